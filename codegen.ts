@@ -2,10 +2,7 @@
  * Writes the generated files, or with --check fails if one is not up to date. ARCHITECTURE.md lists them, and what each is derived from.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { codegen } from '@graphql-codegen/core';
-import * as typedDocumentNode from '@graphql-codegen/typed-document-node';
-import * as typescriptOperations from '@graphql-codegen/typescript-operations';
-import { type GraphQLSchema, lexicographicSortSchema, parse, printSchema } from 'graphql';
+import { type GraphQLSchema, lexicographicSortSchema, printSchema } from 'graphql';
 import openapiTS, { astToString } from 'openapi-typescript';
 import { writePrometheusRule } from './codegen/alerts.ts';
 import { drawArchitecture } from './codegen/architecture-picture.ts';
@@ -23,7 +20,7 @@ import { listScopes } from './codegen/schema-fields.ts';
 import { writeConfigSchema } from './codegen/settings/config-schema.ts';
 import { writeGatewayOptions } from './codegen/settings/gateway-options.ts';
 import { writeSettingTables } from './codegen/settings/tables.ts';
-import { OPERATION_TYPES, writePossibleTypes, writeTypedDocuments } from './codegen/typed-documents.ts';
+import { writePossibleTypes, writeTypedDocuments } from './codegen/typed-documents.ts';
 import { writeUpstreamResponses } from './codegen/upstream-responses.ts';
 import { loadOperations } from './src/graphql/documents/shipped-operations.ts';
 
@@ -65,19 +62,6 @@ const pathOf = (file: string): URL => new URL(file, import.meta.url);
 
 async function upstreamTypes(): Promise<string> {
   return GENERATED + astToString(await openapiTS(pathOf('schema/upstream.openapi.yaml')));
-}
-
-/** The shipped operations as typed texts, as they are in their files. */
-async function typedOperations(schema: GraphQLSchema): Promise<string> {
-  const code = await codegen({
-    schema: parse(printSchema(schema)),
-    documents: loadOperations().map(({ name, query }) => ({ location: `${name}.graphql`, document: parse(query) })),
-    filename: 'operations.gen.ts',
-    config: { ...OPERATION_TYPES, documentMode: 'string', documentVariableSuffix: '' },
-    plugins: [{ typescriptOperations: {} }, { typedDocumentNode: {} }],
-    pluginMap: { typescriptOperations, typedDocumentNode },
-  });
-  return GENERATED + code;
 }
 
 async function appFiles(app: App, schema: GraphQLSchema): Promise<Record<string, string>> {
@@ -132,7 +116,6 @@ async function generate(): Promise<Record<string, string>> {
     'schema/schema.graphql': `${printSchema(schema)}\n`,
     'schema/subgraph.graphql': printSubgraph(schema),
     'src/client/possible-types.gen.ts': GENERATED + writePossibleTypes(schema),
-    'test/support/operations.gen.ts': await typedOperations(schema),
     'src/settings/gateway-options.gen.ts': GENERATED + writeGatewayOptions(),
     'schema/config.schema.json': writeConfigSchema(),
     ...pageWith('docs/configuration.md', 'settings', writeSettingTables()),

@@ -4,7 +4,7 @@ import { type DocumentNode, type GraphQLSchema, isAbstractType, parse, printSche
 import type { AppOperation } from './documents.ts';
 
 /** Options for generating the types of results and variables. */
-export const OPERATION_TYPES = {
+const OPERATION_TYPES = {
   useTypeImports: true,
   enumType: 'string-literal',
   operationResultSuffix: 'Result',

@@ -1,14 +1,11 @@
 import type { JWTPayload } from 'jose';
 import { expect, it } from 'vitest';
 import { startSandboxedGateway, startScriptedGateway } from '../support/gateway.ts';
-import {
-  CreateFeed,
-  CreateNotificationGroup,
-  CreateSubscribers,
-  UpdateNotificationGroup,
-} from '../support/operations.gen.ts';
+import { operations } from '../support/operations.ts';
 import { group } from '../support/records.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
+
+const { CreateFeed, CreateNotificationGroup, CreateSubscribers, UpdateNotificationGroup } = operations;
 
 const keysOf = (exchanges: readonly { headers: Record<string, unknown> }[]) =>
   exchanges.map(({ headers }) => headers['idempotency-key']);

@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startGateway, startSandboxedGateway, startScriptedGateway, type TestGateway } from '../support/gateway.ts';
-import { CreateSubscriber, CreateSubscribers } from '../support/operations.gen.ts';
+import { operations } from '../support/operations.ts';
 import { feed, subscriber } from '../support/records.ts';
 import { startService, type TestService } from '../support/service.ts';
+
+const { CreateSubscriber, CreateSubscribers } = operations;
 
 const numbered = (count: number) => Array.from({ length: count }, (_, i) => ({ subscriberId: `user-${i}` }));
 

@@ -1,7 +1,9 @@
 import { expect, it } from 'vitest';
 import { startSandboxedGateway, startScriptedGateway } from '../support/gateway.ts';
-import { UpdateWorkflowStatus } from '../support/operations.gen.ts';
+import { operations } from '../support/operations.ts';
 import { workflow } from '../support/records.ts';
+
+const { UpdateWorkflowStatus } = operations;
 
 const ID = '1106e4d657eb82ffb25bf536';
 const refusal = { status: 400, body: { statusCode: 400, message: 'The status is the same.' } };

@@ -1,175 +1,133 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createMemoryRateLimiter } from '../../src/rate-limits/memory-rate-limiter.ts';
 import type { RateLimiter } from '../../src/rate-limits/rate-limiter.ts';
 import { createRedisRateLimiter } from '../../src/rate-limits/redis-rate-limiter.ts';
 import type { RateLimit } from '../../src/settings/rate-limits.ts';
-import { hasRedis, redisOnly, startRedis } from '../support/redis.ts';
+import { hasRedis, startRedis } from '../support/redis.ts';
 
 /** Limit that refills one call per hour, so that nothing is refilled during a test. */
 const HOURLY: RateLimit = { calls: 1, perSeconds: 3_600, burst: 3 };
 
-/** Limiter under test, with control over time. */
+/** Limiters with one store, and control over time. */
 interface LimiterSetup extends AsyncDisposable {
-  limiter: RateLimiter;
-  /** Second limiter with the same store, if the store can be shared. */
-  sharedLimiter?: RateLimiter;
+  limiters: readonly RateLimiter[];
   /** Advances or waits for the time. */
-  pass(milliseconds: number): Promise<void>;
+  pass(milliseconds: number): Promise<unknown>;
 }
 
-const silent = pino({ level: 'silent' });
+function startMemory(): LimiterSetup {
+  let time = 0;
+  const limiter = createMemoryRateLimiter({ now: () => time });
+  const pass = async (milliseconds: number) => {
+    time += milliseconds;
+  };
+  return { limiters: [limiter], pass, [Symbol.asyncDispose]: () => limiter.dispose() };
+}
 
-const STORES: [name: string, isAvailable: boolean, start: () => Promise<LimiterSetup>][] = [
-  [
-    'in memory',
-    true,
-    async () => {
-      let time = 0;
-      const limiter = createMemoryRateLimiter({ now: () => time });
-      const pass = async (milliseconds: number) => {
-        time += milliseconds;
-      };
-      return { limiter, pass, [Symbol.asyncDispose]: () => limiter.dispose() };
+async function startShared(): Promise<LimiterSetup> {
+  const redis = await startRedis();
+  const logger = pino({ level: 'silent' });
+  const limiters = [1, 2].map(() => createRedisRateLimiter({ url: redis.url, logger, timeoutMs: 20_000 }));
+  return {
+    limiters,
+    pass: sleep,
+    async [Symbol.asyncDispose]() {
+      await Promise.all(limiters.map((limiter) => limiter.dispose()));
+      await redis[Symbol.asyncDispose]();
     },
-  ],
-  [
-    `in Redis${redisOnly}`,
-    hasRedis,
-    async () => {
-      const redis = await startRedis();
-      const create = () => createRedisRateLimiter({ url: redis.url, logger: silent, timeoutMs: 20_000 });
-      const [limiter, sharedLimiter] = [create(), create()];
-      return {
-        limiter,
-        sharedLimiter,
-        pass: (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)),
-        async [Symbol.asyncDispose]() {
-          await limiter.dispose();
-          await sharedLimiter.dispose();
-          await redis[Symbol.asyncDispose]();
-        },
-      };
-    },
-  ],
-];
+  };
+}
 
-describe.each(STORES)('a rate limiter %s', (_, isAvailable, start) => {
-  it.runIf(isAvailable)('permits saved-up calls and then rejects', async () => {
-    await using setup = await start();
+const STORES = { memory: startMemory, ...(hasRedis && { Redis: startShared }) };
+
+describe.each(Object.entries(STORES))('a rate limiter in %s', (_, start) => {
+  let setup: LimiterSetup;
+  let keys = 0;
+
+  beforeAll(async () => {
+    setup = await start();
+  });
+  afterAll(() => setup[Symbol.asyncDispose]());
+
+  /** Returns the operations of a new identity. */
+  function use(limit: RateLimit = HOURLY) {
+    keys += 1;
+    const key = `key ${keys}`;
+    const limiter = setup.limiters[0] ?? expect.unreachable();
+    return {
+      take: async (cost = 1) => limiter.take(key, limit, cost),
+      charge: async (cost: number) => limiter.charge(key, limit, cost),
+    };
+  }
+
+  it('permits saved-up calls and then rejects, without a charge', async () => {
+    const { take } = use();
     for (const remaining of [2, 1, 0]) {
-      expect(await setup.limiter.take('a', HOURLY, 1)).toMatchObject({ isAllowed: true, limit: 3, remaining });
+      expect(await take()).toMatchObject({ isAllowed: true, limit: 3, remaining });
     }
-    const refused = await setup.limiter.take('a', HOURLY, 1);
-    expect(refused).toMatchObject({ isAllowed: false, limit: 3, remaining: 0 });
-    expect(refused.retryAfterSeconds).toBeGreaterThan(3_500);
-    expect(refused.retryAfterSeconds).toBeLessThanOrEqual(3_600);
-    expect(refused.resetSeconds).toBeGreaterThan(3 * 3_600 - 100);
-    expect(refused.resetSeconds).toBeLessThanOrEqual(3 * 3_600);
-  });
-
-  it.runIf(isAvailable)('is not charged for a rejection', async () => {
-    await using setup = await start();
     for (let i = 0; i < 20; i += 1) {
-      await setup.limiter.take('a', HOURLY, 1);
+      const refused = await take();
+      expect(refused).toMatchObject({ isAllowed: false, limit: 3, remaining: 0 });
+      expect(refused.retryAfterSeconds).toBeGreaterThan(3_500);
+      expect(refused.retryAfterSeconds).toBeLessThanOrEqual(3_600);
+      expect(refused.resetSeconds).toBeGreaterThan(3 * 3_600 - 100);
+      expect(refused.resetSeconds).toBeLessThanOrEqual(3 * 3_600);
     }
-    const { resetSeconds } = await setup.limiter.take('a', HOURLY, 1);
-    expect(resetSeconds).toBeLessThanOrEqual(3 * 3_600);
   });
 
-  it.runIf(isAvailable)('saves up the calls of one window by default', async () => {
-    await using setup = await start();
-    expect(await setup.limiter.take('a', { calls: 5, perSeconds: 3_600 }, 5)).toMatchObject({ limit: 5, remaining: 0 });
-    expect(await setup.limiter.take('a', { calls: 5, perSeconds: 3_600 }, 1)).toMatchObject({ isAllowed: false });
+  it('saves up the calls of one window by default', async () => {
+    const { take } = use({ calls: 5, perSeconds: 3_600 });
+    expect(await take(5)).toMatchObject({ limit: 5, remaining: 0 });
+    expect(await take()).toMatchObject({ isAllowed: false });
   });
 
-  it.runIf(isAvailable)('refills, but never above the burst', async () => {
-    await using setup = await start();
-    const limit = { calls: 20, perSeconds: 1, burst: 2 };
-    expect(await setup.limiter.take('a', limit, 2)).toMatchObject({ isAllowed: true });
+  it('refills, but never above the burst', async () => {
+    const { take } = use({ calls: 20, perSeconds: 1, burst: 2 });
+    expect(await take(2)).toMatchObject({ isAllowed: true });
     await setup.pass(60);
-    expect(await setup.limiter.take('a', limit, 1)).toMatchObject({ isAllowed: true });
+    expect(await take()).toMatchObject({ isAllowed: true });
     await setup.pass(1_000);
-    expect(await setup.limiter.take('a', limit, 0)).toMatchObject({ remaining: 2, resetSeconds: 0 });
+    expect(await take(0)).toMatchObject({ remaining: 2, resetSeconds: 0 });
   });
 
-  it.runIf(isAvailable)('permits calls again after the reported wait', async () => {
-    await using setup = await start();
-    const limit = { calls: 1, perSeconds: 3 }; // Not less, because the second call must follow within this time, even on a busy machine.
-    await setup.limiter.take('a', limit, 1);
-    const { isAllowed, retryAfterSeconds = 0 } = await setup.limiter.take('a', limit, 1);
-    expect(isAllowed).toBe(false);
-    expect(retryAfterSeconds).toBeGreaterThan(0);
-    expect(retryAfterSeconds).toBeLessThanOrEqual(3);
-    await setup.pass(retryAfterSeconds * 1_000 + 5);
-    expect(await setup.limiter.take('a', limit, 1)).toMatchObject({ isAllowed: true });
-  });
-
-  it.runIf(isAvailable)('lets an expensive operation go into debt, which is paid off before the next one', async () => {
-    await using setup = await start();
-    await setup.limiter.take('a', HOURLY, 1);
-    expect(await setup.limiter.charge('a', HOURLY, 4)).toMatchObject({ isAllowed: true, remaining: 0 });
-    const { isAllowed, retryAfterSeconds } = await setup.limiter.take('a', HOURLY, 1);
+  it('lets an expensive operation go into debt, of ten windows at most', async () => {
+    const { take, charge } = use();
+    await take();
+    expect(await charge(4)).toMatchObject({ isAllowed: true, remaining: 0 });
+    const { isAllowed, retryAfterSeconds } = await take();
     expect(isAllowed).toBe(false);
     expect(retryAfterSeconds).toBeGreaterThan(3 * 3_600 - 100); // Two calls are owed and one is requested.
     expect(retryAfterSeconds).toBeLessThanOrEqual(3 * 3_600);
+    await charge(1_000_000);
+    const { retryAfterSeconds: longest } = await take();
+    expect(longest).toBeGreaterThan(11 * 3_600 - 100);
+    expect(longest).toBeLessThanOrEqual(11 * 3_600);
   });
 
-  it.runIf(isAvailable)('limits the debt to ten windows', async () => {
-    await using setup = await start();
-    for (let i = 0; i < 10; i += 1) {
-      await setup.limiter.charge('a', HOURLY, 1_000_000);
-    }
-    const { retryAfterSeconds } = await setup.limiter.take('a', HOURLY, 1);
-    expect(retryAfterSeconds).toBeGreaterThan(11 * 3_600 - 100);
-    expect(retryAfterSeconds).toBeLessThanOrEqual(11 * 3_600);
+  it('refunds unused calls, but never above the burst', async () => {
+    const { take, charge } = use();
+    await take(2);
+    expect(await charge(-1)).toMatchObject({ remaining: 2 });
+    expect(await charge(-50)).toMatchObject({ remaining: 3, resetSeconds: 0 });
+    expect(await use().charge(-1)).toMatchObject({ remaining: 3 });
   });
 
-  it.runIf(isAvailable)('refunds unused calls, but never above the burst', async () => {
-    await using setup = await start();
-    await setup.limiter.take('a', HOURLY, 2);
-    expect(await setup.limiter.charge('a', HOURLY, -1)).toMatchObject({ remaining: 2 });
-    expect(await setup.limiter.charge('a', HOURLY, -50)).toMatchObject({ remaining: 3, resetSeconds: 0 });
-    expect(await setup.limiter.charge('never seen', HOURLY, -1)).toMatchObject({ remaining: 3 });
+  it('permits a cost above the burst only if nothing was used', async () => {
+    expect(await use().take(4)).toMatchObject({ isAllowed: true, remaining: 0 });
+    const { take } = use();
+    await take();
+    expect(await take(4)).toMatchObject({ isAllowed: false });
   });
 
-  it.runIf(isAvailable)('permits a cost above the burst only if nothing was used', async () => {
-    await using setup = await start();
-    expect(await setup.limiter.take('a', HOURLY, 4)).toMatchObject({ isAllowed: true, remaining: 0 });
-    await setup.limiter.take('b', HOURLY, 1);
-    expect(await setup.limiter.take('b', HOURLY, 4)).toMatchObject({ isAllowed: false });
+  it('never permits more than the limit to concurrent calls of two limiters with one store', async () => {
+    const limit = { calls: 1, perSeconds: 3_600, burst: 50 };
+    const answers = await Promise.all(
+      Array.from({ length: 200 }, async (_, i) => setup.limiters[i % setup.limiters.length]?.take('shared', limit, 1)),
+    );
+    expect(answers.filter((answer) => answer?.isAllowed)).toHaveLength(50);
   });
-
-  it.runIf(isAvailable)('counts each identity separately', async () => {
-    await using setup = await start();
-    await setup.limiter.take('a', HOURLY, 3);
-    expect(await setup.limiter.take('a', HOURLY, 1)).toMatchObject({ isAllowed: false });
-    expect(await setup.limiter.take('b', HOURLY, 1)).toMatchObject({ isAllowed: true, remaining: 2 });
-    expect(await setup.limiter.take('', HOURLY, 1)).toMatchObject({ isAllowed: true, remaining: 2 });
-  });
-
-  it.runIf(isAvailable)('enforces a limit that does not divide evenly', async () => {
-    await using setup = await start();
-    const limit = { calls: 7, perSeconds: 3_600, burst: 7 };
-    const granted = [];
-    for (let i = 0; i < 9; i += 1) {
-      granted.push((await setup.limiter.take('a', limit, 1)).isAllowed);
-    }
-    expect(granted).toEqual([true, true, true, true, true, true, true, false, false]);
-  });
-
-  it.runIf(isAvailable)(
-    'never permits more than the limit to concurrent calls of two limiters with one store',
-    async () => {
-      await using setup = await start();
-      const limit = { calls: 1, perSeconds: 3_600, burst: 50 };
-      const limiters = [setup.limiter, setup.sharedLimiter ?? setup.limiter];
-      const answers = await Promise.all(
-        Array.from({ length: 200 }, async (_, i) => limiters[i % 2]?.take('shared', limit, 1)),
-      );
-      expect(answers.filter((answer) => answer?.isAllowed)).toHaveLength(50);
-    },
-  );
 });
 
 describe('a rate limiter in memory', () => {

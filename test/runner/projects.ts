@@ -12,8 +12,7 @@ export const TAKES_SAMPLES = ['test/slow/**/*.test.ts'];
 
 /** Tests with samples that measure time or shares of work. They run one after the other, after all others, which would distort them. */
 export const MEASURES = [
-  'test/slow/{default-timeouts,rate-limit-processes,rejected,repeated-responses,stalled-connections}.test.ts',
-  'test/slow/{upstream-bodies,upstream-lists,upstream-scans,workers}.test.ts',
+  'test/slow/{rejected,repeated-responses,stalled-connections,upstream-bodies,upstream-scans,workers}.test.ts',
 ];
 
 /** Tests of other folders with samples: small in `npm test`, large in `npm run test:slow`. */
@@ -24,9 +23,9 @@ export const HAVE_SAMPLES = [
 
 /** Tests that need large samples and therefore run only in `npm run test:slow`. */
 export const ONLY_LARGE = [
-  'test/slow/{cache-isolation,cache-memory,cache-outage,cache-stampede,cache-workers,default-timeouts,federation,memory,prometheus,rate-limit-memory}.test.ts',
-  'test/slow/{import,rate-limit-processes,rejected,reload,repeated-responses,sigterm,stalled-connections,traces}.test.ts',
-  'test/slow/{upstream-bodies,upstream-lists,upstream-scans,worker-failures,workers}.test.ts',
+  'test/slow/{cache-isolation,cache-memory,cache-outage,cache-stampede,cache-workers,federation,host-plugin-plans,import,memory,prometheus}.test.ts',
+  'test/slow/{rejected,reload,repeated-responses,stalled-connections,traces,upstream-bodies,upstream-scans}.test.ts',
+  'test/slow/{worker-failures,workers}.test.ts',
 ];
 
 /** Tests that build, pack or check the whole project. They would slow down others that measure, so only `npm run test:package` runs them. */

@@ -10,7 +10,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { gzipSync } from 'node:zlib';
 import { SANDBOX_KEYS, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
-import type { RecordedExchange, Recording } from './recording.ts';
+import type { RecordedExchange, Recording } from './recorded-files.ts';
 
 const NOW = '2026-01-15T12:00:00.000Z';
 /** First day with sample traffic in the recorded file. All 90 days would make it much larger. */

@@ -11,8 +11,7 @@ import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { createSandboxClient } from '../support/sandbox-client.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { runSandbox, spawnSandbox } from '../support/sandbox-process.ts';
-import { change, readContents, recordedVersions, restore, withKeys } from './recorded-files.ts';
-import type { Recording } from './recording.ts';
+import { change, type Recording, readContents, recordedVersions, restore, withKeys } from './recorded-files.ts';
 
 const MIGRATIONS = collectMigrations(resources);
 const LATEST = MIGRATIONS.at(-1)?.version ?? 0;

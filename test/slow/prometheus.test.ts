@@ -1,11 +1,16 @@
-import { createServer } from 'node:http';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
+import { parse, stringify } from 'yaml';
+import { z } from 'zod';
 import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
-import { listen } from '../support/listen.ts';
+import { readKit } from '../support/deploy.ts';
+import { ROOT } from '../support/docs.ts';
 import { startNotigraph } from '../support/process.ts';
-import { hasPrometheus, startPrometheus } from '../support/prometheus.ts';
 import { listQueries, readAlerts } from '../support/queries.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
+import { startService } from '../support/service.ts';
 
 /** Queries without a result: nothing in the schema is deprecated, and the gateway has no bug. */
 const EMPTY = ['Use of deprecated fields A', 'NotigraphBug'];
@@ -53,15 +58,83 @@ const CACHE = 'cache: { notificationGroups: { freshSeconds: 1, staleWhileRevalid
  *
  * @param lists number of lists that it returns before they fail too
  */
-async function startBrokenService(lists: number): Promise<AsyncDisposable & { url: string }> {
+function startBrokenService(lists: number) {
   let left = lists;
-  const server = createServer(({ url, headers }, response) => {
-    const isList = url === '/v1/notification-groups' && (headers.authorization === undefined || left-- > 0);
-    response.writeHead(isList ? 200 : 503, { 'content-type': 'application/json' });
-    response.end(isList ? '{"data":[{"_id":"1","name":"Billing","unexpected":true}]}' : '{}');
-  });
-  const { url, close } = await listen(server);
-  return { url, [Symbol.asyncDispose]: close };
+  return startService(({ path, headers }) =>
+    path === '/v1/notification-groups' && (headers.authorization === undefined || left-- > 0)
+      ? { body: { data: [{ _id: '1', name: 'Billing', unexpected: true }] } }
+      : { status: 503, body: {} },
+  );
+}
+
+/** Whether Prometheus and its `promtool` are installed. */
+const hasPrometheus =
+  spawnSync('prometheus', ['--version']).status === 0 && spawnSync('promtool', ['--version']).status === 0;
+
+const Vector = z.object({
+  data: z.object({ result: z.array(z.object({ value: z.tuple([z.number(), z.string()]) })) }),
+});
+const Rules = z.object({
+  data: z.object({
+    groups: z.array(z.object({ rules: z.array(z.object({ name: z.string(), health: z.string() })) })),
+  }),
+});
+
+/** Starts Prometheus with the configuration of the deployment kit, which scrapes these targets every second. */
+async function startPrometheus(targets: readonly string[]) {
+  const folder = await createTemporaryFolder();
+  const config = parse(readKit('prometheus/prometheus.yml'));
+  const [{ job_name }] = config.scrape_configs;
+  const file = folder.path('prometheus.yml');
+  await writeFile(
+    file,
+    stringify({
+      global: { scrape_interval: '1s', evaluation_interval: '1s' },
+      rule_files: config.rule_files.map((rules: string) => `${ROOT}/deploy/prometheus/${rules}`),
+      scrape_configs: [{ job_name, static_configs: [{ targets }] }],
+    }),
+  );
+  const child = spawn(
+    'prometheus',
+    [`--config.file=${file}`, `--storage.tsdb.path=${folder.path('data')}`, '--web.listen-address=127.0.0.1:0'],
+    { stdio: ['ignore', 'ignore', 'pipe'] },
+  );
+  let printed = '';
+  const started = /msg="Listening on" address=(\S+).*Server is ready to receive web requests/s;
+  const exited = once(child, 'exit').then(() => [undefined]);
+  while (!started.test(printed)) {
+    const [chunk] = await Promise.race([once(child.stderr, 'data'), exited]);
+    if (chunk === undefined) {
+      throw new Error(`Prometheus ended before it was ready:\n${printed}`);
+    }
+    printed += String(chunk);
+  }
+  child.stderr.resume();
+  const api = async (path: string): Promise<unknown> => {
+    const response = await fetch(`http://${started.exec(printed)?.[1]}/api/v1/${path}`);
+    const body = await response.json();
+    if (!response.ok) {
+      throw new Error(`${path}: ${JSON.stringify(body)}`);
+    }
+    return body;
+  };
+  return {
+    /** Evaluates a query and returns its values. */
+    async query(query: string): Promise<number[]> {
+      const { data } = Vector.parse(await api(`query?query=${encodeURIComponent(query)}`));
+      return data.result.map(({ value: [, value] }) => Number(value));
+    },
+    /** Returns the health of each alert's rule: `ok`, `unknown` before the first evaluation, or `err`. */
+    async ruleHealth(): Promise<Record<string, string>> {
+      const { data } = Rules.parse(await api('rules'));
+      return Object.fromEntries(data.groups.flatMap(({ rules }) => rules.map(({ name, health }) => [name, health])));
+    },
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGTERM');
+      await exited;
+      await folder[Symbol.asyncDispose]();
+    },
+  };
 }
 
 it.runIf(hasPrometheus)(

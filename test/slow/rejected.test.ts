@@ -11,7 +11,6 @@ import {
   startTarget,
 } from '../support/attack.ts';
 import type { ProbedGateway } from '../support/probed-gateway.ts';
-import { sampleOf } from '../support/samples.ts';
 import { startService, type TestService } from '../support/service.ts';
 
 /**
@@ -49,14 +48,12 @@ afterAll(async () => {
 });
 
 /** Pads a document to 32 KB with leading line breaks, so that every error location is on line 30,000 or later. */
-const afterLines = (document: string, lineBreak = '\n'): string =>
-  lineBreak.repeat(Math.floor((32_700 - document.length) / lineBreak.length)) + document;
+const afterLines = (document: string): string => '\n'.repeat(32_700 - document.length) + document;
 
 const inWorkflow = (selections: string): string => `{ workflow(idOrIdentifier: "a") { ${selections} } }`;
 
 /** Documents that fail validation with as many nodes in their errors as the limits allow. */
 const INVALID: [string, string][] = [
-  ['two fields that conflict', inWorkflow('x: name x: id')],
   [
     '400 fields that conflict',
     inWorkflow(`${repeat(30, (i) => (i % 2 === 0 ? 'x: name' : 'x: id'))} ${repeat(400, 'name')}`),
@@ -66,10 +63,6 @@ const INVALID: [string, string][] = [
     `{ ${repeat(2, (i) => `x: workflow(idOrIdentifier: "${i}") { ${repeat(230, (j) => (i === 0 ? (j % 2 ? 'name' : 'id') : j % 2 ? 'id' : 'name'))} }`)} }`,
   ],
   ['conflicts at 15 aliases', inWorkflow(repeat(15, (i) => `a${i}: name a${i}: id`))],
-  [
-    'objects with 14 conflicting aliases',
-    `{ x: workflow(idOrIdentifier: "a") { ${repeat(13, (i) => `a${i}: name`)} } x: workflow(idOrIdentifier: "a") { ${repeat(13, (i) => `a${i}: id`)} } }`,
-  ],
   [
     'nested objects that conflict',
     inWorkflow(
@@ -84,35 +77,20 @@ const INVALID: [string, string][] = [
     'many cycles of fragments',
     `${inWorkflow('...f0')} ${repeat(12, (i) => `fragment f${i} on Workflow { ${repeat(12, (j) => `...f${j}`)} }`)}`,
   ],
-  ['a variable with 190 definitions', `query (${repeat(190, '$v: ID')}) { __typename }`],
   ['190 unused variables', `query (${repeat(190, (i) => `$v${i}: ID`)}) { __typename }`],
-  ['a fragment with 130 definitions', `{ ...f } ${repeat(130, 'fragment f on Query { __typename }')}`],
   ['130 unused fragments', `{ __typename } ${repeat(130, (i) => `fragment f${i} on Query { __typename }`)}`],
   ['an operation with 240 definitions', repeat(240, 'query q { __typename }')],
-  ['240 anonymous operations', repeat(330, '{ id }')],
   ['an argument 240 times', inWorkflow('id').replace('idOrIdentifier: "a"', repeat(240, 'idOrIdentifier: "a"'))],
-  ['an input field 240 times', `mutation { createFeed(input: { ${repeat(240, 'name: "a"')} }) { __typename } }`],
   ['490 unknown fields', inWorkflow(repeat(490, (i) => `workflowIntegrationStatuz${i}`))],
-  ['5 unknown fields with long names', inWorkflow(repeat(5, (i) => `${'workflowIntegrationStatus'.repeat(240)}${i}`))],
   ['one unknown field with a long name', inWorkflow('workflowIntegrationStatus'.repeat(1300))],
-  [
-    'unknown arguments',
-    inWorkflow('id').replace(
-      'idOrIdentifier: "a"',
-      repeat(240, (i) => `idOrIdentifie${i}: "a"`),
-    ),
-  ],
-  ['unknown types', inWorkflow(repeat(160, (i) => `... on Workfloww${i} { id }`))],
   [
     'unknown types of variables',
     `query (${repeat(190, (i) => `$v${i}: UpdateWorkflowStatusInputt${i}`)}) { __typename }`,
   ],
-  ['unknown directives', inWorkflow(repeat(10, (i) => `id @includee${i}`))],
   [
     'unknown input fields',
     `mutation { createSubscriber(input: { ${repeat(240, (i) => `subscriberIdd${i}: 1`)} }) { __typename } }`,
   ],
-  ['240 undefined variables', inWorkflow('id').replace('"a"', `[${repeat(900, '$u')}]`)],
   [
     'undefined variables in 100 operations',
     `${repeat(60, (i) => `query q${i} { workflow(idOrIdentifier: $u) { id } }`)}`,
@@ -121,49 +99,28 @@ const INVALID: [string, string][] = [
     'values of another type',
     `{ ${repeat(19, (i) => `a${i}: workflow(idOrIdentifier: { a: [${repeat(40, '1.5')}] }) { id }`)} }`,
   ],
-  ['a long string of another type', `{ notificationStats(days: "${'x'.repeat(32_000)}") { key } }`],
   ['a long list of another type', `{ notificationStats(days: [${repeat(970, '1')}]) { key } }`],
-  [
-    'a long enum value',
-    `mutation { deleteMessagesByTransaction(input: { transactionId: "a", channel: ${'EMAIL'.repeat(6_000)} }) { __typename } }`,
-  ],
-  ['fragments that cannot apply', inWorkflow(repeat(190, '... on Feed { id }'))],
-  ['selections on leaves', inWorkflow(repeat(240, 'id { a }'))],
   ['spreads that do not exist', inWorkflow(repeat(450, (i) => `...f${i}`))],
 ];
 
-/** Each document unchanged, and after as many line breaks as fit. */
-const DOCUMENTS: [string, (run: number) => Attack][] = INVALID.flatMap(([name, document]) => [
-  [name, (run) => post(`${document} #${run}`)],
-  [`${name}, after 30,000 lines`, (run) => post(afterLines(`${document} #${run}`))],
-]);
-
-const OTHERS: [string, (run: number) => Attack][] = [
+const REJECTED: [string, (run: number) => Attack][] = [
+  ...INVALID.map(([name, document]): [string, (run: number) => Attack] => [
+    `${name}, after 30,000 lines`,
+    (run) => post(afterLines(`${document} #${run}`)),
+  ]),
   ['a syntax error after 32,000 lines', (run) => post(afterLines(`{ a${run} `))],
-  ['a syntax error after 32,000 carriage returns', (run) => post(afterLines(`{ a${run} `, '\r'))],
-  ['a syntax error in a long name', (run) => post(`{ a${run} ${'x'.repeat(32_000)}: }`)],
   ['a syntax error in a long string', (run) => post(`{ a${run}(b: "${'é'.repeat(32_000)}`)],
-  ['16,000 comments and a syntax error', (run) => post(`${'#\n'.repeat(16_300)} {a${run}`)],
   ['16,000 comments with an unknown field', (run) => post(`${'#\n'.repeat(16_300)} {a${run}}`)],
   [
     'a block string with 32,000 lines',
     (run) => post(`{ workflow(idOrIdentifier: """${'\n'.repeat(32_600)}""") { a${run} } }`),
   ],
-  [
-    'a block string with 16,000 indented lines',
-    (run) => post(`{ workflow(idOrIdentifier: """${'\n a'.repeat(10_800)}""") { a${run} } }`),
-  ],
   ['1,001 tokens', (run) => post(`{ a${run} ${'a '.repeat(1_000)} }`)],
   ['10,000 braces', (run) => post(`{ a${run} ${'{a'.repeat(16_000)} }`)],
-  ['250 KB of text', (run) => post(`{ a${run} ${'a '.repeat(125_000)} }`)],
   ['250 KB of operation name', (run) => post('{ __typename }', { operationName: `${run}${'o'.repeat(250_000)}` })],
   [
     '250 KB of document id',
     (run) => ({ headers: JSON_TYPE, body: JSON.stringify({ documentId: `${run}${'d'.repeat(250_000)}` }) }),
-  ],
-  [
-    '250 KB of document id together with a document',
-    (run) => post('{ __typename }', { documentId: `${run}${'d'.repeat(250_000)}` }),
   ],
   [
     '250 KB of hash of a persisted query',
@@ -174,23 +131,13 @@ const OTHERS: [string, (run: number) => Attack][] = [
       }),
     }),
   ],
-  ['250 KB of extensions', (run) => post('{ a }', { extensions: { [run]: Array(125_000).fill(1) } })],
   ['20,000 unknown parameters', () => ({ headers: JSON_TYPE, body: `{${repeat(20_000, (i) => `"p${i}":1`, ',')}}` })],
-  [
-    'one unknown parameter of 250 KB',
-    () => ({ headers: JSON_TYPE, body: JSON.stringify({ ['é'.repeat(125_000)]: 1 }) }),
-  ],
   ['a batch of 80,000', () => ({ headers: JSON_TYPE, body: `[${repeat(80_000, '{}', ',')}]` })],
   [
     'variables nested 125,000 deep',
     () => ({ headers: JSON_TYPE, body: `{"query":"{a}","variables":${'['.repeat(120_000)}${']'.repeat(120_000)}}` }),
   ],
-  ['a body that breaks off 250 KB in', () => ({ headers: JSON_TYPE, body: `{"query":"${'a'.repeat(250_000)}` })],
   ['a body nested 125,000 deep that breaks off', () => ({ headers: JSON_TYPE, body: '{"a":'.repeat(50_000) })],
-  [
-    '250 KB of digits',
-    () => ({ headers: JSON_TYPE, body: `{"query":"{a}","variables":{"a":${'9'.repeat(250_000)}}}` }),
-  ],
   [
     '250 KB of numbers with 16 digits',
     () => ({
@@ -219,7 +166,6 @@ const ID = 'query ($v: ID!) { workflow(idOrIdentifier: $v) { id } }';
 
 const VARIABLES: [string, (run: number) => Attack][] = [
   ['131,000 invalid items', withVariablesText(SUBSCRIBERS, `{"subscribers":[${repeat(120_000, '1', ',')}]}`)],
-  ['1,000 invalid items', withVariablesText(SUBSCRIBERS, `{"subscribers":[${repeat(1_000, '1', ',')}]}`)],
   [
     '1,000 invalid items with long values',
     withVariablesText(SUBSCRIBERS, `{"subscribers":[${repeat(1_000, `"${'é'.repeat(120)}"`, ',')}]}`),
@@ -231,90 +177,35 @@ const VARIABLES: [string, (run: number) => Attack][] = [
       `{"subscribers":[${repeat(100, () => `{${repeat(200, (i) => `"subscriberI${i}":1`, ',')}}`, ',')}]}`,
     ),
   ],
-  ['125,000 booleans instead of ids', withVariablesText(IDS, `[${repeat(40_000, 'true', ',')}]`)],
-  ['1,000 objects instead of ids', withVariablesText(IDS, `[${repeat(1_000, '{"a":[1,2,3]}', ',')}]`)],
   [
     '20,000 unknown input fields',
     withVariablesText(SUBSCRIBER, `{"subscriberId":"a",${repeat(20_000, (i) => `"u${i}":1`, ',')}}`),
-  ],
-  [
-    '40,000 unknown input fields with short names',
-    withVariablesText(SUBSCRIBER, `{${repeat(40_000, (i) => `"${i.toString(36)}":1`, ',')}}`),
-  ],
-  [
-    '5 unknown input fields with long names',
-    withVariablesText(SUBSCRIBER, `{${repeat(5, (i) => `"${'x'.repeat(50_000)}${i}":1`, ',')}}`),
   ],
   [
     'an input field with a long name close to another',
     withVariablesText(SUBSCRIBER, `{"${'subscriberId'.repeat(20_000)}":1}`),
   ],
   ['an object 60,000 deep as an input', withVariablesText(SUBSCRIBER, nested(40_000, '{"a":', '1', '}'))],
-  ['a list 120,000 deep as an input', withVariablesText(SUBSCRIBER, nested(120_000, '[', '1', ']'))],
-  ['a list 120,000 deep as an id', withVariablesText(ID, nested(120_000, '[', '1', ']'))],
   ['a list 120,000 deep as a list of ids', withVariablesText(IDS, nested(120_000, '[', '1', ']'))],
   ['an object 40,000 deep as JSON', withVariablesText(DATA, nested(40_000, '{"a":', '1', '}'))],
-  ['a list 120,000 deep in JSON', withVariablesText(DATA, `{"a":${nested(120_000, '[', '1', ']')}}`)],
-  [
-    '20,000 keys in JSON, the last too deep',
-    withVariablesText(DATA, `{${repeat(20_000, (i) => `"k${i}":1`, ',')},"d":${nested(40, '[', '1', ']')}}`),
-  ],
   [
     '60,000 empty objects in JSON with __proto__',
     withVariablesText(DATA, `{${repeat(15_000, (i) => `"k${i}":{}`, ',')},"__proto__":1}`),
-  ],
-  [
-    'lists of 900 lists in JSON with __proto__',
-    withVariablesText(DATA, `{"a":[${repeat(300, `[${repeat(300, '[]', ',')}]`, ',')}],"__proto__":1}`),
   ],
   [
     'lists of 1,001 items in JSON',
     withVariablesText(DATA, `{"a":[${repeat(90, `[${repeat(1_001, '1', ',')}]`, ',')}]}`),
   ],
   [
-    'an id of 250 KB in a list',
-    withVariablesText('query ($v: [Int!]!) { workflows(idsOrIdentifiers: $v) { id } }', `["${'x'.repeat(250_000)}"]`),
-  ],
-  [
     'a string of 250 KB as an integer',
     withVariablesText('query ($v: Int!) { notificationStats(days: $v) { key } }', `"${'é'.repeat(125_000)}"`),
-  ],
-  [
-    'a string of 250 KB as an enum',
-    withVariablesText(
-      'mutation ($v: Channel!) { deleteMessagesByTransaction(input: { transactionId: "a", channel: $v }) { __typename } }',
-      `"${'EMAIL'.repeat(50_000)}"`,
-    ),
-  ],
-  [
-    'an object with 20,000 keys as an integer',
-    withVariablesText(
-      'query ($v: Int!) { notificationStats(days: $v) { key } }',
-      `{${repeat(20_000, (i) => `"k${i}":1`, ',')}}`,
-    ),
-  ],
-  ['an object with 20,000 keys as an id', withVariablesText(ID, `{${repeat(20_000, (i) => `"k${i}":1`, ',')}}`)],
-  [
-    'a list with 1,000 objects as an id',
-    withVariablesText(ID, `[${repeat(1_000, `{"a":"${'x'.repeat(200)}"}`, ',')}]`),
   ],
   [
     '20,000 variables that are not used',
     () => ({
       headers: JSON_TYPE,
-      body: `{"query":"query ($v: ID!) { workflow(idOrIdentifier: $v) { id } }","variables":{${repeat(20_000, (i) => `"w${i}":1`, ',')}}}`,
+      body: `{"query":${JSON.stringify(ID)},"variables":{${repeat(20_000, (i) => `"w${i}":1`, ',')}}}`,
     }),
-  ],
-  ['a variable named __proto__', withVariablesText(ID, '{"__proto__":{"toString":1}}')],
-  [
-    '20 variables, each an error, after 30,000 lines',
-    (run) =>
-      postWithKey(
-        afterLines(
-          `query (${repeat(20, (i) => `$v${i}: Int!`)}) { ${repeat(20, (i) => `a${i}: notificationStats(days: $v${i}) { key }`)} } # ${run}`,
-        ),
-        { variables: {} },
-      ),
   ],
   [
     '20 variables, each a long error, after 30,000 lines',
@@ -330,39 +221,11 @@ const VARIABLES: [string, (run: number) => Attack][] = [
 
 const EXECUTED: [string, (run: number) => Attack][] = [
   [
-    '20 root fields with invalid arguments',
-    (run) =>
-      post(
-        `query q($v: Boolean = true) { ${repeat(20, (i) => `a${i}: workflows(idsOrIdentifiers: [${repeat(42, `"${run}"`)} ]) @include(if: $v) { id }`)} }`.slice(
-          0,
-          32_000,
-        ),
-      ),
-  ],
-  [
-    '20 root fields without a credential, after 30,000 lines',
-    (run) =>
-      post(
-        afterLines(
-          `{ ${repeat(20, (i) => `a${i}: workflows(idsOrIdentifiers: [${repeat(30, `"${run}${i}"`)}]) { id }`)} }`,
-        ),
-      ),
-  ],
-  [
     '900 items that each lack a credential',
     (run) =>
       post(
         afterLines(
           `{ ${repeat(18, (i) => `a${i}: workflows(idsOrIdentifiers: [${repeat(46, `"${run}${i}"`)}]) { id }`)} }`,
-        ),
-      ),
-  ],
-  [
-    '18 mutations without a credential, after 30,000 lines',
-    (run) =>
-      post(
-        afterLines(
-          `mutation { ${repeat(18, (i) => `a${i}: createSubscribers(input: { subscribers: [${repeat(8, `{ subscriberId: "${run}" }`)}] }) { succeeded }`)} }`,
         ),
       ),
   ],
@@ -381,21 +244,10 @@ const EXECUTED: [string, (run: number) => Attack][] = [
       }),
   ],
   [
-    'the types of fields of the schema under five names',
-    (run) => post(`{ __schema { types { ${repeat(5, (i) => `a${i}${run}: fields { name type { kind name } }`)} } } }`),
-  ],
-  [
     'all of the schema under five names',
     (run) =>
       post(
         `{ ${repeat(5, (i) => `a${i}: __schema { types { fields { ...F } inputFields { name description type { kind name } } enumValues { name description } } directives { name args { name } } }`)} } fragment F on __Field { name description isDeprecated deprecationReason args { name description defaultValue type { kind name } } } # ${run}`,
-      ),
-  ],
-  [
-    'types by name',
-    (run) =>
-      post(
-        `{ ${repeat(5, (i) => `a${i}: __type(name: "Workflow") { name fields { name description args { name } type { kind name ofType { kind name ofType { kind name } } } } }`)} } # ${run}`,
       ),
   ],
 ];
@@ -414,10 +266,10 @@ async function attack(attackOf: (run: number) => Attack, limitMs: number): Promi
 
 describe('a rejected request costs little and its response is small', () => {
   const attacks = [
-    ...[...DOCUMENTS, ...OTHERS].map(([name, attackOf]) => ({ name, attackOf, maxParses: MAX_PARSES })),
+    ...REJECTED.map(([name, attackOf]) => ({ name, attackOf, maxParses: MAX_PARSES })),
     ...VARIABLES.map(([name, attackOf]) => ({ name, attackOf, maxParses: MAX_PARSES_OF_VARIABLES })),
   ];
-  it.each(sampleOf(attacks, 5))('$name', async ({ attackOf, maxParses }) => {
+  it.each(attacks)('$name', async ({ attackOf, maxParses }) => {
     const limitMs = Math.min(MAX_CPU_MS, BASE_CPU_MS + maxParses * parseMs(attackOf(0).body ?? ''));
     const { bytes, text } = await attack(attackOf, limitMs);
     expect(bytes).toBeLessThanOrEqual(MAX_RESPONSE_BYTES);
@@ -427,7 +279,7 @@ describe('a rejected request costs little and its response is small', () => {
 });
 
 describe('a request without a credential costs little', () => {
-  it.each(sampleOf(EXECUTED, 3))('%s', async (_, attackOf) => {
+  it.each(EXECUTED)('%s', async (_, attackOf) => {
     await attack(attackOf, MAX_CPU_MS);
   });
 });

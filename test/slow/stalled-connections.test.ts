@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { startProbedGateway } from '../support/probed-gateway.ts';
 import { connectRaw, postHead, type RawClient } from '../support/raw-client.ts';
-import { sampleSize } from '../support/samples.ts';
 import { startService } from '../support/service.ts';
+import { scrape } from '../support/worker-load.ts';
 
-const STALLED = sampleSize(1_200, 6_000);
+const STALLED = 6_000;
 
 /** Connection limit of the second case: a third of the stalled connections. */
 const LIMIT = STALLED / 3;
@@ -32,12 +32,6 @@ async function ask(url: string) {
   const ready = await fetch(new URL('/readyz', url), { headers: { connection: 'close' } });
   const body = await answer.text();
   return { statuses: [answer.status, ready.status], body, ms: performance.now() - startedAt };
-}
-
-/** Returns the value of a metric. */
-async function scrape(url: string, name: string): Promise<number> {
-  const text = await (await fetch(new URL('/metrics', url))).text();
-  return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1]);
 }
 
 it.each([
@@ -76,10 +70,13 @@ it.each([
     expect({ statuses, body }).toEqual({ statuses: [200, 200], body: '{"data":{"notificationGroups":[]}}' });
     expect(ms).toBeLessThan(BOUND_MS);
   }
-  const connections = await scrape(gateway.url, 'notigraph_connections');
+  const { notigraph_connections: connections, notigraph_buffered_bytes: bytes } = await scrape(
+    gateway.url,
+    /^notigraph_(?:connections|buffered_bytes) /,
+  );
   expect(connections).toBeGreaterThanOrEqual('NOTIGRAPH_MAX_CONNECTIONS' in env ? LIMIT - 10 : 500);
   expect(connections).toBeLessThanOrEqual('NOTIGRAPH_MAX_CONNECTIONS' in env ? LIMIT : STALLED + 10);
-  expect(await scrape(gateway.url, 'notigraph_buffered_bytes')).toBeLessThanOrEqual(64 * 1024 * 1024);
+  expect(bytes).toBeLessThanOrEqual(64 * 1024 * 1024);
   for (const { socket } of clients) {
     socket.destroy();
   }

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { request } from 'undici';
 import { beforeEach, expect, it, onTestFinished } from 'vitest';
@@ -117,26 +117,6 @@ it('workers that all get SIGTERM at once reject and refuse nothing', async () =>
     expect(load).toEqual({ statuses: { 200: 20 }, cutOff: 0 });
   }
   expect(await notigraph.stop('SIGTERM')).toMatchObject({ code: 0, stderr: '' });
-});
-
-it('killing workers leaves no descriptors in the primary and no open connections of clients', async () => {
-  const args = ['--sandbox', ':memory:', '--workers', '2'];
-  await using notigraph = await startNotigraph({ cwd, args, env: { NOTIGRAPH_LAME_DUCK_MS: '100' } });
-  await sendLoad(notigraph.url, { requests: 20, connections: 4 });
-  const [worker = 0] = findWorkerPids(notigraph);
-  const [, primary = ''] = /^PPid:\s+(\d+)/m.exec(readFileSync(`/proc/${worker}/status`, 'utf8')) ?? [];
-  const countFiles = () => readdirSync(`/proc/${primary}/fd`).length;
-  const before = countFiles();
-  for (let round = 1; round <= 3; round += 1) {
-    const load = sendLoad(notigraph.url, { requests: 200, connections: 16 });
-    killWorker(notigraph);
-    expect((await load).statuses).toEqual({ 200: 200 });
-    await waitForLogLines(notigraph, 'a worker listens in its place', round);
-  }
-  const countConnections = async () =>
-    (await scrape(notigraph.url, /^notigraph_connections/)).notigraph_connections ?? Number.NaN;
-  await expect.poll(countConnections, { interval: 500 }).toBeLessThanOrEqual(2); // Those of the scrapes.
-  await expect.poll(countFiles).toBeLessThanOrEqual(before + 1);
 });
 
 it('a separate port that is in use is reported with its option', async () => {

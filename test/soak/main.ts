@@ -1,7 +1,6 @@
 import { parseArgs } from 'node:util';
 import { checkBounds } from './bounds.ts';
-import { planPhases } from './phases.ts';
-import { soak } from './soak.ts';
+import { planPhases, soak } from './soak.ts';
 
 /**
  * Runs the gateway in its own process under load, with an upstream that fails in every way, and checks the results against

@@ -1,12 +1,45 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ProbedGateway, startProbedGateway, type Vitals } from '../support/probed-gateway.ts';
 import { addResult, type ClientTotals, createTotals, describePhase } from './client-totals.ts';
-import { type FaultRates, MIXED_FAULTS, NO_FAULTS, ONLY_503, SOME_503 } from './fault-rates.ts';
-import { createLedger, type Ledger } from './ledger.ts';
+import { Ledger } from './ledger.ts';
 import { type Load, startLoad } from './load.ts';
-import type { Phases } from './phases.ts';
-import type { Sample } from './trend.ts';
-import { type SoakUpstream, startSoakUpstream, type Traffic } from './upstream.ts';
+import {
+  type FaultRates,
+  MIXED_FAULTS,
+  NO_FAULTS,
+  ONLY_503,
+  SOME_503,
+  type SoakUpstream,
+  startSoakUpstream,
+  type Traffic,
+} from './upstream.ts';
+
+/** Durations of the phases, in seconds. */
+interface Phases {
+  /** No faults. */
+  warmUp: number;
+  /** One request in ten gets 503. */
+  busy: number;
+  /** All faults occur, and some clients disconnect. */
+  mixed: number;
+  /** All requests get 503 for two thirds of the phase, then connections are refused. */
+  outage: number;
+  recovery: number;
+  /** No load, so that sockets and timers are released. */
+  quiet: number;
+}
+
+export function planPhases(minutes: number): Phases {
+  const fixed = { outage: minutes < 2 ? 10 : 30, recovery: 12, quiet: 8 };
+  const rest = Math.max(20, minutes * 60 - fixed.outage - fixed.recovery - fixed.quiet);
+  return { ...fixed, warmUp: rest * 0.2, busy: rest * 0.4, mixed: rest * 0.4 };
+}
+
+/** Measurement: a time in seconds and a size in MB. */
+export interface Sample {
+  at: number;
+  size: number;
+}
 
 export interface SoakOptions {
   phases: Phases;
@@ -49,7 +82,7 @@ export interface SoakResults {
 const PROGRESS_SECONDS = 5;
 
 export async function soak({ phases, clients, random, report }: SoakOptions): Promise<SoakResults> {
-  const ledger = createLedger();
+  const ledger = new Ledger();
   await using upstream = await startSoakUpstream(ledger, random);
   await using gateway = await startProbedGateway(upstream.url);
   let totals = createTotals();
@@ -70,7 +103,7 @@ export async function soak({ phases, clients, random, report }: SoakOptions): Pr
       }
     },
   });
-  const watch = watchGateway({ gateway, upstream, load, report });
+  const watch = watchGateway(gateway, upstream, load, report);
 
   /** Runs a phase and returns its results. */
   async function runPhase(name: string, seconds: number, faultRates?: FaultRates): Promise<PhaseResults> {
@@ -95,22 +128,22 @@ export async function soak({ phases, clients, random, report }: SoakOptions): Pr
   load.setDisconnectShare(0);
 
   let opened: { offered: number; arrived: number } | undefined;
-  const arrivedBeforeOutage = upstream.arrived;
+  const arrivedBeforeOutage = upstream.arrived();
   onCircuitOpen = () => {
-    opened ??= { offered: load.sent, arrived: upstream.arrived };
+    opened ??= { offered: load.sent, arrived: upstream.arrived() };
   };
   const outage = await runPhase('outage: everything is 503', (phases.outage * 2) / 3, ONLY_503);
-  await upstream.stopListening();
+  await upstream.refuse();
   report(`outage: connections are refused, ${Math.round(phases.outage / 3)} s`);
   await sleep((phases.outage / 3) * 1_000);
   const whileOpen =
     opened === undefined
-      ? { offered: 1, reached: upstream.arrived - arrivedBeforeOutage } // The circuit breaker never opened, which exceeds the bound.
-      : { offered: load.sent - opened.offered, reached: upstream.arrived - opened.arrived };
+      ? { offered: 1, reached: upstream.arrived() - arrivedBeforeOutage } // The circuit breaker never opened, which exceeds the bound.
+      : { offered: load.sent - opened.offered, reached: upstream.arrived() - opened.arrived };
   onCircuitOpen = () => {};
 
   upstream.setFaultRates(NO_FAULTS);
-  await upstream.resumeListening();
+  await upstream.listen();
   const outageEndedAt = performance.now();
   const recovery = await runPhase('recovery', phases.recovery);
   const recoverySeconds = Math.max(0, lastUnavailableAt - outageEndedAt) / 1_000;
@@ -119,7 +152,7 @@ export async function soak({ phases, clients, random, report }: SoakOptions): Pr
   await watch.stop();
   report(`quiet, ${phases.quiet} s`);
   await sleep(phases.quiet * 1_000);
-  const socketsAtEnd = upstream.sockets;
+  const socketsAtEnd = upstream.open();
   const end = await gateway.vitals('collect garbage');
   const exitCode = await gateway.stop();
   return {
@@ -131,7 +164,7 @@ export async function soak({ phases, clients, random, report }: SoakOptions): Pr
     whileOpen,
     recoverySeconds,
     rss: watch.rss,
-    maxSockets: watch.maxSockets(),
+    maxSockets: upstream.mostOpen(),
     socketsAtEnd,
     warm,
     end,
@@ -142,17 +175,9 @@ export async function soak({ phases, clients, random, report }: SoakOptions): Pr
   };
 }
 
-interface WatchOptions {
-  gateway: ProbedGateway;
-  upstream: SoakUpstream;
-  load: Load;
-  report: SoakOptions['report'];
-}
-
 /** Takes measurements once per second and reports progress every few seconds. */
-function watchGateway({ gateway, upstream, load, report }: WatchOptions) {
+function watchGateway(gateway: ProbedGateway, upstream: SoakUpstream, load: Load, report: SoakOptions['report']) {
   const rss: Sample[] = [];
-  let maxSockets = 0;
   const stopping = new AbortController();
 
   async function run(): Promise<void> {
@@ -162,14 +187,13 @@ function watchGateway({ gateway, upstream, load, report }: WatchOptions) {
       await sleep(1_000);
       const vitals = await gateway.vitals();
       rss.push({ at: performance.now() / 1_000, size: vitals.rssMb });
-      maxSockets = Math.max(maxSockets, upstream.sockets);
       longestBlockMs = Math.max(longestBlockMs, vitals.longestBlockMs);
       if (second % PROGRESS_SECONDS === 0) {
         const rate = Math.round((load.sent - offered) / PROGRESS_SECONDS);
         offered = load.sent;
         report(
           `  ${rate} operations/s, RSS ${vitals.rssMb.toFixed(0)} MB, heap ${vitals.heapMb.toFixed(0)} MB, ` +
-            `${upstream.sockets} sockets, longest block ${longestBlockMs.toFixed(0)} ms`,
+            `${upstream.open()} sockets, longest block ${longestBlockMs.toFixed(0)} ms`,
         );
         longestBlockMs = 0;
       }
@@ -179,7 +203,6 @@ function watchGateway({ gateway, upstream, load, report }: WatchOptions) {
   const running = run();
   return {
     rss,
-    maxSockets: () => maxSockets,
     async stop() {
       stopping.abort();
       await running;

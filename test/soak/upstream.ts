@@ -1,10 +1,14 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
-import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { feed, group, subscriber, workflow } from '../support/records.ts';
-import { type Fault, type FaultRates, pickFault } from './fault-rates.ts';
-import { digestOf, type Ledger } from './ledger.ts';
+import {
+  type Connection,
+  HEAD,
+  type ScriptResult,
+  type ServiceRequest,
+  type ServiceResponse,
+  startService,
+} from '../support/service.ts';
+import type { Ledger } from './ledger.ts';
 
 export const GROUPS = Array.from({ length: 20 }, (_, i) => group({ _id: `g${i}`, name: `Group ${i}` }));
 export const WORKFLOWS = Array.from({ length: 50 }, (_, i) =>
@@ -18,6 +22,19 @@ const STATS = Array.from({ length: 4 }, (_, i) => ({
   channels: ['email', 'in_app'],
 }));
 
+type Fault = '503' | '504' | 'reset' | 'slow' | 'truncated';
+
+/** Shares of requests that fail, by fault. */
+export type FaultRates = readonly (readonly [fault: Fault, share: number])[];
+
+export const NO_FAULTS: FaultRates = [];
+export const SOME_503: FaultRates = [['503', 0.1]];
+export const MIXED_FAULTS: FaultRates = (['503', '504', 'reset', 'slow', 'truncated'] as const).map((fault) => [
+  fault,
+  0.02,
+]);
+export const ONLY_503: FaultRates = [['503', 1]];
+
 /** Requests that arrived since the last count. */
 export interface Traffic {
   requests: number;
@@ -25,98 +42,54 @@ export interface Traffic {
   calls: number;
 }
 
-/** Fast in-memory upstream with configurable faults. */
-export interface SoakUpstream extends AsyncDisposable {
-  readonly url: string;
-  /** Number of open connections. */
-  readonly sockets: number;
-  /** Number of requests that arrived so far. */
-  readonly arrived: number;
-  setFaultRates(rates: FaultRates): void;
-  /** Returns the traffic since the last call and resets the count. */
-  countTraffic(): Traffic;
-  /** Stops listening and closes all connections. */
-  stopListening(): Promise<void>;
-  /** Listens again on the same port. */
-  resumeListening(): Promise<void>;
-}
+export type SoakUpstream = Awaited<ReturnType<typeof startSoakUpstream>>;
 
-export async function startSoakUpstream(ledger: Ledger, random: () => number): Promise<SoakUpstream> {
-  const sockets = new Set<Socket>();
-  let faultRates: FaultRates = {};
-  let arrived = 0;
+/** Starts a service in memory with configurable faults. */
+export async function startSoakUpstream(ledger: Ledger, random: () => number) {
+  let faultRates: FaultRates = NO_FAULTS;
   let counted = 0;
-  let calls = new Set<string>();
 
-  const server = createServer({ keepAliveTimeout: 60_000 }, async (request, response) => {
-    const body = await text(request).catch(() => undefined);
-    if (body === undefined) {
-      return; // The gateway has disconnected.
-    }
-    arrived += 1;
-    const { method = '', url: path = '', headers } = request;
-    calls.add(`${headers['x-request-id']} ${method} ${path} ${digestOf(body)}`);
-    const fault = pickFault(faultRates, random());
-    if (method !== 'GET' && method !== 'HEAD') {
+  function pickFault(): Fault | undefined {
+    let remaining = random();
+    return faultRates.find(([, share]) => {
+      remaining -= share;
+      return remaining < 0;
+    })?.[0];
+  }
+
+  const service = await startService(async (request, connection) => {
+    const fault = pickFault();
+    const { method, path, body } = request;
+    if (method !== 'GET') {
       // A request that fails may or may not have been applied.
       const isApplied = fault === undefined || fault === 'slow' || fault === 'truncated' || random() < 0.5;
-      ledger.recordWrite({ method, path, idempotencyKey: headers['idempotency-key']?.toString(), isApplied }, body);
+      ledger.recordWrite({ method, path, isApplied }, body);
     }
-    await sendResponse(request, response, createResponse(method, path, body), fault);
+    return fault === undefined ? responseTo(request) : fail(fault, request, connection);
   });
-  server.on('connection', (socket) => {
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
-  });
-
-  async function listen(port: number): Promise<void> {
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    server.once('error', reject).listen(port, '127.0.0.1', resolve);
-    await promise;
-    server.off('error', reject);
-  }
-
-  async function stopListening(): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    server.close(() => resolve());
-    server.closeAllConnections();
-    await promise;
-  }
-
-  await listen(0);
-  const address = server.address();
-  if (address === null || typeof address === 'string') {
-    throw new Error('The upstream has no port.');
-  }
   return {
-    url: `http://127.0.0.1:${address.port}`,
-    get sockets() {
-      return sockets.size;
+    ...service,
+    /** Returns the number of requests that arrived so far. */
+    arrived: () => counted + service.requests.length,
+    setFaultRates(rates: FaultRates) {
+      faultRates = rates;
     },
-    get arrived() {
-      return arrived;
+    /** Returns the traffic since the last count. */
+    countTraffic(): Traffic {
+      const calls = service.requests.map(({ method, path, headers, body }) =>
+        [headers['x-request-id'], method, path, body].join(' '),
+      );
+      counted += calls.length;
+      service.forget();
+      return { requests: calls.length, calls: new Set(calls).size };
     },
-    setFaultRates(next) {
-      faultRates = next;
-    },
-    countTraffic() {
-      const traffic = { requests: arrived - counted, calls: calls.size };
-      counted = arrived;
-      calls = new Set();
-      return traffic;
-    },
-    stopListening,
-    resumeListening: () => listen(address.port),
-    [Symbol.asyncDispose]: stopListening,
   };
 }
 
-interface UpstreamResponse {
-  status: number;
-  body?: unknown;
-}
+const found = (data: unknown): ServiceResponse =>
+  data === undefined ? { status: 404, body: { statusCode: 404, message: 'Unknown.' } } : { body: { data } };
 
-function createResponse(method: string, path: string, body: string): UpstreamResponse {
+function responseTo({ method, path, body }: ServiceRequest): ServiceResponse {
   const [, , noun = '', id = ''] = path.split(/[/?]/);
   const fields: { name?: string; subscriberId?: string; active?: boolean } = body === '' ? {} : JSON.parse(body);
   const name = fields.name ?? 'none';
@@ -144,41 +117,22 @@ function createResponse(method: string, path: string, body: string): UpstreamRes
     case 'GET notifications':
       return found(STATS);
     default:
-      return { status: 404, body: { statusCode: 404, message: 'Unknown.' } };
+      return found(undefined);
   }
 }
 
-const found = (data: unknown): UpstreamResponse =>
-  data === undefined
-    ? { status: 404, body: { statusCode: 404, message: 'Unknown.' } }
-    : { status: 200, body: { data } };
-
-async function sendResponse(
-  { socket }: IncomingMessage,
-  response: ServerResponse,
-  { status, body }: UpstreamResponse,
-  fault: Fault | undefined,
-): Promise<void> {
-  const headers = { 'content-type': 'application/json' };
+async function fail(fault: Fault, request: ServiceRequest, connection: Connection): Promise<ScriptResult> {
   switch (fault) {
-    case '503':
-    case '504':
-      response.writeHead(Number(fault), headers).end(JSON.stringify({ statusCode: Number(fault), message: 'Down.' }));
-      return;
     case 'reset':
-      socket.resetAndDestroy();
-      return;
+      return connection.reset();
     case 'truncated':
-      response.writeHead(200, { ...headers, 'content-length': 1_000 }).write('{"data":');
+      connection.send(`${HEAD}content-length: 1000\r\n\r\n{"data":`);
       await sleep(1);
-      socket.destroy();
-      return;
+      return connection.end();
     case 'slow':
       await sleep(500);
-  }
-  if (body === undefined) {
-    response.writeHead(status).end();
-  } else {
-    response.writeHead(status, headers).end(JSON.stringify(body));
+      return responseTo(request);
+    default:
+      return { status: Number(fault), body: { statusCode: Number(fault), message: 'Down.' } };
   }
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import type { CachedKind, CacheStore, Owner } from '../../src/upstream/cache/store.ts';
+import { createRandom } from './concurrent-load.ts';
 import { sampleSize } from './samples.ts';
 
 /** Time for which a write of a history whose outcome is unknown, or that is never ended, counts as being in progress. */
@@ -24,15 +25,6 @@ const PATHS = ['/a', '/b'];
 /** Ages at which entries are removed, in milliseconds: less and more than writes take. */
 const LIFETIMES = [20, 100, 1_000, 60_000];
 
-/** Returns a function with random integers. */
-function createRandom(seed: number): (below: number) => number {
-  let state = seed * 4_711;
-  return (below) => {
-    state = (state * 16_807) % 2_147_483_647;
-    return state % below;
-  };
-}
-
 const oneOf = <T>(values: readonly T[], random: (below: number) => number): T =>
   values[random(values.length)] ?? expect.unreachable();
 
@@ -41,7 +33,8 @@ const oneOf = <T>(values: readonly T[], random: (below: number) => number): T =>
  * that is older than a write of its owner that had ended before, of another owner, or older than its lifetime.
  */
 export async function checkHistory({ stores, damage }: History, seed: number): Promise<void> {
-  const random = createRandom(seed);
+  const next = createRandom(4_711 * seed);
+  const random = (below: number) => Math.floor(next() * below);
   /** Content of the service, by owner and kind: the number of the last write. */
   const content = new Map<string, number>();
   /** Number of the last write that readers must see, by store, owner and kind. */

@@ -16,6 +16,8 @@ export interface ProcessOptions {
   env?: Readonly<Record<string, string>>;
   /** Program to run. @default MAIN */
   main?: string;
+  /** Maximum size of the files that it writes, in blocks of 512 bytes, as on a full disk. @default unlimited */
+  maxFileBlocks?: number | undefined;
 }
 
 export interface ExitResult {
@@ -32,6 +34,8 @@ export interface RunningProcess extends AsyncDisposable {
   readonly ended: Promise<ExitResult>;
   /** Returns everything printed so far. */
   output(): string;
+  /** Returns everything printed to one stream so far. */
+  outputOf(stream: 'stdout' | 'stderr'): string;
   /** Waits until the output matches the pattern `times` times, by default once. @returns the last match */
   printed(stream: 'stdout' | 'stderr', pattern: RegExp, times?: number): Promise<RegExpExecArray>;
   /** Closes the reading ends of its output, as a reader that has ended does. */
@@ -101,6 +105,7 @@ export function spawnNotigraph(options: ProcessOptions): RunningProcess {
     pid: child.pid ?? 0,
     ended,
     output: () => text.stdout + text.stderr,
+    outputOf: (stream) => text[stream],
     printed,
     closeOutput() {
       child.stdout.destroy();
@@ -111,8 +116,10 @@ export function spawnNotigraph(options: ProcessOptions): RunningProcess {
   };
 }
 
-function startProcess({ cwd, nodeArgs = [], args = [], env = {}, main = MAIN }: ProcessOptions) {
-  const child = spawn(process.execPath, [...nodeArgs, main, ...args], {
+function startProcess({ cwd, nodeArgs = [], args = [], env = {}, main = MAIN, maxFileBlocks }: ProcessOptions) {
+  const limit = maxFileBlocks === undefined ? [] : ['sh', '-c', 'ulimit -f "$0" && exec "$@"', String(maxFileBlocks)];
+  const [program = '', ...words] = [...limit, process.execPath, ...nodeArgs, main, ...args];
+  const child = spawn(program, words, {
     cwd,
     env: { ...CHILD_ENV, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

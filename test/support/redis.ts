@@ -101,7 +101,8 @@ export async function startRedis({ password, tls = false, args = [] }: TestRedis
   };
 }
 
-async function findFreePort(): Promise<number> {
+/** Returns a port that no server listens on. */
+export async function findFreePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;

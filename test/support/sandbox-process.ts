@@ -1,7 +1,5 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { CHILD_ENV } from './child-env.ts';
-import { MAIN } from './process.ts';
+import { tmpdir } from 'node:os';
+import { runNotigraph, spawnNotigraph } from './process.ts';
 
 /** Sandbox running in a separate process. Disposing kills it, so that a failed test leaves no process behind. */
 export interface SandboxProcess extends AsyncDisposable {
@@ -14,48 +12,25 @@ export interface SandboxProcess extends AsyncDisposable {
   stop(signal: NodeJS.Signals): Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
 }
 
-/** Returns the command that runs the sandbox, with a maximum size of its files. */
-const commandOf = (args: readonly string[], maxBlocks?: number): [program: string, args: string[]] =>
-  maxBlocks === undefined
-    ? [process.execPath, [MAIN, 'sandbox', ...args]]
-    : ['sh', ['-c', 'ulimit -f "$0" && exec "$@"', String(maxBlocks), process.execPath, MAIN, 'sandbox', ...args]];
-
 /** Starts the sandbox in a separate process and waits until it listens. */
 export const spawnSandbox = (...args: string[]): Promise<SandboxProcess> => spawnLimitedSandbox(undefined, ...args);
 
 /** Starts a sandbox whose files can't grow beyond so many blocks of 512 bytes, as on a full disk. */
-export async function spawnLimitedSandbox(maxBlocks: number | undefined, ...args: string[]): Promise<SandboxProcess> {
-  const child = spawn(...commandOf(['--port', '0', ...args], maxBlocks), {
-    env: CHILD_ENV,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let [output, errors] = ['', ''];
-  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
-    errors += chunk;
-  });
-  const url = await new Promise<string>((resolve, reject) => {
-    child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
-      output += chunk;
-      const [, address] = /listening on (\S+)\n.*curl .*\n/s.exec(output) ?? [];
-      if (address !== undefined) {
-        resolve(address);
-      }
-    });
-    child.once('exit', (code) => reject(new Error(`The sandbox ended with ${code} before it listened:\n${errors}`)));
-  });
-  const ended = ending(child);
-  const stop = (signal: NodeJS.Signals) => {
-    child.kill(signal);
-    return ended;
-  };
+export async function spawnLimitedSandbox(
+  maxFileBlocks: number | undefined,
+  ...args: string[]
+): Promise<SandboxProcess> {
+  const running = spawnNotigraph({ cwd: tmpdir(), args: ['sandbox', '--port', '0', ...args], maxFileBlocks });
+  const [, url = ''] = await running.printed('stdout', /listening on (\S+)\n.*curl .*\n/s);
   return {
     url,
-    output: () => output,
-    errors: () => errors,
-    stop,
-    async [Symbol.asyncDispose]() {
-      await stop('SIGKILL');
+    output: () => running.outputOf('stdout'),
+    errors: () => running.outputOf('stderr'),
+    async stop(name) {
+      const { code, signal } = await running.stop(name);
+      return { code, signal };
     },
+    [Symbol.asyncDispose]: () => running[Symbol.asyncDispose](),
   };
 }
 
@@ -63,23 +38,7 @@ export async function spawnLimitedSandbox(maxBlocks: number | undefined, ...args
 export const runSandbox = (...args: string[]) => runLimitedSandbox(undefined, ...args);
 
 /** Runs a sandbox whose files can't grow beyond so many blocks of 512 bytes, and returns its result. */
-export async function runLimitedSandbox(maxBlocks: number | undefined, ...args: string[]) {
-  const child = spawn(...commandOf(args, maxBlocks), {
-    env: CHILD_ENV,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let [stdout, stderr] = ['', ''];
-  child.stdout.on('data', (chunk) => {
-    stdout += chunk;
-  });
-  child.stderr.on('data', (chunk) => {
-    stderr += chunk;
-  });
-  const [code] = await once(child, 'close');
+export async function runLimitedSandbox(maxFileBlocks: number | undefined, ...args: string[]) {
+  const { code, stdout, stderr } = await runNotigraph({ cwd: tmpdir(), args: ['sandbox', ...args], maxFileBlocks });
   return { code, stdout, stderr };
-}
-
-async function ending(child: ChildProcess) {
-  const [code, signal] = await once(child, 'exit');
-  return { code, signal };
 }

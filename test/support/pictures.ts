@@ -1,0 +1,55 @@
+/**
+ * Takes the pictures in the docs: GraphiQL with the README's query, and two views of the dashboard, each in both themes. Run it with
+ * `npm run pictures`.
+ */
+import { fileURLToPath } from 'node:url';
+import type { Browser } from 'playwright-core';
+import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
+import { launchBrowser } from './browser.ts';
+import { type Dashboard, startDashboard } from './dashboard.ts';
+import { blocks, read } from './docs.ts';
+import { startSandboxedGateway } from './gateway.ts';
+import { runOperation, visitGraphiql } from './graphiql.ts';
+
+const IMAGES = fileURLToPath(new URL('../../docs/images/', import.meta.url));
+
+const VIEWPORT = { width: 1366, height: 768 };
+
+type Theme = 'light' | 'dark';
+
+const [QUERY = ''] = blocks(read('README.md'), 'graphql');
+
+async function takeGraphiql(browser: Browser, url: string, colorScheme: Theme): Promise<void> {
+  const link = `${url}?query=${encodeURIComponent(QUERY.trim())}`;
+  await using visitor = await visitGraphiql(browser, link, { colorScheme, viewport: VIEWPORT });
+  const { page } = visitor;
+  await runOperation(page);
+  await page.locator('.result', { hasText: 'Payment failed' }).waitFor();
+  await page.evaluate('document.activeElement.blur()');
+  await page.screenshot({ path: `${IMAGES}graphiql-${colorScheme}.png`, animations: 'disabled' });
+}
+
+async function takeDashboard(browser: Browser, dashboard: Dashboard, colorScheme: Theme): Promise<void> {
+  await using visitor = await dashboard.visit(browser, { reducedMotion: 'reduce', colorScheme, viewport: VIEWPORT });
+  const { page } = visitor;
+  await visitor.signIn('Ada Lindqvist');
+  await page.getByText('Order shipped').waitFor();
+  await page.locator('.chart-bar').nth(24).click();
+  await page.mouse.move(0, 0);
+  await page.screenshot({ path: `${IMAGES}dashboard-${colorScheme}.png`, fullPage: true });
+  await visitor.openLoaded('Workflows');
+  await page.screenshot({ path: `${IMAGES}dashboard-workflows-${colorScheme}.png` });
+}
+
+const browser = await launchBrowser();
+try {
+  const graphiql = { authorization: `ApiKey ${SANDBOX_KEYS.development}`, sandbox: true };
+  await using gateway = await startSandboxedGateway({ options: { graphiql } });
+  await using dashboard = await startDashboard();
+  for (const theme of ['light', 'dark'] as const) {
+    await takeGraphiql(browser, gateway.url, theme);
+    await takeDashboard(browser, dashboard, theme);
+  }
+} finally {
+  await browser.close();
+}
