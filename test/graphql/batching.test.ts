@@ -1,4 +1,6 @@
+import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { alignByKey } from '../../src/graphql/loaders/notification-group-loader.ts';
 import { startSandboxedGateway, startScriptedGateway } from '../support/gateway.ts';
 import { group, workflow } from '../support/records.ts';
 
@@ -149,6 +151,17 @@ it('finds groups in the list if the service sends integers as ids', async () => 
     two: { id: '2', name: 'Two' },
     workflow: { notificationGroupId: '1', notificationGroup: { id: '1', name: 'One' } },
   });
+});
+
+it('finds the rows of any keys, even if rows are shuffled, missing, duplicate or without a key', () => {
+  const key = fc.constantFrom('a', 'b', 'c', 'd', 'e', '__proto__', 'constructor');
+  const row = fc.record({ id: fc.option(key, { nil: undefined }), value: fc.integer() });
+  fc.assert(
+    fc.property(fc.array(key), fc.array(row), (keys, rows) => {
+      const aligned = alignByKey(keys, rows, ({ id }) => id);
+      expect(aligned).toEqual(keys.map((key) => rows.find(({ id }) => id === key) ?? null));
+    }),
+  );
 });
 
 it('isolates a failing workflow from its siblings', async () => {

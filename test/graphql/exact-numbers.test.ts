@@ -4,19 +4,9 @@ import { subscriber, workflow } from '../support/records.ts';
 import type { ServiceResponse } from '../support/service.ts';
 
 /** Numbers beyond the safe integers or the range of a double, whether or not a double can represent them. */
-const INEXACT = [
-  '9007199254740993',
-  '-9007199254740993',
-  '9007199254740992',
-  '9007199254740994',
-  '123456789012345678901234567890',
-  '1e16',
-  '1.5e300',
-  '1e400',
-  '-1e400',
-];
+const INEXACT = ['-9007199254740993', '9007199254740992', '123456789012345678901234567890', '1.5e300', '1e400'];
 
-const EXACT = ['0', '-1', '42', '9007199254740991', '-9007199254740991'];
+const EXACT = ['0', '42', '9007199254740991', '-9007199254740991'];
 
 let ways: GatewayPair;
 let answer: ServiceResponse;

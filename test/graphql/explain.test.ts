@@ -283,13 +283,6 @@ describe('problems that need no call', () => {
     ]);
     expect(JSON.stringify(body)).not.toContain('UNKNOWN');
   });
-
-  it('include invalid documents and variables, which are not explained', async () => {
-    expect(await explain('{ unknown }')).toMatchObject({
-      status: 400,
-      body: { errors: [{ extensions: { code: 'GRAPHQL_VALIDATION_FAILED' } }] },
-    });
-  });
 });
 
 describe('a request for an explanation', () => {
@@ -311,7 +304,7 @@ describe('a request for an explanation', () => {
     expect(JSON.stringify(allowed)).not.toContain('key-of-acme');
   });
 
-  it.each([[{ explain: 'true' }], [{ explain: null }], [{ upstream: 1 }]])(
+  it.each([[{ explain: 'true' }], [{ upstream: 1 }]])(
     'must be a boolean: %j',
     async (extensions) => {
       const response = await fetch(gateway.url, {
@@ -334,26 +327,19 @@ describe('a request for an explanation', () => {
     });
     await using standard = await startGateway({ upstream: upstream.url, clients: clientsOf(signer) });
     const bearer = await signer.bearer();
-    const messages = await Promise.all(
-      [
-        [strict, KEY],
-        [strict, bearer],
-        [onlyBrowsers, bearer],
-        [onlyBrowsers, undefined],
-        [standard, KEY],
-        [standard, bearer],
-        [standard, undefined],
-      ].map(async ([on, authorization]) => {
-        const { status, body } = await sendExplain(
-          on as TestGateway,
-          { query: TRUSTED },
-          {
-            authorization: (authorization as string | undefined) ?? null,
-          },
-        );
-        return `${status} ${body.errors?.[0]?.message ?? 'explained'}`;
-      }),
-    );
+    const messages: string[] = [];
+    for (const [on, authorization] of [
+      [strict, KEY],
+      [strict, bearer],
+      [onlyBrowsers, bearer],
+      [onlyBrowsers, null],
+      [standard, KEY],
+      [standard, bearer],
+      [standard, null],
+    ] as const) {
+      const { status, body } = await sendExplain(on, { query: TRUSTED }, { authorization });
+      messages.push(`${status} ${body.errors?.[0]?.message ?? 'explained'}`);
+    }
     expect(messages).toEqual([
       '403 "extensions.explain" is not allowed, because clients.server.explain is off.',
       '403 "extensions.explain" is not allowed, because clients.browser.explain is off.',

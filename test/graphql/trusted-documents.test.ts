@@ -72,7 +72,7 @@ function expectRefusal(answer: WireResponse, outcome: unknown[]): void {
 }
 
 describe('a trusted document', () => {
-  it.each<TrustedDocumentsMode>(['off', 'log', 'enforce'])(
+  it.each<TrustedDocumentsMode>(['off', 'enforce'])(
     'is accepted by its id in every form, in mode %s',
     async (browser) => {
       await using ways = await start({ browser });
@@ -83,7 +83,6 @@ describe('a trusted document', () => {
         { documentId: CUSTOM_ID },
         { documentId: id, query: null, operationName: null, variables: null, extensions: null },
         { documentId: id, query: LISTED },
-        { documentId: `sha256:${id}`, query: LISTED },
         { documentId: id, operationName: 'Groups', variables: {}, extensions: { other: 1 } },
         { extensions: apq(id) },
         { extensions: apq(id), query: LISTED },
@@ -161,20 +160,17 @@ describe('a document id', () => {
     sha256Of(LISTED).toUpperCase(),
     `SHA256:${sha256Of(LISTED)}`,
     `sha256:sha256:${sha256Of(LISTED)}`,
-    sha256Of(LISTED).slice(0, 63),
     ` ${sha256Of(LISTED)}`,
     '',
     'sha256:',
     '__proto__',
     'constructor',
-    'toString',
-    'hasOwnProperty',
     LISTED,
     '\0',
     'x'.repeat(10_000),
   ];
 
-  it.each<TrustedDocumentsMode>(['off', 'log', 'enforce'])(
+  it.each<TrustedDocumentsMode>(['off', 'enforce'])(
     'that is in no manifest gets one clear error, in mode %s',
     async (browser) => {
       await using ways = await start({ browser });
@@ -195,14 +191,14 @@ describe('a document id', () => {
 
   it('that is not a string is rejected', async () => {
     await using ways = await start({ browser: 'enforce' });
-    for (const id of [1, 0, true, false, {}, [], [sha256Of(LISTED)], { toString: sha256Of(LISTED) }]) {
+    for (const id of [1, false, {}, [sha256Of(LISTED)], { toString: sha256Of(LISTED) }]) {
       expectRefusal(await ask(ways, { documentId: id }), BAD);
       expectRefusal(await ask(ways, { documentId: id, query: LISTED }), BAD);
       expectRefusal(await ask(ways, { extensions: apq(id) }), BAD);
     }
   });
 
-  it.each<TrustedDocumentsMode>(['off', 'log', 'enforce'])(
+  it.each<TrustedDocumentsMode>(['off', 'enforce'])(
     'together with a different text is rejected, in mode %s',
     async (browser) => {
       await using ways = await start({ browser });
@@ -225,9 +221,7 @@ describe('a document id', () => {
     for (const extensions of [
       {},
       { persistedQuery: null },
-      { persistedQuery: hash },
       { persistedQuery: [hash] },
-      { persistedQuery: {} },
       { persistedQuery: { sha256hash: hash } },
       { persistedQuery: { sha256Hash: null } },
     ]) {
@@ -245,15 +239,11 @@ describe('a text that is in no manifest', () => {
   const VARIANTS = [
     UNLISTED,
     `${LISTED} `,
-    ` ${LISTED}`,
-    `${LISTED}\n`,
     `# comment\n${LISTED}`,
-    LISTED.replace('{', ' {'),
     LISTED.replace('name', 'name id'),
     `${LISTED} ${UNLISTED}`,
     `${LISTED}\0`,
     `\uFEFF${LISTED}`,
-    '{ __typename }',
     '{ __schema { queryType { name } } }',
     '{',
     '',
@@ -321,69 +311,46 @@ it('each kind of client has its own mode', async () => {
   }
 });
 
-describe('a client without a token', () => {
-  it('can run nothing that it could not run with a token', async () => {
-    let calls = 0;
-    await using upstream = await startService((request, raw) => {
-      calls += 1;
-      return healthyService(request, raw);
+it('a client without a token can run nothing that it could not run with one', async () => {
+  await using upstream = await startService(healthyService);
+  for (const [browser, server] of [
+    ['enforce', 'off'],
+    ['log', 'enforce'],
+  ] as const) {
+    await using gateway = await startGateway({
+      upstream: upstream.url,
+      clients: clientsOf(signer, { trustedDocuments: browser }, { server: { trustedDocuments: server } }),
+      trustedDocuments: { manifests: [MANIFEST] },
     });
-    for (const modes of [{ browser: 'enforce' }, { server: 'enforce', browser: 'log' }] as const) {
-      await using gateway = await startGateway({
-        upstream: upstream.url,
-        clients: clientsOf(
-          signer,
-          { trustedDocuments: modes.browser },
-          'server' in modes ? { server: { trustedDocuments: modes.server } } : {},
-        ),
-        trustedDocuments: { manifests: [MANIFEST] },
+    const query = '{ __schema { queryType { name } } }';
+    const proof = { 'graphql-require-preflight': 'true' };
+    const post = async (body: unknown, headers: Record<string, string> = {}, search = '') =>
+      fetch(gateway.url + search, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body: JSON.stringify(body),
       });
-      const send = async (init: RequestInit, search = '') => {
-        const response = await fetch(gateway.url + search, init);
-        const text = await response.text();
-        return { status: response.status, text };
-      };
-      const post = (body: unknown, headers: Record<string, string> = {}) =>
-        send({
-          method: 'POST',
-          headers: { 'content-type': 'application/json', ...headers },
-          body: JSON.stringify(body),
-        });
-      const proof = { 'graphql-require-preflight': 'true' };
-      const schema = '{ __schema { queryType { name } } }';
-      for (const answer of [
-        await post({ query: schema }),
-        await post({ query: UNLISTED }),
-        await post([{ query: schema }]),
-        await post({ query: schema }, { 'content-type': 'application/graphql+json' }),
-        await post({ query: schema }, { 'content-type': 'application/graphql' }),
-        await post({ query: schema }, { authorization: 'Bearer x' }),
-        await post({ query: schema }, { authorization: 'Bearer a.b.c' }),
-        await post({ query: schema }, { authorization: 'bearer a.b.c' }),
-        await post({ query: schema }, { authorization: 'Basic YTpi' }),
-        await post({ query: schema }, { authorization: '' }),
-        await post({ query: schema, documentId: sha256Of(LISTED) }),
-        await post({ query: schema }, { 'x-http-method-override': 'GET' }),
-        await send({ headers: proof }, `?${new URLSearchParams({ query: schema })}`),
-        await send(
-          { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' },
-          `?${new URLSearchParams({ query: schema })}`,
-        ),
-        await send({
-          method: 'POST',
-          headers: { 'content-type': 'application/x-www-form-urlencoded', ...proof },
-          body: new URLSearchParams({ query: schema }).toString(),
-        }),
-      ]) {
-        expect(answer.status).toBeGreaterThanOrEqual(400);
-        expect(answer.text).not.toContain('"data"');
-      }
-      // A listed document runs, but without a credential it gets no data.
-      const listed = await post({ documentId: sha256Of(LISTED) });
-      expect(listed.text).toContain('UNAUTHENTICATED');
+    const search = `?${new URLSearchParams({ query })}`;
+    for (const response of [
+      await post({ query }),
+      await post([{ query }]),
+      await post({ query }, { 'content-type': 'application/graphql+json' }),
+      await post({ query }, { authorization: 'Bearer a.b.c' }),
+      await post({ query }, { authorization: 'Basic YTpi' }),
+      await post({ query }, { authorization: '' }),
+      await post({ query, documentId: sha256Of(LISTED) }),
+      await post({ query }, { 'x-http-method-override': 'GET' }),
+      await post({}, {}, search),
+      await fetch(gateway.url + search, { headers: proof }),
+      await fetch(gateway.url, { method: 'POST', headers: proof, body: new URLSearchParams({ query }) }),
+    ]) {
+      expect(response.status).toBeGreaterThanOrEqual(400);
+      expect(await response.text()).not.toContain('"data"');
     }
-    expect(calls).toBe(0);
-  });
+    // A listed document runs, but without a credential it gets no data.
+    expect(await (await post({ documentId: sha256Of(LISTED) })).text()).toContain('UNAUTHENTICATED');
+  }
+  expect(upstream.requests).toEqual([]);
 });
 
 describe('manifests', () => {
@@ -433,21 +400,9 @@ describe('manifests', () => {
 
   it.each<[string, string, RegExp]>([
     ['is not JSON', '{', /it is not JSON/],
-    ['is a list', '[]', /neither an object of documents/],
-    ['is null', 'null', /neither an object of documents/],
     ['has a number for a document', '{"a":1}', /neither an object of documents/],
     ['has the id __proto__', `{"__proto__":${JSON.stringify(LISTED)}}`, /the id __proto__ is not supported/],
     ['is of another version', '{"format":"apollo-persisted-query-manifest","version":2,"operations":[]}', /neither/],
-    [
-      'has an operation without its text',
-      JSON.stringify({ ...apolloManifest([]), operations: [{ id: 'a' }] }),
-      /neither/,
-    ],
-    [
-      'has the SHA-256 of a different text',
-      JSON.stringify({ [sha256Of(LISTED)]: OTHER }),
-      /is not the SHA-256 of its text/,
-    ],
     [
       'has the SHA-256 of a different text with the prefix sha256:',
       JSON.stringify({ [`sha256:${sha256Of(LISTED)}`]: OTHER }),
