@@ -3,12 +3,12 @@ import { type Plugin, useExtendContext } from 'graphql-yoga';
 import { describe, expect, it } from 'vitest';
 import { createGateway, type GatewayOptions } from '../../src/gateway.ts';
 import type { GatewayContext } from '../../src/graphql/context.ts';
-import { type SandboxedGateway, startSandboxedGateway } from '../support/gateway.ts';
+import { startScriptedGateway } from '../support/gateway.ts';
+import { healthyService } from '../support/healthy-service.ts';
 
 type HostPlugin = Plugin<GatewayContext>;
 
-const start = (...plugins: NonNullable<GatewayOptions['plugins']>): Promise<SandboxedGateway> =>
-  startSandboxedGateway({ options: { plugins } });
+const start = (...plugins: NonNullable<GatewayOptions['plugins']>) => startScriptedGateway(healthyService, { plugins });
 
 const GROUPS = '{ notificationGroups { name } }';
 const CREATE = 'mutation { createFeed(input: { name: "By a plugin" }) { __typename } }';
@@ -103,7 +103,7 @@ describe('the hooks of a host plugin', () => {
     await using gateway = await start(plugin);
     const { status, codes } = await gateway.send('{ __typename }');
     expect([status, codes]).toEqual([400, ['DOCUMENT_LIMIT_EXCEEDED']]);
-    expect(gateway.upstream()).toHaveLength(0);
+    expect(gateway.service.requests).toHaveLength(0);
   });
 
   it('can replace a document, which is then executed', async () => {
@@ -131,7 +131,7 @@ describe('the hooks of a host plugin', () => {
     await using gateway = await start(plugin);
     const { status, body } = await gateway.send(GROUPS);
     expect([status, body]).toEqual([200, { data: { canned: true }, extensions: { from: 'plugin' } }]);
-    expect(gateway.upstream()).toHaveLength(0);
+    expect(gateway.service.requests).toHaveLength(0);
   });
 });
 
@@ -167,7 +167,7 @@ describe('an error of a host plugin', () => {
     await using gateway = await start(failing(new Error('before')));
     const { body } = await gateway.send(CREATE);
     expect(body.errors).toMatchObject([{ extensions: { code: 'INTERNAL_SERVER_ERROR', outcome: 'NOT_APPLIED' } }]);
-    expect(gateway.upstream()).toHaveLength(0);
+    expect(gateway.service.requests).toHaveLength(0);
   });
 
   it.each([new Error('after'), new GraphQLError('after', { extensions: { code: 'AFTER' } })])(
@@ -183,7 +183,7 @@ describe('an error of a host plugin', () => {
       await using gateway = await start(plugin);
       const { body } = await gateway.send(CREATE);
       expect(body.errors).toMatchObject([{ extensions: { outcome: 'UNKNOWN' } }]);
-      expect(gateway.upstream('POST /v1/feeds')).toHaveLength(1);
+      expect(gateway.service.requests).toHaveLength(1);
     },
   );
 
@@ -196,7 +196,7 @@ describe('an error of a host plugin', () => {
     await using gateway = await start(plugin);
     const { status, codes } = await gateway.send(GROUPS);
     expect([status, codes]).toEqual([400, ['SUNDAY']]);
-    expect(gateway.upstream()).toHaveLength(0);
+    expect(gateway.service.requests).toHaveLength(0);
   });
 });
 
