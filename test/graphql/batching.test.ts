@@ -35,30 +35,18 @@ it('loads 20 workflows with their groups in 21 upstream requests', async () => {
 });
 
 it('loads at most 8 workflows concurrently', async () => {
-  const full = Promise.withResolvers<void>();
-  const released = Promise.withResolvers<void>();
-  let running = 0;
-  let most = 0;
-  await using gateway = await startScriptedGateway(async ({ path }) => {
-    if (path !== '/v1/workflows/probe') {
-      running += 1;
-      most = Math.max(most, running);
-      if (running === 8) {
-        full.resolve();
-      }
-      await released.promise;
-      running -= 1;
-    }
-    return { body: { data: workflow({ _id: path.slice(14) }) } };
-  });
-  const answer = gateway.data('query ($ids: [ID!]!) { workflows(idsOrIdentifiers: $ids) { id } }', {
-    ids: Array.from({ length: 30 }, (_, i) => `w${i}`),
-  });
-  await full.promise;
+  await using gateway = await startScriptedGateway(({ path }) => ({ body: { data: workflow({ _id: path.slice(14) }) } }));
+  const { service } = gateway;
+  const ids = Array.from({ length: 30 }, (_, i) => `w${i}`);
+  const held = ids.map((id) => service.hold(`GET /v1/workflows/${id}`));
+  const answer = gateway.data('query ($ids: [ID!]!) { workflows(idsOrIdentifiers: $ids) { id } }', { ids });
+  await service.arrived(8);
   await gateway.data('{ workflow(idOrIdentifier: "probe") { id } }'); // A ninth call would have been sent before this one.
-  released.resolve();
-  await answer;
-  expect(most).toBe(8);
+  expect(service.requests).toHaveLength(9);
+  for (const { release } of held) {
+    release();
+  }
+  expect((await answer).workflows).toHaveLength(30);
 });
 
 it('loads the statistics of 30 days in one request, plus one for each distinct workflow', async () => {

@@ -495,21 +495,6 @@ describe('lists from resolvers', () => {
     expect(Reflect.get(Object(data), 'items')).toHaveLength(10_000);
     expect(Reflect.get(Object(data), 'items')[9_999]).toMatchObject({ id: '9999', n19: 9_999 });
   });
-
-  it('that fail in a later turn of the event loop are null', async () => {
-    const items = numbersFrom0(50).map((required) => ({ required: required === 40 ? null : required }));
-    const rootValue = { item: { items: [{ items }] }, requiredNumbers: [...numbersFrom0(40), null] };
-    const limits = { valuesPerTurn: 5 };
-    const { data, errors } = await run('{ requiredNumbers item { items { items { required } } } }', {
-      rootValue,
-      limits,
-    });
-    expect(errors?.map(({ path }) => path)).toEqual([
-      ['requiredNumbers', 40],
-      ['item', 'items', 0, 'items', 40, 'required'],
-    ]);
-    expect(data).toMatchObject({ requiredNumbers: null });
-  });
 });
 
 describe('plans', () => {
@@ -560,24 +545,6 @@ describe('plans', () => {
     expect(plansOf(numbersFrom0(64).slice(16))).toBeGreaterThan(0);
     expect(plansOf(numbersFrom0(64).slice(48))).toBe(0);
     expect(plansOf([0])).toBeGreaterThan(0);
-  });
-
-  it('depend on the operation and on the schema', () => {
-    const document = parse('query A { text } query B { other }');
-    const executeFn = executorWith(DEFAULTS);
-    const rootValue = { text: 'text', other: 'other' };
-    const schemas = [schemaOf({}), schemaOf({ text: () => 'another schema' })];
-    const results = schemas.flatMap((schema) =>
-      ['A', 'B', 'A'].map((operationName) => executeFn({ schema, document, rootValue, operationName })),
-    );
-    expect(results.map((result) => Object.values(Object((result as ExecutionResult).data)))).toEqual([
-      ['text'],
-      ['other'],
-      ['text'],
-      ['another schema'],
-      ['other'],
-      ['another schema'],
-    ]);
   });
 
   it('visit a fragment once per selection set, however often it is spread', async () => {

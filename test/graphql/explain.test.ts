@@ -2,7 +2,7 @@ import type { Plugin } from 'graphql-yoga';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { GatewayContext } from '../../src/graphql/context.ts';
 import { type ExplainResponse, type Explanation, sendExplain } from '../support/explain.ts';
-import { startGateway, startScriptedGateway, type TestGateway } from '../support/gateway.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { type GeneratedBehavior, generatedService } from '../support/generated-service.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
@@ -126,33 +126,6 @@ describe('the explanation', () => {
     ['introspection takes none', '{ __typename __schema { queryType { name } } }', []],
   ])('%s', async (_, query, lines) => {
     expect(linesOf(await explanationOf(query))).toEqual(lines);
-  });
-
-  it('counts on groups without ids, whose calls can use up the budget before the last workflows are loaded', async () => {
-    const ids = Array.from({ length: 19 }, (_, i) => `"w${i}"`);
-    const query = `{ workflows(idsOrIdentifiers: [${ids}]) { name } a: notificationGroup(id: "g1") { name } b: notificationGroup(id: "g2") { name } }`;
-    const explanation = await explanationOf(query);
-    expect(explanation.budget).toEqual({ min: 20, max: 20, limit: 20 });
-    expect(linesOf(explanation).filter((line) => line.includes('0..'))).toEqual([
-      '10 [9] GET notification-groups/{id} 0..2 Query.notificationGroup',
-      '20 [] GET workflows/{workflowIdOrIdentifier} 0..1 Query.workflows',
-      '21 [] GET workflows/{workflowIdOrIdentifier} 0..1 Query.workflows',
-    ]);
-    const respond = generatedService(() => ({ ...DISTINCT_GROUPS, groups: 2, omitsIds: true }));
-    const received = Promise.withResolvers<void>();
-    await using executing = await startScriptedGateway(
-      async (request, raw) => {
-        if (request.path.endsWith('/g2')) {
-          received.resolve();
-        }
-        await (request.path.includes('/workflows/') && received.promise); // All workflows wait for the groups.
-        return respond(request, raw);
-      },
-      { maxUpstreamCalls: 20 },
-    );
-    await executing.send(query, {}, { authorization: KEY });
-    const gets = executing.service.requests.filter(({ path }) => path.includes('/notification-groups/'));
-    expect(gets).toHaveLength(2);
   });
 
   it('lists the calls of a mutation, whose fields run one after another', async () => {

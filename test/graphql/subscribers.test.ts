@@ -77,33 +77,21 @@ it('createSubscribers returns one result per input in order, and a failure does 
 });
 
 it('createSubscribers sends 10 requests concurrently', async () => {
-  const full = Promise.withResolvers<void>();
-  const released = Promise.withResolvers<void>();
-  let running = 0;
-  let most = 0;
-  await using gateway = await startScriptedGateway(async ({ method, body }) => {
-    if (method === 'GET') {
-      return { body: [] };
-    }
-    running += 1;
-    most = Math.max(most, running);
-    if (running === 10) {
-      full.resolve();
-    }
-    await released.promise;
-    running -= 1;
-    return { status: 201, body: { data: subscriber(JSON.parse(body)) } };
-  });
+  await using gateway = await startScriptedGateway(({ method, body }) =>
+    method === 'GET' ? { body: [] } : { status: 201, body: { data: subscriber(JSON.parse(body)) } },
+  );
+  const { service } = gateway;
+  const held = service.hold('POST /v1/subscribers', 100);
   const answer = gateway.data(CreateSubscribers, { input: { subscribers: numbered(100) } });
-  await full.promise;
+  await service.arrived(10);
   await gateway.data('{ notificationGroups { id } }', {}, { authorization: 'ApiKey other' }); // An eleventh call would have been sent before this one.
-  released.resolve();
+  expect(service.requests).toHaveLength(11);
+  held.release();
   expect((await answer).createSubscribers).toMatchObject({ succeeded: 100, failed: 0 });
-  expect(most).toBe(10);
 });
 
 it('createSubscribers that times out reports which inputs have an unknown outcome and which were not sent', async () => {
-  await using gateway = await startScriptedGateway(() => {}, { operationTimeoutMs: 2_000 }); // Time to send ten of them.
+  await using gateway = await startScriptedGateway(() => {}, { operationTimeoutMs: 1_000 }); // Time to send ten of them.
   const { createSubscribers } = await gateway.data<{
     createSubscribers: { failed: number; results: { outcome: string }[] };
   }>(
