@@ -35,7 +35,9 @@ it('loads 20 workflows with their groups in 21 upstream requests', async () => {
 });
 
 it('loads at most 8 workflows concurrently', async () => {
-  await using gateway = await startScriptedGateway(({ path }) => ({ body: { data: workflow({ _id: path.slice(14) }) } }));
+  await using gateway = await startScriptedGateway(({ path }) => ({
+    body: { data: workflow({ _id: path.slice(14) }) },
+  }));
   const { service } = gateway;
   const ids = Array.from({ length: 30 }, (_, i) => `w${i}`);
   const held = ids.map((id) => service.hold(`GET /v1/workflows/${id}`));

@@ -277,17 +277,14 @@ describe('a request for an explanation', () => {
     expect(JSON.stringify(allowed)).not.toContain('key-of-acme');
   });
 
-  it.each([[{ explain: 'true' }], [{ upstream: 1 }]])(
-    'must be a boolean: %j',
-    async (extensions) => {
-      const response = await fetch(gateway.url, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', authorization: KEY },
-        body: JSON.stringify({ query: TRUSTED, extensions }),
-      });
-      expect([response.status, (await response.json()).errors[0].extensions.code]).toEqual([400, 'BAD_REQUEST']);
-    },
-  );
+  it.each([[{ explain: 'true' }], [{ upstream: 1 }]])('must be a boolean: %j', async (extensions) => {
+    const response = await fetch(gateway.url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: KEY },
+      body: JSON.stringify({ query: TRUSTED, extensions }),
+    });
+    expect([response.status, (await response.json()).errors[0].extensions.code]).toEqual([400, 'BAD_REQUEST']);
+  });
 
   it('is refused if the setting of the kind of client is off; without a credential, if either is', async () => {
     await using strict = await startGateway({

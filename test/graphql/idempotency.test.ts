@@ -102,7 +102,11 @@ it('a rename with a key is replayed', async () => {
 
 it.each([
   ['an empty key', CreateFeed, { name: 'A', idempotencyKey: ' ' }],
-  ['an empty key of one item', CreateSubscribers, { subscribers: [{ subscriberId: 'b' }, { subscriberId: 'a', idempotencyKey: '' }] }],
+  [
+    'an empty key of one item',
+    CreateSubscribers,
+    { subscribers: [{ subscriberId: 'b' }, { subscriberId: 'a', idempotencyKey: '' }] },
+  ],
 ])('%s rejects a mutation before anything is sent', async (_, document, input) => {
   await using gateway = await startSandboxedGateway();
   expect((await gateway.send(String(document), { input })).codes).toEqual(['BAD_USER_INPUT']);

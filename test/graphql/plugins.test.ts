@@ -203,10 +203,13 @@ describe('an error of a host plugin', () => {
 describe('createGateway rejects a plugin', () => {
   const create = (plugin: object) => () => createGateway({ upstream: 'http://127.0.0.1:1', plugins: [plugin] });
 
-  it.each(['onRequest', 'onParams', 'onExecutionResult', 'onResponse', 'onSubscribe'])('with the unsupported hook %s', (hook) => {
-    expect(create({ [hook]() {} })).toThrow(TypeError);
-    expect(create({ [hook]() {} })).toThrow(hook);
-  });
+  it.each(['onRequest', 'onParams', 'onExecutionResult', 'onResponse', 'onSubscribe'])(
+    'with the unsupported hook %s',
+    (hook) => {
+      expect(create({ [hook]() {} })).toThrow(TypeError);
+      expect(create({ [hook]() {} })).toThrow(hook);
+    },
+  );
 
   it.each(['request', 'operation', 'subscribe'])('with the unsupported instrumentation %s', (name) => {
     expect(create({ instrumentation: { [name]() {} } })).toThrow(`instrumentation.${name}`);

@@ -199,17 +199,20 @@ describe('input that cannot be sent', () => {
     },
   );
 
-  it.each(['javascript:alert(1)', '//example.com/a.png', 'https://', ''])('is rejected if it is the avatar %j', async (avatar) => {
-    const from = upstream.requests.length;
-    const { createSubscriber } = await gateway.data<Record<string, unknown>>(
-      `mutation ($input: CreateSubscriberInput!) { createSubscriber(input: $input) ${RESULT} }`,
-      { input: { subscriberId: 'user-1', avatar } },
-    );
-    expect(createSubscriber).toMatchObject({
-      issues: [{ path: ['input', 'avatar'], message: 'avatar must be an http or https URL.' }],
-    });
-    expect(upstream.requests).toHaveLength(from);
-  });
+  it.each(['javascript:alert(1)', '//example.com/a.png', 'https://', ''])(
+    'is rejected if it is the avatar %j',
+    async (avatar) => {
+      const from = upstream.requests.length;
+      const { createSubscriber } = await gateway.data<Record<string, unknown>>(
+        `mutation ($input: CreateSubscriberInput!) { createSubscriber(input: $input) ${RESULT} }`,
+        { input: { subscriberId: 'user-1', avatar } },
+      );
+      expect(createSubscriber).toMatchObject({
+        issues: [{ path: ['input', 'avatar'], message: 'avatar must be an http or https URL.' }],
+      });
+      expect(upstream.requests).toHaveLength(from);
+    },
+  );
 
   it('is rejected with all of its problems, and only its own item of a bulk mutation', async () => {
     const from = upstream.requests.length;

@@ -24,7 +24,11 @@ describe('retries', () => {
       budget.startCall();
     }
     for (let i = 0; i < failing; i += 1) {
-      budget.request({ resend: () => void (retried += 1) });
+      budget.request({
+        resend() {
+          retried += 1;
+        },
+      });
     }
     for (let ended = 0; ended <= failing; ended += 1) {
       expect(retried).toBe(Math.min(failing, expected + ended));

@@ -94,7 +94,10 @@ describe('after a 429 with Retry-After 30', () => {
 
 describe('a service that reports the remaining calls', () => {
   it.each<[string, Headers]>([
-    ['RateLimit-Remaining: 0', { 'ratelimit-limit': '100, 100;w=60', 'ratelimit-remaining': '0', 'ratelimit-reset': '30' }],
+    [
+      'RateLimit-Remaining: 0',
+      { 'ratelimit-limit': '100, 100;w=60', 'ratelimit-remaining': '0', 'ratelimit-reset': '30' },
+    ],
     ['X-RateLimit-Remaining: 0', { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '30' }],
   ])('and responds with %s receives no calls of this key until the reset', async (_, headers) => {
     await using setup = await setUp(succeed(headers));

@@ -2,7 +2,13 @@ import { writeFile } from 'node:fs/promises';
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { createGateway, createGatewayState, type Gateway, type GatewayOptions } from '../../../src/gateway.ts';
-import { type CachedGateway, fetchFrom, READ_WORKFLOW, respondTo, startCachedGateway } from '../../support/cached-gateway.ts';
+import {
+  type CachedGateway,
+  fetchFrom,
+  READ_WORKFLOW,
+  respondTo,
+  startCachedGateway,
+} from '../../support/cached-gateway.ts';
 import { metricValues } from '../../support/metrics-text.ts';
 import { createTemporaryFolder } from '../../support/sandbox-files.ts';
 import { startService } from '../../support/service.ts';
