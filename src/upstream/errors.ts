@@ -253,7 +253,7 @@ export const brokenConnection = (endpoint: Endpoint, status: number | undefined,
     endpoint,
     status,
     retryable: endpoint.method === 'GET',
-    // guard: test/graphql/error-model.test.ts
+    // guard: test/upstream/faults.test.ts
     outcome: 'UNKNOWN',
     retry: 'repeatable',
     cause,

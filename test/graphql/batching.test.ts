@@ -1,4 +1,6 @@
+import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { alignByKey } from '../../src/graphql/loaders/notification-group-loader.ts';
 import { startSandboxedGateway, startScriptedGateway } from '../support/gateway.ts';
 import { group, workflow } from '../support/records.ts';
 
@@ -33,30 +35,20 @@ it('loads 20 workflows with their groups in 21 upstream requests', async () => {
 });
 
 it('loads at most 8 workflows concurrently', async () => {
-  const full = Promise.withResolvers<void>();
-  const released = Promise.withResolvers<void>();
-  let running = 0;
-  let most = 0;
-  await using gateway = await startScriptedGateway(async ({ path }) => {
-    if (path !== '/v1/workflows/probe') {
-      running += 1;
-      most = Math.max(most, running);
-      if (running === 8) {
-        full.resolve();
-      }
-      await released.promise;
-      running -= 1;
-    }
-    return { body: { data: workflow({ _id: path.slice(14) }) } };
-  });
-  const answer = gateway.data('query ($ids: [ID!]!) { workflows(idsOrIdentifiers: $ids) { id } }', {
-    ids: Array.from({ length: 30 }, (_, i) => `w${i}`),
-  });
-  await full.promise;
+  await using gateway = await startScriptedGateway(({ path }) => ({
+    body: { data: workflow({ _id: path.slice(14) }) },
+  }));
+  const { service } = gateway;
+  const ids = Array.from({ length: 30 }, (_, i) => `w${i}`);
+  const held = ids.map((id) => service.hold(`GET /v1/workflows/${id}`));
+  const answer = gateway.data('query ($ids: [ID!]!) { workflows(idsOrIdentifiers: $ids) { id } }', { ids });
+  await service.arrived(8);
   await gateway.data('{ workflow(idOrIdentifier: "probe") { id } }'); // A ninth call would have been sent before this one.
-  released.resolve();
-  await answer;
-  expect(most).toBe(8);
+  expect(service.requests).toHaveLength(9);
+  for (const { release } of held) {
+    release();
+  }
+  expect((await answer).workflows).toHaveLength(30);
 });
 
 it('loads the statistics of 30 days in one request, plus one for each distinct workflow', async () => {
@@ -149,6 +141,17 @@ it('finds groups in the list if the service sends integers as ids', async () => 
     two: { id: '2', name: 'Two' },
     workflow: { notificationGroupId: '1', notificationGroup: { id: '1', name: 'One' } },
   });
+});
+
+it('finds the rows of any keys, even if rows are shuffled, missing, duplicate or without a key', () => {
+  const key = fc.constantFrom('a', 'b', 'c', 'd', 'e', '__proto__', 'constructor');
+  const row = fc.record({ id: fc.option(key, { nil: undefined }), value: fc.integer() });
+  fc.assert(
+    fc.property(fc.array(key), fc.array(row), (keys, rows) => {
+      const aligned = alignByKey(keys, rows, ({ id }) => id);
+      expect(aligned).toEqual(keys.map((key) => rows.find(({ id }) => id === key) ?? null));
+    }),
+  );
 });
 
 it('isolates a failing workflow from its siblings', async () => {

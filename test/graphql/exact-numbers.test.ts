@@ -1,44 +1,39 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type GatewayPair, startGatewayPair, type WireResponse } from '../support/gateway-pair.ts';
+import { type ScriptedGateway, startScriptedGateway } from '../support/gateway.ts';
 import { subscriber, workflow } from '../support/records.ts';
 import type { ServiceResponse } from '../support/service.ts';
 
 /** Numbers beyond the safe integers or the range of a double, whether or not a double can represent them. */
-const INEXACT = [
-  '9007199254740993',
-  '-9007199254740993',
-  '9007199254740992',
-  '9007199254740994',
-  '123456789012345678901234567890',
-  '1e16',
-  '1.5e300',
-  '1e400',
-  '-1e400',
-];
+const INEXACT = ['-9007199254740993', '9007199254740992', '123456789012345678901234567890', '1.5e300', '1e400'];
 
-const EXACT = ['0', '-1', '42', '9007199254740991', '-9007199254740991'];
+const EXACT = ['0', '42', '9007199254740991', '-9007199254740991'];
 
-let ways: GatewayPair;
+let gateway: ScriptedGateway;
 let answer: ServiceResponse;
 
 beforeAll(async () => {
-  ways = await startGatewayPair(() => answer);
+  gateway = await startScriptedGateway(() => answer);
 });
 
-afterAll(() => ways[Symbol.asyncDispose]());
+afterAll(() => gateway[Symbol.asyncDispose]());
 
 beforeEach(() => {
   answer = { body: { data: workflow() } };
 });
 
-/** Sends the body through the listener and through `fetch`, and expects the same response. */
-async function ask(body: string): Promise<WireResponse> {
-  const { listener, fetch } = await ways.ask({
+/** Sends a body, which can have numbers that `JSON.stringify()` would round. */
+async function ask(body: string) {
+  gateway.service.forget();
+  const response = await fetch(gateway.url, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/graphql-response+json',
+      authorization: 'ApiKey a',
+    },
     body,
-    headers: { accept: 'application/graphql-response+json', 'content-length': String(Buffer.byteLength(body)) },
   });
-  expect(listener).toEqual(fetch);
-  return listener;
+  return { status: response.status, body: await response.json(), upstream: [...gateway.service.requests] };
 }
 
 const operation = (query: string, variables: string) => `{"query":${JSON.stringify(query)},"variables":${variables}}`;
@@ -56,36 +51,29 @@ const create = (type: string, data: string) =>
   );
 
 describe('a number that JavaScript cannot hold exactly', () => {
-  it.each(INEXACT)('is rejected as an id before any upstream call: %s', async (number) => {
-    for (const answered of [await askFor(number), await askForAll(`["a",${number}]`)]) {
-      expect(answered).toMatchObject({ status: 400, upstream: [] });
-      expect(JSON.stringify(answered.body)).toContain('send it as a string');
+  it.each(INEXACT)('is rejected as an id, and in JSON at any depth, before any upstream call: %s', async (number) => {
+    for (const response of [
+      await askFor(number),
+      await askForAll(`["a",${number}]`),
+      await create('JSONObject', `{"n":${number}}`),
+      await create('JSONObject', `{"a":[{"b":[1,${number}]}]}`),
+    ]) {
+      expect(response).toMatchObject({ status: 400, upstream: [] });
+      expect(JSON.stringify(response.body)).toContain('send it as a string');
     }
   });
 
-  it.each(INEXACT)('is rejected in JSON at any depth before any upstream call: %s', async (number) => {
-    for (const data of [`{"n":${number}}`, `{"a":[{"b":[1,${number}]}]}`]) {
-      const answered = await create('JSONObject', data);
-      expect(answered).toMatchObject({ status: 400, upstream: [] });
-      expect(JSON.stringify(answered.body)).toContain('send it as a string');
-    }
-  });
-
-  it.each(INEXACT)('fails only its field if the service sends it as an id: %s', async (number) => {
-    answer = { body: JSON.stringify({ data: workflow() }).replace('"_id":"w1"', `"_id":${number}`) };
-    const { body } = await ask('{"query":"{ workflow(idOrIdentifier: \\"w1\\") { id } a: __typename }"}');
-    expect(body).toMatchObject({
-      data: { workflow: null, a: 'Query' },
-      errors: [{ extensions: { code: 'UPSTREAM_BAD_RESPONSE' } }],
-    });
-  });
-
-  it.each(INEXACT)('fails only its field if the service sends it in JSON: %s', async (number) => {
-    answer = { body: JSON.stringify({ data: workflow() }).replace('"tags"', `"data":{"n":[${number}]},"tags"`) };
-    const { body } = await ask('{"query":"{ workflow(idOrIdentifier: \\"w1\\") { name data } }"}');
-    expect(body).toMatchObject({
+  it.each(INEXACT)('fails only its field if the service sends it as an id or in JSON: %s', async (number) => {
+    const sent = JSON.stringify({ data: workflow() });
+    const code = 'UPSTREAM_BAD_RESPONSE';
+    answer = { body: sent.replace('"_id":"w1"', `"_id":${number}`) };
+    const asId = await ask('{"query":"{ workflow(idOrIdentifier: \\"w1\\") { id } a: __typename }"}');
+    expect(asId.body).toMatchObject({ data: { workflow: null, a: 'Query' }, errors: [{ extensions: { code } }] });
+    answer = { body: sent.replace('"tags"', `"data":{"n":[${number}]},"tags"`) };
+    const inJson = await ask('{"query":"{ workflow(idOrIdentifier: \\"w1\\") { name data } }"}');
+    expect(inJson.body).toMatchObject({
       data: { workflow: { name: 'Workflow', data: null } },
-      errors: [{ extensions: { code: 'UPSTREAM_BAD_RESPONSE' } }],
+      errors: [{ extensions: { code } }],
     });
   });
 });

@@ -144,25 +144,6 @@ describe('results', () => {
     });
   });
 
-  it('have their keys in document order, even if values arrive in another order', async () => {
-    const rootValue = { text: later('slow', 20), number: later(1, 1), item: { id: later('i', 10), number: 2 } };
-    const { data } = await run('{ ...F number item { id number } } fragment F on Query { text number }', { rootValue });
-    expect(JSON.stringify(data)).toBe('{"text":"slow","number":1,"item":{"id":"i","number":2}}');
-  });
-
-  it('keep an alias __proto__ as data, in the first and later executions', () => {
-    const document = parse('{ __proto__: text item { __proto__: id constructor: number } }');
-    const executeFn = executorWith(DEFAULTS);
-    for (let count = 0; count < 3; count += 1) {
-      const result = executeFn({ schema: SCHEMA, document, rootValue: { text: 'a', item: { id: 1, number: 2 } } });
-      const data = Object(Reflect.get(result, 'data'));
-      expect(JSON.stringify(data)).toBe('{"__proto__":"a","item":{"__proto__":"1","constructor":2}}');
-      expect(Object.keys(data)).toEqual(['__proto__', 'item']);
-      expect(Reflect.get(data, 'toString')).toBeUndefined();
-      expect('constructor' in data).toBe(false);
-    }
-  });
-
   it('do not change after they were returned', async () => {
     const rejections: unknown[] = [];
     const record = (reason: unknown) => rejections.push(reason);
@@ -199,16 +180,6 @@ describe('results', () => {
     expect(result).toMatchObject({ data: null, errors: [{ message: 'first' }] });
     expect(result.errors).toHaveLength(1);
     expect(calls).toEqual([]);
-  });
-
-  it('contain no errors from below a null', async () => {
-    const rootValue = {
-      item: { required: failLater(1, 'first'), number: failLater(10, 'second'), items: later([{ number: 'x' }], 10) },
-      text: later('slow', 30),
-    };
-    const { data, errors } = await run('{ item { required number items { number } } text }', { rootValue });
-    expect(data).toEqual({ item: null, text: 'slow' });
-    expect(errors?.map(({ message }) => message)).toEqual(['first']);
   });
 
   it('cause no unhandled rejections from abandoned lists', async () => {
@@ -255,45 +226,23 @@ describe('results', () => {
     ]);
   });
 
-  it('of fields without a resolver equal those of graphql-js, and read each property as often', async () => {
-    const document = parse('{ text other number numbers texts withArgs item { id number required } }');
-    const reads: string[] = [];
+  it('of fields without a resolver equal those of graphql-js, also with another default resolver', async () => {
     const rootValue = {
-      get text() {
-        reads.push('text');
-        return 'a';
-      },
-      get other() {
-        reads.push('other');
-        return null;
-      },
       get number(): number {
-        reads.push('number');
         throw new Error('broken');
       },
-      numbers: [1, null, 'x', 3],
       texts: ['a', Promise.resolve('b'), 3],
       withArgs({ count }: { count: number }, _context: unknown, { fieldName }: { fieldName: string }) {
         return `${fieldName} ${count} ${this === rootValue}`;
       },
       item: Object.assign(Object.create({ id: 'inherited' }), { number: 2.5 }),
     };
-    const args = { schema: SCHEMA, document, rootValue };
+    const args = { schema: SCHEMA, document: parse('{ text number texts withArgs item { id number } }'), rootValue };
     const expected = await execute(args);
     expect(expected).toMatchObject({ data: { withArgs: 'withArgs 1 true' } });
-    const expectedReads = reads.splice(0);
     expect(JSON.stringify(await executorWith(DEFAULTS)(args))).toBe(JSON.stringify(expected));
-    expect(reads).toEqual(expectedReads);
     const fieldResolver: Resolve = (_source, _args, _context, { fieldName }) => (fieldName === 'text' ? 'own' : null);
     expect(await executorWith(DEFAULTS)({ ...args, fieldResolver })).toEqual(await execute({ ...args, fieldResolver }));
-  });
-
-  it('of introspection equal those of graphql-js', () => {
-    const document = parse(
-      '{ __schema { types { name fields { name type { name ofType { name } } } } } __type(name: "Item") { name } text }',
-    );
-    const args = { schema: schemaOf({}), document, rootValue: { text: 'a' } };
-    expect(JSON.stringify(executorWith(DEFAULTS)(args))).toBe(JSON.stringify(execute(args)));
   });
 });
 
@@ -309,12 +258,9 @@ describe('the limit on errors', () => {
       extensions: { code: 'RESULT_LIMIT_EXCEEDED' },
     });
     expect(data).toEqual({ text: 'kept', numbers: null, items: null });
-  });
-
-  it('is not reached with exactly 100 errors', () => {
-    const { data, errors } = runSync('{ numbers }', { rootValue: { numbers: invalid(100) } });
-    expect(errors).toHaveLength(100);
-    expect(data).toEqual({ numbers: invalid(100).map(() => null) });
+    const within = runSync('{ numbers }', { rootValue: { numbers: invalid(100) } });
+    expect(within.errors).toHaveLength(100);
+    expect(within.data).toEqual({ numbers: invalid(100).map(() => null) });
   });
 
   it('waits for pending values and completes none of them', async () => {
@@ -349,10 +295,9 @@ describe('the limit on errors', () => {
 describe('the limit on values', () => {
   it('counts fields and list items', () => {
     const rootValue = { numbers: [1, 2, 3], item: { id: 1 } };
-    expect(runSync('{ numbers item { id } }', { rootValue, limits: { maxResultValues: 6 } }).errors).toBeUndefined();
-    expect(codesOf(runSync('{ numbers item { id } }', { rootValue, limits: { maxResultValues: 5 } }))).toEqual([
-      'RESULT_LIMIT_EXCEEDED',
-    ]);
+    const codesWith = (maxResultValues: number) =>
+      codesOf(runSync('{ numbers item { id } }', { rootValue, limits: { maxResultValues } }));
+    expect([codesWith(6), codesWith(5)]).toEqual([[], ['RESULT_LIMIT_EXCEEDED']]);
   });
 
   it('keeps complete values, abandons the current list and calls no more resolvers', () => {
@@ -390,7 +335,6 @@ describe('the limit on the response', () => {
 
   it.each([
     ['texts', '{ texts }', { texts: Array.from({ length: 50 }, () => 'x'.repeat(100)) }],
-    ['short texts', '{ texts }', { texts: Array.from({ length: 2_000 }, () => 'ab') }],
     ['numbers', '{ numbers }', { numbers: numbersFrom0(2_000).map((number) => number * 1_000_001) }],
     ['nulls', '{ numbers }', { numbers: Array.from({ length: 2_000 }, () => null) }],
     ['typenames', '{ items { __typename } }', { items: numbersFrom0(100) }],
@@ -434,29 +378,18 @@ describe('the limit on the response', () => {
 });
 
 describe('mutations that reach a limit', () => {
-  const schemaWith = (applied: string[], number: unknown = invalid(200)) =>
-    schemaOf({
-      text: () => {
-        applied.push('text');
-        return 'applied';
-      },
-      other: () => {
-        applied.push('other');
-        return 'applied';
-      },
-      numbers: () => {
-        applied.push('numbers');
-        return number;
-      },
-      item: () => {
-        applied.push('item');
-        return { id: 1, items: numbersFrom0(20).map((id) => ({ id })) };
-      },
-      requiredItem: () => {
-        applied.push('requiredItem');
-        return { id: 1, required: 1, items: numbersFrom0(20).map((id) => ({ id })) };
-      },
-    });
+  /** Returns a schema whose resolvers record that they ran. */
+  function schemaWith(applied: string[], numbers: unknown = invalid(200)): GraphQLSchema {
+    const item = () => ({ id: 1, required: 1, items: numbersFrom0(20).map((id) => ({ id })) });
+    const values = { text: () => 'applied', other: () => 'applied', numbers: () => numbers, requiredItem: item };
+    const record =
+      (name: string, resolve: Resolve): Resolve =>
+      (...args) => {
+        applied.push(name);
+        return resolve(...args);
+      };
+    return schemaOf(Object.fromEntries(Object.entries(values).map(([name, value]) => [name, record(name, value)])));
+  }
 
   const outcomesOf = ({ errors = [] }: ExecutionResult) =>
     errors
@@ -475,17 +408,6 @@ describe('mutations that reach a limit', () => {
     ]);
     expect(result.errors?.at(-1)?.path).toBeUndefined();
     expect(result.errors).toHaveLength(104);
-  });
-
-  it('report a partially complete result', () => {
-    const applied: string[] = [];
-    const result = runSync('mutation { item { id items { id } } other }', {
-      schema: schemaWith(applied),
-      limits: { maxResultValues: 10 },
-    });
-    expect(applied).toEqual(['item']);
-    expect(result.data).toEqual({ item: { id: '1', items: null }, other: null });
-    expect(outcomesOf(result)).toEqual([[['other'], 'NOT_APPLIED', 'RESULT_LIMIT_EXCEEDED', 1]]);
   });
 
   it('report every outcome even if a non-null field makes the data null', async () => {
@@ -573,21 +495,6 @@ describe('lists from resolvers', () => {
     expect(Reflect.get(Object(data), 'items')).toHaveLength(10_000);
     expect(Reflect.get(Object(data), 'items')[9_999]).toMatchObject({ id: '9999', n19: 9_999 });
   });
-
-  it('that fail in a later turn of the event loop are null', async () => {
-    const items = numbersFrom0(50).map((required) => ({ required: required === 40 ? null : required }));
-    const rootValue = { item: { items: [{ items }] }, requiredNumbers: [...numbersFrom0(40), null] };
-    const limits = { valuesPerTurn: 5 };
-    const { data, errors } = await run('{ requiredNumbers item { items { items { required } } } }', {
-      rootValue,
-      limits,
-    });
-    expect(errors?.map(({ path }) => path)).toEqual([
-      ['requiredNumbers', 40],
-      ['item', 'items', 0, 'items', 40, 'required'],
-    ]);
-    expect(data).toMatchObject({ requiredNumbers: null });
-  });
 });
 
 describe('plans', () => {
@@ -640,24 +547,6 @@ describe('plans', () => {
     expect(plansOf([0])).toBeGreaterThan(0);
   });
 
-  it('depend on the operation and on the schema', () => {
-    const document = parse('query A { text } query B { other }');
-    const executeFn = executorWith(DEFAULTS);
-    const rootValue = { text: 'text', other: 'other' };
-    const schemas = [schemaOf({}), schemaOf({ text: () => 'another schema' })];
-    const results = schemas.flatMap((schema) =>
-      ['A', 'B', 'A'].map((operationName) => executeFn({ schema, document, rootValue, operationName })),
-    );
-    expect(results.map((result) => Object.values(Object((result as ExecutionResult).data)))).toEqual([
-      ['text'],
-      ['other'],
-      ['text'],
-      ['another schema'],
-      ['other'],
-      ['another schema'],
-    ]);
-  });
-
   it('visit a fragment once per selection set, however often it is spread', async () => {
     const depth = 40;
     const fragments = Array.from(
@@ -674,7 +563,6 @@ describe('error locations', () => {
   const newlines = '\n'.repeat(32_000);
 
   it.each([
-    ['values', `{ ${newlines} items { number } }`, {}],
     [
       'arguments',
       `query($c: Int = 1) { ${newlines} items { ${'number '.repeat(3)} } ${Array.from({ length: 100 }, (_, i) => `a${i}: withArgs(count: $c)`).join(' ')} }`,
@@ -697,27 +585,6 @@ describe('error locations', () => {
     );
     // graphql-js takes 130 to 400 ms.
     expect(await cpuOf(() => executeFn(args))).toBeLessThan(45);
-  });
-
-  it('and nodes equal those of graphql-js', () => {
-    const args = {
-      schema: schemaOf({}),
-      document: parse('{ a: number\r\n  ...F }\rfragment F on Query { a: number }'),
-      rootValue: { number: 'x' },
-    };
-    const [error] = (executorWith(DEFAULTS)(args) as ExecutionResult).errors ?? [];
-    const [reference] = (execute(args) as ExecutionResult).errors ?? [];
-    expect(error).toBeInstanceOf(GraphQLError);
-    expect(error?.locations).toEqual([
-      { line: 1, column: 3 },
-      { line: 3, column: 23 },
-    ]);
-    for (const key of ['locations', 'path', 'nodes', 'source', 'positions', 'message', 'name'] as const) {
-      expect(error?.[key]).toEqual(reference?.[key]);
-    }
-    expect(Object.keys(error ?? {})).toEqual(Object.keys(reference ?? {}));
-    expect(String(error)).toBe(String(reference));
-    expect(error?.originalError).toEqual(reference?.originalError);
   });
 });
 
@@ -790,13 +657,6 @@ describe('input', () => {
         expect(error?.locations).toHaveLength(1);
       }
     }
-  });
-
-  it('gets no suggestions if they are hidden', () => {
-    const schema = schemaOf({});
-    const query = 'query($id: [Int!]) { withArgs(ids: $id) }';
-    expect(runSync(query, { schema, variableValues: { id: 'x' } }).errors).toHaveLength(1);
-    expect(runSync(query, { schema, variableValues: { id: 'x' } })).not.toHaveProperty('data');
   });
 });
 

@@ -108,41 +108,41 @@ it('an invalid id is rejected even if one list request would serve all ids', asy
   expect(body.errors).toMatchObject([{ path: ['b'], extensions: { code: 'BAD_USER_INPUT' } }]);
 });
 
-it.each(REFUSED)('%s that the service sent is its mistake, and fails only the record with that id', async (_, id) => {
-  await using other = await startScriptedGateway(({ path }) => ({
-    body: path.includes('/stats')
-      ? [{ _id: '2026-01-02', count: 1, templates: [id, 'w1'], channels: [] }]
-      : { data: workflow({ _notificationGroupId: id }) },
-  }));
-  const { body } = await other.send('{ notificationStats { workflows { name notificationGroup { id } } } }');
-  expect(body.data).toEqual({
-    notificationStats: [{ workflows: [null, { name: 'Workflow', notificationGroup: null }] }],
-  });
-  const extensions = { code: 'UPSTREAM_BAD_RESPONSE', retryable: false };
-  expect(body.errors).toMatchObject([
-    {
-      path: ['notificationStats', 0, 'workflows', 0],
-      message: 'The notification service sent an invalid id.',
-      extensions,
-    },
-    { path: ['notificationStats', 0, 'workflows', 1, 'notificationGroup'], extensions },
-  ]);
-  expect(other.service.requests.map(({ path }) => path.replace(/\?.*/, ''))).toEqual([
-    '/v1/notifications/graph/stats',
-    '/v1/workflows/w1',
-  ]);
-});
-
-it.each(['a/b', 'x?y=1', 'x#f', 'a b', 'é', 'a%2Fb', '%', '...', 'a.b', '😀', 'x;y', '\\'])(
-  'the id %s is one encoded segment of every path',
-  async (id) => {
-    for (const use of USES) {
-      const { body } = await send(use, id);
-      expect(body.errors).toBeUndefined();
-      expect(upstream.requests.at(-1)?.path).toBe(`/prefix${use.before}${encodeURIComponent(id)}${use.after}`);
-    }
+it.each(REFUSED.filter((_, i) => i % 4 === 0))(
+  '%s that the service sent is its mistake, and fails only the record with that id',
+  async (_, id) => {
+    await using other = await startScriptedGateway(({ path }) => ({
+      body: path.includes('/stats')
+        ? [{ _id: '2026-01-02', count: 1, templates: [id, 'w1'], channels: [] }]
+        : { data: workflow({ _notificationGroupId: id }) },
+    }));
+    const { body } = await other.send('{ notificationStats { workflows { name notificationGroup { id } } } }');
+    expect(body.data).toEqual({
+      notificationStats: [{ workflows: [null, { name: 'Workflow', notificationGroup: null }] }],
+    });
+    const extensions = { code: 'UPSTREAM_BAD_RESPONSE', retryable: false };
+    expect(body.errors).toMatchObject([
+      {
+        path: ['notificationStats', 0, 'workflows', 0],
+        message: 'The notification service sent an invalid id.',
+        extensions,
+      },
+      { path: ['notificationStats', 0, 'workflows', 1, 'notificationGroup'], extensions },
+    ]);
+    expect(other.service.requests.map(({ path }) => path.replace(/\?.*/, ''))).toEqual([
+      '/v1/notifications/graph/stats',
+      '/v1/workflows/w1',
+    ]);
   },
 );
+
+it.each(['a/b', 'x?y=1#f', 'a%2Fb', '...', '😀\\'])('the id %s is one encoded segment of every path', async (id) => {
+  for (const use of USES) {
+    const { body } = await send(use, id);
+    expect(body.errors).toBeUndefined();
+    expect(upstream.requests.at(-1)?.path).toBe(`/prefix${use.before}${encodeURIComponent(id)}${use.after}`);
+  }
+});
 
 it('any id is either rejected or arrives unchanged as one segment', async () => {
   const anyId = fc.oneof(

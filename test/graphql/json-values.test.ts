@@ -1,4 +1,6 @@
+import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { containsLargeObject } from '../../src/upstream/transport/body.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { workflow } from '../support/records.ts';
 import { startService, type TestService } from '../support/service.ts';
@@ -32,7 +34,9 @@ describe('a JSON value of the service', () => {
       `{"a":${items(33_333, '{"a":1,"b":2}')}}`.replace('{"a":1,"b":2},', ''),
     ]) {
       data = value;
-      expect((await gateway.send(READ)).body.data).toEqual({ workflow: { name: 'Workflow', data: JSON.parse(value) } });
+      const { body } = await gateway.send(READ);
+      const expected = { workflow: { name: 'Workflow', data: JSON.parse(value) } };
+      expect(isDeepStrictEqual(body.data, expected)).toBe(true); // Faster than toEqual().
     }
   });
 
@@ -42,6 +46,12 @@ describe('a JSON value of the service', () => {
       const { body, codes } = await gateway.send(READ);
       expect([body.data, codes]).toEqual([{ workflow: { name: 'Workflow', data: null } }, ['UPSTREAM_BAD_RESPONSE']]);
     }
+  });
+
+  it('with a key __proto__ fails only its field', async () => {
+    data = '{"__proto__":{"polluted":true}}';
+    const { body, codes } = await gateway.send(READ);
+    expect([body.data, codes]).toEqual([{ workflow: { name: 'Workflow', data: null } }, ['UPSTREAM_BAD_RESPONSE']]);
   });
 
   it('that is a single huge object is rejected with its whole body before parsing', async () => {
@@ -58,4 +68,17 @@ it('a JSON value of a client has the same limit', async () => {
   );
   expect([status, codes]).toEqual([400, ['BAD_USER_INPUT']]);
   expect(body.errors?.[0]?.message).toContain('JSON cannot represent more than 100000 members and items in one value.');
+});
+
+it('objects of the service are counted before parsing, but not characters in strings', () => {
+  const isRejected = (json: string) => containsLargeObject(Buffer.from(json.padEnd(1024 * 1024, ' ')));
+  expect(isRejected(members(100_001))).toBe(true);
+  expect(isRejected(members(100_000))).toBe(false);
+  expect(isRejected(`[${items(100_001, '{"a":1}')}]`)).toBe(false);
+  expect(isRejected(`[{"a":1},{"a":[${members(100_001)}]}]`)).toBe(true);
+  expect(isRejected(`{"a":"${':{'.repeat(200_000)}"}`)).toBe(false);
+  expect(isRejected(`{"\\"a\\\\":"${':\\"'.repeat(200_000)}"}`)).toBe(false);
+  for (const invalid of ['}', '"', '\\', '{"', '"\\', ':', '[', '{', ']', '{}}}']) {
+    expect(isRejected(invalid.repeat(1_000))).toBe(false);
+  }
 });

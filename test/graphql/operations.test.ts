@@ -1,13 +1,18 @@
 import { Kind, parse, print, visit } from 'graphql';
-import { expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
 import { createSchema } from '../../src/graphql/schema.ts';
 import { isRecord } from '../../src/lib/is-record.ts';
-import { startSandboxedGateway } from '../support/gateway.ts';
+import { type SandboxedGateway, startSandboxedGateway } from '../support/gateway.ts';
+
+let gateway: SandboxedGateway;
+beforeAll(async () => {
+  gateway = await startSandboxedGateway();
+});
+afterAll(() => gateway[Symbol.asyncDispose]());
 
 it.each(loadOperations())('the shipped operation $name succeeds on the sandbox with its example', async (operation) => {
-  await using gateway = await startSandboxedGateway();
-
+  gateway.forget();
   const data = await gateway.data(operation.query, JSON.parse(operation.variables ?? '{}'));
 
   expect(JSON.stringify(data)).not.toContain('"message"'); // No member of a result union that reports a failure.
@@ -71,7 +76,6 @@ it('an id belongs to records of one type, which caches of clients rely on', asyn
         }),
       }),
     );
-  await using gateway = await startSandboxedGateway();
   for (const { query, variables = '{}' } of loadOperations()) {
     collect(await gateway.data(withTypes(query), JSON.parse(variables)));
     collect((await gateway.send(withTypes(query), JSON.parse(variables))).body.data); // A repeated deletion fails.

@@ -4,7 +4,7 @@ export const TAKES_LONG = [
   'test/auth/issuer-keys.test.ts',
   'test/client/{libraries,relay,retries}.test.ts',
   'test/graphql/trusted-documents.test.ts',
-  'test/upstream/{cache/{loads,redis-*,rejected-keys},faults,network,properties,silent-upstream}.test.ts',
+  'test/upstream/{cache/{loads,redis-*,rejected-keys},faults,network,properties}.test.ts',
 ];
 
 /** Tests with samples, which are small in `npm test` and large in `npm run test:slow`. */

@@ -1,4 +1,4 @@
-import type { GatewayOptions } from '../../src/gateway.ts';
+import type { Gateway, GatewayOptions } from '../../src/gateway.ts';
 import { type ScriptedGateway, startScriptedGateway } from './gateway.ts';
 import { group, workflow } from './records.ts';
 import type { Script, ServiceResponse } from './service.ts';
@@ -23,6 +23,16 @@ export async function startCachedGateway(options: Partial<GatewayOptions> = {}):
       gateway.service.script = script;
     },
   };
+}
+
+/** Sends an operation to a gateway that has no server. @returns the body of the response */
+export async function fetchFrom(gateway: Gateway, query: string, { path = '', key = 'a', variables = {} } = {}) {
+  const request = new Request(`http://localhost${path}/graphql`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `ApiKey ${key}` },
+    body: JSON.stringify({ query, variables }),
+  });
+  return (await gateway.fetch(request)).json();
 }
 
 /** Returns the response of a service whose records have the given name. */

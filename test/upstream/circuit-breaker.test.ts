@@ -1,23 +1,262 @@
 import { describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
+import {
+  brokenConnection,
+  type Endpoint,
+  notConnected,
+  serviceUnavailable,
+  timedOut,
+  type UpstreamError,
+} from '../../src/upstream/errors.ts';
+import { createCircuitBreaker } from '../../src/upstream/policies/circuit-breaker.ts';
+import { errorFromResponse } from '../../src/upstream/transport/to-error.ts';
+import { startGateway, startScriptedGateway, type TestGateway } from '../support/gateway.ts';
 import { metricValues } from '../support/metrics-text.ts';
 import { workflow } from '../support/records.ts';
 import { type Script, startService } from '../support/service.ts';
+import { DEFAULTS } from '../support/settings.ts';
 
 const answer: Script = (_, connection) => connection.answer({ body: { data: workflow() } });
 const hang: Script = () => {};
+
+const read = (gateway: TestGateway, id: number | string, key: string) =>
+  gateway.send(`{ workflow(idOrIdentifier: "w${id}") { id } }`, {}, { authorization: `ApiKey ${key}` });
+
+describe('the circuit breaker', () => {
+  const GET: Endpoint = { method: 'GET', route: '/v1/workflows/{workflowIdOrIdentifier}' };
+  const SUCCESS = { status: 200, body: {}, replayed: false, rateLimit: undefined, bytes: 2 };
+  const noHeaders = timedOut(GET, undefined, undefined, true);
+  const outage = serviceUnavailable(GET, 503, undefined);
+
+  const responseError = (status: number): UpstreamError => {
+    const request = { endpoint: GET, authorization: 'ApiKey a', path: '/v1/workflows/w1', body: undefined };
+    return errorFromResponse({ ...request, idempotencyKey: undefined }, { status, body: {}, retryAfter: undefined });
+  };
+
+  function createBreaker() {
+    let time = 1_000_000;
+    const breaker = createCircuitBreaker(DEFAULTS, () => time);
+    /** Starts a call. @returns the refusal, and a function that ends the call if there is none */
+    function start(credential = 'a') {
+      const call = {};
+      const refusal = breaker.refusal(call, credential, GET);
+      if (refusal !== undefined) {
+        breaker.ended(call, credential, refusal, false);
+      }
+      const end = (outcome: 'ok' | UpstreamError) =>
+        breaker.ended(call, credential, outcome === 'ok' ? SUCCESS : outcome, true);
+      return { refusal, end };
+    }
+    /** Makes a call. @returns whether it was sent */
+    function call(outcome: 'ok' | UpstreamError, credential?: string): boolean {
+      const { refusal, end } = start(credential);
+      if (refusal === undefined) {
+        end(outcome);
+      }
+      return refusal === undefined;
+    }
+    return {
+      start,
+      call,
+      calls(count: number, outcome: 'ok' | UpstreamError, credential?: string) {
+        for (let i = 0; i < count; i += 1) {
+          call(outcome, credential);
+        }
+      },
+      wait(milliseconds: number) {
+        time += milliseconds;
+      },
+    };
+  }
+
+  it.each<[string, UpstreamError]>([
+    ['502', serviceUnavailable(GET, 502, undefined)],
+    ['503', outage],
+    ['504', responseError(504)],
+    ['no headers in time', noHeaders],
+    ['no connection', notConnected(GET, 'refused', false)],
+  ])('opens after 20 calls that fail with %s, not after 19', (_, error) => {
+    const breaker = createBreaker();
+    breaker.calls(19, error);
+    expect(breaker.call(error)).toBe(true);
+    const refusal = { code: 'UPSTREAM_UNAVAILABLE', retryAfterSeconds: 2, sent: false };
+    expect(breaker.start().refusal).toMatchObject(refusal);
+  });
+
+  it.each<[string, UpstreamError]>([
+    ...[400, 401, 404, 409, 429, 500, 501].map((status): [string, UpstreamError] => [
+      String(status),
+      responseError(status),
+    ]),
+    ['a timeout', timedOut(GET, undefined)],
+    ['a reset', brokenConnection(GET, undefined, 'reset')],
+  ])('stays closed after a hundred calls that fail with %s', (_, error) => {
+    const breaker = createBreaker();
+    breaker.calls(100, error);
+    expect(breaker.call('ok')).toBe(true);
+  });
+
+  it.each([
+    [11, true],
+    [10, false],
+  ])('opens if at least half of the calls fail: ten next to %i', (successes, isClosed) => {
+    const breaker = createBreaker();
+    breaker.calls(successes, 'ok');
+    breaker.calls(10, outage);
+    expect(breaker.call('ok')).toBe(isClosed);
+  });
+
+  it('ignores calls after ten seconds, with and without calls in between', () => {
+    const idle = createBreaker();
+    idle.calls(19, outage);
+    idle.wait(10_001);
+    idle.calls(19, outage);
+    expect(idle.call('ok')).toBe(true);
+
+    const busy = createBreaker();
+    busy.calls(19, outage);
+    for (let i = 0; i < 10; i += 1) {
+      busy.wait(1_001);
+      busy.call('ok');
+    }
+    busy.calls(9, outage); // Nine of at most 19 calls in the window; including the old ones it would be 28 of 38.
+    expect(busy.call('ok')).toBe(true);
+
+    const recent = createBreaker();
+    recent.calls(19, outage);
+    recent.wait(8_900);
+    recent.call(outage);
+    expect(recent.call('ok')).toBe(false);
+  });
+
+  it('permits one probe after two seconds, and rejects other calls until it has ended', () => {
+    const breaker = createBreaker();
+    breaker.calls(20, outage);
+    breaker.wait(1_999);
+    expect(breaker.call('ok')).toBe(false);
+    breaker.wait(1);
+    const probe = breaker.start();
+    expect([breaker.call('ok'), breaker.call('ok')]).toEqual([false, false]);
+    probe.end('ok');
+    expect(breaker.call('ok')).toBe(true);
+  });
+
+  it('stays open for 2, 4, 8 and again 8 seconds while the probes fail', () => {
+    const breaker = createBreaker();
+    breaker.calls(20, outage);
+    for (const seconds of [2, 4, 8, 8]) {
+      breaker.wait(seconds * 1_000 - 1);
+      expect(breaker.call(outage)).toBe(false);
+      breaker.wait(1);
+      expect(breaker.call(outage)).toBe(true);
+    }
+    breaker.wait(8_000);
+    expect(breaker.call('ok')).toBe(true);
+    // After closing, it again takes twenty failures to open, and the first probe follows after two seconds.
+    breaker.calls(19, outage);
+    expect(breaker.call(outage)).toBe(true);
+    expect(breaker.call('ok')).toBe(false);
+    breaker.wait(2_000);
+    expect(breaker.call('ok')).toBe(true);
+  });
+
+  it.each([
+    ['no headers in time', noHeaders],
+    ['504', responseError(504)],
+  ])('pauses only the calls of a credential if no other had a failure (%s)', (_, slow) => {
+    const breaker = createBreaker();
+    breaker.calls(10, 'ok', 'b');
+    breaker.calls(20, slow, 'a');
+    expect(breaker.call('ok', 'a')).toBe(false);
+    expect(breaker.call('ok', 'b')).toBe(true);
+    // Single failures of others are no outage either, and neither are late ones of the first.
+    breaker.calls(20, 'ok', 'c');
+    breaker.calls(19, slow, 'b');
+    expect(breaker.call(slow, 'b')).toBe(true);
+    expect(breaker.call('ok', 'c')).toBe(true);
+    breaker.wait(2_000);
+    expect([breaker.call('ok', 'a'), breaker.call('ok', 'a')]).toEqual([true, true]);
+  });
+
+  it('pauses all calls once those of other credentials fail too', () => {
+    const together = createBreaker();
+    together.call(noHeaders, 'b');
+    together.calls(19, noHeaders, 'a');
+    expect(together.call('ok', 'c')).toBe(false);
+
+    const later = createBreaker();
+    later.calls(20, noHeaders, 'a');
+    later.calls(19, noHeaders, 'b');
+    expect(later.call(noHeaders, 'b')).toBe(true);
+    expect(later.call('ok', 'c')).toBe(false);
+    later.wait(2_000);
+    expect([later.call('ok', 'a'), later.call('ok', 'c')]).toEqual([true, true]);
+  });
+
+  it.each([
+    ['gets an error response', responseError(404), true],
+    ['gets no response', timedOut(GET, undefined), false],
+    ['is cancelled by its caller', brokenConnection(GET, undefined, 'client gone'), false],
+  ])('after a probe that %s, closes if it got a response, and else permits another one', (_, outcome, closes) => {
+    const breaker = createBreaker();
+    breaker.calls(20, outage);
+    breaker.wait(2_000);
+    expect(breaker.call(outcome)).toBe(true);
+    expect(breaker.call(outage)).toBe(true);
+    expect(breaker.call('ok')).toBe(closes);
+  });
+
+  it('is not reopened by late responses of earlier calls', () => {
+    const breaker = createBreaker();
+    const late = Array.from({ length: 30 }, () => breaker.start());
+    breaker.calls(20, outage);
+    breaker.wait(1_500);
+    for (const { end } of late) {
+      end(outage);
+    }
+    breaker.wait(500);
+    expect(breaker.call('ok')).toBe(true);
+  });
+
+  it('stops requests of all callers to a service that is down, but not because of other failures', async () => {
+    let time = 0;
+    await using gateway = await startScriptedGateway(hang, { maxRetries: 0 }, { monotonicNow: () => time });
+    const { service } = gateway;
+    for (const status of [500, 404, 429]) {
+      service.script = () => ({ status, body: {} });
+      for (let i = 0; i < 40; i += 1) {
+        await read(gateway, i, 'bad-ids');
+      }
+    }
+    time += 11_000;
+    service.script = () => ({ status: 503, body: {} });
+    for (let i = 0; i < 25; i += 1) {
+      await read(gateway, i, `key-${i % 2}`);
+    }
+    expect(service.requests).toHaveLength(120 + 20);
+    const { body } = await read(gateway, 0, 'another');
+    expect(body.errors?.[0]?.extensions).toEqual({
+      code: 'UPSTREAM_UNAVAILABLE',
+      retryable: true,
+      retryAfterSeconds: 2,
+      requestId: expect.any(String),
+    });
+    const write = await gateway.send('mutation { createFeed(input: { name: "n" }) { __typename } }');
+    expect(write.body.errors?.[0]?.extensions).toMatchObject({ code: 'UPSTREAM_UNAVAILABLE', outcome: 'NOT_APPLIED' });
+    time += 2_000;
+    service.script = answer;
+    expect((await read(gateway, 1, 'another')).codes).toEqual([]);
+    expect((await read(gateway, 2, 'bad-ids')).codes).toEqual([]);
+  });
+});
 
 /** Names of the upstream, so that lines about the breaker name it. */
 const optionsFor = (url: string, options: Partial<GatewayOptions>): GatewayOptions => ({
   upstreams: { main: { url, default: true } },
   maxRetries: 0,
-  headersTimeoutMs: 500,
+  headersTimeoutMs: 200,
   ...options,
 });
-
-const read = (gateway: TestGateway, id: number, key: string) =>
-  gateway.send(`{ workflow(idOrIdentifier: "w${id}") { id } }`, {}, { authorization: `ApiKey ${key}` });
 
 const linesOf = ({ log }: TestGateway) => log.filter(({ msg }) => /circuit breaker/.test(String(msg)));
 
@@ -70,7 +309,7 @@ describe('a service that accepts requests and never answers', () => {
   it('opens it also if the time limit of the attempt is shorter than that of headers', async () => {
     await using upstream = await startService(hang);
     await using gateway = await startGateway(
-      optionsFor(upstream.url, { attemptTimeoutMs: 1_000, headersTimeoutMs: 5_000, breakerMinimumCalls: 2 }),
+      optionsFor(upstream.url, { attemptTimeoutMs: 500, headersTimeoutMs: 5_000, breakerMinimumCalls: 2 }),
     );
     await Promise.all([read(gateway, 0, 'a'), read(gateway, 1, 'b')]);
     expect(await stateOf(gateway)).toBe(2);

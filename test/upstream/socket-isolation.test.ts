@@ -1,14 +1,9 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { Usage } from '../../src/telemetry/usage.ts';
-import { OperationClient } from '../../src/upstream/client.ts';
-import { Endpoints } from '../../src/upstream/endpoints/index.gen.ts';
-import { Service } from '../../src/upstream/service.ts';
-import { SocketPool, type SocketPoolSettings } from '../../src/upstream/transport/socket-pool.ts';
 import { digestOf } from '../support/concurrent-load.ts';
 import { startGateway, startScriptedGateway } from '../support/gateway.ts';
 import { workflow } from '../support/records.ts';
 import { type Connection, formatResponse, type ServiceRequest, startService } from '../support/service.ts';
-import { settingsOf } from '../support/settings.ts';
+import { deferResponses, startClient } from '../support/upstream-client.ts';
 
 const MODES = ['none', 'credential'] as const;
 
@@ -22,38 +17,12 @@ const echoKeyDigest = ({ path, headers }: ServiceRequest): string =>
 
 const echoOnce = (request: ServiceRequest, connection: Connection): void => connection.send(echoKeyDigest(request));
 
-/** Creates a script that keeps requests pending until the test responds to them. */
-function deferResponses() {
-  const pending: (() => void)[] = [];
-  return {
-    pending,
-    script: (...[request, connection]: Parameters<typeof echoOnce>) =>
-      void pending.push(() => echoOnce(request, connection)),
-  };
-}
+/** Returns the requested ids, in the order of arrival. */
+const requestedIds = ({ upstream }: Awaited<ReturnType<typeof startClient>>) =>
+  upstream.requests.map(({ path }) => path.split('/').at(-1));
 
-/** Starts the upstream client without a gateway, so that calls start in the order in which the test makes them. */
-async function startClient(script: Parameters<typeof startService>[0], connections: Partial<SocketPoolSettings>) {
-  const upstream = await startService(script);
-  const settings = settingsOf(upstream.url, connections);
-  const pool = new SocketPool(upstream.url, settings);
-  const service = new Service(settings, { pool });
-  return {
-    upstream,
-    pool,
-    read(key: string, id: string, signal = new AbortController().signal) {
-      const deadlineAt = performance.now() + 5_000;
-      const caller = { authorization: `ApiKey ${key}`, signal, deadlineAt, requestId: 'r', events: new Usage() };
-      const client = new OperationClient(settings, service, caller);
-      return new Endpoints(client).getWorkflow(id);
-    },
-    /** Returns the requested ids, in the order of arrival. */
-    requestedIds: () => upstream.requests.map(({ path }) => path.split('/').at(-1)),
-    async [Symbol.asyncDispose]() {
-      await Promise.all([pool.close(), upstream[Symbol.asyncDispose]()]);
-    },
-  };
-}
+const respond = (pending: ReturnType<typeof deferResponses>['pending'][number] | undefined) =>
+  pending && echoOnce(pending.request, pending.connection);
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
@@ -119,13 +88,20 @@ describe('a socket', () => {
   });
 });
 
+it('idle sockets are closed after a while', async () => {
+  await using client = await startClient(echoOnce, { socketIdleMs: 300 });
+  await client.caller('a').getWorkflow('w1');
+  expect(client.upstream.open()).toBe(1);
+  await client.upstream.allClosed();
+});
+
 describe.each(MODES)('with isolation %s', (isolateConnections) => {
   it('requests of three credentials are sent in order if there is only one socket', async () => {
     await using client = await startClient(echoOnce, { sockets: 1, isolateConnections });
     const ids = Array.from({ length: 30 }, (_, i) => `id-${i}`);
-    const records = await Promise.all(ids.map((id, i) => client.read(`key-${i % 3}`, id)));
+    const records = await Promise.all(ids.map((id, i) => client.caller(`key-${i % 3}`).getWorkflow(id)));
     expect(records.map((record) => record?.name)).toEqual(ids.map((_, i) => digestOf(`ApiKey key-${i % 3}`)));
-    expect(client.requestedIds()).toEqual(ids);
+    expect(requestedIds(client)).toEqual(ids);
     expect(client.upstream.connections()).toBe(isolateConnections === 'none' ? 1 : 30);
   });
 
@@ -133,40 +109,40 @@ describe.each(MODES)('with isolation %s', (isolateConnections) => {
     const { pending, script } = deferResponses();
     await using client = await startClient(script, { sockets: 1, isolateConnections });
     const aborter = new AbortController();
-    const first = client.read('a', 'first');
-    const aborted = client.read('b', 'aborted', aborter.signal);
-    const last = client.read('a', 'last');
+    const first = client.caller('a').getWorkflow('first');
+    const aborted = client.caller('b', aborter).getWorkflow('aborted');
+    const last = client.caller('a').getWorkflow('last');
     await client.upstream.arrived(1);
     aborter.abort();
     await expect(aborted).rejects.toThrow();
-    pending[0]?.();
+    respond(pending[0]);
     await first;
     await client.upstream.arrived(2);
-    pending[1]?.();
+    respond(pending[1]);
     await last;
-    expect(client.requestedIds()).toEqual(['first', 'last']);
+    expect(requestedIds(client)).toEqual(['first', 'last']);
     expect(client.upstream.connections()).toBe(1);
   });
 
   it('a request that is aborted while its socket connects is never sent', async () => {
     await using client = await startClient(echoOnce, { sockets: 1, isolateConnections });
     const aborter = new AbortController();
-    await client.read('a', 'first');
+    await client.caller('a').getWorkflow('first');
     await turn();
-    const aborted = client.read('b', 'aborted', aborter.signal);
+    const aborted = client.caller('b', aborter).getWorkflow('aborted');
     await Promise.resolve(); // The request has a socket but is written in a later turn.
     aborter.abort();
     await expect(aborted).rejects.toThrow();
-    await client.read('c', 'last');
-    expect(client.requestedIds()).toEqual(['first', 'last']);
+    await client.caller('c').getWorkflow('last');
+    expect(requestedIds(client)).toEqual(['first', 'last']);
     expect(client.upstream.connections()).toBe(isolateConnections === 'none' ? 2 : 3);
   });
 
   it('a request that cannot be written does not block the next one', async () => {
     await using client = await startClient(echoOnce, { sockets: 1, isolateConnections });
-    await expect(client.read('a\n', 'invalid')).rejects.toThrow();
-    await client.read('b', 'valid');
-    expect(client.requestedIds()).toEqual(['valid']);
+    await expect(client.caller('a\n').getWorkflow('invalid')).rejects.toThrow();
+    await client.caller('b').getWorkflow('valid');
+    expect(requestedIds(client)).toEqual(['valid']);
   });
 
   it('a service that restarts is reconnected', async () => {
@@ -185,16 +161,16 @@ describe.each(MODES)('with isolation %s', (isolateConnections) => {
   it('closing waits for in-flight and queued requests, then closes every socket', async () => {
     const { pending, script } = deferResponses();
     await using client = await startClient(script, { sockets: 1, isolateConnections });
-    const responses = [client.read('a', 'running'), client.read('b', 'waiting')];
+    const responses = [client.caller('a').getWorkflow('running'), client.caller('b').getWorkflow('waiting')];
     await client.upstream.arrived(1);
     const closed = client.pool.close();
-    pending[0]?.();
+    respond(pending[0]);
     await client.upstream.arrived(2);
-    await expect(client.read('c', 'late')).rejects.toMatchObject({ code: 'UPSTREAM_UNAVAILABLE' });
-    pending[1]?.();
+    await expect(client.caller('c').getWorkflow('late')).rejects.toMatchObject({ code: 'UPSTREAM_UNAVAILABLE' });
+    respond(pending[1]);
     await Promise.all([...responses, closed]);
     await client.upstream.allClosed();
-    expect(client.requestedIds()).toEqual(['running', 'waiting']);
+    expect(requestedIds(client)).toEqual(['running', 'waiting']);
   });
 
   it('disposing the gateway closes idle sockets', async () => {

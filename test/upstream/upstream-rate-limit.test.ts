@@ -1,15 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
 import { Usage } from '../../src/telemetry/usage.ts';
-import { OperationClient } from '../../src/upstream/client.ts';
-import { Endpoints } from '../../src/upstream/endpoints/index.gen.ts';
-import { Service } from '../../src/upstream/service.ts';
 import { readRateLimit } from '../../src/upstream/transport/rate-limit-headers.ts';
-import { SocketPool } from '../../src/upstream/transport/socket-pool.ts';
 import { startScriptedGateway } from '../support/gateway.ts';
 import { feed, workflow } from '../support/records.ts';
-import { type Connection, type Script, startService } from '../support/service.ts';
-import { DEFAULTS, settingsOf } from '../support/settings.ts';
+import type { Script } from '../support/service.ts';
+import { deferResponses, startClient } from '../support/upstream-client.ts';
 
 const READ = '{ workflow(idOrIdentifier: "w1") { name } }';
 const CREATE = 'mutation { createFeed(input: { name: "News" }) { __typename } }';
@@ -41,12 +37,6 @@ async function setUp(script: Script, options: Omit<GatewayOptions, 'upstream'> =
   };
 }
 
-/** Creates a script that keeps requests pending until the test responds to them. */
-function deferResponses() {
-  const pending: Connection[] = [];
-  return { pending, script: (_: unknown, connection: Connection) => void pending.push(connection) };
-}
-
 describe('after a 429 with Retry-After 30', () => {
   it('calls of this key fail immediately and retryably for 30 seconds, without being sent', async () => {
     await using setup = await setUp(respond429({ 'retry-after': '30' }));
@@ -67,20 +57,11 @@ describe('after a 429 with Retry-After 30', () => {
     setup.advance(20.4);
     expect(await setup.run()).toMatchObject({ code: 'RATE_LIMITED', retryAfterSeconds: 1 });
     expect(setup.calls()).toBe(1);
+    expect([await setup.run(READ, 'b'), await setup.run(CREATE, 'b')]).toEqual([undefined, undefined]);
+    expect(await setup.run()).toMatchObject({ code: 'RATE_LIMITED' }); // Only other keys were sent.
     setup.advance(0.1);
-    expect(await setup.run()).toBeUndefined();
-    expect(await setup.run(CREATE)).toBeUndefined();
-    expect(setup.calls()).toBe(3);
-  });
-
-  it('calls of other keys are still sent', async () => {
-    await using setup = await setUp(respond429({ 'retry-after': '30' }));
-    await setup.run();
-    setup.service.script = succeed();
-    expect(await setup.run(READ, 'b')).toBeUndefined();
-    expect(await setup.run(CREATE, 'b')).toBeUndefined();
-    expect(await setup.run(READ, 'a')).toMatchObject({ code: 'RATE_LIMITED' });
-    expect(setup.calls()).toBe(3);
+    expect([await setup.run(), await setup.run(CREATE)]).toEqual([undefined, undefined]);
+    expect(setup.calls()).toBe(5);
   });
 
   it('queued calls are not sent either', async () => {
@@ -99,12 +80,12 @@ describe('after a 429 with Retry-After 30', () => {
     await using setup = await setUp(script, { maxConcurrentCallsPerKey: 2 });
     const slow = Promise.all([setup.run(), setup.run('{ workflow(idOrIdentifier: "w2") { name } }')]);
     await expect.poll(() => pending.length).toBe(2);
-    pending[0]?.answer({ status: 429, headers: { 'retry-after': '30' }, body: {} });
+    pending[0]?.connection.answer({ status: 429, headers: { 'retry-after': '30' }, body: {} });
     await expect
       .poll(() => setup.run('{ workflow(idOrIdentifier: "w3") { name } }'))
       .toMatchObject({ code: 'RATE_LIMITED' });
     expect(setup.calls()).toBe(2);
-    pending[1]?.answer({ headers: { 'ratelimit-remaining': '7' }, body: { data: workflow() } });
+    pending[1]?.connection.answer({ headers: { 'ratelimit-remaining': '7' }, body: { data: workflow() } });
     expect(await slow).toEqual([expect.objectContaining({ code: 'RATE_LIMITED' }), undefined]);
     expect(await setup.run()).toMatchObject({ code: 'RATE_LIMITED' }); // The response to an earlier call is outdated.
     expect(setup.calls()).toBe(2);
@@ -113,12 +94,11 @@ describe('after a 429 with Retry-After 30', () => {
 
 describe('a service that reports the remaining calls', () => {
   it.each<[string, Headers]>([
-    ['RateLimit-Remaining: 0', { 'ratelimit-limit': '100', 'ratelimit-remaining': '0', 'ratelimit-reset': '30' }],
-    ['X-RateLimit-Remaining: 0', { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '30' }],
     [
-      'a limit with a window',
+      'RateLimit-Remaining: 0',
       { 'ratelimit-limit': '100, 100;w=60', 'ratelimit-remaining': '0', 'ratelimit-reset': '30' },
     ],
+    ['X-RateLimit-Remaining: 0', { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '30' }],
   ])('and responds with %s receives no calls of this key until the reset', async (_, headers) => {
     await using setup = await setUp(succeed(headers));
     expect(await setup.run()).toBeUndefined(); // The call that reported the limit succeeded.
@@ -148,15 +128,8 @@ describe('a service that reports the remaining calls', () => {
     ['0 calls without a reset', { 'ratelimit-remaining': '0' }],
     ['only a reset', { 'ratelimit-reset': '30' }],
     ['0 of 0 calls', { 'ratelimit-limit': '0', 'ratelimit-remaining': '0', 'ratelimit-reset': '30' }],
-    ['-1 calls', { 'ratelimit-remaining': '-1', 'ratelimit-reset': '30' }],
-    ['0.5 calls', { 'ratelimit-remaining': '0.5', 'ratelimit-reset': '30' }],
     ['a word instead of a number', { 'ratelimit-remaining': 'none', 'ratelimit-reset': '30' }],
-    ['an empty value', { 'ratelimit-remaining': '', 'ratelimit-reset': '30' }],
-    ['a word as reset', { 'ratelimit-remaining': '0', 'ratelimit-reset': 'soon' }],
-    ['a reset before now', { 'ratelimit-remaining': '0', 'ratelimit-reset': '-30' }],
     ['a reset in a year', { 'ratelimit-remaining': '0', 'ratelimit-reset': '31536000' }],
-    ['a reset with 40 digits', { 'ratelimit-remaining': '0', 'ratelimit-reset': '9'.repeat(40) }],
-    ['a reset in 1973', { 'ratelimit-remaining': '0', 'ratelimit-reset': '100000001' }],
   ])('%s, is still called', async (_, headers) => {
     await using setup = await setUp(succeed(headers));
     for (let i = 0; i < 3; i += 1) {
@@ -183,7 +156,7 @@ describe('a limit that lasts longer than a minute', () => {
     expect(await setup.run(CREATE)).toMatchObject({ code: 'RATE_LIMITED', retryAfterSeconds: 1 });
     expect(setup.calls()).toBe(2);
     setup.service.script = succeed();
-    pending[0]?.answer({ body: { data: workflow() } });
+    pending[0]?.connection.answer({ body: { data: workflow() } });
     expect(await probe).toBeUndefined();
     expect(await Promise.all([setup.run(), setup.run(CREATE)])).toEqual([undefined, undefined]);
     expect(setup.calls()).toBe(4);
@@ -223,97 +196,69 @@ describe('a limit that lasts longer than a minute', () => {
     const tried = setup.run();
     await expect.poll(() => pending.length).toBe(1);
     expect(await setup.run(CREATE)).toMatchObject({ code: 'RATE_LIMITED' });
-    pending[0]?.answer({ body: { data: workflow() } });
+    pending[0]?.connection.answer({ body: { data: workflow() } });
     expect(await tried).toBeUndefined();
     expect(setup.calls()).toBe(3);
   });
 });
 
 describe('the usage of an operation', () => {
-  /** Starts an upstream client in front of a script, so that the test can read the usage of an operation. */
-  async function startClient(script: Script) {
-    const upstream = await startService(script);
-    const pool = new SocketPool(upstream.url, DEFAULTS);
-    const settings = settingsOf(upstream.url);
-    const service = new Service(settings, { pool });
-    return {
-      upstream,
-      caller() {
-        const usage = new Usage();
-        const { signal } = new AbortController();
-        const deadlineAt = performance.now() + 5_000;
-        const caller = { authorization: 'ApiKey a', signal, deadlineAt, requestId: 'r', events: usage };
-        const client = new OperationClient(settings, service, caller);
-        return Object.assign(new Endpoints(client), { usage });
-      },
-      async [Symbol.asyncDispose]() {
-        await Promise.all([pool.close(), upstream[Symbol.asyncDispose]()]);
-      },
-    };
-  }
-
   it('has the lowest reported number of remaining calls', async () => {
     const remaining: Record<string, string> = { w1: '9', w2: '4', w3: '7' };
-    await using setup = await startClient(({ path }, { answer }) => {
+    await using client = await startClient(({ path }, { answer }) => {
       const left = remaining[path.split('/').at(-1) ?? ''] ?? '';
-      answer({
-        headers: { 'ratelimit-limit': '10', 'ratelimit-remaining': left, 'ratelimit-reset': '20' },
-        body: { data: workflow() },
-      });
+      const headers = { 'ratelimit-limit': '10', 'ratelimit-remaining': left, 'ratelimit-reset': '20' };
+      answer({ headers, body: { data: workflow() } });
     });
-    const caller = setup.caller();
+    const events = new Usage();
+    const caller = client.caller('a', { events });
     for (const [id, expected] of [
       ['w1', 9],
       ['w2', 4],
       ['w3', 4],
     ] as const) {
       await caller.getWorkflow(id);
-      expect(caller.usage.rateLimit).toEqual({ limit: 10, remaining: expected, resetSeconds: 20 });
+      expect(events.rateLimit).toEqual({ limit: 10, remaining: expected, resetSeconds: 20 });
     }
   });
 
   it('includes the rate limit of a shared response', async () => {
     const { pending, script } = deferResponses();
-    await using setup = await startClient(script);
-    const callers = [setup.caller(), setup.caller()];
-    const reads = callers.map((caller) => caller.getWorkflow('w1'));
-    await setup.upstream.arrived(1);
-    pending[0]?.answer({ headers: { 'x-ratelimit-remaining': '3' }, body: { data: workflow() } });
+    await using client = await startClient(script);
+    const usages = [new Usage(), new Usage()];
+    const reads = usages.map((events) => client.caller('a', { events }).getWorkflow('w1'));
+    await client.upstream.arrived(1);
+    pending[0]?.connection.answer({ headers: { 'x-ratelimit-remaining': '3' }, body: { data: workflow() } });
     await Promise.all(reads);
-    expect(setup.upstream.requests).toHaveLength(1);
-    expect(callers.map(({ usage }) => usage.rateLimit)).toEqual([
-      { remaining: 3, limit: undefined, resetSeconds: undefined },
-      { remaining: 3, limit: undefined, resetSeconds: undefined },
-    ]);
+    expect(client.upstream.requests).toHaveLength(1);
+    const expected = { remaining: 3, limit: undefined, resetSeconds: undefined };
+    expect(usages.map(({ rateLimit }) => rateLimit)).toEqual([expected, expected]);
   });
 
-  it.each([
-    ['404', 404],
-    ['403', 403],
-    ['500', 500],
-  ])('includes the rate limit of a response with status %s', async (_, status) => {
-    await using setup = await startClient((_request, { answer }) =>
-      answer({ status, headers: { 'ratelimit-remaining': '3', 'ratelimit-reset': '9' }, body: {} }),
-    );
-    const caller = setup.caller();
+  it.each([404, 500])('includes the rate limit of a response with status %i', async (status) => {
+    const headers = { 'ratelimit-remaining': '3', 'ratelimit-reset': '9' };
+    await using client = await startClient((_, { answer }) => answer({ status, headers, body: {} }));
+    const events = new Usage();
+    const caller = client.caller('a', { events });
     await caller.getWorkflow('w1').catch(() => {});
-    expect(caller.usage.rateLimit).toMatchObject({ remaining: 3, resetSeconds: 9 });
+    expect(events.rateLimit).toMatchObject({ remaining: 3, resetSeconds: 9 });
   });
 
   it('has no remaining calls if a call was rate limited or not even sent', async () => {
-    await using setup = await startClient(respond429({ 'retry-after': '30' }));
-    const [refused, delayed] = [setup.caller(), setup.caller()];
-    await expect(refused.createFeed('News')).rejects.toMatchObject({ code: 'RATE_LIMITED', sent: true });
-    await expect(delayed.createFeed('News')).rejects.toMatchObject({ code: 'RATE_LIMITED', sent: false });
-    expect(refused.usage).toMatchObject({ requests: 1, rateLimit: { remaining: 0, resetSeconds: 30 } });
-    expect(delayed.usage).toMatchObject({ requests: 0, rateLimit: { remaining: 0, resetSeconds: 30 } });
+    await using client = await startClient(respond429({ 'retry-after': '30' }));
+    for (const requests of [1, 0]) {
+      const events = new Usage();
+      const write = client.caller('a', { events }).createFeed('News');
+      await expect(write).rejects.toMatchObject({ code: 'RATE_LIMITED', sent: requests === 1 });
+      expect(events).toMatchObject({ requests, rateLimit: { remaining: 0, resetSeconds: 30 } });
+    }
   });
 
   it('has no rate limit if the service reports none', async () => {
-    await using setup = await startClient(succeed());
-    const caller = setup.caller();
-    await caller.getWorkflow('w1');
-    expect(caller.usage.rateLimit).toBeUndefined();
+    await using client = await startClient(succeed());
+    const events = new Usage();
+    await client.caller('a', { events }).getWorkflow('w1');
+    expect(events.rateLimit).toBeUndefined();
   });
 });
 

@@ -227,7 +227,7 @@ export class CachedService implements CallTarget {
       confirm: (outcome) => {
         if (
           !isUpstreamError(outcome) ||
-          // guard: test/upstream/cache/rejected-keys.test.ts
+          // guard: test/upstream/cache/loads.test.ts
           (outcome.status !== 401 && outcome.status !== 403)
         ) {
           return undefined;

@@ -194,7 +194,7 @@ export class MemoryStore implements CacheStore {
 
   /** Takes 1 µs, `createHmac` 15 µs. The secret's length is fixed and the digest stays in this process, so an HMAC would add nothing. */
   #keyOf({ upstream, credential }: Owner, kind: CachedKind): string {
-    // guard: test/upstream/cache/isolation.test.ts
+    // guard: test/upstream/cache/memory-store.test.ts
     return `${hash('sha256', `${this.#secret}${upstream}\n${credential}`, 'base64')} ${kind}`;
   }
 }

@@ -58,7 +58,7 @@ export function errorFromResponse(request: FailedRequest, response: FailedRespon
   const fail = (options: Omit<UpstreamErrorOptions, 'endpoint' | 'status'>) =>
     new UpstreamError({ endpoint, status, rateLimit: response.rateLimit, ...options });
   const isShowable = createCredentialFilter(request.authorization, () => request.path + JSON.stringify(request.body));
-  // guard: test/graphql/error-model.test.ts
+  // guard: test/upstream/credential-filter.test.ts
   const messages = readMessages(response.body).filter(isShowable);
   const message = truncate(messages.join('; '));
 

@@ -2,7 +2,13 @@ import { writeFile } from 'node:fs/promises';
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { createGateway, createGatewayState, type Gateway, type GatewayOptions } from '../../../src/gateway.ts';
-import { type CachedGateway, READ_WORKFLOW, respondTo, startCachedGateway } from '../../support/cached-gateway.ts';
+import {
+  type CachedGateway,
+  fetchFrom,
+  READ_WORKFLOW,
+  respondTo,
+  startCachedGateway,
+} from '../../support/cached-gateway.ts';
 import { metricValues } from '../../support/metrics-text.ts';
 import { createTemporaryFolder } from '../../support/sandbox-files.ts';
 import { startService } from '../../support/service.ts';
@@ -22,13 +28,6 @@ const useHostExtension = (): NonNullable<GatewayOptions['plugins']>[number] => (
     },
   }),
 });
-
-const post = (query: string, path = '/graphql') =>
-  new Request(`http://localhost${path}`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', authorization: 'ApiKey a' },
-    body: JSON.stringify({ query }),
-  });
 
 describe('the cache', () => {
   it('tells clients, log and metrics the age of data that is used because the service fails', async () => {
@@ -137,7 +136,7 @@ describe('the cache', () => {
     const state = createGatewayState(pino({ level: 'silent' }));
     const open = (options: Partial<GatewayOptions>) => createGateway({ ...options, upstream: upstream.url }, {}, state);
     const read = async (gateway: Gateway) => {
-      await (await gateway.fetch(post(READ_WORKFLOW))).text();
+      await fetchFrom(gateway, READ_WORKFLOW);
       return upstream.requests.length;
     };
     const entries = async (gateway: Gateway) => metricValues(await gateway.metrics(), /^notigraph_cache_entries/);
@@ -178,10 +177,9 @@ describe('the cache', () => {
         off: { url: `${upstream.url}/of`, pathPrefix: '/off', cache: 'off' },
       },
     });
-    const read = (prefix: string) => gateway.fetch(post('{ notificationGroups { name } }', `${prefix}/graphql`));
     for (let i = 0; i < 2; i += 1) {
-      for (const prefix of ['/eu', '/us', '/off']) {
-        await read(prefix);
+      for (const path of ['/eu', '/us', '/off']) {
+        await fetchFrom(gateway, '{ notificationGroups { name } }', { path });
       }
     }
     expect(upstream.requests.map(({ path }) => path.split('/')[1])).toEqual(['eu', 'us', 'of', 'of']);
@@ -204,8 +202,8 @@ describe('the cache', () => {
     );
     await gateway.connected();
     expect(gateway.degradations()).toEqual({ cache: 'Redis is unavailable (ECONNREFUSED)' });
-    await gateway.fetch(post(READ_WORKFLOW));
-    await gateway.fetch(post(READ_WORKFLOW));
+    await fetchFrom(gateway, READ_WORKFLOW);
+    await fetchFrom(gateway, READ_WORKFLOW);
     expect(upstream.requests).toHaveLength(2);
     expect(metricValues(await gateway.metrics(), /^notigraph_cache_[^i]/)).toEqual({
       notigraph_cache_store_up: 0,

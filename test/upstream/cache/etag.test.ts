@@ -14,7 +14,7 @@ const withETag =
       ? { status: 304, headers: { etag } }
       : { ...respondTo(method, path, name), headers: { etag } };
 
-it.each(['"1"', 'W/"a-b"', '""'])('a 304 to If-None-Match: %s renews a response', async (etag) => {
+it.each(['"1"', 'W/"a-b"'])('a 304 to If-None-Match: %s renews a response', async (etag) => {
   await using cached = await startCachedGateway();
   cached.service.script = withETag(etag, 'v0');
   await cached.run(READ_WORKFLOW);

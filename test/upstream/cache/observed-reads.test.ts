@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { expect, it } from 'vitest';
 import { createGateway } from '../../../src/gateway.ts';
-import { READ_WORKFLOW, respondTo, startCachedGateway } from '../../support/cached-gateway.ts';
+import { fetchFrom, READ_WORKFLOW, respondTo, startCachedGateway } from '../../support/cached-gateway.ts';
 import { startService } from '../../support/service.ts';
 import { registerTestTraces } from '../../support/traces.ts';
 
@@ -31,17 +31,9 @@ it('the log of calls says which were answered from the cache, and the age', asyn
   const logger = pino({ level: 'debug' }, { write: (line: string) => calls.push(JSON.parse(line).calls) });
   await using upstream = await startService(({ method, path }) => respondTo(method, path, 'v0'));
   await using gateway = createGateway({ upstream: upstream.url, cache: true }, { logger, monotonicNow: () => time });
-  const run = () =>
-    gateway.fetch(
-      new Request('http://localhost/graphql', {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', authorization: 'ApiKey a' },
-        body: JSON.stringify({ query: READ_WORKFLOW }),
-      }),
-    );
-  await run();
+  await fetchFrom(gateway, READ_WORKFLOW);
   time = 12_345;
-  await run();
+  await fetchFrom(gateway, READ_WORKFLOW);
   const call = { method: 'GET', route: '/v1/workflows/{workflowIdOrIdentifier}' };
   expect(calls).toEqual([
     [{ ...call, attempt: 1, httpStatus: 200, ms: expect.any(Number) }],

@@ -253,14 +253,6 @@ describe.runIf(hasRedis)(`a cache store in Redis${redisOnly}`, () => {
     expect(await setup.body('/20')).toBeUndefined();
   });
 
-  it('finds entries for many reads at once', async () => {
-    await using setup = startOwner();
-    await setup.load('/a');
-    const bodies = await Promise.all(Array.from({ length: 1_000 }, () => setup.body('/a')));
-    expect(bodies.filter((body) => body === 1)).toHaveLength(1_000);
-    expect(setup.log).toEqual([]);
-  });
-
   it('loses all entries of a kind whose version was evicted, and stores no read in flight since before', async () => {
     await using setup = startOwner();
     const { body, find, load, put, begin } = setup;

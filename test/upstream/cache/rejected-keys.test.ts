@@ -95,17 +95,3 @@ describe.each(STORES)('with a cache in %s, the entries of a key', (kind) => {
     expect(await viaFirst(READ, 'b')).toBe('workflow');
   });
 });
-
-describe.each(STORES)('with a cache in %s', (kind) => {
-  it('a read that is sent all the time causes at most one call per fifty requests', async () => {
-    await using gateways = await start(kind);
-    const before = gateways.upstream.requests.length;
-    for (let i = 0; i < 300; i += 1) {
-      if (i % 10 === 0) {
-        await gateways.cache.pass(3);
-      }
-      expect(await (i % 2 === 0 ? gateways.viaFirst(READ) : gateways.viaSecond(READ))).toBe('workflow');
-    }
-    expect(gateways.upstream.requests.length - before).toBeLessThanOrEqual(6);
-  });
-});

@@ -4,6 +4,7 @@ import { createGateway, createGatewayState } from '../../../src/gateway.ts';
 import { loadOperations } from '../../../src/graphql/documents/shipped-operations.ts';
 import { SANDBOX_KEYS, startSandbox } from '../../../src/sandbox/sandbox.ts';
 import type { CacheStore } from '../../../src/upstream/cache/store.ts';
+import { fetchFrom } from '../../support/cached-gateway.ts';
 
 function freeze(value: unknown): void {
   if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
@@ -34,16 +35,8 @@ it('no operation changes a stored body, which others use too', async () => {
     { logger },
     { ...state, cacheStores: { open } },
   );
-  const send = async (query: string, variables?: string) => {
-    const response = await gateway.fetch(
-      new Request('http://localhost/graphql', {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', authorization: `ApiKey ${SANDBOX_KEYS.development}` },
-        body: `{ "query": ${JSON.stringify(query)}, "variables": ${variables ?? '{}'} }`,
-      }),
-    );
-    return response.json();
-  };
+  const send = (query: string, variables = '{}') =>
+    fetchFrom(gateway, query, { key: SANDBOX_KEYS.development, variables: JSON.parse(variables) });
   for (const { query, variables } of loadOperations()) {
     const first = await send(query, variables);
     expect(first.errors, query).toBeUndefined();

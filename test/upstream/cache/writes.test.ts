@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
-import { createGateway, createGatewayState } from '../../../src/gateway.ts';
-import { READ_WORKFLOW, respondTo, startCachedGateway } from '../../support/cached-gateway.ts';
+import { createGateway, createGatewayState, type Gateway } from '../../../src/gateway.ts';
+import { fetchFrom, READ_WORKFLOW, respondTo, startCachedGateway } from '../../support/cached-gateway.ts';
 import { startService } from '../../support/service.ts';
 
 const GET = 'GET /v1/workflows/welcome';
@@ -17,54 +17,8 @@ const refuseWrites =
   ({ method, path }: { method: string; path: string }) =>
     method === 'GET' ? respondTo(method, path, 'v9') : { status, body: { message: 'No.' } };
 
-describe('a read that overlaps a write is not stored', () => {
-  it('if it starts before the write and ends after it', async () => {
-    await using cached = await startCachedGateway();
-    const held = cached.service.hold(GET);
-    const early = cached.run(READ_WORKFLOW);
-    await held.arrived;
-    cached.change();
-    expect(await cached.run(WRITE)).toEqual(SUCCESS);
-    const late = cached.run(READ_WORKFLOW);
-    expect(await late).toEqual(nameOf(1)); // It doesn't join the earlier one.
-    held.release();
-    expect(await early).toEqual(nameOf(0));
-    expect(await cached.run(READ_WORKFLOW)).toEqual(nameOf(1));
-    expect(cached.service.calls()).toEqual([GET, PUT, GET]);
-  });
-
-  it('if it starts and ends during the write', async () => {
-    await using cached = await startCachedGateway();
-    await cached.run(READ_WORKFLOW);
-    const held = cached.service.hold(PUT);
-    const write = cached.run(WRITE);
-    await held.arrived;
-    expect(await cached.run(READ_WORKFLOW)).toEqual(nameOf(0));
-    expect(cached.service.calls()).toEqual([GET, PUT, GET]); // Not even the stored response is used.
-    cached.change();
-    held.release();
-    await write;
-    expect(await cached.run(READ_WORKFLOW)).toEqual(nameOf(1));
-  });
-
-  it('if it starts during the write and ends after it', async () => {
-    await using cached = await startCachedGateway();
-    const [put, get] = [cached.service.hold(PUT), cached.service.hold(GET)];
-    const write = cached.run(WRITE);
-    await put.arrived;
-    const read = cached.run(READ_WORKFLOW);
-    await get.arrived;
-    put.release();
-    await write;
-    get.release();
-    await read;
-    cached.change();
-    expect(await cached.run(READ_WORKFLOW)).toEqual(nameOf(1));
-  });
-});
-
 describe('a write that fails', () => {
-  it.each([500, 502, 504])(
+  it.each([500, 504])(
     'with %i may have been applied: nothing from before, or from the next 30 seconds, is used',
     async (status) => {
       await using cached = await startCachedGateway();
@@ -83,7 +37,7 @@ describe('a write that fails', () => {
     },
   );
 
-  it.each([400, 404, 409, 429])('with %i empties the same reads as a successful one', async (status) => {
+  it.each([404, 429])('with %i empties the same reads as a successful one', async (status) => {
     await using cached = await startCachedGateway({ maxRetries: 0 });
     await cached.run(READ_WORKFLOW);
     cached.service.script = refuseWrites(status);
@@ -147,16 +101,7 @@ it.each([
   await using reader = createGateway({ upstream: upstream.url, cache }, { logger }, state);
   await using writer = createGateway({ upstream: upstream.url, cache }, { logger }, state);
   await reader.connected();
-  const run = async (gateway: typeof reader, query: string) => {
-    const response = await gateway.fetch(
-      new Request('http://localhost/graphql', {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', authorization: 'ApiKey a' },
-        body: JSON.stringify({ query }),
-      }),
-    );
-    return (await response.json()).data;
-  };
+  const run = async (gateway: Gateway, query: string) => (await fetchFrom(gateway, query)).data;
   const early = run(reader, READ_WORKFLOW);
   await expect.poll(() => held.length).toBe(1);
   version = 1;
@@ -178,16 +123,7 @@ it('a write through another upstream with the same service counts, even if that 
       same: { url: `${upstream.url}/prefix/`, pathPrefix: '/same', cache: 'off' },
     },
   });
-  const run = async (path: string, query: string) => {
-    const response = await gateway.fetch(
-      new Request(`http://localhost${path}/graphql`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', authorization: 'ApiKey a' },
-        body: JSON.stringify({ query }),
-      }),
-    );
-    return (await response.json()).data;
-  };
+  const run = async (path: string, query: string) => (await fetchFrom(gateway, query, { path })).data;
   expect(await run('/cached', READ_WORKFLOW)).toEqual(nameOf(0));
   version = 1;
   expect(await run('/cached', READ_WORKFLOW)).toEqual(nameOf(0));
