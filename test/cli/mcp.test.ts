@@ -68,7 +68,7 @@ const CHILD = { PATH: String(CHILD_ENV.PATH), NOTIGRAPH_MCP_KEY: 'key-of-an-agen
 /** Starts the command, writes lines to it and closes its input. Returns what it prints. */
 async function pipe(lines: readonly (string | object)[], args: readonly string[]) {
   const child = spawn(process.execPath, [MAIN, 'mcp', ...args], { cwd: folder.path(), env: CHILD });
-  const killTimer = setTimeout(() => child.kill('SIGKILL'), 20_000);
+  const killTimer = setTimeout(() => child.kill('SIGKILL'), 50_000);
   child.stdin.on('error', () => {}); // It may stop reading.
   child.stdin.end(lines.map((line) => `${typeof line === 'string' ? line : JSON.stringify(line)}\n`).join(''));
   const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
