@@ -195,7 +195,7 @@ clients:
   browser:
     issuers:
       - { issuer: '', audience: [], jwks: 'http://login.example/keys', algorithms: [HS256, none], clockSkewSeconds: -1 }
-      - { issuer: i, audience: a, jwks: https://user:pass@login.example/keys, tenant: acme, tenantClaim: org }
+      - { issuer: i, audience: a, jwks: "https://user@login.example/keys", tenant: acme, tenantClaim: org }
       - { issuer: j, audience: a }
     scopes: [everything]
     tenants: { acme: { key: secret }, globex: secret, initech: { env: INITECH_KEY } }

@@ -93,6 +93,7 @@ it('sends only the changed rows of a corrected file, with new keys', async () =>
   // An invalid file changes nothing, also not the results.
   await writeFile(folder.path('users.csv'), write({ 1: 'y@b.example', 3: 'nobody' }));
   expect((await run()).code).toBe(2);
+  expect(results().map(({ outcome }) => outcome)).toEqual(['created', 'created']);
   await writeFile(folder.path('users.csv'), write({ 1: 'z@b.example', 3: 'c@d.example' }));
   expect((await run()).stdout).toContain('All rows are already applied');
   // The rows of one import are sent at the same time, so only the order of the imports is certain.
