@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { startIssuer } from '../../examples/dashboard/dev/issuer.ts';
 import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
 import { launchBrowser } from '../support/browser.ts';
 import { CHILD_ENV } from '../support/child-env.ts';
@@ -15,25 +16,29 @@ const KEYS_FILE = fileURLToPath(new URL('../../src/sandbox/environments.ts', imp
 const FREE_PORTS = ['--port', '0', '--gateway-port', '0', '--issuer-port', '0'];
 
 describe("the dashboard's start command", () => {
-  it('starts everything that is needed to sign in and see data, and stops it again', async () => {
+  it('starts everything that is needed to sign in and see data, only for browsers with a token, and stops it again', async () => {
     await using command = run(FREE_PORTS);
     const { app, gateway, issuer } = await command.addresses();
-    expect(command.text.stdout).toContain('Ada Lindqvist   Administrator at juniper');
-    expect(command.text.stdout).toContain('Press Ctrl-C to stop.');
     const browser = await launchBrowser();
     try {
       await using visitor = await visit(browser, app);
       await visitor.signIn('Ada Lindqvist');
       await visitor.page.getByRole('slider').waitFor();
       await expect.poll(() => visitor.page.locator('.chart-bar').count()).toBe(30);
-      await visitor.open('Workflows');
-      await visitor.switchOf('Weekly digest').click();
-      await visitor.page.getByRole('switch', { name: 'Weekly digest', checked: false }).waitFor();
       const addressed = new Set(visitor.requests.map((request) => new URL(request.url()).origin));
       expect(addressed).toEqual(new Set([app, new URL(gateway).origin, issuer]));
       expect(visitor.problems).toEqual([]);
     } finally {
       await browser.close();
+    }
+    // Only browsers with a token are served: neither an API key nor a missing token is accepted.
+    for (const authorization of [undefined, `ApiKey ${SANDBOX_KEYS.development}`]) {
+      const response = await fetch(gateway, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...(authorization && { authorization }) },
+        body: JSON.stringify({ query: '{ notificationGroups { id } }' }),
+      });
+      expect(await response.text()).not.toContain('"notificationGroups":[');
     }
     const { code, text } = await command.stop('SIGINT');
     expect({ code, stderr: text.stderr }).toEqual({ code: 0, stderr: '' });
@@ -42,7 +47,7 @@ describe("the dashboard's start command", () => {
     }
   });
 
-  it('takes free ports if the usual ones are in use, as by npm start', async () => {
+  it('takes free ports if the usual ones are in use, serves no other files, and stops everything if the gateway exits', async () => {
     const others = [5173, 4000, 4010].map((port) => createServer().listen(port, '127.0.0.1'));
     const inUse = others.map((other) => Promise.race([once(other, 'listening'), once(other, 'error').catch(() => {})]));
     await Promise.all(inUse); // Also if another program on this machine listens there.
@@ -55,16 +60,30 @@ describe("the dashboard's start command", () => {
     const preflight = { ...headers, 'access-control-request-method': 'POST' };
     const { headers: answered } = await fetch(gateway, { method: 'OPTIONS', headers: preflight });
     expect(answered.get('access-control-allow-origin')).toBe(app);
+
+    // Other files of the repository are not served.
+    expect((await fetch(`${app}/src/main.tsx`)).status).toBe(200);
+    for (const path of [`/@fs${KEYS_FILE}`, `/@fs${KEYS_FILE}?raw`, `/@fs${KEYS_FILE}?import&raw`]) {
+      const response = await fetch(app + path, { headers: { accept: '*/*' } });
+      expect([response.status, await response.text()]).toEqual([
+        403,
+        expect.not.stringContaining(SANDBOX_KEYS.development),
+      ]);
+    }
+    const { stdout } = await promisify(execFile)('pgrep', ['-P', String(command.pid), '-f', 'bin/notigraph.js']);
+    process.kill(Number(stdout), 'SIGKILL');
+    const { code, text } = await command.ended;
+    expect(code).toBe(1);
+    expect(text.stderr).toMatch(/The gateway is gone \(it ended with SIGKILL\): everything else is stopped too\.\n$/);
+    for (const url of [app, issuer]) {
+      await expect(fetch(url)).rejects.toThrow();
+    }
   });
 
   it.each([
     [
       '--port',
       'Port PORT for the app is in use. Stop the program that listens there, or choose another port with --port.',
-    ],
-    [
-      '--issuer-port',
-      'Port PORT for the issuer is in use. Stop the program that listens there, or choose another port with --issuer-port.',
     ],
     [
       '--gateway-port',
@@ -84,7 +103,6 @@ describe("the dashboard's start command", () => {
 
   it.each([
     [['--prot', '1'], "Unknown option '--prot': see --help."],
-    [['--port', 'five'], '--port must be a whole number from 0 to 65535.'],
     [['--token-seconds', '0'], '--token-seconds must be a whole number from 1 to 86400.'],
   ])('rejects the arguments %s', async (args, sentence) => {
     await using command = run(args);
@@ -93,49 +111,25 @@ describe("the dashboard's start command", () => {
   });
 });
 
-describe('a running dashboard', () => {
-  let command: ReturnType<typeof run>;
-
-  beforeAll(() => {
-    command = run(FREE_PORTS);
-  });
-
-  afterAll(() => command[Symbol.asyncDispose]());
-
-  it('serves only browsers with a token: neither an API key nor a missing token is accepted', async () => {
-    const { gateway } = await command.addresses();
-    for (const authorization of [undefined, `ApiKey ${SANDBOX_KEYS.development}`]) {
-      const response = await fetch(gateway, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', ...(authorization && { authorization }) },
-        body: JSON.stringify({ query: '{ notificationGroups { id } }' }),
-      });
-      expect(await response.text()).not.toContain('"notificationGroups":[');
+it('the development issuer serves only pages of the app, people whom it knows, and the public half of its key', async () => {
+  const own = 'http://localhost:5173';
+  await using issuer = await startIssuer({ origins: [own] });
+  const askToken = (person: unknown, headers: Record<string, string> = {}) =>
+    fetch(`${issuer.url}/token`, { method: 'POST', headers, body: JSON.stringify({ person }) });
+  for (const origin of ['http://localhost:5174', 'https://localhost:5173', 'null']) {
+    const preflight = await fetch(`${issuer.url}/token`, { method: 'OPTIONS', headers: { origin } });
+    for (const answer of [await askToken('ada', { origin }), preflight]) {
+      expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([403, null]);
+      expect(await answer.text()).not.toContain('token');
     }
-  });
-
-  it("serves the app's files and no other files of the repository", async () => {
-    const { app } = await command.addresses();
-    expect((await fetch(`${app}/src/main.tsx`)).status).toBe(200);
-    for (const path of [`/@fs${KEYS_FILE}`, `/@fs${KEYS_FILE}?raw`, `/@fs${KEYS_FILE}?import&raw`]) {
-      const response = await fetch(app + path, { headers: { accept: '*/*' } });
-      const text = await response.text();
-      expect(response.status).toBe(403);
-      expect(text).not.toContain(SANDBOX_KEYS.development);
-    }
-  });
-
-  it('stops everything and says why if the gateway exits', async () => {
-    const { app, issuer } = await command.addresses();
-    const { stdout } = await promisify(execFile)('pgrep', ['-P', String(command.pid), '-f', 'bin/notigraph.js']);
-    process.kill(Number(stdout), 'SIGKILL');
-    const { code, text } = await command.ended;
-    expect(code).toBe(1);
-    expect(text.stderr).toMatch(/The gateway is gone \(it ended with SIGKILL\): everything else is stopped too\.\n$/);
-    for (const url of [app, issuer]) {
-      await expect(fetch(url)).rejects.toThrow();
-    }
-  });
+  }
+  for (const person of ['nobody', null, ['ben']]) {
+    expect((await askToken(person, { origin: own })).status).toBe(403);
+  }
+  expect((await askToken('ben', { origin: own })).status).toBe(200);
+  const { keys } = await (await fetch(`${issuer.url}/.well-known/jwks.json`)).json();
+  expect(keys.map((key: object) => Object.keys(key).sort())).toEqual([['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y']]);
+  expect(new URL(issuer.url).hostname).toBe('127.0.0.1');
 });
 
 /** Runs the command in its own process. */

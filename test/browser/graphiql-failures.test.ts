@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
 import { launchBrowser } from '../support/browser.ts';
 import { type SandboxedGateway, startSandboxedGateway } from '../support/gateway.ts';
-import { type GraphiqlVisitor, runOperation, untilGraphiqlReady, visitGraphiql } from '../support/graphiql.ts';
+import { runOperation, untilGraphiqlReady, visitGraphiql } from '../support/graphiql.ts';
 
 const GRAPHIQL = { authorization: `ApiKey ${SANDBOX_KEYS.development}`, sandbox: true };
 
@@ -24,7 +24,7 @@ describe('a failure of GraphiQL’s page', () => {
   const store = (page: Page, key: string, value: string) =>
     page.evaluate(([name = '', text = '']) => localStorage.setItem(name, text), [key, value]);
 
-  it('is shown instead of a white page, with a button that resets what is stored', async () => {
+  it('is shown instead of a white page, or in its panel, with a button that resets what is stored', async () => {
     await using visitor = await visitGraphiql(browser, gateway.url);
     const { page, problems } = visitor;
     await page.getByRole('button', { name: 'Close Delete feed' }).click();
@@ -41,11 +41,8 @@ describe('a failure of GraphiQL’s page', () => {
     await page.getByRole('button', { name: 'Close Delete feed' }).waitFor();
     expect(new URL(page.url()).pathname).toBe('/graphql');
     expect(problems).toEqual([]);
-  });
 
-  it('in a panel leaves the rest of the page usable', async () => {
-    await using visitor = await visitGraphiql(browser, gateway.url);
-    const { page, problems } = visitor;
+    // In a panel, it leaves the rest of the page usable.
     await store(page, 'notigraph:queries', '{"queries":[{"query":{}}]}');
     await store(page, 'notigraph:visiblePlugin', 'History');
     await page.reload();
@@ -109,59 +106,45 @@ describe('a failure of GraphiQL’s page', () => {
 });
 
 describe('GraphiQL works', () => {
-  const useAll = async ({ page, problems }: GraphiqlVisitor) => {
-    await runOperation(page);
-    await page.locator('.result', { hasText: 'Welcome and onboarding' }).waitFor();
-    await page.getByRole('button', { name: 'History' }).click();
-    await page.locator('.graphiql-history-item').waitFor();
-    expect(problems).toEqual([]);
-  };
-
-  it('without https, where pages have no clipboard and no UUIDs', async () => {
+  it('without https, where pages have no clipboard and no UUIDs, and in a browser that stores nothing', async () => {
     const elsewhere = 'http://gateway.example/graphql';
-    await using visitor = await visitGraphiql(browser, elsewhere, {}, (page) =>
-      page.route(`${elsewhere}**`, async (route) => {
+    await using visitor = await visitGraphiql(browser, elsewhere, {}, async (page) => {
+      await page.route(`${elsewhere}**`, async (route) => {
         const url = route.request().url().replace(elsewhere, gateway.url);
         await route.fulfill({ response: await route.fetch({ url }) });
-      }),
-    );
-    expect(await visitor.page.evaluate(() => window.isSecureContext)).toBe(false);
-    await useAll(visitor);
-    expect(await visitor.page.getByRole('button', { name: 'Copy' }).count()).toBe(0);
-  });
-
-  it('in a browser that stores nothing', async () => {
-    await using visitor = await visitGraphiql(browser, gateway.url, {}, (page) =>
-      page.addInitScript(() => {
+      });
+      await page.addInitScript(() => {
         Object.defineProperty(window, 'localStorage', {
           get() {
             throw new DOMException('Access is denied for this document.', 'SecurityError');
           },
         });
-      }),
-    );
-    await useAll(visitor);
-  });
-
-  it('after a reload with an operation that is too long for an address', async () => {
-    await using visitor = await visitGraphiql(browser, gateway.url);
+      });
+    });
     const { page, problems } = visitor;
-    await page.getByRole('button', { name: 'New tab' }).click();
-    await page.keyboard.insertText(`query Long { __typename #${' long'.repeat(4_000)}`);
-    await page.waitForFunction(() => localStorage.getItem('notigraph:tabState')?.includes('query Long'));
-    await page.reload();
-    await untilGraphiqlReady(page);
-    expect(await page.locator('.tabs .tab[aria-current=true]').textContent()).toBe('Long');
+    expect(await page.evaluate(() => window.isSecureContext)).toBe(false);
+    await runOperation(page);
+    await page.locator('.result', { hasText: 'Welcome and onboarding' }).waitFor();
+    await page.getByRole('button', { name: 'History' }).click();
+    await page.locator('.graphiql-history-item').waitFor();
+    expect(await page.getByRole('button', { name: 'Copy' }).count()).toBe(0);
     expect(problems).toEqual([]);
   });
 
-  it('if the browser refuses to copy, and says so', async () => {
+  it('if the browser refuses to copy, and after a reload with an operation that is too long for an address', async () => {
     await using visitor = await visitGraphiql(browser, gateway.url);
     const { page, problems } = visitor;
     await page.getByRole('button', { name: 'Explain' }).click();
     await page.locator('.plan summary').first().click();
     await page.getByRole('button', { name: 'Copy the curl command' }).first().click();
     await page.getByText('Your browser does not permit copying.').waitFor();
+
+    await page.getByRole('button', { name: 'New tab' }).click();
+    await page.keyboard.insertText(`query Long { __typename #${' long'.repeat(1_500)}`);
+    await page.waitForFunction(() => localStorage.getItem('notigraph:tabState')?.includes('query Long'));
+    await page.reload();
+    await untilGraphiqlReady(page);
+    expect(await page.locator('.tabs .tab[aria-current=true]').textContent()).toBe('Long');
     expect(problems).toEqual([]);
   });
 });

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
 import { launchBrowser } from '../support/browser.ts';
 import { type SandboxedGateway, startSandboxedGateway } from '../support/gateway.ts';
-import { runOperation, untilGraphiqlReady, visitGraphiql } from '../support/graphiql.ts';
+import { type GraphiqlVisitor, runOperation, untilGraphiqlReady, visitGraphiql } from '../support/graphiql.ts';
 
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 
@@ -142,19 +142,12 @@ async function tryHistory(page: Page): Promise<void> {
 /** Actions of a visitor before the parts are opened. */
 const STATES: Readonly<Record<string, (page: Page) => Promise<void>>> = {
   async 'before the first run'() {},
-  async 'after a successful run'(page) {
-    await runOperation(page);
-    await page.locator('.result', { hasText: 'Welcome and onboarding' }).waitFor();
-  },
-  async 'after a failed run'(page) {
-    await page.getByLabel('API key').fill('wrong');
-    await runOperation(page);
-    await page.locator('.error-help h2').waitFor();
-    await page.getByLabel('API key').fill(SANDBOX_KEYS.development);
-  },
   async 'after a reload with runs in the history'(page) {
     await runOperation(page);
     await page.locator('.result', { hasText: 'Welcome and onboarding' }).waitFor();
+    await page.getByLabel('API key').fill('wrong');
+    await runOperation(page);
+    await page.locator('.error-help h2').waitFor();
     await page.reload();
     await untilGraphiqlReady(page);
   },
@@ -162,11 +155,14 @@ const STATES: Readonly<Record<string, (page: Page) => Promise<void>>> = {
 
 let browser: Browser;
 let gateway: SandboxedGateway;
+/** Shared by all tests, each of which leaves the page usable. */
+let visitor: GraphiqlVisitor;
 
 beforeAll(async () => {
   browser = await launchBrowser();
   const graphiql = { authorization: `ApiKey ${SANDBOX_KEYS.development}`, sandbox: true };
   gateway = await startSandboxedGateway({ options: { graphiql } });
+  visitor = await visitGraphiql(browser, gateway.url);
 });
 
 afterAll(async () => {
@@ -175,7 +171,6 @@ afterAll(async () => {
 });
 
 it.each(Object.entries(STATES))('every part of GraphiQL works %s', async (_name, prepare) => {
-  await using visitor = await visitGraphiql(browser, gateway.url);
   const { page, problems } = visitor;
   await prepare(page);
   for (const [name, use] of Object.entries(PARTS)) {
@@ -185,7 +180,6 @@ it.each(Object.entries(STATES))('every part of GraphiQL works %s', async (_name,
 });
 
 it('the parts above are all of them', async () => {
-  await using visitor = await visitGraphiql(browser, gateway.url);
   const names = await visitor.page
     .locator(':is(.header, .toolbar, .tool-buttons) :is(button, select, input)')
     .evaluateAll((all) => all.map((control) => control.ariaLabel ?? control.textContent.trim()));
@@ -195,28 +189,25 @@ it('the parts above are all of them', async () => {
   ]);
 });
 
-it.each(['Docs', 'History'])('%s stays open over runs and reloads, and shows what was run', async (name) => {
-  await using visitor = await visitGraphiql(browser, gateway.url);
+it('a panel stays open over runs and reloads, and shows what was run', async () => {
   const { page, problems } = visitor;
   const panel = page.locator('.plugin');
-  await button(page, name).click();
+  await button(page, 'Workflow').click();
+  await button(page, 'History').click();
   await runOperation(page);
   await page.locator('.result', { hasText: 'Welcome and onboarding' }).waitFor();
   for (const _ of ['first', 'second']) {
-    await panel.locator('.graphiql-history-item, .graphiql-doc-explorer-title').first().waitFor();
+    await panel.locator('.graphiql-history-item').first().waitFor();
     await page.reload();
     await untilGraphiqlReady(page);
   }
-  await panel.waitFor();
-  if (name === 'History') {
-    await panel.getByRole('button', { name: 'Clear' }).click();
-    await panel.locator('.graphiql-history-item').waitFor({ state: 'detached' });
-  }
+  await panel.getByRole('button', { name: 'Clear' }).click();
+  await panel.locator('.graphiql-history-item').waitFor({ state: 'detached' });
+  await button(page, 'Close History').click();
   expect(problems).toEqual([]);
 });
 
 it('the divider between request and response moves with the arrow keys and the pointer', async () => {
-  await using visitor = await visitGraphiql(browser, gateway.url);
   const { page, problems } = visitor;
   await button(page, 'Docs').click();
   const request = page.getByRole('region', { name: 'Request' });

@@ -26,6 +26,9 @@ const check = (content: object, env: Record<string, string> = {}, ...argv: strin
     platform: 'linux',
   });
 
+const problemsOf = async (...args: Parameters<typeof check>) =>
+  (await check(...args)).problems.map(({ sentence }) => sentence);
+
 const warningsOf = async (...args: Parameters<typeof check>) => {
   const { isValid, warnings } = await check(...args);
   expect(isValid).toBe(true);
@@ -82,7 +85,7 @@ it('reports the problems that prevent a start, for people and as annotations of 
   await writeFile(folder.path('notigraph.config.json'), '{\n  "port": 70000,\n  "clients": { "browser": {} }\n}');
   await writeFile(folder.path('.env'), 'NOTIGRAPH_HOST="canary/"\n');
   const run = (...args: string[]) => runNotigraph({ cwd: folder.path(), args });
-  const [start, report, annotations] = await Promise.all([run(), run('check'), run('check', '--format=github')]);
+  const [start, report, annotations] = [await run(), await run('check'), await run('check', '--format=github')];
   expect([start.code, report.code, annotations.code]).toEqual([2, 2, 2]);
   expect(report.stdout).toBe(`${start.stderr}The configuration is invalid: 2 problems.\n`);
   expect(annotations.stdout.split('\n')).toEqual([
@@ -118,7 +121,7 @@ it('has a form for programs, and escapes what GitHub Actions would interpret', a
 
 it('finds a file that the sandbox could not use, and leaves it unchanged', async () => {
   const folder = await createFolder();
-  const sentencesOf = async (file: string) => (await check({ sandbox: file })).problems.map(({ sentence }) => sentence);
+  const sentencesOf = (file: string) => problemsOf({ sandbox: file });
   const files = { text: folder.path('text'), foreign: folder.path('foreign.db'), own: folder.path('own.db') };
   await writeFile(files.text, 'no database');
   new DatabaseSync(files.foreign).exec('CREATE TABLE things (id)');
@@ -223,110 +226,66 @@ it.each<[string, object, string[]]>([
 
 it('finds ports that are the same, and an audit log that cannot be opened, without creating it', async () => {
   const folder = await createFolder();
-  const sentencesOf = async (content: object) =>
-    (await check({ upstream: UPSTREAM, ...content })).problems.map(({ sentence }) => sentence);
   const sentence = 'adminPort must differ from port.';
-  expect(await sentencesOf({ adminPort: 4_000 })).toEqual([sentence]);
-  expect(await sentencesOf({ port: 5_000, adminPort: 5_000, adminHost: '0.0.0.0' })).toEqual([sentence]);
-  expect(await sentencesOf({ port: 0, adminPort: 0 })).toEqual([]);
-  expect(await sentencesOf({ adminPort: 4_000, adminHost: '127.0.0.2' })).toEqual([]);
-
-  const auditTo = (file: string) => sentencesOf({ audit: { to: { file } } });
-  expect(await auditTo(folder.path('none', 'audit.jsonl'))).toEqual([
-    `audit.to: the audit log ${folder.path('none', 'audit.jsonl')} can't be opened (ENOENT).`,
+  expect(await problemsOf({ upstream: UPSTREAM, adminPort: 4_000 })).toEqual([sentence]);
+  const ports = { port: 5_000, adminPort: 5_000, adminHost: '0.0.0.0' };
+  const file = folder.path('none', 'audit.jsonl');
+  expect(await problemsOf({ upstream: UPSTREAM, ...ports, audit: { to: { file } } })).toEqual([
+    sentence,
+    `audit.to: the audit log ${file} can't be opened (ENOENT).`,
   ]);
-  expect(await auditTo(folder.path())).toEqual([expect.stringContaining('EISDIR')]);
-  expect(await auditTo(folder.path('audit.jsonl'))).toEqual([]);
+  const valid = { audit: { to: { file: folder.path('audit.jsonl') } }, adminPort: 4_000, adminHost: '127.0.0.2' };
+  expect(await problemsOf({ upstream: UPSTREAM, ...valid })).toEqual([]);
+  expect(await problemsOf({ upstream: UPSTREAM, port: 0, adminPort: 0 })).toEqual([]);
   expect(await readdir(folder.path())).toEqual([]);
 });
 
-it('accepts tools with mutations that are listed', async () => {
-  const folder = await createFolder();
-  const mcp = { manifest: TOOLS, mutations: ['AddFeed'] };
-  await writeFile(folder.path('notigraph.config.json'), JSON.stringify({ upstream: UPSTREAM, mcp }));
-  expect(await runNotigraph({ cwd: folder.path(), args: ['check'] })).toMatchObject({
-    code: 0,
-    stdout: 'notigraph.config.json is valid.\n',
-  });
-});
-
-it('finds operations that cannot be tools, and mutations that are not in their manifest', async () => {
-  const problemsOf = async (mcp: object) =>
-    (await check({ upstream: UPSTREAM, mcp })).problems.map(({ sentence }) => sentence);
-  expect(await problemsOf({ manifest: { a: 'query A { feeds }', b: '{ __typename }' } })).toEqual([
+it('accepts tools, and finds operations that cannot be tools', async () => {
+  const problemsIn = (mcp: object) => problemsOf({ upstream: UPSTREAM, mcp });
+  expect(await problemsIn({ manifest: TOOLS, mutations: ['AddFeed'] })).toEqual([]);
+  expect(await problemsIn({ manifest: { a: 'query A { feeds }', b: '{ __typename }' } })).toEqual([
     'mcp.manifest: the document a is rejected: Cannot query field "feeds" on type "Query".',
     'mcp.manifest: the operation in the document b needs a name, which becomes the name of the tool.',
   ]);
-  expect(await problemsOf({ manifest: { a: 'query A { __typename }' }, mutations: ['B'] })).toEqual([
+  expect(await problemsIn({ manifest: { a: 'query A { __typename }' }, mutations: ['B'] })).toEqual([
     'mcp.mutations.0 names "B", which is not in the manifest.',
   ]);
-  expect(await problemsOf({ manifest: 'none.json' })).toEqual([
+  expect(await problemsIn({ manifest: 'none.json' })).toEqual([
     expect.stringContaining('mcp.manifest: the manifest none.json'),
   ]);
 });
 
-it('finds caches that several processes cannot share, and secrets that do not encrypt', async () => {
-  const folder = await createFolder();
-  const sentencesOf = async (content: object, env: Record<string, string> = {}, ...argv: string[]) =>
-    (await check({ upstream: UPSTREAM, ...content }, env, ...argv)).problems.map(({ sentence }) => sentence);
+it('finds caches that several processes cannot share', async () => {
+  const workersOf = (cache: unknown, workers: unknown, env: Record<string, string> = {}) =>
+    problemsOf({ upstream: UPSTREAM, workers, ...(cache !== undefined && { cache }) }, env);
   const single = (name: string, count: number) =>
     `${name} uses the store memory, which requires a single worker; use cache.store.redis, or set workers to 1 instead of ${count}.`;
-  expect(await sentencesOf({ cache: true, workers: 2 })).toEqual([single('cache', 2)]);
-  expect(await sentencesOf({ workers: 3 }, { NOTIGRAPH_CACHE: 'on' })).toEqual([
+  expect(await workersOf(true, 2)).toEqual([single('cache', 2)]);
+  expect(await workersOf(undefined, 3, { NOTIGRAPH_CACHE: 'on' })).toEqual([
     single('NOTIGRAPH_CACHE (environment)', 3),
   ]);
   const cpus = availableParallelism();
-  expect(await sentencesOf({ cache: true, workers: 'auto' })).toEqual(cpus > 1 ? [single('cache', cpus)] : []);
-  expect(await sentencesOf({ cache: true })).toEqual([]);
-  expect(await sentencesOf({ cache: false, workers: 2 })).toEqual([]);
-
-  const redis = { store: { redis: { url: 'redis://127.0.0.1' } } };
-  const withSecret = (secret: object) =>
-    sentencesOf({ workers: 2, cache: { ...redis, secret } }, { SHORT: 'x'.repeat(31) });
-  expect(await sentencesOf({ workers: 2, cache: redis })).toEqual([
-    'cache.secret is required with Redis; set a secret of at least 32 characters, the same for all replicas.',
-  ]);
-  expect(await withSecret({ env: 'SHORT' })).toEqual(['cache.secret must have at least 32 characters.']);
-  const file = folder.path('secret');
-  expect(await withSecret({ file })).toEqual([`cache.secret: the file ${file} doesn't exist.`]);
-  await writeFile(file, 'x'.repeat(31));
-  expect(await withSecret({ file })).toEqual(['cache.secret: the secret of the cache is shorter than 32 characters.']);
-  await writeFile(file, 'x'.repeat(32));
-  expect(await withSecret({ file })).toEqual([]);
-
-  const urlFile = folder.path('redis-url');
-  const withUrl = (url: unknown, ca?: string) =>
-    sentencesOf({ rateLimits: { store: { redis: { url, ...(ca !== undefined && { ca }) } } } });
-  const place = 'rateLimits.store.redis';
-  expect(await withUrl({ file: urlFile })).toEqual([`${place}.url: the file ${urlFile} doesn't exist.`]);
-  await writeFile(urlFile, 'canary');
-  expect(await withUrl({ file: urlFile })).toEqual([
-    expect.stringMatching(/^rateLimits\.store\.redis\.url: the URL of Redis must be a URL redis:/),
-  ]);
-  await writeFile(urlFile, 'redis://:password@host');
-  expect(await withUrl({ file: urlFile })).toEqual([]);
-  expect(await withUrl('redis://host', 'canary')).toEqual([
-    `${place}.ca: the URL of Redis must be a URL rediss://…, because ca is set.`,
-  ]);
-  expect(await withUrl('canary')).toHaveLength(1);
+  expect(await workersOf(true, 'auto')).toEqual(cpus > 1 ? [single('cache', cpus)] : []);
+  expect(await workersOf(true, 1)).toEqual([]);
+  expect(await workersOf(false, 2)).toEqual([]);
 });
 
+const REDIS = { store: { redis: { url: 'redis://127.0.0.1' } } };
+
 it.each([
-  {
-    name: 'federation.routerSecret',
-    title: 'router',
-    minimum: 32,
-    configOf: (routerSecret: object) => ({ introspection: false, federation: { routerSecret } }),
-  },
-  { name: 'logSecret', title: 'log', minimum: 16, configOf: (logSecret: object) => ({ logSecret }) },
-])('finds a secret of the $title that is missing or too short', async ({ name, title, minimum, configOf }) => {
+  ['cache.secret', 'cache', 32, (secret?: object) => ({ workers: 2, cache: { ...REDIS, secret } })],
+  [
+    'federation.routerSecret',
+    'router',
+    32,
+    (routerSecret: object) => ({ introspection: false, federation: { routerSecret } }),
+  ],
+  ['logSecret', 'log', 16, (logSecret: object) => ({ logSecret })],
+] as const)('finds a secret that is missing or too short: %s', async (name, title, minimum, configOf) => {
   const folder = await createFolder();
   const file = folder.path('secret');
   const short = 'x'.repeat(minimum - 1);
-  const sentencesOf = async (secret: object) =>
-    (await check({ upstream: UPSTREAM, ...configOf(secret) }, { SHORT: short })).problems.map(
-      ({ sentence }) => sentence,
-    );
+  const sentencesOf = (secret: object) => problemsOf({ upstream: UPSTREAM, ...configOf(secret) }, { SHORT: short });
   expect(await sentencesOf({ env: 'SHORT' })).toEqual([`${name} must have at least ${minimum} characters.`]);
   expect(await sentencesOf({ file })).toEqual([`${name}: the file ${file} doesn't exist.`]);
   await writeFile(file, `${short}\n`);
@@ -335,6 +294,27 @@ it.each([
   ]);
   await writeFile(file, 'x'.repeat(minimum));
   expect(await sentencesOf({ file })).toEqual([]);
+});
+
+it('finds addresses of Redis that cannot be used, and a cache in Redis without a secret', async () => {
+  const folder = await createFolder();
+  const urlFile = folder.path('redis-url');
+  const withUrl = (url: unknown, more: object = {}) =>
+    problemsOf({ upstream: UPSTREAM, rateLimits: { store: { redis: { url, ...more } } } });
+  const place = 'rateLimits.store.redis';
+  expect(await withUrl({ file: urlFile })).toEqual([`${place}.url: the file ${urlFile} doesn't exist.`]);
+  await writeFile(urlFile, 'canary');
+  expect(await withUrl({ file: urlFile })).toEqual([
+    expect.stringMatching(/^rateLimits\.store\.redis\.url: the URL of Redis must be a URL redis:/),
+  ]);
+  await writeFile(urlFile, 'redis://:password@host');
+  expect(await withUrl({ file: urlFile })).toEqual([]);
+  expect(await withUrl('redis://host', { ca: 'canary' })).toEqual([
+    `${place}.ca: the URL of Redis must be a URL rediss://…, because ca is set.`,
+  ]);
+  expect(await problemsOf({ upstream: UPSTREAM, workers: 2, cache: REDIS })).toEqual([
+    'cache.secret is required with Redis; set a secret of at least 32 characters, the same for all replicas.',
+  ]);
 });
 
 it('warns of what production should not show', async () => {
@@ -371,38 +351,29 @@ it('warns of secrets that every user can read', async () => {
     federation: { routerSecret: { file: folder.path('router-secret') } },
     logSecret: { file: folder.path('log-secret') },
   };
-  const files = [
-    folder.path('cache-secret'),
-    folder.path('redis-url'),
-    folder.path('client-key'),
-    folder.path('acme'),
-    folder.path('tenants', 'birch'),
-    folder.path('secret'),
-    folder.path('log-secret'),
-    folder.path('router-secret'),
-  ];
   await mkdir(folder.path('tenants'));
-  for (const file of files) {
-    const contents = new Map([
-      [folder.path('client-key'), key],
-      [folder.path('redis-url'), 'redis://host'],
-    ]);
-    await writeFile(file, contents.get(file) ?? `${file}${'x'.repeat(32)}`);
-    await chmod(file, 0o640);
+  const names = ['cache-secret', 'acme', 'tenants/birch', 'secret', 'log-secret', 'router-secret'];
+  const contents = { 'redis-url': 'redis://host', 'client-key': key };
+  const files = [...names.map((name) => [name, `${name}${'x'.repeat(32)}`] as const), ...Object.entries(contents)];
+  for (const [name, content] of files) {
+    await writeFile(folder.path(name), content);
+    await chmod(folder.path(name), 0o640);
   }
   expect(await warningsOf(config)).toEqual([]);
-  for (const file of files) {
-    await chmod(file, 0o644);
+  for (const [name] of files) {
+    await chmod(folder.path(name), 0o644);
   }
-  expect(await warningsOf(config)).toEqual([
-    expect.stringContaining('tls.clientKey: every user can read'),
-    expect.stringContaining('clients.browser.tenants.acme: every user can read'),
-    expect.stringContaining('clients.browser.tenantKeys: every user can read'),
-    expect.stringContaining('cache.secret: every user can read'),
-    expect.stringContaining('cache.store.redis.url: every user can read'),
-    expect.stringContaining('rateLimits.store.redis.url: every user can read'),
-    expect.stringContaining('clientTokens.secrets.0: every user can read'),
-    expect.stringContaining('federation.routerSecret: every user can read'),
-    expect.stringContaining('logSecret: every user can read'),
-  ]);
+  const settings = [
+    'tls.clientKey',
+    'clients.browser.tenants.acme',
+    'clients.browser.tenantKeys',
+    'cache.secret',
+    'cache.store.redis.url',
+    'rateLimits.store.redis.url',
+    'clientTokens.secrets.0',
+    'federation.routerSecret',
+    'logSecret',
+  ];
+  const warning = (setting: string) => expect.stringContaining(`${setting}: every user can read`);
+  expect(await warningsOf(config)).toEqual(settings.map(warning));
 });

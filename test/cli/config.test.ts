@@ -28,31 +28,23 @@ describe('the configuration', () => {
     });
   });
 
-  it('is read from the environment, where an empty variable counts as unset', () => {
-    const env = {
-      NOTIGRAPH_UPSTREAM: UPSTREAM,
-      NOTIGRAPH_SANDBOX: '',
-      NOTIGRAPH_PORT: '0',
-      NOTIGRAPH_HOST: '::1',
-      NOTIGRAPH_GRAPHIQL: 'off',
-    };
-    expect(load(env)).toMatchObject({
-      host: '::1',
-      port: 0,
-      upstream: UPSTREAM,
-      graphiql: false,
-    });
+  it('is read from the environment, where an empty variable counts as unset, and from options in either notation', () => {
+    const env = { NOTIGRAPH_UPSTREAM: UPSTREAM, NOTIGRAPH_SANDBOX: '', NOTIGRAPH_PORT: '0', NOTIGRAPH_GRAPHIQL: 'off' };
+    expect(load(env)).toMatchObject({ port: 0, upstream: UPSTREAM, graphiql: false });
     expect(load({ NOTIGRAPH_PORT: '', NOTIGRAPH_HOST: '', NOTIGRAPH_GRAPHIQL: '' })).toEqual(load({}));
-  });
-
-  it('takes an option over the environment, in either notation', () => {
-    const env = { NOTIGRAPH_UPSTREAM: 'https://other.example.com', NOTIGRAPH_PORT: '1', NOTIGRAPH_GRAPHIQL: 'on' };
-    const config = load(env, '--upstream', UPSTREAM, '--port=65535', '--host', 'gateway.internal', '--graphiql=off');
-    expect(config).toMatchObject({
+    const other = [
+      '--upstream',
+      'https://other.example.com',
+      '--port=65535',
+      '--host',
+      'gateway.internal',
+      '--graphiql=on',
+    ];
+    expect(load(env, ...other)).toMatchObject({
       host: 'gateway.internal',
       port: 65_535,
-      upstream: UPSTREAM,
-      graphiql: false,
+      upstream: 'https://other.example.com/',
+      graphiql: true,
     });
   });
 
@@ -72,17 +64,10 @@ describe('the configuration', () => {
     expect(load({}, ...argv.split(' ')).sandbox).toBe(file);
   });
 
-  it.each(['1', 'on', 'true'])(
-    'turns the sandbox on with NOTIGRAPH_SANDBOX=%s, which is not taken for a file',
-    (value) => {
-      const env = { NODE_ENV: 'production', NOTIGRAPH_SANDBOX: value };
-      expect(targetOf(load(env))).toEqual(SANDBOX);
-    },
-  );
-
-  it.each(['0', 'off', 'false'])('turns the sandbox off with NOTIGRAPH_SANDBOX=%s', (value) => {
-    expect(problemsOf({ NODE_ENV: 'production', NOTIGRAPH_SANDBOX: value })).toHaveLength(1);
-    expect(targetOf(load({ NOTIGRAPH_UPSTREAM: UPSTREAM, NOTIGRAPH_SANDBOX: value }))).toEqual(SERVICE);
+  it('turns the sandbox on or off with words in NOTIGRAPH_SANDBOX, which are not taken for files', () => {
+    expect(targetOf(load({ NODE_ENV: 'production', NOTIGRAPH_SANDBOX: '1' }))).toEqual(SANDBOX);
+    expect(targetOf(load({ NODE_ENV: 'production', NOTIGRAPH_SANDBOX: 'on' }))).toEqual(SANDBOX);
+    expect(targetOf(load({ NOTIGRAPH_UPSTREAM: UPSTREAM, NOTIGRAPH_SANDBOX: 'off' }))).toEqual(SERVICE);
   });
 
   it('reports all problems together, with the names of the options and variables', () => {
@@ -99,32 +84,18 @@ describe('the configuration', () => {
     `);
   });
 
-  it('reports an unknown option without its value, and other arguments by themselves', () => {
-    const unknown = 'Unknown option "--colour". See notigraph --help.';
-    const unexpected = 'Unexpected argument "green". See notigraph --help.';
-    expect(problemsOf({}, '--colour', 'blue', 'green')).toEqual([unknown, unexpected]);
-    expect(problemsOf({}, '--colour=blue', 'green')).toEqual([unknown, unexpected]);
-    expect(problemsOf({}, '--port', '1', 'green')).toEqual([unexpected]);
-  });
-
-  it('does not use one option as the value of another', () => {
-    expect(problemsOf({}, '--upstream', '--port', '1')).toEqual(['--upstream requires a value.']);
-    expect(problemsOf({}, '--port=')).toEqual(['--port requires a value.']);
-  });
-
-  it.each(['web', '-1', '65536', '1e3', '80 '])('rejects the port %j', (port) => {
-    expect(problemsOf({ NOTIGRAPH_PORT: port })).toEqual([
-      'NOTIGRAPH_PORT (environment) must be a whole number from 0 to 65535.',
-    ]);
-  });
-
   it('accepts a number of workers, or auto', () => {
     expect(load({}, '--workers', '64').workers).toBe(64);
     expect(load({ NOTIGRAPH_WORKERS: 'auto' }).workers).toBe('auto');
   });
 
-  it.each(['0', '65', '-1', '1.5', '2x', 'abc', 'AUTO'])('rejects %j workers', (workers) => {
-    expect(problemsOf({}, `--workers=${workers}`)).toEqual(['--workers must be a whole number from 1 to 64, or auto.']);
+  it.each([
+    ['port', ['web', '65536', '1e3', '80 '], 'must be a whole number from 0 to 65535.'],
+    ['workers', ['0', '65', '1.5', '2x', 'AUTO'], 'must be a whole number from 1 to 64, or auto.'],
+  ])('rejects values of %s', (name, values, problem) => {
+    for (const value of values) {
+      expect(problemsOf({}, `--${name}=${value}`)).toEqual([`--${name} ${problem}`]);
+    }
   });
 
   it('rejects variables that only a primary process may set for its workers', () => {
@@ -135,18 +106,9 @@ describe('the configuration', () => {
     ]);
   });
 
-  it('rejects an upstream together with the sandbox', () => {
-    const problems = ['Use either --upstream or --sandbox, not both.'];
-    expect(problemsOf({}, '--upstream', UPSTREAM, '--sandbox')).toEqual(problems);
-    const env = { NOTIGRAPH_UPSTREAM: UPSTREAM, NOTIGRAPH_SANDBOX: 'data/mine.db' };
-    expect(problemsOf(env)).toEqual(['Use either NOTIGRAPH_UPSTREAM or NOTIGRAPH_SANDBOX, not both.']);
-  });
-
   it.each([
     ['https://admin:hunter2@example.com', 'user name or password'],
     ['https://example.com/?key=hunter2', 'query or fragment'],
-    ['https://example.com/#hunter2', 'query or fragment'],
-    ['https://example.com/hunter2/v1', 'must not end in /v1'],
     ['https://example.com/hunter2/v1/', 'must not end in /v1'],
     ['ftp://example.com/hunter2', 'must begin with http:// or https://'],
     ['hunter2', 'must be a URL such as'],
@@ -219,11 +181,6 @@ describe('the settings that have variables', () => {
     });
   });
 
-  it('may be fractions if their settings may', () => {
-    expect(load({ NOTIGRAPH_RELOAD_SECONDS: '0.5' }).reloadSeconds).toBe(0.5);
-    expect(load({ NOTIGRAPH_RELOAD_SECONDS: '30' }).reloadSeconds).toBe(30);
-  });
-
   it('are checked, and so are their names', () => {
     const env = {
       NOTIGRAPH_MAX_DEPTH: '0',
@@ -252,6 +209,7 @@ describe('the settings that have variables', () => {
       NOTIGRAPH_UPSTREAM_IDEMPOTENCY: 'on',
       NOTIGRAPH_ISOLATE_CONNECTIONS: 'credential',
       NOTIGRAPH_LOG_SECRET: '0123456789abcdef',
+      NOTIGRAPH_RELOAD_SECONDS: '0.5',
     };
     expect(load(env)).toMatchObject({
       introspection: false,
@@ -259,14 +217,14 @@ describe('the settings that have variables', () => {
       upstreamIdempotency: true,
       isolateConnections: 'credential',
       logSecret: '0123456789abcdef',
+      reloadSeconds: 0.5,
     });
   });
 });
 
 describe('the help', () => {
-  it.each(COMMANDS)(
-    'of notigraph $name lists its options and commands in lines that fit into a terminal',
-    (command) => {
+  it('of each command lists its options in lines that fit into a terminal', () => {
+    for (const command of COMMANDS) {
       const text = writeHelp(command, COMMANDS);
       for (const { name, short, value } of command.options) {
         expect(text).toContain(`  ${short ? `-${short}, ` : ''}--${name}${value ? ` ${value}` : ''}`);
@@ -274,8 +232,8 @@ describe('the help', () => {
       expect(text).toContain('  -h, --help  ');
       expect(text).toContain('  -v, --version  ');
       expect(Math.max(...text.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
-    },
-  );
+    }
+  });
 
   it('of notigraph lists every command with a summary of one line, and the variable of every option', () => {
     const [first] = COMMANDS;

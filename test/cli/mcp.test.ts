@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { MCP } from '../support/agent.ts';
 import { CHILD_ENV } from '../support/child-env.ts';
 import { healthyService } from '../support/healthy-service.ts';
@@ -47,25 +47,6 @@ it('notigraph mcp serves the official client over stdio, with nothing but the pr
   expect(errors).toEqual([]);
 });
 
-it('it serves the shipped queries without any configuration', async () => {
-  await using empty = await createTemporaryFolder();
-  const transport = new StdioClientTransport({
-    command: process.execPath,
-    args: [MAIN, 'mcp', '--sandbox', ':memory:'],
-    cwd: empty.path(),
-    env: { PATH: String(CHILD_ENV.PATH) },
-    stderr: 'ignore',
-  });
-  const client = new Client({ name: 'desktop', version: '1' });
-  await client.connect(transport);
-  const { tools } = await client.listTools();
-  expect(tools.every(({ annotations }) => annotations?.readOnlyHint === true)).toBe(true);
-  expect(tools.map(({ name }) => name)).toContain('NotificationGroups');
-  const { structuredContent } = await client.callTool({ name: 'NotificationGroups', arguments: {} });
-  expect(structuredContent).toHaveProperty('data.notificationGroups');
-  await client.close();
-});
-
 it('it exits with one message without a key', async () => {
   const args = ['mcp', '--upstream', 'http://127.0.0.1:9'];
   expect(await runNotigraph({ cwd: folder.path(), args })).toMatchObject({
@@ -81,13 +62,13 @@ const INITIALIZE = {
   method: 'initialize',
   params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'script', version: '1' } },
 };
-const callOf = (name: string) => ({ jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name } });
+const callOf = (name: string, id: number) => ({ jsonrpc: '2.0', id, method: 'tools/call', params: { name } });
 const CHILD = { PATH: String(CHILD_ENV.PATH), NOTIGRAPH_MCP_KEY: 'key-of-an-agent' };
 
 /** Starts the command, writes lines to it and closes its input. Returns what it prints. */
 async function pipe(lines: readonly (string | object)[], args: readonly string[]) {
   const child = spawn(process.execPath, [MAIN, 'mcp', ...args], { cwd: folder.path(), env: CHILD });
-  const killTimer = setTimeout(() => child.kill('SIGKILL'), 20_000);
+  const killTimer = setTimeout(() => child.kill('SIGKILL'), 50_000);
   child.stdin.on('error', () => {}); // It may stop reading.
   child.stdin.end(lines.map((line) => `${typeof line === 'string' ? line : JSON.stringify(line)}\n`).join(''));
   const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
@@ -96,19 +77,22 @@ async function pipe(lines: readonly (string | object)[], args: readonly string[]
   return { code, messages: toLines(stdout), log: toLines(stderr) };
 }
 
-it('it answers the calls of a script that has closed its standard input', async () => {
-  await using upstream = await startService(healthyService);
-  const { code, messages } = await pipe([INITIALIZE, callOf('Groups')], ['--upstream', upstream.url]);
+it('it answers the calls of a script that has closed its standard input, from the service that --name selects', async () => {
+  await using eu = await startService(healthyService);
+  await using us = await startService(healthyService);
+  const upstreams = { eu: { url: eu.url }, us: { url: us.url, pathPrefix: '/us' } };
+  await writeFile(folder.path('several.json'), JSON.stringify({ upstreams, mcp: MCP }));
+  // Lines that are not JSON are ignored, and those that are no messages are logged.
+  const lines = [INITIALIZE, 'hello', '[]', callOf('Nope', 2), callOf('Groups', 3)];
+  const { code, messages, log } = await pipe(lines, ['--config', 'several.json', '--name', 'eu']);
   expect(code).toBe(0);
-  expect(messages).toMatchObject([{ id: 1 }, { id: 2, result: { structuredContent: { data: {} } } }]);
-});
-
-it('it ignores lines that are not JSON, logs those that are no messages, and continues', async () => {
-  const lines = [INITIALIZE, 'hello', '[]', callOf('Nope')];
-  const { code, messages, log } = await pipe(lines, ['--upstream', 'http://127.0.0.1:9']);
-  expect(code).toBe(0);
-  expect(messages).toMatchObject([{ id: 1 }, { id: 2, error: { message: expect.stringContaining('"Nope"') } }]);
-  expect(log).toMatchObject([{ msg: 'mcp message rejected' }]);
+  expect(messages).toMatchObject([
+    { id: 1 },
+    { id: 2, error: { message: expect.stringContaining('"Nope"') } },
+    { id: 3, result: { structuredContent: { data: {} } } },
+  ]);
+  expect(log).toContainEqual(expect.objectContaining({ msg: 'mcp message rejected' }));
+  expect([eu.requests.length, us.requests.length]).toEqual([1, 0]);
 });
 
 it('it ends at a line that is too long for any message', async () => {
@@ -125,7 +109,7 @@ it('a signal ends it while a call is in flight', async () => {
     called.resolve();
   });
   const child = spawn(process.execPath, [MAIN, 'mcp', '--upstream', silent.url], { cwd: folder.path(), env: CHILD });
-  child.stdin.write(`${JSON.stringify(INITIALIZE)}\n${JSON.stringify(callOf('Groups'))}\n`);
+  child.stdin.write(`${JSON.stringify(INITIALIZE)}\n${JSON.stringify(callOf('Groups', 2))}\n`);
   await called.promise;
   child.stdin.end();
   child.kill('SIGTERM');
@@ -140,32 +124,5 @@ it('it exits with the problem of an invalid tool, also on the sandbox', async ()
   expect(await runNotigraph({ cwd: folder.path(), args })).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('mcp.manifest: the document a is rejected: Cannot query field "nope"'),
-  });
-});
-
-describe('with several services', () => {
-  const entriesOf = (eu: string, us: string) => ({ eu: { url: eu }, us: { url: us, pathPrefix: '/us' } });
-
-  it('--name selects one', async () => {
-    await using eu = await startService(healthyService);
-    await using us = await startService(healthyService);
-    const upstreams = entriesOf(eu.url, us.url);
-    await writeFile(folder.path('several.json'), JSON.stringify({ upstreams, mcp: MCP }));
-    const { messages } = await pipe([INITIALIZE, callOf('Groups')], ['--config', 'several.json', '--name', 'eu']);
-    expect(messages).toMatchObject([{ id: 1 }, { id: 2, result: { structuredContent: { data: {} } } }]);
-    expect([eu.requests.length, us.requests.length]).toEqual([1, 0]);
-  });
-
-  it.each([
-    [[], 'There are several services. Name one with --name: eu, us.'],
-    [['--name', 'eux'], '--name: there is no service "eux" (did you mean "eu"?). Use one of: eu, us.'],
-  ])('it exits if %j selects none', async (args, problem) => {
-    const upstreams = entriesOf('http://127.0.0.1:9', 'http://127.0.0.1:9');
-    await writeFile(folder.path('none.json'), JSON.stringify({ upstreams, mcp: MCP }));
-    const all = ['mcp', '--config', 'none.json', ...args];
-    expect(await runNotigraph({ cwd: folder.path(), args: all, env: { NOTIGRAPH_MCP_KEY: 'k' } })).toMatchObject({
-      code: 2,
-      stderr: `${problem}\n`,
-    });
   });
 });

@@ -43,14 +43,6 @@ describe('the path /metrics', () => {
     expect(own.nodejs_eventloop_active_seconds_total).toBeLessThan(60);
   });
 
-  it('does not exist with NOTIGRAPH_METRICS=off', async () => {
-    const env = { NOTIGRAPH_METRICS: 'off' };
-    await using notigraph = await startNotigraph({ cwd, env, args: ['--sandbox', ':memory:'] });
-    const response = await fetch(new URL('/metrics', notigraph.url));
-    expect(response.status).toBe(404);
-    expect(await response.json()).toMatchObject({ errors: [{ extensions: { code: 'NOT_FOUND' } }] });
-  });
-
   it.runIf(hasRedis)(`and /readyz show that rate limits aren't shared, with the reason${redisOnly}`, async () => {
     await using redis = await startRedis({ password: 'right-0815' });
     const env = {

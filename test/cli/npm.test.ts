@@ -86,7 +86,6 @@ describe('SIGTERM to npm', () => {
   it.each([
     ['start', FREE, /GraphQL +(\S+)/],
     ['dev', FREE, /GraphQL +(\S+)/],
-    ['sandbox', ['--port', '0', '--file', ':memory:'], /listening on (\S+)/],
     ['dashboard', ['--port', '0', '--gateway-port', '0', '--issuer-port', '0'], /Gateway +(\S+)[\s\S]*Ctrl-C/],
   ])('ends the server of npm run %s', async (script, args, address) => {
     const { npm, closed, printed } = await runNpm(['run', script, '--', ...args]);

@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTestIssuer, type TestIssuer } from '../support/issuer.ts';
+import { expect, it } from 'vitest';
+import { startTestIssuer } from '../support/issuer.ts';
 import { MISBEHAVIORS } from '../support/misbehaviors.ts';
 import { startNotigraph } from '../support/process.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
@@ -7,16 +7,6 @@ import { type Connection, formatResponse, startService } from '../support/servic
 
 const AUDIENCE = 'dashboard';
 const SCOPES = ['workflows:read', 'groups:read', 'subscribers:read', 'subscribers:write', 'feeds:write'] as const;
-
-let issuer: TestIssuer;
-
-beforeAll(async () => {
-  issuer = await startTestIssuer({ claims: { aud: AUDIENCE, scope: SCOPES.join(' ') } });
-});
-
-afterAll(async () => {
-  await issuer[Symbol.asyncDispose]();
-});
 
 const STATUSES = [302, 400, 401, 402, 403, 404, 409, 410, 418, 422, 429, 500, 501, 502, 503, 504];
 
@@ -34,9 +24,10 @@ function quote(status: number, key: string, connection: Connection): void {
   connection.send(formatResponse({ status, headers, body }).replace('Status', key));
 }
 
-/** Starts an upstream that quotes the key. The id or name in a request selects the status or the misbehavior of the response. */
-const startQuotingUpstream = (key: string) =>
-  startService(({ path, body }, connection) => {
+/** Starts an upstream that quotes the key that it is called with. The id or name in a request selects the status or the misbehavior of the response. */
+const startQuotingUpstream = () =>
+  startService(({ path, body, headers }, connection) => {
+    const key = headers.authorization?.replace('ApiKey ', '') ?? '';
     const name = body === '' ? decodeURIComponent(path.split('/').at(-1) ?? '') : JSON.parse(body).name;
     const [, misbehave] = Object.entries(MISBEHAVIORS).find(([known]) => known === name) ?? [];
     misbehave === undefined ? quote(Number(name), key, connection) : misbehave(connection, key);
@@ -50,11 +41,26 @@ const SHORT_TIMEOUTS = {
   NOTIGRAPH_MAX_EVENT_LOOP_DELAY_MS: '60000', // Prevents load shedding on a busy machine.
 };
 
-/** Creates a function that sends a document and records the headers and body of the response. */
-const createRecordingSender =
-  (url: string, answers: string[], ownAuthorization: string) =>
-  async (document: string, authorization = ownAuthorization) => {
-    const response = await fetch(url, {
+/** Key of a server, key of a tenant, and name of a person in a token. */
+const [OF_SERVER, OF_TENANT, SUBJECT] = ['canary-key-71f3e0', 'canary-key-of-the-tenant-71f3e0', 'canary-subject-5d2a'];
+
+it("a server's key, a tenant's key and a browser's token appear in no response and no output of the process, whatever the upstream does", async () => {
+  await using issuer = await startTestIssuer({ claims: { aud: AUDIENCE, scope: SCOPES.join(' ') } });
+  await using folder = await createTemporaryFolder();
+  await using upstream = await startQuotingUpstream();
+  const browser = {
+    issuers: [{ issuer: issuer.url, audience: AUDIENCE, jwks: issuer.jwks, algorithms: ['ES256'] }],
+    scopes: SCOPES,
+    tenants: { acme: { env: 'ACME_KEY' } },
+  };
+  await using notigraph = await startNotigraph({
+    cwd: folder.path(),
+    args: ['--upstream', upstream.url, '--graphiql', 'on'],
+    env: { ACME_KEY: OF_TENANT, NOTIGRAPH_CONFIG_TEXT: JSON.stringify({ clients: { browser } }), ...SHORT_TIMEOUTS },
+  });
+  const answers: string[] = [];
+  const ask = async (document: string, authorization: string) => {
+    const response = await fetch(notigraph.url, {
       method: 'POST',
       headers: { 'content-type': 'application/json', authorization },
       body: JSON.stringify({ query: document }),
@@ -63,107 +69,53 @@ const createRecordingSender =
     answers.push(JSON.stringify([...response.headers]), text);
     return text;
   };
+  const token = issuer.sign({ tenant: 'acme', sub: SUBJECT });
+  const credentials = [`ApiKey ${OF_SERVER}`, `Bearer ${token}`];
+  const names = [...Object.keys(MISBEHAVIORS), ...STATUSES.map(String)];
 
-describe('a key', () => {
-  const CANARY = 'canary-key-71f3e0';
-
-  it('appears in no response and no output of the process, whatever the upstream does with it', async () => {
-    const names = [...Object.keys(MISBEHAVIORS), ...STATUSES.map(String), 'refused'];
-    await using folder = await createTemporaryFolder();
-    await using upstream = await startQuotingUpstream(CANARY);
-    await using notigraph = await startNotigraph({
-      cwd: folder.path(),
-      args: ['--upstream', upstream.url],
-      env: SHORT_TIMEOUTS,
-    });
-    const answers: string[] = [];
-    const ask = createRecordingSender(notigraph.url, answers, `ApiKey ${CANARY}`);
-
-    const quoted = names.filter((name) => name !== 'refused');
-    await Promise.all(
-      quoted.flatMap((name) => [
-        ask(`{ workflow(idOrIdentifier: "${name}") { id name } }`),
-        ask(`mutation { createFeed(input: { name: "${name}" }) { __typename ... on MutationError { message } } }`),
-      ]),
-    );
-    const calls = upstream.requests.filter(({ headers }) => headers.authorization !== undefined); // The gateway checks the upstream once, without a key.
-    expect(calls.length).toBeGreaterThan(2 * quoted.length);
-    expect(calls.every(({ headers }) => headers.authorization === `ApiKey ${CANARY}`)).toBe(true);
-    await upstream.refuse();
-    await ask('{ workflow(idOrIdentifier: "refused") { id } }');
-    await ask('{');
-    await ask('{ nothing }');
-    for (const malformed of [CANARY, `Bearer ${CANARY}`, `ApiKey  ${CANARY}`, `ApiKey ${CANARY} ${CANARY}`]) {
-      expect(await ask('{ __typename }', malformed)).toContain('UNAUTHENTICATED');
-    }
-
-    const { code, stdout, stderr } = await notigraph.stop('SIGTERM');
-    expect(code).toBe(0);
-    expect(stdout.split('\n').filter((line) => line.startsWith('{')).length).toBeGreaterThan(answers.length / 2);
-    for (const text of [...answers, stdout, stderr]) {
-      expect(text).not.toContain(CANARY);
-    }
-  });
-});
-
-describe("a tenant's key and a browser's token", () => {
-  const CANARY = 'canary-key-of-the-tenant-71f3e0';
-  const SUBJECT = 'canary-subject-5d2a';
-
-  it('appear in no response and no output of the process, whatever the upstream does', async () => {
-    const names = [...Object.keys(MISBEHAVIORS), ...STATUSES.map(String)];
-    await using folder = await createTemporaryFolder();
-    await using upstream = await startQuotingUpstream(CANARY);
-    const config = {
-      clients: {
-        browser: {
-          issuers: [{ issuer: issuer.url, audience: AUDIENCE, jwks: issuer.jwks, algorithms: ['ES256'] }],
-          scopes: SCOPES,
-          tenants: { acme: { env: 'ACME_KEY' } },
-        },
-      },
-    };
-    await using notigraph = await startNotigraph({
-      cwd: folder.path(),
-      args: ['--upstream', upstream.url, '--graphiql', 'on'],
-      env: {
-        ACME_KEY: CANARY,
-        NOTIGRAPH_CONFIG_TEXT: JSON.stringify(config),
-        ...SHORT_TIMEOUTS,
-      },
-    });
-    const token = issuer.sign({ tenant: 'acme', sub: SUBJECT });
-    const answers: string[] = [];
-    const ask = createRecordingSender(notigraph.url, answers, `Bearer ${token}`);
-
+  for (const credential of credentials) {
     await Promise.all(
       names.flatMap((name) => [
-        ask(`{ workflow(idOrIdentifier: "${name}") { id name } }`),
-        ask(`mutation { createFeed(input: { name: "${name}" }) { __typename ... on MutationError { message } } }`),
+        ask(`{ workflow(idOrIdentifier: "${name}") { id name } }`, credential),
+        ask(
+          `mutation { createFeed(input: { name: "${name}" }) { __typename ... on MutationError { message } } }`,
+          credential,
+        ),
       ]),
     );
-    const calls = upstream.requests.filter(({ headers }) => headers.authorization !== undefined); // The gateway checks the upstream once, without a key.
-    expect(calls.length).toBeGreaterThan(names.length);
-    expect(calls.every(({ headers }) => headers.authorization === `ApiKey ${CANARY}`)).toBe(true);
-    expect(upstream.requests.some(({ head }) => head.includes(SUBJECT) || head.includes(token))).toBe(false);
-    for (const refused of [
-      `${token}x`,
-      issuer.sign({ tenant: SUBJECT }),
-      issuer.sign({ tenant: 'acme', sub: SUBJECT, exp: 1 }),
-    ]) {
-      expect(await ask('{ __typename }', `Bearer ${refused}`)).toContain('UNAUTHENTICATED');
-    }
-    for (const path of ['/metrics', '/readyz', '/graphql', '/client-tokens', '/notigraph.config.yaml']) {
-      const page = await fetch(new URL(path, notigraph.url), { headers: { accept: 'text/html' } });
-      answers.push(await page.text());
-    }
+  }
+  for (const key of [OF_SERVER, OF_TENANT]) {
+    const calls = upstream.requests.filter(({ headers }) => headers.authorization === `ApiKey ${key}`);
+    expect(calls.length).toBeGreaterThan(2 * names.length);
+  }
+  expect(upstream.requests.some(({ head }) => head.includes(SUBJECT) || head.includes(token))).toBe(false);
+  const known = [undefined, `ApiKey ${OF_SERVER}`, `ApiKey ${OF_TENANT}`]; // The gateway checks the upstream once, without a key.
+  expect(upstream.requests.filter(({ headers }) => !known.includes(headers.authorization))).toEqual([]);
 
-    const { code, stdout, stderr } = await notigraph.stop('SIGTERM');
-    expect(code).toBe(0);
-    expect(stdout.split('\n').filter((line) => line.startsWith('{')).length).toBeGreaterThan(names.length);
-    const parts = token.split('.').filter((part) => part.length > 40); // The header of the token is not secret.
-    for (const text of [...answers, stdout, stderr]) {
-      expect([CANARY, SUBJECT, ...parts].filter((secret) => text.includes(secret))).toEqual([]);
-    }
-  });
+  await upstream.refuse();
+  for (const credential of credentials) {
+    await ask('{ workflow(idOrIdentifier: "refused") { id } }', credential);
+    await ask('{', credential);
+    await ask('{ nothing }', credential);
+  }
+  for (const refused of [
+    ...[OF_SERVER, `Bearer ${OF_SERVER}`, `ApiKey  ${OF_SERVER}`, `ApiKey ${OF_SERVER} ${OF_SERVER}`],
+    `Bearer ${token}x`,
+    `Bearer ${issuer.sign({ tenant: SUBJECT })}`,
+    `Bearer ${issuer.sign({ tenant: 'acme', sub: SUBJECT, exp: 1 })}`,
+  ]) {
+    expect(await ask('{ __typename }', refused)).toContain('UNAUTHENTICATED');
+  }
+  for (const path of ['/metrics', '/readyz', '/graphql', '/client-tokens', '/notigraph.config.yaml']) {
+    const page = await fetch(new URL(path, notigraph.url), { headers: { accept: 'text/html' } });
+    answers.push(await page.text());
+  }
+
+  const { code, stdout, stderr } = await notigraph.stop('SIGTERM');
+  expect(code).toBe(0);
+  expect(stdout.split('\n').filter((line) => line.startsWith('{')).length).toBeGreaterThan(2 * names.length);
+  const parts = token.split('.').filter((part) => part.length > 40); // The header of the token is not secret.
+  for (const text of [...answers, stdout, stderr]) {
+    expect([OF_SERVER, OF_TENANT, SUBJECT, ...parts].filter((secret) => text.includes(secret))).toEqual([]);
+  }
 });

@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, openSync, readFileSync } from 'node:fs';
-import { rm, symlink, writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
@@ -51,15 +51,28 @@ beforeEach(async () => {
   onTestFinished(() => folder[Symbol.asyncDispose]());
 });
 
+/** Returns the result of a process that only prints an error. */
+const failure = (code: number, stderr: string) => ({ code, signal: null, stdout: '', stderr });
+
 describe('the printed banner', () => {
-  it('names the endpoint, GraphiQL and the data file in the working directory', async () => {
-    await using notigraph = await startNotigraph({ cwd });
-    expect(notigraph.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/graphql$/);
-    const output = notigraph.output();
+  it('names the endpoint, GraphiQL and the data file in the working directory, which survives a process that is killed', async () => {
+    const name = 'Made before the end';
+    await using killed = await startNotigraph({ cwd });
+    expect(killed.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/graphql$/);
+    const output = killed.output();
     expect(output).toContain(`Notigraph ${VERSION}\n`);
-    expect(output).toContain(`GraphiQL   ${notigraph.url} in a browser\n`);
+    expect(output).toContain(`GraphiQL   ${killed.url} in a browser\n`);
     expect(output).toContain('Upstream   built-in sandbox, data is kept in .notigraph/sandbox.db\n');
-    expect(readFileSync(`${cwd}/.notigraph/sandbox.db`).subarray(0, 6).toString()).toBe('SQLite');
+    expect(runExample(output)).toMatchObject({ data: { notificationGroups: { length: 4 } } });
+    expect(await sendOperation(killed.url, CREATE_FEED, { name })).toEqual({
+      data: { createFeed: { feed: { name } } },
+    });
+    expect(await killed.stop('SIGKILL')).toMatchObject({ signal: 'SIGKILL' });
+
+    await using restarted = await startNotigraph({ cwd });
+    expect(await sendOperation(restarted.url, CREATE_FEED, { name })).toEqual({
+      data: { createFeed: { reason: 'ALREADY_EXISTS' } },
+    });
   });
 
   it('names the upstream, says that callers send the key, and names what is off', async () => {
@@ -77,6 +90,11 @@ describe('the printed banner', () => {
     expect(output).toContain('Metrics    off (NOTIGRAPH_METRICS=on)\n');
     expect(output).toContain("-H 'Authorization: ApiKey <your key>'");
     expect(output).not.toContain(SANDBOX_KEYS.development);
+    const metrics = await fetch(new URL('/metrics', notigraph.url));
+    expect([metrics.status, await metrics.json()]).toMatchObject([
+      404,
+      { errors: [{ extensions: { code: 'NOT_FOUND' } }] },
+    ]);
   });
 
   it('names the configuration, workers, clients and metrics', async () => {
@@ -125,7 +143,7 @@ describe('the printed banner', () => {
 
 describe('a process whose output is closed', () => {
   it('prints no stack trace if it only prints something', async () => {
-    for (const args of ['--help', '--version', 'completion zsh', '--nonsense 2>&1']) {
+    for (const args of ['--help', '--nonsense 2>&1']) {
       const { stdout, stderr } = spawnSync(
         'bash',
         ['--norc', '-c', `{ "$0" "$1" ${args}; echo "exit $?" >&2; } | true`, process.execPath, MAIN],
@@ -139,13 +157,19 @@ describe('a process whose output is closed', () => {
     }
   });
 
-  it('keeps serving, without its log', async () => {
+  it('keeps serving, without its log, and then does not wait for a connection without a request', async () => {
     await using notigraph = await startNotigraph({ cwd, args: ['--sandbox', ':memory:'] });
     notigraph.closeOutput();
     for (let i = 0; i < 3; i += 1) {
       expect(await sendOperation(notigraph.url, '{ __typename }')).toEqual({ data: { __typename: 'Query' } });
     }
+    const connection = connect(Number(new URL(notigraph.url).port), '127.0.0.1');
+    onTestFinished(() => void connection.destroy());
+    await once(connection, 'connect');
+    await sendOperation(notigraph.url, '{ __typename }'); // The process has accepted the connection by now.
+    const stoppedAt = performance.now();
     expect(await notigraph.stop('SIGTERM')).toMatchObject({ code: 0, signal: null });
+    expect(performance.now() - stoppedAt).toBeLessThan(10_000);
   });
 });
 
@@ -158,66 +182,24 @@ it.each([['1'], ['2']])('reports an error that nobody expects in one line, with 
     syncBuiltinESMExports();`;
   const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(fault)}` };
   const args = ['--port', '0', '--upstream', 'http://127.0.0.1:9', '--workers', workers];
-  expect(await runNotigraph({ cwd, args, env })).toEqual({
-    code: 1,
-    signal: null,
-    stdout: '',
-    stderr: expect.stringMatching(/^Unexpected error: TypeError: It is broken \(.+:\d+:\d+\)\n$/),
-  });
+  expect(await runNotigraph({ cwd, args, env })).toEqual(
+    failure(1, expect.stringMatching(/^Unexpected error: TypeError: It is broken \(.+:\d+:\d+\)\n$/)),
+  );
 });
 
-describe('an incomplete installation', () => {
+it('an incomplete installation is reported by the start, with what to do', async () => {
+  await using copy = await copyProject();
+  const main = copy.path('bin', 'notigraph.js');
   const args = ['--port', '0', '--sandbox', ':memory:', '--graphiql', 'on'];
+  const operations = copy.path('schema', 'operations');
+  await rm(operations, { recursive: true });
+  const reason = `the installation is incomplete, because ${operations}/ can't be read (ENOENT). Install Notigraph again.\n`;
+  expect(await runNotigraph({ cwd, main, args })).toEqual(failure(2, `Notigraph can't start: ${reason}`));
 
-  it('without the operations of GraphiQL is reported by the start', async () => {
-    await using copy = await copyProject();
-    await rm(copy.path('schema', 'operations'), { recursive: true });
-    const main = copy.path('bin', 'notigraph.js');
-    const reason = `the installation is incomplete, because ${copy.path('schema', 'operations')}/ can't be read (ENOENT). Install Notigraph again.\n`;
-    expect(await runNotigraph({ cwd, main, args })).toEqual({
-      code: 2,
-      signal: null,
-      stdout: '',
-      stderr: `Notigraph can't start: ${reason}`,
-    });
-  });
-
-  it('without dependencies names the command that installs them', async () => {
-    await using copy = await copyProject();
-    await rm(copy.path('node_modules'));
-    expect(await runNotigraph({ cwd, main: copy.path('bin', 'notigraph.js'), args })).toEqual({
-      code: 1,
-      signal: null,
-      stdout: '',
-      stderr: expect.stringMatching(/^Cannot find package '.+' imported from .+\. Run "npm ci" first\.\n$/),
-    });
-  });
-});
-
-describe('the file .env', () => {
-  it('is read from the working directory; the environment overrides it, and an option overrides both', async () => {
-    await writeFile(`${cwd}/.env`, 'NOTIGRAPH_SANDBOX=of-the-file.db\nNOTIGRAPH_GRAPHIQL="off" # not here\n');
-    const env = { NOTIGRAPH_SANDBOX: 'of-the-environment.db' };
-    for (const [options, file] of [
-      [{}, 'of-the-file.db'],
-      [{ env }, 'of-the-environment.db'],
-      [{ env, args: ['--sandbox', 'of-the-option.db'] }, 'of-the-option.db'],
-    ] as const) {
-      await using notigraph = await startNotigraph({ cwd, ...options });
-      expect(notigraph.output()).toContain(`data is kept in ${file}\n`);
-      expect(notigraph.output()).toContain('GraphiQL   off');
-    }
-  });
-
-  it('stops the start if it cannot be read', async () => {
-    await symlink('.env', `${cwd}/.env`);
-    expect(await runNotigraph({ cwd, args: ['--port', '0'] })).toEqual({
-      code: 2,
-      signal: null,
-      stdout: '',
-      stderr: 'The file .env is a symbolic link that leads back to itself.\n',
-    });
-  });
+  await rm(copy.path('node_modules'));
+  expect(await runNotigraph({ cwd, main, args })).toEqual(
+    failure(1, expect.stringMatching(/^Cannot find package '.+' imported from .+\. Run "npm ci" first\.\n$/)),
+  );
 });
 
 describe('a process that cannot start', () => {
@@ -239,98 +221,39 @@ describe('a process that cannot start', () => {
 
   it('says in one sentence that its database file is broken', async () => {
     await writeFile(`${cwd}/broken.db`, 'This is no database. '.repeat(1000));
-    expect(await runNotigraph({ cwd, args: ['--port', '0', '--sandbox', 'broken.db'] })).toEqual({
-      code: 1,
-      signal: null,
-      stdout: '',
-      stderr: 'broken.db is not a SQLite database.\n',
-    });
-  });
-
-  it('reports all problems of its configuration', async () => {
-    const env = { NOTIGRAPH_UPSTREAM: 'ftp://example.com', NOTIGRAPH_GRAPHIQL: 'perhaps' };
-    const ending = await runNotigraph({ cwd, env, args: ['--port', 'web', '--nonsense'] });
-    expect(ending).toMatchObject({ code: 2, stdout: '' });
-    expect(ending.stderr.split('\n')).toEqual([
-      expect.stringContaining('--nonsense'),
-      expect.stringContaining('NOTIGRAPH_UPSTREAM'),
-      expect.stringContaining('NOTIGRAPH_GRAPHIQL'),
-      expect.stringContaining('--port'),
-      '',
-    ]);
-  });
-
-  it('requires an upstream in production', async () => {
-    const ending = await runNotigraph({ cwd, env: { NODE_ENV: 'production' } });
-    expect(ending).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('No upstream is configured') });
+    expect(await runNotigraph({ cwd, args: ['--port', '0', '--sandbox', 'broken.db'] })).toEqual(
+      failure(1, 'broken.db is not a SQLite database.\n'),
+    );
   });
 });
 
-describe('a process with an informational option', () => {
-  it('prints the version of the package', async () => {
-    const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
-    expect(VERSION).toBe(version);
-    const ending = await runNotigraph({ cwd, args: ['--version'] });
-    expect(ending).toEqual({ code: 0, signal: null, stdout: `${version}\n`, stderr: '' });
-  });
-
-  it('prints its options', async () => {
-    const ending = await runNotigraph({ cwd, args: ['--help'] });
-    expect(ending).toEqual({ code: 0, signal: null, stdout: writeHelp(COMMANDS[0], COMMANDS), stderr: '' });
-  });
+it('prints the version of the package, and its options', async () => {
+  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+  expect(VERSION).toBe(version);
+  const print = (option: string) => runNotigraph({ cwd, args: [option] });
+  expect(await print('--version')).toEqual({ code: 0, signal: null, stdout: `${version}\n`, stderr: '' });
+  const help = writeHelp(COMMANDS[0], COMMANDS);
+  expect(await print('--help')).toEqual({ code: 0, signal: null, stdout: help, stderr: '' });
 });
 
-describe('a process whose upstream is unreachable', () => {
-  it('prints a warning and serves', async () => {
-    const unreachable = await listen(createServer());
-    await unreachable.close();
-    await using notigraph = await startNotigraph({ cwd, args: ['--upstream', unreachable.url] });
-    await notigraph.printed('stderr', /^The upstream is unreachable \(ECONNREFUSED\)\. .+\.\n$/);
-
-    expect(await sendOperation(notigraph.url, '{ __typename }')).toEqual({ data: { __typename: 'Query' } });
-    const answer = await sendOperation(notigraph.url, GROUPS);
-    expect(answer.errors).toMatchObject([{ extensions: { code: 'UPSTREAM_UNAVAILABLE' } }]);
-  });
-});
-
-it.each([[], ['--workers', '2']])('in production, nothing is printed for a person at a terminal', async (...args) => {
-  await using upstream = await startService(() => ({ status: 401 }));
+it('in production, nothing is printed for a person at a terminal, and an unreachable upstream is a warning', async () => {
+  const unreachable = await listen(createServer());
+  await unreachable.close();
   const env = { NODE_ENV: 'production' };
-  await using notigraph = await startNotigraph({ cwd, args: ['--upstream', upstream.url, ...args], env });
+  await using notigraph = await startNotigraph({ cwd, args: ['--upstream', unreachable.url], env });
+  await notigraph.printed('stderr', /^The upstream is unreachable \(ECONNREFUSED\)\. .+\.\n$/);
+  expect(await sendOperation(notigraph.url, '{ __typename }')).toEqual({ data: { __typename: 'Query' } });
+  const answer = await sendOperation(notigraph.url, GROUPS);
+  expect(answer.errors).toMatchObject([{ extensions: { code: 'UPSTREAM_UNAVAILABLE' } }]);
+
   const { stdout, stderr } = await notigraph.stop('SIGTERM');
-  expect(stdout).toContain(`Upstream   ${upstream.url}/\n`);
+  expect(stdout).toContain(`Upstream   ${unreachable.url}/\n`);
   expect(stdout).toMatch(/\nShutting down: finishing in-flight requests\.\n$/);
   expect(stdout + stderr).not.toMatch(/curl|ctrl|try it/i);
 });
 
 describe('a process that is stopped', () => {
-  it.each(['SIGTERM', 'SIGINT'] as const)(
-    'finishes in-flight requests on %s and accepts no new ones',
-    async (signal) => {
-      await using upstream = await startService(() => ({ body: { data: [] } }));
-      const held = upstream.hold(undefined, Infinity);
-      await using notigraph = await startNotigraph({ cwd, args: ['--upstream', upstream.url] });
-      const answer = sendOperation(notigraph.url, GROUPS);
-      await held.arrived;
-      const ended = notigraph.stop(signal);
-      await notigraph.printed('stdout', /^Shutting down: .+$/m);
-      for (const path of ['/readyz', '/graphql?query={__typename}']) {
-        const status = await fetch(new URL(path, notigraph.url)).then(
-          (response) => response.status,
-          () => 'refused',
-        );
-        expect([503, 'refused']).toContain(status);
-      }
-
-      held.release();
-      expect(await answer).toEqual({ data: { notificationGroups: [] } });
-      const answeredAt = performance.now();
-      expect(await ended).toMatchObject({ code: 0, signal: null, stderr: '' });
-      expect(performance.now() - answeredAt).toBeLessThan(10_000); // The process does not wait for the caller's keep-alive connection.
-    },
-  );
-
-  it('serves GraphiQL while it sheds load', async () => {
+  it('serves GraphiQL while it sheds load, finishes in-flight requests on SIGINT, and accepts no new ones', async () => {
     await using upstream = await startService(() => ({ body: { data: [] } }));
     const held = upstream.hold(undefined, Infinity);
     const env = { NOTIGRAPH_MAX_IN_FLIGHT_REQUESTS: '1' };
@@ -342,8 +265,21 @@ describe('a process that is stopped', () => {
     });
     const page = await fetch(notigraph.url, { headers: { accept: 'text/html' } });
     expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('<title>Notigraph</title>')]);
+
+    const ended = notigraph.stop('SIGINT');
+    await notigraph.printed('stdout', /^Shutting down: .+$/m);
+    for (const path of ['/readyz', '/graphql?query={__typename}']) {
+      const status = await fetch(new URL(path, notigraph.url)).then(
+        (response) => response.status,
+        () => 'refused',
+      );
+      expect([503, 'refused']).toContain(status);
+    }
     held.release();
-    await answer;
+    expect(await answer).toEqual({ data: { notificationGroups: [] } });
+    const answeredAt = performance.now();
+    expect(await ended).toMatchObject({ code: 0, signal: null, stderr: '' });
+    expect(performance.now() - answeredAt).toBeLessThan(10_000); // The process does not wait for the caller's keep-alive connection.
   });
 
   it.runIf(existsSync('/dev/full'))('finishes in-flight requests although its output is on a full disk', async () => {
@@ -390,71 +326,5 @@ describe('a process that is stopped', () => {
     await notigraph.stop('SIGTERM');
     expect(await ended).toMatchObject({ code: 1, signal: null });
     await expect(answer).rejects.toThrow();
-  });
-
-  it('stops cleanly even right after it has printed that it listens', async () => {
-    await using upstream = await startService(() => {});
-    await using notigraph = await startNotigraph({ cwd, args: ['--upstream', upstream.url] });
-    expect(await notigraph.stop('SIGTERM')).toMatchObject({ code: 0, signal: null });
-  });
-
-  it('does not wait for a connection without a request', async () => {
-    await using notigraph = await startNotigraph({ cwd, args: ['--sandbox', ':memory:'] });
-    const connection = connect(Number(new URL(notigraph.url).port), '127.0.0.1');
-    onTestFinished(() => void connection.destroy());
-    await once(connection, 'connect');
-    await sendOperation(notigraph.url, '{ __typename }'); // The process has accepted the connection by now.
-    const stoppedAt = performance.now();
-    expect(await notigraph.stop('SIGTERM')).toMatchObject({ code: 0 });
-    expect(performance.now() - stoppedAt).toBeLessThan(10_000);
-  });
-});
-
-describe('an API key', () => {
-  it('is never printed, whatever the outcome of the request', async () => {
-    const key = 'hunter2-secret-key';
-    const answers = [
-      { status: 401, body: { statusCode: 401, message: `no key ${key}`, error: 'Unauthorized' } },
-      { status: 500, body: { statusCode: 500, message: 'failed', headers: { authorization: `ApiKey ${key}` } } },
-      { status: 200, body: `ApiKey ${key} is not JSON` },
-      { status: 302, headers: { location: `http://127.0.0.1:1/?key=${key}` } },
-    ];
-    await using upstream = await startService(({ method, path }, { end }) => {
-      const [, feed] = /feeds\/(\d+)/.exec(path) ?? [];
-      if (method === 'DELETE' && feed === undefined) {
-        return end();
-      }
-      return answers[Number(feed)] ?? { status: 404 };
-    });
-    await using notigraph = await startNotigraph({ cwd, args: ['--upstream', upstream.url] });
-    const deleteFeed = 'mutation ($id: ID!) { deleteFeed(input: { id: $id }) { __typename } }';
-    for (const id of [...answers.keys(), 'cut-off']) {
-      await sendOperation(notigraph.url, deleteFeed, { id: String(id) }, `ApiKey ${key}`);
-    }
-    for (const authorization of [`Bearer ${key}`, key, `ApiKey  ${key}`]) {
-      const refused = await sendOperation(notigraph.url, GROUPS, {}, authorization);
-      expect(refused.errors).toMatchObject([{ extensions: { code: 'UNAUTHENTICATED' } }]);
-    }
-    expect(upstream.requests.filter(({ headers }) => headers.authorization === `ApiKey ${key}`)).toHaveLength(5);
-
-    const { stdout, stderr } = await notigraph.stop('SIGTERM');
-    expect(stdout).toContain('"level":');
-    expect(stdout + stderr).not.toContain(key);
-  });
-});
-
-describe('the data of the sandbox', () => {
-  it('survives a process that is killed', async () => {
-    const name = 'Made before the end';
-    await using killed = await startNotigraph({ cwd });
-    expect(await sendOperation(killed.url, CREATE_FEED, { name })).toEqual({
-      data: { createFeed: { feed: { name } } },
-    });
-    expect(await killed.stop('SIGKILL')).toMatchObject({ signal: 'SIGKILL' });
-
-    await using restarted = await startNotigraph({ cwd });
-    expect(await sendOperation(restarted.url, CREATE_FEED, { name })).toEqual({
-      data: { createFeed: { reason: 'ALREADY_EXISTS' } },
-    });
   });
 });

@@ -22,20 +22,10 @@ beforeEach(async () => {
 });
 
 it('100 in-flight operations return data after SIGTERM', async () => {
-  const { promise: released, resolve: release } = Promise.withResolvers<void>();
-  const { promise: allArrived, resolve: arrive } = Promise.withResolvers<void>();
-  let arrived = 0;
-  await using upstream = await startService(async ({ method, headers }) => {
-    if (headers.authorization === undefined) {
-      return { status: 401 }; // The gateway checks the upstream when it starts.
-    }
-    arrived += 1;
-    if (arrived === 100) {
-      arrive();
-    }
-    await released;
-    return method === 'GET' ? { body: { data: [group()] } } : { status: 201, body: { data: feed({ name: 'News' }) } };
-  });
+  await using upstream = await startService(({ method }) =>
+    method === 'GET' ? { body: { data: [group()] } } : { status: 201, body: { data: feed({ name: 'News' }) } },
+  );
+  const held = upstream.hold(undefined, Infinity);
   await using notigraph = await startNotigraph({
     cwd,
     args: ['--upstream', upstream.url],
@@ -44,11 +34,11 @@ it('100 in-flight operations return data after SIGTERM', async () => {
   const answers = Array.from({ length: 100 }, (_, i) =>
     sendOperation(notigraph.url, i % 2 === 0 ? GROUPS : CREATE_FEED, {}, `ApiKey key-${i}`),
   );
-  await allArrived;
+  await upstream.arrived(101); // The gateway checks the upstream when it starts.
   const ended = notigraph.stop('SIGTERM');
   await notigraph.printed('stdout', /^Shutting down: .+$/m);
   await sleep(500); // The lame-duck period has ended, so the process waits only for in-flight requests.
-  release();
+  held.release();
   for (const [i, answer] of (await Promise.all(answers)).entries()) {
     expect(answer).toEqual({
       data: i % 2 === 0 ? { notificationGroups: [{ name: 'Group' }] } : { createFeed: { feed: { name: 'News' } } },

@@ -291,22 +291,4 @@ describe('several workers that cannot start', () => {
       stderr: 'A worker ended (exit code 7) before it listened.\n',
     });
   });
-
-  it('because their number is invalid report the name of the option or variable', async () => {
-    const problem = 'must be a whole number from 1 to 64, or auto.\n';
-    for (const [args, env, name] of [
-      [['--workers', '0'], {}, '--workers'],
-      [[], { NOTIGRAPH_WORKERS: 'abc' }, 'NOTIGRAPH_WORKERS (environment)'],
-    ] as const) {
-      const ending = await runNotigraph({ cwd, args, env });
-      expect(ending).toEqual({ code: 2, signal: null, stdout: '', stderr: `${name} ${problem}` });
-    }
-  });
-});
-
-it('one worker runs in the process itself', async () => {
-  await using notigraph = await startWorkers(1, ['--sandbox', ':memory:']);
-  const [pid = 0] = await findWorkers(notigraph, 1);
-  process.kill(pid, 'SIGTERM');
-  await notigraph.printed('stdout', /^Shutting down: /m);
 });

@@ -133,18 +133,14 @@ it('reports the cost of an operation, and asks for current data, on request', as
   expect(gateway.upstream()).toHaveLength(2);
 });
 
-it('explains an operation, for which nothing is sent', async () => {
+it('explains an operation, for which nothing is sent, and passes on why the gateway does not', async () => {
   await using gateway = await startSandboxedGateway();
-  const notigraph = createClient({ url: gateway.url, authorization });
-
-  const { explanation, errors, attempts } = await notigraph.explain(WorkflowDocument, { idOrIdentifier: 'welcome' });
-
-  expect({ errors, attempts }).toEqual({ errors: undefined, attempts: 1 });
-  expect(explanation?.budget).toEqual({ min: 1, max: 2, limit: 50 });
+  const sandboxed = createClient({ url: gateway.url, authorization });
+  const explained = await sandboxed.explain(WorkflowDocument, { idOrIdentifier: 'welcome' });
+  expect(explained).toMatchObject({ attempts: 1, explanation: { budget: { min: 1, max: 2, limit: 50 } } });
+  expect(explained.errors).toBeUndefined();
   expect(gateway.upstream()).toEqual([]);
-});
 
-it('explains an operation, and passes on why the gateway does not', async () => {
   const explain = { calls: [], budget: { min: 0, max: 0, limit: 50 }, scopes: [] } satisfies Explanation;
   const errors = [{ message: 'Not allowed.', extensions: { code: 'FORBIDDEN', retryable: false } }];
   const answers = [{ data: { workflow: null }, extensions: { explain } }, { errors }, { data: { workflow: null } }];
@@ -176,11 +172,8 @@ it('cancels the request when its signal is aborted', async () => {
 it.each([
   [502, 'text/html', '<h1>Bad gateway</h1>'],
   [200, 'text/html', '<!doctype html>'],
-  [200, 'application/json', '[]'],
   [200, 'application/json', '{ "data": null }'],
-  [200, 'application/json', '{ "errors": [] }'],
   [400, 'application/json', '{ "errors": [{ "message": "Of another server." }] }'],
-  [404, 'application/json', ''],
 ])('rejects a response that is not from a gateway: %i %s %s', async (status, type, body) => {
   await using server = await startFixedServer(status, type, body);
   const notigraph = createClient({ url: server.url, retries: false });
@@ -207,8 +200,6 @@ it('reports a document that has neither text nor id', async () => {
 
 it.each([
   ['/graphql', ' It is "/graphql".'],
-  ['localhost:4000/graphql', ' It is "localhost:4000/graphql".'],
-  ['undefined/graphql', ' It is "undefined/graphql".'],
   ['http://ann:secret@127.0.0.1:4000/graphql', ''],
 ])('fails at once if the URL can’t be that of a gateway (%s)', async (url, shown) => {
   const retries: RetryEvent[] = [];

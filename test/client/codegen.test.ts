@@ -157,11 +157,6 @@ it.each([
     'f.graphql:1:35: Cannot query field "nothing" on type "NotificationGroup".',
   ],
   [
-    'an unknown fragment',
-    { 'a.graphql': 'query A { notificationGroups { ...F } }' },
-    'a.graphql:1:35: Unknown fragment "F".',
-  ],
-  [
     'an anonymous operation',
     { 'a.graphql': '{ notificationGroups { name } }' },
     'a.graphql has an operation without a name.',
@@ -170,11 +165,6 @@ it.each([
     'two operations of one name',
     { 'a.graphql': 'query A { notificationGroups { name } }', 'b.graphql': 'query A { notificationGroups { id } }' },
     'There are two operations with the name A, in a.graphql and b.graphql.',
-  ],
-  [
-    'two fragments of one name',
-    { 'a.graphql': 'fragment F on Feed { id } fragment F on Feed { name }' },
-    'There are two fragments with the name F, in a.graphql.',
   ],
   [
     'an unused fragment',

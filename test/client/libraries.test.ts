@@ -154,14 +154,6 @@ describe('a gateway that serves only trusted documents', () => {
     expect(gateway.upstream('PUT').map(({ path }) => path)).toEqual(['/v1/workflows/9e1e02437234c8472228388e/status']);
   });
 
-  it.each(Object.entries(CLIENTS))('accepts the texts that %s sends', async (_, start) => {
-    await using gateway = await startEnforcingGateway();
-    const send = start(gateway.url, fetch);
-    for (const { name, variables = '{}' } of loadOperations()) {
-      expect(Object.values(Object(await send(documentOf(name), JSON.parse(variables))))).not.toContain(null);
-    }
-  });
-
   it('rejects all other documents', async () => {
     await using gateway = await startEnforcingGateway();
     const { url } = gateway;

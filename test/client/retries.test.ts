@@ -120,16 +120,6 @@ describe.concurrent('the client', () => {
     expect(overloaded.log).toEqual([]);
   });
 
-  it('does not repeat a write with an unknown outcome', async () => {
-    await using test = await startClient(() => ({ status: 503 }));
-
-    const { errors, attempts } = await test.notigraph.request(CreateFeedDocument, NAMED);
-
-    expect(errors).toMatchObject([{ extensions: { retryable: false, outcome: 'UNKNOWN' } }]);
-    expect(attempts).toBe(1);
-    expect(test.upstream.requests).toHaveLength(1);
-  });
-
   it('does not repeat a write of which a part was applied', async () => {
     await using test = await startClient(inTurn({ status: 201, body: { data: feed() } }, LIMITED));
 
@@ -268,7 +258,6 @@ describe('a response with errors', () => {
   it.each<[title: string, attempts: number, document: string, body: object]>([
     ['all of which are retryable', 3, QUERY, { data: { workflow: null }, errors: [failed(['workflow'], {})] }],
     ['one of which is not', 1, QUERY, { data: null, errors: [failed(['a'], {}), failed(['b'], { retryable: false })] }],
-    ['that say nothing about it', 1, QUERY, { errors: [failed(undefined, { retryable: undefined })] }],
     ['of a write that was not executed', 3, WRITE, { errors: [failed(undefined, {})] }],
     ['of a write that may have been executed', 1, WRITE, { errors: [failed(undefined, { outcome: 'UNKNOWN' })] }],
     [
@@ -308,7 +297,6 @@ describe('a response with errors', () => {
 describe.concurrent('a response of a proxy', () => {
   it.each<[title: string, attempts: number, document: string, status: number]>([
     ['is repeated for a query', 2, QUERY, 503],
-    ['is repeated for a query', 2, QUERY, 429],
     ['is not repeated for a query', 1, QUERY, 404],
     ['is not repeated for a mutation', 1, WRITE, 503],
   ])('%s: %i attempts', async (_title, attempts, document, status) => {

@@ -137,6 +137,10 @@ describe('the log in docs/monitoring.md', () => {
       }),
     });
     const [written] = await notigraph.printed('stdout', /^\{.+\}$/m);
+    expect(JSON.parse(written)).toMatchObject({
+      time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      pid: notigraph.pid,
+    });
     const [shown = ''] = blocks(page.slice(page.indexOf('## Log\n')), 'json');
     const changing = { time: '', pid: 0, hostname: '', requestId: '', ms: 0, tenant: '' };
     expect({ ...JSON.parse(shown), ...changing }).toEqual({ ...JSON.parse(written), ...changing });

@@ -153,33 +153,6 @@ describe('docs/frontend.md', () => {
     );
     expect(data).toEqual({ workflow: { active: true } });
   });
-
-  it('a folder may contain manifests of graphql-codegen and Apollo, and ids of both are accepted', async () => {
-    await using folder = await createTemporaryFolder();
-    const [one, other] = [
-      'query One { notificationGroups { id } }',
-      'query Other { notificationGroups { name } }',
-    ] as const;
-    const apollo = { id: sha256Of(other), name: 'Other', type: 'query', body: other };
-    const files = {
-      'persisted-documents.json': { [sha256Of(one)]: one },
-      'persisted-query-manifest.json': { format: 'apollo-persisted-query-manifest', version: 1, operations: [apollo] },
-    };
-    for (const [name, content] of Object.entries(files)) {
-      await writeFile(folder.path(name), JSON.stringify(content));
-    }
-    await using gateway = await startSandboxedGateway({
-      options: {
-        trustedDocuments: { manifests: [folder.path()] },
-        clients: { server: { trustedDocuments: 'enforce' } },
-      },
-    });
-    for (const documentId of [`sha256:${sha256Of(one)}`, sha256Of(other)]) {
-      const headers = { authorization: KEY, 'content-type': 'application/json' };
-      const answer = await fetch(gateway.url, { method: 'POST', headers, body: JSON.stringify({ documentId }) });
-      expect((await answer.json()).data.notificationGroups).toHaveLength(4);
-    }
-  });
 });
 
 describe('the programs of the docs', () => {

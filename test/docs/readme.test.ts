@@ -1,9 +1,6 @@
 import { expect, it } from 'vitest';
-import { COMMANDS } from '../../src/cli/commands/index.ts';
-import { writeHelp } from '../../src/cli/help.ts';
 import { createSchema } from '../../src/graphql/schema.ts';
 import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
-import { variableOf } from '../../src/settings/setting.ts';
 import { blocks, read } from '../support/docs.ts';
 import { startSandboxedGateway } from '../support/gateway.ts';
 
@@ -36,16 +33,6 @@ it('docs/operations.md names every root field', () => {
       expect(operations).toMatch(new RegExp(`\`${name}[\`(]`));
     }
   }
-});
-
-it('docs/configuration.md names every option and variable of the help, or the setting of a variable', () => {
-  const page = read('docs/configuration.md');
-  const variables = [...page.matchAll(/^\| `([a-z]\w+)`/gm)].map(([, name = '']) => variableOf(name));
-  const named = [...writeHelp(COMMANDS[0], COMMANDS).matchAll(/--[a-z][a-z-]+|NOTIGRAPH_\w+/g)].map(([name]) => name);
-  expect(new Set(named).size).toBeGreaterThan(12);
-  const ofNoSetting = ['--help', '--version'];
-  const documented = [...variables, ...ofNoSetting];
-  expect(named.filter((name) => !page.includes(name) && !documented.includes(name))).toEqual([]);
 });
 
 it('docs/dependencies.md describes every dependency', () => {

@@ -1,6 +1,6 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { cp, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
-import { delimiter, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { build } from 'vite';
@@ -12,7 +12,6 @@ import {
   FETCH_PROGRAM,
   MOCKS_PROGRAM,
   PLUGIN_PROGRAM,
-  SERVER_PROGRAM,
   TESTING_PROGRAM,
   TYPED_CLIENT_PROGRAM,
   TYPED_PROGRAM,
@@ -108,11 +107,6 @@ it('contains the license of every package in its bundles, but not of graphql', a
   expect(licenses.match(/Copyright/g)?.length).toBeGreaterThan(names.length / 2);
 });
 
-it('includes the notigraph command', async () => {
-  const ending = await runNotigraph({ main: bin, cwd: installFolder, args: ['--version'] });
-  expect(ending).toEqual({ code: 0, signal: null, stdout: `${VERSION}\n`, stderr: '' });
-});
-
 it('starts with its sandbox and GraphiQL', async () => {
   await using notigraph = await startNotigraph({ main: bin, cwd: installFolder });
   const response = await sendOperation(notigraph.url, '{ notificationGroups { name } }');
@@ -136,24 +130,15 @@ it('names the command that installs the client of Redis', async () => {
   });
 });
 
-it.each([
-  ['a server with another route', SERVER_PROGRAM, `well\n${GROUPS}\n`],
-  ['a program without a server', FETCH_PROGRAM, `${GROUPS}\n`],
-])('can be mounted in %s', async (_title, program, output) => {
+it('can be used in a program without a server', async () => {
   await using sandbox = await startSandbox();
-  await writeFile(join(installFolder, 'program.js'), program);
+  await writeFile(join(installFolder, 'program.js'), FETCH_PROGRAM);
   const { stdout, stderr } = await run(process.execPath, ['program.js', sandbox.url], {
     cwd: installFolder,
     timeout: 60_000,
   });
-  expect(stderr).toBe('');
-  const isLog = /^\{"level":/;
-  expect(
-    stdout
-      .split('\n')
-      .filter((line) => !isLog.test(line))
-      .join('\n'),
-  ).toBe(output);
+  const lines = stdout.split('\n').filter((line) => !line.startsWith('{"level":'));
+  expect({ stderr, lines }).toEqual({ stderr: '', lines: [GROUPS, ''] });
 });
 
 it('is the same with `require` and `import`, and shares graphql with the plugins of a host', async () => {
@@ -285,28 +270,3 @@ it.each([
     expect([status, stderr.includes(refusal)]).toEqual([isEnough ? 0 : 1, !isEnough]);
   }
 });
-
-const OLD_NODE = findOldNode();
-
-// Runs only if an old version is installed; the test above simulates the versions.
-if (OLD_NODE !== undefined) {
-  it('reports that an installed old Node.js is too old', () => {
-    const refusal = refusalOf(runSync(OLD_NODE, ['--version']).stdout.trim().slice(1));
-    expect(runSync(OLD_NODE, [bin, '--version'])).toEqual({ status: 1, stdout: '', stderr: `${refusal}\n` });
-    for (const [type, code] of LOADING) {
-      expect(runSync(OLD_NODE, [`--input-type=${type}`, '--eval', code]).stderr).toContain(`Error: ${refusal}\n`);
-    }
-  });
-}
-
-/** Returns the first Node.js on the PATH that is too old. */
-function findOldNode(): string | undefined {
-  return (process.env.PATH ?? '')
-    .split(delimiter)
-    .map((directory) => join(directory, 'node'))
-    .find((node) => {
-      const [, major, minor] =
-        /^v(\d+)\.(\d+)/.exec(spawnSync(node, ['--version'], { encoding: 'utf8' }).stdout ?? '') ?? [];
-      return major !== undefined && Number(major) + Number(minor) / 100 < 22.19;
-    });
-}

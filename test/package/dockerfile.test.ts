@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, cp, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -252,28 +252,6 @@ it('every configuration in the kit is started above', async () => {
     basename(file).startsWith('notigraph.config.'),
   );
   expect(KIT.map(([file]) => join(file)).toSorted()).toEqual(files.toSorted());
-});
-
-describe('an incomplete installation', () => {
-  /** Starts a copy of the image without one of its files or folders. */
-  async function startWithout(path: string) {
-    const root = folder.path(`without-${basename(path)}`);
-    await cp(image.root, root, { recursive: true, force: true });
-    await chmod(join(root, 'app', dirname(path)), 0o755);
-    await chmod(join(root, 'app', path), 0o755);
-    await rm(join(root, 'app', path), { recursive: true });
-    const env = { ...(await freePorts()), NOTIGRAPH_CONFIG_TEXT: "{ sandbox: ':memory:', graphiql: on }" };
-    const { code, output } = await start({ ...image, root }, image.entrypoint, env).ended;
-    return { code, output: output.replaceAll(root, '') };
-  }
-
-  it.each([
-    ['node_modules/graphql', "Cannot find package 'graphql'"],
-    ['dist/cli/main.js', '/app/dist/cli/main.js'],
-  ])('without %s, the reason is one line', async (path, reason) => {
-    const { code, output } = await startWithout(path);
-    expect({ code, lines: output.split('\n') }).toEqual({ code: 1, lines: [expect.stringContaining(reason), ''] });
-  });
 });
 
 it('refuses to start without a configuration, with an exit code and a reason', async () => {

@@ -2,18 +2,14 @@ import { execFile, spawnSync } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { TYPED_CLIENT_PROGRAM, TYPED_PROGRAM, TYPED_TESTING_PROGRAM } from '../support/package-programs.ts';
 import { packProject, refusalOf } from '../support/packed-project.ts';
 import { startNotigraph } from '../support/process.ts';
 import { copyProject } from '../support/project-copy.ts';
 import { sendOperation } from '../support/send-operation.ts';
 
 const run = promisify(execFile);
-
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 const REDIS_CONFIG = `
 rateLimits: { store: { redis: { url: "redis://127.0.0.1:9" } } }
@@ -74,18 +70,6 @@ describe('the packed package, installed in an empty folder', () => {
       expect(JSON.stringify(response)).toContain('"Lifecycle"');
       expect(await notigraph.stop('SIGTERM')).toMatchObject({ code: 0, stderr: '' });
     }
-  });
-
-  it('has types that compile in a program', async () => {
-    await writeFile(join(app, 'program.ts'), TYPED_PROGRAM);
-    await writeFile(join(app, 'client.ts'), TYPED_CLIENT_PROGRAM);
-    await writeFile(join(app, 'testing.ts'), TYPED_TESTING_PROGRAM);
-    const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
-    const strict = ['--noEmit', '--strict', '--skipLibCheck', '--module', 'nodenext', '--target', 'es2022'];
-    const types = ['--types', 'node', '--typeRoots', join(ROOT, 'node_modules', '@types')];
-    const args = [tsc, ...strict, ...types, 'program.ts', 'client.ts', 'testing.ts'];
-    const { status, stdout } = spawnSync(process.execPath, args, { cwd: app, encoding: 'utf8' });
-    expect({ status, stdout }).toEqual({ status: 0, stdout: '' });
   });
 
   it('starts with rate limits in Redis after its client has been installed', async () => {

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join, relative } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Browser, BrowserContextOptions, Locator, Page, Request, Response } from 'playwright-core';
@@ -17,7 +17,7 @@ const APP = fileURLToPath(new URL('../../examples/dashboard/', import.meta.url))
 const VITE = fileURLToPath(new URL('bin/vite.js', import.meta.resolve('vite/package.json')));
 
 /** Scopes that tokens can have in the dashboard's gateway. */
-export const DASHBOARD_SCOPES: readonly Scope[] = [
+const SCOPES: readonly Scope[] = [
   'stats:read',
   'workflows:read',
   'workflows:write',
@@ -28,12 +28,6 @@ export const DASHBOARD_SCOPES: readonly Scope[] = [
   'messages:write',
   'subscribers:write',
 ];
-
-export interface DashboardOptions {
-  /** Scopes that tokens can have. @default DASHBOARD_SCOPES */
-  scopes?: readonly Scope[];
-  rateLimit?: { calls: number; perSeconds: number };
-}
 
 /** Built app on its own origin, with an issuer, a gateway and a sandbox. */
 export interface Dashboard extends AsyncDisposable {
@@ -51,14 +45,11 @@ export interface Dashboard extends AsyncDisposable {
   advance(seconds: number): void;
   /** Returns the texts of all files of the built app. */
   builtFiles(): Promise<Map<string, string>>;
-  /** Opens the app. Reuses the page of an earlier visit unless options are given, which halves the time. Fake clocks need options. */
+  /** Opens the app in a new browser profile. */
   visit(browser: Browser, options?: BrowserContextOptions): Promise<Visitor>;
 }
 
-export async function startDashboard({
-  scopes = DASHBOARD_SCOPES,
-  rateLimit,
-}: DashboardOptions = {}): Promise<Dashboard> {
+export async function startDashboard(): Promise<Dashboard> {
   await using stack = new AsyncDisposableStack();
   let passed = 0;
   const now = () => new Date(Date.now() + passed * 1000);
@@ -97,21 +88,19 @@ export async function startDashboard({
                 tenantClaim: 'tenant',
               },
             ],
-            scopes,
+            scopes: SCOPES,
             tenants: { juniper: SANDBOX_KEYS.development, fernhill: SANDBOX_KEYS.production },
             corsOrigins: [files.url],
             trustedDocuments: 'enforce',
-            ...(rateLimit && { rateLimit }),
           },
         },
         trustedDocuments: { manifests: [join(APP, 'trusted-documents.json')] },
       },
-      { now, ...(rateLimit && { monotonicNow: () => 0 }) }, // Nothing is refilled, however long a test takes.
+      { now },
     ),
   );
-  await copyApp(folder, new URL(gateway.url).origin, issuer.url);
+  await buildApp(folder, gateway.url, issuer.url);
   const started = stack.move();
-  const visit = createVisits(files.url);
 
   return {
     url: files.url,
@@ -130,7 +119,7 @@ export async function startDashboard({
       passed += seconds;
     },
     builtFiles: () => readFolder(folder),
-    visit,
+    visit: (browser, options) => visit(browser, files.url, options),
     [Symbol.asyncDispose]: () => started.disposeAsync(),
   };
 }
@@ -151,30 +140,11 @@ async function forward(target: string, { method, path, headers, body }: ServiceR
   };
 }
 
-/** Placeholder origins in the build. Each dashboard replaces them, so that all tests of a process share one build. */
-const GATEWAY = 'http://gateway.invalid';
-const ISSUER = 'http://issuer.invalid';
-
-let build: Promise<ReadonlyMap<string, string>> | undefined;
-
-/** Builds the app as described in its README. Returns the texts of its files. */
-async function buildApp(): Promise<ReadonlyMap<string, string>> {
-  const folder = await mkdtemp(join(tmpdir(), 'notigraph-dashboard-build-'));
+/** Builds the app as described in its README. */
+async function buildApp(folder: string, gateway: string, issuer: string): Promise<void> {
   const args = [VITE, 'build', '--outDir', folder, '--emptyOutDir', '--logLevel', 'warn'];
-  const addresses = { VITE_GATEWAY_URL: `${GATEWAY}/graphql`, VITE_ISSUER_URL: ISSUER };
-  await promisify(execFile)(process.execPath, args, { cwd: APP, env: { ...CHILD_ENV, ...addresses } });
-  const files = await readFolder(folder);
-  await rm(folder, { recursive: true });
-  return new Map([...files].map(([file, text]) => [relative(folder, file), text]));
-}
-
-/** Writes the built app to a folder, with the origins of its services. */
-async function copyApp(folder: string, gateway: string, issuer: string): Promise<void> {
-  build ??= buildApp();
-  for (const [file, text] of await build) {
-    await mkdir(dirname(join(folder, file)), { recursive: true });
-    await writeFile(join(folder, file), text.replaceAll(GATEWAY, gateway).replaceAll(ISSUER, issuer));
-  }
+  const env = { ...CHILD_ENV, VITE_GATEWAY_URL: gateway, VITE_ISSUER_URL: issuer };
+  await promisify(execFile)(process.execPath, args, { cwd: APP, env });
 }
 
 async function readFolder(folder: string): Promise<Map<string, string>> {
@@ -213,62 +183,19 @@ export interface Visitor extends AsyncDisposable {
   open(view: View): Promise<void>;
   /** Opens a view and waits until its data is loaded. */
   openLoaded(view: View): Promise<void>;
+  /** Creates a group or a feed with the form of its view, which is open. */
+  create(record: 'group' | 'feed', name: string): Promise<void>;
 }
 
-/** Opens a page in a new browser profile. */
+/** Opens a page in a new browser profile, and records its requests, responses and problems. */
 export async function visit(browser: Browser, url: string, options: BrowserContextOptions = {}): Promise<Visitor> {
-  const page = await openPage(browser, options);
-  const visitor = await goTo(page, url);
-  return { ...visitor, [Symbol.asyncDispose]: () => page.context().close() };
-}
-
-/** Creates a function that opens pages and reuses those without options. */
-function createVisits(url: string): Dashboard['visit'] {
-  const pages: Page[] = [];
-  return async (browser, options) => {
-    if (options !== undefined) {
-      return visit(browser, url, options);
-    }
-    const page = pages.pop() ?? (await openPage(browser));
-    const visitor = await goTo(page, url);
-    return {
-      ...visitor,
-      async [Symbol.asyncDispose]() {
-        await reset(page);
-        pages.push(page);
-      },
-    };
-  };
-}
-
-/** Resets a page to the state of a new profile. */
-async function reset(page: Page): Promise<void> {
-  const context = page.context();
-  page.removeAllListeners();
-  context.removeAllListeners();
-  await page.unrouteAll({ behavior: 'ignoreErrors' });
-  await context.setOffline(false);
-  await context.clearCookies();
-  await page.evaluate(() => {
-    localStorage.clear();
-    sessionStorage.clear();
-  });
-  await page.goto('about:blank');
-}
-
-async function openPage(browser: Browser, options: BrowserContextOptions = {}): Promise<Page> {
   const context = await browser.newContext({
     viewport: { width: 1280, height: 900 },
     reducedMotion: 'reduce',
     ...options,
   });
   context.setDefaultTimeout(25_000);
-  return context.newPage();
-}
-
-/** Loads a page and records its requests, responses and problems. */
-async function goTo(page: Page, url: string): Promise<Omit<Visitor, typeof Symbol.asyncDispose>> {
-  const context = page.context();
+  const page = await context.newPage();
   const requests: Request[] = [];
   const responses: Response[] = [];
   const problems: string[] = [];
@@ -304,5 +231,11 @@ async function goTo(page: Page, url: string): Promise<Omit<Visitor, typeof Symbo
       await page.locator(LOADED[view]).first().waitFor();
       await page.locator('[role=status]', { hasText: /^Loading/ }).waitFor({ state: 'detached' });
     },
+    async create(record, name) {
+      await page.getByRole('textbox', { name: `New ${record}` }).fill(name);
+      await page.getByRole('button', { name: 'Create', exact: true }).click();
+      await page.getByText(`“${name}” was created.`).waitFor();
+    },
+    [Symbol.asyncDispose]: () => context.close(),
   };
 }

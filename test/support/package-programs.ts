@@ -1,27 +1,5 @@
 /** Programs of users of the package, as texts. */
 
-/** Program that mounts the gateway in its own server next to another route. */
-export const SERVER_PROGRAM = `
-  import { createServer } from 'node:http';
-  import { createGateway } from 'notigraph';
-
-  await using gateway = createGateway({ upstream: process.argv[2], endpoint: '/api/notifications' });
-  const server = createServer((request, response) => {
-    if (request.url === '/health') {
-      response.end('well');
-    } else {
-      gateway.listener(request, response);
-    }
-  });
-  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const ask = async (path, init) => (await fetch(\`http://127.0.0.1:\${server.address().port}\${path}\`, init)).text();
-  const authorization = 'ApiKey sandbox-development-key';
-  console.log(await ask('/health'));
-  console.log(await ask(gateway.endpoint + '?query={notificationGroups{name}}', { headers: { authorization } }));
-  server.close();
-  server.closeAllConnections();
-`;
-
 /** Program that loads the package with `require`, and has a plugin with classes of its own copy of graphql. */
 export const PLUGIN_PROGRAM = `
   const { GraphQLError, GraphQLSchema } = require('graphql');

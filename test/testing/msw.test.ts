@@ -89,11 +89,6 @@ describe('a mock', () => {
     }
   });
 
-  it('can be a failed connection', async () => {
-    server.use(mocks.NotificationGroups(() => HttpResponse.error()));
-    await expect(notigraph.request(NotificationGroupsDocument, {}, { retries: false })).rejects.toThrow(TypeError);
-  });
-
   it('has to return something, which plain JavaScript may forget', async () => {
     const log = vi.spyOn(console, 'error').mockReturnValue(); // msw writes the error there.
     server.use(mocks.NotificationGroups(() => ({}) as { data: typeof GROUPS }));

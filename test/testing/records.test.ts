@@ -127,11 +127,6 @@ describe('own records', () => {
       'The workflow "w" refers to the notification group "Biling", which doesn\'t exist. Add it to the records.',
     ],
     [
-      'an unknown feed',
-      { workflows: [{ identifier: 'w', steps: [{ type: 'in_app', feed: 'News' }] }] },
-      'refers to the feed "News"',
-    ],
-    [
       'a misspelled member and without the identifier',
       { workflows: [{ identifer: 'w' }] } as object,
       'records.workflows[0].identifier must be a text; records.workflows[0] has the unknown member "identifer" (did you mean "identifier"?).',
@@ -141,7 +136,6 @@ describe('own records', () => {
       { messages: [{ transactionId: 't', channels: ['fax'] }] } as object,
       'records.messages[0].channels[0] must be one of in_app, email, sms, chat, push.',
     ],
-    ['an unknown workflow', { statistics: [{ date: '2027-01-01', workflows: ['w'] }] }, 'refers to the workflow "w"'],
     [
       'a day in another form',
       { statistics: [{ date: '1/2/2027' }] },

@@ -38,15 +38,16 @@ describe('fetch', () => {
     ...(signal && { signal }),
   });
 
-  it.each([
-    ['an address of any origin', () => gateway.fetch('https://notifications.example.com/graphql', init())],
-    ['a relative address', () => gateway.fetch('/graphql', init())],
-    ['a URL', () => gateway.fetch(new URL(gateway.url), init())],
-    ['a request', () => gateway.fetch(new Request('https://example.com/graphql', init()))],
-  ])('takes %s', async (_title, send) => {
-    const response = await send();
-    expect(response.status).toBe(200);
-    expect((await response.json()).data.notificationGroups).toHaveLength(4);
+  it('takes a URL of any origin, a relative one, or a request', async () => {
+    const inputs = ['https://notifications.example.com/graphql', '/graphql', new URL(gateway.url)];
+    const requests = [
+      ...inputs.map((input) => [input, init()] as const),
+      [new Request('https://a.example/graphql', init())],
+    ];
+    for (const [input, options] of requests) {
+      const response = await gateway.fetch(input ?? '', options);
+      expect((await response.json()).data.notificationGroups).toHaveLength(4);
+    }
   });
 
   it('requires a key, as any gateway', async () => {

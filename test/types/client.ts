@@ -65,8 +65,6 @@ export async function withNotigraphClient(): Promise<void> {
   }
 
   // @ts-expect-error A required variable is missing.
-  await notigraph.request(Workflow);
-  // @ts-expect-error A required variable is missing.
   await notigraph.request(Workflow, {});
   // @ts-expect-error The variable is misspelled.
   await notigraph.request(Workflow, { id: 'welcome' });
@@ -81,8 +79,6 @@ export async function withNotigraphClient(): Promise<void> {
   // @ts-expect-error An input field is unknown.
   await notigraph.request(UpdateWorkflowStatus, { input: { workflowId: 'a', active: true, enabled: true } });
   await notigraph.request(NotificationStats, { fillGaps: null });
-  // @ts-expect-error The variable has the wrong type.
-  await notigraph.request(NotificationStats, { fillGaps: 1 });
   // @ts-expect-error A number is not a document.
   await notigraph.request(1);
   // @ts-expect-error The value of `send` is unknown.
@@ -150,8 +146,6 @@ export async function withUrql(): Promise<void> {
 
   // @ts-expect-error A required variable is missing.
   await urql.query(Workflow, {});
-  // @ts-expect-error The variable is misspelled.
-  await urql.query(Workflow, { id: 'welcome' });
   // @ts-expect-error The variable has the wrong type.
   await urql.query(Workflow, { idOrIdentifier: true });
   // @ts-expect-error A required input field is missing.
@@ -175,8 +169,6 @@ export async function withApolloClient(): Promise<void> {
 
   // @ts-expect-error A required variable is missing.
   await apollo.query({ query: Workflow });
-  // @ts-expect-error The variable is misspelled.
-  await apollo.query({ query: Workflow, variables: { id: 'welcome' } });
   // @ts-expect-error The variable has the wrong type.
   await apollo.query({ query: Workflow, variables: { idOrIdentifier: true } });
   // @ts-expect-error A required input field is missing.
@@ -196,8 +188,6 @@ export async function withGraphqlRequest(): Promise<void> {
 
   // @ts-expect-error A required variable is missing.
   await client.request(Workflow);
-  // @ts-expect-error The variable is misspelled.
-  await client.request(Workflow, { id: 'welcome' });
   // @ts-expect-error The variable has the wrong type.
   await client.request(Workflow, { idOrIdentifier: true });
   // @ts-expect-error A required input field is missing.

@@ -25,12 +25,6 @@ export interface IssuerOptions {
 export interface Issuer extends AsyncDisposable {
   /** The `iss` of its tokens, and its address. */
   readonly url: string;
-  /** Signs with a new key from now on, and no longer publishes the old one. */
-  rotate(): Promise<void>;
-  /** Gives this person no more tokens. */
-  refuse(person: string): void;
-  /** Undoes `refuse`. */
-  admit(person: string): void;
   close(): Promise<void>;
 }
 
@@ -59,13 +53,12 @@ export async function startIssuer({
   people = DEMO_PEOPLE,
   now = () => new Date(),
 }: IssuerOptions): Promise<Issuer> {
-  let key = await createKey();
-  const refused = new Set<string>();
+  const key = await createKey();
 
   async function issueToken(request: IncomingMessage): Promise<Answer> {
     const id = readPerson(await text(request));
     const person = people.find((candidate) => candidate.id === id);
-    if (person === undefined || refused.has(person.id)) {
+    if (person === undefined) {
       return { status: 403, body: { message: 'This person gets no token.' } };
     }
     const { name, tenant, scopes } = person;
@@ -125,16 +118,7 @@ export async function startIssuer({
     await closed;
   }
 
-  return {
-    url,
-    async rotate() {
-      key = await createKey();
-    },
-    refuse: (person) => void refused.add(person),
-    admit: (person) => void refused.delete(person),
-    close,
-    [Symbol.asyncDispose]: close,
-  };
+  return { url, close, [Symbol.asyncDispose]: close };
 }
 
 interface SigningKey {
