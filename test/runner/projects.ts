@@ -12,7 +12,8 @@ export const TAKES_SAMPLES = ['test/slow/**/*.test.ts'];
 
 /** Tests with samples that measure time or shares of work. They run one after the other, after all others, which would distort them. */
 export const MEASURES = [
-  'test/slow/{rejected,repeated-responses,stalled-connections,upstream-bodies,upstream-scans,workers}.test.ts',
+  'test/slow/{default-timeouts,rejected,repeated-responses,stalled-connections,upstream-bodies,upstream-scans}.test.ts',
+  'test/slow/workers.test.ts',
 ];
 
 /** Tests of other folders with samples: small in `npm test`, large in `npm run test:slow`. */
@@ -23,7 +24,7 @@ export const HAVE_SAMPLES = [
 
 /** Tests that need large samples and therefore run only in `npm run test:slow`. */
 export const ONLY_LARGE = [
-  'test/slow/{cache-isolation,cache-memory,cache-outage,cache-stampede,cache-workers,federation,host-plugin-plans,import,memory,prometheus}.test.ts',
+  'test/slow/{cache-isolation,cache-memory,cache-outage,cache-stampede,cache-workers,default-timeouts,federation,host-plugin-plans,import,memory,prometheus}.test.ts',
   'test/slow/{rejected,reload,repeated-responses,stalled-connections,traces,upstream-bodies,upstream-scans}.test.ts',
   'test/slow/{worker-failures,workers}.test.ts',
 ];
