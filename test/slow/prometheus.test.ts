@@ -4,7 +4,7 @@ import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
 import { listen } from '../support/listen.ts';
 import { startNotigraph } from '../support/process.ts';
 import { hasPrometheus, startPrometheus } from '../support/prometheus.ts';
-import { listQueries, readAlerts } from '../support/queries.ts';
+import { listQueries } from '../support/queries.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 
 /** Queries without a result: nothing in the schema is deprecated, and the gateway has no bug. */
@@ -118,7 +118,6 @@ it.runIf(hasPrometheus)(
     };
     await expect.poll(findEmpty, { timeout: 60_000, interval: 500 }).toEqual(EMPTY);
 
-    const healthy = Object.fromEntries(readAlerts().map(({ alert }) => [alert, 'ok']));
-    await expect.poll(() => prometheus.ruleHealth()).toEqual(healthy);
+    await expect.poll(() => prometheus.ruleHealth()).toEqual(new Set(['ok']));
   },
 );
