@@ -25,7 +25,7 @@ export const HAVE_SAMPLES = [
 /** Tests that need large samples and therefore run only in `npm run test:slow`. */
 export const ONLY_LARGE = [
   'test/slow/{cache-isolation,cache-memory,cache-outage,cache-stampede,cache-workers,default-timeouts,federation,memory,prometheus,rate-limit-memory}.test.ts',
-  'test/slow/{import,rate-limit-processes,rejected,reload,repeated-responses,sigterm,stalled-connections,traces}.test.ts',
+  'test/slow/{import,mcp-conformance,rate-limit-processes,rejected,reload,repeated-responses,sigterm,stalled-connections,traces}.test.ts',
   'test/slow/{upstream-bodies,upstream-lists,upstream-scans,worker-failures,workers}.test.ts',
 ];
 

