@@ -12,12 +12,8 @@ export function createReport(): Readonly<Record<string, string>> {
   const results = readNewestResults();
   const cpu = asMarkdownTable(cpuTable(results));
   return {
-    [PAGE]: replaceParts(PAGE, {
-      cpu,
-      results: [...reportRun(results), ...reportScale(results)].join('\n'),
-    }),
+    [PAGE]: replaceParts(PAGE, { results: [...reportRun(results), ...reportScale(results)].join('\n') }),
     'README.md': replaceParts('README.md', { cpu }),
-    'docs/comparison.md': replaceParts('docs/comparison.md', { cpu }),
   };
 }
 

@@ -15,7 +15,7 @@ export type KnownErrorCode =
   | 'DOCUMENT_LIMIT_EXCEEDED'
   /** No manifest of the gateway contains a document with this id. Add the app's manifest to the gateway. */
   | 'PERSISTED_QUERY_NOT_FOUND'
-  /** Only trusted documents are accepted, and this one is not among them. Add it to a manifest, or to the token's documents. */
+  /** The document is not one of the trusted documents. Add it to a manifest, or to the token's documents. */
   | 'DOCUMENT_NOT_TRUSTED'
   /** The credential is missing, or refused: by the gateway with a `reason`, or by the service. Send a valid credential. */
   | 'UNAUTHENTICATED'
@@ -45,7 +45,7 @@ export type KnownErrorCode =
   | 'CLIENT_CLOSED'
   /** The gateway handles too many requests, in total or for this service, or too many calls with this key are waiting. Wait `retryAfterSeconds`. */
   | 'OVERLOADED'
-  /** The server that contains the gateway has read the request's body and left none for the gateway. Mount the gateway before body parsers. */
+  /** The server that contains the gateway has already read the request's body. Mount the gateway before body parsers. */
   | 'BODY_ALREADY_READ'
   /** A bug of the gateway. Its log has the details under `errorId`. Report it with the `errorId`. */
   | 'INTERNAL_SERVER_ERROR'

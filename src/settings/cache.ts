@@ -34,16 +34,16 @@ const cacheGroup = group({
   ),
   secret: setting(
     ownSecret('cacheSecret').exactOptional(),
-    'Secret of at least 32 characters that encrypts what is stored in Redis. Required with Redis, and the same for all replicas. A file is read at startup and with a reload.',
+    'Secret of at least 32 characters that encrypts entries in Redis. Required there, and the same for all replicas. A file is read at startup and with a reload.',
     { defaultText: 'none' },
   ),
   maxBytes: setting(
     integer(MIB, 65_536 * MIB).default(64 * MIB),
-    'Maximum memory of the responses in the store `memory`, measured on the heap. The least recently used ones are dropped.',
+    'Maximum heap of the responses in the store `memory`. The least recently used ones are dropped.',
   ),
   maxAgeSeconds: setting(
     positive().max(DAY, `must be at most ${DAY}`).exactOptional(),
-    'Age at which a response is no longer used, whatever the windows below say. Bounds the time in which a [revoked key](caching.md#revoked-keys) can still read.',
+    'Age at which a response is no longer used, whatever the windows below say. Bounds how long a [revoked key](caching.md#revoked-keys) can read.',
     { defaultText: 'none' },
   ),
   rateLimitCost: setting(
@@ -55,10 +55,7 @@ const cacheGroup = group({
     "Calls of the client's rate limit that a read from the cache costs. 0 to 1.",
   ),
   workflows: setting(resource(30), 'Reads of a workflow: their settings, or `off`.'),
-  notificationGroups: setting(
-    resource(30),
-    'Reads of a notification group, and of the list: the same settings as for `workflows`, or `off`.',
-  ),
+  notificationGroups: setting(resource(30), 'Reads of notification groups: the same settings, or `off`.'),
   statistics: setting(
     resource(60),
     'Reads of statistics: the same settings, with `freshSeconds: 60` by default, or `off`.',

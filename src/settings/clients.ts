@@ -39,7 +39,7 @@ const clientKind = {
   corsOrigins: setting(origins().default([]), 'Allowed CORS origins for this kind of credential.'),
   trustedDocuments: setting(
     choice(['off', 'log', 'enforce']).default('off'),
-    'Handling of documents that are in no manifest: `off` serves them, `log` serves and logs them, `enforce` rejects them. See [trusted documents](frontend.md#4-trusted-documents).',
+    'Handling of documents in no manifest: `off` serves them, `log` serves and logs them, `enforce` rejects them. See [trusted documents](frontend.md#4-trusted-documents).',
   ),
   rateLimit: setting(
     rateLimit().exactOptional(),
@@ -52,7 +52,7 @@ const clientKind = {
 const explain = (isOn: boolean) =>
   setting(
     onOffInSection().default(isOn),
-    'Whether a request may ask for its REST calls with `extensions.explain` or `extensions.upstream`. See [explain](explain.md).',
+    'Whether requests can use [`extensions.explain`](explain.md) and [`extensions.upstream`](server.md#cost-of-an-operation).',
     { defaultText: isOn ? '`on`' : '`off`' },
   );
 
@@ -230,7 +230,7 @@ export const mcpSettings = {
       group({
         manifest: setting(
           manifestSource().exactOptional(),
-          'Manifest whose operations are tools: a file, a directory, or an object of documents by id. It has the same formats as those of `trustedDocuments`.',
+          'Manifest whose operations are tools: a file, a directory, or an object of documents by id, as in `trustedDocuments`.',
           { defaultText: 'the [shipped operations](operations.md)', isReloadable: true, examples: ['tools.json'] },
         ),
         mutations: setting(

@@ -56,7 +56,7 @@ export const command = {
       .string(HOST)
       .regex(/^[\w.:-]+$/, HOST)
       .default('127.0.0.1'),
-    'Address of the separate port. In a container, use `0.0.0.0`: probes and Prometheus come from outside.',
+    'Address of the separate port. In a container, use `0.0.0.0`.',
     { flag: 'HOST' },
   ),
   logLevel: setting(

@@ -57,7 +57,7 @@ export const ERROR_CODES = {
   DOCUMENT_NOT_TRUSTED: {
     status: 400,
     retryable: false,
-    meaning: 'Only [trusted documents](frontend.md#4-trusted-documents) are accepted, and this one is not among them.',
+    meaning: 'The document is not one of the [trusted documents](frontend.md#4-trusted-documents).',
     remedy: "Add it to a manifest, or to the token's documents.",
   },
   UNAUTHENTICATED: {
@@ -149,7 +149,7 @@ export const ERROR_CODES = {
   BODY_ALREADY_READ: {
     status: 500,
     retryable: false,
-    meaning: "The server that contains the gateway has read the request's body and left none for the gateway.",
+    meaning: "The server that contains the gateway has already read the request's body.",
     remedy: '[Mount the gateway](embedding.md#in-your-own-server) before body parsers.',
   },
   INTERNAL_SERVER_ERROR: {

@@ -29,9 +29,9 @@ export interface GatewaySettingOptions {
     /** Path of the file. */
     file: string;
   };
-  /** Whether operations and upstream requests are counted. The command then answers `GET /metrics`. @default true */
+  /** Whether operations and upstream requests are counted, and the command answers `GET /metrics`. @default true */
   metrics?: boolean;
-  /** Interval at which the configuration file and files of keys, secrets and manifests are checked for changes. @default 10 */
+  /** Interval at which the configuration file and the files that it names are checked for changes. @default 10 */
   reloadSeconds?: number;
   /** Kinds of client that are served. */
   clients?: {
@@ -39,7 +39,7 @@ export interface GatewaySettingOptions {
     server?: boolean | 'on' | 'off' | null | {
       /** Allowed CORS origins for this kind of credential. @default none */
       corsOrigins?: readonly string[];
-      /** Handling of documents that are in no manifest: `off` serves them, `log` serves and logs them, `enforce` rejects them. See trusted documents. @default 'off' */
+      /** Handling of documents in no manifest: `off` serves them, `log` serves and logs them, `enforce` rejects them. See trusted documents. @default 'off' */
       trustedDocuments?: 'off' | 'log' | 'enforce';
       /** Rate limit of each API key, or of each `sub` of a tenant. Counts upstream calls. @default none */
       rateLimit?: {
@@ -50,7 +50,7 @@ export interface GatewaySettingOptions {
         /** Maximum calls saved up while a caller is idle. @default as `calls` */
         burst?: number;
       };
-      /** Whether a request may ask for its REST calls with `extensions.explain` or `extensions.upstream`. See explain. @default `on` */
+      /** Whether requests can use `extensions.explain` and `extensions.upstream`. @default `on` */
       explain?: boolean | 'on' | 'off';
     };
     /** Browsers, which send a token: `Authorization: Bearer <token>`. @default off */
@@ -105,7 +105,7 @@ export interface GatewaySettingOptions {
       };
       /** Allowed CORS origins for this kind of credential. @default none */
       corsOrigins?: readonly string[];
-      /** Handling of documents that are in no manifest: `off` serves them, `log` serves and logs them, `enforce` rejects them. See trusted documents. @default 'off' */
+      /** Handling of documents in no manifest: `off` serves them, `log` serves and logs them, `enforce` rejects them. See trusted documents. @default 'off' */
       trustedDocuments?: 'off' | 'log' | 'enforce';
       /** Rate limit of each API key, or of each `sub` of a tenant. Counts upstream calls. @default none */
       rateLimit?: {
@@ -116,7 +116,7 @@ export interface GatewaySettingOptions {
         /** Maximum calls saved up while a caller is idle. @default as `calls` */
         burst?: number;
       };
-      /** Whether a request may ask for its REST calls with `extensions.explain` or `extensions.upstream`. See explain. @default `off` */
+      /** Whether requests can use `extensions.explain` and `extensions.upstream`. @default `off` */
       explain?: boolean | 'on' | 'off';
     };
   };
@@ -158,7 +158,7 @@ export interface GatewaySettingOptions {
   };
   /** Storage of rate limits. */
   rateLimits?: {
-    /** Store of the counters. `memory` counts in each process by itself; `{ redis: { url } }` counts for all workers and replicas together. @default 'memory' */
+    /** Store of the counters: the `memory` of each process, or `{ redis: { url } }` for all workers and replicas together. @default 'memory' */
     store?: 'memory' | {
       /** A Redis server that all workers and replicas share. */
       redis: {
@@ -179,7 +179,7 @@ export interface GatewaySettingOptions {
   };
   /** Tools for AI agents, which are served at `/mcp`. They need the package `@modelcontextprotocol/server`. @default none */
   mcp?: {
-    /** Manifest whose operations are tools: a file, a directory, or an object of documents by id. It has the same formats as those of `trustedDocuments`. @default the [shipped operations](operations.md) */
+    /** Manifest whose operations are tools: a file, a directory, or an object of documents by id, as in `trustedDocuments`. @default the [shipped operations](operations.md) */
     manifest?: string | Readonly<Record<string, string>>;
     /** Names of the mutations that are tools. Others in the manifest are not. @default none */
     mutations?: readonly string[];
@@ -327,14 +327,14 @@ export interface GatewaySettingOptions {
         keyPrefix?: string;
       };
     };
-    /** Secret of at least 32 characters that encrypts what is stored in Redis. Required with Redis, and the same for all replicas. A file is read at startup and with a reload. @default none */
+    /** Secret of at least 32 characters that encrypts entries in Redis. Required there, and the same for all replicas. A file is read at startup and with a reload. @default none */
     secret?: string | {
       /** Path of the file. */
       file: string;
     };
-    /** Maximum memory of the responses in the store `memory`, measured on the heap. The least recently used ones are dropped. 1048576 to 68719476736 bytes. @default 67108864 */
+    /** Maximum heap of the responses in the store `memory`. The least recently used ones are dropped. 1048576 to 68719476736 bytes. @default 67108864 */
     maxBytes?: number;
-    /** Age at which a response is no longer used, whatever the windows below say. Bounds the time in which a revoked key can still read. @default none */
+    /** Age at which a response is no longer used, whatever the windows below say. Bounds how long a revoked key can read. @default none */
     maxAgeSeconds?: number;
     /** Calls of the client's rate limit that a read from the cache costs. 0 to 1. @default 1 */
     rateLimitCost?: number;
@@ -347,7 +347,7 @@ export interface GatewaySettingOptions {
       /** Time after `freshSeconds` in which it is used if the service is unavailable, too slow or fails (5xx). 0 to 86400 s. @default 600 */
       staleIfErrorSeconds?: number;
     };
-    /** Reads of a notification group, and of the list: the same settings as for `workflows`, or `off`. */
+    /** Reads of notification groups: the same settings, or `off`. */
     notificationGroups?: 'off' | {
       /** Age up to which a response is used without asking the service. 1 to 86400 s. @default 30 */
       freshSeconds?: number;
@@ -382,7 +382,7 @@ export interface GatewaySettingOptions {
   maxDirectives?: number;
   /** Maximum items of a list in a variable. A longer one is `BAD_USER_INPUT`. 1 to 1000000. @default 1000 */
   maxInputListItems?: number;
-  /** Maximum errors of a result. Execution stops at this and the next two limits, and one more error says so (`RESULT_LIMIT_EXCEEDED`). 1 to 10000. @default 100 */
+  /** Maximum errors of a result. Execution stops at this and the next two limits, with the error `RESULT_LIMIT_EXCEEDED`. 1 to 10000. @default 100 */
   maxErrors?: number;
   /** Maximum values of a result. Every field and every list item is one. 1000 to 100000000. @default 250000 */
   maxResultValues?: number;
@@ -390,12 +390,12 @@ export interface GatewaySettingOptions {
   maxResponseBytes?: number;
   /** Maximum size of a request body. A larger one is 413. 1024 to 67108864 bytes. @default 262144 */
   maxBodyBytes?: number;
-  /** Maximum bytes of requests and responses in memory, including those of the service. Beyond it, slow clients are disconnected, requests are 503, and responses of the service that do not fit are `OVERLOADED`. 1048576 to 68719476736 bytes. @default 67108864 */
+  /** Maximum bytes of requests and responses in memory, including those of the service. Beyond it, slow clients are disconnected, requests are 503, and responses of the service are `OVERLOADED`. 1048576 to 68719476736 bytes. @default 67108864 */
   maxBufferedBytes?: number;
   /** Maximum requests that have arrived completely and are being answered. One more is 503 with `Retry-After`. 1 to 100000. @default 512 */
   maxInFlightRequests?: number;
-  /** Maximum requests in flight per caller, so that one leaves room for others. One more is 429 with `Retry-After`. 1 to 100000. @default a quarter of `maxInFlightRequests` */
+  /** Maximum requests in flight per caller. One more is 429 with `Retry-After`. 1 to 100000. @default a quarter of `maxInFlightRequests` */
   maxInFlightRequestsPerCaller?: number;
-  /** Maximum requests in flight per upstream, so that one that hangs leaves room for others. One more is 503 with `Retry-After`. 1 to 100000. @default half of `maxInFlightRequests` for each entry of `upstreams` */
+  /** Maximum requests in flight per upstream. One more is 503 with `Retry-After`. 1 to 100000. @default half of `maxInFlightRequests` for each entry of `upstreams` */
   maxInFlightRequestsPerUpstream?: number;
 }

@@ -19,7 +19,7 @@ export const rateLimits = setting(
   group({
     store: setting(
       store(),
-      'Store of the counters. `memory` counts in each process by itself; `{ redis: { url } }` counts for all workers and replicas together.',
+      'Store of the counters: the `memory` of each process, or `{ redis: { url } }` for all workers and replicas together.',
     ),
   }).prefault({}),
   'Storage of rate limits.',

@@ -85,12 +85,12 @@ const general = {
   ),
   metrics: setting(
     onOff().default(true),
-    'Whether operations and upstream requests are counted. The command then answers `GET /metrics`.',
+    'Whether operations and upstream requests are counted, and the command answers `GET /metrics`.',
     { needsRestart: true },
   ),
   reloadSeconds: setting(
     z.number(RELOAD).min(0.01, RELOAD).max(86_400, RELOAD).default(10),
-    'Interval at which the configuration file and files of keys, secrets and manifests are checked for changes.',
+    'Interval at which the configuration file and the files that it names are checked for changes.',
   ),
 };
 
@@ -114,7 +114,7 @@ const operations = {
   ),
   maxErrors: setting(
     integer(1, 10_000).default(100),
-    'Maximum errors of a result. Execution stops at this and the next two limits, and one more error says so (`RESULT_LIMIT_EXCEEDED`).',
+    'Maximum errors of a result. Execution stops at this and the next two limits, with the error `RESULT_LIMIT_EXCEEDED`.',
   ),
   maxResultValues: setting(
     integer(1_000, 100_000_000).default(250_000),
@@ -131,7 +131,7 @@ const memory = {
   ),
   maxBufferedBytes: setting(
     integer(MIB, 65_536 * MIB).default(64 * MIB),
-    'Maximum bytes of requests and responses in memory, including those of the service. Beyond it, slow clients are disconnected, requests are 503, and responses of the service that do not fit are `OVERLOADED`.',
+    'Maximum bytes of requests and responses in memory, including those of the service. Beyond it, slow clients are disconnected, requests are 503, and responses of the service are `OVERLOADED`.',
   ),
 };
 
@@ -143,12 +143,12 @@ const inFlight = {
   ),
   maxInFlightRequestsPerCaller: setting(
     integer(1, 100_000).exactOptional(),
-    'Maximum requests in flight per [caller](reliability.md#requests-in-flight), so that one leaves room for others. One more is 429 with `Retry-After`.',
+    'Maximum requests in flight per [caller](reliability.md#requests-in-flight). One more is 429 with `Retry-After`.',
     { defaultText: 'a quarter of `maxInFlightRequests`', needsRestart: false },
   ),
   maxInFlightRequestsPerUpstream: setting(
     integer(1, 100_000).exactOptional(),
-    'Maximum requests in flight per upstream, so that one that hangs leaves room for others. One more is 503 with `Retry-After`.',
+    'Maximum requests in flight per upstream. One more is 503 with `Retry-After`.',
     { defaultText: 'half of `maxInFlightRequests` for each entry of `upstreams`', needsRestart: false },
   ),
 };
