@@ -243,7 +243,7 @@ it('with workers, applies a configuration on all of them or on none, and replace
 
   const metrics = await (await request(new URL('/metrics', notigraph.url))).body.text();
   expect(metricValues(metrics, /^notigraph_(?:config_reloads|workers_replaced)_total/)).toEqual({
-    'notigraph_config_reloads_total{result="ok"}': 2,
+    'notigraph_config_reloads_total{result="ok"}': 3,
     'notigraph_config_reloads_total{result="rejected"}': 3,
     notigraph_workers_replaced_total: 2,
   });
