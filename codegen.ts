@@ -106,6 +106,7 @@ async function generate(): Promise<Record<string, string>> {
   const { printSubgraph } = await import('./src/graphql/federation.ts');
   const schema = lexicographicSortSchema(createSchema());
   const architecture = drawArchitecture(pathOf('docs/images/architecture.yaml'));
+  const alerts = readFileSync(pathOf('deploy/prometheus/alerts.yml'), 'utf8');
   const files: Record<string, string> = {
     'src/upstream/openapi.gen.ts': await upstreamTypes(),
     'src/upstream/contract/responses.gen.ts':
@@ -119,9 +120,8 @@ async function generate(): Promise<Record<string, string>> {
     'src/settings/gateway-options.gen.ts': GENERATED + writeGatewayOptions(),
     'schema/config.schema.json': writeConfigSchema(),
     ...pageWith('docs/configuration.md', 'settings', writeSettingTables()),
-    'deploy/kubernetes/components/prometheus/alerts.gen.yaml': writePrometheusRule(
-      readFileSync(pathOf('deploy/prometheus/alerts.yml'), 'utf8'),
-    ),
+    'deploy/kubernetes/components/prometheus/alerts.gen.yaml': writePrometheusRule(alerts),
+    'deploy/helm/alerts.gen.yaml': alerts, // Helm can't read files outside of the chart.
     'src/client/error-codes.gen.ts': GENERATED + writeErrorCodeType(),
     ...pageWith('docs/errors.md', 'error codes', writeErrorCodeTable()),
     ...pageWith('docs/operations.md', 'operations', writeOperationsTable(schema)),

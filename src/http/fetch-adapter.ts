@@ -32,6 +32,11 @@ class FetchRequest implements IncomingRequest {
     this.target = pathname + search;
   }
 
+  get scheme(): 'http' | 'https' {
+    const isEncrypted = this.#request.url.startsWith('https:') || this.header('x-forwarded-proto') === 'https';
+    return isEncrypted ? 'https' : 'http';
+  }
+
   get host(): string {
     return new URL(this.#request.url).host;
   }

@@ -71,6 +71,11 @@ class NodeRequest implements IncomingRequest {
     this.target = isValidHost(headers.host) ? originForm(this.#url) : undefined;
   }
 
+  get scheme(): 'http' | 'https' {
+    const isEncrypted = 'encrypted' in this.#request.socket || this.header('x-forwarded-proto') === 'https';
+    return isEncrypted ? 'https' : 'http';
+  }
+
   get host(): string | undefined {
     const url = this.#url;
     const { headers } = this.#request;

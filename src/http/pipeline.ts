@@ -19,6 +19,7 @@ import {
   paramsFromBody,
   paramsFromQuery,
   parseBody,
+  pathOf,
   readBody,
   readExtensions,
   readHead,
@@ -96,6 +97,7 @@ export function createPipeline(options: PipelineOptions): HandleRequest {
     let entered: Identity | undefined;
     try {
       const head = readHead(request, paths, state.mediaType); // 400 403 404 405 406 415; the body is untouched
+      state.route = pathOf(request);
       const authenticated = authenticate(request.header('authorization'), state.requestId); // 401 503
       state.identity = isPromise(authenticated) ? await authenticated : authenticated;
       const trace = startTrace(state);

@@ -20,6 +20,8 @@ export interface RequestState {
   readonly requestId: string;
   /** Media type of the response; undefined if the client accepts none of the available types. */
   readonly mediaType: string | undefined;
+  /** Path of the endpoint; undefined before it is known to be one. Any other path is data of the client. */
+  route?: string;
   identity?: Identity;
   /** State of the caller's rate limit; undefined if the caller has none, or before it is checked. */
   allowance?: AdmissionAllowance | undefined;

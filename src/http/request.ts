@@ -12,6 +12,8 @@ export interface IncomingRequest {
   readonly method: string;
   /** Path and query, as received; undefined if the header `Host` or the request target is not valid in a URL. */
   readonly target: string | undefined;
+  /** Scheme that the client used, as far as it is known: behind a proxy, from `X-Forwarded-Proto`. */
+  readonly scheme: 'http' | 'https';
   /** Host and port that the client addressed; undefined if it sent none. */
   readonly host: string | undefined;
   /** Aborted when the client disconnects. */

@@ -8,7 +8,7 @@ import { ROOT, read } from '../support/docs.ts';
 import { listSources } from '../support/imports.ts';
 import { listQueries, readAlerts, readDashboard } from '../support/queries.ts';
 
-const PRODUCTION = read('docs/production.md');
+const RUNBOOKS = read('docs/runbooks.md');
 const alerts = readAlerts();
 
 describe.runIf(spawnSync('promtool', ['--version']).status === 0)('promtool', () => {
@@ -29,15 +29,16 @@ describe('alerts', () => {
   it.each(alerts)('$alert says what to do first, and has a runbook and a test', ({ alert, labels, annotations }) => {
     expect(labels.severity).toMatch(/^(?:critical|warning)$/);
     expect(Object.keys(annotations)).toEqual(['summary', 'description', 'runbook_url']);
-    const page = `${manifest.homepage.replace('#readme', '')}/blob/main/docs/production.md`;
+    const page = `${manifest.homepage.replace('#readme', '')}/blob/main/docs/runbooks.md`;
     expect(annotations.runbook_url).toBe(`${page}#${alert.toLowerCase()}`);
     const cases: unknown[] = parse(readKit('prometheus/alerts.test.yml')).tests;
     const fires = `{alertname="${alert}"}`;
+    expect(RUNBOOKS).toMatch(new RegExp(`^\\| [^|]*\\b${alert}\\b`, 'm')); // What to tell users.
     expect(cases.some((each) => JSON.stringify(each).includes(JSON.stringify(fires).slice(1, -1)))).toBe(true);
   });
 
-  it('each has a section in docs/production.md, and each section an alert', () => {
-    const sections = [...PRODUCTION.matchAll(/^### (Notigraph\w+)$/gm)].map(([, name]) => name);
+  it('each has a section in docs/runbooks.md, and each section an alert', () => {
+    const sections = [...RUNBOOKS.matchAll(/^## (Notigraph\w+)$/gm)].map(([, name]) => name);
     expect(sections.toSorted()).toEqual(alerts.map(({ alert }) => alert).toSorted());
   });
 });
@@ -46,7 +47,7 @@ it('alerts and dashboard use only metrics that the gateway has and docs/monitori
   const source = listSources('src').map(read).join('\n');
   const listed = read('docs/monitoring.md');
   const metrics = listQueries()
-    .flatMap(({ query }) => query.match(/\bnotigraph_\w+/g) ?? [])
+    .flatMap(({ query }) => query.match(/(?<!:)\bnotigraph_\w+/g) ?? [])
     .map((name) => name.replace(/_(?:bucket|sum|count)$/, ''));
   expect(new Set(metrics).size).toBeGreaterThan(8);
   expect(metrics.filter((name) => !source.includes(`'${name}'`) || !listed.includes(`\`${name}\``))).toEqual([]);

@@ -1,12 +1,13 @@
-import { execFileSync, spawnSync } from 'node:child_process';
-import { readdirSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { readdirSync, realpathSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { basename, join, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { parse, parseAllDocuments } from 'yaml';
-import { isRecord } from '../../src/lib/is-record.ts';
-import { environmentOfImage, readKit } from '../support/deploy.ts';
-import { load, ROOT, read } from '../support/docs.ts';
+import { parse, stringify } from 'yaml';
+import manifest from '../../package.json' with { type: 'json' };
+import { environmentOfImage, hasDeployTools, kustomize, readKit, renderChart } from '../support/deploy.ts';
+import { blocks, load, ROOT, read } from '../support/docs.ts';
 import { findResourceProblems, type Resource } from '../support/kubernetes.ts';
+import { createTemporaryFolder } from '../support/sandbox-files.ts';
 
 const FOLDER = 'deploy/kubernetes';
 
@@ -99,34 +100,114 @@ describe('the pod', () => {
   });
 });
 
-/** Whether there is a kubectl whose Kustomize knows components. No package of Debian has one, so CI can't require it. */
-function canBuild(): boolean {
-  const { stdout } = spawnSync('kubectl', ['version', '--client', '--output=json'], { encoding: 'utf8' });
-  return /"kustomizeVersion": "v[5-9]/.test(stdout ?? '');
-}
-
-const describeBuilds = canBuild() ? describe : () => {};
-
-describeBuilds('kubectl builds', () => {
-  const build = (folder: string): Resource[] =>
-    parseAllDocuments(execFileSync('kubectl', ['kustomize', join(ROOT, folder)], { encoding: 'utf8' }))
-      .map((document) => document.toJS())
-      .filter(isRecord);
-
+describe.runIf(hasDeployTools)('kubectl builds', () => {
   it.each(['sandbox', 'production'])('the overlay %s, and everything in it is valid', (overlay) => {
-    const built = build(`${FOLDER}/overlays/${overlay}`);
+    const built = kustomize(`${FOLDER}/overlays/${overlay}`);
     expect(built.flatMap(findResourceProblems)).toEqual([]);
     expect(built.length).toBeGreaterThan(4);
     const named = (kind: string) => built.filter((each) => each.kind === kind);
     const text = JSON.stringify(named('Deployment'));
     expect(text).toMatch(/"configMap":\{"name":"notigraph-config-\w+"\}/);
-    expect(text).toContain('"image":"registry.example.com/notigraph:0.1.0"');
+    expect(text).toContain(`"image":"registry.example.com/notigraph:${manifest.version}"`);
+    expect(text.split(`"app.kubernetes.io/version":"${manifest.version}"`)).toHaveLength(3); // Deployment and pods.
     expect(text.includes('"replicas"')).toBe(named('HorizontalPodAutoscaler').length === 0);
   });
 
+  it('every component together with the base, with the objects that it selects by name', async () => {
+    await using folder = await createTemporaryFolder();
+    const up = relative(realpathSync(folder.path()), join(ROOT, FOLDER));
+    const components = readdirSync(join(ROOT, FOLDER, 'components')).map((name) => `${up}/components/${name}`);
+    await writeFile(folder.path('kustomization.yaml'), stringify({ resources: [`${up}/base`], components }));
+    const built = kustomize(folder.path());
+    expect(built.flatMap(findResourceProblems)).toEqual([]);
+    const text = JSON.stringify(built);
+    expect(text).toContain('"subPathExpr":"$(POD_NAME)"');
+    expect(text.split('"labels":{"release":"kube-prometheus-stack"}')).toHaveLength(3); // ServiceMonitor, PrometheusRule.
+  });
+
+  it("an overlay in an operator's own repository", async () => {
+    const [overlay = ''] = blocks(read('docs/production.md'), 'yaml').filter((each) => each.includes('?ref='));
+    await using folder = await createTemporaryFolder();
+    const up = relative(realpathSync(folder.path()), ROOT);
+    const local = overlay.replaceAll(/https:\/\/github\.com\/notigraph\/notigraph\/\/(\S+?)\?ref=[\w.]+/g, `${up}/$1`);
+    await writeFile(folder.path('kustomization.yaml'), local);
+    await writeFile(folder.path('notigraph.config.yaml'), 'upstream: https://notifications.example.org\n');
+    const built = kustomize(folder.path());
+    expect(built.flatMap(findResourceProblems)).toEqual([]);
+    expect(JSON.stringify(built)).toContain('upstream: https://notifications.example.org');
+  });
+
   it('the ConfigMap of the dashboard', () => {
-    const [map] = build('deploy/grafana');
+    const [map] = kustomize('deploy/grafana');
     expect(map?.data).toEqual({ 'notigraph.json': readKit('grafana/dashboard.json') });
     expect(findResourceProblems(map ?? {})).toEqual([]);
+  });
+});
+
+it('each commented case of the network policy is valid in its place', () => {
+  const file = `${FOLDER}/components/network-policy/network-policy.yaml`;
+  const [, ...cases] = read(file).split(/^ *# case: /m);
+  expect(cases).toHaveLength(3);
+  for (const each of cases) {
+    const [, ...lines] = each.split('\n');
+    const end = lines.findIndex((line) => !/^ {4}# [- ]/.test(line));
+    const rule = lines.slice(0, end).map((line) => line.replace('# ', ''));
+    const policy = parse(read(file).replace('  egress:\n', `  egress:\n${rule.join('\n')}\n`));
+    expect(findResourceProblems(policy)).toEqual([]);
+    expect(policy.spec.egress).toHaveLength(5);
+  }
+});
+
+describe.runIf(hasDeployTools)('the chart', () => {
+  /** Returns a resource without what Helm adds: labels about the chart, and a checksum in place of the hash in the name of the ConfigMap. */
+  const withoutHelm = (resource: Resource): unknown =>
+    JSON.parse(JSON.stringify(resource), (key, value) =>
+      ['helm.sh/chart', 'app.kubernetes.io/managed-by', 'app.kubernetes.io/version', 'annotations'].includes(key)
+        ? undefined
+        : value,
+    );
+  const byName = (resources: readonly Resource[]) =>
+    resources
+      .map((resource): Record<string, unknown> => ({ ...resource }))
+      .toSorted((a, b) => String(a.kind).localeCompare(String(b.kind)));
+
+  it('has the same objects as the base, and a ConfigMap', () => {
+    const expected = kustomize(`${FOLDER}/base`).map((resource) => {
+      const labeled = JSON.parse(JSON.stringify(resource));
+      labeled.metadata.labels = { 'app.kubernetes.io/name': 'notigraph' };
+      return labeled;
+    });
+    const rendered = renderChart('image.repository=notigraph', 'image.digest=x').filter(
+      ({ kind }) => kind !== 'ConfigMap',
+    );
+    const actual = JSON.parse(JSON.stringify(rendered.map(withoutHelm)).replace('notigraph@x', 'notigraph'));
+    expect(byName(actual)).toEqual(byName(expected));
+  });
+
+  it('has the same objects as the components, all of them valid', () => {
+    const enabled = ['autoscaling', 'httpRoute', 'ingress', 'networkPolicy', 'prometheus'];
+    const policy = ['networkPolicy.egress[0].ports[0].port=443', 'networkPolicy.ingress[0].ports[0].port=http'];
+    const rendered = renderChart(...enabled.map((name) => `${name}.enabled=true`), ...policy);
+    expect(rendered.flatMap(findResourceProblems)).toEqual([]);
+    const specOf = (kind: string) => rendered.find((resource) => resource.kind === kind)?.spec;
+    for (const [kind, file] of [
+      ['HTTPRoute', 'gateway-api/http-route.yaml'],
+      ['Ingress', 'ingress/ingress.yaml'],
+      ['HorizontalPodAutoscaler', 'autoscaling/autoscaler.yaml'],
+      ['ServiceMonitor', 'prometheus/service-monitor.yaml'],
+      ['PrometheusRule', 'prometheus/alerts.gen.yaml'],
+    ] as const) {
+      expect(specOf(kind)).toEqual(parse(read(`${FOLDER}/components/${file}`)).spec);
+    }
+    expect(JSON.stringify(rendered)).not.toContain('"replicas"');
+  });
+
+  it('has the version of the package, and mounts its configuration', () => {
+    const chart = parse(readKit('helm/Chart.yaml'));
+    expect([chart.version, chart.appVersion]).toEqual([manifest.version, manifest.version]);
+    const rendered = renderChart('config.upstream=https://notifications.example.org', 'config.sandbox=null');
+    const map = rendered.find(({ kind }) => kind === 'ConfigMap');
+    expect(map?.data).toEqual({ 'notigraph.config.yaml': 'upstream: https://notifications.example.org\n' });
+    expect(JSON.stringify(rendered)).toContain('"configMap":{"name":"notigraph-config"}');
   });
 });

@@ -65,7 +65,7 @@ beforeAll(async () => {
         await copy(args);
         break;
       case 'RUN':
-        await run('sh', ['-c', text], {
+        await run('sh', ['-c', text.replace(/^--mount=\S+ /, '')], {
           cwd: join(image.root, image.workdir),
           env: { ...process.env, npm_config_prefer_offline: 'true' },
           maxBuffer: 10_000_000,
@@ -79,13 +79,14 @@ beforeAll(async () => {
         break;
       case 'ENV':
       case 'EXPOSE':
+      case 'LABEL':
       case 'STOPSIGNAL':
         break;
       default:
         throw new Error(`The test can't replay ${name} ${text}`);
     }
   }
-  await Promise.all([image, stageOf('tracing')].map(({ root }) => makeReadOnly(root)));
+  await Promise.all([image, stageOf('tracing'), stageOf('mcp')].map(({ root }) => makeReadOnly(root)));
 }, 600_000);
 
 afterAll(() => folder[Symbol.asyncDispose]());
@@ -259,6 +260,27 @@ it('refuses to start without a configuration, with an exit code and a reason', a
   expect({ code, output }).toEqual({ code: 2, output: expect.stringContaining('No upstream is configured.') });
 });
 
+it('mcp serves tools for AI agents', async () => {
+  const stage = stageOf('mcp');
+  const ports = await freePorts();
+  const { child } = start(stage, stage.entrypoint, {
+    ...ports,
+    NOTIGRAPH_CONFIG_TEXT: "{ sandbox: ':memory:', mcp: {} }",
+  });
+  const list = () =>
+    fetch(`http://127.0.0.1:${ports.NOTIGRAPH_PORT}/mcp`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        authorization: 'ApiKey sandbox-development-key',
+      },
+      body: '{"jsonrpc":"2.0","id":1,"method":"tools/list"}',
+    }).then((response) => response.text());
+  await expect.poll(() => list().catch(() => ''), { timeout: 20_000 }).toContain('"readOnlyHint":true');
+  child.kill('SIGTERM');
+});
+
 it('adds at most 25 MB to its base, which leaves it below 200 MB', async () => {
   const files = await readdir(image.root, { recursive: true, withFileTypes: true });
   const sizes = await Promise.all(
@@ -267,6 +289,11 @@ it('adds at most 25 MB to its base, which leaves it below 200 MB', async () => {
   const megabytes = sizes.reduce((sum, { size }) => sum + size, 0) / 1e6;
   console.log(`${megabytes.toFixed(1)} MB`);
   expect(megabytes).toBeLessThan(25);
+});
+
+it('has the version of the package in its labels', () => {
+  const labels = readDockerfile().find(({ name }) => name === 'LABEL');
+  expect(labels?.text).toContain(`org.opencontainers.image.version="${manifest.version}"`);
 });
 
 it('contains an SBOM with exactly the packages in its bundles and folders', async () => {

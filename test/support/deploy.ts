@@ -1,4 +1,10 @@
-import { read } from './docs.ts';
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseAllDocuments } from 'yaml';
+import { isRecord } from '../../src/lib/is-record.ts';
+import { ROOT, read } from './docs.ts';
+import type { Resource } from './kubernetes.ts';
 
 /** Reads a file of the deployment kit. */
 export const readKit = (file: string): string => read(`deploy/${file}`);
@@ -31,3 +37,23 @@ export const environmentOfImage = (): Record<string, string> =>
       .flatMap(({ text }) => text.split(' '))
       .map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]),
   );
+
+const TOOLS = join(ROOT, 'test/tools/node_modules/bin');
+
+/** Whether `npm --prefix test/tools ci` has installed kubectl and Helm. CI requires it. */
+export const hasDeployTools = existsSync(join(TOOLS, 'helm')) || process.env.CI !== undefined;
+
+/** Runs a program in the root of the project. Returns the resources that it prints. */
+function render(program: string, args: readonly string[]): Resource[] {
+  const output = execFileSync(join(TOOLS, program), args, { cwd: ROOT, encoding: 'utf8' });
+  return parseAllDocuments(output)
+    .map((document) => document.toJS())
+    .filter(isRecord);
+}
+
+/** Builds the resources of a folder with kubectl's Kustomize. */
+export const kustomize = (folder: string): Resource[] => render('kubectl', ['kustomize', folder]);
+
+/** Renders the chart with values of the form `name=value`. */
+export const renderChart = (...values: readonly string[]): Resource[] =>
+  render('helm', ['template', 'notigraph', 'deploy/helm', ...values.flatMap((value) => ['--set', value])]);

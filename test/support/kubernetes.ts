@@ -1,3 +1,4 @@
+import { HTTPRoute } from '@kubernetes-models/gateway-api/gateway.networking.k8s.io/v1/HTTPRoute';
 import { PrometheusRule, ServiceMonitor } from '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1';
 import { Deployment } from 'kubernetes-models/apps/v1/Deployment';
 import { HorizontalPodAutoscaler } from 'kubernetes-models/autoscaling/v2/HorizontalPodAutoscaler';
@@ -5,7 +6,10 @@ import { Ingress } from 'kubernetes-models/networking.k8s.io/v1/Ingress';
 import { NetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1/NetworkPolicy';
 import { PodDisruptionBudget } from 'kubernetes-models/policy/v1/PodDisruptionBudget';
 import { ConfigMap } from 'kubernetes-models/v1/ConfigMap';
+import { Namespace } from 'kubernetes-models/v1/Namespace';
+import { PersistentVolumeClaim } from 'kubernetes-models/v1/PersistentVolumeClaim';
 import { Service } from 'kubernetes-models/v1/Service';
+import { ServiceAccount } from 'kubernetes-models/v1/ServiceAccount';
 
 /** Resource of Kubernetes, as read from YAML. */
 export type Resource = Readonly<Record<string, unknown>>;
@@ -13,14 +17,24 @@ export type Resource = Readonly<Record<string, unknown>>;
 const MODELS = [
   ConfigMap,
   Deployment,
+  HTTPRoute,
   HorizontalPodAutoscaler,
   Ingress,
+  Namespace,
   NetworkPolicy,
+  PersistentVolumeClaim,
   PodDisruptionBudget,
   PrometheusRule,
   Service,
+  ServiceAccount,
   ServiceMonitor,
 ];
+
+/** Fields of the kinds without `spec`. */
+const FIELDS = new Map<unknown, string[]>([
+  [ConfigMap, ['data']],
+  [ServiceAccount, ['automountServiceAccountToken']],
+]);
 
 /** Returns the problems of a resource: violations of its schema, and fields that the schema doesn't have. */
 export function findResourceProblems(resource: Resource): string[] {
@@ -30,7 +44,7 @@ export function findResourceProblems(resource: Resource): string[] {
   }
   const model = new Model();
   const read = new Set<unknown>();
-  const fields = ['apiVersion', 'kind', 'metadata', 'spec', ...(Model === ConfigMap ? ['data'] : [])];
+  const fields = ['apiVersion', 'kind', 'metadata', ...(FIELDS.get(Model) ?? ['spec'])];
   for (const field of fields.filter((each) => each in resource)) {
     Object.assign(model, { [field]: observe(resource[field], field, read) });
   }

@@ -2,20 +2,16 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { readKit } from './deploy.ts';
 
-const Alerts = z.object({
-  groups: z.array(
-    z.object({
-      rules: z.array(
-        z.object({
-          alert: z.string(),
-          expr: z.string(),
-          labels: z.record(z.string(), z.string()),
-          annotations: z.record(z.string(), z.string()),
-        }),
-      ),
-    }),
-  ),
+const Alert = z.object({
+  alert: z.string(),
+  expr: z.string(),
+  labels: z.record(z.string(), z.string()),
+  annotations: z.record(z.string(), z.string()),
 });
+
+const Recording = z.object({ record: z.string(), expr: z.string() });
+
+const Rules = z.object({ groups: z.array(z.object({ rules: z.array(z.union([Alert, Recording])) })) });
 
 const Dashboard = z.object({
   annotations: z.object({ list: z.array(z.object({ name: z.string(), expr: z.string() })) }),
@@ -37,22 +33,23 @@ export interface Query {
   query: string;
 }
 
+const readRules = () => Rules.parse(parse(readKit('prometheus/alerts.yml'))).groups.flatMap(({ rules }) => rules);
+
 /** Returns the alerts of the deployment kit. */
-export const readAlerts = () =>
-  Alerts.parse(parse(readKit('prometheus/alerts.yml'))).groups.flatMap(({ rules }) => rules);
+export const readAlerts = () => readRules().filter((rule) => 'alert' in rule);
 
 export const readDashboard = () => Dashboard.parse(JSON.parse(readKit('grafana/dashboard.json')));
 
-/** Returns every query of the dashboard and of the alerts. Grafana's variables have values. */
+/** Returns every query of the dashboard, of the alerts and of the recorded series. Grafana's variables have values. */
 export function listQueries(): Query[] {
   const { panels, annotations } = readDashboard();
   const queries = [
     ...panels.flatMap(({ title, targets }) => targets.map(({ refId, expr }) => ({ name: `${title} ${refId}`, expr }))),
     ...annotations.list.map(({ name, expr }) => ({ name: `annotation ${name}`, expr })),
-    ...readAlerts().map(({ alert, expr }) => ({ name: alert, expr })),
+    ...readRules().map((rule) => ({ name: 'alert' in rule ? rule.alert : rule.record, expr: rule.expr })),
   ];
   return queries.map(({ name, expr }) => ({
     name,
-    query: expr.replaceAll('$instance', '.*').replaceAll('$__rate_interval', '1m'),
+    query: expr.replaceAll(/\$(?:namespace|instance)/g, '.*').replaceAll('$__rate_interval', '1m'),
   }));
 }

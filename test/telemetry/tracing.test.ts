@@ -95,6 +95,10 @@ describe('with an SDK', () => {
     const { server, clients } = spansOfOperation();
     expect(server).toMatchObject({ name: 'query', traceId: TRACE_ID, parentId: SPAN_ID, status: 'UNSET', links: [] });
     expect(server.attributes).toEqual({
+      'http.request.method': 'POST',
+      'http.route': '/graphql',
+      'url.path': '/graphql',
+      'url.scheme': 'http',
       'graphql.operation.type': 'query',
       'graphql.operation.name': 'Groups',
       'http.response.status_code': 200,

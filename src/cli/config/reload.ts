@@ -12,8 +12,19 @@ import type { Hangups } from '../signals.ts';
 import type { Config } from './load-config.ts';
 import { ConfigError, type Place } from './problem.ts';
 
-/** Reason for a reload. */
-export type ReloadTrigger = 'SIGHUP' | 'file';
+/** Reason for a reload. `worker`: one was rejected because a worker was lost, and the worker is replaced. */
+export type ReloadTrigger = 'SIGHUP' | 'file' | 'worker';
+
+/** The configuration is not used because a process was lost meanwhile, not because of its content. */
+export class LostWorkerError extends Error {
+  /** Resolves when the process is replaced. */
+  readonly replaced: Promise<void>;
+
+  constructor(message: string, replaced: Promise<void>) {
+    super(message);
+    this.replaced = replaced;
+  }
+}
 
 /** Problem of the configuration, as fields of the log. */
 interface LoggedProblem extends Partial<Place> {
@@ -33,7 +44,11 @@ export interface FollowOptions {
   startup: Config;
   /** Reads the configuration again. @throws {ConfigError} with all problems */
   load(): Config;
-  /** Uses a valid configuration from now on. If it fails, the previous one stays in use. */
+  /**
+   * Uses a valid configuration from now on. If it fails, the previous one stays in use.
+   *
+   * @throws {LostWorkerError} if a worker was lost. The configuration is applied again, once
+   */
   apply(config: Config): Promise<void>;
   watch: ConfigWatch;
   counts: ReloadCounts;
@@ -79,6 +94,10 @@ export function followConfig(options: FollowOptions): Disposable {
       logger.error({ trigger, problems }, 'the configuration was not reloaded: the previous one stays in use');
     }
     lastProblems = text;
+    // guard: test/cli/reload.test.ts
+    if (error instanceof LostWorkerError && trigger !== 'worker') {
+      void error.replaced.then(() => enqueue('worker')); // Not again after that: the configuration may be what ended it.
+    }
   }
 
   const enqueue = (trigger: ReloadTrigger) => {

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { LostWorkerError } from '../config/reload.ts';
 import type { WorkerProcess } from './fork-worker.ts';
 import type { Configuration } from './messages.ts';
 
@@ -18,6 +19,8 @@ export interface RollingReloadOptions {
 /** Keeps the configuration of all workers the same, also that of replacements. */
 export function createRollingReload({ running, workerTimeoutMs, stopping, logger, ...initial }: RollingReloadOptions) {
   let current = initial.configuration;
+  /** Resolves when the next worker listens. */
+  let replaced = Promise.withResolvers<void>();
 
   /** Sets all workers back that use another configuration than the current one, or may do so. They keep serving even if that fails. */
   async function setBack(): Promise<void> {
@@ -39,12 +42,17 @@ export function createRollingReload({ running, workerTimeoutMs, stopping, logger
     },
     /** Passes the configuration on to a worker if it was replaced while the worker started. Returns whether the worker uses it. */
     async update(worker: WorkerProcess): Promise<boolean> {
-      return worker.configuration === current || (await worker.configure(current, workerTimeoutMs)) === undefined;
+      const isUpToDate =
+        worker.configuration === current || (await worker.configure(current, workerTimeoutMs)) === undefined;
+      replaced.resolve();
+      replaced = Promise.withResolvers();
+      return isUpToDate;
     },
     /**
      * Passes a configuration on to the workers that listen, one after another. If one of them can't use it, those before it are set back.
      *
-     * @throws if it isn't used, with the number of the worker and the problem
+     * @throws {Error} if it isn't used, with the number of the worker and the problem
+     * @throws {LostWorkerError} if that worker has ended, or doesn't respond and will be killed
      */
     async apply(next: Configuration): Promise<void> {
       const tried = new Set<WorkerProcess>();
@@ -53,10 +61,13 @@ export function createRollingReload({ running, workerTimeoutMs, stopping, logger
         tried.add(worker);
         const problem = await worker.configure(next, workerTimeoutMs);
         if (problem !== undefined && !worker.isRetiring) {
+          const isLost = worker.configuration === undefined || !running.has(worker);
+          const { promise } = replaced;
           if (!stopping.aborted) {
             await setBack();
           }
-          throw new Error(`worker ${worker.slot}: ${problem}`);
+          const message = `worker ${worker.slot}: ${problem}`;
+          throw isLost ? new LostWorkerError(message, promise) : new Error(message);
         }
       }
       current = next;

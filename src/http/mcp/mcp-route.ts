@@ -2,6 +2,7 @@ import { type GraphQLSchema, isEnumType, isInterfaceType } from 'graphql';
 import type { Logger } from 'pino';
 import type { Identity } from '../../auth/identity.ts';
 import { isRecord } from '../../lib/is-record.ts';
+import { isLoopbackHost } from '../../lib/urls.ts';
 import { refuse } from '../../settings/refuse.ts';
 import { type Authenticate, type AuthenticateOptions, challenge } from '../access.ts';
 import type { Cors } from '../cors.ts';
@@ -76,7 +77,7 @@ export function createMcp({ schema, ...options }: McpOptions): Mcp {
     }
     const origin = request.header('origin');
     // guard: test/http/mcp.test.ts
-    if (origin !== undefined && !cors.allows(origin)) {
+    if (origin !== undefined && !isLocalPage(origin, request) && !cors.allows(origin)) {
       throw refuse('FORBIDDEN', 'Pages of this origin may not call tools. Add it to corsOrigins.'); // The specification requires it, against DNS rebinding.
     }
     readHead(request, paths, 'application/json'); // The protocol's package checks the header Accept.
@@ -152,6 +153,10 @@ export function createMcp({ schema, ...options }: McpOptions): Mcp {
     },
   };
 }
+
+/** Returns whether a page of this server on this machine sends the request. Other names than `localhost` could be an attacker's. */
+const isLocalPage = (origin: string, { scheme, host = '' }: IncomingRequest): boolean =>
+  origin === `${scheme}://${host}` && isLoopbackHost(URL.parse(origin)?.hostname ?? '');
 
 /** Maximum length of a method's name in the log, because clients choose it. */
 const MAX_METHOD = 50;

@@ -94,6 +94,7 @@ const OWN_HEADERS: Readonly<Record<string, string | undefined>> = {
 class ToolRequest implements IncomingRequest {
   readonly method = 'POST';
   readonly target: string;
+  readonly scheme: 'http' | 'https';
   readonly host: string | undefined;
   /** Aborted when the call is cancelled. */
   readonly signal: Signal;
@@ -104,6 +105,7 @@ class ToolRequest implements IncomingRequest {
 
   constructor(tool: Tool, args: Readonly<Record<string, unknown>>, caller: ToolCaller, signal: Signal) {
     this.target = caller.endpoint;
+    this.scheme = caller.header('x-forwarded-proto') === 'https' ? 'https' : 'http';
     this.host = caller.host;
     this.signal = signal;
     this.#tool = tool;

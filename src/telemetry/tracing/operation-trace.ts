@@ -15,7 +15,14 @@ import type { Outcome } from '../../upstream/call-events.ts';
 import { type Endpoint, isUpstreamError, type UpstreamError } from '../../upstream/errors.ts';
 import type { TraceHeaders, UpstreamRequest } from '../../upstream/request.ts';
 import { type AccessLogEntry, shortenName, type TraceIds } from '../access-log.ts';
-import { type GuardSdk, writeTraceContext } from './trace-context.ts';
+import { type GuardSdk, type HeaderSource, writeTraceContext } from './trace-context.ts';
+
+/** Request of an operation. */
+export interface TracedRequest {
+  readonly request: HeaderSource & { readonly method: string; readonly scheme: 'http' | 'https' };
+  /** Path of the endpoint; undefined if the request is for no endpoint. */
+  readonly route?: string | undefined;
+}
 
 /** Parts that the traces of all operations share. */
 export interface TraceParts {
@@ -49,16 +56,18 @@ export class OperationTrace {
   /** For log lines. */
   readonly ids: TraceIds;
   readonly #operation: OperationSpan;
+  readonly #request: TracedRequest;
   readonly #parts: TraceParts;
   /** Spans of the requests in flight. */
   readonly #requests = new Map<UpstreamRequest, { span: Span; spanContext: SpanContext }>();
   /** Whether the span still records. False if it is not sampled. */
   #records: boolean;
 
-  constructor(operation: OperationSpan, parts: TraceParts) {
+  constructor(operation: OperationSpan, request: TracedRequest, parts: TraceParts) {
     const { traceId, spanId } = operation.spanContext;
     this.ids = { trace_id: traceId, span_id: spanId };
     this.#operation = operation;
+    this.#request = request;
     this.#parts = parts;
     this.#records = operation.span.isRecording();
   }
@@ -89,7 +98,7 @@ export class OperationTrace {
       if (type !== undefined) {
         span.updateName(type); // Without the operation's name, which clients choose.
       }
-      span.setAttributes(describeOperation(summary));
+      span.setAttributes({ ...describeServerRequest(this.#request), ...describeOperation(summary) });
       if (status >= 500 || (status < 400 && code !== undefined)) {
         span.setStatus({ code: SpanStatusCode.ERROR }); // Other statuses are the client's mistakes.
       }
@@ -181,6 +190,13 @@ export class OperationTrace {
     return this.#operation.timeOrigin + performance.now();
   }
 }
+
+/** Describes the request of an operation. Its route is its whole path. */
+const describeServerRequest = ({ request, route }: TracedRequest): Attributes => ({
+  'http.request.method': request.method,
+  'url.scheme': request.scheme,
+  ...(route !== undefined && { 'http.route': route, 'url.path': route }),
+});
 
 /** Result of an operation, as in its log line. */
 export type OperationSummary = Pick<

@@ -3,12 +3,11 @@ import type { Logger } from 'pino';
 import type { Identity } from '../../auth/identity.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { VERSION } from '../../lib/version.ts';
-import { OperationTrace, type TraceParts } from './operation-trace.ts';
-import { createSdkGuard, type HeaderSource, readTraceContext, writeTraceContext } from './trace-context.ts';
+import { OperationTrace, type TracedRequest, type TraceParts } from './operation-trace.ts';
+import { createSdkGuard, readTraceContext, writeTraceContext } from './trace-context.ts';
 
 /** Start of an operation. */
-interface OperationStart {
-  request: HeaderSource;
+interface OperationStart extends TracedRequest {
   /** Caller; undefined if it was not authenticated. */
   identity?: Pick<Identity, 'clientKind'> | undefined;
   /** Start time, as in `performance.now()`. */
@@ -33,7 +32,8 @@ export function createTracing(logger: Logger): StartTrace {
   const parts: TraceParts = { guard, sources: new WeakMap() };
   const readTimeOrigin = createTimeOrigin();
 
-  function start({ request, identity, startedAt }: OperationStart) {
+  function start(operation: OperationStart) {
+    const { request, identity, startedAt } = operation;
     const remote = readTraceContext(request);
     const isTrusted = identity?.clientKind === 'server';
     const parent = remote === undefined || !isTrusted ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, remote);
@@ -45,10 +45,15 @@ export function createTracing(logger: Logger): StartTrace {
     const spanContext = span.spanContext();
     if (spanContext === remote) {
       const passedHeaders = writeTraceContext(remote); // Without an SDK, the span has the context of its parent.
-      return new OperationTrace({ tracer, span, spanContext, context: parent, timeOrigin, passedHeaders }, parts);
+      return new OperationTrace(
+        { tracer, span, spanContext, context: parent, timeOrigin, passedHeaders },
+        operation,
+        parts,
+      );
     }
+    const context = trace.setSpan(ROOT_CONTEXT, span);
     return trace.isSpanContextValid(spanContext)
-      ? new OperationTrace({ tracer, span, spanContext, context: trace.setSpan(ROOT_CONTEXT, span), timeOrigin }, parts)
+      ? new OperationTrace({ tracer, span, spanContext, context, timeOrigin }, operation, parts)
       : undefined;
   }
 
