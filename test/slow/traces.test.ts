@@ -1,9 +1,10 @@
-import { symlink, writeFile } from 'node:fs/promises';
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
+import { VERSION } from '../../src/lib/version.ts';
 import { blocks, ROOT, read } from '../support/docs.ts';
 import { listen } from '../support/listen.ts';
 import { startNotigraph } from '../support/process.ts';
@@ -26,6 +27,9 @@ const spanSchema = z.object({
 const exportSchema = z.object({
   resourceSpans: z.array(
     z.object({
+      resource: z.object({
+        attributes: z.array(z.object({ key: z.string(), value: z.record(z.string(), z.unknown()) })),
+      }),
       scopeSpans: z.array(z.object({ scope: z.object({ name: z.literal('notigraph') }), spans: z.array(spanSchema) })),
     }),
   ),
@@ -35,6 +39,7 @@ const exportSchema = z.object({
 async function startReceiver() {
   const spans: z.infer<typeof spanSchema>[] = [];
   const problems: unknown[] = [];
+  const resource: Record<string, unknown> = {};
   const server = createServer(async (request, response) => {
     const { data, error } = exportSchema.safeParse(await json(request));
     const isExport =
@@ -42,22 +47,27 @@ async function startReceiver() {
     if (data === undefined || !isExport) {
       problems.push(error?.issues ?? request.url);
     }
+    for (const { key, value } of data?.resourceSpans.flatMap((each) => each.resource.attributes) ?? []) {
+      resource[key] = value.stringValue;
+    }
     spans.push(...(data?.resourceSpans ?? []).flatMap(({ scopeSpans }) => scopeSpans.flatMap((scope) => scope.spans)));
     response.writeHead(data === undefined ? 400 : 200, { 'content-type': 'application/json' }).end('{}');
   });
   const { url, close } = await listen(server);
-  return { url, spans, problems, [Symbol.asyncDispose]: close };
+  return { url, spans, problems, resource, [Symbol.asyncDispose]: close };
 }
 
 /** Runs the documented program in a folder, sends an operation, and stops the program. */
-async function traceOperation(cwd: string, collector: string, workers: number) {
+async function traceOperation(cwd: string, collector: string, workers: number, env: Record<string, string> = {}) {
   await writeFile(join(cwd, 'otel.mjs'), blocks(read('docs/monitoring.md'), 'js')[0] ?? '');
-  await symlink(join(ROOT, 'node_modules'), join(cwd, 'node_modules'));
+  await mkdir(join(cwd, 'node_modules'));
+  await symlink(ROOT, join(cwd, 'node_modules/notigraph'));
+  await symlink(join(ROOT, 'node_modules/@opentelemetry'), join(cwd, 'node_modules/@opentelemetry'));
   await using notigraph = await startNotigraph({
     cwd,
     nodeArgs: ['--import', './otel.mjs'],
     args: ['--workers', String(workers)],
-    env: { OTEL_EXPORTER_OTLP_ENDPOINT: collector },
+    env: { OTEL_EXPORTER_OTLP_ENDPOINT: collector, ...env },
   });
   const response = await fetch(notigraph.url, {
     method: 'POST',
@@ -98,6 +108,24 @@ it.each([1, 2])(
     expect(JSON.stringify(receiver.spans)).not.toContain('sandbox-development-key');
   },
 );
+
+it('the documented program honors the variables of OpenTelemetry', async () => {
+  await using receiver = await startReceiver();
+  await using folder = await createTemporaryFolder();
+  const env = { OTEL_RESOURCE_ATTRIBUTES: 'k8s.pod.name=pod-1,service.name=other', OTEL_SERVICE_NAME: 'gateway' };
+  await traceOperation(folder.path(), receiver.url, 1, env);
+  expect(receiver.resource).toMatchObject({
+    'service.name': 'gateway',
+    'service.version': VERSION,
+    'service.instance.id': expect.stringMatching(/^[\da-f-]{36}$/),
+    'telemetry.sdk.language': 'nodejs',
+    'k8s.pod.name': 'pod-1',
+  });
+  const count = receiver.spans.length;
+  await using other = await createTemporaryFolder();
+  await traceOperation(other.path(), receiver.url, 1, { OTEL_TRACES_SAMPLER: 'always_off' });
+  expect(receiver.spans).toHaveLength(count);
+});
 
 it('without a collector, the documented program says so and exits with 0', async () => {
   await using folder = await createTemporaryFolder();
