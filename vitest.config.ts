@@ -27,7 +27,7 @@ export default defineConfig({
         test: {
           name: 'quick',
           include: ['test/**/*.test.ts', 'examples/testing/*.vitest.test.ts'],
-          exclude: [...TAKES_LONG, ...TAKES_SAMPLES, ...BUILDS],
+          exclude: ['**/node_modules/**', ...TAKES_LONG, ...TAKES_SAMPLES, ...BUILDS],
         },
       },
       {

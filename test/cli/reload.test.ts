@@ -99,7 +99,7 @@ it('applies a changed configuration at SIGHUP, and keeps counters and rate limit
 
   const metrics = await (await request(new URL('/metrics', notigraph.url))).body.text();
   expect(metricValues(metrics, /^notigraph_(?:config_reloads|operations)_total/)).toEqual({
-    'notigraph_config_reloads_total{result="ok"}': 3,
+    'notigraph_config_reloads_total{result="ok"}': 2,
     'notigraph_config_reloads_total{result="rejected"}': 1,
     'notigraph_operations_total{type="query",code="OK"}': 6,
     'notigraph_operations_total{type="none",code="UNAUTHENTICATED"}': 3,

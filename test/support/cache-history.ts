@@ -131,7 +131,7 @@ export async function checkHistory({ stores, damage }: History, seed: number): P
   try {
     await Promise.all(
       Array.from({ length: 8 }, async (_, client) => {
-        for (let i = 0; !isOver && (i < operations || (hits < MIN_HITS && i < 20 * operations)); i += 1) {
+        for (let i = 0; !isOver && (i < operations || (hits < MIN_HITS && i < 100 * operations)); i += 1) {
           const store = stores[client % stores.length] ?? expect.unreachable();
           await (random(12) === 0 ? write(store) : read(store));
           await pause();
