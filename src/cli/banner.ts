@@ -32,7 +32,12 @@ export function banner(config: Config, { url, adminUrl, workers }: BannerOptions
     Upstream: service,
     ...(store !== undefined && { Cache: store === 'memory' ? 'in memory' : 'in Redis' }),
     Config: source ?? 'none (no notigraph.config.yaml here)',
-    Workers: workers > 1 ? `${workers} processes` : store === 'memory' ? 'one process' : 'one process (--workers auto)',
+    Workers:
+      workers > 1
+        ? `${workers} processes`
+        : store === 'memory'
+          ? 'one process'
+          : 'one process; --workers auto starts one per CPU',
     Clients: kinds.join(', ') || 'none',
     Metrics: metrics ? `${probes}/metrics` : 'off (NOTIGRAPH_METRICS=on)',
     Health: `${probes}/livez, ${probes}/readyz`,

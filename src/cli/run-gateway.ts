@@ -2,6 +2,7 @@ import cluster from 'node:cluster';
 import { countWorkers } from '../settings/command.ts';
 import type { CommandLine, Process } from './command.ts';
 import { listConfigPaths } from './config/config-file.ts';
+import { describeConfig } from './config/describe-config.ts';
 import { readEnvironment } from './config/environment.ts';
 import { loadConfig } from './config/load-config.ts';
 import { ConfigWatch, type FollowOptions, followConfig, ReloadCounts } from './config/reload.ts';
@@ -22,8 +23,13 @@ export async function runGateway(commandLine: CommandLine, host: Process, hangup
   }
   const environment = readEnvironment(host.env);
   const watch = new ConfigWatch(listConfigPaths(commandLine.options.config, environment));
-  const load = () => loadConfig(commandLine, environment).config;
-  const config = load();
+  let loaded = loadConfig(commandLine, environment);
+  let inUse = loaded;
+  const load = () => {
+    loaded = loadConfig(commandLine, environment);
+    return loaded.config;
+  };
+  const { config } = loaded;
   const logger = createLogger(config, host, host.stdout);
   const counts = new ReloadCounts();
   await using sandbox = await openSandbox(config);
@@ -32,14 +38,17 @@ export async function runGateway(commandLine: CommandLine, host: Process, hangup
       startup: config,
       load,
       watch,
-      apply: (next) => apply(withSandbox(next, sandbox)),
+      async apply(next) {
+        await apply(withSandbox(next, sandbox));
+        inUse = { ...loaded, config: next };
+      },
       counts,
       logger,
       hangups,
       host,
     });
   const served = withSandbox(config, sandbox);
-  const deps = { logger, host, metrics: () => counts.snapshot() };
+  const deps = { logger, host, metrics: () => counts.snapshot(), describeConfig: () => describeConfig(inUse) };
   const count = countWorkers(config.workers);
   if (count === 1 || !cluster.isPrimary) {
     await serveGateway(served, deps, async (service) => {

@@ -14,24 +14,27 @@ export interface AdminServer extends AsyncDisposable {
 }
 
 /**
- * Serves health checks and metrics on a separate port, if one is set.
+ * Serves health checks, metrics and the configuration on a separate port, if one is set.
  *
+ * @param describeConfig returns the configuration in use as JSON, without secrets
  * @throws {ListenError}
  */
-export async function serveAdmin({
-  adminHost: host,
-  adminPort: port,
-  metrics: hasMetrics,
-}: Pick<Config, 'adminHost' | 'adminPort' | 'metrics'>): Promise<AdminServer | undefined> {
+export async function serveAdmin(
+  { adminHost: host, adminPort: port, metrics: hasMetrics }: Pick<Config, 'adminHost' | 'adminPort' | 'metrics'>,
+  describeConfig: () => string,
+): Promise<AdminServer | undefined> {
   if (port === undefined) {
     return undefined;
   }
   let probes: Probes = { alive: () => ({}), ready: () => ({ problem: 'starting' }) };
-  const listener = createProbeListener({
-    alive: () => probes.alive(),
-    ready: () => probes.ready(),
-    ...(hasMetrics && { metrics: async () => probes.metrics?.() ?? '' }),
-  });
+  const listener = createProbeListener(
+    {
+      alive: () => probes.alive(),
+      ready: () => probes.ready(),
+      ...(hasMetrics && { metrics: async () => probes.metrics?.() ?? '' }),
+    },
+    describeConfig,
+  );
   const server = await startServer({ ...LIMITS, host, port, portOption: '--admin-port', listener, probes: false });
   return {
     url: server.url,

@@ -46,12 +46,14 @@ interface ServeDeps {
   host: Process;
   /** Returns metrics of the process besides those of the gateway. @default none */
   metrics?: () => MetricSamples[];
+  /** Returns the configuration in use as JSON, without secrets. @default empty, for workers */
+  describeConfig?: () => string;
 }
 
 /** Starts a gateway and its server, and stops both when `use` ends. */
 export async function serveGateway(
   config: Config,
-  { role, logger, host, metrics = () => [] }: ServeDeps,
+  { role, logger, host, metrics = () => [], describeConfig = () => '' }: ServeDeps,
   use: (gateway: ServedGateway, server: RunningServer) => Promise<void>,
 ): Promise<void> {
   allocateYoung();
@@ -66,7 +68,7 @@ export async function serveGateway(
     ...metrics(),
   ];
   // Stops after the server, so that health checks report the shutdown. Workers have none; their primary does.
-  await using admin = role === undefined ? await serveAdmin(config) : undefined;
+  await using admin = role === undefined ? await serveAdmin(config, describeConfig) : undefined;
   using overload = createOverloadMonitor(config);
   await using server = await startServer({
     ...config,

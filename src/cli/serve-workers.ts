@@ -21,19 +21,21 @@ interface PrimaryDeps {
   logger: Logger;
   host: Process;
   metrics(): MetricSamples[];
+  /** Returns the configuration in use as JSON, without secrets. */
+  describeConfig(): string;
 }
 
 /** Serves in workers until a signal stops them. They get the configuration from this process. */
 export async function serveWorkers(
   config: Config,
   { count, follow }: ServeWorkersOptions,
-  { logger, host, metrics }: PrimaryDeps,
+  { logger, host, metrics, describeConfig }: PrimaryDeps,
 ): Promise<void> {
   // With the same secret, a tenant has the same name in the log lines of all workers.
   const logSecret = randomBytes(32).toString('hex');
   const forWorkers = (current: Config): Config => ({ logSecret, ...current, cache: withSecret(current.cache) });
   // Stops after the workers, so that health checks report the shutdown.
-  await using admin = await serveAdmin(config);
+  await using admin = await serveAdmin(config, describeConfig);
   const configuration = forWorkers(config);
   await using workers = new WorkerGroup({ ...config, count, configuration, usage: host, metrics, logger });
   const url = await workers.start();

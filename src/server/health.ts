@@ -45,15 +45,22 @@ export function respondProbe(request: IncomingMessage, response: ServerResponse,
   return false;
 }
 
-/** Creates the listener of a port that has nothing but health checks and metrics. */
+/**
+ * Creates the listener of a port that has nothing but health checks and metrics, and the configuration.
+ *
+ * @param describeConfig returns the configuration as JSON, without secrets
+ */
 export const createProbeListener =
-  (probes: Probes): RequestListener =>
+  (probes: Probes, describeConfig: () => string): RequestListener =>
   (request, response) => {
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       const allow = { allow: 'GET, HEAD' };
       sendRefusal(response, refuse('METHOD_NOT_ALLOWED', 'Use GET.', { headers: allow }), { closes: true });
+    } else if (request.url === '/config') {
+      response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-store' });
+      response.end(describeConfig());
     } else if (!respondProbe(request, response, probes)) {
-      sendRefusal(response, refuse('NOT_FOUND', 'Unknown path. This port has /livez, /readyz and /metrics.'));
+      sendRefusal(response, refuse('NOT_FOUND', 'Unknown path. This port has /livez, /readyz, /metrics and /config.'));
     }
   };
 

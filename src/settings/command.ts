@@ -48,7 +48,7 @@ export const command = {
   ),
   adminPort: setting(
     integer(0, 65_535).exactOptional(),
-    "Separate port for `/livez`, `/readyz` and `/metrics`, which the public port then doesn't serve.",
+    "Separate port for `/livez`, `/readyz`, `/metrics` and `/config`, which the public port then doesn't serve.",
     { flag: 'PORT', defaultText: 'none' },
   ),
   adminHost: setting(

@@ -1,8 +1,8 @@
-import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, it, onTestFinished } from 'vitest';
-import { stringify } from 'yaml';
+import { parse, stringify } from 'yaml';
 import { createReport, formatReport } from '../../src/cli/check/report.ts';
 import { readCommandLine } from '../../src/cli/command-line.ts';
 import { COMMANDS } from '../../src/cli/commands/index.ts';
@@ -376,4 +376,48 @@ it('warns of secrets that every user can read', async () => {
   ];
   const warning = (setting: string) => expect.stringContaining(`${setting}: every user can read`);
   expect(await warningsOf(config)).toEqual(settings.map(warning));
+});
+
+it('accepts missing secrets with --without-secrets, and checks everything else', async () => {
+  const folder = await createFolder();
+  const issuer = { issuer: 'https://login.example.com', audience: 'a' };
+  const content = {
+    upstream: UPSTREAM,
+    tls: { clientCertificate: { file: folder.path('tls.crt') }, clientKey: { env: 'TLS_KEY' } },
+    logSecret: { env: 'LOG_SECRET' },
+    cache: { store: { redis: { url: { env: 'REDIS_URL' } } }, secret: { file: folder.path('cache-secret') } },
+    clients: {
+      browser: {
+        issuers: [{ ...issuer, publicKey: { env: 'PUBLIC_KEY' } }],
+        scopes: ['groups:read'],
+        tenants: { acme: { env: 'ACME_KEY' } },
+        tenantKeys: { directory: folder.path('tenants') },
+      },
+    },
+  };
+  expect(await problemsOf(content)).toHaveLength(8);
+  expect(await problemsOf(content, {}, '--without-secrets')).toEqual([]);
+  await writeFile(folder.path('cache-secret'), 'short');
+  expect(await problemsOf({ ...content, maxRetries: 'many' }, {}, '--without-secrets')).toEqual([
+    'cache.secret: the secret of the cache is shorter than 32 characters.',
+    expect.stringMatching(/^maxRetries must be/),
+  ]);
+});
+
+it.each([
+  ['kubernetes/overlays/production', { NODE_ENV: 'production' }],
+  ['kubernetes/overlays/sandbox', {}],
+  ['compose', {}],
+])('the shipped configuration in %s has no warning, without its secrets', async (path, env) => {
+  const text = await readFile(new URL(`../../deploy/${path}/notigraph.config.yaml`, import.meta.url), 'utf8');
+  expect(await warningsOf(parse(text), env, '--without-secrets')).toEqual([]);
+});
+
+it('warns of a folder of tenants that is empty', async () => {
+  const folder = await createFolder();
+  const issuers = [{ issuer: 'https://login.example.com', audience: 'a', jwks: 'https://login.example.com/keys' }];
+  const browser = { issuers, scopes: ['groups:read'], tenantKeys: { directory: folder.path() } };
+  expect(await warningsOf({ upstream: UPSTREAM, clients: { browser } })).toEqual([
+    `clients.browser.tenantKeys: the folder ${folder.path()} contains no key, so all tokens are rejected.`,
+  ]);
 });

@@ -285,3 +285,13 @@ it('connects through a proxy, and names its failure', async () => {
     ),
   );
 });
+
+it('ignores an unusable configuration in the folder if the command line has the address', async () => {
+  await using folder = await createTemporaryFolder();
+  await writeFile(folder.path('notigraph.config.yaml'), 'broken: [');
+  const args = ['doctor', '--upstream', 'http://127.0.0.1:9', '--format', 'json'];
+  const { code, stdout, stderr } = await runNotigraph({ cwd: folder.path(), args });
+  expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('is invalid and ignored') });
+  expect(JSON.parse(stdout)).toMatchObject({ upstream: 'http://127.0.0.1:9/' });
+  expect(await runNotigraph({ cwd: folder.path(), args: ['doctor'] })).toMatchObject({ code: 2 });
+});

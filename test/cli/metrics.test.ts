@@ -1,10 +1,11 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { metricValues } from '../support/metrics-text.ts';
 import { startNotigraph } from '../support/process.ts';
 import { hasRedis, redisOnly, startRedis } from '../support/redis.ts';
+import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { sendOperation } from '../support/send-operation.ts';
 
 const GROUPS = '{ notificationGroups { id } }';
@@ -63,4 +64,53 @@ describe('the path /metrics', () => {
     });
     expect(notigraph.output()).not.toMatch(/4711|0815/);
   });
+});
+
+it('/config on the admin port shows the configuration in use with its sources, also after a reload, and no secret', async () => {
+  await using folder = await createTemporaryFolder();
+  const configure = (maxRetries: number) =>
+    writeFile(
+      folder.path('notigraph.config.json'),
+      JSON.stringify({
+        upstream: 'http://127.0.0.1:9',
+        reloadSeconds: 86_400,
+        maxRetries,
+        proxy: 'http://proxy.example.com:3128',
+        cache: { store: { redis: { url: { env: 'REDIS_URL' } } }, secret: { env: 'CACHE_SECRET' } },
+        clients: {
+          browser: {
+            issuers: [{ issuer: 'https://login.example.com', audience: 'a', jwks: 'https://login.example.com/keys' }],
+            scopes: ['groups:read'],
+            tenants: { acme: { env: 'ACME_KEY' }, globex: { file: 'globex-key' } },
+          },
+        },
+      }),
+    );
+  await configure(1);
+  await writeFile(folder.path('globex-key'), 'obvious-test-key-of-globex');
+  const secrets = {
+    REDIS_URL: 'redis://user:obvious-test-password@127.0.0.1:9',
+    CACHE_SECRET: 'obvious-test-secret-0123456789abcdef',
+    ACME_KEY: 'obvious-test-key-of-acme',
+  };
+  const args = ['--admin-port', '0', '--log-level', 'info'];
+  await using notigraph = await startNotigraph({ cwd: folder.path(), args, env: secrets });
+  const [, adminUrl = ''] = /(http:\S+)\/livez/.exec(notigraph.output()) ?? [];
+  const readSettings = async () => {
+    const text = await (await fetch(`${adminUrl}/config`)).text();
+    expect(text).not.toMatch(/obvious-test|proxy\.example/);
+    return JSON.parse(text);
+  };
+  expect(await readSettings()).toMatchObject({
+    maxRetries: { value: 1, from: 'notigraph.config.json:1' },
+    logLevel: { value: 'info', from: '--log-level' },
+    maxFields: { from: 'default' },
+    cache: { value: { store: { redis: { url: '(not shown)' } }, secret: '(not shown)' } },
+    clients: { value: { browser: { tenants: { acme: '(not shown)', globex: { file: folder.path('globex-key') } } } } },
+  });
+  await configure(0);
+  process.kill(notigraph.pid, 'SIGHUP');
+  await notigraph.printed('stdout', /the configuration was reloaded/);
+  expect(await readSettings()).toMatchObject({ maxRetries: { value: 0 } });
+  expect(await fetch(new URL('/config', notigraph.url))).toMatchObject({ status: 404 });
 });

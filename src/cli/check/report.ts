@@ -4,9 +4,9 @@ import { createSchema } from '../../graphql/schema.ts';
 import { readTools } from '../../graphql/tools/tool-files.ts';
 import type { CommandLine, Process } from '../command.ts';
 import { readEnvironment } from '../config/environment.ts';
-import { type LoadedConfig, loadConfig } from '../config/load-config.ts';
+import { FILES, type LoadedConfig, loadConfig } from '../config/load-config.ts';
 import { ConfigError, formatProblem, type Problem, sortProblems } from '../config/problem.ts';
-import { findDocumentWarnings, findSecretFileWarnings, findWarnings } from './warnings.ts';
+import { findDocumentWarnings, findSecretFileWarnings, findTenantWarnings, findWarnings } from './warnings.ts';
 
 /** Environment that is checked. */
 type CheckedProcess = Pick<Process, 'env' | 'platform'>;
@@ -22,9 +22,13 @@ export interface Report {
 }
 
 /** Checks the configuration that the gateway would start with. */
-export async function createReport(commandLine: CommandLine, host: CheckedProcess): Promise<Report> {
+export async function createReport(
+  commandLine: Pick<CommandLine, 'options' | 'problems'>,
+  host: CheckedProcess,
+): Promise<Report> {
+  const withoutSecrets = commandLine.options['without-secrets'] !== undefined;
   try {
-    const loaded = loadConfig(commandLine, readEnvironment(host.env));
+    const loaded = loadConfig(commandLine, readEnvironment(host.env), { ...FILES, withoutSecrets });
     const problems = [...(await findSandboxProblems(loaded)), ...findToolProblems(loaded)];
     return problems.length > 0 ? toInvalid(problems) : toValid(loaded, findConfigWarnings(loaded, host));
   } catch (error) {
@@ -44,6 +48,7 @@ const toInvalid = (problems: readonly Problem[]): Report => ({
 
 const findConfigWarnings = (loaded: LoadedConfig, { platform }: CheckedProcess): Problem[] => [
   ...findWarnings(loaded),
+  ...findTenantWarnings(loaded),
   ...(platform === 'win32' ? [] : findSecretFileWarnings(loaded)), // Windows has no such permissions.
   ...findDocumentWarnings(loaded),
 ];

@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { createManifestFiles } from '../../graphql/documents/manifest.ts';
 import { findDocumentProblem } from '../../graphql/documents/validate.ts';
 import { createSchema } from '../../graphql/schema.ts';
@@ -121,6 +121,18 @@ const BOUNDS = [
   ['breakerOpenMs', 'breakerMaxOpenMs'],
 ] as const;
 
+/** Returns a warning if the folder with tenants' keys is empty, and there are no others. */
+export function findTenantWarnings({ config, locate }: LoadedConfig): Problem[] {
+  const { tenants = {}, tenantKeys } = config.clients.browser || {};
+  const directory = tenantKeys?.directory;
+  const isEmpty = directory !== undefined && existsSync(directory) && listSecretFiles({ directory }).length === 0;
+  if (!isEmpty || Object.keys(tenants).length > 0) {
+    return [];
+  }
+  const { place, name } = locate(['clients', 'browser', 'tenantKeys']);
+  return [{ place, sentence: `${name}: the folder ${directory} contains no key, so all tokens are rejected.` }];
+}
+
 /** Permission of users who are neither the owner nor in the group (POSIX). */
 const OTHERS_READ = 0o004;
 
@@ -137,7 +149,7 @@ export const findSecretFileWarnings = ({ config, locate }: LoadedConfig): Proble
 /** Returns the files with secrets that a setting refers to. */
 function listFiles(part: PartOfKind): { path: readonly string[]; file: string }[] {
   const { path, kind, category, value } = part;
-  if (kind === 'tenantFolder' && typeof value === 'string') {
+  if (kind === 'tenantFolder' && typeof value === 'string' && existsSync(value)) {
     return listSecretFiles({ directory: value }).map(([, file]) => ({ path: path.slice(0, -1), file }));
   }
   const source = category === 'secret' || category === 'address' ? sourceOf(part) : undefined; // An address can contain a password.

@@ -11,6 +11,7 @@ export const check: Command = {
   get options() {
     return [
       { name: 'strict', description: 'Fail if there are warnings.' },
+      { name: 'without-secrets', description: 'Accept missing variables and files of secrets.' },
       {
         name: 'format',
         value: FORMATS,
@@ -22,7 +23,7 @@ export const check: Command = {
   details: `Options, environment variables, .env and the configuration file are those of
 notigraph serve. Keys, secrets and manifests are read; nothing is sent, written
 or started. Run it with the environment of the gateway, for example with
-NODE_ENV=production.
+NODE_ENV=production. In CI, where the secrets aren't, use --without-secrets.
 
 Exit code: 0 if the configuration is valid, 1 if there are warnings and --strict
 is given, 2 if the configuration is invalid.`,

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { findKeyProblem } from '../../auth/signing-keys.ts';
 import { createTenantUpstreams, findTenantProblem, findUpstreamProblem } from '../../auth/tenants.ts';
 import { findManifestProblems } from '../../graphql/documents/manifest.ts';
@@ -27,15 +28,21 @@ import { findSandboxFileProblem } from '../sandbox-file.ts';
  *
  * @param values settings before validation. Their files are checked although other settings are invalid
  * @param settings the same settings; undefined if some are invalid
+ * @param withoutSecrets whether files with secrets and certificates may be missing. @default false
  */
 export function findFileProblems(
   values: Readonly<Record<string, unknown>>,
   settings: Settings | undefined,
+  withoutSecrets = false,
 ): SettingProblem[] {
-  const parts = findPartsOfKinds(partOf(SETTINGS_TABLE, values));
+  const all = findPartsOfKinds(partOf(SETTINGS_TABLE, values));
+  const missing = withoutSecrets ? new Set(all.filter(isMissingSecret)) : new Set();
+  const parts = all.filter((part) => !missing.has(part));
   const of = (...kinds: readonly Kind[]) => parts.filter(({ kind }) => kinds.includes(kind));
   return [
-    ...groupBySection(of('certificate', 'clientKey')).flatMap(checkCertificates),
+    ...groupBySection(all.filter(({ kind }) => kind === 'certificate' || kind === 'clientKey'))
+      .filter((section) => !section.some((part) => missing.has(part))) // A certificate belongs to its key.
+      .flatMap(checkCertificates),
     ...groupBySection(of('redisUrl', 'redisCertificate')).flatMap(checkRedis),
     ...checkTenantKeys(of('tenantKey'), of('tenantFolder')[0], settings),
     ...of('publicKey').flatMap((part) => checkSecret(part, findKeyProblem)),
@@ -49,6 +56,13 @@ export function findFileProblems(
     ...checkPackage('redis', of('redis')),
     ...checkPackage('mcp', of('mcp')),
   ];
+}
+
+/** Whether the file or folder of a secret or certificate doesn't exist. */
+function isMissingSecret(part: PartOfKind): boolean {
+  const source = part.kind === 'tenantFolder' ? { file: String(part.value) } : sourceOf(part);
+  const canBeMissing = part.kind === 'tenantFolder' || ['secret', 'text', 'address'].includes(part.category);
+  return canBeMissing && typeof source === 'object' && !existsSync(source.file);
 }
 
 const isOwnSecret = (kind: Kind): kind is keyof typeof OWN_SECRETS => Object.hasOwn(OWN_SECRETS, kind);

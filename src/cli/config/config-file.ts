@@ -118,6 +118,7 @@ const SCHEMA = '$schema';
 export function readConfigFile(
   { name, text, path }: ConfigSource,
   env: Readonly<Record<string, string | undefined>>,
+  withoutSecrets = false,
 ): ConfigFile {
   const settingNames = Object.keys(SETTINGS_TABLE.shape);
   const lineCounter = new LineCounter();
@@ -153,7 +154,7 @@ export function readConfigFile(
   const unknown = Object.keys(content).filter((key) => key !== SCHEMA && !settingNames.includes(key));
   const entries = Object.entries(content).filter(([key, value]) => settingNames.includes(key) && value !== null);
   const locate = (file: string) => (path === undefined ? file : resolve(dirname(path), file));
-  const { values, problems } = resolveReferences(Object.fromEntries(entries), env, locate);
+  const { values, problems } = resolveReferences(Object.fromEntries(entries), env, locate, withoutSecrets);
   return {
     values,
     problems: [
@@ -218,18 +219,22 @@ interface Resolved {
  * Replaces `{ env: NAME }` with the value of the variable, makes paths absolute, and finds secrets and passwords that must not be in a file.
  *
  * @param locate converts a path in the file to an absolute path
+ * @param withoutSecrets whether the variable of a secret may be missing. It is then replaced by a file that doesn't exist
  */
 function resolveReferences(
   values: Readonly<Record<string, unknown>>,
   env: Environment['values'],
   locate: (path: string) => string,
+  withoutSecrets: boolean,
 ): Resolved {
   const problems: { path: SettingPath; clause: string }[] = [];
 
   function resolvePart(part: Part): unknown {
     const { path, value } = part;
     if (isReference(value)) {
-      return readVariable(value.env, path);
+      return withoutSecrets && !env[value.env] && hasFileForm(part)
+        ? { file: locate(`missing/${value.env}`) }
+        : readVariable(value.env, path);
     }
     if (Array.isArray(value)) {
       return membersOf(part).map(resolvePart);
@@ -268,6 +273,12 @@ function resolveReferences(
 
   const members = membersOf(partOf(SETTINGS_TABLE, values));
   return { values: Object.fromEntries(members.map((member) => [member.path.at(-1), resolvePart(member)])), problems };
+}
+
+/** Whether a value can be in a file of its own: secrets, certificates, and the URL of Redis. */
+function hasFileForm(part: Part): boolean {
+  const { kind, category } = withKind(part) ?? {};
+  return category === 'secret' || category === 'text' || kind === 'redisUrl';
 }
 
 const isReference = (value: unknown): value is { env: string } =>

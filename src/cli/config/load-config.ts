@@ -25,9 +25,12 @@ export interface Files {
   read: ReadFile;
   /** Returns the problems of all files that settings refer to. */
   findProblems: typeof findFileProblems;
+  /** Whether variables and files with secrets may be missing. @default false */
+  withoutSecrets?: boolean;
 }
 
-const FILES: Files = { read: readConfigText, findProblems: findFileProblems };
+/** Files on the disk. */
+export const FILES: Files = { read: readConfigText, findProblems: findFileProblems };
 
 /** Valid configuration, with what it was made from. */
 export interface LoadedConfig extends Pick<MergedSettings, 'values' | 'locate'> {
@@ -49,7 +52,7 @@ export function loadConfig(
 ): LoadedConfig {
   const problems: Problem[] = [...usage.map((sentence) => ({ sentence })), ...environment.problems];
   const source = findSource(options.config, environment, files.read, problems);
-  const file = source && readConfigFile(source, environment.values);
+  const file = source && readConfigFile(source, environment.values, files.withoutSecrets);
   const merged = mergeSources(file, environment, options);
   problems.push(...findUnknownVariables(environment), ...(file?.problems ?? []));
 
@@ -66,7 +69,7 @@ export function loadConfig(
   problems.push(
     ...invalid.filter(isNew).map((problem) => toProblem(problem, merged)),
     ...files
-      .findProblems(values, settings)
+      .findProblems(values, settings, files.withoutSecrets)
       .filter(isNew)
       .map((problem) => toProblem(problem, merged, ': ')),
     ...findUpstreamProblems(merged, { isRequired: isProduction && isComplete }),

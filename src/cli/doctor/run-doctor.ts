@@ -2,8 +2,9 @@ import { createCredentialFilter } from '../../upstream/credential-filter.ts';
 import { headerOf } from '../../upstream/transport/body.ts';
 import { probeUpstream } from '../../upstream/transport/probe.ts';
 import type { CommandLine, Process } from '../command.ts';
-import { readEnvironment } from '../config/environment.ts';
-import { loadConfig } from '../config/load-config.ts';
+import { type Environment, readEnvironment } from '../config/environment.ts';
+import { type Config, FILES, loadConfig } from '../config/load-config.ts';
+import { ConfigError } from '../config/problem.ts';
 import { findService, type ServiceSettings } from '../service/find-service.ts';
 import { readAuthorization } from '../service/read-key.ts';
 import { examineConnection } from './connection.ts';
@@ -31,7 +32,7 @@ const QUESTION = 'API key of the service (not shown; Enter checks without it): '
 /** Examines the configured service and prints the findings as they come. The exit code is 1 if there are problems. */
 export async function runDoctor(commandLine: CommandLine, host: Process, isJson: boolean): Promise<void> {
   const environment = readEnvironment(host.env);
-  const { config } = loadConfig(commandLine, environment);
+  const config = loadUsableConfig(commandLine, environment, host);
   const { 'key-file': file, workflow, name } = commandLine.options;
   const { url, settings } = findService(config, { name, purpose: 'to examine' });
   const authorization = await readAuthorization(
@@ -54,6 +55,21 @@ export async function runDoctor(commandLine: CommandLine, host: Process, isJson:
     isJson ? `${JSON.stringify({ upstream: url.href, summary, findings }, null, 2)}\n` : `\n${summary}\n`,
   );
   host.exitCode = findings.some(({ level }) => level === 'problem') ? 1 : 0;
+}
+
+/** Loads the configuration. One in the folder that is invalid is ignored if the command line has the address of the service. */
+function loadUsableConfig(commandLine: CommandLine, environment: Environment, { stderr }: Process): Config {
+  try {
+    return loadConfig(commandLine, environment).config;
+  } catch (error) {
+    const { upstream, config } = commandLine.options;
+    if (!(error instanceof ConfigError) || upstream === undefined || config !== undefined) {
+      throw error;
+    }
+    const loaded = loadConfig(commandLine, environment, { ...FILES, read: () => undefined }); // Options and variables must be valid.
+    stderr.write('The configuration in this folder is invalid and ignored. "notigraph check" lists its problems.\n');
+    return loaded.config;
+  }
 }
 
 /** Service to examine. */

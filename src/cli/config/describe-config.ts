@@ -1,0 +1,35 @@
+import { membersOf, type Part, partOf, withKind } from '../../settings/kinds.ts';
+import { SETTINGS_TABLE } from '../../settings/settings.ts';
+import type { LoadedConfig } from './load-config.ts';
+
+/** Shown in place of secrets, certificates, and addresses that may contain a password. */
+const REDACTED = '(not shown)';
+
+/**
+ * Describes the configuration for its operators, as JSON: the value of each setting, and where it comes from. A secret in a file is shown as the path
+ * of the file, any other is not shown.
+ */
+export function describeConfig({ config, values, locate }: LoadedConfig): string {
+  const settings = membersOf(partOf(SETTINGS_TABLE, config)).map((part): [string, object] => {
+    const [name = ''] = part.path;
+    const { place, name: origin } = locate([name]);
+    const { source, line } = place ?? { source: origin };
+    const from = values[name] === undefined ? 'default' : [source, line].filter(Boolean).join(':');
+    return [name, { value: redact(part), from }];
+  });
+  return `${JSON.stringify(Object.fromEntries(settings), null, 2)}\n`;
+}
+
+function redact(part: Part): unknown {
+  const { value } = part;
+  const { category } = withKind(part) ?? {};
+  if (typeof value === 'string' && (category === 'secret' || category === 'text' || category === 'address')) {
+    return REDACTED;
+  }
+  if (Array.isArray(value)) {
+    return membersOf(part).map(redact);
+  }
+  return typeof value === 'object' && value !== null && !(value instanceof URL)
+    ? Object.fromEntries(membersOf(part).map((member) => [member.path.at(-1), redact(member)]))
+    : value;
+}
