@@ -202,6 +202,13 @@ it.each([
     'a program for Node.js',
     ['--module', 'nodenext', '--types', 'node', '--typeRoots', join(ROOT, 'node_modules', '@types')],
   ],
+  [
+    'a program whose TypeScript resolves modules as before package exports',
+    ['--module', 'es2022', '--moduleResolution', 'node10', '--types', 'node'].concat(
+      '--typeRoots',
+      join(ROOT, 'node_modules', '@types'),
+    ),
+  ],
 ])('has a client with types that compile in %s', async (_title, options) => {
   await writeFile(join(clientFolder, 'program.ts'), TYPED_CLIENT_PROGRAM);
   const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
