@@ -54,9 +54,9 @@ it('sends the other rows if the service forbids one of them', async () => {
   expect(results().filter(({ outcome }) => outcome === 'failed')).toMatchObject([{ line: 9, code: 'FORBIDDEN' }]);
 });
 
-it('sends one row to an address without the endpoint, which can be corrected', async () => {
+it.each([302, 404])('sends one row to an address without the endpoint (%d), which can be corrected', async (status) => {
   const { optionsOf, folder, run, sent } = await setUpImport(USERS, (_, path) =>
-    path.startsWith('/wrong/') ? { status: 302, headers: { location: '/login' }, body: '' } : undefined,
+    path.startsWith('/wrong/') ? { status, headers: { location: '/login' }, body: '' } : undefined,
   );
   const { args, ...options } = optionsOf();
   const wrong = await runNotigraph({
@@ -65,7 +65,7 @@ it('sends one row to an address without the endpoint, which can be corrected', a
   });
   expect(wrong).toMatchObject({
     code: 1,
-    stderr: 'Correct the address of the service: it has no POST /v1/subscribers (status 302).\n',
+    stderr: `Correct the address of the service: it has no POST /v1/subscribers (status ${status}).\n`,
   });
   expect(wrong.stdout).toMatch(/^0 of 30 rows are applied\.\nRun the same command again to send the others\.\n$/m);
   expect(sent()).toHaveLength(1);
@@ -192,4 +192,17 @@ it('stops after 100 failed rows in succession, and records all of them', async (
   const failed = results().filter(({ outcome }) => outcome === 'failed').length;
   expect(failed).toBeGreaterThanOrEqual(100);
   expect(stdout).toContain(`${failed} rows failed and changed nothing.`);
+});
+
+it('stops at the first row for which the API key is not permitted', async () => {
+  const rows = Array.from({ length: 30 }, (_, i) => `${i}\n`).join('');
+  const { run, sent } = await setUpImport(`subscriberId\n${rows}`, () => ({
+    status: 403,
+    body: { message: 'Read only' },
+  }));
+  const { code, stdout, stderr } = await run();
+  expect(code).toBe(1);
+  expect(stderr).toBe('Correct the API key: the service rejected it with 403 at line 2: Read only\n');
+  expect(sent()).toHaveLength(1);
+  expect(stdout + stderr).not.toContain(KEY);
 });

@@ -1,6 +1,6 @@
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
-import { KEY, setUpImport } from '../support/import.ts';
+import { setUpImport } from '../support/import.ts';
 import { spawnNotigraph } from '../support/process.ts';
 
 it('sends nothing if a row is invalid, and lists all problems in the report', async () => {
@@ -184,17 +184,4 @@ it('waits for the rate limit, and reports what the service rejects without perso
     code: 'BAD_USER_INPUT',
     message: '… is not deliverable',
   });
-});
-
-it('stops at the first row for which the API key is not permitted', async () => {
-  const rows = Array.from({ length: 30 }, (_, i) => `${i}\n`).join('');
-  const { run, sent } = await setUpImport(`subscriberId\n${rows}`, () => ({
-    status: 403,
-    body: { message: 'Read only' },
-  }));
-  const { code, stdout, stderr } = await run();
-  expect(code).toBe(1);
-  expect(stderr).toBe('Correct the API key: the service rejected it with 403 at line 2: Read only\n');
-  expect(sent()).toHaveLength(1);
-  expect(stdout + stderr).not.toContain(KEY);
 });

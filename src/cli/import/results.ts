@@ -246,7 +246,6 @@ export class Results implements Disposable {
   /** Closes the file. A new one is removed if nothing was sent, so that the next import can use another key or address. */
   [Symbol.dispose](): void {
     if (this.#database.isTransaction) {
-      // guard: test/cli/import.test.ts
       this.#database.exec('ROLLBACK');
     }
     this.#database.exec('PRAGMA journal_mode = DELETE'); // A single file, which programs without write access can read too.

@@ -103,8 +103,12 @@ async function sendRow({ line, subscriber, key, outcome }: PendingRow, sending: 
       if (isAnswered) {
         service.answered();
       }
-      // guard: test/cli/import.test.ts
-      if (!isTemporary(error) || failures >= MAX_TRIES) {
+      if (
+        // guard: test/cli/import.test.ts
+        !isTemporary(error) ||
+        // guard: test/cli/import-failures.test.ts
+        failures >= MAX_TRIES
+      ) {
         if (!isUnknown) {
           results.record(subscriberId, 'failed', failure);
         }
@@ -130,7 +134,7 @@ async function probe(service: ImportService): Promise<void> {
 /** @throws {ImportError} if the failure concerns every row: the service rejects the key, or its address is wrong */
 function assertUsable({ code, status = 0 }: UpstreamError, reason: string, hasApplied: boolean): void {
   // A firewall can reject the content of one row with 403.
-  // guard: test/cli/import.test.ts
+  // guard: test/cli/import-failures.test.ts
   if (code === 'UNAUTHENTICATED' || (code === 'FORBIDDEN' && !(status === 403 && hasApplied))) {
     throw new ImportError(`Correct the API key: the service rejected it with ${status} at ${reason}`);
   }
