@@ -385,6 +385,8 @@ it('accepts missing secrets with --without-secrets, and checks everything else',
     upstream: UPSTREAM,
     tls: { clientCertificate: { file: folder.path('tls.crt') }, clientKey: { env: 'TLS_KEY' } },
     logSecret: { env: 'LOG_SECRET' },
+    proxy: { env: 'PROXY_URL' },
+    graphiql: { authorization: { env: 'GRAPHIQL_KEY' } },
     cache: { store: { redis: { url: { env: 'REDIS_URL' } } }, secret: { file: folder.path('cache-secret') } },
     clients: {
       browser: {
@@ -395,12 +397,18 @@ it('accepts missing secrets with --without-secrets, and checks everything else',
       },
     },
   };
-  expect(await problemsOf(content)).toHaveLength(8);
+  expect(await problemsOf(content)).toHaveLength(10);
   expect(await problemsOf(content, {}, '--without-secrets')).toEqual([]);
   await writeFile(folder.path('cache-secret'), 'short');
   expect(await problemsOf({ ...content, maxRetries: 'many' }, {}, '--without-secrets')).toEqual([
     'cache.secret: the secret of the cache is shorter than 32 characters.',
     expect.stringMatching(/^maxRetries must be/),
+  ]);
+  const tls = { ...content.tls, ca: { file: folder.path('cache-secret') } };
+  const logSecret = { env: 'an-obvious-test-secret' };
+  expect(await problemsOf({ upstream: UPSTREAM, tls, logSecret }, {}, '--without-secrets')).toEqual([
+    expect.stringMatching(/^tls\.ca: /),
+    'logSecret requires an environment variable that is not set; env must be its name.',
   ]);
 });
 

@@ -75,11 +75,18 @@ it('/config on the admin port shows the configuration in use with its sources, a
         upstream: 'http://127.0.0.1:9',
         reloadSeconds: 86_400,
         maxRetries,
+        graphiql: { authorization: 'ApiKey obvious-test-key-of-graphiql' },
         proxy: 'http://proxy.example.com:3128',
         cache: { store: { redis: { url: { env: 'REDIS_URL' } } }, secret: { env: 'CACHE_SECRET' } },
         clients: {
           browser: {
-            issuers: [{ issuer: 'https://login.example.com', audience: 'a', jwks: 'https://login.example.com/keys' }],
+            issuers: [
+              {
+                issuer: 'https://login.example.com',
+                audience: 'a',
+                jwks: 'https://login.example.com/keys?t=obvious-test',
+              },
+            ],
             scopes: ['groups:read'],
             tenants: { acme: { env: 'ACME_KEY' }, globex: { file: 'globex-key' } },
           },

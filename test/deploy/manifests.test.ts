@@ -177,7 +177,7 @@ describe.runIf(hasDeployTools)('the chart', () => {
       labeled.metadata.labels = { 'app.kubernetes.io/name': 'notigraph' };
       return labeled;
     });
-    const rendered = renderChart('image.repository=notigraph', 'image.digest=x').filter(
+    const rendered = renderChart('image.repository=notigraph', 'image.digest=x', 'config.upstream=x').filter(
       ({ kind }) => kind !== 'ConfigMap',
     );
     const actual = JSON.parse(JSON.stringify(rendered.map(withoutHelm)).replace('notigraph@x', 'notigraph'));
@@ -205,7 +205,7 @@ describe.runIf(hasDeployTools)('the chart', () => {
   it('has the version of the package, and mounts its configuration', () => {
     const chart = parse(readKit('helm/Chart.yaml'));
     expect([chart.version, chart.appVersion]).toEqual([manifest.version, manifest.version]);
-    const rendered = renderChart('config.upstream=https://notifications.example.org', 'config.sandbox=null');
+    const rendered = renderChart('config.upstream=https://notifications.example.org');
     const map = rendered.find(({ kind }) => kind === 'ConfigMap');
     expect(map?.data).toEqual({ 'notigraph.config.yaml': 'upstream: https://notifications.example.org\n' });
     expect(JSON.stringify(rendered)).toContain('"configMap":{"name":"notigraph-config"}');

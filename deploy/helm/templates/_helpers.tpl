@@ -17,6 +17,10 @@ app.kubernetes.io/name: {{ .Values.name }}
 {{- end }}
 {{- end }}
 
+{{- define "notigraph.config" -}}
+{{ toYaml (.Values.config | default (dict "sandbox" ":memory:")) }}
+{{- end }}
+
 {{- define "notigraph.configMap" -}}
 {{ .Values.existingConfigMap | default (printf "%s-config" .Values.name) }}
 {{- end }}

@@ -41,7 +41,7 @@ export function findFileProblems(
   const of = (...kinds: readonly Kind[]) => parts.filter(({ kind }) => kinds.includes(kind));
   return [
     ...groupBySection(all.filter(({ kind }) => kind === 'certificate' || kind === 'clientKey'))
-      .filter((section) => !section.some((part) => missing.has(part))) // A certificate belongs to its key.
+      .map((section) => withoutPair(section, missing))
       .flatMap(checkCertificates),
     ...groupBySection(of('redisUrl', 'redisCertificate')).flatMap(checkRedis),
     ...checkTenantKeys(of('tenantKey'), of('tenantFolder')[0], settings),
@@ -56,6 +56,13 @@ export function findFileProblems(
     ...checkPackage('redis', of('redis')),
     ...checkPackage('mcp', of('mcp')),
   ];
+}
+
+/** Returns the parts of a section without those that are missing, and without a client certificate whose key is missing, or the reverse. */
+function withoutPair(section: readonly PartOfKind[], missing: ReadonlySet<unknown>): PartOfKind[] {
+  const isOfPair = (part: PartOfKind) => nameOf(part).startsWith('client');
+  const isIncomplete = section.some((part) => isOfPair(part) && missing.has(part));
+  return section.filter((part) => !missing.has(part) && !(isIncomplete && isOfPair(part)));
 }
 
 /** Whether the file or folder of a secret or certificate doesn't exist. */

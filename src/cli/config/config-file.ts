@@ -219,7 +219,7 @@ interface Resolved {
  * Replaces `{ env: NAME }` with the value of the variable, makes paths absolute, and finds secrets and passwords that must not be in a file.
  *
  * @param locate converts a path in the file to an absolute path
- * @param withoutSecrets whether the variable of a secret may be missing. It is then replaced by a file that doesn't exist
+ * @param withoutSecrets whether the variable of a secret may be missing. It is then replaced by a valid value
  */
 function resolveReferences(
   values: Readonly<Record<string, unknown>>,
@@ -232,9 +232,8 @@ function resolveReferences(
   function resolvePart(part: Part): unknown {
     const { path, value } = part;
     if (isReference(value)) {
-      return withoutSecrets && !env[value.env] && hasFileForm(part)
-        ? { file: locate(`missing/${value.env}`) }
-        : readVariable(value.env, path);
+      const isMissing = withoutSecrets && !env[value.env] && VARIABLE_NAME.test(value.env);
+      return (isMissing ? replaceMissing(value.env, part) : undefined) ?? readVariable(value.env, path);
     }
     if (Array.isArray(value)) {
       return membersOf(part).map(resolvePart);
@@ -275,10 +274,16 @@ function resolveReferences(
   return { values: Object.fromEntries(members.map((member) => [member.path.at(-1), resolvePart(member)])), problems };
 }
 
-/** Whether a value can be in a file of its own: secrets, certificates, and the URL of Redis. */
-function hasFileForm(part: Part): boolean {
+/** Returns a valid value in place of a secret whose variable is missing; undefined if the variable is not for a secret. */
+function replaceMissing(variable: string, part: Part): unknown {
   const { kind, category } = withKind(part) ?? {};
-  return category === 'secret' || category === 'text' || kind === 'redisUrl';
+  if (category === 'secret' || category === 'text' || kind === 'redisUrl') {
+    return { file: `/missing/${variable}` };
+  }
+  if (kind === 'proxy') {
+    return 'http://proxy.invalid:3128';
+  }
+  return part.path.join('.') === 'graphiql.authorization' ? 'ApiKey missing' : undefined;
 }
 
 const isReference = (value: unknown): value is { env: string } =>

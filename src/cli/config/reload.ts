@@ -68,6 +68,7 @@ export function followConfig(options: FollowOptions): Disposable {
   let { reloadSeconds } = startup;
   let queue = Promise.resolve();
   let lastProblems = '';
+  let isDisposed = false;
 
   async function reload(trigger: ReloadTrigger): Promise<void> {
     try {
@@ -88,20 +89,22 @@ export function followConfig(options: FollowOptions): Disposable {
 
   function reject(error: unknown, trigger: ReloadTrigger): void {
     const problems = describeProblems(error);
+    // guard: test/cli/reload.test.ts
+    if (error instanceof LostWorkerError && trigger !== 'worker') {
+      logger.warn({ trigger, problems }, 'a worker was lost during a reload, which is repeated when it is replaced');
+      void error.replaced.then(() => enqueue('worker')); // Not again after that: the configuration may be what ended it.
+      return;
+    }
     const text = JSON.stringify(problems);
     counts.add('rejected');
     if (trigger === 'SIGHUP' || text !== lastProblems) {
       logger.error({ trigger, problems }, 'the configuration was not reloaded: the previous one stays in use');
     }
     lastProblems = text;
-    // guard: test/cli/reload.test.ts
-    if (error instanceof LostWorkerError && trigger !== 'worker') {
-      void error.replaced.then(() => enqueue('worker')); // Not again after that: the configuration may be what ended it.
-    }
   }
 
   const enqueue = (trigger: ReloadTrigger) => {
-    queue = queue.then(() => reload(trigger));
+    queue = queue.then(() => (isDisposed ? undefined : reload(trigger)));
   };
   const looks = watch.start(
     () => reloadSeconds,
@@ -116,6 +119,7 @@ export function followConfig(options: FollowOptions): Disposable {
   });
   return {
     [Symbol.dispose]() {
+      isDisposed = true;
       looks[Symbol.dispose]();
       handling[Symbol.dispose]();
     },
