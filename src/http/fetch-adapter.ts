@@ -6,6 +6,7 @@ import {
   type HandleRequest,
   type IncomingRequest,
   type OutgoingResponse,
+  schemeOf,
 } from './request.ts';
 import type { RunningRequests } from './request-state.ts';
 
@@ -33,8 +34,7 @@ class FetchRequest implements IncomingRequest {
   }
 
   get scheme(): 'http' | 'https' {
-    const isEncrypted = this.#request.url.startsWith('https:') || this.header('x-forwarded-proto') === 'https';
-    return isEncrypted ? 'https' : 'http';
+    return schemeOf(this.#request.url.startsWith('https:'), this);
   }
 
   get host(): string {

@@ -10,6 +10,7 @@ import {
   type HandleRequest,
   type IncomingRequest,
   type OutgoingResponse,
+  schemeOf,
   toBytes,
 } from './request.ts';
 import type { RunningRequests } from './request-state.ts';
@@ -72,8 +73,7 @@ class NodeRequest implements IncomingRequest {
   }
 
   get scheme(): 'http' | 'https' {
-    const isEncrypted = 'encrypted' in this.#request.socket || this.header('x-forwarded-proto') === 'https';
-    return isEncrypted ? 'https' : 'http';
+    return schemeOf('encrypted' in this.#request.socket, this);
   }
 
   get host(): string | undefined {

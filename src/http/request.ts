@@ -31,6 +31,10 @@ export interface IncomingRequest {
   toFetchRequest(): Request;
 }
 
+/** Returns the scheme that the client used: `https` if the connection is encrypted, or was at a proxy in front. */
+export const schemeOf = (isEncrypted: boolean, request: Pick<IncomingRequest, 'header'>): IncomingRequest['scheme'] =>
+  isEncrypted || request.header('x-forwarded-proto') === 'https' ? 'https' : 'http';
+
 /** Complete response. */
 export interface OutgoingResponse {
   status: number;

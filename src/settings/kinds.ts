@@ -20,7 +20,8 @@ export type OwnSecret = keyof typeof OWN_SECRETS;
 /**
  * Kinds of values, with their category. In a configuration file, a `secret` must be a reference, an `address` must not contain a password, and a
  * `path` is relative to that file. A `secret` or `text` can be in a file of its own; an `address` only if its setting has that form too. A `section`
- * needs something outside of the configuration.
+ * needs something outside of the configuration. An
+ * `inline` secret may be in the file itself, because its setting shares it anyway.
  */
 const KINDS = {
   // guard: test/cli/config-file.test.ts
@@ -40,10 +41,11 @@ const KINDS = {
   tenantFolder: 'path',
   manifest: 'path',
   sandbox: 'path',
+  graphiqlKey: 'inline',
   auditLog: 'section',
   redis: 'section',
   mcp: 'section',
-} as const satisfies Record<string, 'secret' | 'text' | 'address' | 'path' | 'section'>;
+} as const satisfies Record<string, 'secret' | 'text' | 'address' | 'path' | 'inline' | 'section'>;
 
 /** Kind of a value. */
 export type Kind = keyof typeof KINDS;

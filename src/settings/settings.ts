@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { cacheSettings } from './cache.ts';
 import { clientSections, mcpSettings, origins } from './clients.ts';
 import { command } from './command.ts';
-import { ownSecret, upstreamUrl } from './kinds.ts';
+import { ofKind, ownSecret, upstreamUrl } from './kinds.ts';
 import { group, integer, onOff, onOffInSection, SETTING_INFO, type SettingGroup, setting, text } from './setting.ts';
 import { upstreamCalls } from './upstream-calls.ts';
 import { upstreamSections } from './upstreams.ts';
@@ -39,7 +39,7 @@ const general = {
           onOff(),
           group({
             authorization: setting(
-              text().exactOptional(),
+              ofKind('graphiqlKey', text()).exactOptional(),
               'Value of the header `Authorization`, filled in for every visitor. Without it, the page asks for a credential.',
               { defaultText: 'none' },
             ),

@@ -283,7 +283,7 @@ function replaceMissing(variable: string, part: Part): unknown {
   if (kind === 'proxy') {
     return 'http://proxy.invalid:3128';
   }
-  return part.path.join('.') === 'graphiql.authorization' ? 'ApiKey missing' : undefined;
+  return kind === 'graphiqlKey' ? 'ApiKey missing' : undefined;
 }
 
 const isReference = (value: unknown): value is { env: string } =>

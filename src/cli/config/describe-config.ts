@@ -5,9 +5,6 @@ import type { LoadedConfig } from './load-config.ts';
 /** Shown in place of secrets, certificates, and addresses that may contain a password. */
 const REDACTED = '(not shown)';
 
-/** Key that GraphiQL sends. It has no kind, because the configuration file may contain it. */
-const AUTHORIZATION = 'graphiql.authorization';
-
 /**
  * Describes the configuration for its operators, as JSON: the value of each setting, and where it comes from. A secret in a file is shown as the path
  * of the file, any other is not shown.
@@ -24,11 +21,11 @@ export function describeConfig({ config, values, locate }: LoadedConfig): string
 }
 
 function redact(part: Part): unknown {
-  const { value, path } = part;
+  const { value } = part;
   const { category } = withKind(part) ?? {};
   if (typeof value === 'string') {
-    const isSecret = category === 'secret' || category === 'text' || category === 'address';
-    return isSecret || path.join('.') === AUTHORIZATION ? REDACTED : value.replace(/^(https?:[^?]*\?).+$/, '$1…'); // A query can contain a token.
+    const isShown = category === undefined || category === 'path';
+    return !isShown ? REDACTED : value.replace(/^(https?:[^?]*\?).+$/, '$1…'); // A query can contain a token.
   }
   if (Array.isArray(value)) {
     return membersOf(part).map(redact);

@@ -114,6 +114,7 @@ export function createMcp({ schema, ...options }: McpOptions): Mcp {
       }
       let hasOwnLine = false;
       const caller = {
+        scheme: request.scheme,
         host: request.host,
         header: (name: string) => request.header(name),
         toFetchRequest: () => request.toFetchRequest(),

@@ -41,6 +41,7 @@ export async function serveStreams(
   }
 
   const caller = {
+    scheme: 'http' as const,
     host: undefined,
     endpoint,
     get requestId() {

@@ -73,7 +73,7 @@ export function createToolServers(options: ToolServerOptions): CreateToolServer 
 }
 
 /** Caller of a tool: the request that contains the call. */
-export type ToolCaller = Pick<IncomingRequest, 'host' | 'header' | 'toFetchRequest'> & {
+export type ToolCaller = Pick<IncomingRequest, 'scheme' | 'host' | 'header' | 'toFetchRequest'> & {
   /** Path of the GraphQL endpoint, with the prefix of the upstream that the caller selected. */
   readonly endpoint: string;
   /** Id of the request that contains the call. */
@@ -105,7 +105,7 @@ class ToolRequest implements IncomingRequest {
 
   constructor(tool: Tool, args: Readonly<Record<string, unknown>>, caller: ToolCaller, signal: Signal) {
     this.target = caller.endpoint;
-    this.scheme = caller.header('x-forwarded-proto') === 'https' ? 'https' : 'http';
+    this.scheme = caller.scheme;
     this.host = caller.host;
     this.signal = signal;
     this.#tool = tool;
