@@ -14,6 +14,7 @@ interface Entry {
 }
 
 const TODAY = new Date('2026-03-18T10:30:00.000Z');
+const EVENING = new Date('2026-03-18T23:59:59.999Z');
 const TOMORROW = new Date('2026-03-19T00:00:05.000Z');
 
 /** Returns the statistics by day, because the order of the response is not specified. */
@@ -120,13 +121,13 @@ describe('sample traffic', () => {
       return { sandbox, send: await createSandboxClient(sandbox.url) };
     };
 
-    const first = await open(TODAY);
+    const first = await open(EVENING);
     const before = await readStats(first.send, '?days=90');
     const address = '/v1/messages/transaction/sample-transaction-0002';
     expect((await first.send(`DELETE ${address}`)).status).toBe(204);
     await first.sandbox.close();
 
-    const again = await open(TODAY);
+    const again = await open(EVENING);
     expect(await readStats(again.send, '?days=90')).toEqual(before);
     await again.sandbox.close();
 
@@ -149,6 +150,45 @@ describe('sample traffic', () => {
     const stats = await readStats(send, '?days=30');
     expect(stats.size).toBe(30);
     expect(stats.get('2026-03-19')?.count).toBeGreaterThan(0);
+  });
+
+  it.each(['development', 'production'] as const)('of today grows during the day in %s', async (as) => {
+    let now = new Date('2026-03-17T12:00:00.000Z'); // Creates the sample transactions on the day before.
+    await using sandbox = await startSandbox({ now: () => now });
+    const send = await createSandboxClient(sandbox.url);
+    const counts: number[] = [];
+    const months: (readonly [string, Entry])[] = [];
+    for (const time of [
+      '00:00:00.000',
+      '00:10:00.000',
+      '06:00:00.000',
+      '12:00:00.000',
+      '18:00:00.000',
+      '23:59:59.999',
+    ]) {
+      now = new Date(`2026-03-18T${time}Z`);
+      const day = await readStats(send, '?days=1', as);
+      const week = await readStats(send, '?days=7', as);
+      const month = await readStats(send, '?days=30', as);
+      expect([day.size, week.size, month.size]).toEqual([1, 7, 30]);
+      expect([...week, ...day].map(([date]) => month.get(date))).toEqual([...week.values(), ...day.values()]);
+      counts.push(day.get('2026-03-18')?.count ?? 0);
+      month.delete('2026-03-18');
+      months.push(...month);
+    }
+
+    now = TOMORROW;
+    const stats = await readStats(send, '?days=31', as);
+    const complete = stats.get('2026-03-18')?.count ?? 0;
+    expect(counts).toEqual(counts.toSorted((a, b) => a - b));
+    expect([counts[0], counts.at(-1)]).toEqual([1, complete]);
+    expect(counts[1]).toBeLessThan(complete * 0.1);
+    for (const [i, count] of counts.slice(2, 5).entries()) {
+      expect(Math.abs(count / complete - (i + 1) / 4)).toBeLessThan(0.2);
+      expect(count).toBeLessThan(complete);
+    }
+    // Earlier days are complete.
+    expect(months).toEqual(months.map(([date]) => [date, stats.get(date)]));
   });
 
   it('omits workflows that are switched off', async () => {

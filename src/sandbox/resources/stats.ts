@@ -50,7 +50,7 @@ export const resource: Resource = {
 
   createHandlers(database, clock, samples) {
     const topUp = createTopUp(database, clock, samples);
-    // The outer join keeps notifications without a channel.
+    // The outer join keeps notifications without a channel. The sample has those of the rest of today, too.
     const countByDay = database.prepare(`
       SELECT
         day,
@@ -58,7 +58,7 @@ export const resource: Resource = {
         json_group_array(DISTINCT workflow_id) AS templates,
         json_group_array(DISTINCT channel.value) FILTER (WHERE channel.value IS NOT NULL) AS channels
       FROM notifications LEFT JOIN json_each(notifications.channels) AS channel
-      WHERE environment_id = ? AND day BETWEEN ? AND ? AND workflow_id <> ''
+      WHERE environment_id = ? AND day BETWEEN ? AND ? AND created_at <= ? AND workflow_id <> ''
       GROUP BY day
     `);
     return {
@@ -70,7 +70,7 @@ export const resource: Resource = {
           throw new ApiError(422, [`"days" must be a number from 1 to ${MAX_DAYS}.`]);
         }
         const now = clock();
-        const rows = countByDay.all(environment.id, dayBefore(now, days - 1), dayOf(now));
+        const rows = countByDay.all(environment.id, dayBefore(now, days - 1), dayOf(now), now.toISOString());
         // Unlike every other body, this one is not wrapped in `data`.
         return bareResponse(
           200,

@@ -13,7 +13,7 @@ const RETIRED_AGE = 36;
 
 /**
  * Creates the function that writes the sample traffic of all missing days up to today, at most 90. The same day always gets the same
- * notifications.
+ * notifications, also those that are still to come.
  */
 export function createTopUp(
   database: SandboxDatabase,
@@ -42,7 +42,7 @@ export function createTopUp(
     for (let age = DAYS - 1; age >= 0; age--) {
       const day = dayBefore(now, age);
       if (day > lastDay && !QUIET_AGES.has(age)) {
-        fillDay(environment, day, now, age >= RETIRED_AGE ? former : current);
+        fillDay(environment, day, age >= RETIRED_AGE ? former : current);
       }
     }
     if (dayOf(now) > lastDay) {
@@ -50,10 +50,8 @@ export function createTopUp(
     }
   }
 
-  function fillDay(environment: Environment, day: string, now: Date, sources: readonly TrafficSource[]): void {
+  function fillDay(environment: Environment, day: string, sources: readonly TrafficSource[]): void {
     const start = Date.parse(day);
-    // No notification of today is in the future.
-    const length = Math.min(DAY_MS, now.getTime() - start);
     // Time, environment and serial number.
     const idPrefix = (start / 1000).toString(16).padStart(8, '0') + sampleId(environment, 'traffic').slice(0, 9);
     let serial = 0;
@@ -68,7 +66,8 @@ export function createTopUp(
           subscriberId: pick(random, recipients),
           transactionId: `${identifier}-${day}-${number}`,
           channels: pick(random, traffic.routes),
-          createdAt: new Date(start + Math.floor(random() * length)).toISOString(),
+          // A day begins with a notification, so that the statistics contain today from midnight on.
+          createdAt: new Date(start + Math.floor(random() * (serial === 1 ? 0 : DAY_MS))).toISOString(),
         });
       }
     }
