@@ -1,30 +1,33 @@
-import assert from 'node:assert/strict';
-import { afterEach, test } from 'node:test';
 import { CreateFeedDocument, WorkflowDocument } from 'notigraph/client';
-import { createTestGateway } from 'notigraph/testing';
+import { createTestGateway, type TestGateway } from 'notigraph/testing';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 
-const gateway = await createTestGateway({
-  now: '2027-01-15T12:00:00Z',
-  cache: true,
-  records: {
-    notificationGroups: ['Billing'],
-    workflows: [{ identifier: 'payment-failed', name: 'Payment failed', group: 'Billing' }],
-  },
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  gateway = await createTestGateway({
+    now: '2027-01-15T12:00:00Z',
+    cache: true,
+    records: {
+      notificationGroups: ['Billing'],
+      workflows: [{ identifier: 'payment-failed', name: 'Payment failed', group: 'Billing' }],
+    },
+  });
 });
 
 afterEach(() => gateway.reset());
+afterAll(() => gateway.close());
 
 test('loads a workflow', async () => {
   const { data } = await gateway.client.request(WorkflowDocument, { idOrIdentifier: 'payment-failed' });
-  assert.equal(data?.workflow?.name, 'Payment failed');
-  assert.equal(data?.workflow?.notificationGroup?.name, 'Billing');
+  expect(data?.workflow).toMatchObject({ name: 'Payment failed', notificationGroup: { name: 'Billing' } });
 });
 
 test('reports a failure of the service', async () => {
   gateway.fail('GET /v1/workflows/{id}', 503);
   const { errors } = await gateway.client.request(WorkflowDocument, { idOrIdentifier: 'payment-failed' });
-  assert.equal(errors?.[0]?.extensions.retryable, true);
-  assert.equal(gateway.calls.length, 3); // The gateway has tried it three times.
+  expect(errors?.[0]?.extensions.retryable).toBe(true);
+  expect(gateway.calls).toHaveLength(3); // The gateway has tried it three times.
 });
 
 test('uses data from the cache while it is fresh', async () => {
@@ -32,10 +35,10 @@ test('uses data from the cache while it is fresh', async () => {
   await load();
   gateway.clock.advance({ seconds: 5 });
   await load();
-  assert.equal(gateway.calls.length, 2); // The workflow and its group, once each.
+  expect(gateway.calls).toHaveLength(2); // The workflow and its group, once each.
   gateway.clock.advance({ minutes: 1 });
   await load();
-  assert.ok(gateway.calls.length > 2);
+  expect(gateway.calls.length).toBeGreaterThan(2);
 });
 
 import { GraphQLClient } from 'graphql-request';
@@ -46,7 +49,7 @@ test('works with other clients', async () => {
     headers: { authorization: `ApiKey ${gateway.key}` },
   });
   const data = await client.request(WorkflowDocument, { idOrIdentifier: 'payment-failed' });
-  assert.equal(data.workflow?.active, true);
+  expect(data.workflow?.active).toBe(true);
 });
 
 test('finds seeded records', async () => {
@@ -60,14 +63,14 @@ test('finds seeded records', async () => {
   });
   gateway.seed({ feeds: [{ id: 'f1', name: 'Activity' }] }, { environment: 'production' });
   const { data } = await gateway.client.request(WorkflowDocument, { idOrIdentifier: 'w1' });
-  assert.equal(data?.workflow?.active, false);
+  expect(data?.workflow?.active).toBe(false);
 });
 
 test('learns that a write may have been applied', async () => {
   gateway.fail('POST /v1/feeds', 'timeout', { times: 1, applied: true });
   const create = () => gateway.client.request(CreateFeedDocument, { input: { name: 'News' } });
   const first = await create();
-  assert.equal(first.errors?.[0]?.extensions.outcome, 'UNKNOWN');
+  expect(first.errors?.[0]?.extensions.outcome).toBe('UNKNOWN');
   const second = await create();
-  assert.equal(second.data?.createFeed?.__typename, 'ConflictError');
+  expect(second.data?.createFeed?.__typename).toBe('ConflictError');
 });
