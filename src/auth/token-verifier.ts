@@ -1,6 +1,7 @@
 import { decodeJwt, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import { LRUCache } from 'lru-cache';
 import type { SecretFiles } from '../lib/files/secret-files.ts';
+import { isRecord } from '../lib/is-record.ts';
 import { isScope, type Scope } from '../settings/scopes.ts';
 import { AuthenticationError, type AuthenticationReason } from './identity.ts';
 
@@ -22,7 +23,7 @@ export interface TrustedIssuer {
    * @throws {AuthenticationError}
    */
   tenantOf(claims: JWTPayload): string | undefined;
-  /** Claim that contains the scopes. */
+  /** Name or path of the claim that contains the scopes. */
   scopeClaim: string;
   /** Whether the claim `documents` restricts the documents that may be sent: only for the gateway's own tokens. */
   restrictsDocuments: boolean;
@@ -77,7 +78,7 @@ export function createTokenVerifier(
     }
     readText(claims, 'jti'); // Not used, but a token whose claims have the wrong types is not trusted.
     const scopes = readWords(claims, issuer.scopeClaim).filter(isScope);
-    const documents = issuer.restrictsDocuments ? readTexts(claims, 'documents') : undefined;
+    const documents = issuer.restrictsDocuments ? toTexts(claims.documents) : undefined;
     const subject = readText(claims, 'sub');
     return {
       tenant,
@@ -141,16 +142,43 @@ function reasonOf(error: unknown): AuthenticationReason {
   return 'TOKEN_INVALID';
 }
 
+/**
+ * Returns the claim with exactly this name. Without one, the name is a path into objects, with dots between its parts: `realm_access.roles`.
+ * Returns undefined if the token doesn't have it.
+ *
+ * @throws {AuthenticationError} TOKEN_INVALID if the path leads into a value that is no object
+ */
+function findClaim(claims: JWTPayload, name: string): unknown {
+  // guard: test/auth/nested-claims.test.ts
+  if (Object.hasOwn(claims, name)) {
+    return claims[name]; // First, because names that are URLs contain dots.
+  }
+  let value: unknown = claims;
+  for (const part of name.split('.')) {
+    // guard: test/auth/nested-claims.test.ts
+    if (!isRecord(value)) {
+      throw new AuthenticationError('TOKEN_INVALID');
+    }
+    // guard: test/auth/nested-claims.test.ts
+    if (!Object.hasOwn(value, part)) {
+      return undefined;
+    }
+    value = value[part];
+  }
+  return value;
+}
+
 // A claim of the wrong type is rejected, never converted: as a string, every object is "[object Object]", and two people would share their
 // limits and idempotency keys.
 
 /**
  * Returns a claim that must be a string; undefined if the token doesn't have it.
  *
+ * @param name name or path of the claim
  * @throws {AuthenticationError} TOKEN_INVALID
  */
 export function readText(claims: JWTPayload, name: string): string | undefined {
-  const value = claims[name];
+  const value = findClaim(claims, name);
   // guard: test/auth/browser-client.test.ts
   if (value !== undefined && typeof value !== 'string') {
     throw new AuthenticationError('TOKEN_INVALID');
@@ -159,12 +187,11 @@ export function readText(claims: JWTPayload, name: string): string | undefined {
 }
 
 /**
- * Returns a claim that must be a list of strings; undefined if the token doesn't have it.
+ * Returns a value that must be a list of strings, or undefined.
  *
  * @throws {AuthenticationError} TOKEN_INVALID
  */
-export function readTexts(claims: JWTPayload, name: string): readonly string[] | undefined {
-  const value = claims[name];
+function toTexts(value: unknown): readonly string[] | undefined {
   // guard: test/auth/browser-client.test.ts
   if (value !== undefined && !isTexts(value)) {
     throw new AuthenticationError('TOKEN_INVALID');
@@ -178,8 +205,10 @@ export function readTexts(claims: JWTPayload, name: string): readonly string[] |
  *
  * @throws {AuthenticationError} TOKEN_INVALID
  */
-export const readWords = (claims: JWTPayload, name: string): readonly string[] =>
-  typeof claims[name] === 'string' ? claims[name].split(' ') : (readTexts(claims, name) ?? []);
+function readWords(claims: JWTPayload, name: string): readonly string[] {
+  const value = findClaim(claims, name);
+  return typeof value === 'string' ? value.split(' ') : (toTexts(value) ?? []);
+}
 
 const isTexts = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((entry) => typeof entry === 'string');

@@ -86,7 +86,11 @@ const issuer = group({
     integer(0, 300).default(5),
     "Maximum difference between the issuer's clock and the gateway's.",
   ),
-  tenantClaim: setting(text().exactOptional(), 'Claim that names the tenant.', { defaultText: '`tenant`' }),
+  tenantClaim: setting(
+    text().exactOptional(),
+    'Claim that names the tenant: its exact name, or else a path into objects, such as `app_metadata.tenant`.',
+    { defaultText: '`tenant`' },
+  ),
   tenant: setting(text().exactOptional(), 'Tenant of all tokens of the issuer, in place of `tenantClaim`.', {
     defaultText: 'none',
   }),
@@ -97,7 +101,7 @@ const issuer = group({
   ),
   scopeClaim: setting(
     text().default('scope'),
-    'Claim that lists scopes: a string with spaces between them, or a list.',
+    'Claim that lists scopes: a string with spaces between them, or a list. Its exact name, or else a path, such as `realm_access.roles`.',
   ),
 })
   .refine(({ jwks, publicKey }) => (jwks === undefined) !== (publicKey === undefined), 'needs either jwks or publicKey')

@@ -72,13 +72,13 @@ export interface GatewaySettingOptions {
         algorithms?: readonly ('RS256' | 'RS384' | 'RS512' | 'PS256' | 'PS384' | 'PS512' | 'ES256' | 'ES384' | 'ES512' | 'EdDSA' | 'Ed25519')[];
         /** Maximum difference between the issuer's clock and the gateway's. 0 to 300 s. @default 5 */
         clockSkewSeconds?: number;
-        /** Claim that names the tenant. @default `tenant` */
+        /** Claim that names the tenant: its exact name, or else a path into objects, such as `app_metadata.tenant`. @default `tenant` */
         tenantClaim?: string;
         /** Tenant of all tokens of the issuer, in place of `tenantClaim`. @default none */
         tenant?: string;
         /** Tenants that the claim may name. @default all */
         tenants?: readonly string[];
-        /** Claim that lists scopes: a string with spaces between them, or a list. @default 'scope' */
+        /** Claim that lists scopes: a string with spaces between them, or a list. Its exact name, or else a path, such as `realm_access.roles`. @default 'scope' */
         scopeClaim?: string;
       })[];
       /** Scopes that tokens can grant at most. See scopes. @default none */
