@@ -16,13 +16,6 @@ function listFiles(folder: URL): NounFile[] {
     .map((name) => ({ name, identifier: name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase()) }));
 }
 
-/** Writes the index of `src/graphql/types`: importing it adds every type to the builder. */
-export function writeTypesIndex(folder: URL): string {
-  return listFiles(folder)
-    .map(({ name }) => `import './${name}.ts';\n`)
-    .join('');
-}
-
 /** Writes the index of `src/sandbox/resources`: a list of what each file exports as `resource`. */
 export function writeSandboxIndex(folder: URL): string {
   const files = listFiles(folder);

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { GraphQLResolveInfo } from 'graphql';
 import { isUpstreamError, type UpstreamError } from '../upstream/errors.ts';
-import { builder } from './builder.ts';
 import type { GatewayContext } from './context.ts';
 import { badUserInput } from './field-errors.ts';
+import { defineModule } from './module.ts';
 
 /**
  * Failure that a client can act on: a member of the mutations' result unions. All other errors of resolvers become entries of `errors[]`
@@ -38,6 +38,8 @@ interface BulkItemFailure extends Failure {
   outcome: 'NOT_APPLIED' | 'UNKNOWN';
 }
 
+/** Types of failures, for the result unions of mutations. */
+export const mutationErrors = defineModule('mutationErrors', ({ builder }) => {
 const MutationErrorCode = builder.enumType('MutationErrorCode', {
   description: 'The kind of failure of a mutation. Each kind has its own type, which implements `MutationError`.',
   values: {
@@ -85,7 +87,7 @@ const MutationError = builder.interfaceRef<Failure>('MutationError').implement({
   }),
 });
 
-export const NotFoundError = builder.objectRef<NotFoundFailure>('NotFoundError').implement({
+const NotFoundError = builder.objectRef<NotFoundFailure>('NotFoundError').implement({
   description: 'The service has no record with this id. Nothing was changed.',
   interfaces: [MutationError],
   fields: (t) => ({
@@ -96,7 +98,7 @@ export const NotFoundError = builder.objectRef<NotFoundFailure>('NotFoundError')
   }),
 });
 
-export const ConflictError = builder.objectRef<ConflictFailure>('ConflictError').implement({
+const ConflictError = builder.objectRef<ConflictFailure>('ConflictError').implement({
   description:
     'The input is valid, but conflicts with an existing record or an earlier request. This request changed nothing.',
   interfaces: [MutationError],
@@ -116,7 +118,7 @@ const InputIssue = builder.objectRef<UpstreamError['issues'][number]>('InputIssu
   }),
 });
 
-export const InvalidInputError = builder.objectRef<InvalidInputFailure>('InvalidInputError').implement({
+const InvalidInputError = builder.objectRef<InvalidInputFailure>('InvalidInputError').implement({
   description: 'The input is invalid. Nothing was changed.',
   interfaces: [MutationError],
   fields: (t) => ({
@@ -127,7 +129,7 @@ export const InvalidInputError = builder.objectRef<InvalidInputFailure>('Invalid
   }),
 });
 
-export const UpstreamFailure = builder.objectRef<BulkItemFailure>('UpstreamFailure').implement({
+const UpstreamFailure = builder.objectRef<BulkItemFailure>('UpstreamFailure').implement({
   description: 'The service failed on one item of a bulk mutation. Other mutations report such failures in `errors`.',
   interfaces: [MutationError],
   fields: (t) => ({
@@ -142,6 +144,9 @@ export const UpstreamFailure = builder.objectRef<BulkItemFailure>('UpstreamFailu
     }),
     outcome: t.expose('outcome', { type: WriteOutcome, description: 'Whether the write was applied.' }),
   }),
+});
+
+return { NotFoundError, ConflictError, InvalidInputError, UpstreamFailure };
 });
 
 /** Converts an error to a failure, or returns undefined if it handles other errors. */

@@ -1,11 +1,13 @@
 import { GraphQLError, type ValueNode, valueFromASTUntyped, visit } from 'graphql';
 import { isRecord } from '../lib/is-record.ts';
-import { builder } from './builder.ts';
 import { checkJson, MAX_JSON_DEPTH } from './json-values.ts';
+import { defineModule } from './module.ts';
 
 /** RFC 3339 with the variants of ISO 8601 that services send: optional seconds with a fraction of any length, and an optional zone. */
 const DATE_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?$/;
 
+/** Scalars of all types. */
+export const scalars = defineModule('scalars', ({ builder }) => {
 builder.scalarType('DateTime', {
   description:
     'A point in time in ISO 8601, such as `2026-01-31T12:00:00.000Z`. It is the text that the service sent, so seconds or the UTC offset can be missing.',
@@ -35,6 +37,7 @@ builder.scalarType('JSONObject', {
   parseValue: (value) => check(checkJson(value), isRecord, 'JSONObject must be an object.'),
   parseLiteral: (node, variables) =>
     check(checkJson(literalOf(node, variables)), isRecord, 'JSONObject must be an object.'),
+});
 });
 
 function check<T>(value: unknown, is: (value: unknown) => value is T, message: string): T {

@@ -19,7 +19,10 @@ const FILES = [
 /** Table with a line for each write. */
 const WRITE_EFFECTS = 'src/upstream/cache/effects.ts';
 
-/** Adds the resource `topics` to a copy of the project: its paths in the OpenAPI document, four files, and a line about its write. */
+/** List of modules. */
+const SCHEMA = 'src/graphql/schema.ts';
+
+/** Adds the resource `topics` to a copy of the project: its paths in the OpenAPI document, four files, and a line about its write and its module. */
 export async function addTopics(copy: ProjectCopy): Promise<void> {
   for (const file of FILES) {
     const next = (collectMigrations(resources).at(-1)?.version ?? 0) + 1;
@@ -29,6 +32,11 @@ export async function addTopics(copy: ProjectCopy): Promise<void> {
   }
   const writes = await copy.read(WRITE_EFFECTS);
   await writeFile(copy.path(WRITE_EFFECTS), writes.replace("\n  'POST /v1/feeds'", "\n  'POST /v1/topics': [],$&"));
+  const schema = await copy.read(SCHEMA);
+  await writeFile(
+    copy.path(SCHEMA),
+    schema.replace('\n  feeds,', '\n  topics,$&').replace('\nimport', "\nimport { topics } from './types/topic.ts';$&"),
+  );
   const document = parseDocument(await copy.read('schema/upstream.openapi.yaml'));
   const { tags, paths, components } = parse(await readFile(join(TOPICS, 'openapi.yaml'), 'utf8'));
   const [allTags, allPaths, schemas] = [['tags'], ['paths'], ['components', 'schemas']].map((at) => document.getIn(at));

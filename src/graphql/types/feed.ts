@@ -1,21 +1,13 @@
 import type { FeedBody } from '../../upstream/endpoints/feeds.ts';
-import { builder } from '../builder.ts';
 import { ADDS_ONLY, Entity, requireScopes } from '../declarations.ts';
-import {
-  asConflict,
-  asInvalidInput,
-  asNotFound,
-  asNotFoundByMessage,
-  ConflictError,
-  deriveIdempotencyKey,
-  IDEMPOTENCY_KEY,
-  InvalidInputError,
-  NotFoundError,
-  REPLAYED,
-  toMutationResult,
-} from '../mutations.ts';
+import { asConflict, asInvalidInput, asNotFound, asNotFoundByMessage, deriveIdempotencyKey, IDEMPOTENCY_KEY, REPLAYED, toMutationResult, mutationErrors } from '../mutations.ts';
+import { defineModule } from '../module.ts';
 
-export const Feed = builder.objectRef<FeedBody>('Feed').implement({
+/** Feeds, which can be created and deleted. */
+export const feeds = defineModule('feeds', ({ builder, use }) => {
+const { ConflictError, InvalidInputError, NotFoundError } = use(mutationErrors);
+
+const Feed = builder.objectRef<FeedBody>('Feed').implement({
   description: 'A feed of in-app messages, such as "Product news", which an app shows as a separate list.',
   extensions: { ...requireScopes('feeds:read'), entity: new Entity({ id: null }) },
   fields: (t) => ({
@@ -106,3 +98,6 @@ builder.mutationFields((t) => ({
       ),
   }),
 }));
+
+return { Feed };
+});

@@ -1,9 +1,13 @@
 import type { ChannelName } from '../../upstream/endpoints/messages.ts';
-import { builder } from '../builder.ts';
 import { requireScopes } from '../declarations.ts';
-import { asInvalidInput, asNotFound, InvalidInputError, NotFoundError, toMutationResult } from '../mutations.ts';
+import { asInvalidInput, asNotFound, toMutationResult, mutationErrors } from '../mutations.ts';
+import { defineModule } from '../module.ts';
 
-export const Channel = builder.enumType('Channel', {
+/** Messages, which can be deleted. */
+export const messages = defineModule('messages', ({ builder, use }) => {
+const { InvalidInputError, NotFoundError } = use(mutationErrors);
+
+const Channel = builder.enumType('Channel', {
   description: 'A channel over which the service sends messages.',
   values: {
     IN_APP: { value: 'in_app', description: "Messages in an app's feed." },
@@ -27,13 +31,6 @@ const DeleteMessagesByTransactionInput = builder.inputType('DeleteMessagesByTran
     }),
   }),
 });
-
-/** Source of the result: the service responds without a body. */
-interface DeletedMessages {
-  __typename: 'DeleteMessagesByTransactionSuccess';
-  transactionId: string;
-  channel: ChannelName | null | undefined;
-}
 
 const DeleteMessagesByTransactionSuccess = builder
   .objectRef<DeletedMessages>('DeleteMessagesByTransactionSuccess')
@@ -79,3 +76,13 @@ builder.mutationFields((t) => ({
       ),
   }),
 }));
+
+return { Channel };
+});
+
+/** Source of the result: the service responds without a body. */
+interface DeletedMessages {
+  __typename: 'DeleteMessagesByTransactionSuccess';
+  transactionId: string;
+  channel: ChannelName | null | undefined;
+}

@@ -1,20 +1,13 @@
 import type { DeletionBody, NotificationGroupBody } from '../../upstream/endpoints/notification-groups.ts';
-import { builder } from '../builder.ts';
 import { ADDS_ONLY, declareCalls, Entity, requireScopes } from '../declarations.ts';
-import {
-  asConflict,
-  asInvalidInput,
-  asNotFound,
-  ConflictError,
-  deriveIdempotencyKey,
-  IDEMPOTENCY_KEY,
-  InvalidInputError,
-  NotFoundError,
-  REPLAYED,
-  toMutationResult,
-} from '../mutations.ts';
+import { asConflict, asInvalidInput, asNotFound, deriveIdempotencyKey, IDEMPOTENCY_KEY, REPLAYED, toMutationResult, mutationErrors } from '../mutations.ts';
+import { defineModule } from '../module.ts';
 
-export const NotificationGroup = builder.objectRef<NotificationGroupBody>('NotificationGroup').implement({
+/** Notification groups. */
+export const notificationGroups = defineModule('notificationGroups', ({ builder, use }) => {
+const { ConflictError, InvalidInputError, NotFoundError } = use(mutationErrors);
+
+const NotificationGroup = builder.objectRef<NotificationGroupBody>('NotificationGroup').implement({
   description: 'A group of workflows, such as "Billing". Every workflow belongs to one.',
   extensions: {
     ...requireScopes('groups:read'),
@@ -60,13 +53,6 @@ const DeleteNotificationGroupInput = builder.inputType('DeleteNotificationGroupI
   description: 'The group to delete.',
   fields: (t) => ({ id: t.id({ required: true, description: "The group's id." }) }),
 });
-
-/** Result of a mutation that returns the changed group. */
-interface GroupSuccess<Name extends string> {
-  __typename: Name;
-  notificationGroup: NotificationGroupBody;
-  replayed: boolean;
-}
 
 const CreateNotificationGroupSuccess = builder
   .objectRef<GroupSuccess<'CreateNotificationGroupSuccess'>>('CreateNotificationGroupSuccess')
@@ -201,3 +187,13 @@ builder.mutationFields((t) => ({
     },
   }),
 }));
+
+return { NotificationGroup };
+});
+
+/** Result of a mutation that returns the changed group. */
+interface GroupSuccess<Name extends string> {
+  __typename: Name;
+  notificationGroup: NotificationGroupBody;
+  replayed: boolean;
+}

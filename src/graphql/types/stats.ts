@@ -1,11 +1,11 @@
 import type { ChannelName } from '../../upstream/endpoints/messages.ts';
 import type { StatsEntryBody } from '../../upstream/endpoints/stats.ts';
-import { builder } from '../builder.ts';
 import { declareCalls, requireScopes } from '../declarations.ts';
 import { assertRange, listOf, loadBySentId } from '../field-errors.ts';
 import { isLocalDate } from '../scalars.ts';
-import { Channel } from './message.ts';
-import { Workflow } from './workflow.ts';
+import { messages } from './message.ts';
+import { workflows } from './workflow.ts';
+import { defineModule } from '../module.ts';
 
 /** Maximum `days`: ten years, longer than services keep statistics. */
 const MAX_DAYS = 3650;
@@ -35,6 +35,11 @@ const sortEntries = (entries: readonly StatsEntryBody[]): StatsEntryBody[] =>
   entries.toSorted((a, b) => (periodOf(a) < periodOf(b) ? -1 : Number(periodOf(a) > periodOf(b))));
 
 const isChannel = (value: unknown): value is ChannelName => CHANNELS.includes(value);
+
+/** Statistics of notifications. */
+export const stats = defineModule('stats', ({ builder, use }) => {
+const { Channel } = use(messages);
+const { Workflow } = use(workflows);
 
 const StatsEntry = builder.objectRef<StatsEntryBody>('StatsEntry').implement({
   description: 'The notifications that were sent in one period, usually a day (UTC).',
@@ -114,6 +119,7 @@ builder.queryFields((t) => ({
     },
   }),
 }));
+});
 
 const DAY_MS = 86_400_000;
 

@@ -2,27 +2,20 @@ import { isRecord } from '../../lib/is-record.ts';
 import type { SubscriberBody, SubscriberFields } from '../../upstream/endpoints/subscribers.ts';
 import type { WriteResult } from '../../upstream/request.ts';
 import { createBoundedMap } from '../bounded-map.ts';
-import { builder } from '../builder.ts';
 import { declareCalls, Entity, requireScopes } from '../declarations.ts';
 import { assertRange, requireValue } from '../field-errors.ts';
-import {
-  asConflict,
-  asInvalidInput,
-  asUpstreamFailure,
-  ConflictError,
-  deriveIdempotencyKey,
-  IDEMPOTENCY_KEY,
-  InvalidInputError,
-  REPLAYED,
-  toMutationResult,
-  UpstreamFailure,
-} from '../mutations.ts';
+import { asConflict, asInvalidInput, asUpstreamFailure, deriveIdempotencyKey, IDEMPOTENCY_KEY, REPLAYED, toMutationResult, mutationErrors } from '../mutations.ts';
+import { defineModule } from '../module.ts';
 
 /** Maximum subscribers in one bulk mutation. */
 const MAX_BULK = 100;
 
 /** Maximum concurrent calls of one bulk mutation, equal to the limit per credential. */
 const CONCURRENCY = 10;
+
+/** Subscribers, which can be created. */
+export const subscribers = defineModule('subscribers', ({ builder, use }) => {
+const { ConflictError, InvalidInputError, UpstreamFailure } = use(mutationErrors);
 
 const Subscriber = builder.objectRef<SubscriberBody>('Subscriber').implement({
   description: 'A person or system that receives notifications.',
@@ -156,19 +149,10 @@ const CreateSubscribersPayload = builder
     }),
   });
 
-const countSuccesses = (results: readonly { __typename: string }[]): number =>
-  results.filter(({ __typename }) => __typename === 'CreateSubscriberSuccess').length;
-
 /** Converts the input to the fields that the service accepts. Omits nulls, which the service doesn't accept. */
 const toFields = ({ idempotencyKey: _, ...input }: typeof CreateSubscriberInput.$inferInput): SubscriberFields => ({
   subscriberId: input.subscriberId,
   ...Object.fromEntries(Object.entries(input).filter(([, value]) => value != null)),
-});
-
-const toSuccess = ({ body, replayed }: WriteResult<SubscriberBody>) => ({
-  __typename: 'CreateSubscriberSuccess' as const,
-  subscriber: body,
-  replayed,
 });
 
 builder.mutationFields((t) => ({
@@ -212,6 +196,16 @@ builder.mutationFields((t) => ({
     },
   }),
 }));
+});
+
+const countSuccesses = (results: readonly { __typename: string }[]): number =>
+  results.filter(({ __typename }) => __typename === 'CreateSubscriberSuccess').length;
+
+const toSuccess = ({ body, replayed }: WriteResult<SubscriberBody>) => ({
+  __typename: 'CreateSubscriberSuccess' as const,
+  subscriber: body,
+  replayed,
+});
 
 /** Replacement for a credential. */
 const MASK = '[masked]';

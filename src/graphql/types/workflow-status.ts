@@ -1,18 +1,14 @@
 import type { WorkflowBody } from '../../upstream/endpoints/workflows.ts';
-import { builder } from '../builder.ts';
 import type { GatewayContext } from '../context.ts';
 import { declareCalls, requireScopes } from '../declarations.ts';
-import {
-  asConflict,
-  asInvalidInput,
-  asNotFound,
-  ConflictError,
-  InvalidInputError,
-  isRejectedInput,
-  NotFoundError,
-  toMutationResult,
-} from '../mutations.ts';
-import { Workflow } from './workflow.ts';
+import { asConflict, asInvalidInput, asNotFound, isRejectedInput, toMutationResult, mutationErrors } from '../mutations.ts';
+import { workflows } from './workflow.ts';
+import { defineModule } from '../module.ts';
+
+/** The mutation that activates or deactivates a workflow. */
+export const workflowStatus = defineModule('workflowStatus', ({ builder, use }) => {
+const { ConflictError, InvalidInputError, NotFoundError } = use(mutationErrors);
+const { Workflow } = use(workflows);
 
 const UpdateWorkflowStatusInput = builder.inputType('UpdateWorkflowStatusInput', {
   description: 'The workflow and its new status.',
@@ -77,6 +73,7 @@ builder.mutationFields((t) => ({
     },
   }),
 }));
+});
 
 /** Sets the status of a workflow. Services reject (400) the status that it already has, so loads it to detect that case. */
 async function setStatus(ctx: GatewayContext, workflowId: string, active: boolean) {

@@ -1,8 +1,12 @@
 import type { StepBody, StepTemplateBody } from '../../upstream/endpoints/workflows.ts';
-import { builder } from '../builder.ts';
+import { defineModule } from '../module.ts';
 
 type Metadata = NonNullable<StepBody['metadata']>;
+
 type Filter = NonNullable<StepBody['filters']>[number];
+
+/** Steps of workflows. */
+export const workflowSteps = defineModule('workflowSteps', ({ builder }) => {
 
 const TimedSettings = builder.objectRef<NonNullable<Metadata['timed']>>('TimedSettings').implement({
   description: 'The days on which a timed digest is sent.',
@@ -103,7 +107,7 @@ const StepFilter = builder.objectRef<Filter>('StepFilter').implement({
   }),
 });
 
-export const WorkflowStep = builder.objectRef<StepBody>('WorkflowStep').implement({
+const WorkflowStep = builder.objectRef<StepBody>('WorkflowStep').implement({
   description: 'A step of a workflow: a message over one channel, a digest or a delay.',
   fields: (t) => ({
     id: t.id({
@@ -166,7 +170,7 @@ const TemplateVariable = builder
     }),
   });
 
-export const StepTemplate = builder.objectRef<StepTemplateBody>('StepTemplate').implement({
+const StepTemplate = builder.objectRef<StepTemplateBody>('StepTemplate').implement({
   description: 'The content of the message that a step sends.',
   fields: (t) => ({
     id: t.id({
@@ -236,4 +240,7 @@ export const StepTemplate = builder.objectRef<StepTemplateBody>('StepTemplate').
     }),
     revision: t.exposeInt('__v', { nullable: true, description: 'The revision number that the service assigned.' }),
   }),
+});
+
+return { WorkflowStep };
 });

@@ -1,12 +1,17 @@
 import type { TriggerBody, WorkflowBody } from '../../upstream/endpoints/workflows.ts';
-import { builder } from '../builder.ts';
 import { declareCalls, Entity, type LoadByKey, requireScopes } from '../declarations.ts';
 import { assertRange, loadBySentId, requireId, requireValue, toId } from '../field-errors.ts';
-import { NotificationGroup } from './notification-group.ts';
-import { WorkflowStep } from './workflow-step.ts';
+import { notificationGroups } from './notification-group.ts';
+import { workflowSteps } from './workflow-step.ts';
+import { defineModule } from '../module.ts';
 
 /** Maximum workflows to load in one list; each can take a call. */
 const MAX_WORKFLOWS = 50;
+
+/** Workflows with their triggers. */
+export const workflows = defineModule('workflows', ({ builder, use }) => {
+const { NotificationGroup } = use(notificationGroups);
+const { WorkflowStep } = use(workflowSteps);
 
 const PreferenceSettings = builder.objectRef<WorkflowBody['preferenceSettings']>('PreferenceSettings').implement({
   description:
@@ -23,20 +28,7 @@ const PreferenceSettings = builder.objectRef<WorkflowBody['preferenceSettings']>
   }),
 });
 
-const idOf = ({ _id, id }: WorkflowBody): string | undefined => _id ?? id;
-
-const identifierOf = ({ triggers }: WorkflowBody): string | undefined => triggers?.[0]?.identifier;
-
-/** Creates a function that loads the workflow with exactly this key. The service also finds a workflow by its other keys. */
-function loadBy(keyOf: (workflow: WorkflowBody) => string | undefined): LoadByKey {
-  return async (key, { loaders }) => {
-    const workflow = await loaders.workflow.load(key);
-    // guard: test/graphql/federation.test.ts
-    return workflow !== null && toId(keyOf(workflow)) === key ? workflow : null;
-  };
-}
-
-export const Workflow = builder.objectRef<WorkflowBody>('Workflow').implement({
+const Workflow = builder.objectRef<WorkflowBody>('Workflow').implement({
   description: 'A workflow: the steps that run when an app triggers it, and the messages that they send.',
   extensions: {
     ...requireScopes('workflows:read'),
@@ -197,7 +189,7 @@ const TriggerVariable = builder.objectRef<NonNullable<TriggerBody['variables']>[
   }),
 });
 
-export const WorkflowTrigger = builder.objectRef<TriggerBody>('WorkflowTrigger').implement({
+const WorkflowTrigger = builder.objectRef<TriggerBody>('WorkflowTrigger').implement({
   description: 'A trigger with which an app starts a workflow.',
   fields: (t) => ({
     id: t.id({
@@ -226,3 +218,19 @@ export const WorkflowTrigger = builder.objectRef<TriggerBody>('WorkflowTrigger')
     }),
   }),
 });
+
+return { Workflow };
+});
+
+const idOf = ({ _id, id }: WorkflowBody): string | undefined => _id ?? id;
+
+const identifierOf = ({ triggers }: WorkflowBody): string | undefined => triggers?.[0]?.identifier;
+
+/** Creates a function that loads the workflow with exactly this key. The service also finds a workflow by its other keys. */
+function loadBy(keyOf: (workflow: WorkflowBody) => string | undefined): LoadByKey {
+  return async (key, { loaders }) => {
+    const workflow = await loaders.workflow.load(key);
+    // guard: test/graphql/federation.test.ts
+    return workflow !== null && toId(keyOf(workflow)) === key ? workflow : null;
+  };
+}
