@@ -20,6 +20,7 @@ import {
   paramsFromQuery,
   parseBody,
   pathOf,
+  queryOf,
   readBody,
   readExtensions,
   readHead,
@@ -119,7 +120,7 @@ export function createPipeline(options: PipelineOptions): HandleRequest {
     let running: RunningOperation | undefined;
     let shareable: SharedResponse | undefined;
     try {
-      const head = readHead(request, paths, state.mediaType); // 400 403 404 405 406 415; the body is untouched
+      const method = readHead(request, paths, state.mediaType); // 400 403 404 405 406 415; the body is untouched
       state.route = pathOf(request);
       const authenticated = authenticate(request.header('authorization'), state.requestId); // 401 503
       state.identity = isPromise(authenticated) ? await authenticated : authenticated;
@@ -129,7 +130,7 @@ export function createPipeline(options: PipelineOptions): HandleRequest {
       state.identity = identity;
       const allowance = takeAllowance(admission, identity); // 429
       state.allowance = isPromise(allowance) ? await allowance : allowance;
-      const body = head.method === 'GET' ? undefined : await readBody(request, maxBodyBytes); // 400 413
+      const body = method === 'GET' ? undefined : await readBody(request, maxBodyBytes); // 400 413
       const receivedAt = performance.now();
       inFlight.enter(identity); // 429 503; after the body, so that slow clients take no room.
       entered = identity;
@@ -139,7 +140,7 @@ export function createPipeline(options: PipelineOptions): HandleRequest {
       if (shared !== undefined) {
         return respond(state, { shared });
       }
-      const params = body === undefined ? paramsFromQuery(head.query) : paramsFromBody(parseBody(body)); // 400
+      const params = body === undefined ? paramsFromQuery(queryOf(request)) : paramsFromBody(parseBody(body)); // 400
       state.extensions = readExtensions(params, options.clientRules[identity.clientKind]); // 400 403
       const text = findDocument(params, identity); // 400
       const context = createContext(state, identity, params, text, receivedAt);
