@@ -155,7 +155,7 @@ type Handler = (error: UpstreamError) => Failure | undefined;
 /**
  * Returns the result of a mutation: the success, or the failure of the first handler that handles the write's error. Rejects with any other error.
  *
- * @example toMutationResult(ctx.upstream.createFeed(…), ({ body }) => ({ … }), asInvalidInput(), asConflict)
+ * @example toMutationResult(createFeed(ctx.upstream, …), ({ body }) => ({ … }), asInvalidInput(), asConflict)
  */
 export const toMutationResult = <Result, Success, Handlers extends readonly Handler[]>(
   write: Promise<Result>,

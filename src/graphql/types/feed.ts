@@ -1,4 +1,4 @@
-import type { FeedBody } from '../../upstream/endpoints/feeds.ts';
+import { createFeed, deleteFeed, type FeedBody } from '../../upstream/endpoints/feeds.ts';
 import { ADDS_ONLY, Entity, requireScopes } from '../declarations.ts';
 import { asConflict, asInvalidInput, asNotFound, asNotFoundByMessage, deriveIdempotencyKey, IDEMPOTENCY_KEY, REPLAYED, toMutationResult, mutationErrors } from '../mutations.ts';
 import { defineModule } from '../module.ts';
@@ -74,7 +74,7 @@ builder.mutationFields((t) => ({
     args: { input: t.arg({ type: CreateFeedInput, required: true, description: 'The feed to create.' }) },
     resolve: (_root, { input }, ctx, info) =>
       toMutationResult(
-        ctx.upstream.createFeed(input.name, deriveIdempotencyKey(ctx, info, input.idempotencyKey)),
+        createFeed(ctx.upstream, input.name, deriveIdempotencyKey(ctx, info, input.idempotencyKey)),
         ({ body, replayed }) => ({ __typename: 'CreateFeedSuccess' as const, feed: body, replayed }),
         asInvalidInput(),
         asConflict,
@@ -89,7 +89,7 @@ builder.mutationFields((t) => ({
     args: { input: t.arg({ type: DeleteFeedInput, required: true, description: 'The feed to delete.' }) },
     resolve: (_root, { input: { id } }, ctx) =>
       toMutationResult(
-        ctx.upstream.deleteFeed(id),
+        deleteFeed(ctx.upstream, id),
         ({ body }) => ({ __typename: 'DeleteFeedSuccess' as const, id, remainingFeeds: body }),
         asNotFound('Feed', id),
         asNotFoundByMessage('Feed', id),

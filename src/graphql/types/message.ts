@@ -1,4 +1,4 @@
-import type { ChannelName } from '../../upstream/endpoints/messages.ts';
+import { deleteMessagesByTransaction, type ChannelName } from '../../upstream/endpoints/messages.ts';
 import { requireScopes } from '../declarations.ts';
 import { asInvalidInput, asNotFound, toMutationResult, mutationErrors } from '../mutations.ts';
 import { defineModule } from '../module.ts';
@@ -69,7 +69,7 @@ builder.mutationFields((t) => ({
     },
     resolve: (_root, { input: { transactionId, channel } }, ctx) =>
       toMutationResult(
-        ctx.upstream.deleteMessagesByTransaction(transactionId, channel ?? undefined),
+        deleteMessagesByTransaction(ctx.upstream, transactionId, channel ?? undefined),
         () => ({ __typename: 'DeleteMessagesByTransactionSuccess' as const, transactionId, channel }),
         asNotFound('Transaction', transactionId),
         asInvalidInput(),

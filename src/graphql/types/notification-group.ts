@@ -1,4 +1,4 @@
-import type { DeletionBody, NotificationGroupBody } from '../../upstream/endpoints/notification-groups.ts';
+import { createNotificationGroup, deleteNotificationGroup, updateNotificationGroup, type DeletionBody, type NotificationGroupBody } from '../../upstream/endpoints/notification-groups.ts';
 import { ADDS_ONLY, declareCalls, Entity, requireScopes } from '../declarations.ts';
 import { asConflict, asInvalidInput, asNotFound, deriveIdempotencyKey, IDEMPOTENCY_KEY, REPLAYED, toMutationResult, mutationErrors } from '../mutations.ts';
 import { defineModule } from '../module.ts';
@@ -134,7 +134,7 @@ builder.mutationFields((t) => ({
     resolve(_root, { input }, ctx, info) {
       ctx.loaders.notificationGroup.clear();
       return toMutationResult(
-        ctx.upstream.createNotificationGroup(input.name, deriveIdempotencyKey(ctx, info, input.idempotencyKey)),
+        createNotificationGroup(ctx.upstream, input.name, deriveIdempotencyKey(ctx, info, input.idempotencyKey)),
         ({ body, replayed }) => ({
           __typename: 'CreateNotificationGroupSuccess' as const,
           notificationGroup: body,
@@ -154,7 +154,7 @@ builder.mutationFields((t) => ({
     resolve(_root, { input: { id, name, idempotencyKey } }, ctx, info) {
       ctx.loaders.notificationGroup.clear(id);
       return toMutationResult(
-        ctx.upstream.updateNotificationGroup(id, name, deriveIdempotencyKey(ctx, info, idempotencyKey)),
+        updateNotificationGroup(ctx.upstream, id, name, deriveIdempotencyKey(ctx, info, idempotencyKey)),
         ({ body, replayed }) => ({
           __typename: 'UpdateNotificationGroupSuccess' as const,
           notificationGroup: ctx.loaders.notificationGroup.prime(id, body),
@@ -175,7 +175,7 @@ builder.mutationFields((t) => ({
     resolve(_root, { input: { id } }, ctx) {
       ctx.loaders.notificationGroup.clear(id);
       return toMutationResult(
-        ctx.upstream.deleteNotificationGroup(id),
+        deleteNotificationGroup(ctx.upstream, id),
         ({ body: { acknowledged, status } }) => {
           ctx.loaders.notificationGroup.primeDeleted(id);
           return { __typename: 'DeleteNotificationGroupSuccess' as const, id, acknowledged, status };

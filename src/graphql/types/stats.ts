@@ -1,5 +1,5 @@
 import type { ChannelName } from '../../upstream/endpoints/messages.ts';
-import type { StatsEntryBody } from '../../upstream/endpoints/stats.ts';
+import { getNotificationStats, type StatsEntryBody } from '../../upstream/endpoints/stats.ts';
 import { declareCalls, requireScopes } from '../declarations.ts';
 import { assertRange, listOf, loadBySentId } from '../field-errors.ts';
 import { isLocalDate } from '../scalars.ts';
@@ -113,7 +113,7 @@ builder.queryFields((t) => ({
           includesAllDays ? MAX_FILLED_DAYS : MAX_DAYS,
         );
       }
-      const entries = await ctx.upstream.getNotificationStats(days ?? undefined);
+      const entries = await getNotificationStats(ctx.upstream, days ?? undefined);
       const sorted = entries && sortEntries(entries);
       return sorted && includesAllDays ? fillGaps(sorted, days ?? undefined, ctx.now()) : sorted;
     },

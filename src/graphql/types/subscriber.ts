@@ -1,5 +1,5 @@
 import { isRecord } from '../../lib/is-record.ts';
-import type { SubscriberBody, SubscriberFields } from '../../upstream/endpoints/subscribers.ts';
+import { createSubscriber, type SubscriberBody, type SubscriberFields } from '../../upstream/endpoints/subscribers.ts';
 import type { WriteResult } from '../../upstream/request.ts';
 import { createBoundedMap } from '../bounded-map.ts';
 import { declareCalls, Entity, requireScopes } from '../declarations.ts';
@@ -165,7 +165,7 @@ builder.mutationFields((t) => ({
     args: { input: t.arg({ type: CreateSubscriberInput, required: true, description: 'The subscriber.' }) },
     resolve: (_root, { input }, ctx, info) =>
       toMutationResult(
-        ctx.upstream.createSubscriber(toFields(input), deriveIdempotencyKey(ctx, info, input.idempotencyKey)),
+        createSubscriber(ctx.upstream, toFields(input), deriveIdempotencyKey(ctx, info, input.idempotencyKey)),
         toSuccess,
         asInvalidInput(),
         asConflict,
@@ -187,7 +187,7 @@ builder.mutationFields((t) => ({
       const createAll = createBoundedMap<(typeof items)[number], typeof CreateSubscribersItem.$inferType>(CONCURRENCY);
       const results = await createAll(items, ({ input, key, path }, end, fail) => {
         const handlers = [asInvalidInput(path), asConflict, asUpstreamFailure] as const;
-        toMutationResult(ctx.upstream.createSubscriber(toFields(input), key, true), toSuccess, ...handlers).then(
+        toMutationResult(createSubscriber(ctx.upstream, toFields(input), key, true), toSuccess, ...handlers).then(
           end,
           fail,
         );

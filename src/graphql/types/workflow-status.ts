@@ -1,4 +1,4 @@
-import type { WorkflowBody } from '../../upstream/endpoints/workflows.ts';
+import { updateWorkflowStatus, type WorkflowBody } from '../../upstream/endpoints/workflows.ts';
 import type { GatewayContext } from '../context.ts';
 import { declareCalls, requireScopes } from '../declarations.ts';
 import { asConflict, asInvalidInput, asNotFound, isRejectedInput, toMutationResult, mutationErrors } from '../mutations.ts';
@@ -78,7 +78,7 @@ builder.mutationFields((t) => ({
 /** Sets the status of a workflow. Services reject (400) the status that it already has, so loads it to detect that case. */
 async function setStatus(ctx: GatewayContext, workflowId: string, active: boolean) {
   try {
-    const { body } = await ctx.upstream.updateWorkflowStatus(workflowId, active);
+    const { body } = await updateWorkflowStatus(ctx.upstream, workflowId, active);
     return { workflow: { _id: workflowId, ...body }, changed: true };
   } catch (error) {
     const current = isRejectedInput(error) ? await ctx.loaders.workflow.load(workflowId).catch(() => null) : null;

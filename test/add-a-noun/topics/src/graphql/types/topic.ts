@@ -1,4 +1,4 @@
-import type { TopicBody } from '../../upstream/endpoints/topics.ts';
+import { createTopic, listTopics, type TopicBody } from '../../upstream/endpoints/topics.ts';
 import { requireScopes } from '../declarations.ts';
 import {
   asConflict,
@@ -47,7 +47,7 @@ export const topics = defineModule('topics', ({ builder, use }) => {
       type: [Topic],
       nullable: true,
       description: 'All topics.\n\nREST: `GET /v1/topics`.',
-      resolve: (_root, _args, ctx) => ctx.upstream.listTopics(),
+      resolve: (_root, _args, ctx) => listTopics(ctx.upstream),
     }),
   }));
 
@@ -60,7 +60,7 @@ export const topics = defineModule('topics', ({ builder, use }) => {
       args: { input: t.arg({ type: CreateTopicInput, required: true, description: 'The topic to create.' }) },
       resolve: (_root, { input }, ctx, info) =>
         toMutationResult(
-          ctx.upstream.createTopic(input.name, deriveIdempotencyKey(ctx, info, input.idempotencyKey)),
+          createTopic(ctx.upstream, input.name, deriveIdempotencyKey(ctx, info, input.idempotencyKey)),
           ({ body }) => ({ __typename: 'CreateTopicSuccess' as const, topic: body }),
           asInvalidInput(),
           asConflict,
