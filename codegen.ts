@@ -82,8 +82,7 @@ async function appFiles(app: App, schema: GraphQLSchema): Promise<Record<string,
 
 /** The indexes of the folders with one file per noun. The schema can't be loaded without them. */
 async function generateIndexes(): Promise<Record<string, string>> {
-  return {
-  };
+  return {};
 }
 
 function writeScopes(schema: GraphQLSchema): string {

@@ -69,7 +69,10 @@ function createWorkflowLoader(clientFor: ClientFor) {
   const loader = new DataLoader<string, WorkflowBody | null>(
     (keys) =>
       loadAll(keys, (key, end) => {
-        getWorkflow(clientFor(workflowRecord(key)), key).then((workflow) => end(workflow && withKey(workflow, key)), end);
+        getWorkflow(clientFor(workflowRecord(key)), key).then(
+          (workflow) => end(workflow && withKey(workflow, key)),
+          end,
+        );
       }),
     { name: 'workflow' },
   );

@@ -21,10 +21,10 @@ export interface Toolkit {
  *
  * @example defineModule('feeds', ({ builder }) => { const Feed = builder.objectRef<FeedBody>('Feed').implement({ … }); return { Feed }; })
  */
-export const defineModule = <Types>(
-  name: string,
-  define: (toolkit: Toolkit) => Types,
-): GatewayModule<Types> => ({ name, define });
+export const defineModule = <Types>(name: string, define: (toolkit: Toolkit) => Types): GatewayModule<Types> => ({
+  name,
+  define,
+});
 
 /** Defines modules with a builder of their own. Each is defined once, also if several others use it. */
 export function defineAll(modules: readonly GatewayModule[]): Builder {

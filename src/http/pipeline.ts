@@ -28,7 +28,13 @@ import {
 import { createRequestState, type RequestState, type StartTrace } from './request-state.ts';
 import type { Respond } from './respond.ts';
 import { type UpstreamSelector, withUpstream } from './select-upstream.ts';
-import { type QueryKey, queryKeyOf, type RunningOperation, type SharedQueries, type SharedResponse } from './shared-queries.ts';
+import {
+  type QueryKey,
+  queryKeyOf,
+  type RunningOperation,
+  type SharedQueries,
+  type SharedResponse,
+} from './shared-queries.ts';
 
 /** Options of `createPipeline`. */
 export interface PipelineOptions {
@@ -184,7 +190,9 @@ const toShareable = (
   operation: Operation,
   { usage, budget }: GatewayContext,
 ): SharedResponse | undefined =>
-  typeof body === 'string' ? { text: body, operation, usage: usage.ofReader(), resolverCalls: budget.calls } : undefined;
+  typeof body === 'string'
+    ? { text: body, operation, usage: usage.ofReader(), resolverCalls: budget.calls }
+    : undefined;
 
 const NO_SCOPES = new Set<never>();
 

@@ -66,15 +66,7 @@ export function createRespond(options: RespondOptions): Respond {
   }
 
   return (state, outcome) => {
-    const {
-      request,
-      startedAt,
-      requestId,
-      mediaType = JSON_TYPE,
-      identity,
-      allowance,
-      context,
-    } = state;
+    const { request, startedAt, requestId, mediaType = JSON_TYPE, identity, allowance, context } = state;
     const shared = 'shared' in outcome ? outcome.shared : undefined;
     const operation = shared?.operation ?? state.operation;
     if (identity === undefined) {

@@ -54,7 +54,11 @@ export function queryKeyOf(
   body: string,
 ): QueryKey | undefined {
   // guard: test/http/shared-queries.test.ts
-  if (credential === undefined || trace !== undefined || EXCLUDED_BY.some((name) => request.header(name) !== undefined)) {
+  if (
+    credential === undefined ||
+    trace !== undefined ||
+    EXCLUDED_BY.some((name) => request.header(name) !== undefined)
+  ) {
     return undefined;
   }
   return { credential, authorization: request.header('authorization'), upstream, body };

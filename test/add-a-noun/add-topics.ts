@@ -41,7 +41,9 @@ export async function addTopics(copy: ProjectCopy): Promise<void> {
   const list = await copy.read(RESOURCES);
   await writeFile(
     copy.path(RESOURCES),
-    list.replace('workflows];', 'topics, workflows];').replace('\nimport', "\nimport { resource as topics } from './topics.ts';$&"),
+    list
+      .replace('workflows];', 'topics, workflows];')
+      .replace('\nimport', "\nimport { resource as topics } from './topics.ts';$&"),
   );
   const document = parseDocument(await copy.read('schema/upstream.openapi.yaml'));
   const { tags, paths, components } = parse(await readFile(join(TOPICS, 'openapi.yaml'), 'utf8'));

@@ -1,5 +1,6 @@
 import { createTopic, listTopics, type TopicBody } from '../../upstream/endpoints/topics.ts';
 import { requireScopes } from '../declarations.ts';
+import { defineModule } from '../module.ts';
 import {
   asConflict,
   asInvalidInput,
@@ -8,7 +9,6 @@ import {
   mutationErrors,
   toMutationResult,
 } from '../mutations.ts';
-import { defineModule } from '../module.ts';
 
 export const topics = defineModule('topics', ({ builder, use }) => {
   const { ConflictError, InvalidInputError } = use(mutationErrors);
