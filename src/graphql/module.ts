@@ -8,7 +8,7 @@ export interface GatewayModule<Types = unknown> {
   readonly define: (toolkit: Toolkit) => Types;
 }
 
-/** What a module gets to define itself. */
+/** Tools with which a module defines itself. */
 export interface Toolkit {
   /** Builder of the schema. */
   readonly builder: Builder;

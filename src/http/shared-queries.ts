@@ -15,7 +15,7 @@ export interface SharedResponse {
   readonly resolverCalls: number;
 }
 
-/** What requests have in common that share a response. */
+/** Common parts of requests that share a response. */
 export interface QueryKey {
   readonly credential: string;
   /** `Authorization` header. Of two tokens of a user, one may lack a scope. */
