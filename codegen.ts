@@ -11,7 +11,6 @@ import { writeOperationsTable, writeScopesTable } from './codegen/docs-tables.ts
 import { DocumentError, loadDocuments } from './codegen/documents.ts';
 import { writeEndpoints } from './codegen/endpoints.ts';
 import { writeErrorCodeTable, writeErrorCodeType } from './codegen/error-codes.ts';
-import { writeSandboxIndex, writeTypesIndex, writeUpstreamIndex } from './codegen/indexes.ts';
 import { writeManifest } from './codegen/manifest.ts';
 import { replaceGenerated } from './codegen/markdown.ts';
 import { writeMocks } from './codegen/mocks.ts';
@@ -83,11 +82,7 @@ async function appFiles(app: App, schema: GraphQLSchema): Promise<Record<string,
 
 /** The indexes of the folders with one file per noun. The schema can't be loaded without them. */
 async function generateIndexes(): Promise<Record<string, string>> {
-  return {
-    'src/graphql/types/index.gen.ts': GENERATED + writeTypesIndex(pathOf('src/graphql/types/')),
-    'src/upstream/endpoints/index.gen.ts': GENERATED + (await writeUpstreamIndex(pathOf('src/upstream/endpoints/'))),
-    'src/sandbox/resources/index.gen.ts': GENERATED + writeSandboxIndex(pathOf('src/sandbox/resources/')),
-  };
+  return {};
 }
 
 function writeScopes(schema: GraphQLSchema): string {

@@ -13,7 +13,7 @@ export function createLogger(
 ): Logger {
   const isText = logFormat === 'text' || (logFormat === 'auto' && stream.isTTY && !isProduction);
   const hasPid = workers !== 1;
-  const format = isText ? (line: string) => formatLogLine(line, { hasPid, stream }) : (line: string) => line;
-  const write = (line: string) => void stream.write(format(line));
-  return createJsonLogger(logLevel, stream.isTTY ? { write } : createLogStream(host, stream, { format }));
+  const format = isText && ((line: string) => formatLogLine(line, { hasPid, stream }));
+  const write = (line: string) => void stream.write(format ? format(line) : line);
+  return createJsonLogger(logLevel, stream.isTTY ? { write } : createLogStream(host, stream, format ? { format } : {}));
 }

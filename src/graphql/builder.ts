@@ -28,7 +28,7 @@ class ExactIdPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
 }
 
 /** Name of the plugin, for the builder's `plugins`. */
-export const EXACT_ID = 'exactId';
+const EXACT_ID = 'exactId';
 
 SchemaBuilder.registerPlugin(EXACT_ID, ExactIdPlugin);
 
@@ -40,15 +40,19 @@ declare global {
   }
 }
 
-/** Schema builder with the context type, scalars and defaults. The files in `types/` add one noun each. */
-export const builder = new SchemaBuilder<{
-  Context: GatewayContext;
-  DefaultFieldNullability: false;
-  Scalars: {
-    ID: { Input: string; Output: string };
-    DateTime: { Input: string; Output: string };
-    LocalDate: { Input: string; Output: string };
-    JSON: { Input: unknown; Output: unknown };
-    JSONObject: { Input: Record<string, unknown>; Output: Record<string, unknown> };
-  };
-}>({ defaultFieldNullability: false, plugins: [EXACT_ID] });
+/** Schema builder with the context type, scalars and defaults. */
+export type Builder = ReturnType<typeof createBuilder>;
+
+/** Creates the builder of one schema. */
+export const createBuilder = () =>
+  new SchemaBuilder<{
+    Context: GatewayContext;
+    DefaultFieldNullability: false;
+    Scalars: {
+      ID: { Input: string; Output: string };
+      DateTime: { Input: string; Output: string };
+      LocalDate: { Input: string; Output: string };
+      JSON: { Input: unknown; Output: unknown };
+      JSONObject: { Input: Record<string, unknown>; Output: Record<string, unknown> };
+    };
+  }>({ defaultFieldNullability: false, plugins: [EXACT_ID] });

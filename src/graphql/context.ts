@@ -5,13 +5,12 @@ import type { AuditLog } from '../telemetry/audit-log.ts';
 import type { UpstreamMetrics } from '../telemetry/gateway-metrics.ts';
 import type { OperationTrace } from '../telemetry/tracing/operation-trace.ts';
 import { Usage } from '../telemetry/usage.ts';
-import type { CallBudget } from '../upstream/client.ts';
-import { Endpoints } from '../upstream/endpoints/index.gen.ts';
+import type { CallBudget, UpstreamClient } from '../upstream/client.ts';
 import type { Signal } from '../upstream/signal.ts';
 import type { Upstreams } from '../upstream/upstreams.ts';
 import { Explainer } from './explain/explainer.ts';
 import { FieldCallCounts } from './field-calls.ts';
-import { type Loaders, OperationLoaders } from './loaders/loaders.ts';
+import { type Loaders, OperationLoaders } from './loaders.ts';
 
 /** Parameters of the operation and its request, for plugins. The request has no body, because it was already read. */
 export type PluginContext = Pick<YogaInitialContext, 'params' | 'request'>;
@@ -26,8 +25,8 @@ export interface GatewayContext extends PluginContext {
   readonly usage: Usage;
   /** Calls that the operation has made, none if it is only explained. */
   readonly budget: Readonly<CallBudget>;
-  /** The endpoints, called with the caller's credential. */
-  readonly upstream: Endpoints;
+  /** Client of the service, with the caller's credential. */
+  readonly upstream: UpstreamClient;
   /** Loaders that batch and cache reads of the operation. */
   readonly loaders: Loaders;
   /** Calls by field; undefined unless the request asks for a report of its calls. */
@@ -70,6 +69,8 @@ export interface OperationRequest {
   trace: OperationTrace | undefined;
   /** Aborted when the client disconnects. */
   signal: Signal;
+  /** Time from which the operation's time limit counts, as in `performance.now()`. */
+  receivedAt: number;
   /** Whether reads use no stored responses. */
   bypassesCache: boolean;
   /** Whether the response reports the calls. */
@@ -85,7 +86,7 @@ export type CreateContext = (request: OperationRequest, plugins: PluginContext) 
 export const createContextFactory =
   ({ upstreams, logger, now, operationTimeoutMs, logsCalls, metricsOf, audit }: ContextOptions): CreateContext =>
   (
-    { identity, idempotencyKey, requestId, trace, signal, bypassesCache, reportsCalls, isExplained },
+    { identity, idempotencyKey, requestId, trace, signal, receivedAt, bypassesCache, reportsCalls, isExplained },
     { params, request },
   ) => {
     const usage = new Usage({
@@ -98,7 +99,7 @@ export const createContextFactory =
     const explainer = isExplained
       ? new Explainer(upstreams.record(identity.upstream, { authorization, requestId }))
       : undefined;
-    const deadlineAt = performance.now() + operationTimeoutMs;
+    const deadlineAt = receivedAt + operationTimeoutMs;
     const operation = upstreams.bind(identity.upstream, {
       authorization,
       signal,
@@ -108,8 +109,7 @@ export const createContextFactory =
       bypassesCache,
     });
     // guard: test/graphql/explain.test.ts
-    const client = explainer?.client ?? operation;
-    const upstream = new Endpoints(client);
+    const upstream = explainer?.client ?? operation;
     const fieldCalls = reportsCalls ? new FieldCallCounts(operation, operation.budget) : undefined;
     const callOwners = explainer ?? fieldCalls;
     return {
@@ -118,7 +118,7 @@ export const createContextFactory =
       usage,
       budget: operation.budget,
       upstream,
-      loaders: new OperationLoaders(callOwners?.loaderEndpoints() ?? upstream, callOwners?.takeFromList),
+      loaders: new OperationLoaders((record) => callOwners?.clientOf(record) ?? upstream, callOwners?.takeFromList),
       fieldCalls,
       explainer,
       idempotencyKey: idempotencyKey || undefined,

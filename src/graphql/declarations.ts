@@ -1,6 +1,6 @@
 import type { Scope } from '../settings/scopes.ts';
 import type { UpstreamCall } from '../upstream/request.ts';
-import type { FieldContext } from './loaders/loaders.ts';
+import type { FieldContext } from './loaders.ts';
 
 /** Calls that a field makes although neither its arguments nor those of its parents determine which: data does. */
 export class DependentCalls {

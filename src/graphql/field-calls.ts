@@ -1,10 +1,5 @@
 import type { CallBudget, UpstreamClient } from '../upstream/client.ts';
-import { Endpoints } from '../upstream/endpoints/index.gen.ts';
-import type { FieldContext, LoaderEndpoints, Loaders } from './loaders/loaders.ts';
-
-const GROUP_LIST = 'list of groups';
-const workflowRecord = (key: string): string => `workflow ${key}`;
-const groupRecord = (id: string): string => `group ${id}`;
+import { type FieldContext, GROUP_LIST, groupRecord, type Loaders, workflowRecord } from './loaders.ts';
 
 /**
  * Calls that each field of one operation needs. Exists only if the request asks for them.
@@ -17,16 +12,7 @@ export abstract class FieldCalls {
   readonly #contexts = new Map<string, FieldContext>();
 
   /** Returns the client for the calls of an owner. */
-  protected abstract clientOf(owner: string): UpstreamClient;
-
-  /** Returns the endpoints for the loaders, whose calls belong to records. */
-  loaderEndpoints(): LoaderEndpoints {
-    return {
-      getWorkflow: (key) => this.#endpointsOf(workflowRecord(key)).getWorkflow(key),
-      getNotificationGroup: (id) => this.#endpointsOf(groupRecord(id)).getNotificationGroup(id),
-      listNotificationGroups: () => this.#endpointsOf(GROUP_LIST).listNotificationGroups(),
-    };
-  }
+  abstract clientOf(owner: string): UpstreamClient;
 
   /** Notes that these groups are taken from the list. */
   readonly takeFromList = (ids: readonly string[]): void => {
@@ -35,11 +21,11 @@ export abstract class FieldCalls {
     }
   };
 
-  /** Returns the endpoints and loaders for the resolver of a field. */
+  /** Returns the client and loaders for the resolver of a field. */
   contextOf(field: string, loaders: Loaders): FieldContext {
     let context = this.#contexts.get(field);
     if (context === undefined) {
-      context = { upstream: this.#endpointsOf(field), loaders: this.#watch(field, loaders) };
+      context = { upstream: this.clientOf(field), loaders: this.#watch(field, loaders) };
       this.#contexts.set(field, context);
     }
     return context;
@@ -65,10 +51,6 @@ export abstract class FieldCalls {
   protected recordsFrom(owner: string): string[] {
     const names = [...this.#needs].filter(([name, records]) => !this.#contexts.has(name) && records.has(owner));
     return names.map(([name]) => name);
-  }
-
-  #endpointsOf(owner: string): Endpoints {
-    return new Endpoints(this.clientOf(owner));
   }
 
   /** Returns loaders that share the records of others, and note those that a field loads. */
@@ -122,7 +104,7 @@ export class FieldCallCounts extends FieldCalls {
     return Object.fromEntries(counts.filter(([, count]) => count > 0));
   }
 
-  protected clientOf(owner: string): UpstreamClient {
+  clientOf(owner: string): UpstreamClient {
     return {
       read: <T>(call: Parameters<UpstreamClient['read']>[0]) => this.#counted(owner, () => this.#client.read<T>(call)),
       write: <T>(call: Parameters<UpstreamClient['write']>[0]) =>

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { GraphQLResolveInfo } from 'graphql';
 import { isUpstreamError, type UpstreamError } from '../upstream/errors.ts';
-import { builder } from './builder.ts';
 import type { GatewayContext } from './context.ts';
 import { badUserInput } from './field-errors.ts';
+import { defineModule } from './module.ts';
 
 /**
  * Failure that a client can act on: a member of the mutations' result unions. All other errors of resolvers become entries of `errors[]`
@@ -38,110 +38,115 @@ interface BulkItemFailure extends Failure {
   outcome: 'NOT_APPLIED' | 'UNKNOWN';
 }
 
-const MutationErrorCode = builder.enumType('MutationErrorCode', {
-  description: 'The kind of failure of a mutation. Each kind has its own type, which implements `MutationError`.',
-  values: {
-    NOT_FOUND: { description: '`NotFoundError`: the record does not exist.' },
-    CONFLICT: { description: '`ConflictError`: the change conflicts with an existing record or an earlier request.' },
-    INVALID_INPUT: { description: '`InvalidInputError`: the input is invalid.' },
-    UPSTREAM_FAILURE: { description: '`UpstreamFailure`: the service failed on this item of a bulk mutation.' },
-  } as const,
-});
+/** Types of failures, for the result unions of mutations. */
+export const mutationErrors = defineModule('mutationErrors', ({ builder }) => {
+  const MutationErrorCode = builder.enumType('MutationErrorCode', {
+    description: 'The kind of failure of a mutation. Each kind has its own type, which implements `MutationError`.',
+    values: {
+      NOT_FOUND: { description: '`NotFoundError`: the record does not exist.' },
+      CONFLICT: { description: '`ConflictError`: the change conflicts with an existing record or an earlier request.' },
+      INVALID_INPUT: { description: '`InvalidInputError`: the input is invalid.' },
+      UPSTREAM_FAILURE: { description: '`UpstreamFailure`: the service failed on this item of a bulk mutation.' },
+    } as const,
+  });
 
-const ConflictReason = builder.enumType('ConflictReason', {
-  description: 'The reason for a conflict.',
-  values: {
-    ALREADY_EXISTS: { description: 'A record with this name already exists.' },
-    IDEMPOTENCY_IN_PROGRESS: {
-      description:
-        'The first request with this idempotency key is still in progress. Retry with the same key after a second.',
-    },
-    IDEMPOTENCY_KEY_REUSED: { description: 'This idempotency key was already used with a different input.' },
-    OTHER: { description: 'Another reason, which `message` explains.' },
-  } as const,
-});
+  const ConflictReason = builder.enumType('ConflictReason', {
+    description: 'The reason for a conflict.',
+    values: {
+      ALREADY_EXISTS: { description: 'A record with this name already exists.' },
+      IDEMPOTENCY_IN_PROGRESS: {
+        description:
+          'The first request with this idempotency key is still in progress. Retry with the same key after a second.',
+      },
+      IDEMPOTENCY_KEY_REUSED: { description: 'This idempotency key was already used with a different input.' },
+      OTHER: { description: 'Another reason, which `message` explains.' },
+    } as const,
+  });
 
-const WriteOutcome = builder.enumType('WriteOutcome', {
-  description: 'Whether a failed write was applied.',
-  values: {
-    NOT_APPLIED: { description: 'The write was not applied. It is safe to retry.' },
-    UNKNOWN: {
-      description: 'The write may have been applied. Check before you retry, or retry with the same idempotency key.',
-    },
-  } as const,
-});
+  const WriteOutcome = builder.enumType('WriteOutcome', {
+    description: 'Whether a failed write was applied.',
+    values: {
+      NOT_APPLIED: { description: 'The write was not applied. It is safe to retry.' },
+      UNKNOWN: {
+        description: 'The write may have been applied. Check before you retry, or retry with the same idempotency key.',
+      },
+    } as const,
+  });
 
-const MutationError = builder.interfaceRef<Failure>('MutationError').implement({
-  description:
-    'A failure of a mutation that your app can act on. `... on MutationError { code message }` matches every such failure, including types added in the future.',
-  fields: (t) => ({
-    code: t.expose('code', {
-      type: MutationErrorCode,
-      description: 'The kind of failure. Match on it, not on `message`.',
+  const MutationError = builder.interfaceRef<Failure>('MutationError').implement({
+    description:
+      'A failure of a mutation that your app can act on. `... on MutationError { code message }` matches every such failure, including types added in the future.',
+    fields: (t) => ({
+      code: t.expose('code', {
+        type: MutationErrorCode,
+        description: 'The kind of failure. Match on it, not on `message`.',
+      }),
+      message: t.exposeString('message', {
+        description: "An explanation for people: the service's own message, if it sent one.",
+      }),
     }),
-    message: t.exposeString('message', {
-      description: "An explanation for people: the service's own message, if it sent one.",
-    }),
-  }),
-});
+  });
 
-export const NotFoundError = builder.objectRef<NotFoundFailure>('NotFoundError').implement({
-  description: 'The service has no record with this id. Nothing was changed.',
-  interfaces: [MutationError],
-  fields: (t) => ({
-    resource: t.exposeString('resource', {
-      description: 'The type of the missing record, such as `NotificationGroup`.',
+  const NotFoundError = builder.objectRef<NotFoundFailure>('NotFoundError').implement({
+    description: 'The service has no record with this id. Nothing was changed.',
+    interfaces: [MutationError],
+    fields: (t) => ({
+      resource: t.exposeString('resource', {
+        description: 'The type of the missing record, such as `NotificationGroup`.',
+      }),
+      requestedId: t.exposeID('id', { description: 'The id that was requested.' }),
     }),
-    requestedId: t.exposeID('id', { description: 'The id that was requested.' }),
-  }),
-});
+  });
 
-export const ConflictError = builder.objectRef<ConflictFailure>('ConflictError').implement({
-  description:
-    'The input is valid, but conflicts with an existing record or an earlier request. This request changed nothing.',
-  interfaces: [MutationError],
-  fields: (t) => ({
-    reason: t.expose('reason', { type: ConflictReason, description: 'The reason for the conflict.' }),
-  }),
-});
+  const ConflictError = builder.objectRef<ConflictFailure>('ConflictError').implement({
+    description:
+      'The input is valid, but conflicts with an existing record or an earlier request. This request changed nothing.',
+    interfaces: [MutationError],
+    fields: (t) => ({
+      reason: t.expose('reason', { type: ConflictReason, description: 'The reason for the conflict.' }),
+    }),
+  });
 
-const InputIssue = builder.objectRef<UpstreamError['issues'][number]>('InputIssue').implement({
-  description: 'One problem with the input.',
-  fields: (t) => ({
-    path: t.exposeStringList('path', {
-      description:
-        'The path of the value in the arguments, such as `["input", "name"]` or `["input", "subscribers", "3", "email"]`. Only `["input"]` if the service named no field.',
+  const InputIssue = builder.objectRef<UpstreamError['issues'][number]>('InputIssue').implement({
+    description: 'One problem with the input.',
+    fields: (t) => ({
+      path: t.exposeStringList('path', {
+        description:
+          'The path of the value in the arguments, such as `["input", "name"]` or `["input", "subscribers", "3", "email"]`. Only `["input"]` if the service named no field.',
+      }),
+      message: t.exposeString('message', { description: 'An explanation of the problem for people.' }),
     }),
-    message: t.exposeString('message', { description: 'An explanation of the problem for people.' }),
-  }),
-});
+  });
 
-export const InvalidInputError = builder.objectRef<InvalidInputFailure>('InvalidInputError').implement({
-  description: 'The input is invalid. Nothing was changed.',
-  interfaces: [MutationError],
-  fields: (t) => ({
-    issues: t.expose('issues', {
-      type: [InputIssue],
-      description: 'The problems, one entry each. Show them next to the fields of a form.',
+  const InvalidInputError = builder.objectRef<InvalidInputFailure>('InvalidInputError').implement({
+    description: 'The input is invalid. Nothing was changed.',
+    interfaces: [MutationError],
+    fields: (t) => ({
+      issues: t.expose('issues', {
+        type: [InputIssue],
+        description: 'The problems, one entry each. Show them next to the fields of a form.',
+      }),
     }),
-  }),
-});
+  });
 
-export const UpstreamFailure = builder.objectRef<BulkItemFailure>('UpstreamFailure').implement({
-  description: 'The service failed on one item of a bulk mutation. Other mutations report such failures in `errors`.',
-  interfaces: [MutationError],
-  fields: (t) => ({
-    status: t.exposeInt('status', {
-      nullable: true,
-      description: 'The HTTP status with which the service responded. Null if it did not respond.',
+  const UpstreamFailure = builder.objectRef<BulkItemFailure>('UpstreamFailure').implement({
+    description: 'The service failed on one item of a bulk mutation. Other mutations report such failures in `errors`.',
+    interfaces: [MutationError],
+    fields: (t) => ({
+      status: t.exposeInt('status', {
+        nullable: true,
+        description: 'The HTTP status with which the service responded. Null if it did not respond.',
+      }),
+      retryable: t.exposeBoolean('retryable', { description: 'Whether a retry of this item is safe and can succeed.' }),
+      retryAfterSeconds: t.exposeInt('retryAfterSeconds', {
+        nullable: true,
+        description: 'The number of seconds to wait before a retry. Null if the service sent none.',
+      }),
+      outcome: t.expose('outcome', { type: WriteOutcome, description: 'Whether the write was applied.' }),
     }),
-    retryable: t.exposeBoolean('retryable', { description: 'Whether a retry of this item is safe and can succeed.' }),
-    retryAfterSeconds: t.exposeInt('retryAfterSeconds', {
-      nullable: true,
-      description: 'The number of seconds to wait before a retry. Null if the service sent none.',
-    }),
-    outcome: t.expose('outcome', { type: WriteOutcome, description: 'Whether the write was applied.' }),
-  }),
+  });
+
+  return { NotFoundError, ConflictError, InvalidInputError, UpstreamFailure };
 });
 
 /** Converts an error to a failure, or returns undefined if it handles other errors. */
@@ -150,7 +155,7 @@ type Handler = (error: UpstreamError) => Failure | undefined;
 /**
  * Returns the result of a mutation: the success, or the failure of the first handler that handles the write's error. Rejects with any other error.
  *
- * @example toMutationResult(ctx.upstream.createFeed(…), ({ body }) => ({ … }), asInvalidInput(), asConflict)
+ * @example toMutationResult(createFeed(ctx.upstream, …), ({ body }) => ({ … }), asInvalidInput(), asConflict)
  */
 export const toMutationResult = <Result, Success, Handlers extends readonly Handler[]>(
   write: Promise<Result>,

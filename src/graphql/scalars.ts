@@ -1,40 +1,44 @@
 import { GraphQLError, type ValueNode, valueFromASTUntyped, visit } from 'graphql';
 import { isRecord } from '../lib/is-record.ts';
-import { builder } from './builder.ts';
 import { checkJson, MAX_JSON_DEPTH } from './json-values.ts';
+import { defineModule } from './module.ts';
 
 /** RFC 3339 with the variants of ISO 8601 that services send: optional seconds with a fraction of any length, and an optional zone. */
 const DATE_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?$/;
 
-builder.scalarType('DateTime', {
-  description:
-    'A point in time in ISO 8601, such as `2026-01-31T12:00:00.000Z`. It is the text that the service sent, so seconds or the UTC offset can be missing.',
-  serialize: (value) =>
-    check(value, isDateTime, 'DateTime cannot represent a value that is not an ISO 8601 timestamp.'),
-  parseValue: (value) =>
-    check(value, isDateTime, 'DateTime must be an ISO 8601 timestamp, such as "2026-01-31T12:00:00Z".'),
-});
+/** Scalars of all types. */
+export const scalars = defineModule('scalars', ({ builder }) => {
+  builder.scalarType('DateTime', {
+    description:
+      'A point in time in ISO 8601, such as `2026-01-31T12:00:00.000Z`. It is the text that the service sent, so seconds or the UTC offset can be missing.',
+    serialize: (value) =>
+      check(value, isDateTime, 'DateTime cannot represent a value that is not an ISO 8601 timestamp.'),
+    parseValue: (value) =>
+      check(value, isDateTime, 'DateTime must be an ISO 8601 timestamp, such as "2026-01-31T12:00:00Z".'),
+  });
 
-builder.scalarType('LocalDate', {
-  description: 'A calendar date in the form YYYY-MM-DD, such as `2026-01-31`.',
-  specifiedByURL: 'https://scalars.graphql.org/andimarek/local-date.html',
-  serialize: (value) => check(value, isLocalDate, 'LocalDate cannot represent a value that is not a calendar date.'),
-  parseValue: (value) => check(value, isLocalDate, 'LocalDate must be a calendar date, such as "2026-01-31".'),
-});
+  builder.scalarType('LocalDate', {
+    description: 'A calendar date in the form YYYY-MM-DD, such as `2026-01-31`.',
+    specifiedByURL: 'https://scalars.graphql.org/andimarek/local-date.html',
+    serialize: (value) => check(value, isLocalDate, 'LocalDate cannot represent a value that is not a calendar date.'),
+    parseValue: (value) => check(value, isLocalDate, 'LocalDate must be a calendar date, such as "2026-01-31".'),
+  });
 
-builder.scalarType('JSON', {
-  description: `Any JSON value, nested at most ${MAX_JSON_DEPTH} levels deep. Send integers beyond 2^53 - 1 as strings.`,
-  serialize: (value) => checkJson(value),
-  parseValue: (value) => checkJson(value),
-  parseLiteral: (node, variables) => checkJson(literalOf(node, variables)),
-});
+  builder.scalarType('JSON', {
+    description: `Any JSON value, nested at most ${MAX_JSON_DEPTH} levels deep. Send integers beyond 2^53 - 1 as strings.`,
+    serialize: (value) => checkJson(value),
+    parseValue: (value) => checkJson(value),
+    parseLiteral: (node, variables) => checkJson(literalOf(node, variables)),
+  });
 
-builder.scalarType('JSONObject', {
-  description: 'A JSON object with any keys and values. The limits of `JSON` apply.',
-  serialize: (value) => check(checkJson(value), isRecord, 'JSONObject cannot represent a value that is not an object.'),
-  parseValue: (value) => check(checkJson(value), isRecord, 'JSONObject must be an object.'),
-  parseLiteral: (node, variables) =>
-    check(checkJson(literalOf(node, variables)), isRecord, 'JSONObject must be an object.'),
+  builder.scalarType('JSONObject', {
+    description: 'A JSON object with any keys and values. The limits of `JSON` apply.',
+    serialize: (value) =>
+      check(checkJson(value), isRecord, 'JSONObject cannot represent a value that is not an object.'),
+    parseValue: (value) => check(checkJson(value), isRecord, 'JSONObject must be an object.'),
+    parseLiteral: (node, variables) =>
+      check(checkJson(literalOf(node, variables)), isRecord, 'JSONObject must be an object.'),
+  });
 });
 
 function check<T>(value: unknown, is: (value: unknown) => value is T, message: string): T {

@@ -1,10 +1,16 @@
 import { type GraphQLSchema, getNamedType, isObjectType } from 'graphql';
 import type { Settings } from '../settings/settings.ts';
-import { builder } from './builder.ts';
 import type { GatewayContext } from './context.ts';
-import './scalars.ts';
 import { createSchemaAccess, toSubgraph } from './federation.ts';
-import './types/index.gen.ts';
+import { defineAll, defineModule, type GatewayModule } from './module.ts';
+import { scalars } from './scalars.ts';
+import { feeds } from './types/feed.ts';
+import { messages } from './types/message.ts';
+import { notificationGroups } from './types/notification-group.ts';
+import { stats } from './types/stats.ts';
+import { subscribers } from './types/subscriber.ts';
+import { workflows } from './types/workflow.ts';
+import { workflowStatus } from './types/workflow-status.ts';
 
 const DESCRIPTION = `Workflows, notification groups, subscribers, feeds, messages and statistics of a notification service.
 
@@ -18,21 +24,36 @@ const DESCRIPTION = `Workflows, notification groups, subscribers, feeds, message
 
 [Guides and error codes](https://github.com/notigraph/notigraph/tree/main/docs)`;
 
-builder.queryType({ description: 'Reads records. The fields of a query run in parallel.' });
-builder.mutationType({
-  description:
-    'Changes records. The fields of a mutation run one after another. If one is null, `extensions.outcome` of its entry in `errors` tells whether the change was applied.',
+const roots = defineModule('roots', ({ builder }) => {
+  builder.queryType({ description: 'Reads records. The fields of a query run in parallel.' });
+  builder.mutationType({
+    description:
+      'Changes records. The fields of a mutation run one after another. If one is null, `extensions.outcome` of its entry in `errors` tells whether the change was applied.',
+  });
 });
 
+/** The graph: one module per noun. */
+const MODULES: readonly GatewayModule[] = [
+  roots,
+  scalars,
+  feeds,
+  messages,
+  notificationGroups,
+  stats,
+  subscribers,
+  workflows,
+  workflowStatus,
+];
+
 /**
- * Builds the schema from everything that the imported files added to the builder.
+ * Builds the schema of all modules.
  *
  * @param settings by default, those of a gateway that is no subgraph
  */
 export function createSchema(
   settings: Pick<Settings, 'federation' | 'introspection'> = { federation: false, introspection: true },
 ): GraphQLSchema {
-  const schema = builder.toSchema();
+  const schema = defineAll(MODULES).toSchema();
   schema.description = DESCRIPTION;
   describeScopes(schema);
   const served = settings.federation === false ? schema : toSubgraph(schema, createSchemaAccess(settings));

@@ -98,14 +98,14 @@ export function challenge(schemes: AuthenticateOptions['schemes'], tokenDetails 
  * @throws {Refusal} FORBIDDEN with one error per missing scope
  */
 export function authorize(
-  { requiredScopes }: Operation,
+  operation: Operation,
   { scopes }: Identity,
   variables: Readonly<Record<string, unknown>>,
 ): void {
   if (scopes === 'all') {
-    return;
+    return; // Before the scopes of the operation, which are computed when they are first read.
   }
-  const [first, ...others] = requiredScopes.missing(scopes, variables).map(forbidden);
+  const [first, ...others] = operation.requiredScopes.missing(scopes, variables).map(forbidden);
   // guard: test/auth/scopes.test.ts
   if (first !== undefined) {
     throw new Refusal(403, [first, ...others]);

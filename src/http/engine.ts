@@ -11,7 +11,7 @@ import { createYoga, type Plugin } from 'graphql-yoga';
 import type { GatewayContext } from '../graphql/context.ts';
 import { listDeprecated } from '../graphql/documents/deprecated-usage.ts';
 import { type Operation, type PreparedDocument, PreparedDocuments } from '../graphql/documents/prepared-documents.ts';
-import { checkRepresentations, useDocumentLimits } from '../graphql/documents/validate.ts';
+import { limitExceeded, useDocumentLimits } from '../graphql/documents/validate.ts';
 import { createExecutor, type ExecuteInputs, type ExecuteResult } from '../graphql/executor/execute.ts';
 import { refuse } from '../settings/refuse.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
@@ -265,4 +265,21 @@ function findUnusedHook(plugin: object): string | undefined {
       ? UNUSED_INSTRUMENTATION.filter((name) => has(instrumentation, name)).map((name) => `instrumentation.${name}`)[0]
       : undefined)
   );
+}
+
+/**
+ * Counts each representation of `_entities` as a field. They are in variables, so that the limits of documents don't see them.
+ *
+ * @throws {GraphQLError} DOCUMENT_LIMIT_EXCEEDED
+ */
+function checkRepresentations(
+  { fields, representations }: Pick<Operation, 'fields' | 'representations'>,
+  variables: Readonly<Record<string, unknown>>,
+  maxFields: number,
+): void {
+  const found = representations?.(variables).reduce((sum, { length }) => sum + length, fields) ?? 0;
+  // guard: test/graphql/federation.test.ts
+  if (found > maxFields) {
+    throw limitExceeded(`The operation has ${found} fields and representations; at most ${maxFields} are allowed.`);
+  }
 }

@@ -20,6 +20,7 @@ import {
   paramsFromQuery,
   parseBody,
   pathOf,
+  queryOf,
   readBody,
   readExtensions,
   readHead,
@@ -27,6 +28,13 @@ import {
 import { createRequestState, type RequestState, type StartTrace } from './request-state.ts';
 import type { Respond } from './respond.ts';
 import { type UpstreamSelector, withUpstream } from './select-upstream.ts';
+import {
+  type QueryKey,
+  queryKeyOf,
+  type RunningOperation,
+  type SharedQueries,
+  type SharedResponse,
+} from './shared-queries.ts';
 
 /** Options of `createPipeline`. */
 export interface PipelineOptions {
@@ -40,6 +48,8 @@ export interface PipelineOptions {
   upstreamSelector: UpstreamSelector;
   admission: Admission;
   inFlight: InFlightRequests;
+  /** Queries in flight that identical requests join; undefined if each request is executed on its own. */
+  sharedQueries: SharedQueries | undefined;
   trustedDocuments: TrustedDocuments;
   clientRules: RulesByClientKind;
   createContext: CreateContext;
@@ -52,7 +62,8 @@ export interface PipelineOptions {
  * finish at once returns a value or a promise, and only promises are awaited: each `await` takes a turn of the queue and memory.
  */
 export function createPipeline(options: PipelineOptions): HandleRequest {
-  const { paths, maxBodyBytes, admission, inFlight, authenticate, startTrace, prepare, respond } = options;
+  const { paths, maxBodyBytes, admission, inFlight, sharedQueries, authenticate, startTrace, prepare, respond } =
+    options;
 
   /** Returns the text of the document: from the request, or of the trusted document with the id in the request. */
   function findDocument(params: Params, { clientKind, documents }: Identity): string {
@@ -71,6 +82,7 @@ export function createPipeline(options: PipelineOptions): HandleRequest {
     identity: Identity,
     params: Params,
     query: string,
+    receivedAt: number,
   ) {
     const isExplained = extensions?.explain === true;
     const idempotencyKey = request.header('idempotency-key');
@@ -83,6 +95,7 @@ export function createPipeline(options: PipelineOptions): HandleRequest {
         requestId,
         trace,
         signal,
+        receivedAt,
         // guard: test/upstream/cache/cached-responses.test.ts
         bypassesCache: bypassesCache(request),
         reportsCalls,
@@ -92,11 +105,28 @@ export function createPipeline(options: PipelineOptions): HandleRequest {
     );
   }
 
+  /** Lets identical requests join a query, and separates queries before and after a mutation. */
+  function startOperation(
+    { extensions }: RequestState,
+    { type }: Operation,
+    { credential }: Identity,
+    key: QueryKey | undefined,
+  ): RunningOperation | undefined {
+    if (type === 'mutation') {
+      return credential && sharedQueries?.startMutation(credential);
+    }
+    // guard: test/http/shared-queries.test.ts
+    const hasFlags = extensions?.explain === true || extensions?.upstream === true;
+    return key === undefined || hasFlags ? undefined : sharedQueries?.start(key);
+  }
+
   return async function handle(request: IncomingRequest): Promise<OutgoingResponse> {
     const state = createRequestState(request, options.negotiateMediaType);
     let entered: Identity | undefined;
+    let running: RunningOperation | undefined;
+    let shareable: SharedResponse | undefined;
     try {
-      const head = readHead(request, paths, state.mediaType); // 400 403 404 405 406 415; the body is untouched
+      const method = readHead(request, paths, state.mediaType); // 400 403 404 405 406 415; the body is untouched
       state.route = pathOf(request);
       const authenticated = authenticate(request.header('authorization'), state.requestId); // 401 503
       state.identity = isPromise(authenticated) ? await authenticated : authenticated;
@@ -106,28 +136,40 @@ export function createPipeline(options: PipelineOptions): HandleRequest {
       state.identity = identity;
       const allowance = takeAllowance(admission, identity); // 429
       state.allowance = isPromise(allowance) ? await allowance : allowance;
-      const params =
-        head.method === 'GET'
-          ? paramsFromQuery(head.query) // 400
-          : paramsFromBody(parseBody(await readBody(request, maxBodyBytes))); // 400 413
+      const body = method === 'GET' ? undefined : await readBody(request, maxBodyBytes); // 400 413
+      const receivedAt = performance.now();
       inFlight.enter(identity); // 429 503; after the body, so that slow clients take no room.
       entered = identity;
+      const key = body === undefined ? undefined : sharedQueries && queryKeyOf(state, identity, body);
+      const joined = key && sharedQueries?.join(key, request.signal);
+      const shared = joined && (await joined);
+      if (shared !== undefined) {
+        return respond(state, { shared });
+      }
+      const params = body === undefined ? paramsFromQuery(queryOf(request)) : paramsFromBody(parseBody(body)); // 400
       state.extensions = readExtensions(params, options.clientRules[identity.clientKind]); // 400 403
       const text = findDocument(params, identity); // 400
-      const context = createContext(state, identity, params, text);
+      const context = createContext(state, identity, params, text, receivedAt);
       state.context = context;
       const { operation, execute } = prepare(text, context); // Yoga, once per document: parse, limits, validate; 400 405
       state.operation = operation;
       // guard: test/auth/scopes.test.ts
       authorize(operation, identity, params.variables); // 403
+      running = startOperation(state, operation, identity, key);
       const executing =
         trace === undefined ? execute(params.variables) : trace.run(async () => execute(params.variables));
       const result = isPromise(executing) ? await executing : executing;
       const explained = state.extensions.explain ? await explain(result, operation, context, params) : result;
-      return respond(state, { result: explained });
+      const response = respond(state, { result: explained });
+      // guard: test/http/shared-queries.test.ts
+      if (running?.isJoined && state.code === undefined) {
+        shareable = toShareable(response, operation, context);
+      }
+      return response;
     } catch (error) {
       return respond(state, { error }); // Unexpected errors are logged and masked.
     } finally {
+      running?.end(shareable);
       if (entered !== undefined) {
         inFlight.leave(entered);
       }
@@ -142,6 +184,15 @@ const toYogaParams = ({ operationName, variables, extensions }: Params, query: s
   ...(operationName !== undefined && { operationName }),
   ...(extensions !== undefined && { extensions }),
 });
+
+const toShareable = (
+  { body }: OutgoingResponse,
+  operation: Operation,
+  { usage, budget }: GatewayContext,
+): SharedResponse | undefined =>
+  typeof body === 'string'
+    ? { text: body, operation, usage: usage.ofReader(), resolverCalls: budget.calls }
+    : undefined;
 
 const NO_SCOPES = new Set<never>();
 

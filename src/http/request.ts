@@ -136,13 +136,6 @@ function readObject(body: Record<string, unknown>, name: string): Record<string,
   return value;
 }
 
-/** Parts of a request that the pipeline needs before its body is read. */
-export interface RequestHead {
-  method: 'GET' | 'POST';
-  /** Query string, without the question mark. */
-  query: string;
-}
-
 /** Headers that a browser sends to another origin only after a successful CORS preflight. */
 const PREFLIGHTED_HEADERS = [
   'authorization',
@@ -160,13 +153,14 @@ const isJsonType = (contentType: string | undefined): boolean =>
  *
  * @param paths exact paths of the GraphQL endpoint
  * @param mediaType media type of the response; undefined if the client accepts none of the available types
+ * @returns the method
  * @throws {Refusal} BAD_REQUEST, NOT_FOUND, METHOD_NOT_ALLOWED, CSRF_REFUSED, UNSUPPORTED_MEDIA_TYPE or NOT_ACCEPTABLE
  */
 export function readHead(
   request: IncomingRequest,
   paths: ReadonlySet<string>,
   mediaType: string | undefined,
-): RequestHead {
+): 'GET' | 'POST' {
   const { method } = request;
   // guard: test/http/hostile.test.ts
   if (request.target === undefined) {
@@ -191,7 +185,7 @@ export function readHead(
   if (mediaType === undefined) {
     throw refuse('NOT_ACCEPTABLE', 'Accept application/graphql-response+json or application/json, in UTF-8.');
   }
-  return { method, query: queryOf(request) };
+  return method;
 }
 
 /** Requires a header that triggers a CORS preflight: without one, browsers send GET requests to any origin. */

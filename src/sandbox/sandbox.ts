@@ -2,7 +2,7 @@ import type { Clock } from './clock.ts';
 import { assertSandboxFile, assertUsable } from './database-file.ts';
 import { collectMigrations, openDatabase, SAMPLES } from './open-database.ts';
 import { DEFAULT_RATE_LIMIT } from './rate-limit.ts';
-import { resources } from './resources/index.gen.ts';
+import { resources } from './resources/index.ts';
 import { type RunningServer, startServer } from './server.ts';
 import { openService } from './service.ts';
 

@@ -9,7 +9,7 @@ import type { SampleEnvironment } from './records/definition.ts';
 import type { Records } from './records/records.ts';
 import { type FindRecord, type ReferredKind, toRecordRows } from './records/to-record-rows.ts';
 import type { Resource } from './resource.ts';
-import { resources } from './resources/index.gen.ts';
+import { resources } from './resources/index.ts';
 import type { SandboxResponse } from './response.ts';
 import { createRouter } from './router.ts';
 import { integer, text } from './rows.ts';

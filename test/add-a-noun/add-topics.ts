@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isMap, isSeq, parse, parseDocument } from 'yaml';
 import { collectMigrations } from '../../src/sandbox/open-database.ts';
-import { resources } from '../../src/sandbox/resources/index.gen.ts';
+import { resources } from '../../src/sandbox/resources/index.ts';
 import type { ProjectCopy } from '../support/project-copy.ts';
 
 const TOPICS = fileURLToPath(new URL('topics/', import.meta.url));
@@ -19,7 +19,11 @@ const FILES = [
 /** Table with a line for each write. */
 const WRITE_EFFECTS = 'src/upstream/cache/effects.ts';
 
-/** Adds the resource `topics` to a copy of the project: its paths in the OpenAPI document, four files, and a line about its write. */
+/** Lists of the graph's modules and of the sandbox's resources. */
+const SCHEMA = 'src/graphql/schema.ts';
+const RESOURCES = 'src/sandbox/resources/index.ts';
+
+/** Adds the resource `topics` to a copy of the project: its paths in the OpenAPI document, four files, and lines in three lists. */
 export async function addTopics(copy: ProjectCopy): Promise<void> {
   for (const file of FILES) {
     const next = (collectMigrations(resources).at(-1)?.version ?? 0) + 1;
@@ -29,6 +33,18 @@ export async function addTopics(copy: ProjectCopy): Promise<void> {
   }
   const writes = await copy.read(WRITE_EFFECTS);
   await writeFile(copy.path(WRITE_EFFECTS), writes.replace("\n  'POST /v1/feeds'", "\n  'POST /v1/topics': [],$&"));
+  const schema = await copy.read(SCHEMA);
+  await writeFile(
+    copy.path(SCHEMA),
+    schema.replace('\n  feeds,', '\n  topics,$&').replace('\nimport', "\nimport { topics } from './types/topic.ts';$&"),
+  );
+  const list = await copy.read(RESOURCES);
+  await writeFile(
+    copy.path(RESOURCES),
+    list
+      .replace('workflows];', 'topics, workflows];')
+      .replace('\nimport', "\nimport { resource as topics } from './topics.ts';$&"),
+  );
   const document = parseDocument(await copy.read('schema/upstream.openapi.yaml'));
   const { tags, paths, components } = parse(await readFile(join(TOPICS, 'openapi.yaml'), 'utf8'));
   const [allTags, allPaths, schemas] = [['tags'], ['paths'], ['components', 'schemas']].map((at) => document.getIn(at));

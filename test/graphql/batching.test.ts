@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { alignByKey } from '../../src/graphql/loaders/notification-group-loader.ts';
+import { alignByKey } from '../../src/graphql/loaders.ts';
 import { startSandboxedGateway, startScriptedGateway } from '../support/gateway.ts';
 import { group, workflow } from '../support/records.ts';
 

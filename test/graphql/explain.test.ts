@@ -1,6 +1,7 @@
 import type { Plugin } from 'graphql-yoga';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { GatewayContext } from '../../src/graphql/context.ts';
+import { listNotificationGroups } from '../../src/upstream/endpoints/notification-groups.ts';
 import { type ExplainResponse, type Explanation, sendExplain } from '../support/explain.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { type GeneratedBehavior, generatedService } from '../support/generated-service.ts';
@@ -207,8 +208,8 @@ describe('a plugin of the host', () => {
     const results: unknown[] = [];
     const plugin: Plugin<GatewayContext> = {
       async onExecute({ args }) {
-        const { upstream: endpoints, loaders } = args.contextValue as GatewayContext;
-        await endpoints.listNotificationGroups();
+        const { upstream: client, loaders } = args.contextValue as GatewayContext;
+        await listNotificationGroups(client);
         await loaders.workflow.load('w1');
         return { onExecuteDone: ({ result }) => void results.push(result) };
       },

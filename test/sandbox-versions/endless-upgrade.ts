@@ -1,7 +1,7 @@
 /** Upgrades a sandbox file with a migration that never ends, so that a test can kill the process during an upgrade. */
 import { SandboxDatabase } from '../../src/sandbox/database.ts';
 import { collectMigrations } from '../../src/sandbox/open-database.ts';
-import { resources } from '../../src/sandbox/resources/index.gen.ts';
+import { resources } from '../../src/sandbox/resources/index.ts';
 
 const [, , file = ''] = process.argv;
 const migrations = collectMigrations(resources);

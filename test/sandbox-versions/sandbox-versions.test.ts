@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { collectMigrations, openDatabase } from '../../src/sandbox/open-database.ts';
 import type { Resource } from '../../src/sandbox/resource.ts';
-import { resources } from '../../src/sandbox/resources/index.gen.ts';
+import { resources } from '../../src/sandbox/resources/index.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { createSandboxClient } from '../support/sandbox-client.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';

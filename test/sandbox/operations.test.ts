@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { openDatabase } from '../../src/sandbox/open-database.ts';
 import { REQUESTS } from '../../src/sandbox/requests.gen.ts';
-import { resources } from '../../src/sandbox/resources/index.gen.ts';
+import { resources } from '../../src/sandbox/resources/index.ts';
 
 it('every operation of the OpenAPI document has one handler', () => {
   const now = () => new Date('2026-01-15T12:00:00Z');

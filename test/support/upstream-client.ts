@@ -2,7 +2,9 @@ import type { GatewaySettings } from '../../src/settings/settings.ts';
 import { Usage } from '../../src/telemetry/usage.ts';
 import type { CallEvents, Outcome } from '../../src/upstream/call-events.ts';
 import { OperationClient } from '../../src/upstream/client.ts';
-import { Endpoints } from '../../src/upstream/endpoints/index.gen.ts';
+import { createFeed } from '../../src/upstream/endpoints/feeds.ts';
+import { getNotificationStats } from '../../src/upstream/endpoints/stats.ts';
+import { getWorkflow, updateWorkflowStatus } from '../../src/upstream/endpoints/workflows.ts';
 import { isUpstreamError, type UpstreamError } from '../../src/upstream/errors.ts';
 import type { UpstreamRequest } from '../../src/upstream/request.ts';
 import { Service } from '../../src/upstream/service.ts';
@@ -47,8 +49,16 @@ export async function startClient(script: Script, changes: Partial<GatewaySettin
     pool,
     /** Creates the client of one operation. */
     operation,
-    /** Creates one with a function per endpoint. */
-    caller: (key: string, options?: CallerOptions) => new Endpoints(operation(key, options)),
+    /** Creates one with a function for each endpoint that tests call. */
+    caller(key: string, options?: CallerOptions) {
+      const client = operation(key, options);
+      return {
+        getWorkflow: (id: string) => getWorkflow(client, id),
+        updateWorkflowStatus: (id: string, active: boolean) => updateWorkflowStatus(client, id, active),
+        getNotificationStats: (days: number) => getNotificationStats(client, days),
+        createFeed: (name: string, idempotencyKey?: string) => createFeed(client, name, idempotencyKey),
+      };
+    },
     async [Symbol.asyncDispose]() {
       await Promise.all([pool.close(), upstream[Symbol.asyncDispose]()]);
     },

@@ -2,8 +2,8 @@ import type { Logger } from 'pino';
 import { watchFiles } from '../../lib/files/file-watcher.ts';
 import { Usage } from '../../telemetry/usage.ts';
 import { createCacheStores } from '../../upstream/cache/cache-stores.ts';
-import { Endpoints } from '../../upstream/endpoints/index.gen.ts';
-import type { NotificationGroupBody } from '../../upstream/endpoints/notification-groups.ts';
+import type { UpstreamClient } from '../../upstream/client.ts';
+import { listNotificationGroups, type NotificationGroupBody } from '../../upstream/endpoints/notification-groups.ts';
 import { isUpstreamError, type UpstreamError } from '../../upstream/errors.ts';
 import { Abort, type Signal } from '../../upstream/signal.ts';
 import { createUpstreams } from '../../upstream/upstreams.ts';
@@ -89,14 +89,14 @@ export class ImportService implements AsyncDisposable {
   }
 
   /** Makes a call, which has the time limit of an operation. Pauses the next ones if those in flight use up the service's rate limit. */
-  async call<T>(requestId: string, send: (endpoints: Endpoints) => Promise<T>): Promise<T> {
+  async call<T>(requestId: string, send: (client: UpstreamClient) => Promise<T>): Promise<T> {
     const { settings, authorization } = this.#options;
     const usage = new Usage();
     const deadlineAt = performance.now() + settings.operationTimeoutMs;
     const context = { authorization, signal: new Abort(), deadlineAt, requestId, events: usage };
     this.#inFlight += 1;
     try {
-      return await send(new Endpoints(this.#upstreams.bind(undefined, context)));
+      return await send(this.#upstreams.bind(undefined, context));
     } finally {
       this.#inFlight -= 1;
       if (usage.rateLimit !== undefined && usage.rateLimit.remaining <= this.#inFlight) {
@@ -108,7 +108,7 @@ export class ImportService implements AsyncDisposable {
   /** Reads the notification groups, the only read without parameters. Returns the error if it fails. */
   async readGroups(): Promise<readonly NotificationGroupBody[] | UpstreamError> {
     try {
-      return (await this.call('import', (upstream) => upstream.listNotificationGroups())) ?? [];
+      return (await this.call('import', listNotificationGroups)) ?? [];
     } catch (error) {
       if (isUpstreamError(error)) {
         return error;

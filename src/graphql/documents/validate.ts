@@ -17,7 +17,6 @@ import type { Plugin } from 'graphql-yoga';
 import type { Settings } from '../../settings/settings.ts';
 import { setNodes, truncateMessage } from '../located-error.ts';
 import { type DocumentLimits, findExceededLimit } from './limits.ts';
-import type { Operation } from './prepared-documents.ts';
 
 /** Maximum errors reported per document. */
 const MAX_ERRORS = 5;
@@ -178,22 +177,5 @@ export function withoutStack<T>(run: () => T): T {
     return run();
   } finally {
     Error.stackTraceLimit = stackTraceLimit;
-  }
-}
-
-/**
- * Counts each representation of `_entities` as a field. They are in variables, so that the limits of documents don't see them.
- *
- * @throws {GraphQLError} DOCUMENT_LIMIT_EXCEEDED
- */
-export function checkRepresentations(
-  { fields, representations }: Pick<Operation, 'fields' | 'representations'>,
-  variables: Readonly<Record<string, unknown>>,
-  maxFields: number,
-): void {
-  const found = representations?.(variables).reduce((sum, { length }) => sum + length, fields) ?? 0;
-  // guard: test/graphql/federation.test.ts
-  if (found > maxFields) {
-    throw limitExceeded(`The operation has ${found} fields and representations; at most ${maxFields} are allowed.`);
   }
 }

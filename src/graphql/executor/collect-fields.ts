@@ -136,18 +136,3 @@ function addVariable({ name, arguments: conditions = [] }: DirectiveNode, names:
     }
   }
 }
-
-/** Returns a key of the variables' values. Variables with the same key include the same selections. */
-export const conditionsKey = (names: readonly string[], variables: Variables): string =>
-  names.length === 0 ? '' : names.map((name) => keyOf(variables, name)).join('');
-
-function keyOf(variables: Variables, name: string): string {
-  if (!Object.hasOwn(variables, name)) {
-    return '-';
-  }
-  const value = variables[name];
-  if (typeof value === 'boolean') {
-    return value ? 't' : 'f';
-  }
-  return value == null ? 'n' : 'o';
-}

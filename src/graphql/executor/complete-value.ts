@@ -2,7 +2,6 @@ import {
   GraphQLBoolean,
   GraphQLError,
   GraphQLFloat,
-  GraphQLID,
   GraphQLInt,
   type GraphQLLeafType,
   type GraphQLResolveInfo,
@@ -196,7 +195,7 @@ export function completeLeaf(execution: Execution, type: GraphQLLeafType, value:
 function serialize(execution: Execution, type: GraphQLLeafType, value: unknown): unknown {
   switch (typeof value) {
     case 'string':
-      if (type === GraphQLString || type === GraphQLID) {
+      if (type === GraphQLString || type.name === 'ID') {
         return value;
       }
       break;

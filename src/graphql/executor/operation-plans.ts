@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { DocumentError } from '../located-error.ts';
 import type { Variables } from './arguments.ts';
 import { planVariables, type VariablePlan } from './coerce-variables.ts';
-import { conditionsKey, type Fragments, findConditionVariables, type PlanSource } from './collect-fields.ts';
+import { type Fragments, findConditionVariables, type PlanSource } from './collect-fields.ts';
 import { planSelection } from './plan.ts';
 import type { SelectionPlan } from './selection-plan.ts';
 
@@ -118,4 +118,19 @@ export class OperationPlans implements PlanSource {
       this.#roots.set(key, { selection, entry });
     }
   }
+}
+
+/** Returns a key of the variables' values. Variables with the same key include the same selections. */
+const conditionsKey = (names: readonly string[], variables: Variables): string =>
+  names.length === 0 ? '' : names.map((name) => keyOf(variables, name)).join('');
+
+function keyOf(variables: Variables, name: string): string {
+  if (!Object.hasOwn(variables, name)) {
+    return '-';
+  }
+  const value = variables[name];
+  if (typeof value === 'boolean') {
+    return value ? 't' : 'f';
+  }
+  return value == null ? 'n' : 'o';
 }

@@ -17,7 +17,12 @@ import {
 import { createReadArguments, type Variables } from './arguments.ts';
 import { collectFields, type PlanSource } from './collect-fields.ts';
 import { createLeafCompletion, createListCompletion } from './complete-value.ts';
-import { createAbstractCompletion, createObjectCompletion, type PlanSelection } from './execute-fields.ts';
+import {
+  createAbstractCompletion,
+  createObjectCompletion,
+  createResultFactory,
+  type PlanSelection,
+} from './execute-fields.ts';
 import type { Complete, FieldPlan, SelectionPlan, ValuePlan } from './selection-plan.ts';
 
 /** Plans the selection set of an operation, or the merged selection sets of a field's nodes, for one object type. */
@@ -109,33 +114,4 @@ function createCompletion(type: GraphQLOutputType, nodes: readonly FieldNode[]):
   return isAbstractType(type)
     ? createAbstractCompletion(type, planSubselection)
     : createObjectCompletion(type, planSubselection);
-}
-
-/**
- * Returns a function that creates results of one selection set. Results don't inherit `Object.prototype`, because a field can have the
- * alias `__proto__`.
- *
- * V8 stores objects without a prototype as dictionaries. Creating them and writing them as JSON takes two to three times as long as for
- * instances of a class with an empty prototype. Creating the class takes as long as planning, so it is created only for the second result.
- */
-function createResultFactory(): () => Record<string, unknown> {
-  let isFirst = true;
-  let ResultClass: ReturnType<typeof createResultClass> | undefined;
-  return () => {
-    if (isFirst) {
-      isFirst = false;
-      return Object.create(null);
-    }
-    ResultClass ??= createResultClass();
-    return new ResultClass();
-  };
-}
-
-function createResultClass(): new () => Record<string, unknown> {
-  class Result {
-    [key: string]: unknown;
-  }
-  Reflect.deleteProperty(Result.prototype, 'constructor');
-  Object.setPrototypeOf(Result.prototype, null);
-  return Result;
 }

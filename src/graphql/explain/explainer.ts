@@ -5,8 +5,7 @@ import { NotSent, type RecordedCache, type Recorder } from '../../upstream/recor
 import type { UpstreamCall, UpstreamRequest } from '../../upstream/request.ts';
 import type { DependentCalls } from '../declarations.ts';
 import { FieldCalls } from '../field-calls.ts';
-import type { FieldContext } from '../loaders/loaders.ts';
-import { GROUP_AFTER_LIST } from '../loaders/notification-group-loader.ts';
+import { type FieldContext, GROUP_AFTER_LIST } from '../loaders.ts';
 import { type Dependent, dependentsOfRoot, nameOf } from './dependents.ts';
 
 /** Plan of an operation's REST calls, in `extensions.explain` of the response. */
@@ -142,7 +141,7 @@ export class Explainer extends FieldCalls {
     };
   }
 
-  protected clientOf(owner: string): UpstreamClient {
+  clientOf(owner: string): UpstreamClient {
     return this.#recorder.client((request) => this.#step.recorded.push({ owner, request }));
   }
 

@@ -1,11 +1,11 @@
 import type { ChannelName } from '../../upstream/endpoints/messages.ts';
-import type { StatsEntryBody } from '../../upstream/endpoints/stats.ts';
-import { builder } from '../builder.ts';
+import { getNotificationStats, type StatsEntryBody } from '../../upstream/endpoints/stats.ts';
 import { declareCalls, requireScopes } from '../declarations.ts';
 import { assertRange, listOf, loadBySentId } from '../field-errors.ts';
+import { defineModule } from '../module.ts';
 import { isLocalDate } from '../scalars.ts';
-import { Channel } from './message.ts';
-import { Workflow } from './workflow.ts';
+import { messages } from './message.ts';
+import { workflows } from './workflow.ts';
 
 /** Maximum `days`: ten years, longer than services keep statistics. */
 const MAX_DAYS = 3650;
@@ -36,84 +36,90 @@ const sortEntries = (entries: readonly StatsEntryBody[]): StatsEntryBody[] =>
 
 const isChannel = (value: unknown): value is ChannelName => CHANNELS.includes(value);
 
-const StatsEntry = builder.objectRef<StatsEntryBody>('StatsEntry').implement({
-  description: 'The notifications that were sent in one period, usually a day (UTC).',
-  extensions: requireScopes('stats:read'),
-  fields: (t) => ({
-    key: t.exposeString('_id', {
-      description: 'The period, usually a date such as `2026-01-31`. Unique within the list.',
-    }),
-    date: t.field({
-      type: 'LocalDate',
-      nullable: true,
-      description: 'The day (UTC). Null if the period is not a day.',
-      resolve: ({ _id }) => (isLocalDate(_id) ? _id : null),
-    }),
-    count: t.exposeInt('count', { description: 'The number of notifications triggered in the period.' }),
-    channels: t.field({
-      type: [Channel],
-      description:
-        'The channels over which the notifications were sent. Channels that are not in `Channel` are omitted.',
-      resolve: ({ channels }) => listOf(channels).filter(isChannel), // Unknown ones are reported as contract drift.
-    }),
-    workflowIds: t.exposeIDList('templates', {
-      description: 'The ids of the triggered workflows, including those deleted since.',
-    }),
-    workflows: t.field({
-      type: [Workflow],
-      nullable: { list: true, items: true },
-      extensions: declareCalls('1 per distinct id in the operation, 8 at a time', {
-        route: '/v1/workflows/{workflowIdOrIdentifier}',
-        maxRecords: ({ first }) => readFirst(first),
-        reason: 'One per distinct workflow of the statistics.',
+/** Statistics of notifications. */
+export const stats = defineModule('stats', ({ builder, use }) => {
+  const { Channel } = use(messages);
+  const { Workflow } = use(workflows);
+
+  const StatsEntry = builder.objectRef<StatsEntryBody>('StatsEntry').implement({
+    description: 'The notifications that were sent in one period, usually a day (UTC).',
+    extensions: requireScopes('stats:read'),
+    fields: (t) => ({
+      key: t.exposeString('_id', {
+        description: 'The period, usually a date such as `2026-01-31`. Unique within the list.',
       }),
+      date: t.field({
+        type: 'LocalDate',
+        nullable: true,
+        description: 'The day (UTC). Null if the period is not a day.',
+        resolve: ({ _id }) => (isLocalDate(_id) ? _id : null),
+      }),
+      count: t.exposeInt('count', { description: 'The number of notifications triggered in the period.' }),
+      channels: t.field({
+        type: [Channel],
+        description:
+          'The channels over which the notifications were sent. Channels that are not in `Channel` are omitted.',
+        resolve: ({ channels }) => listOf(channels).filter(isChannel), // Unknown ones are reported as contract drift.
+      }),
+      workflowIds: t.exposeIDList('templates', {
+        description: 'The ids of the triggered workflows, including those deleted since.',
+      }),
+      workflows: t.field({
+        type: [Workflow],
+        nullable: { list: true, items: true },
+        extensions: declareCalls('1 per distinct id in the operation, 8 at a time', {
+          route: '/v1/workflows/{workflowIdOrIdentifier}',
+          maxRecords: ({ first }) => readFirst(first),
+          reason: 'One per distinct workflow of the statistics.',
+        }),
+        description:
+          'The triggered workflows, in the order of `workflowIds`, with null for each that no longer exists. A workflow that occurs in several entries is loaded once.\n\nREST: `GET /v1/workflows/{workflowIdOrIdentifier}` per distinct id.',
+        args: {
+          first: t.arg.int({
+            defaultValue: DEFAULT_WORKFLOWS,
+            description: `The maximum number of workflows to return, 1 to ${MAX_WORKFLOWS}.`,
+          }),
+        },
+        resolve: ({ templates }, args, ctx) =>
+          listOf(templates)
+            .slice(0, readFirst(args.first))
+            .map((sent) => loadBySentId(sent, (id) => ctx.loaders.workflow.load(id))),
+      }),
+    }),
+  });
+
+  builder.queryFields((t) => ({
+    notificationStats: t.field({
+      type: [StatsEntry],
+      nullable: { list: true, items: true },
       description:
-        'The triggered workflows, in the order of `workflowIds`, with null for each that no longer exists. A workflow that occurs in several entries is loaded once.\n\nREST: `GET /v1/workflows/{workflowIdOrIdentifier}` per distinct id.',
+        'Returns the number of notifications sent per day, oldest first. Days without notifications are missing unless `fillGaps` is true. If the service sends an invalid entry, that entry is null and has an entry in `errors`.\n\nREST: `GET /v1/notifications/graph/stats`.',
       args: {
-        first: t.arg.int({
-          defaultValue: DEFAULT_WORKFLOWS,
-          description: `The maximum number of workflows to return, 1 to ${MAX_WORKFLOWS}.`,
+        days: t.arg.int({
+          description: `The number of most recent days to return, 1 to ${MAX_DAYS}. Default: decided by the service.`,
+        }),
+        fillGaps: t.arg.boolean({
+          defaultValue: false,
+          description: `Whether to add an entry with count 0 for each day without notifications. If true, \`days\` can be at most ${MAX_FILLED_DAYS}.`,
         }),
       },
-      resolve: ({ templates }, args, ctx) =>
-        listOf(templates)
-          .slice(0, readFirst(args.first))
-          .map((sent) => loadBySentId(sent, (id) => ctx.loaders.workflow.load(id))),
+      resolve: async (_root, { days, ...args }, ctx) => {
+        const includesAllDays = args.fillGaps ?? false;
+        if (days != null) {
+          assertRange(
+            includesAllDays ? 'days with fillGaps' : 'days',
+            days,
+            1,
+            includesAllDays ? MAX_FILLED_DAYS : MAX_DAYS,
+          );
+        }
+        const entries = await getNotificationStats(ctx.upstream, days ?? undefined);
+        const sorted = entries && sortEntries(entries);
+        return sorted && includesAllDays ? fillGaps(sorted, days ?? undefined, ctx.now()) : sorted;
+      },
     }),
-  }),
+  }));
 });
-
-builder.queryFields((t) => ({
-  notificationStats: t.field({
-    type: [StatsEntry],
-    nullable: { list: true, items: true },
-    description:
-      'Returns the number of notifications sent per day, oldest first. Days without notifications are missing unless `fillGaps` is true. If the service sends an invalid entry, that entry is null and has an entry in `errors`.\n\nREST: `GET /v1/notifications/graph/stats`.',
-    args: {
-      days: t.arg.int({
-        description: `The number of most recent days to return, 1 to ${MAX_DAYS}. Default: decided by the service.`,
-      }),
-      fillGaps: t.arg.boolean({
-        defaultValue: false,
-        description: `Whether to add an entry with count 0 for each day without notifications. If true, \`days\` can be at most ${MAX_FILLED_DAYS}.`,
-      }),
-    },
-    resolve: async (_root, { days, ...args }, ctx) => {
-      const includesAllDays = args.fillGaps ?? false;
-      if (days != null) {
-        assertRange(
-          includesAllDays ? 'days with fillGaps' : 'days',
-          days,
-          1,
-          includesAllDays ? MAX_FILLED_DAYS : MAX_DAYS,
-        );
-      }
-      const entries = await ctx.upstream.getNotificationStats(days ?? undefined);
-      const sorted = entries && sortEntries(entries);
-      return sorted && includesAllDays ? fillGaps(sorted, days ?? undefined, ctx.now()) : sorted;
-    },
-  }),
-}));
 
 const DAY_MS = 86_400_000;
 

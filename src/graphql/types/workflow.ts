@@ -1,26 +1,228 @@
 import type { TriggerBody, WorkflowBody } from '../../upstream/endpoints/workflows.ts';
-import { builder } from '../builder.ts';
 import { declareCalls, Entity, type LoadByKey, requireScopes } from '../declarations.ts';
 import { assertRange, loadBySentId, requireId, requireValue, toId } from '../field-errors.ts';
-import { NotificationGroup } from './notification-group.ts';
-import { WorkflowStep } from './workflow-step.ts';
+import { defineModule } from '../module.ts';
+import { notificationGroups } from './notification-group.ts';
+import { workflowSteps } from './workflow-step.ts';
 
 /** Maximum workflows to load in one list; each can take a call. */
 const MAX_WORKFLOWS = 50;
 
-const PreferenceSettings = builder.objectRef<WorkflowBody['preferenceSettings']>('PreferenceSettings').implement({
-  description:
-    'The channels on which a workflow sends unless a subscriber chose otherwise. Null for a channel without a default.',
-  fields: (t) => ({
-    email: t.exposeBoolean('email', { nullable: true, description: 'Whether emails are sent by default.' }),
-    sms: t.exposeBoolean('sms', { nullable: true, description: 'Whether text messages are sent by default.' }),
-    inApp: t.exposeBoolean('in_app', {
-      nullable: true,
-      description: 'Whether in-app messages are sent by default.',
+/** Workflows with their triggers. */
+export const workflows = defineModule('workflows', ({ builder, use }) => {
+  const { NotificationGroup } = use(notificationGroups);
+  const { WorkflowStep } = use(workflowSteps);
+
+  const PreferenceSettings = builder.objectRef<WorkflowBody['preferenceSettings']>('PreferenceSettings').implement({
+    description:
+      'The channels on which a workflow sends unless a subscriber chose otherwise. Null for a channel without a default.',
+    fields: (t) => ({
+      email: t.exposeBoolean('email', { nullable: true, description: 'Whether emails are sent by default.' }),
+      sms: t.exposeBoolean('sms', { nullable: true, description: 'Whether text messages are sent by default.' }),
+      inApp: t.exposeBoolean('in_app', {
+        nullable: true,
+        description: 'Whether in-app messages are sent by default.',
+      }),
+      chat: t.exposeBoolean('chat', { nullable: true, description: 'Whether chat messages are sent by default.' }),
+      push: t.exposeBoolean('push', { nullable: true, description: 'Whether push notifications are sent by default.' }),
     }),
-    chat: t.exposeBoolean('chat', { nullable: true, description: 'Whether chat messages are sent by default.' }),
-    push: t.exposeBoolean('push', { nullable: true, description: 'Whether push notifications are sent by default.' }),
-  }),
+  });
+
+  const Workflow = builder.objectRef<WorkflowBody>('Workflow').implement({
+    description: 'A workflow: the steps that run when an app triggers it, and the messages that they send.',
+    extensions: {
+      ...requireScopes('workflows:read'),
+      entity: new Entity({ id: loadBy(idOf), identifier: loadBy(identifierOf) }),
+    },
+    fields: (t) => ({
+      id: t.id({ description: "The workflow's id.", resolve: (workflow) => requireValue(idOf(workflow)) }),
+      identifier: t.string({
+        nullable: true,
+        description:
+          'The identifier with which apps trigger the workflow: that of the first trigger. Null if there is none.',
+        resolve: identifierOf,
+      }),
+      name: t.exposeString('name', { description: 'The name that people see.' }),
+      description: t.exposeString('description', {
+        nullable: true,
+        description: 'The purpose of the workflow. Null if it has no description.',
+      }),
+      active: t.exposeBoolean('active', {
+        description: 'Whether the workflow runs when triggered. Change it with `updateWorkflowStatus`.',
+      }),
+      draft: t.exposeBoolean('draft', {
+        description: 'Whether the workflow is a draft. The service can change it together with `active`.',
+      }),
+      critical: t.exposeBoolean('critical', {
+        description: "Whether the workflow is critical, so that subscribers can't opt out of it.",
+      }),
+      isBlueprint: t.exposeBoolean('isBlueprint', {
+        nullable: true,
+        description: 'Whether the workflow is a template for new workflows.',
+      }),
+      tags: t.stringList({
+        description: 'The labels for grouping and finding workflows.',
+        resolve: ({ tags }) => tags ?? [],
+      }),
+      preferenceSettings: t.expose('preferenceSettings', {
+        type: PreferenceSettings,
+        description: 'The channels on which the workflow sends by default.',
+      }),
+      steps: t.field({
+        type: [WorkflowStep],
+        description: 'The steps, in the order in which they run.',
+        resolve: ({ steps }) => steps ?? [],
+      }),
+      triggers: t.field({
+        type: [WorkflowTrigger],
+        description: 'The triggers with which apps start the workflow.',
+        resolve: ({ triggers }) => triggers ?? [],
+      }),
+      notificationGroupId: t.exposeID('_notificationGroupId', {
+        description:
+          'The id of the notification group that the workflow belongs to, even if the group no longer exists.',
+      }),
+      notificationGroup: t.field({
+        type: NotificationGroup,
+        nullable: true,
+        extensions: declareCalls('0 if the service embeds the group, otherwise 1 for the whole operation', {
+          route: '/v1/notification-groups/{id}',
+          list: {
+            route: '/v1/notification-groups',
+            reason: 'None if the service embeds the groups in the workflows, or a single one is needed.',
+            reasonAfter: 'None if the service embeds the groups, or lists all with their ids.',
+          },
+          maxRecords: () => 1,
+          reason: 'None if the service embeds the group in the workflow.',
+        }),
+        description:
+          'The notification group that the workflow belongs to. Null if the group no longer exists.\n\nREST: no call if the service sent the group with the workflow. Otherwise `GET /v1/notification-groups/{id}`, or a single `GET /v1/notification-groups` if the operation requests several groups.',
+        resolve: ({ notificationGroup, _notificationGroupId: id }, _args, { loaders }) =>
+          notificationGroup
+            ? { _id: requireId(id), ...notificationGroup }
+            : loadBySentId(id, (groupId) => loaders.notificationGroup.load(groupId)),
+      }),
+      parentId: t.exposeID('_parentId', {
+        nullable: true,
+        description:
+          'The id of the workflow in another environment that this one was copied from. Null if it is no copy.',
+      }),
+      data: t.expose('data', {
+        type: 'JSONObject',
+        nullable: true,
+        description: 'Your own key/value pairs. Null if there are none.',
+      }),
+      workflowIntegrationStatus: t.expose('workflowIntegrationStatus', {
+        type: 'JSONObject',
+        nullable: true,
+        description: 'The channels that have an active provider, as sent by the service. Null if it sent none.',
+      }),
+      creatorId: t.exposeID('_creatorId', { description: 'The id of the user who created the workflow.' }),
+      organizationId: t.exposeID('_organizationId', {
+        description: 'The id of the organization that owns the workflow.',
+      }),
+      environmentId: t.exposeID('_environmentId', {
+        description: 'The id of the environment that the workflow belongs to.',
+      }),
+      deleted: t.exposeBoolean('deleted', { description: 'Whether the workflow is deleted.' }),
+      deletedAt: t.expose('deletedAt', {
+        type: 'DateTime',
+        nullable: true,
+        description: 'The time when the workflow was deleted. Null if it is not deleted.',
+      }),
+      deletedBy: t.exposeID('deletedBy', {
+        nullable: true,
+        description: 'The id of the user who deleted the workflow. Null if it is not deleted.',
+      }),
+      createdAt: t.expose('createdAt', {
+        type: 'DateTime',
+        nullable: true,
+        description: 'The time when the workflow was created.',
+      }),
+      updatedAt: t.expose('updatedAt', {
+        type: 'DateTime',
+        nullable: true,
+        description: 'The time when the workflow was last changed.',
+      }),
+      revision: t.exposeInt('__v', { nullable: true, description: 'The revision number that the service assigned.' }),
+    }),
+  });
+
+  builder.queryFields((t) => ({
+    workflow: t.field({
+      type: Workflow,
+      nullable: true,
+      description:
+        'Returns a workflow, or null if it does not exist.\n\nREST: `GET /v1/workflows/{workflowIdOrIdentifier}`.',
+      args: {
+        idOrIdentifier: t.arg.id({ required: true, description: "The workflow's id or its trigger identifier." }),
+      },
+      resolve: (_root, { idOrIdentifier }, ctx) => ctx.loaders.workflow.load(idOrIdentifier),
+    }),
+    workflows: t.field({
+      type: [Workflow],
+      nullable: { list: true, items: true },
+      extensions: declareCalls('1 per distinct id, 8 at a time'),
+      description: `Returns up to ${MAX_WORKFLOWS} workflows in the requested order, with null for each that does not exist. Duplicates make no extra calls.\n\nREST: \`GET /v1/workflows/{workflowIdOrIdentifier}\` per distinct id.`,
+      args: {
+        idsOrIdentifiers: t.arg.idList({
+          required: true,
+          description: `The workflows' ids or trigger identifiers, at most ${MAX_WORKFLOWS}.`,
+        }),
+      },
+      resolve: (_root, { idsOrIdentifiers }, ctx) => {
+        assertRange('the number of workflows', idsOrIdentifiers.length, 0, MAX_WORKFLOWS);
+        return idsOrIdentifiers.map((key) => ctx.loaders.workflow.load(key));
+      },
+    }),
+  }));
+
+  const TriggerVariable = builder
+    .objectRef<NonNullable<TriggerBody['variables']>[number]>('TriggerVariable')
+    .implement({
+      description: 'A variable that the content of a workflow uses.',
+      fields: (t) => ({
+        id: t.id({
+          nullable: true,
+          description: "The variable's id, or null if the service sent none.",
+          resolve: ({ _id, id }) => _id ?? id,
+        }),
+        name: t.exposeString('name', { description: 'The name, as used in the content.' }),
+        type: t.exposeString('type', { nullable: true, description: 'The type of the value, such as `String`.' }),
+      }),
+    });
+
+  const WorkflowTrigger = builder.objectRef<TriggerBody>('WorkflowTrigger').implement({
+    description: 'A trigger with which an app starts a workflow.',
+    fields: (t) => ({
+      id: t.id({
+        nullable: true,
+        description: "The trigger's id, or null if the service sent none.",
+        resolve: ({ _id, id }) => _id ?? id,
+      }),
+      type: t.exposeString('type', { nullable: true, description: 'The kind of trigger, such as `event`.' }),
+      identifier: t.exposeString('identifier', {
+        description: 'The identifier with which apps trigger the workflow. The query `workflow` accepts it too.',
+      }),
+      variables: t.field({
+        type: [TriggerVariable],
+        description: 'The variables that a trigger sends.',
+        resolve: ({ variables }) => variables ?? [],
+      }),
+      reservedVariables: t.field({
+        type: ['JSON'],
+        description: 'The variables that the service sets itself, as sent by the service.',
+        resolve: ({ reservedVariables }) => reservedVariables ?? [],
+      }),
+      subscriberVariables: t.field({
+        type: [TriggerVariable],
+        description: 'The variables that are read from the subscriber.',
+        resolve: ({ subscriberVariables }) => subscriberVariables ?? [],
+      }),
+    }),
+  });
+
+  return { Workflow };
 });
 
 const idOf = ({ _id, id }: WorkflowBody): string | undefined => _id ?? id;
@@ -35,194 +237,3 @@ function loadBy(keyOf: (workflow: WorkflowBody) => string | undefined): LoadByKe
     return workflow !== null && toId(keyOf(workflow)) === key ? workflow : null;
   };
 }
-
-export const Workflow = builder.objectRef<WorkflowBody>('Workflow').implement({
-  description: 'A workflow: the steps that run when an app triggers it, and the messages that they send.',
-  extensions: {
-    ...requireScopes('workflows:read'),
-    entity: new Entity({ id: loadBy(idOf), identifier: loadBy(identifierOf) }),
-  },
-  fields: (t) => ({
-    id: t.id({ description: "The workflow's id.", resolve: (workflow) => requireValue(idOf(workflow)) }),
-    identifier: t.string({
-      nullable: true,
-      description:
-        'The identifier with which apps trigger the workflow: that of the first trigger. Null if there is none.',
-      resolve: identifierOf,
-    }),
-    name: t.exposeString('name', { description: 'The name that people see.' }),
-    description: t.exposeString('description', {
-      nullable: true,
-      description: 'The purpose of the workflow. Null if it has no description.',
-    }),
-    active: t.exposeBoolean('active', {
-      description: 'Whether the workflow runs when triggered. Change it with `updateWorkflowStatus`.',
-    }),
-    draft: t.exposeBoolean('draft', {
-      description: 'Whether the workflow is a draft. The service can change it together with `active`.',
-    }),
-    critical: t.exposeBoolean('critical', {
-      description: "Whether the workflow is critical, so that subscribers can't opt out of it.",
-    }),
-    isBlueprint: t.exposeBoolean('isBlueprint', {
-      nullable: true,
-      description: 'Whether the workflow is a template for new workflows.',
-    }),
-    tags: t.stringList({
-      description: 'The labels for grouping and finding workflows.',
-      resolve: ({ tags }) => tags ?? [],
-    }),
-    preferenceSettings: t.expose('preferenceSettings', {
-      type: PreferenceSettings,
-      description: 'The channels on which the workflow sends by default.',
-    }),
-    steps: t.field({
-      type: [WorkflowStep],
-      description: 'The steps, in the order in which they run.',
-      resolve: ({ steps }) => steps ?? [],
-    }),
-    triggers: t.field({
-      type: [WorkflowTrigger],
-      description: 'The triggers with which apps start the workflow.',
-      resolve: ({ triggers }) => triggers ?? [],
-    }),
-    notificationGroupId: t.exposeID('_notificationGroupId', {
-      description: 'The id of the notification group that the workflow belongs to, even if the group no longer exists.',
-    }),
-    notificationGroup: t.field({
-      type: NotificationGroup,
-      nullable: true,
-      extensions: declareCalls('0 if the service embeds the group, otherwise 1 for the whole operation', {
-        route: '/v1/notification-groups/{id}',
-        list: {
-          route: '/v1/notification-groups',
-          reason: 'None if the service embeds the groups in the workflows, or a single one is needed.',
-          reasonAfter: 'None if the service embeds the groups, or lists all with their ids.',
-        },
-        maxRecords: () => 1,
-        reason: 'None if the service embeds the group in the workflow.',
-      }),
-      description:
-        'The notification group that the workflow belongs to. Null if the group no longer exists.\n\nREST: no call if the service sent the group with the workflow. Otherwise `GET /v1/notification-groups/{id}`, or a single `GET /v1/notification-groups` if the operation requests several groups.',
-      resolve: ({ notificationGroup, _notificationGroupId: id }, _args, { loaders }) =>
-        notificationGroup
-          ? { _id: requireId(id), ...notificationGroup }
-          : loadBySentId(id, (groupId) => loaders.notificationGroup.load(groupId)),
-    }),
-    parentId: t.exposeID('_parentId', {
-      nullable: true,
-      description:
-        'The id of the workflow in another environment that this one was copied from. Null if it is no copy.',
-    }),
-    data: t.expose('data', {
-      type: 'JSONObject',
-      nullable: true,
-      description: 'Your own key/value pairs. Null if there are none.',
-    }),
-    workflowIntegrationStatus: t.expose('workflowIntegrationStatus', {
-      type: 'JSONObject',
-      nullable: true,
-      description: 'The channels that have an active provider, as sent by the service. Null if it sent none.',
-    }),
-    creatorId: t.exposeID('_creatorId', { description: 'The id of the user who created the workflow.' }),
-    organizationId: t.exposeID('_organizationId', {
-      description: 'The id of the organization that owns the workflow.',
-    }),
-    environmentId: t.exposeID('_environmentId', {
-      description: 'The id of the environment that the workflow belongs to.',
-    }),
-    deleted: t.exposeBoolean('deleted', { description: 'Whether the workflow is deleted.' }),
-    deletedAt: t.expose('deletedAt', {
-      type: 'DateTime',
-      nullable: true,
-      description: 'The time when the workflow was deleted. Null if it is not deleted.',
-    }),
-    deletedBy: t.exposeID('deletedBy', {
-      nullable: true,
-      description: 'The id of the user who deleted the workflow. Null if it is not deleted.',
-    }),
-    createdAt: t.expose('createdAt', {
-      type: 'DateTime',
-      nullable: true,
-      description: 'The time when the workflow was created.',
-    }),
-    updatedAt: t.expose('updatedAt', {
-      type: 'DateTime',
-      nullable: true,
-      description: 'The time when the workflow was last changed.',
-    }),
-    revision: t.exposeInt('__v', { nullable: true, description: 'The revision number that the service assigned.' }),
-  }),
-});
-
-builder.queryFields((t) => ({
-  workflow: t.field({
-    type: Workflow,
-    nullable: true,
-    description:
-      'Returns a workflow, or null if it does not exist.\n\nREST: `GET /v1/workflows/{workflowIdOrIdentifier}`.',
-    args: {
-      idOrIdentifier: t.arg.id({ required: true, description: "The workflow's id or its trigger identifier." }),
-    },
-    resolve: (_root, { idOrIdentifier }, ctx) => ctx.loaders.workflow.load(idOrIdentifier),
-  }),
-  workflows: t.field({
-    type: [Workflow],
-    nullable: { list: true, items: true },
-    extensions: declareCalls('1 per distinct id, 8 at a time'),
-    description: `Returns up to ${MAX_WORKFLOWS} workflows in the requested order, with null for each that does not exist. Duplicates make no extra calls.\n\nREST: \`GET /v1/workflows/{workflowIdOrIdentifier}\` per distinct id.`,
-    args: {
-      idsOrIdentifiers: t.arg.idList({
-        required: true,
-        description: `The workflows' ids or trigger identifiers, at most ${MAX_WORKFLOWS}.`,
-      }),
-    },
-    resolve: (_root, { idsOrIdentifiers }, ctx) => {
-      assertRange('the number of workflows', idsOrIdentifiers.length, 0, MAX_WORKFLOWS);
-      return idsOrIdentifiers.map((key) => ctx.loaders.workflow.load(key));
-    },
-  }),
-}));
-
-const TriggerVariable = builder.objectRef<NonNullable<TriggerBody['variables']>[number]>('TriggerVariable').implement({
-  description: 'A variable that the content of a workflow uses.',
-  fields: (t) => ({
-    id: t.id({
-      nullable: true,
-      description: "The variable's id, or null if the service sent none.",
-      resolve: ({ _id, id }) => _id ?? id,
-    }),
-    name: t.exposeString('name', { description: 'The name, as used in the content.' }),
-    type: t.exposeString('type', { nullable: true, description: 'The type of the value, such as `String`.' }),
-  }),
-});
-
-export const WorkflowTrigger = builder.objectRef<TriggerBody>('WorkflowTrigger').implement({
-  description: 'A trigger with which an app starts a workflow.',
-  fields: (t) => ({
-    id: t.id({
-      nullable: true,
-      description: "The trigger's id, or null if the service sent none.",
-      resolve: ({ _id, id }) => _id ?? id,
-    }),
-    type: t.exposeString('type', { nullable: true, description: 'The kind of trigger, such as `event`.' }),
-    identifier: t.exposeString('identifier', {
-      description: 'The identifier with which apps trigger the workflow. The query `workflow` accepts it too.',
-    }),
-    variables: t.field({
-      type: [TriggerVariable],
-      description: 'The variables that a trigger sends.',
-      resolve: ({ variables }) => variables ?? [],
-    }),
-    reservedVariables: t.field({
-      type: ['JSON'],
-      description: 'The variables that the service sets itself, as sent by the service.',
-      resolve: ({ reservedVariables }) => reservedVariables ?? [],
-    }),
-    subscriberVariables: t.field({
-      type: [TriggerVariable],
-      description: 'The variables that are read from the subscriber.',
-      resolve: ({ subscriberVariables }) => subscriberVariables ?? [],
-    }),
-  }),
-});

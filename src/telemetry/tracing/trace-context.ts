@@ -52,7 +52,7 @@ function readTraceState(header: string | undefined): TraceState | undefined {
   const members = header.split(',').map((member) => member.trim());
   const text = members.filter((member) => member !== '').join(','); // Empty members are valid.
   // guard: test/telemetry/tracing.test.ts
-  return text !== '' && state.serialize() === text ? state : undefined;
+  return state.serialize() === text ? state : undefined;
 }
 
 /** Returns the headers that propagate the context of a span. */

@@ -35,6 +35,9 @@ export function createTracing(logger: Logger): StartTrace {
   function start(operation: OperationStart) {
     const { request, identity, startedAt } = operation;
     const remote = readTraceContext(request);
+    if (remote === undefined && registeredSdk() === undefined) {
+      return undefined;
+    }
     const isTrusted = identity?.clientKind === 'server';
     const parent = remote === undefined || !isTrusted ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, remote);
     const links: Link[] = remote === undefined || isTrusted ? [] : [{ context: remote }];
@@ -78,12 +81,20 @@ function createTimeOrigin(): () => number {
 /** Key of the registered SDK, which all copies of the API of major version 1 share. */
 const REGISTRY = Symbol.for('opentelemetry.js.api.1');
 
+/** Returns what the operator registered, for all versions of the API; undefined without an SDK. */
+function registeredSdk(): { trace: unknown; version: unknown } | undefined {
+  const registry: unknown = Reflect.get(globalThis, REGISTRY);
+  return isRecord(registry) && registry.trace !== undefined
+    ? { trace: registry.trace, version: registry.version }
+    : undefined;
+}
+
 /** Warns if an SDK is registered that the API silently ignores, because it was registered with an older minor version of the API. */
 export function warnOfIgnoredSdk(logger: Logger): void {
-  const registry: unknown = Reflect.get(globalThis, REGISTRY);
-  if (isRecord(registry) && registry.trace !== undefined && registry.trace !== trace.getTracerProvider()) {
+  const sdk = registeredSdk();
+  if (sdk !== undefined && sdk.trace !== trace.getTracerProvider()) {
     logger.warn(
-      { apiVersion: registry.version },
+      { apiVersion: sdk.version },
       'The OpenTelemetry SDK is ignored: it was registered with an older version of @opentelemetry/api. Install one version for both.',
     );
   }
