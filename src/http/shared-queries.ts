@@ -53,12 +53,11 @@ export function queryKeyOf(
   { credential, upstream }: Identity,
   body: string,
 ): QueryKey | undefined {
+  if (credential === undefined) {
+    return undefined; // It calls nothing.
+  }
   // guard: test/http/shared-queries.test.ts
-  if (
-    credential === undefined ||
-    trace !== undefined ||
-    EXCLUDED_BY.some((name) => request.header(name) !== undefined)
-  ) {
+  if (trace !== undefined || EXCLUDED_BY.some((name) => request.header(name) !== undefined)) {
     return undefined;
   }
   return { credential, authorization: request.header('authorization'), upstream, body };
@@ -68,7 +67,7 @@ export function queryKeyOf(
  * Lets requests use the response of an identical query in flight instead of executing it again. A request uses it if
  *
  * - both are POST requests with the same `Authorization`, upstream and body, byte for byte;
- * - neither has flags in `extensions`, a trace, or a header of `EXCLUDED_BY`;
+ * - neither asks for a report of its calls, or has a trace or a header of `EXCLUDED_BY`;
  * - no mutation with the same API key has run since the query began;
  * - the response has no errors. Otherwise, the request is executed on its own.
  *
