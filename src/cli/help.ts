@@ -9,7 +9,7 @@ const EXAMPLES: readonly (readonly [command: string, description: string])[] = [
   ['notigraph', "Serves the sandbox's sample data on port 4000."],
   ['notigraph --upstream https://notifications.example.com', 'Serves your notification service.'],
   ['notigraph check --config notigraph.config.yaml', 'Checks a configuration file.'],
-  ['notigraph subscribers import FILE', 'Creates or updates the subscribers of a file.'],
+  ['notigraph schema diff schema.graphql', 'Lists what has changed since you saved the schema.'],
 ];
 
 /** Returns the help of a command; without one, that of the program, which lists the commands. */

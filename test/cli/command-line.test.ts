@@ -30,6 +30,7 @@ describe('the command line', () => {
     ['sandbox reset', { command: 'sandbox reset', options: {} }],
     ['sandbox reset a.db -y', { command: 'sandbox reset', options: { yes: '' }, args: ['a.db'] }],
     ['completion bash', { command: 'completion', options: {}, args: ['bash'] }],
+    ['schema diff - --format json b', { command: 'schema diff', options: { format: 'json' }, args: ['-', 'b'] }],
     ['version', { command: 'version', options: {} }],
   ])('%j selects a command with its options', (line, expected) => {
     expect(read(line)).toEqual({ ...expected, problems: [] });
@@ -46,6 +47,8 @@ describe('the command line', () => {
     ['--port 1 sandbox', ['Put the command first: notigraph sandbox.']],
     ['--port 1 sandbox reset', ['Put the command first: notigraph sandbox.']],
     ['serve snadbox', ['Unexpected argument "snadbox". See notigraph serve --help.']],
+    ['schema diff', ['notigraph schema diff requires an argument: OLD.']],
+    ['schema diff a b c', ['Unexpected argument "c". See notigraph schema diff --help.']],
     ['completion', ['notigraph completion requires an argument: bash|zsh.']],
     ['sandbox reset a.db b.db', ['Unexpected argument. See notigraph sandbox reset --help.']],
     ['-- serve', ['Unexpected argument. See notigraph --help.', 'Put the command first: notigraph serve.']],
@@ -65,6 +68,7 @@ describe('the command line', () => {
     ['snadbox', 'Unknown command "snadbox" (did you mean "sandbox"?). See notigraph --help.'],
     ['chekc extra --strict --help', 'Unknown command "chekc" (did you mean "check"?). See notigraph --help.'],
     ['sandbox rset', 'Unknown command "sandbox rset" (did you mean "sandbox reset"?). See notigraph sandbox --help.'],
+    ['schema pritn --x', 'Unknown command "schema pritn" (did you mean "schema print"?). See notigraph schema --help.'],
     ['help foo', 'Unknown command "foo". See notigraph --help.'],
     ['help snadbox reset', 'Unknown command "snadbox" (did you mean "sandbox"?). See notigraph --help.'],
     [

@@ -7,6 +7,7 @@ import { doctor } from './doctor.ts';
 import { mcp } from './mcp.ts';
 import { createPrinter } from './printer.ts';
 import { sandbox, sandboxReset } from './sandbox.ts';
+import { schemaDiff, schemaPrint } from './schema.ts';
 import { serve } from './serve.ts';
 import { subscribersImport } from './subscribers-import.ts';
 
@@ -37,6 +38,9 @@ export const COMMANDS: readonly [Command, ...Command[]] = [
   mcp,
   sandbox,
   sandboxReset,
+  createParent('schema', 'Prints the commands for the schema.'),
+  schemaPrint,
+  schemaDiff,
   createParent('subscribers', 'Prints the commands for subscribers.'),
   subscribersImport,
   completion,
