@@ -2,7 +2,7 @@
  * Writes the generated files, or with --check fails if one is not up to date. ARCHITECTURE.md lists them, and what each is derived from.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { type GraphQLSchema, lexicographicSortSchema, printSchema } from 'graphql';
+import { type GraphQLSchema, lexicographicSortSchema } from 'graphql';
 import openapiTS, { astToString } from 'openapi-typescript';
 import { writePrometheusRule } from './codegen/alerts.ts';
 import { drawArchitecture } from './codegen/architecture-picture.ts';
@@ -97,7 +97,7 @@ const pageWith = (file: string, name: string, table: string): Record<string, str
 
 async function generate(): Promise<Record<string, string>> {
   // Not before the indexes are up to date.
-  const { createSchema } = await import('./src/graphql/schema.ts');
+  const { createSchema, printSdl } = await import('./src/graphql/schema.ts');
   const { printSubgraph } = await import('./src/graphql/federation.ts');
   const schema = lexicographicSortSchema(createSchema());
   const architecture = drawArchitecture(pathOf('docs/images/architecture.yaml'));
@@ -109,7 +109,7 @@ async function generate(): Promise<Record<string, string>> {
     'src/sandbox/requests.gen.ts': GENERATED + writeSandboxRequests(pathOf('schema/upstream.openapi.yaml')),
     'src/testing/endpoints.gen.ts': GENERATED + writeEndpoints(pathOf('schema/upstream.openapi.yaml')),
     'src/settings/scopes.gen.ts': GENERATED + writeScopes(schema),
-    'schema/schema.graphql': `${printSchema(schema)}\n`,
+    'schema/schema.graphql': printSdl(schema),
     'schema/subgraph.graphql': printSubgraph(schema),
     'src/client/possible-types.gen.ts': GENERATED + writePossibleTypes(schema),
     'src/settings/gateway-options.gen.ts': GENERATED + writeGatewayOptions(),

@@ -1,16 +1,18 @@
 import { parseArgs } from 'node:util';
 import { unknownName } from '../settings/setting.ts';
 import { COMMON_OPTIONS, type Command, type CommandLine, type CommandOption, innerOf, isOptional } from './command.ts';
+import { ConfigError } from './config/problem.ts';
 
 /**
  * Parses the command line leniently, so that all problems are reported together. Messages never contain values, which may be secrets.
  *
  * @param commands table of commands; the first one is the default
+ * @throws {ConfigError} if a command or a topic of the help is unknown, because what follows it can't be understood then
  */
 export function readCommandLine(argv: readonly string[], commands: readonly [Command, ...Command[]]): CommandLine {
   const [first, ...others] = argv;
   const isHelp = first === 'help' && others.length > 0; // `help sandbox` is `sandbox --help`.
-  const { command, rest } = findCommand(isHelp ? [...others, '--help'] : argv, commands);
+  const { command, isNamed, rest } = findCommand(isHelp ? [...others, '--help'] : argv, commands);
   const allOptions = [...command.options, ...COMMON_OPTIONS];
   const optionOf = (name: string) => allOptions.find((option) => option.name === name);
   const { tokens } = parseArgs({
@@ -46,20 +48,37 @@ export function readCommandLine(argv: readonly string[], commands: readonly [Com
       options[option.name] = token.value ?? '';
     }
   }
-  const [argument] = command.argument === undefined ? [] : words.splice(0, 1);
-  problems.push(...words.map((word, i) => explainWord(word, i === 0 && word === rest[0], command, commands)));
-  if (command.argument !== undefined && argument === undefined && !isOptional(command.argument)) {
-    problems.push(`notigraph ${command.name} requires an argument: ${command.argument}.`);
+  const placeholders = command.args ?? [];
+  const args = words.splice(0, placeholders.length);
+  const unexpected = explainWords(words, isNamed ? command : undefined, commands);
+  if (isHelp && unexpected.length > 0) {
+    throw new ConfigError(unexpected);
   }
-  return { command, options, argument, problems, commands };
+  problems.push(...unexpected);
+  const missing = placeholders.slice(args.length).filter((placeholder) => !isOptional(placeholder));
+  if (missing.length > 0) {
+    problems.push(`notigraph ${command.name} requires an argument: ${missing.join(' ')}.`);
+  }
+  return { command, isNamed, options, args, problems, commands };
 }
 
-/** Finds the command that the first words name, and returns what follows them. */
+/**
+ * Finds the command that the first words name, and returns what follows them.
+ *
+ * @throws {ConfigError} if they name an unknown command
+ */
 function findCommand(argv: readonly string[], commands: readonly [Command, ...Command[]]) {
   const named = commands
     .toSorted((a, b) => b.name.length - a.name.length)
     .find(({ name }) => name.split(' ').every((word, i) => argv[i] === word));
-  return { command: named ?? commands[0], rest: argv.slice(named?.name.split(' ').length ?? 0) };
+  const rest = argv.slice(named?.name.split(' ').length ?? 0);
+  const [word = ''] = rest;
+  const inner = (named === undefined ? commands : innerOf(named, commands)).map(({ name }) => name);
+  if (inner.length > 0 && isPlain(word) && commands.every(({ name }) => name !== word)) {
+    const name = named === undefined ? word : `${named.name} ${word}`;
+    throw new ConfigError([`${toSentence(unknownName(name, inner, 'command'))} See ${helpOf(named)}.`]);
+  }
+  return { command: named ?? commands[0], isNamed: named !== undefined, rest };
 }
 
 /** Rewrites short options as long ones, and missing values as empty ones: parseArgs would use the next option as the value. */
@@ -82,19 +101,17 @@ function normalize(args: readonly string[], allOptions: readonly CommandOption[]
   });
 }
 
-/** Returns a problem for a word that the command doesn't take. */
-function explainWord(word: string, isFirst: boolean, command: Command, commands: readonly Command[]): string {
+/** Returns the problems of words that the command doesn't take. Those after a misplaced command belong to it. */
+function explainWords(words: readonly string[], command: Command | undefined, commands: readonly Command[]): string[] {
   const names = commands.map(({ name }) => name);
-  if (names.includes(word)) {
-    return `Put the command first: notigraph ${word}.`;
-  }
-  const isNamed = command !== commands[0];
-  const inner = isNamed ? innerOf(command, commands).map(({ name }) => name) : names;
-  if (isFirst && inner.length > 0 && isPlain(word)) {
-    const name = isNamed ? `${command.name} ${word}` : word;
-    return `${toSentence(unknownName(name, inner, 'command'))} See ${helpOf(command)}.`;
-  }
-  return `Unexpected argument${isPlain(word) ? ` "${word}"` : ''}. See ${helpOf(command)}.`;
+  const misplaced = words.findIndex((word) => names.includes(word));
+  return words
+    .slice(0, misplaced < 0 ? words.length : misplaced + 1)
+    .map((word) =>
+      names.includes(word)
+        ? `Put the command first: notigraph ${word}.`
+        : `Unexpected argument${isPlain(word) ? ` "${word}"` : ''}. See ${helpOf(command)}.`,
+    );
 }
 
 const toSentence = (phrase: string): string => `${phrase.charAt(0).toUpperCase()}${phrase.slice(1)}.`;
@@ -102,5 +119,6 @@ const toSentence = (phrase: string): string => `${phrase.charAt(0).toUpperCase()
 /** Whether a word is plain. Anything else may be a misplaced secret, so messages omit it. */
 const isPlain = (text: string): boolean => /^[a-z][a-z-]{0,19}$/.test(text);
 
-/** Returns the command that prints the help of a command. */
-const helpOf = ({ name }: Command): string => (name === 'serve' ? 'notigraph --help' : `notigraph ${name} --help`);
+/** Returns the command that prints the help of a command, or of the program. */
+const helpOf = (command: Command | undefined): string =>
+  command === undefined ? 'notigraph --help' : `notigraph ${command.name} --help`;

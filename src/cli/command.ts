@@ -18,8 +18,8 @@ export interface Command {
   summary: string;
   /** More about it, for its help. @default none */
   details?: string;
-  /** Placeholder of its argument: `[FILE]` if it is optional, or words such as `bash|zsh`. @default none */
-  argument?: string;
+  /** Placeholders of its arguments: `[FILE]` if one is optional, or words such as `bash|zsh`. @default none */
+  args?: readonly string[];
   options: readonly CommandOption[];
   /**
    * Runs the command.
@@ -32,10 +32,12 @@ export interface Command {
 /** Parsed command line. */
 export interface CommandLine {
   command: Command;
+  /** Whether the first words name the command. If not, it is the default one. */
+  isNamed: boolean;
   /** Values of the options by name; empty for switches and options without their optional value. */
   options: Readonly<Record<string, string>>;
-  /** Argument of the command. */
-  argument: string | undefined;
+  /** Arguments of the command. */
+  args: readonly string[];
   /** Problems, one sentence each. */
   problems: readonly string[];
   /** All commands. */

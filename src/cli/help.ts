@@ -2,19 +2,28 @@ import { COMMON_OPTIONS, type Command, type CommandOption, innerOf } from './com
 
 const MORE = 'Run notigraph <command> --help for the options of a command.';
 
-/** Returns the help of a command. That of the default command begins with the list of commands. */
-export function writeHelp(command: Command, commands: readonly Command[]): string {
-  const isDefault = command === commands[0];
-  const inner = isDefault ? commands : innerOf(command, commands);
-  const usage = [isDefault ? '[command]' : command.name, command.argument, '[options]'].filter(Boolean).join(' ');
+const MORE_OF_PROGRAM = `${MORE} Those of serve
+work without its name. Its help also lists the environment variables.`;
+
+const EXAMPLES: readonly (readonly [command: string, description: string])[] = [
+  ['notigraph', "Serves the sandbox's sample data on port 4000."],
+  ['notigraph --upstream https://notifications.example.com', 'Serves your notification service.'],
+  ['notigraph check --config notigraph.config.yaml', 'Checks a configuration file.'],
+  ['notigraph schema diff schema.graphql', 'Lists what has changed since you saved the schema.'],
+];
+
+/** Returns the help of a command; without one, that of the program, which lists the commands. */
+export function writeHelp(command: Command | undefined, commands: readonly Command[]): string {
+  const inner = command === undefined ? commands : innerOf(command, commands);
+  const usage = command === undefined ? ['[command]'] : [command.name, ...(command.args ?? [])];
   return [
-    isDefault ? "notigraph: a GraphQL gateway in front of a notification service's /v1 REST API" : command.summary,
-    `Usage: notigraph ${usage}`,
-    ...(inner.length === 0
-      ? []
-      : [`Commands:\n\n${writeEntries(inner.map(({ name, summary }) => [name, summary]))}\n${MORE}`]),
-    `Options${isDefault ? ` of ${command.name}` : ''}:\n\n${writeEntries([...command.options, ...COMMON_OPTIONS].map(toEntry))}`,
-    ...(command.details === undefined ? [] : [command.details]),
+    command?.summary ?? "notigraph: a GraphQL gateway in front of a notification service's /v1 REST API",
+    `Usage: notigraph ${[...usage, '[options]'].join(' ')}`,
+    ...(inner.length === 0 ? [] : [`Commands:\n\n${writeEntries(inner.map(({ name, summary }) => [name, summary]))}`]),
+    ...(command === undefined ? [`Examples:\n\n${writeEntries(EXAMPLES)}`] : []),
+    `Options:\n\n${writeEntries([...(command?.options ?? []), ...COMMON_OPTIONS].map(toEntry))}`,
+    ...(inner.length === 0 ? [] : [command === undefined ? MORE_OF_PROGRAM : MORE]),
+    ...(command?.details === undefined ? [] : [command.details]),
   ]
     .map((part) => part.trimEnd())
     .join('\n\n')

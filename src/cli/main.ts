@@ -8,9 +8,9 @@ import { endWithShellOfNpm } from './signals.ts';
 /** Runs the command that the command line names. */
 async function main(): Promise<void> {
   const commandLine = readCommandLine(process.argv.slice(2), COMMANDS);
-  const { command, options } = commandLine;
+  const { command, isNamed, options } = commandLine;
   if (options.help !== undefined) {
-    process.stdout.write(writeHelp(command, COMMANDS));
+    process.stdout.write(writeHelp(isNamed ? command : undefined, COMMANDS));
   } else if (options.version !== undefined) {
     process.stdout.write(`${VERSION}\n`);
   } else {

@@ -1,4 +1,4 @@
-import { type GraphQLSchema, getNamedType, isObjectType } from 'graphql';
+import { type GraphQLSchema, getNamedType, isObjectType, lexicographicSortSchema, printSchema } from 'graphql';
 import type { Settings } from '../settings/settings.ts';
 import type { GatewayContext } from './context.ts';
 import { createSchemaAccess, toSubgraph } from './federation.ts';
@@ -60,6 +60,9 @@ export function createSchema(
   watchFields(served);
   return served;
 }
+
+/** Prints a schema, sorted. */
+export const printSdl = (schema: GraphQLSchema): string => `${printSchema(lexicographicSortSchema(schema))}\n`;
 
 /**
  * Lets root fields and fields with `calls` record or count their own calls, if the request asks for it. Fields of mutations, which run one after

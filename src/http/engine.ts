@@ -162,7 +162,7 @@ export function useExecutor(executeFn: (args: ExecutionArgs) => ExecuteResult): 
 /** Creates a plugin that declares the deprecated elements of the schema. */
 const useDeprecatedElements = (counts: DeprecatedCounts): Plugin => ({
   onSchemaChange({ schema }) {
-    counts.declare(listDeprecated(schema));
+    counts.declare([...listDeprecated(schema).keys()]);
   },
 });
 

@@ -74,7 +74,7 @@ describe('the configuration', () => {
     const env = { NOTIGRAPH_UPSTREAM: 'nonsense', NOTIGRAPH_SANDBOX: '1', NOTIGRAPH_GRAPHIQL: 'perhaps' };
     expect(problemsOf(env, '--port', '65536', '--colour', 'blue', '--host')).toMatchInlineSnapshot(`
       [
-        "Unknown option "--colour". See notigraph --help.",
+        "Unknown option "--colour". See notigraph serve --help.",
         "--host requires a value.",
         "NOTIGRAPH_UPSTREAM (environment) must be a URL such as https://notifications.example.com.",
         "NOTIGRAPH_GRAPHIQL (environment) must be on or off (true or false).",
@@ -235,12 +235,20 @@ describe('the help', () => {
     }
   });
 
-  it('of notigraph lists every command with a summary of one line, and the variable of every option', () => {
-    const [first] = COMMANDS;
-    const text = writeHelp(first, COMMANDS);
+  it('of notigraph lists every command with a summary of one line, four examples, and no settings', () => {
+    const text = writeHelp(undefined, COMMANDS);
     for (const { name, summary } of COMMANDS) {
       expect(text).toContain(`\n  ${name.padEnd(22)}${summary}\n`);
     }
+    expect(text.match(/^ {2}notigraph\b/gm)).toHaveLength(4);
+    expect(text.match(/^ +(?:-\w, )?--[\w-]+/gm)).toEqual(['  -h, --help', '  -v, --version']);
+    expect(text).not.toContain('NOTIGRAPH_');
+    expect(Math.max(...text.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
+  });
+
+  it('of notigraph serve lists the variable of every option', () => {
+    const [first] = COMMANDS;
+    const text = writeHelp(first, COMMANDS);
     for (const { name } of first.options) {
       expect(text).toContain(`NOTIGRAPH_${name.toUpperCase().replace('-', '_')}\n`);
     }

@@ -227,13 +227,18 @@ describe('a process that cannot start', () => {
   });
 });
 
-it('prints the version of the package, and its options', async () => {
+it('prints the version of the package, and its help', async () => {
   const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
   expect(VERSION).toBe(version);
-  const print = (option: string) => runNotigraph({ cwd, args: [option] });
-  expect(await print('--version')).toEqual({ code: 0, signal: null, stdout: `${version}\n`, stderr: '' });
-  const help = writeHelp(COMMANDS[0], COMMANDS);
-  expect(await print('--help')).toEqual({ code: 0, signal: null, stdout: help, stderr: '' });
+  const print = (...args: string[]) => runNotigraph({ cwd, args });
+  const printed = (stdout: string) => ({ code: 0, signal: null, stdout, stderr: '' });
+  expect(await print('--version')).toEqual(printed(`${version}\n`));
+  expect(await print('version')).toEqual(printed(`${version}\n`));
+  const help = writeHelp(undefined, COMMANDS);
+  expect(await print('--help')).toEqual(printed(help));
+  expect(await print('help')).toEqual(printed(help));
+  expect(await print('help', 'serve')).toEqual(printed(writeHelp(COMMANDS[0], COMMANDS)));
+  expect(await print('help', 'foo')).toEqual(failure(2, 'Unknown command "foo". See notigraph --help.\n'));
 });
 
 it('in production, nothing is printed for a person at a terminal, and an unreachable upstream is a warning', async () => {

@@ -1,5 +1,5 @@
-import { type Command, wordsOf } from '../command.ts';
-import { ConfigError } from '../config/problem.ts';
+import type { Command } from '../command.ts';
+import { readFormat } from './format.ts';
 import { serve } from './serve.ts';
 
 const FORMATS = 'text|json|github';
@@ -28,16 +28,13 @@ NODE_ENV=production. In CI, where the secrets aren't, use --without-secrets.
 Exit code: 0 if the configuration is valid, 1 if there are warnings and --strict
 is given, 2 if the configuration is invalid.`,
   async run(commandLine, host) {
-    const { format = 'text', strict } = commandLine.options;
-    if (!wordsOf(FORMATS).includes(format)) {
-      throw new ConfigError([...commandLine.problems, '--format must be text, json or github.']);
-    }
+    const format = readFormat(commandLine, FORMATS);
     const { createReport, formatReport } = await import('../check/report.ts');
     const report = await createReport(commandLine, host);
     host.stdout.write(formatReport(report, format));
     if (!report.isValid) {
       host.exitCode = 2;
-    } else if (strict !== undefined && report.warnings.length > 0) {
+    } else if (commandLine.options.strict !== undefined && report.warnings.length > 0) {
       host.exitCode = 1;
     }
   },

@@ -1,5 +1,6 @@
 import { COMMON_OPTIONS, type Command, type CommandOption, innerOf, wordsOf } from '../command.ts';
 import { ConfigError } from '../config/problem.ts';
+import { createPrinter } from './printer.ts';
 
 const SHELLS = 'bash|zsh';
 
@@ -7,24 +8,22 @@ const SHELLS = 'bash|zsh';
 const ZSH = 'autoload -U +X bashcompinit && bashcompinit\n';
 
 /** Prints a script that completes commands, options and values in a shell. */
-export const completion: Command = {
+export const completion = createPrinter({
   name: 'completion',
   summary: 'Prints a completion script for bash or zsh.',
-  argument: SHELLS,
+  args: [SHELLS],
   options: [],
   details: `Add one of these lines to ~/.bashrc or ~/.zshrc (after compinit):
 
   source <(notigraph completion bash)
   source <(notigraph completion zsh)`,
-  async run({ argument = '', problems: usage, commands }, host) {
-    const isShell = wordsOf(SHELLS).includes(argument);
-    const problems = [...usage, ...(isShell || usage.length > 0 ? [] : ['The shell must be bash or zsh.'])];
-    if (problems.length > 0) {
-      throw new ConfigError(problems);
+  write({ args: [shell = ''], commands }) {
+    if (!wordsOf(SHELLS).includes(shell)) {
+      throw new ConfigError(['The shell must be bash or zsh.']);
     }
-    host.stdout.write(`${argument === 'zsh' ? ZSH : ''}${writeScript(commands)}`);
+    return `${shell === 'zsh' ? ZSH : ''}${writeScript(commands)}`;
   },
-};
+});
 
 /** Writes the completion script for bash. It works with bash 3.2, which macOS has, with zsh, and needs no other package. */
 function writeScript(commands: readonly Command[]): string {
@@ -94,22 +93,22 @@ function valueCase({ name }: Command, option: CommandOption): string {
 `;
 }
 
-/** Writes the case of the argument of a command, or of the commands that begin with its name. */
+/** Writes the case of the arguments of a command, or of the commands that begin with its name. */
 function wordCase(command: Command, commands: readonly Command[]): string {
-  const { name, argument = '' } = command;
+  const { name, args = [] } = command;
   const next = innerOf(command, commands).map((other) => other.name.slice(name.length + 1));
-  const words = [...next, ...wordsOf(argument)];
+  const words = [...next, ...args.flatMap(wordsOf)];
   if (words.length > 0) {
     return `    '${name}') _notigraph_words '${words.join(' ')}' ;;\n`;
   }
-  return isPath(argument) ? `    '${name}') _notigraph_files ;;\n` : '';
+  return args.some(isPath) ? `    '${name}') _notigraph_files ;;\n` : '';
 }
 
 /** Returns the commands of one word. */
 const topLevelOf = (commands: readonly Command[]): Command[] => commands.filter(({ name }) => !name.includes(' '));
 
-/** Whether a placeholder stands for the path of a file. */
-const isPath = (placeholder: string): boolean => /^\[?FILE\]?$/.test(placeholder);
+/** Whether a placeholder stands for the path of a file or folder. */
+const isPath = (placeholder: string): boolean => /^\[?(?:FILE|PATH|OLD|NEW)\]?$/.test(placeholder);
 
 /** Returns an option's names with dashes. */
 const namesOf = ({ name, short }: CommandOption): string[] => [

@@ -1,5 +1,5 @@
-import { type Command, wordsOf } from '../command.ts';
-import { ConfigError } from '../config/problem.ts';
+import type { Command } from '../command.ts';
+import { readFormat } from './format.ts';
 import { serviceOptions } from './serve.ts';
 
 const FORMATS = 'text|json';
@@ -26,10 +26,7 @@ configuration. It sends only GET requests and never prints the key.
 Exit code: 0 if there are no problems, 1 if there are, 2 if the configuration is
 invalid.`,
   async run(commandLine, host) {
-    const { format = 'text' } = commandLine.options;
-    if (!wordsOf(FORMATS).includes(format)) {
-      throw new ConfigError([...commandLine.problems, '--format must be text or json.']);
-    }
+    const format = readFormat(commandLine, FORMATS);
     const { runDoctor } = await import('../doctor/run-doctor.ts');
     await runDoctor(commandLine, host, format === 'json');
   },

@@ -1,28 +1,34 @@
+import { VERSION } from '../../lib/version.ts';
 import type { Command } from '../command.ts';
-import { ConfigError } from '../config/problem.ts';
 import { writeHelp } from '../help.ts';
 import { check } from './check.ts';
 import { completion } from './completion.ts';
 import { doctor } from './doctor.ts';
 import { mcp } from './mcp.ts';
+import { createPrinter } from './printer.ts';
 import { sandbox, sandboxReset } from './sandbox.ts';
+import { schemaDiff, schemaPrint } from './schema.ts';
 import { serve } from './serve.ts';
-import { subscribers } from './subscribers.ts';
 import { subscribersImport } from './subscribers-import.ts';
 
-/** Prints the help of all commands. `help` before a command is read as its option `--help`. */
-const help: Command = {
+/** Creates a command that prints those whose names continue its own. */
+const createParent = (name: string, summary: string): Command =>
+  createPrinter({ name, summary, options: [], write: ({ command, commands }) => writeHelp(command, commands) });
+
+const version = createPrinter({
+  name: 'version',
+  summary: 'Prints the version.',
+  options: [],
+  write: () => `${VERSION}\n`,
+});
+
+/** Prints the help of the program. `help` before a command is read as its option `--help`. */
+const help = createPrinter({
   name: 'help',
   summary: 'Prints this help, or that of a command: help sandbox.',
   options: [],
-  async run({ commands, problems }, host) {
-    const [first] = commands;
-    if (problems.length > 0 || first === undefined) {
-      throw new ConfigError(problems);
-    }
-    host.stdout.write(writeHelp(first, commands));
-  },
-};
+  write: ({ commands }) => writeHelp(undefined, commands),
+});
 
 /** The table of commands. The first one is the default. */
 export const COMMANDS: readonly [Command, ...Command[]] = [
@@ -32,8 +38,12 @@ export const COMMANDS: readonly [Command, ...Command[]] = [
   mcp,
   sandbox,
   sandboxReset,
-  subscribers,
+  createParent('schema', 'Prints the commands for the schema.'),
+  schemaPrint,
+  schemaDiff,
+  createParent('subscribers', 'Prints the commands for subscribers.'),
   subscribersImport,
   completion,
+  version,
   help,
 ];

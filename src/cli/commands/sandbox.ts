@@ -50,12 +50,12 @@ Try it:
 export const sandboxReset: Command = {
   name: 'sandbox reset',
   summary: "Restores the sandbox's sample records.",
-  argument: '[FILE]',
+  args: ['[FILE]'],
   options: [{ name: 'yes', short: 'y', description: "Don't ask for confirmation." }],
   details: `FILE is the sandbox's database. Default: ${DEFAULT_SANDBOX_FILE}. All its records
 are replaced with the sample records. A sandbox that is using the file shows
 them immediately. Files of other programs are left unchanged.`,
-  async run({ options, argument: file = DEFAULT_SANDBOX_FILE, problems: usage }, host) {
+  async run({ options, args: [file = DEFAULT_SANDBOX_FILE], problems: usage }, host) {
     const problem = file === ':memory:' ? 'data in memory ends with its process' : findSandboxFileProblem(file);
     const problems = [...usage, ...(problem === undefined ? [] : [`There is nothing to reset: ${problem}.`])];
     const mustAsk = options.yes === undefined;

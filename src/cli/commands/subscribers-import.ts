@@ -5,7 +5,7 @@ import { serviceOptions } from './serve.ts';
 export const subscribersImport: Command = {
   name: 'subscribers import',
   summary: 'Creates or updates the subscribers of a file.',
-  argument: 'FILE',
+  args: ['FILE'],
   get options() {
     return [
       { name: 'dry-run', description: 'Check the file and show the first rows. Sends nothing, and needs no key.' },

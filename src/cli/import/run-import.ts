@@ -101,7 +101,7 @@ async function importFile(commandLine: CommandLine, options: ImportOptions, host
 type ImportOptions = ReturnType<typeof readOptions>;
 
 /** Reads the options of the command. @throws {ConfigError} with all problems */
-function readOptions({ argument: path = '', options, problems: usage }: CommandLine) {
+function readOptions({ args: [path = ''], options, problems: usage }: CommandLine) {
   const { rate, 'max-wait': maxWait = DEFAULT_MAX_WAIT, results = `${path}.results.db`, report } = options;
   const format = FORMATS[options.format ?? /\.(\w+)$/.exec(path)?.[1]?.toLowerCase() ?? ''];
   const rejected = options['skip-invalid'] === undefined ? undefined : `${path}.rejected.csv`;

@@ -35,15 +35,15 @@ export function readDeprecatedUsage(
 }
 
 /**
- * Returns the coordinates of all deprecated elements of a schema: `Type.field`, `Type.field(argument:)`, `Input.field`, `Enum.VALUE`, and
- * `@directive(argument:)`.
+ * Returns the reasons of all deprecated elements of a schema by coordinate: `Type.field`, `Type.field(argument:)`, `Input.field`,
+ * `Enum.VALUE`, and `@directive(argument:)`.
  */
-export function listDeprecated(schema: GraphQLSchema): readonly string[] {
-  const found: string[] = [];
+export function listDeprecated(schema: GraphQLSchema): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
   const add = (elements: Iterable<Element>, toCoordinate: (name: string) => string) => {
     for (const { name, deprecationReason } of elements) {
       if (deprecationReason != null) {
-        found.push(toCoordinate(name));
+        found.set(toCoordinate(name), deprecationReason);
       }
     }
   };

@@ -116,7 +116,7 @@ export class PreparedDocuments {
   of(node: DocumentNode, schema = this.#schema): PreparedDocument {
     let ofSchema = this.#bySchema.get(schema);
     if (ofSchema === undefined) {
-      const hasDeprecated = listDeprecated(schema).length > 0;
+      const hasDeprecated = listDeprecated(schema).size > 0;
       ofSchema = {
         schema,
         scopeSchema: this.#schema,

@@ -1,0 +1,61 @@
+import type { Command } from '../command.ts';
+import { ConfigError } from '../config/problem.ts';
+import { readFormat } from './format.ts';
+import { createPrinter } from './printer.ts';
+
+const FORMATS = 'text|json';
+
+/** Prints the schema that a gateway serves. */
+export const schemaPrint = createPrinter({
+  name: 'schema print',
+  summary: "Prints the gateway's schema.",
+  options: [
+    { name: 'federation', description: 'Print the schema of the subgraph, for the composition of a federated graph.' },
+  ],
+  async write({ options }) {
+    const { createSchema, printSdl } = await import('../../graphql/schema.ts');
+    const { printSubgraph } = await import('../../graphql/federation.ts');
+    return (options.federation === undefined ? printSdl : printSubgraph)(createSchema());
+  },
+});
+
+/** Compares two schemas. */
+export const schemaDiff: Command = {
+  name: 'schema diff',
+  summary: 'Compares two schemas, and finds operations that break.',
+  args: ['OLD', '[NEW]'],
+  options: [
+    {
+      name: 'documents',
+      value: 'PATH',
+      description:
+        'Operations of your app: a manifest of trusted documents or a .graphql file, or a folder of either. A folder with .graphql files is searched with its subfolders.',
+    },
+    { name: 'format', value: FORMATS, description: 'Form of the output. Default: text.' },
+  ],
+  details: `OLD and NEW are files in the schema language; - reads one from standard input.
+Without NEW, OLD is compared with the gateway's schema, as in:
+
+  notigraph schema print > schema.graphql
+  notigraph schema diff schema.graphql
+
+With --documents, an operation breaks if it is invalid in NEW, if the type of a
+selected field is incompatible, or if a type of its variables is.
+
+Exit code: 0 if nothing breaks, 1 if there are breaking changes, 2 if the input
+is invalid. With --documents, it is 1 only if an operation breaks.`,
+  async run(commandLine, host) {
+    const format = readFormat(commandLine, FORMATS);
+    const { args, options, problems } = commandLine;
+    const [before = '', after] = args;
+    if (problems.length > 0) {
+      throw new ConfigError(problems);
+    }
+    const { diffSchemas, formatDiff } = await import('../schema-diff.ts');
+    const diff = await diffSchemas({ before, after, documents: options.documents }, host.stdin);
+    host.stdout.write(format === 'json' ? `${JSON.stringify(diff, null, 2)}\n` : formatDiff(diff));
+    if ((diff.operations?.broken ?? diff.breaking).length > 0) {
+      host.exitCode = 1;
+    }
+  },
+};
