@@ -4,6 +4,7 @@ import { writeHelp } from '../help.ts';
 import { check } from './check.ts';
 import { completion } from './completion.ts';
 import { doctor } from './doctor.ts';
+import { init } from './init.ts';
 import { mcp } from './mcp.ts';
 import { sandbox, sandboxReset } from './sandbox.ts';
 import { serve } from './serve.ts';
@@ -27,6 +28,7 @@ const help: Command = {
 /** The table of commands. The first one is the default. */
 export const COMMANDS: readonly [Command, ...Command[]] = [
   serve,
+  init,
   check,
   doctor,
   mcp,
