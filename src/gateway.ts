@@ -174,7 +174,10 @@ export function buildGateway(
     state ?? createGatewayState(logger, deps.monotonicNow);
 
   // Clients
-  const manifests = createManifestFiles(settings.trustedDocuments.manifests);
+  const manifests = createManifestFiles(settings.trustedDocuments.manifests, (all) => {
+    const count = all.reduce((sum, manifest) => sum + Object.keys(manifest).length, 0);
+    logger.info({ documents: count }, 'the trusted documents were reloaded');
+  });
   const schema = createSchema(settings);
   if (settings.mcp !== undefined) {
     assertInstalled('mcp');

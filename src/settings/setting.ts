@@ -101,7 +101,7 @@ export const listAny = (words: Iterable<string>): string =>
   new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(words);
 
 /** Returns `a, b and c`. */
-const listAll = (words: readonly string[]): string => new Intl.ListFormat('en-GB').format(words);
+export const listAll = (words: readonly string[]): string => new Intl.ListFormat('en-GB').format(words);
 
 /** Returns the environment variable of a setting: `NOTIGRAPH_MAX_RETRIES` for `maxRetries`. */
 export const variableOf = (name: string): string =>

@@ -23,6 +23,7 @@ import {
 } from '../support/docs.ts';
 import { type SandboxedGateway, startSandboxedGateway } from '../support/gateway.ts';
 import { listen } from '../support/listen.ts';
+import { startNotigraph } from '../support/process.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 
 const SERVER = read('docs/server.md');
@@ -152,6 +153,38 @@ describe('docs/frontend.md', () => {
       { authorization: `Bearer ${answer.token}` },
     );
     expect(data).toEqual({ workflow: { active: true } });
+  });
+
+  it('its configuration for development follows a manifest that is rewritten in place', async () => {
+    await using folder = await createTemporaryFolder();
+    const [config = ''] = blocks(FRONTEND, 'yaml').filter((block) => block.includes('reloadSeconds'));
+    const [, file = ''] = /manifests: \[(.+)\]/.exec(config) ?? [];
+    const [before, after] = ['query A { notificationGroups { id } }', 'query B { notificationGroups { name } }'];
+    const idOf = (text: string) => `sha256:${sha256Of(text)}`;
+    await mkdir(join(folder.path(file), '..'), { recursive: true });
+    await writeFile(folder.path(file), JSON.stringify({ [idOf(before)]: before }));
+    await writeFile(folder.path('notigraph.config.yaml'), config);
+    await using notigraph = await startNotigraph({ cwd: folder.path(), args: ['--sandbox', ':memory:'] });
+    const ask = async (text: string) => {
+      const headers = { authorization: KEY, 'content-type': 'application/json' };
+      const body = JSON.stringify({ documentId: idOf(text) });
+      const { data, errors } = await (await fetch(notigraph.url, { method: 'POST', headers, body })).json();
+      return errors?.[0].extensions.code ?? Object.keys(data);
+    };
+    expect([await ask(before), await ask(after)]).toEqual([['notificationGroups'], 'PERSISTED_QUERY_NOT_FOUND']);
+
+    const manifest = JSON.stringify({ [idOf(before)]: before, [idOf(after)]: after });
+    await writeFile(folder.path(file), manifest.slice(0, 100));
+    await notigraph.printed(
+      'stdout',
+      /"problem":"the manifest [^"]+ cannot be used: it is not JSON.+the previous one stays in use/,
+    );
+    expect(await ask(before)).toEqual(['notificationGroups']);
+
+    await writeFile(folder.path(file), manifest);
+    const [line] = await notigraph.printed('stdout', /^.*"msg":"the trusted documents were reloaded".*$/m);
+    expect(JSON.parse(line)).toMatchObject({ level: 'info', documents: 2 });
+    expect([await ask(before), await ask(after)]).toEqual([['notificationGroups'], ['notificationGroups']]);
   });
 });
 

@@ -4,6 +4,7 @@ import { writeHelp } from '../help.ts';
 import { check } from './check.ts';
 import { completion } from './completion.ts';
 import { doctor } from './doctor.ts';
+import { init } from './init.ts';
 import { mcp } from './mcp.ts';
 import { createPrinter } from './printer.ts';
 import { sandbox, sandboxReset } from './sandbox.ts';
@@ -33,6 +34,7 @@ const help = createPrinter({
 /** The table of commands. The first one is the default. */
 export const COMMANDS: readonly [Command, ...Command[]] = [
   serve,
+  init,
   check,
   doctor,
   mcp,

@@ -28,7 +28,7 @@ interface ConfigSource {
 }
 
 /** Default names of configuration files in the working directory. */
-const CONFIG_FILES = ['notigraph.config.yaml', 'notigraph.config.yml', 'notigraph.config.json'];
+export const CONFIG_FILES = ['notigraph.config.yaml', 'notigraph.config.yml', 'notigraph.config.json'];
 
 /** Environment variables that choose the configuration, in addition to those of the settings. */
 export const SOURCE_VARIABLES = ['NOTIGRAPH_CONFIG', 'NOTIGRAPH_CONFIG_TEXT'];

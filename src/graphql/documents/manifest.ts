@@ -112,9 +112,13 @@ export interface ManifestFiles extends WatchedFiles {
  * Reads manifests from files, and from all files in a folder that end in `.json`.
  *
  * @param sources inline manifests, or paths of files and folders
+ * @param onReload called with all manifests after one has changed
  * @throws {ManifestError} if a manifest cannot be used
  */
-export function createManifestFiles(sources: readonly (string | Manifest)[]): ManifestFiles {
+export function createManifestFiles(
+  sources: readonly (string | Manifest)[],
+  onReload: (manifests: readonly Manifest[]) => void = () => {},
+): ManifestFiles {
   const paths = sources.filter((source) => typeof source === 'string');
   const inline = sources.filter((source) => typeof source !== 'string');
   const files = createSettledFiles(readManifest);
@@ -127,8 +131,12 @@ export function createManifestFiles(sources: readonly (string | Manifest)[]): Ma
       try {
         const manifests = [...inline, ...[...files.values().values()].map((read) => read())];
         assertIds(manifests);
+        const isReload = current !== undefined;
         current = manifests;
         problem = undefined;
+        if (isReload) {
+          onReload(manifests);
+        }
       } catch (error) {
         problem = error;
       }

@@ -1,0 +1,212 @@
+import { existsSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { expect, it, onTestFinished } from 'vitest';
+import { readCommandLine } from '../../src/cli/command-line.ts';
+import { COMMANDS } from '../../src/cli/commands/index.ts';
+import { init } from '../../src/cli/commands/init.ts';
+import { SANDBOX_KEYS, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { load } from '../support/docs.ts';
+import { startTestIssuer } from '../support/issuer.ts';
+import { runNotigraph, startNotigraph } from '../support/process.ts';
+import { createTemporaryFolder } from '../support/sandbox-files.ts';
+
+const CONFIG = 'notigraph.config.yaml';
+
+async function createFolder() {
+  const folder = await createTemporaryFolder();
+  onTestFinished(() => folder[Symbol.asyncDispose]());
+  return { ...folder, cwd: folder.path(), read: (name: string) => readFile(folder.path(name), 'utf8') };
+}
+
+/** Runs `notigraph init` without a terminal. */
+const run = (cwd: string, ...args: string[]) => runNotigraph({ cwd, args: ['init', ...args] });
+
+/** Runs `notigraph init` on a terminal, where all lines are typed at once. Returns what it printed. */
+async function type(cwd: string, lines: readonly string[], ...args: string[]) {
+  const stdin = Object.assign(new PassThrough(), { isTTY: true });
+  const stdout = new PassThrough();
+  const printed = text(stdout);
+  stdin.end(lines.map((line) => `${line}\n`).join(''));
+  try {
+    const commandLine = readCommandLine(['init', ...args], COMMANDS);
+    await init.run(commandLine, { ...process, cwd: () => cwd, stdin, stdout } as never);
+  } finally {
+    stdout.end();
+  }
+  return printed;
+}
+
+/** Checks the configuration file of a folder as CI does. */
+const check = (cwd: string) => runNotigraph({ cwd, args: ['check', '--without-secrets', '--strict'] });
+
+const VALID = { code: 0, stdout: `${CONFIG} is valid.\n`, stderr: '' };
+
+/** Starts a gateway with the configuration of a folder, and sends a query. */
+async function ask(cwd: string, authorization: string, env: Record<string, string> = {}) {
+  await using notigraph = await startNotigraph({ cwd, env });
+  const response = await fetch(notigraph.url, {
+    method: 'POST',
+    headers: { authorization, 'content-type': 'application/json' },
+    body: JSON.stringify({ query: '{ notificationGroups { name } }' }),
+  });
+  return response.json();
+}
+
+const GROUPS = { data: { notificationGroups: expect.arrayContaining([{ name: 'Billing' }]) } };
+
+it('writes a valid file for the sandbox, and for a service without browsers', async () => {
+  await using service = await startService();
+  for (const args of [[], ['--upstream', service.url]]) {
+    const { cwd, path } = await createFolder();
+    expect(await run(cwd, '-y', ...args)).toEqual({
+      code: 0,
+      signal: null,
+      stdout: `Wrote ${CONFIG}. Next steps:\n  notigraph check\n  notigraph\n`,
+      stderr: '',
+    });
+    expect(existsSync(path('.env.example'))).toBe(false);
+    expect(await check(cwd)).toMatchObject(VALID);
+    expect(await ask(cwd, `ApiKey ${SANDBOX_KEYS.development}`)).toEqual(GROUPS);
+    expect(existsSync(path('.notigraph'))).toBe(args.length === 0);
+  }
+});
+
+it('writes a valid file for browsers, and the names of the variables that it needs', async () => {
+  await using service = await startService();
+  await using issuer = await startTestIssuer({ claims: { aud: 'app', tenant: 'acme', scope: 'groups:read' } });
+  const { cwd, read } = await createFolder();
+  const options = ['--issuer', issuer.url, '--audience', 'app', '--tenant', 'acme,birch'];
+  expect(
+    await run(cwd, '--yes', '--upstream', service.url, ...options, '--origin', 'https://a.example,http://[::1]:5173'),
+  ).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Wrote notigraph.config.yaml and .env.example\. /) });
+  expect(await check(cwd)).toMatchObject(VALID);
+  expect(load(await read(CONFIG)).clients.browser).toMatchObject({
+    issuers: [{ issuer: issuer.url, audience: 'app', jwks: issuer.jwks, tenantClaim: 'tenant' }],
+    corsOrigins: ['https://a.example', 'http://[::1]:5173'],
+  });
+
+  const example = await read('.env.example');
+  expect(example.match(/^[^#\n].*$/gm)).toEqual(['TENANT_ACME_KEY=', 'TENANT_BIRCH_KEY=']);
+  const unfilled = await runNotigraph({ cwd, args: ['check'] });
+  expect(unfilled.stdout).toMatch(/requires the environment variable TENANT_ACME_KEY, which is not set/);
+  const filled = example
+    .replace('TENANT_ACME_KEY=', `$&${SANDBOX_KEYS.development}`)
+    .replace('TENANT_BIRCH_KEY=', `$&${SANDBOX_KEYS.production}`);
+  await writeFile(`${cwd}/.env`, filled);
+  expect(await ask(cwd, `Bearer ${issuer.sign()}`)).toEqual(GROUPS);
+});
+
+it('asks on a terminal until each answer is valid', async () => {
+  const { cwd, read } = await createFolder();
+  const printed = await type(cwd, [
+    'notifications.example.com',
+    'https://notifications.example.com',
+    'y',
+    '',
+    'acme, ../birch',
+    'acme',
+    'https://login.example.com/',
+    'http://login.example.com/keys', // The audience: any text.
+    '', // The keys: the default.
+    'none',
+    'https://app.example.com/',
+    'https://app.example.com',
+  ]);
+  expect(printed).toContain('--upstream must be a URL such as https://notifications.example.com.\n');
+  expect(printed).toContain('--tenant must not be empty.\n');
+  expect(printed).toContain('--tenant "../birch" is not a valid tenant name; ');
+  expect(printed).toContain(' [https://login.example.com/.well-known/jwks.json]\n');
+  expect(printed).toContain('--origin must be an origin such as https://app.example.com, ');
+  expect(printed).toContain(`Wrote ${CONFIG} and .env.example. `);
+  const { upstream, clients } = load(await read(CONFIG));
+  expect(upstream).toBe('https://notifications.example.com/');
+  expect(clients.browser).toMatchObject({
+    issuers: [
+      {
+        issuer: 'https://login.example.com/',
+        audience: 'http://login.example.com/keys',
+        jwks: 'https://login.example.com/.well-known/jwks.json',
+        tenant: 'acme',
+      },
+    ],
+    corsOrigins: ['https://app.example.com'],
+  });
+  expect(await check(cwd)).toMatchObject(VALID);
+});
+
+it('asks only for what no option says, and writes nothing if the terminal is closed', async () => {
+  const { cwd, read, path } = await createFolder();
+  const keys = 'https://login.example.com/keys';
+  const options = ['--tenant', 'acme', '--audience', 'app', '--jwks', keys, '--origin', 'https://app.example.com'];
+  await expect(type(cwd, ['', 'login'], ...options)).rejects.toThrow('Nothing was written.');
+  expect(existsSync(path(CONFIG))).toBe(false);
+  expect(await type(cwd, ['', 'login', 'org'], ...options)).not.toContain('Do browsers');
+  expect(load(await read(CONFIG)).clients.browser?.issuers).toMatchObject([
+    { issuer: 'login', audience: 'app', jwks: keys, tenantClaim: 'org' },
+  ]);
+  expect(await read('.env.example')).toContain(SANDBOX_KEYS.development);
+});
+
+it.each([
+  [[], 'There is no terminal to ask. Add --yes. See notigraph init --help.\n'],
+  [
+    ['--audience', 'app'],
+    'There is no terminal to ask. Add --yes, --tenant and --issuer. See notigraph init --help.\n',
+  ],
+  [['--yes', '--tenant', 'acme', '--issuer', 'login'], 'Add --audience. See notigraph init --help.\n'],
+  [
+    ['--yes', '--upstream', 'ftp://a', '--tenant', 'a,b', '--issuer', 'x', '--audience', 'y', '--tenant-claim', 'none'],
+    `--upstream must begin with http:// or https://.
+--jwks must be an https URL (http only on this machine) without user name and password.
+--tenant-claim must name a claim, because there are several tenants.
+`,
+  ],
+])('rejects the options %j, without writing anything', async (args, stderr) => {
+  const { cwd, path } = await createFolder();
+  expect(await run(cwd, ...args)).toMatchObject({ code: 2, stdout: '', stderr });
+  expect(existsSync(path(CONFIG))).toBe(false);
+});
+
+it('overwrites files only with --force', async () => {
+  const { cwd, path, read } = await createFolder();
+  await writeFile(path(CONFIG), 'port: 1');
+  await writeFile(path('.env.example'), 'A=');
+  const stderr = `${CONFIG} and .env.example already exist. Overwrite with --force.\n`;
+  expect(await run(cwd, '--yes')).toMatchObject({ code: 2, stderr });
+  expect([await read(CONFIG), await read('.env.example')]).toEqual(['port: 1', 'A=']);
+  expect(await run(cwd, '--yes', '--force')).toMatchObject({ code: 0, stderr: '' });
+  expect(await check(cwd)).toMatchObject(VALID);
+  expect(await read('.env.example')).toBe('A='); // This configuration needs no variables.
+
+  await writeFile(path('notigraph.config.json'), '{}');
+  expect(await run(cwd, '--yes', '--force')).toMatchObject({
+    code: 2,
+    stderr: 'There can be only one configuration file. Remove notigraph.config.json first.\n',
+  });
+});
+
+it('writes every answer as it is, and a variable per tenant', async () => {
+  const { cwd, read } = await createFolder();
+  const odd = { issuer: 'yes: "no" # {a}', audience: "'&*\n%", claim: '"null" - x' };
+  const tenants = ['a.b', 'a-b', 'a-b-key', '1.50', 'null', 'notigraph'];
+  const jwks = 'https://login.example.com/keys?a=b#c';
+  const options = ['--issuer', odd.issuer, '--audience', odd.audience, '--tenant-claim', odd.claim, '--jwks', jwks];
+  expect(await run(cwd, '-y', ...options, '--tenant', [...tenants, 'a.b'].join(' , '))).toMatchObject({ code: 0 });
+  const { browser } = load(await read(CONFIG)).clients;
+  expect(browser?.issuers).toMatchObject([
+    { issuer: odd.issuer, audience: odd.audience, tenantClaim: odd.claim, jwks },
+  ]);
+  expect(Object.keys(browser?.tenants ?? {}).toSorted()).toEqual(tenants.toSorted());
+  const variables = (await read('.env.example')).match(/^\w+(?==$)/gm) ?? [];
+  expect(new Set(variables).size).toBe(tenants.length);
+  const env = Object.fromEntries(variables.map((name) => [name, `key-of-${name}`]));
+  expect(await runNotigraph({ cwd, args: ['check', '--strict'], env })).toMatchObject(VALID);
+});
+
+/** Starts a notification service. */
+async function startService() {
+  const sandbox = await startSandbox();
+  return { url: sandbox.url, [Symbol.asyncDispose]: () => sandbox.close() };
+}
