@@ -140,7 +140,6 @@ function withTimeout<T>(promise: Promise<T>, milliseconds: number): Promise<T> {
     const half = milliseconds / 2;
     const rejectLate = () => setImmediate(reject, new RedisError({ code: 'TIMEOUT' })); // Immediates run after sockets were read.
     let timer = setTimeout(() => {
-      // guard: test/redis/redis-faults.test.ts
       timer = setTimeout(rejectLate, half);
     }, half);
     promise.then(resolve, reject).finally(() => clearTimeout(timer));
