@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
@@ -14,12 +14,11 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
 import { launchBrowser } from '../support/browser.ts';
 import { visit } from '../support/dashboard.ts';
-import { addTo, blocks, CLIENT_TOKENS, FRONTEND, load, ROOT, read, SERVICE } from '../support/docs.ts';
+import { addTo, CLIENT_TOKENS, load, ROOT } from '../support/docs.ts';
 import { type SandboxedGateway, startSandboxedGateway } from '../support/gateway.ts';
 import { listen } from '../support/listen.ts';
+import { writeReactApp } from '../support/react-app.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
-
-const PAGE = read('docs/react.md');
 
 const KEY = SANDBOX_KEYS.development;
 
@@ -38,12 +37,8 @@ interface ServerModule {
   POST(request: Request): Promise<Response>;
 }
 
-/** Files of an app besides those of the page: what the page leaves to its readers, and what Next.js does. */
-const OTHERS: Record<string, string> = {
-  'lib/session.ts': `
-    export const userOf = async ({ headers }: Request): Promise<{ id: string } | undefined> =>
-      headers.get('cookie')?.includes('session=1') ? { id: 'user-4711' } : undefined;
-  `,
+/** Files that do for the app what Next.js does. */
+const RENDERING: Record<string, string> = {
   'trees.tsx': `
     import { HydrationBoundary } from '@tanstack/react-query';
     import type { ReactNode } from 'react';
@@ -84,36 +79,7 @@ const OTHERS: Record<string, string> = {
     const root = hydrateRoot(document.getElementById('root') as HTMLElement, tree(first));
     Object.assign(globalThis, { show: (id: string) => root.render(tree(id)) });
   `,
-  'tsconfig.json': JSON.stringify({
-    compilerOptions: {
-      target: 'es2022',
-      lib: ['es2022', 'dom', 'dom.iterable'],
-      module: 'esnext',
-      moduleResolution: 'bundler',
-      jsx: 'react-jsx',
-      strict: true,
-      noUncheckedIndexedAccess: true,
-      noEmit: true,
-      skipLibCheck: true,
-      allowImportingTsExtensions: true,
-      types: ['node'],
-      paths: { '@/*': ['./*'] },
-    },
-  }),
 };
-
-/** Returns the texts of the page's files by path. A second block of a file continues it. */
-function readFiles(): Map<string, string> {
-  const files = new Map<string, string>();
-  const [frontend = ''] = blocks(FRONTEND, 'ts').filter((block) => block.includes('function getToken'));
-  const [getToken = ''] = /^let current[\s\S]*?^}\n/m.exec(frontend) ?? [];
-  files.set('lib/token.ts', getToken.replace('async function', 'export async function'));
-  for (const block of [...blocks(PAGE, 'ts'), ...blocks(PAGE, 'tsx')]) {
-    const [, path = ''] = /^\/\/ (\S+)\n/.exec(block) ?? [];
-    files.set(path, `${files.get(path) ?? ''}${block}`);
-  }
-  return files;
-}
 
 /** Serves the app as Next.js would: pages with the state of their server components, the route handler, and the browser's file. */
 function serveApp(server: ServerModule, script: string): RequestListener {
@@ -178,10 +144,7 @@ beforeAll(async () => {
   const exported = { type: 'module', exports: { './client': './client/index.ts' } };
   await writeFile(join(packages, 'notigraph', 'package.json'), JSON.stringify(exported));
   await writeFile(join(packages, 'server-only', 'index.js'), ''); // As in a server component.
-  for (const [path, content] of [...readFiles(), ...Object.entries(OTHERS)]) {
-    await mkdir(dirname(folder.path(path)), { recursive: true });
-    await writeFile(folder.path(path), content.replaceAll(SERVICE, gateway.url.replace('/graphql', '')));
-  }
+  await writeReactApp(folder.path(), gateway.url, RENDERING);
 
   const common = {
     root: folder.path(),
@@ -274,7 +237,7 @@ it.each(CLIENTS)('with %s, the page starts with the data of the server, and load
   const held = Promise.withResolvers<void>();
   await page.route(gateway.url, (route) => held.promise.then(() => route.continue()).catch(() => {})); // It may be canceled.
   await Promise.all([page.waitForRequest(gateway.url), page.evaluate("show('order-shipped')")]);
-  const abandoned = page.waitForEvent(name === 'apollo' ? 'requestfinished' : 'requestfailed');
+  const abandoned = name === 'apollo' ? page.waitForEvent('requestfinished') : page.waitForEvent('requestfailed');
   await page.evaluate("show('payment-failed')");
   if (name === 'apollo') {
     held.resolve();
