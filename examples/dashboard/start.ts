@@ -7,6 +7,7 @@ import { startGateway } from './dev/gateway.ts';
 import { startIssuer } from './dev/issuer.ts';
 import { HELP, readOptions, type StartOptions, UsageError } from './dev/options.ts';
 import { DEMO_PEOPLE } from './dev/people.ts';
+import { createSessions } from './dev/sessions.ts';
 import { explainListenError, StartError } from './dev/start-error.ts';
 
 async function main(): Promise<void> {
@@ -49,9 +50,8 @@ async function startAll(options: StartOptions, stack: AsyncDisposableStack): Pro
       throw explainListenError(error, 'the app', port, '--port');
     }),
   );
-  const origins = [`http://127.0.0.1:${app.port}`, `http://localhost:${app.port}`];
   const issuer = stack.use(
-    await startIssuer({ origins, port: issuerPort, tokenSeconds }).catch((error: unknown) => {
+    await startIssuer({ port: issuerPort, tokenSeconds }).catch((error: unknown) => {
       throw explainListenError(error, 'the issuer', issuerPort, '--issuer-port');
     }),
   );
@@ -63,7 +63,8 @@ async function startAll(options: StartOptions, stack: AsyncDisposableStack): Pro
       sandbox,
     }),
   );
-  await app.serve({ gateway: gateway.url, issuer: issuer.url });
+  const origins = [`http://127.0.0.1:${app.port}`, `http://localhost:${app.port}`];
+  await app.serve({ gateway: gateway.url, sessions: createSessions({ issuer: issuer.url, origins }) });
   return {
     app: `http://127.0.0.1:${app.port}`,
     gateway: gateway.url,

@@ -3,23 +3,22 @@ import { resolve } from 'node:path';
 import react from '@vitejs/plugin-react';
 import { defineConfig, loadEnv, type Plugin } from 'vite';
 
-/** Default addresses: the services of "npm run dashboard". */
-const LOCAL = { VITE_GATEWAY_URL: 'http://127.0.0.1:4000/graphql', VITE_ISSUER_URL: 'http://127.0.0.1:4010' };
+/** Default address of the gateway: that of "npm run dashboard". */
+const LOCAL = 'http://127.0.0.1:4000/graphql';
 
 export default defineConfig(({ mode, command }) => {
-  const given = loadEnv(mode, import.meta.dirname);
-  const missing = Object.keys(LOCAL).filter((name) => !given[name]);
-  if (command === 'build' && missing.length > 0) {
-    console.warn(`${missing.join(' and ')} not set: this build uses only the services of "npm run dashboard".`);
+  const { VITE_GATEWAY_URL: address } = loadEnv(mode, import.meta.dirname);
+  if (command === 'build' && !address) {
+    console.warn('VITE_GATEWAY_URL is not set: this build uses only the gateway of "npm run dashboard".');
   }
-  const addresses = Object.entries({ ...LOCAL, ...given });
+  const gateway = address || LOCAL;
   return {
     root: import.meta.dirname,
     base: './', // It can be served from any path.
     // Browsers must not get other files of this repository.
     server: { fs: { allow: [import.meta.dirname, resolve(import.meta.dirname, '../../node_modules')] } },
-    plugins: [react(), contentSecurityPolicy(addresses.map(([, address]) => new URL(address).origin))],
-    define: Object.fromEntries(addresses.map(([name, value]) => [`import.meta.env.${name}`, JSON.stringify(value)])),
+    plugins: [react(), contentSecurityPolicy(new URL(gateway).origin)],
+    define: { 'import.meta.env.VITE_GATEWAY_URL': JSON.stringify(gateway) },
   };
 });
 
@@ -31,14 +30,14 @@ const LIBRARY_STYLES = [
 
 const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 
-/** Restricts the built page to its own files and its two services, because any foreign script could read the token. */
-function contentSecurityPolicy(origins: readonly string[]): Plugin {
+/** Restricts the built page to its own server and the gateway, because any foreign script could read the token. */
+function contentSecurityPolicy(gateway: string): Plugin {
   const content = [
     "default-src 'none'",
     "script-src 'self'",
     `style-src 'self' ${LIBRARY_STYLES.map(hashOf).join(' ')}`,
     "img-src 'self' data:",
-    `connect-src ${[...new Set(origins)].join(' ')}`,
+    `connect-src 'self' ${gateway}`,
     "base-uri 'none'",
     "form-action 'none'",
   ].join('; ');

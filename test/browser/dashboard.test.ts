@@ -134,7 +134,8 @@ it('a session is renewed once if several requests meet an expired token, and a w
       .filter((response) => response.url() === url && response.request().method() === 'POST')
       .map((response) => response.status());
   expect(statusesOf(dashboard.gateway.url)).toContain(401);
-  expect(statusesOf(`${dashboard.issuer.url}/token`)).toEqual([200, 200]);
+  expect(statusesOf(`${dashboard.url}/session`)).toEqual([200]);
+  expect(statusesOf(`${dashboard.url}/session/token`)).toEqual([401, 200]); // The first one is before the sign-in.
   expect(visitor.problems).toEqual([]);
 });
 
@@ -158,7 +159,7 @@ it('a write with an unknown outcome is repeated with its idempotency key, and an
   expect(new Set(keys).size).toBe(2);
 });
 
-it('a page of another origin reads nothing from the gateway or the issuer', async () => {
+it('a page of another origin reads nothing from the gateway or the sessions, and no page anything from the issuer', async () => {
   await using stranger = await startStaticFiles(import.meta.dirname);
   await using visitor = await dashboard.visit(browser);
   await visitor.signIn('Ada Lindqvist');
@@ -166,11 +167,12 @@ it('a page of another origin reads nothing from the gateway or the issuer', asyn
   const [sent] = visitor.requests.filter((request) => request.url() === dashboard.gateway.url);
   const attempt = {
     gateway: dashboard.gateway.url,
+    app: dashboard.url,
     issuer: dashboard.issuer.url,
     authorization: (await sent?.allHeaders())?.authorization ?? '',
     body: sent?.postData() ?? '',
   };
-  const tryFrom = async ({ gateway, issuer, authorization, body }: typeof attempt) => {
+  const tryFrom = async ({ gateway, app, issuer, authorization, body }: typeof attempt) => {
     const read = async (url: string, init: RequestInit) => {
       try {
         return (await fetch(url, init)).status;
@@ -181,15 +183,17 @@ it('a page of another origin reads nothing from the gateway or the issuer', asyn
     const json = { 'content-type': 'application/json' };
     return [
       await read(gateway, { method: 'POST', headers: { ...json, authorization }, body }),
+      await read(`${app}/session`, { method: 'POST', headers: json, body: '{"person":"ada"}' }),
+      await read(`${app}/session/people`, {}),
       await read(`${issuer}/token`, { method: 'POST', headers: json, body: '{"person":"ada"}' }),
       await read(`${issuer}/people`, {}),
     ];
   };
-  expect(await visitor.page.evaluate(tryFrom, attempt)).toEqual([200, 200, 200]);
+  expect(await visitor.page.evaluate(tryFrom, attempt)).toEqual([200, 200, 200, 'refused', 'refused']);
 
   dashboard.forget();
   await visitor.page.goto(`${stranger.url}/support/`);
-  expect(await visitor.page.evaluate(tryFrom, attempt)).toEqual(['refused', 'refused', 'refused']);
+  expect(await visitor.page.evaluate(tryFrom, attempt)).toEqual(Array(5).fill('refused'));
   expect(dashboard.upstream()).toEqual([]);
 });
 

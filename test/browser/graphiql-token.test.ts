@@ -12,7 +12,7 @@ let gateway: SandboxedGateway;
 let visitor: GraphiqlVisitor;
 
 beforeAll(async () => {
-  [browser, issuer] = await Promise.all([launchBrowser(), startIssuer({ origins: [] })]);
+  [browser, issuer] = await Promise.all([launchBrowser(), startIssuer()]);
   gateway = await startSandboxedGateway({
     options: {
       graphiql: true,

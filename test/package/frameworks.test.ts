@@ -1,5 +1,6 @@
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { cp, mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { dirname, join } from 'node:path';
@@ -9,10 +10,14 @@ import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SANDBOX_KEYS, type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { launchBrowser } from '../support/browser.ts';
 import { CHILD_ENV } from '../support/child-env.ts';
-import { blocks, ROOT, read, SERVICE } from '../support/docs.ts';
+import { visit } from '../support/dashboard.ts';
+import { addTo, blocks, CLIENT_TOKENS, load, ROOT, read, SERVICE } from '../support/docs.ts';
+import { startSandboxedGateway } from '../support/gateway.ts';
 import { listen } from '../support/listen.ts';
 import { packProject } from '../support/packed-project.ts';
+import { writeReactApp } from '../support/react-app.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 
 const run = promisify(execFile);
@@ -22,11 +27,8 @@ const CONTINUED = ['docs/testing.md'];
 
 /** Packages of the programs that this project has too. */
 const OWN = [
-  '@apollo/client',
   '@modelcontextprotocol/server',
   '@types/relay-runtime',
-  '@urql/core',
-  '@urql/exchange-persisted',
   'graphql-request',
   'msw',
   'relay-runtime',
@@ -73,7 +75,7 @@ function compile(files: readonly string[]): string {
 it('all TypeScript of the docs compiles in strict mode, as printed', async () => {
   const pages = ['README.md', ...(await readdir(join(ROOT, 'docs'))).map((name) => `docs/${name}`)];
   const programs = pages
-    .filter((page) => page.endsWith('.md'))
+    .filter((page) => page.endsWith('.md') && page !== 'docs/react.md') // Next.js compiles that app.
     .flatMap((page) => {
       const found = blocks(read(page), 'ts');
       return (CONTINUED.includes(page) ? [found.join('\n')] : found).map((program, i) => ({
@@ -106,8 +108,8 @@ interface Host extends AsyncDisposable {
 }
 
 /** Starts a server and waits until it answers. When it is disposed, it must end by itself. */
-async function startHost(args: readonly string[], port: number): Promise<Host> {
-  const env = { ...CHILD_ENV, NEXT_TELEMETRY_DISABLED: '1' };
+async function startHost(args: readonly string[], port: number, more: NodeJS.ProcessEnv = {}): Promise<Host> {
+  const env = { ...CHILD_ENV, NEXT_TELEMETRY_DISABLED: '1', ...more };
   const child = spawn(process.execPath, args, { cwd: folder.path(), env, stdio: ['ignore', 'ignore', 'pipe'] });
   const printed = text(child.stderr);
   const ended = once(child, 'exit');
@@ -182,6 +184,59 @@ describe('the recipe of docs/embedding.md', () => {
       port,
     );
     await expectGateway(host, '/api/graphql');
+  });
+});
+
+describe('the app of docs/react.md in Next.js', () => {
+  const env = { ...CHILD_ENV, NEXT_TELEMETRY_DISABLED: '1', ACME_KEY: SANDBOX_KEYS.development };
+  const next = () => folder.path('node_modules/next/dist/bin/next');
+
+  it('renders current data on the server, which the browser neither loads again nor gets the API key with', async () => {
+    const port = await findFreePort();
+    const origin = `http://127.0.0.1:${port}`;
+    const settings = addTo(`${CLIENT_TOKENS}clients: { browser: { corsOrigins: ['${origin}'] } }`);
+    const { clients, clientTokens } = load(settings, { ACME_KEY: SANDBOX_KEYS.development });
+    await using gateway = await startSandboxedGateway({ options: { clients, ...(clientTokens && { clientTokens }) } });
+    await writeReactApp(folder.path('react'), gateway.url);
+    await run(process.execPath, [next(), 'build', 'react'], { cwd: folder.path(), env });
+    expect(gateway.upstream()).toEqual([]);
+    const args = [next(), 'start', 'react', '--port', String(port), '--hostname', '127.0.0.1'];
+    await using host = await startHost(args, port, env);
+    const browser = await launchBrowser();
+    try {
+      for (const route of ['workflows', 'query', 'urql', 'apollo']) {
+        for (const _ of ['first', 'second']) {
+          gateway.forget();
+          const html = await (await fetch(`${host.url}/${route}/payment-failed`)).text();
+          expect(html).toContain('<h1>Payment failed</h1>');
+          expect(html).not.toContain(SANDBOX_KEYS.development);
+          expect(gateway.upstream('GET /v1/workflows/')).toHaveLength(1);
+        }
+        await using visitor = await visit(browser, `${host.url}/${route}/payment-failed`);
+        await visitor.page.waitForLoadState('networkidle');
+        await visitor.page.getByRole('heading', { name: 'Payment failed' }).waitFor();
+        const origins = new Set(visitor.requests.map((request) => new URL(request.url()).origin));
+        expect([route, [...origins], visitor.problems]).toEqual([route, [origin], []]);
+      }
+    } finally {
+      await browser.close();
+    }
+    const ask = (cookie: string) => fetch(`${host.url}/notification-token`, { method: 'POST', headers: { cookie } });
+    expect((await ask('')).status).toBe(401);
+    expect(await (await ask('session=1')).json()).toMatchObject({ tenant: 'acme' });
+    const files = await readdir(folder.path('react/.next/static'), { recursive: true, withFileTypes: true });
+    const texts = files
+      .filter((file) => file.isFile())
+      .map(({ parentPath, name }) => readFileSync(join(parentPath, name), 'utf8'));
+    expect(texts.some((file) => file.includes('/notification-token'))).toBe(true);
+    expect(texts.filter((file) => file.includes(SANDBOX_KEYS.development) || file.includes('ACME_KEY'))).toEqual([]);
+  });
+
+  it('is not built if a component of the browser imports the module with the key', async () => {
+    const leak = `'use client';\nimport { url } from '@/lib/notigraph';\nexport default () => <p>{url}</p>;\n`;
+    await writeReactApp(folder.path('leak'), SERVICE, { 'app/page.tsx': leak });
+    const build = run(process.execPath, [next(), 'build', 'leak'], { cwd: folder.path(), env });
+    await expect(build).rejects.toThrow(/server-only/);
   });
 });
 

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Browser, BrowserContextOptions, Locator, Page, Request, Response } from 'playwright-core';
 import { type Issuer, startIssuer, TOKEN_AUDIENCE } from '../../examples/dashboard/dev/issuer.ts';
+import { createSessions, type SessionHandler } from '../../examples/dashboard/dev/sessions.ts';
 import { SANDBOX_KEYS, startSandbox } from '../../src/sandbox/sandbox.ts';
 import type { Scope } from '../../src/settings/scopes.ts';
 import { CHILD_ENV } from './child-env.ts';
@@ -29,7 +30,7 @@ const SCOPES: readonly Scope[] = [
   'subscribers:write',
 ];
 
-/** Built app on its own origin, with an issuer, a gateway and a sandbox. */
+/** Built app and its sessions on their own origin, with an issuer, a gateway and a sandbox. */
 export interface Dashboard extends AsyncDisposable {
   /** URL of the app, which is also its origin. */
   readonly url: string;
@@ -41,7 +42,7 @@ export interface Dashboard extends AsyncDisposable {
   forget(): void;
   /** Overrides the response of endpoints that start with a prefix, until the returned object is disposed. */
   answering(endpoint: string, answer: ServiceResponse | Script): Disposable;
-  /** Advances the clock of the gateway and the issuer, but not of browsers. */
+  /** Advances the clock of the gateway, the issuer and the sessions, but not of browsers. */
   advance(seconds: number): void;
   /** Returns the texts of all files of the built app. */
   builtFiles(): Promise<Map<string, string>>;
@@ -58,8 +59,10 @@ export async function startDashboard(): Promise<Dashboard> {
 
   const folder = await mkdtemp(join(tmpdir(), 'notigraph-dashboard-'));
   stack.defer(() => rm(folder, { recursive: true }));
-  const files = stack.use(await startStaticFiles(folder));
-  const issuer = stack.use(await startIssuer({ origins: [files.url], now }));
+  let sessions: SessionHandler = () => false;
+  const files = stack.use(await startStaticFiles(folder, (request, response) => sessions(request, response)));
+  const issuer = stack.use(await startIssuer({ now }));
+  sessions = createSessions({ issuer: issuer.url, origins: [files.url], now });
   const sandbox = stack.use(await startSandbox());
   const service = stack.use(
     await startService((request, raw) => {
@@ -99,7 +102,7 @@ export async function startDashboard(): Promise<Dashboard> {
       { now },
     ),
   );
-  await buildApp(folder, gateway.url, issuer.url);
+  await buildApp(folder, gateway.url);
   const started = stack.move();
 
   return {
@@ -141,9 +144,9 @@ async function forward(target: string, { method, path, headers, body }: ServiceR
 }
 
 /** Builds the app as described in its README. */
-async function buildApp(folder: string, gateway: string, issuer: string): Promise<void> {
+async function buildApp(folder: string, gateway: string): Promise<void> {
   const args = [VITE, 'build', '--outDir', folder, '--emptyOutDir', '--logLevel', 'warn'];
-  const env = { ...CHILD_ENV, VITE_GATEWAY_URL: gateway, VITE_ISSUER_URL: issuer };
+  const env = { ...CHILD_ENV, VITE_GATEWAY_URL: gateway };
   await promisify(execFile)(process.execPath, args, { cwd: APP, env });
 }
 

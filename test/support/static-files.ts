@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { extname, join, normalize, sep } from 'node:path';
 import { listen } from './listen.ts';
 
@@ -16,8 +16,15 @@ const TYPES: Record<string, string> = {
   '.svg': 'image/svg+xml',
 };
 
-export async function startStaticFiles(folder: string): Promise<StaticFiles> {
+/** @param handle responds to other requests than those for files, and returns whether it did */
+export async function startStaticFiles(
+  folder: string,
+  handle: (request: IncomingMessage, response: ServerResponse) => boolean = () => false,
+): Promise<StaticFiles> {
   const server = createServer(async (request, response) => {
+    if (handle(request, response)) {
+      return;
+    }
     const { pathname } = new URL(request.url ?? '/', 'http://files.invalid');
     const file = normalize(join(folder, pathname.endsWith('/') ? `${pathname}index.html` : pathname));
     const body = file.startsWith(folder + sep) ? await readFile(file).catch(() => undefined) : undefined;

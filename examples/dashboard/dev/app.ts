@@ -3,12 +3,13 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { createServer as createVite } from 'vite';
+import type { SessionHandler } from './sessions.ts';
 
-/** Address of the app. It listens before the app is ready, because the issuer and the gateway need its origin. */
+/** Address of the app. It listens before the app is ready, because the sessions and the gateway need its origin. */
 export interface AppServer extends AsyncDisposable {
   readonly port: number;
-  /** Serves the app by Vite's development server. */
-  serve(addresses: { gateway: string; issuer: string }): Promise<void>;
+  /** Serves the app by Vite's development server, and its sessions. */
+  serve(parts: { gateway: string; sessions: SessionHandler }): Promise<void>;
 }
 
 /** @throws the listening error, such as EADDRINUSE */
@@ -26,9 +27,8 @@ export async function startAppServer(port: number): Promise<AppServer> {
   });
   return {
     port: (server.address() as AddressInfo).port,
-    async serve({ gateway, issuer }) {
-      process.env.VITE_GATEWAY_URL = gateway; // As for a build: vite.config.ts reads them.
-      process.env.VITE_ISSUER_URL = issuer;
+    async serve({ gateway, sessions }) {
+      process.env.VITE_GATEWAY_URL = gateway; // As for a build: vite.config.ts reads it.
       const vite = await createVite({
         root: fileURLToPath(new URL('..', import.meta.url)),
         server: { middlewareMode: true, ws: { server } },
@@ -36,7 +36,11 @@ export async function startAppServer(port: number): Promise<AppServer> {
         clearScreen: false,
       });
       stack.defer(() => vite.close());
-      answer = vite.middlewares;
+      answer = (request, response) => {
+        if (!sessions(request, response)) {
+          vite.middlewares(request, response);
+        }
+      };
     },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { type CryptoKey, calculateJwkThumbprint, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
@@ -9,8 +9,6 @@ import { DEMO_PEOPLE, type Person } from './people.ts';
 export const TOKEN_AUDIENCE = 'notigraph-dashboard';
 
 export interface IssuerOptions {
-  /** Exact origins of the app, such as `http://localhost:5173`. Others get no tokens. */
-  origins: readonly string[];
   /** 0 picks a free port. @default 0 */
   port?: number;
   /** Lifetime of a token, in seconds. @default 300 */
@@ -30,13 +28,13 @@ export interface Issuer extends AsyncDisposable {
 
 interface Answer {
   status: number;
-  body?: unknown;
+  body: unknown;
 }
 
 /**
  * Starts the development issuer. FOR DEVELOPMENT ONLY: it signs in ANYBODY as any person of its list, without a password. It stands in for
  * your identity provider, so that you can try the app and the gateway with real tokens. It listens on the loopback interface, creates its
- * key at startup, and only the app's pages can read its responses.
+ * key at startup, and serves no pages: only the app's server (dev/sessions.ts) and the gateway.
  *
  * | request | answer |
  * | --- | --- |
@@ -47,12 +45,11 @@ interface Answer {
  * @throws the listening error, such as EADDRINUSE
  */
 export async function startIssuer({
-  origins,
   port = 0,
   tokenSeconds = 300,
   people = DEMO_PEOPLE,
   now = () => new Date(),
-}: IssuerOptions): Promise<Issuer> {
+}: IssuerOptions = {}): Promise<Issuer> {
   const key = await createKey();
 
   async function issueToken(request: IncomingMessage): Promise<Answer> {
@@ -95,17 +92,17 @@ export async function startIssuer({
       case 'POST /token':
         return issueToken(request);
       default:
-        return request.method === 'OPTIONS' ? { status: 204 } : { status: 404, body: { message: 'Not found.' } };
+        return { status: 404, body: { message: 'Not found.' } };
     }
   }
 
   const server = createServer(async (request, response) => {
-    const { origin } = request.headers;
-    if (origin !== undefined && !origins.includes(origin)) {
-      send(response, { status: 403, body: { message: 'This origin is not the app.' } });
-      return;
-    }
-    send(response, await answer(request), origin);
+    const isFromPage = request.headers.origin !== undefined; // No server sends it.
+    const { status, body } = isFromPage
+      ? { status: 403, body: { message: 'The issuer serves no pages.' } }
+      : await answer(request);
+    response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' });
+    response.end(JSON.stringify(body));
   });
   server.listen(port, '127.0.0.1');
   await once(server, 'listening');
@@ -141,19 +138,4 @@ function readPerson(body: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-/** @param origin the app's, when one of its pages asks */
-function send(response: ServerResponse, { status, body }: Answer, origin?: string): void {
-  response.writeHead(status, {
-    vary: 'Origin',
-    'cache-control': 'no-store',
-    ...(body !== undefined && { 'content-type': 'application/json' }),
-    ...(origin !== undefined && {
-      'access-control-allow-origin': origin,
-      'access-control-allow-headers': 'content-type',
-      'access-control-max-age': '600',
-    }),
-  });
-  response.end(body === undefined ? undefined : JSON.stringify(body));
 }

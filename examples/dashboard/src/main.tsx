@@ -12,8 +12,12 @@ if (root === null) {
   throw new Error('The page has no element #root.');
 }
 const theme = createThemeStore(); // Before anything is shown.
+const session = createSession();
+const people = createPeopleStore();
+void session.resume();
+void people.load();
 createRoot(root).render(
   <StrictMode>
-    <App session={createSession()} drafts={createDrafts()} people={createPeopleStore()} theme={theme} />
+    <App session={session} drafts={createDrafts()} people={people} theme={theme} />
   </StrictMode>,
 );

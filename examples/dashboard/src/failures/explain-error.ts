@@ -1,5 +1,5 @@
 import type { CombinedError } from 'urql';
-import { SessionRefused } from '../session/issuer.ts';
+import { SessionRefused } from '../session/server.ts';
 import { RenewalFailed } from '../session/session.ts';
 import { createFailure, type Failure, UNCERTAIN, UNCHANGED } from './failure.ts';
 

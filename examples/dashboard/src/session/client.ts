@@ -1,9 +1,11 @@
 import { authExchange } from '@urql/exchange-auth';
 import { persistedExchange } from '@urql/exchange-persisted';
 import { Client, type CombinedError, cacheExchange, fetchExchange, makeOperation } from 'urql';
-import { GATEWAY_URL } from '../settings.ts';
 import type { Session } from './session.ts';
 import { stampExchange } from './stamp-exchange.ts';
+
+/** Address of the gateway, inserted by vite.config.ts. It is no secret, and there is nothing else to configure. */
+const GATEWAY_URL: string = import.meta.env.VITE_GATEWAY_URL;
 
 /** Creates a client with an empty cache, one per sign-in, so that nobody sees data loaded by another person. */
 export function createClient(session: Session): Client {

@@ -1,6 +1,6 @@
-import { createContext, use, useEffect, useSyncExternalStore } from 'react';
+import { createContext, use, useSyncExternalStore } from 'react';
 import { createListeners } from '../listeners.ts';
-import { fetchPeople, type Person } from './issuer.ts';
+import { fetchPeople, type Person } from './server.ts';
 import { useWho } from './session-context.ts';
 
 interface PeopleState {
@@ -47,10 +47,9 @@ function usePeopleStore(): PeopleStore {
   return store;
 }
 
-/** Loads the people who can sign in. */
-export function useLoadPeople(): PeopleState & { reload: () => void } {
+/** Returns the people who can sign in. */
+export function usePeople(): PeopleState & { reload: () => void } {
   const store = usePeopleStore();
-  useEffect(() => void store.load(), [store]);
   return { ...useSyncExternalStore(store.subscribe, store.get), reload: store.load };
 }
 

@@ -1,4 +1,4 @@
-import type { Person } from './issuer.ts';
+import type { Person } from './server.ts';
 import { summarizeScopes } from './summarize-scopes.ts';
 
 interface PersonButtonProps {

@@ -9,8 +9,11 @@ import { SignedIn } from './signed-in.tsx';
 export function SessionGate() {
   const state = useSessionState();
   useWarningBeforeLeaving();
+  if (state.kind === 'resuming') {
+    return <main aria-busy="true" />; // For one short request: a placeholder would only flash.
+  }
   if (state.kind === 'signed-out') {
-    return <SignIn ended={state.ended} />;
+    return <SignIn {...state} />;
   }
   return (
     <WhoContext value={state.who}>

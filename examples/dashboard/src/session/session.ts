@@ -1,38 +1,45 @@
 import { createListeners } from '../listeners.ts';
-import { type Credentials, fetchCredentials, SessionRefused } from './issuer.ts';
+import { type Credentials, endSession, fetchCredentials, SessionRefused, startSession } from './server.ts';
 
-/** The person who uses the app, or nobody, perhaps because the issuer `ended` the session. */
-export type SessionState = { kind: 'signed-out'; ended?: Who } | { kind: 'signed-in'; who: Who };
+/** The person who uses the app, or nobody, perhaps because the server `ended` the session. */
+export type SessionState =
+  | { kind: 'resuming' }
+  | { kind: 'signed-out'; ended?: Who; hasSignOutFailed?: true }
+  | { kind: 'signed-in'; who: Who };
 
 export type Who = Pick<Credentials, 'person' | 'name' | 'tenant' | 'scopes'>;
 
-/** The session of this page. The token exists only here, in memory. */
+/** The session of this page. The token exists only here, in memory; the session's cookie is for the app's server only. */
 export interface Session {
   getState(): SessionState;
   subscribe(listener: () => void): () => void;
+  /** Continues the session that the browser has a cookie of, if there is one. */
+  resume(): Promise<void>;
   signIn(person: string): Promise<void>;
-  signOut(): void;
+  /** Signs out here at once and then at the server. If that fails, the state says so. */
+  signOut(): Promise<void>;
   /** Returns the current token, or undefined if nobody is signed in. */
   token(): string | undefined;
   /** Returns whether the token has expired, or will before a response arrives. */
   isExpiring(): boolean;
   /**
    * Gets a new token for the same person.
-   * @throws SessionRefused if the issuer refuses, which ends the session; RenewalFailed if it is unreachable
+   * @throws SessionRefused if the server refuses, which ends the session; RenewalFailed if it is unreachable
    */
   renew(): Promise<void>;
 }
 
-/** The issuer is unreachable, so the token wasn't renewed; the session continues. */
+/** The server is unreachable, so the token wasn't renewed; the session continues. */
 export class RenewalFailed extends Error {}
 
 /** Seconds before expiry at which a token is renewed. */
 const MARGIN_SECONDS = 10;
 
 export function createSession(): Session {
-  let state: SessionState = { kind: 'signed-out' };
+  let state: SessionState = { kind: 'resuming' };
   let held: { token: string; expiresAt: number } | undefined;
   let signIns = 0;
+  let signingOut: Promise<void> | undefined;
   const { subscribe, notify } = createListeners();
 
   function become(next: SessionState): void {
@@ -50,25 +57,42 @@ export function createSession(): Session {
   return {
     getState: () => state,
     subscribe,
+    async resume() {
+      try {
+        hold(await fetchCredentials());
+      } catch {
+        become({ kind: 'signed-out' });
+      }
+    },
     async signIn(person) {
-      const credentials = await fetchCredentials(person);
+      await signingOut; // Its response removes the cookie, so it must not arrive after that of the sign-in.
+      const credentials = await startSession(person);
       signIns += 1;
       hold(credentials);
     },
     signOut() {
       held = undefined;
       become({ kind: 'signed-out' });
+      signingOut = endSession().catch(() => {
+        if (state.kind === 'signed-out') {
+          become({ ...state, hasSignOutFailed: true });
+        }
+      });
+      return signingOut;
     },
     token: () => held?.token,
     isExpiring: () => held === undefined || Date.now() >= held.expiresAt,
     async renew() {
-      if (state.kind === 'signed-out') {
+      if (state.kind !== 'signed-in') {
         throw new SessionRefused('Nobody is signed in.');
       }
       const { who } = state;
       const signIn = signIns; // Who has signed out meanwhile, or in as somebody else, is left alone.
       try {
-        const credentials = await fetchCredentials(who.person);
+        const credentials = await fetchCredentials();
+        if (credentials.person !== who.person) {
+          throw new SessionRefused('Somebody else has signed in with this browser.'); // In another tab.
+        }
         if (signIns === signIn && held !== undefined) {
           hold(credentials);
         }

@@ -5,17 +5,17 @@ import { useTitle } from '../shell/use-title.ts';
 import { Note } from '../ui/note.tsx';
 import { RetryButton } from '../ui/retry-button.tsx';
 import { EndedNote } from './ended-note.tsx';
-import { SessionRefused } from './issuer.ts';
-import { useLoadPeople } from './people.ts';
+import { usePeople } from './people.ts';
 import { PeopleSkeleton } from './people-skeleton.tsx';
 import { PersonButton } from './person-button.tsx';
-import type { Who } from './session.ts';
+import { SessionRefused } from './server.ts';
+import type { SessionState } from './session.ts';
 import { useSession } from './session-context.ts';
 
 /** The people of the development issuer. Replace this with your identity provider's page. */
-export function SignIn({ ended }: { ended: Who | undefined }) {
+export function SignIn({ ended, hasSignOutFailed }: Extract<SessionState, { kind: 'signed-out' }>) {
   const session = useSession();
-  const { people, hasFailed, reload } = useLoadPeople();
+  const { people, hasFailed, reload } = usePeople();
   const [pending, setPending] = useState<string>();
   const [failure, setFailure] = useState<string>();
   const heading = useRef<HTMLHeadingElement>(null);
@@ -47,6 +47,12 @@ export function SignIn({ ended }: { ended: Who | undefined }) {
         Sign in
       </h1>
       {ended && <EndedNote who={ended} />}
+      {hasSignOutFailed && (
+        <Note kind="error" title="You are not signed out yet.">
+          <p>The sign-in service cannot be reached. Whoever reloads this page is signed in as you.</p>
+          <RetryButton label="Sign out" waitSeconds={0} onRetry={session.signOut} />
+        </Note>
+      )}
       <p className="lead">
         Choose who you are. This is the development issuer: it asks for no password, and its people are made up.
       </p>

@@ -16,7 +16,7 @@ export function UserMenu() {
 
   function signOut() {
     drafts.clear(person);
-    session.signOut();
+    void session.signOut();
     forgetRoute();
   }
 

@@ -1,0 +1,279 @@
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+import type { Browser } from 'playwright-core';
+import { createElement, type ReactElement, type ReactNode, Suspense } from 'react';
+import { renderToPipeableStream, renderToString } from 'react-dom/server';
+import { build } from 'vite';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
+import { launchBrowser } from '../support/browser.ts';
+import { visit } from '../support/dashboard.ts';
+import { addTo, CLIENT_TOKENS, load, ROOT } from '../support/docs.ts';
+import { type SandboxedGateway, startSandboxedGateway } from '../support/gateway.ts';
+import { listen } from '../support/listen.ts';
+import { writeReactApp } from '../support/react-app.ts';
+import { createTemporaryFolder } from '../support/sandbox-files.ts';
+
+const KEY = SANDBOX_KEYS.development;
+
+/** Clients of the page, each with a server component of this name. */
+const CLIENTS = ['query', 'urql', 'apollo'] as const;
+
+type ClientName = (typeof CLIENTS)[number];
+
+type ServerComponent = (props: { params: Promise<{ id: string }> }) => Promise<ReactElement<{ state?: unknown }>>;
+
+/** Exports of the built server. */
+interface ServerModule {
+  workflows: ServerComponent;
+  pages: Record<ClientName, ServerComponent>;
+  TREES: Record<ClientName, (state: unknown, id: string) => ReactNode>;
+  POST(request: Request): Promise<Response>;
+}
+
+/** Files that do for the app what Next.js does. */
+const RENDERING: Record<string, string> = {
+  'trees.tsx': `
+    import { HydrationBoundary } from '@tanstack/react-query';
+    import type { ReactNode } from 'react';
+    import { ApolloApp, ApolloWorkflow } from '@/components/apollo-workflow';
+    import { QueryApp, QueryWorkflow } from '@/components/query-workflow';
+    import { UrqlApp, UrqlWorkflow } from '@/components/urql-workflow';
+
+    export const TREES: Record<string, (state: object, id: string) => ReactNode> = {
+      query: (state, id) => (
+        <QueryApp>
+          <HydrationBoundary state={state as never}>
+            <QueryWorkflow id={id} />
+          </HydrationBoundary>
+        </QueryApp>
+      ),
+      urql: (state, id) => <UrqlApp state={state as never}><UrqlWorkflow id={id} /></UrqlApp>,
+      apollo: (state, id) => <ApolloApp state={state as never}><ApolloWorkflow id={id} /></ApolloApp>,
+    };
+  `,
+  'server.tsx': `
+    import apollo from '@/app/apollo/[id]/page';
+    import query from '@/app/query/[id]/page';
+    import urql from '@/app/urql/[id]/page';
+
+    export { POST } from '@/app/notification-token/route';
+    export { default as workflows } from '@/app/workflows/[id]/page';
+    export { TREES } from './trees';
+    export const pages = { apollo, query, urql };
+  `,
+  'client.tsx': `
+    import { StrictMode } from 'react';
+    import { hydrateRoot } from 'react-dom/client';
+    import { TREES } from './trees';
+
+    const [, name = '', first = ''] = location.pathname.split('/');
+    const state = JSON.parse(document.getElementById('state')?.textContent ?? '');
+    const tree = (id: string) => <StrictMode>{TREES[name]?.(state, id)}</StrictMode>;
+    const root = hydrateRoot(document.getElementById('root') as HTMLElement, tree(first));
+    Object.assign(globalThis, { show: (id: string) => root.render(tree(id)) });
+  `,
+};
+
+/** Serves the app as Next.js would: pages with the state of their server components, the route handler, and the browser's file. */
+function serveApp(server: ServerModule, script: string): RequestListener {
+  const respond: RequestListener = async (request, response) => {
+    const [, name = '', id = ''] = (request.url ?? '').split('/');
+    if (request.method === 'POST' && name === 'notification-token') {
+      const answer = await server.POST(new Request('http://app/', { method: 'POST', headers: readHeaders(request) }));
+      response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text());
+      return;
+    }
+    const client = CLIENTS.find((candidate) => candidate === name);
+    if (client === undefined) {
+      const isScript = name === 'client.js';
+      response.writeHead(isScript ? 200 : 404, { 'content-type': 'text/javascript' }).end(isScript ? script : '');
+      return;
+    }
+    const element = await server.pages[client]({ params: Promise.resolve({ id }) });
+    const state = JSON.stringify(element.props.state);
+    response.writeHead(200, {
+      'content-type': 'text/html',
+      'set-cookie': 'session=1; Path=/; HttpOnly; SameSite=Strict',
+    });
+    response.end(
+      `<!doctype html><link rel="icon" href="data:,"><div id="root">${renderToString(server.TREES[client](JSON.parse(state), id))}</div>
+       <script id="state" type="application/json">${state.replaceAll('<', '\\u003c')}</script>
+       <script type="module" src="/client.js"></script>`,
+    );
+  };
+  return respond;
+}
+
+const readHeaders = ({ headers: { cookie } }: IncomingMessage): Record<string, string> =>
+  cookie === undefined ? {} : { cookie };
+
+const stack = new AsyncDisposableStack();
+let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
+let gateway: SandboxedGateway;
+let server: ServerModule;
+let script: string;
+let browser: Browser;
+let app: { url: string };
+let serve: RequestListener = () => {};
+
+beforeAll(async () => {
+  browser = await launchBrowser();
+  stack.defer(() => browser.close());
+  const listening = await listen(createServer((request, response) => serve(request, response)));
+  stack.defer(listening.close);
+  app = listening;
+  const text = addTo(`${CLIENT_TOKENS}clients: { browser: { corsOrigins: ['${app.url}'] } }`);
+  const { clients, clientTokens } = load(text, { ACME_KEY: KEY });
+  gateway = stack.use(await startSandboxedGateway({ options: { clients, ...(clientTokens && { clientTokens }) } }));
+
+  folder = stack.use(await createTemporaryFolder());
+  const packages = folder.path('node_modules');
+  await mkdir(join(packages, 'notigraph'), { recursive: true });
+  await mkdir(join(packages, 'server-only'));
+  for (const name of ['@apollo', '@tanstack', '@types', '@urql', 'graphql', 'react', 'react-dom', 'rxjs', 'urql']) {
+    await symlink(join(ROOT, 'node_modules', name), join(packages, name), 'dir');
+  }
+  await symlink(join(ROOT, 'src', 'client'), join(packages, 'notigraph', 'client'), 'dir');
+  const exported = { type: 'module', exports: { './client': './client/index.ts' } };
+  await writeFile(join(packages, 'notigraph', 'package.json'), JSON.stringify(exported));
+  await writeFile(join(packages, 'server-only', 'index.js'), ''); // As in a server component.
+  await writeReactApp(folder.path(), gateway.url, RENDERING);
+
+  const common = {
+    root: folder.path(),
+    configFile: false,
+    logLevel: 'error',
+    resolve: { alias: { '@': folder.path() } },
+  } as const;
+  const output = { entryFileNames: '[name].js' };
+  await build({
+    ...common,
+    define: { 'process.env.ACME_KEY': JSON.stringify(KEY) },
+    ssr: { noExternal: true, external: ['react', 'react-dom'] },
+    build: { ssr: folder.path('server.tsx'), outDir: 'out', minify: false, rolldownOptions: { output } },
+  });
+  await build({
+    ...common,
+    build: { outDir: 'public', rolldownOptions: { input: folder.path('client.tsx'), output } },
+  });
+  server = await import(pathToFileURL(folder.path('out', 'server.js')).href);
+  script = await readFile(folder.path('public', 'client.js'), 'utf8');
+  serve = serveApp(server, script);
+});
+
+afterAll(() => stack.disposeAsync());
+
+it('the code of docs/react.md has no type errors', async () => {
+  const compiler = join(ROOT, 'node_modules/typescript/bin/tsc');
+  const result = await promisify(execFile)(process.execPath, [compiler, '-p', folder.path()]).catch(String);
+  expect(result).toEqual({ stdout: '', stderr: '' });
+});
+
+it('its server component streams a fallback, then the data, with the API key and without a cache', async () => {
+  gateway.forget();
+  const { workflows: Workflows } = server;
+  const page = createElement(
+    'main',
+    null,
+    createElement(
+      Suspense,
+      { fallback: 'Loading…' },
+      createElement(Workflows, { params: Promise.resolve({ id: 'payment-failed' }) }),
+    ),
+  );
+  const chunks: string[] = [];
+  const stream = new PassThrough().setEncoding('utf8').on('data', (chunk: string) => chunks.push(chunk));
+  const { pipe } = renderToPipeableStream(page, { onShellReady: () => pipe(stream) });
+  await once(stream, 'end');
+  expect(chunks[0]).toContain('Loading…');
+  expect(chunks[0]).not.toContain('Payment failed');
+  expect(chunks.join('')).toContain('<h1>Payment failed</h1>');
+  expect(chunks.join('')).not.toContain(KEY);
+  expect(gateway.upstream()[0]?.headers.authorization).toBe(`ApiKey ${KEY}`);
+  await expect(Workflows({ params: Promise.resolve({ id: '' }) })).rejects.toThrow(/\w/);
+});
+
+it('its route handler gives tokens only to signed-in users, and lets no cache store them', async () => {
+  const ask = (headers: Record<string, string>) =>
+    server.POST(new Request(`${app.url}/notification-token`, { method: 'POST', headers }));
+  expect((await ask({})).status).toBe(401);
+  const answer = await ask({ cookie: 'session=1' });
+  expect([answer.status, answer.headers.get('cache-control')]).toEqual([200, 'no-store']);
+  expect(await answer.json()).toMatchObject({ tenant: 'acme', scopes: ['workflows:read', 'groups:read'] });
+});
+
+it.each(CLIENTS)('with %s, the page starts with the data of the server, and loads more with a token', async (name) => {
+  const state = (await server.pages[name]({ params: Promise.resolve({ id: 'payment-failed' }) })).props.state;
+  expect(state).toEqual(expect.any(Object));
+  expect(findSpecialObjects(state)).toEqual([]);
+
+  const html = await (await fetch(`${app.url}/${name}/payment-failed`)).text();
+  expect(html).toContain('<h1>Payment failed</h1>');
+  expect(html).not.toContain(KEY);
+
+  gateway.forget();
+  await using visitor = await visit(browser, `${app.url}/${name}/payment-failed`);
+  const { page } = visitor;
+  const sent = () => visitor.requests.filter((request) => request.url() === gateway.url && request.method() === 'POST');
+  const tokens = () => visitor.requests.filter((request) => request.url().endsWith('/notification-token'));
+  await page.waitForFunction('globalThis.show');
+  await page.evaluate("new Promise((resolve) => setTimeout(resolve, 0)).then(() => show('weekly-digest'))");
+  await page.getByRole('heading', { name: 'Weekly digest' }).waitFor();
+  expect(sent().map((request) => request.postDataJSON().variables)).toEqual([{ idOrIdentifier: 'weekly-digest' }]);
+  expect(await sent()[0]?.headerValue('authorization')).toMatch(/^Bearer eyJ/);
+  expect(tokens()).toHaveLength(1);
+  expect(visitor.problems).toEqual([]);
+  await page.evaluate("show('payment-failed')");
+  await page.getByRole('heading', { name: 'Payment failed' }).waitFor();
+  expect(sent()).toHaveLength(1);
+
+  const held = Promise.withResolvers<void>();
+  await page.route(gateway.url, (route) => held.promise.then(() => route.continue()).catch(() => {})); // It may be canceled.
+  await Promise.all([page.waitForRequest(gateway.url), page.evaluate("show('order-shipped')")]);
+  const abandoned = name === 'apollo' ? page.waitForEvent('requestfinished') : page.waitForEvent('requestfailed');
+  await page.evaluate("show('payment-failed')");
+  if (name === 'apollo') {
+    held.resolve();
+  }
+  expect((await abandoned).postDataJSON().variables).toEqual({ idOrIdentifier: 'order-shipped' });
+  held.resolve();
+  expect(await page.getByRole('heading').textContent()).toBe('Payment failed');
+  await page.evaluate("show('order-shipped')");
+  await page.getByRole('heading', { name: 'Order shipped' }).waitFor();
+  expect(sent()).toHaveLength(name === 'apollo' ? 2 : 3); // Apollo Client has the result in its cache.
+});
+
+it('the built files of the browser contain neither the API key nor code of the server', async () => {
+  const files = await readdir(folder.path('public'), { recursive: true, withFileTypes: true });
+  const texts = await Promise.all(
+    files.filter((file) => file.isFile()).map(({ parentPath, name }) => readFile(join(parentPath, name), 'utf8')),
+  );
+  expect(script).toContain('/notification-token');
+  for (const text of texts) {
+    expect(text).not.toContain(KEY);
+    expect(text).not.toContain('ACME_KEY');
+  }
+});
+
+/** Returns the places of objects that server components can't pass to components of the browser: those with another prototype. */
+function findSpecialObjects(value: unknown, path = 'state'): string[] {
+  if (typeof value === 'function' || typeof value === 'symbol') {
+    return [path];
+  }
+  if (typeof value !== 'object' || value === null) {
+    return [];
+  }
+  const prototype: unknown = Object.getPrototypeOf(value);
+  const isPlain = prototype === Object.prototype || prototype === Array.prototype;
+  return [
+    ...(isPlain ? [] : [path]),
+    ...Object.entries(value).flatMap(([name, member]) => findSpecialObjects(member, `${path}.${name}`)),
+  ];
+}
