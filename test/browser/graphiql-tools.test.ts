@@ -201,7 +201,6 @@ fragment Type on CreateSubscriberResult { __typename }`;
       await page.getByRole('menuitem', { name: item }).click();
       await page.getByText('Not copied. Variables are invalid JSON').waitFor();
       await button(page, 'Close Create').click();
-      await page.getByLabel('Operation to run').waitFor({ state: 'detached' }); // GraphiQL has parsed the next tab.
     },
   );
 
@@ -334,6 +333,27 @@ it('icons have names, which are also their tooltips', async () => {
   for (const [name = '', tooltip] of icons) {
     expect(tooltip).toContain(name);
   }
+});
+
+it('a tab keeps its title if it is left at once', async () => {
+  const { page } = visitor;
+  const titles = page.locator('.tabs .tab');
+  const before = await titles.allTextContents();
+  for (const name of ['First', 'Second']) {
+    await button(page, 'New tab').click();
+    await fillEditor(page, '.query', `query ${name} { __typename }`);
+    await button(page, name).waitFor();
+  }
+  await page.evaluate(async () => {
+    for (const name of ['Close Second', 'New tab']) {
+      document.querySelector<HTMLElement>(`[aria-label="${name}"]`)?.click();
+      await new Promise(requestAnimationFrame); // React has rendered, but GraphiQL has not parsed the operation yet.
+    }
+  });
+  await button(page, 'Close New tab').waitFor();
+  expect(await titles.allTextContents()).toEqual([...before, 'First', 'New tab']);
+  await button(page, 'Close New tab').click();
+  await button(page, 'Close First').click();
 });
 
 it('a history without operations says what will be in it', async () => {

@@ -34,7 +34,7 @@ export function TabBar() {
 
 /** Opens, changes and closes tabs. */
 export function useTabs() {
-  const { addTab, changeTab, closeTab, updateActiveTabValues, stop } = useGraphiQLActions();
+  const { addTab, changeTab, closeTab, updateActiveTabValues, setOperationFacts, stop } = useGraphiQLActions();
   const { tabs, activeTabIndex, queryEditor, variableEditor, headerEditor } = useGraphiQL(
     pick('tabs', 'activeTabIndex', 'queryEditor', 'variableEditor', 'headerEditor'),
   );
@@ -49,7 +49,11 @@ export function useTabs() {
 
   function addEmpty(): void {
     stop(); // Otherwise GraphiQL would show the response in the new tab.
+    // It saves the tab under the current name, which for a moment after a change is that of another tab.
+    const { operationName } = tabs[activeTabIndex] ?? {};
+    setOperationFacts(operationName ? { operationName } : {});
     addTab();
+    setOperationFacts({});
   }
 
   function change(index: number): void {
