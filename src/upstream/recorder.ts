@@ -1,3 +1,4 @@
+import { quoteForShell } from '../lib/quote-for-shell.ts';
 import type { CacheSettings } from '../settings/cache.ts';
 import { CACHED_READS } from './cache/effects.ts';
 import type { CacheStore } from './cache/store.ts';
@@ -116,11 +117,8 @@ function toCurl(origin: string, { endpoint, authorization, path, call }: Upstrea
   return [
     `curl --request ${endpoint.method}`,
     ...(/[[\]]/.test(url) ? ['--globoff'] : []), // Only a prefix can contain them. To curl, they are ranges.
-    quote(url),
-    ...headers.map((header) => `--header ${quote(header)}`),
-    ...(body === undefined ? [] : [`--data-raw ${quote(body)}`]),
+    quoteForShell(url),
+    ...headers.map((header) => `--header ${quoteForShell(header)}`),
+    ...(body === undefined ? [] : [`--data-raw ${quoteForShell(body)}`]),
   ].join(' ');
 }
-
-/** Quotes a word. Nothing is special between single quotes, except another one. */
-const quote = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`;

@@ -42,7 +42,13 @@ it.each(SCREENS)('GraphiQL has no accessibility violations $title', async ({ vie
   await page.emulateMedia({ colorScheme: 'light', forcedColors: 'none', ...media });
   const found: string[] = [];
   const key = page.getByLabel('API key');
+  const expand = async () => {
+    if (!(await key.isVisible())) {
+      await page.getByRole('button', { name: 'Key and tools' }).click(); // On a phone.
+    }
+  };
 
+  await expand();
   await key.fill('');
   await page.getByRole('button', { name: 'New tab' }).click(); // Its response pane is empty.
   await page.getByRole('button', { name: 'Run' }).click();
@@ -59,12 +65,21 @@ it.each(SCREENS)('GraphiQL has no accessibility violations $title', async ({ vie
   await page.locator('.error-help h2').waitFor();
   await page.locator('.cost-bar summary').click();
   await page.getByRole('button', { name: 'Operations' }).click();
+  await page.getByRole('dialog', { name: 'Operations' }).waitFor();
+  found.push(...(await findViolations(page, rules)));
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'Copy', exact: true }).click();
   await page.getByRole('menu').waitFor();
   found.push(...(await findViolations(page, rules)));
   await page.keyboard.press('Escape');
   await page.getByRole('button', { name: 'Explain' }).click();
   await page.locator('.plan summary').first().click();
   found.push(...(await findViolations(page, rules)));
+  await expand();
+  await page.getByRole('button', { name: 'Keyboard shortcuts' }).click();
+  await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
+  found.push(...(await findViolations(page, rules)));
+  await page.keyboard.press('Escape');
   await page.getByRole('button', { name: 'History' }).click();
   await page.locator('.graphiql-history-item').first().waitFor();
   found.push(...(await findViolations(page, rules)));

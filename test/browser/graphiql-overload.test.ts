@@ -88,7 +88,7 @@ it.each([
   await answerOperations(page, [answer]);
   const before = requests.length;
   await runOperation(page);
-  await page.locator('.result', { hasText: times === 1 ? /Later|503/ : '"data"' }).waitFor();
+  await page.locator('.result, .failure', { hasText: times === 1 ? /Later|status 503/ : '"data"' }).waitFor();
   expect(requests.slice(before).filter((request) => request.method() === 'POST')).toHaveLength(times);
 });
 

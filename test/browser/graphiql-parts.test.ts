@@ -47,11 +47,19 @@ const PARTS: Readonly<Record<string, (page: Page) => Promise<void>>> = {
     await button(page, 'Close History').click();
     await history.waitFor({ state: 'detached' });
   },
-  async 'Operations menu'(page) {
+  async operations(page) {
+    const list = page.getByRole('dialog', { name: 'Operations' });
     await button(page, 'Operations').click();
-    await page.getByRole('menuitem', { name: 'Create feed' }).waitFor();
+    await list.getByRole('button', { name: 'Create feed' }).waitFor();
     await page.keyboard.press('Escape');
-    await page.getByRole('menu').waitFor({ state: 'detached' });
+    await list.waitFor({ state: 'hidden' });
+  },
+  async 'keyboard shortcuts'(page) {
+    const list = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
+    await button(page, 'Keyboard shortcuts').click();
+    await list.waitFor();
+    await page.mouse.click(1, 400); // Elsewhere.
+    await list.waitFor({ state: 'hidden' });
   },
   async themes(page) {
     for (const theme of ['dark', 'light', 'system']) {
@@ -94,7 +102,13 @@ const PARTS: Readonly<Record<string, (page: Page) => Promise<void>>> = {
     await button(page, 'Prettify').click();
     await page.locator('.query .view-line').nth(4).waitFor();
     await button(page, 'Merge fragments').click();
-    await button(page, 'Copy').click();
+    for (const item of ['Operation', 'curl command', 'fetch call', 'Typed client']) {
+      await button(page, 'Copy').click();
+      await page.getByRole('menuitem', { name: item }).click();
+      await page.locator('.toolbar [role=status]', { hasText: 'Copied.' }).first().waitFor();
+    }
+    await button(page, 'Copy link').click();
+    await page.getByText('The link contains the operation').waitFor();
     await button(page, 'Close Groups').click();
   },
   async 'operation selection'(page) {
@@ -181,11 +195,11 @@ it.each(Object.entries(STATES))('every part of GraphiQL works %s', async (_name,
 
 it('the parts above are all of them', async () => {
   const names = await visitor.page
-    .locator(':is(.header, .toolbar, .tool-buttons) :is(button, select, input)')
+    .locator(':is(.header, .toolbar, .tool-buttons) :is(button, select, input):visible')
     .evaluateAll((all) => all.map((control) => control.ariaLabel ?? control.textContent.trim()));
   expect(names.map((name) => name || 'API key')).toEqual([
-    ...['Operations', 'API key', 'Docs', 'History', 'Refresh schema', 'Theme'],
-    ...['Run', 'Explain', 'Prettify', 'Merge fragments', 'Copy', 'Variables', 'Headers'],
+    ...['Operations', 'API key', 'Docs', 'History', 'Refresh schema', 'Keyboard shortcuts', 'Theme'],
+    ...['Run', 'Explain', 'Prettify', 'Merge fragments', 'Copy', 'Copy link', 'Variables', 'Headers'],
   ]);
 });
 

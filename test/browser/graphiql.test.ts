@@ -59,7 +59,7 @@ describe('GraphiQL on the sandbox', () => {
     expect(shared.problems).toEqual([]);
   });
 
-  it('has six tabs in one row, and all operations in a menu for the keyboard', async () => {
+  it('has six tabs in one row, and all operations in a list for the keyboard', async () => {
     const { page } = shared;
     expect(await tabTitles(page)).toEqual(TABS);
     const boxes = await page
@@ -70,10 +70,11 @@ describe('GraphiQL on the sandbox', () => {
 
     await page.getByRole('button', { name: 'Operations' }).focus();
     await page.keyboard.press('Enter');
-    const items = await page.getByRole('menuitem').allTextContents();
+    const list = page.getByRole('dialog', { name: 'Operations' });
+    const items = await list.getByRole('button').allTextContents();
     expect(items).toHaveLength(loadOperations().length);
     expect(items[0]).toBe('Notification groupsAll notification groups.');
-    await page.keyboard.press('Enter');
+    await list.locator('input:focus').press('Enter');
     await page.waitForURL((url) => url.searchParams.get('query')?.includes('query NotificationGroups') === true);
     expect(await tabTitles(page)).toEqual([...TABS, 'Notification groups']);
     await page.getByRole('button', { name: 'Close Notification groups' }).click();
@@ -137,14 +138,23 @@ describe('GraphiQL on the sandbox', () => {
     let answer: (route: Route) => Promise<void> = (route) => route.abort();
     await page.route('**/graphql', (route) => answer(route));
 
+    const failure = page.locator('.response').getByRole('alert');
     await runOperation(page);
-    await page.locator('.result', { hasText: 'There is no response (Failed to fetch).' }).waitFor();
-    expect(await page.locator('.result').textContent()).not.toContain('stack');
+    await failure.getByText('The gateway doesn’t respond. Check that it is running').waitFor();
+    expect(await failure.textContent()).not.toContain('mutation');
+    expect(await page.locator('.response').textContent()).not.toMatch(/stack|\{/);
+
+    await page.getByRole('button', { name: 'Delete feed', exact: true }).click();
+    await failure.waitFor({ state: 'detached' });
+    await runOperation(page);
+    await failure.getByText('Before you repeat a mutation, check whether it was executed.').waitFor();
+    await page.getByRole('button', { name: 'Workflow', exact: true }).click();
+    await failure.getByText('The gateway doesn’t respond.').waitFor();
 
     answer = (route) => route.fulfill({ status: 502, contentType: 'text/html', body: '<h1>Bad gateway</h1>' });
     await runOperation(page);
-    await page.locator('.result', { hasText: 'The server responded with status 502 and without JSON.' }).waitFor();
-    expect(await page.locator('.result').textContent()).not.toContain('stack');
+    await failure.getByText('The server responded with status 502 and without JSON.').waitFor();
+    expect(await page.locator('.response').textContent()).not.toContain('stack');
     await page.unrouteAll();
     shared.problems.splice(0);
   });
@@ -275,13 +285,19 @@ describe('GraphiQL on the sandbox', () => {
   it('fits on a phone, with controls of the size of a finger', async () => {
     await using visitor = await visitGraphiql(browser, gateway.url, { viewport: { width: 390, height: 844 } });
     const { page } = visitor;
+    const more = page.getByRole('button', { name: 'Key and tools' });
+    await page.getByLabel('API key').waitFor({ state: 'hidden' }); // It has a key.
+    await more.click();
+    await page.getByLabel('API key').waitFor();
     await runOperation(page);
     await page.locator('.result', { hasText: '"data"' }).waitFor();
+    await page.getByLabel('API key').waitFor({ state: 'hidden' });
     const pane = await page.locator('.response').boundingBox();
     expect(pane?.width).toBe(390);
     expect((pane?.y ?? Number.NaN) + (pane?.height ?? Number.NaN)).toBeLessThanOrEqual(845); // Scrolled into view.
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
 
+    await more.click();
     await page.getByRole('button', { name: 'Docs' }).click();
     await page.getByText('Root Types').waitFor();
     const controls = await page
@@ -289,6 +305,13 @@ describe('GraphiQL on the sandbox', () => {
       .evaluateAll((all) => all.map((control) => [control.outerHTML, control.getBoundingClientRect().toJSON()]));
     expect(controls.length).toBeGreaterThan(20);
     expect(controls.filter(([, { width, height }]) => width < 44 || height < 44)).toEqual([]);
+
+    // The field stays open until a new key is complete.
+    await page.getByLabel('API key').fill('');
+    await more.waitFor({ state: 'detached' });
+    await page.getByLabel('API key').pressSequentially(SANDBOX_KEYS.development);
+    await page.getByLabel('API key').press('Enter');
+    await page.getByLabel('API key').waitFor({ state: 'hidden' });
 
     // Why an operation was not sent is scrolled into view, every time.
     await page.getByRole('button', { name: 'Close Documentation Explorer' }).click();

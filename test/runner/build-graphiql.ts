@@ -6,7 +6,7 @@ const PAGE = 'src/http/graphiql/page';
 export default function buildGraphiql(): void {
   buildOutdated(
     'dist/graphiql/manifest.json',
-    ['src/http/graphiql/page-html.ts', PAGE, 'src/client'],
+    ['src/http/graphiql/page-html.ts', PAGE, 'src/client', 'src/lib/quote-for-shell.ts'],
     [`${PAGE}/build.js`],
   );
 }

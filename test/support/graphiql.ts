@@ -45,11 +45,12 @@ export const untilGraphiqlReady = (page: Page): Promise<void> =>
     .first()
     .waitFor();
 
-/** Opens an operation with the menu. */
+/** Opens an operation of the list. */
 export async function openOperation(page: Page, title: string): Promise<void> {
   await page.getByRole('button', { name: 'Operations' }).click();
   await page
-    .getByRole('menuitem')
+    .getByRole('dialog', { name: 'Operations' })
+    .getByRole('button')
     .filter({ has: page.getByText(title, { exact: true }) })
     .click();
 }

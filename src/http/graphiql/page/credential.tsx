@@ -14,6 +14,8 @@ export interface Credential {
   read(): string | undefined;
   /** Asks the visitor to fill in the field. */
   ask(): void;
+  /** Fills in the credential of the configuration again. */
+  restore(): void;
 }
 
 /** Holds the credential, which is initially the one of the configuration. */
@@ -41,6 +43,11 @@ export function useCredential({ authorization = '', schemes }: PageConfig): Cred
     ...{ scheme, secret, input, setScheme },
     isAskedFor: isAskedFor && secret === '',
     setSecret: (value) => setSecret(value.trim()),
+    restore() {
+      setScheme(initialScheme ?? scheme);
+      setSecret(initialScheme ? initialSecret : authorization);
+      input.current?.focus(); // The button that was pressed disappears.
+    },
     ...actions,
   };
 }
@@ -58,7 +65,7 @@ interface CredentialFieldProps {
 /** Field for the API key or token that is sent with every operation. */
 export function CredentialField({ config, credential, onCommit }: CredentialFieldProps) {
   const { isSandbox, authorization, schemes } = config;
-  const { scheme, secret, isAskedFor, input, setScheme, setSecret } = credential;
+  const { scheme, secret, isAskedFor, input, setScheme, setSecret, restore } = credential;
   const id = useId();
   const isOfServer = secret !== '' && authorization?.endsWith(secret) === true;
   return (
@@ -97,6 +104,11 @@ export function CredentialField({ config, credential, onCommit }: CredentialFiel
         onChange={({ target }) => setSecret(target.value)}
         onBlur={onCommit}
       />
+      {isSandbox && authorization !== undefined && secret === '' && (
+        <button type="button" onClick={restore}>
+          Use the sandbox’s key
+        </button>
+      )}
       <p id={`${id}-note`} className={isAskedFor ? 'problem' : 'note'} role={isAskedFor ? 'alert' : undefined}>
         {isAskedFor && `Enter your ${scheme === 'ApiKey' ? 'API key' : 'token'} to run operations.`}
         {!isAskedFor && isOfServer && (isSandbox ? 'The sandbox’s key' : 'Filled in by this server')}

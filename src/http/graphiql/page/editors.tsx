@@ -1,7 +1,5 @@
 import {
-  formatShortcutForOS,
   HeaderEditor,
-  KEY_MAP,
   pick,
   QueryEditor,
   useGraphiQL,
@@ -12,21 +10,30 @@ import {
 import { Kind, parse, TypeInfo, visit, visitWithTypeInfo } from 'graphql';
 import { type KeyboardEvent, useEffect, useState } from 'react';
 import type { UpstreamReport } from '../page-config.ts';
-import type { CostChannel } from './fetcher.ts';
+import type { RunChannel } from './fetcher.ts';
+import type { PageState } from './header.tsx';
 import { countCalls } from './plan.tsx';
+import { Toolbar } from './toolbar.tsx';
 
 const DECLARES_VARIABLES = /^\s*(?:query|mutation)\b[^{(]*\(\s*\$/m;
 
 /** Editors below the operation. Until the visitor chooses one, the variables are shown if the operation has some. */
 const TOOLS = { variables: 'Variables', headers: 'Headers' };
 
+/** Options of the editors. */
+interface EditorsProps extends Pick<PageState, 'config' | 'credential'> {
+  channel: RunChannel;
+  /** Part of the width that they take. */
+  share: number;
+}
+
 /** Operation with its variables and headers. */
-export function Editors({ channel, share }: { channel: CostChannel; share: number }) {
-  const { run } = useGraphiQLActions();
+export function Editors({ channel, share, ...state }: EditorsProps) {
+  const { run, prettifyEditors, mergeQuery, copyQuery } = useGraphiQLActions();
   const query = useGraphiQL(({ tabs, activeTabIndex }) => tabs[activeTabIndex]?.query ?? '');
   const [choice, setChoice] = useState<string>();
   const tool = choice ?? (DECLARES_VARIABLES.test(query) ? 'variables' : '');
-  useLabels();
+  useEditorOptions();
 
   function explain(): void {
     channel.isExplaining = true; // GraphiQL calls the fetcher before `run` returns, unless the variables are invalid.
@@ -34,17 +41,21 @@ export function Editors({ channel, share }: { channel: CostChannel; share: numbe
     channel.isExplaining = false;
   }
 
+  /** Handles keys with Shift and Ctrl. The editor has another command for Enter, and the others only with the Windows key. */
   function onKey(event: KeyboardEvent): void {
-    if (event.key === 'Enter' && event.shiftKey && (event.ctrlKey || event.metaKey)) {
+    const actions = { enter: explain, p: prettifyEditors, m: mergeQuery, c: copyQuery };
+    const [, action] = Object.entries(actions).find(([key]) => key === event.key.toLowerCase()) ?? [];
+    const isCtrl = event.ctrlKey || (event.metaKey && action === explain);
+    if (action !== undefined && event.shiftKey && isCtrl) {
       event.preventDefault();
-      event.stopPropagation(); // The editor has a command for it.
-      explain();
+      event.stopPropagation();
+      void action();
     }
   }
 
   return (
     <section className="editors" aria-label="Request" style={{ flexGrow: share }} onKeyDownCapture={onKey}>
-      <Toolbar explain={explain} />
+      <Toolbar {...state} explain={explain} />
       <div className="query">
         <QueryEditor />
       </div>
@@ -79,61 +90,14 @@ const LABELS = {
   responseEditor: 'Response',
 } as const;
 
-/** Gives each editor a name of its own. */
-function useLabels(): void {
+/** Gives each editor a name of its own, and lines that are never cut off. */
+function useEditorOptions(): void {
   const editors = useGraphiQL(pick('queryEditor', 'variableEditor', 'headerEditor', 'responseEditor'));
   useEffect(() => {
     for (const name of ['queryEditor', 'variableEditor', 'headerEditor', 'responseEditor'] as const) {
-      editors[name]?.updateOptions({ fontSize: 14, ariaLabel: LABELS[name] });
+      editors[name]?.updateOptions({ fontSize: 14, wordWrap: 'on', ariaLabel: LABELS[name] });
     }
   }, [editors]);
-}
-
-/** Buttons above the operation. */
-function Toolbar({ explain }: { explain: () => void }) {
-  const { run, stop, prettifyEditors, copyQuery, mergeQuery, setOperationName } = useGraphiQLActions();
-  const { isFetching, operations = [], operationName } = useGraphiQL(pick('isFetching', 'operations', 'operationName'));
-  return (
-    <div className="toolbar" role="toolbar" aria-label="Operation">
-      <button
-        type="button"
-        className="run"
-        title={`${isFetching ? 'Stop' : 'Run'} (${formatShortcutForOS(KEY_MAP.runQuery.key)})`}
-        onClick={isFetching ? stop : run}
-      >
-        {isFetching ? 'Stop' : 'Run'}
-      </button>
-      <button
-        type="button"
-        title={`List the REST calls without sending them (${formatShortcutForOS('Shift-Ctrl-Enter')})`}
-        disabled={operations.length === 0}
-        aria-disabled={isFetching} // A disabled button would lose the focus.
-        onClick={isFetching ? undefined : explain}
-      >
-        Explain
-      </button>
-      {operations.length > 1 && (
-        <select
-          aria-label="Operation to run"
-          value={operationName ?? ''}
-          onChange={({ target }) => setOperationName(target.value)}
-        >
-          {operations.map(({ name }) => name && <option key={name.value}>{name.value}</option>)}
-        </select>
-      )}
-      <button type="button" title={KEY_MAP.prettify.key} onClick={prettifyEditors}>
-        Prettify
-      </button>
-      <button type="button" title={KEY_MAP.mergeFragments.key} onClick={mergeQuery}>
-        Merge fragments
-      </button>
-      {window.isSecureContext && ( // Elsewhere, pages have no clipboard.
-        <button type="button" title={KEY_MAP.copyQuery.key} onClick={copyQuery}>
-          Copy
-        </button>
-      )}
-    </div>
-  );
 }
 
 /** Shows the calls of each field at the end of its line, until the next operation or another tab. */

@@ -1,47 +1,46 @@
 import { pick, useGraphiQL } from '@graphiql/react';
 import type { Fetcher } from '@graphiql/toolkit';
-import {
-  type ExecutionResult,
-  GraphQLError,
-  getIntrospectionQuery,
-  getOperationAST,
-  type IntrospectionQuery,
-  parse,
-} from 'graphql';
+import { type ExecutionResult, getIntrospectionQuery, getOperationAST, type IntrospectionQuery, parse } from 'graphql';
 import { useCallback, useEffect, useRef, useState } from 'react';
 import type { Explanation, PageConfig, UpstreamReport } from '../page-config.ts';
 import type { Credential } from './credential.tsx';
-import { send } from './send.ts';
+import { type Reply, send } from './send.ts';
 
-/** REST calls of an operation, from the extensions of its response, or its wait for one. */
-export interface Costs {
+/** Last run of a tab's operation, apart from its result, which GraphiQL stores. */
+export interface Run {
+  reply?: Reply;
   /** Calls that were made. */
   report?: UpstreamReport | undefined;
   /** Calls that would be made. */
   explanation?: Explanation | undefined;
   /** Sentence about the wait before the operation is sent again. */
   wait?: string;
+  /** Sentence about why there is no result. */
+  failure?: string;
 }
 
-/** Connection of the function that runs operations with the parts of the page that show costs. */
-export interface CostChannel {
+/** Connection of the function that runs operations with the parts of the page that show runs. */
+export interface RunChannel {
   /** Whether the next operation is to be explained instead of executed. */
   isExplaining: boolean;
-  /** Called without costs before an operation is sent, with each wait before it is sent again, and with the costs of its response. */
-  receive(costs: Costs): void;
+  /** Called with each wait before an operation is sent again, and when it ends. */
+  receive(run: Run): void;
 }
 
-/** Returns the latest costs of the active tab. GraphiQL stops operations when their tab is left, so costs belong to the active one. */
-export function useTabCosts(channel: CostChannel): Costs {
-  const { tabs, activeTabIndex } = useGraphiQL(pick('tabs', 'activeTabIndex'));
-  const [byTab, setByTab] = useState<Readonly<Record<string, Costs>>>({});
+/** Returns the last run of the active tab. Operations are stopped when their tab is left, so what is received belongs to the active one. */
+export function useLastRun(channel: RunChannel): Run {
+  const { tabs, activeTabIndex, queryId } = useGraphiQL(pick('tabs', 'activeTabIndex', 'queryId'));
+  const [byTab, setByTab] = useState<Readonly<Record<string, Run>>>({});
   const id = tabs[activeTabIndex]?.id ?? '';
-  channel.receive = (costs) => setByTab((others) => ({ ...others, [id]: costs }));
+  channel.receive = (run) => setByTab((others) => ({ ...others, [id]: run }));
+  // GraphiQL counts all runs, also those that send nothing.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each run replaces the previous one.
+  useEffect(() => channel.receive({}), [channel, queryId]);
   return byTab[id] ?? {};
 }
 
 /** Creates the function that runs or explains operations. Without a credential it asks for one instead of sending. */
-export function createFetcher({ explains }: PageConfig, { read, ask }: Credential, channel: CostChannel): Fetcher {
+export function createFetcher({ explains }: PageConfig, { read, ask }: Credential, channel: RunChannel): Fetcher {
   /** Returns the extensions that ask for the calls. A plan is also asked for if it isn't allowed, because the response says why. */
   function extensionsFor(authorization: string, isExplaining: boolean): { extensions?: Record<string, true> } {
     const mayAsk = explains.some((scheme) => authorization.toLowerCase().startsWith(`${scheme.toLowerCase()} `));
@@ -50,15 +49,15 @@ export function createFetcher({ explains }: PageConfig, { read, ask }: Credentia
 
   return ({ query, variables, operationName }, { headers = {} } = {}) => {
     const { isExplaining } = channel;
-    return cancellable(async (signal) => {
+    const fail = (failure: string) => channel.receive({ failure });
+    return cancellable(fail, async (signal) => {
       const header = Object.keys(headers).find((name) => name.toLowerCase() === 'authorization');
       const authorization = header === undefined ? read() : String(headers[header]);
       if (authorization === undefined) {
         ask();
         return undefined;
       }
-      channel.receive({});
-      const { extensions: { upstream: report, explain: explanation, ...extensions } = {}, ...result } = await send(
+      const { result: response, ...reply } = await send(
         {
           query,
           variables,
@@ -69,7 +68,8 @@ export function createFetcher({ explains }: PageConfig, { read, ask }: Credentia
         (wait) => channel.receive({ wait }),
         signal,
       );
-      channel.receive({ report, explanation });
+      const { extensions: { upstream: report, explain: explanation, ...extensions } = {}, ...result } = response;
+      channel.receive({ reply, report, explanation });
       return Object.keys(extensions).length === 0 ? result : { ...result, extensions };
     });
   };
@@ -85,8 +85,13 @@ function nameOf(query: string, operationName?: string | null): string | null {
   }
 }
 
-/** Converts a promise to an iterable of at most one response, because GraphiQL can't cancel promises. */
+/**
+ * Converts a promise to an iterable of at most one response, because GraphiQL can't cancel promises.
+ *
+ * @param fail called if it rejects, because GraphiQL would show the stack
+ */
 function cancellable(
+  fail: (message: string) => void,
   run: (signal: AbortSignal) => Promise<ExecutionResult | undefined>,
 ): AsyncIterable<ExecutionResult> {
   const abort = new AbortController();
@@ -98,7 +103,7 @@ function cancellable(
       }
     } catch (error) {
       if (!abort.signal.aborted) {
-        yield { errors: [new GraphQLError(messageOf(error))] }; // GraphiQL would show the stack.
+        fail(messageOf(error));
       }
     }
   }
@@ -140,7 +145,7 @@ export function useSchema({ read }: Credential): PageSchema {
     loading.current = new AbortController();
     const { signal } = loading.current;
     send(INTROSPECTION, authorization === undefined ? {} : { authorization }, setProblem, signal).then(
-      ({ data, errors }) => {
+      ({ result: { data, errors } }) => {
         const isRefused = errors?.some(({ extensions }) => extensions?.retryable !== true) === true;
         setSchema(isIntrospection(data) ? data : null);
         setProblem(isRefused && authorization === undefined ? undefined : errors?.[0]?.message);

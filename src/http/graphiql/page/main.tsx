@@ -4,7 +4,7 @@ import '@graphiql/plugin-doc-explorer/style.css';
 import '@graphiql/plugin-history/style.css';
 import './style.css';
 import { DOC_EXPLORER_PLUGIN, DocExplorerStore } from '@graphiql/plugin-doc-explorer';
-import { HISTORY_PLUGIN, HistoryStore } from '@graphiql/plugin-history';
+import { HISTORY_PLUGIN, History, HistoryStore, useHistory } from '@graphiql/plugin-history';
 import {
   type GraphiQLPlugin,
   GraphiQLProvider,
@@ -19,20 +19,21 @@ import type { PageConfig } from '../page-config.ts';
 import { useCredential } from './credential.tsx';
 import { Editors, useFieldCounts } from './editors.tsx';
 import { ErrorBoundary } from './error-boundary.tsx';
-import { type CostChannel, createFetcher, useSchema, useTabCosts } from './fetcher.ts';
-import { Header, type PageState, TabBar } from './header.tsx';
+import { createFetcher, type RunChannel, useLastRun, useSchema } from './fetcher.ts';
+import { Header, type PageState } from './header.tsx';
 import { ResponsePane } from './response-pane.tsx';
 import { findInitialTabs, shareInAddress, storage } from './storage.ts';
+import { TabBar } from './tabs.tsx';
 
 /** Plugins in the order of their buttons. A plugin of our own has a file, which exports its title, icon and content. */
-const PLUGINS: GraphiQLPlugin[] = [DOC_EXPLORER_PLUGIN, HISTORY_PLUGIN];
+const PLUGINS: GraphiQLPlugin[] = [DOC_EXPLORER_PLUGIN, { ...HISTORY_PLUGIN, content: HistoryPanel }];
 
 const DARK_THEME = 'notigraph-dark';
 
 /** The page. */
 function App({ config }: { config: PageConfig }) {
   const [tabs] = useState(() => findInitialTabs(config, new URLSearchParams(location.search)));
-  const [channel] = useState<CostChannel>({ isExplaining: false, receive() {} });
+  const [channel] = useState<RunChannel>({ isExplaining: false, receive() {} });
   const credential = useCredential(config);
   const [fetcher] = useState(() => createFetcher(config, credential, channel));
   const schema = useSchema(credential);
@@ -58,11 +59,11 @@ function App({ config }: { config: PageConfig }) {
   );
 }
 
-function Layout({ config, credential, schema, channel }: PageState & { channel: CostChannel }) {
+function Layout({ config, credential, schema, channel }: PageState & { channel: RunChannel }) {
   const isReady = useThemes();
   const [share, setShare] = useState(50);
-  const costs = useTabCosts(channel);
-  useFieldCounts(costs.report);
+  const run = useLastRun(channel);
+  useFieldCounts(run.report);
   return (
     <>
       <Header config={config} credential={credential} schema={schema} />
@@ -76,7 +77,7 @@ function Layout({ config, credential, schema, channel }: PageState & { channel: 
         <PluginPane />
         {isReady && (
           <div className="session">
-            <Editors share={share} channel={channel} />
+            <Editors share={share} channel={channel} config={config} credential={credential} />
             <input
               type="range"
               className="splitter"
@@ -85,7 +86,7 @@ function Layout({ config, credential, schema, channel }: PageState & { channel: 
               value={share}
               onChange={({ target }) => setShare(Math.min(80, Math.max(20, target.valueAsNumber)))}
             />
-            <ResponsePane share={100 - share} config={config} costs={costs} />
+            <ResponsePane share={100 - share} config={config} run={run} />
           </div>
         )}
       </main>
@@ -115,6 +116,8 @@ function useThemes(): boolean {
       ],
     });
     setDefined(monaco !== undefined);
+    const remeasure = () => monaco?.editor.remeasureFonts(); // With the metrics of another font, lines would wrap too early.
+    document.fonts.load('14px "Fira Code"').then(remeasure, remeasure);
   }, [monaco]);
   useEffect(() => {
     const system = matchMedia('(prefers-color-scheme: dark)');
@@ -123,6 +126,19 @@ function useThemes(): boolean {
     return () => system.removeEventListener('change', follow);
   }, [theme, setTheme]);
   return isDefined;
+}
+
+/** History, or a note about what will be in it. */
+function HistoryPanel() {
+  const items = useHistory();
+  return (
+    <>
+      <History />
+      {items.length === 0 && (
+        <p>The last 20 operations that you run appear here. Your browser stores them, without their headers.</p>
+      )}
+    </>
+  );
 }
 
 /** Content of the open plugin. */

@@ -1,5 +1,5 @@
-import { useState } from 'react';
 import type { ExplainedCall, Explanation } from '../page-config.ts';
+import { useCopy } from './controls.tsx';
 
 /** Returns a number with its noun, such as `1 call` or `0–20 calls`. */
 export function countCalls({ min, max }: { min: number; max: number }): string {
@@ -55,18 +55,17 @@ function Call({ call }: { call: ExplainedCall }) {
 }
 
 function Curl({ command, name }: { command: string; name: string }) {
-  const [result, setResult] = useState('');
-  const copy = () =>
-    navigator.clipboard.writeText(command).then(
-      () => setResult('Copied. Replace *** with your key.'),
-      () => setResult('Your browser does not permit copying. Select the command.'),
-    );
+  const { result, copy } = useCopy();
   return (
     <details>
       <summary aria-label={`curl command of ${name}`}>curl</summary>
       <pre>{command}</pre>
       {window.isSecureContext && ( // Elsewhere, pages have no clipboard.
-        <button type="button" aria-label={`Copy the curl command of ${name}`} onClick={() => void copy()}>
+        <button
+          type="button"
+          aria-label={`Copy the curl command of ${name}`}
+          onClick={() => copy(command, 'Replace *** with your key.')}
+        >
           Copy
         </button>
       )}

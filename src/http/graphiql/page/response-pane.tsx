@@ -1,18 +1,21 @@
-import { formatShortcutForOS, KEY_MAP, pick, ResponseEditor, Spinner, useGraphiQL } from '@graphiql/react';
+import { CopyIcon, formatShortcutForOS, KEY_MAP, pick, ResponseEditor, Spinner, useGraphiQL } from '@graphiql/react';
 import { useEffect, useRef } from 'react';
 import type { PageConfig, UpstreamReport } from '../page-config.ts';
-import type { Costs } from './fetcher.ts';
+import { IconButton, useCopy } from './controls.tsx';
+import type { Run } from './fetcher.ts';
 import { countCalls, Plan } from './plan.tsx';
+import type { Reply } from './send.ts';
 
 /** Response or plan of the active tab, or a welcome before the first one. */
-export function ResponsePane({ config, costs, share }: { config: PageConfig; costs: Costs; share: number }) {
-  const { report, explanation, wait } = costs;
+export function ResponsePane({ config, run, share }: { config: PageConfig; run: Run; share: number }) {
+  const { reply, report, explanation, wait, failure } = run;
   const { tabs, activeTabIndex, isFetching, queryId } = useGraphiQL(
     pick('tabs', 'activeTabIndex', 'isFetching', 'queryId'),
   );
   const response = tabs[activeTabIndex]?.response ?? '';
   const code = codeOf(response);
   const isEmpty = response === '' && !isFetching;
+  const hasResult = !isEmpty && (explanation === undefined || code !== undefined);
   const pane = useRef<HTMLElement>(null);
   useEffect(() => {
     // GraphiQL counts all runs, also those that send nothing because the variables are invalid.
@@ -22,15 +25,21 @@ export function ResponsePane({ config, costs, share }: { config: PageConfig; cos
   }, [queryId]);
   return (
     <section ref={pane} className="response" aria-label="Response" style={{ flexGrow: share }}>
-      {isEmpty && <Welcome isSandbox={config.isSandbox} />}
+      {isEmpty && failure === undefined && <Welcome isSandbox={config.isSandbox} />}
       {isFetching && <Spinner />}
       {isFetching && wait && (
         <p className="notice" role="status">
           {wait} Press <strong>Stop</strong> to cancel.
         </p>
       )}
+      {failure && (
+        <p className="failure" role="alert">
+          {failure}
+        </p>
+      )}
       {explanation && <Plan explanation={explanation} />}
-      <div className="result" hidden={isEmpty || (explanation !== undefined && code === undefined)}>
+      {hasResult && response !== '' && <Summary reply={reply} response={response} />}
+      <div className="result" hidden={!hasResult}>
         <ResponseEditor />
       </div>
       {report && <CostBar report={report} />}
@@ -45,6 +54,26 @@ export function ResponsePane({ config, costs, share }: { config: PageConfig; cos
       </div>
     </section>
   );
+}
+
+/** Status, duration and size of a response, and a button that copies it. */
+function Summary({ reply, response }: { reply: Reply | undefined; response: string }) {
+  const { result, copy } = useCopy();
+  return (
+    <div className="toolbar summary">
+      <p title="HTTP status, time until the last byte, and size before compression">{reply && describeReply(reply)}</p>
+      <span role="status">{result}</span>
+      {window.isSecureContext && ( // Elsewhere, pages have no clipboard.
+        <IconButton name="Copy response" icon={CopyIcon} onClick={() => copy(response)} />
+      )}
+    </div>
+  );
+}
+
+function describeReply({ status, ms, bytes }: Reply): string {
+  const size =
+    bytes < 1_000 ? `${bytes} B` : bytes < 1e6 ? `${(bytes / 1e3).toFixed(1)} KB` : `${(bytes / 1e6).toFixed(1)} MB`;
+  return `${status} · ${Math.round(ms)} ms · ${size}`;
 }
 
 /** Content of an empty response pane. */

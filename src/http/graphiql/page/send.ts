@@ -5,11 +5,21 @@ import { canRepeat, sleep, waitOf } from '../../../client/retry.ts';
 import { mayWrite } from '../../../client/typed-document.ts';
 import type { Explanation, UpstreamReport } from '../page-config.ts';
 
-/** Response of the gateway. */
+/** Result of an operation. */
 export type GatewayResult = ExecutionResult<
   Record<string, unknown>,
   { upstream?: UpstreamReport; explain?: Explanation; [name: string]: unknown }
 >;
+
+/** Response of the gateway, apart from its result. */
+export interface Reply {
+  /** HTTP status. */
+  status: number;
+  /** Time until its last byte, in milliseconds. */
+  ms: number;
+  /** Size before compression. */
+  bytes: number;
+}
 
 /** Operation, with the extensions that ask for its calls. */
 export type GatewayRequest = FetcherParams & { extensions?: Readonly<Record<string, true>> };
@@ -19,6 +29,10 @@ const MAX_ATTEMPTS = 5;
 
 /** Longest wait before a request is sent again. If the response asks for a longer one, it is shown. */
 const MAX_WAIT_SECONDS = 10;
+
+const NO_RESPONSE =
+  'The gateway doesn’t respond. Check that it is running and that your computer can reach it, then try again.';
+const MAY_BE_EXECUTED = 'Before you repeat a mutation, check whether it was executed.';
 
 /**
  * Sends an operation to the endpoint, which has the address of the page. Sends it again if the response is 503 with `Retry-After`, unless it
@@ -33,8 +47,9 @@ export async function send(
   headers: Readonly<Record<string, string>>,
   onWait: (message: string) => void,
   signal?: AbortSignal,
-): Promise<GatewayResult> {
+): Promise<Reply & { result: GatewayResult }> {
   for (let attempt = 1; ; attempt += 1) {
+    const start = performance.now();
     const response = await fetch(location.pathname, {
       method: 'POST',
       headers: {
@@ -45,14 +60,19 @@ export async function send(
       },
       body: JSON.stringify(request),
       ...(signal && { signal }),
-    }).catch(({ message }: Error) => {
-      throw new Error(`There is no response (${message}). The gateway may have received the request.`);
+    }).catch(() => {
+      throw new Error(mayWrite(request.query) ? `${NO_RESPONSE} ${MAY_BE_EXECUTED}` : NO_RESPONSE);
     });
     const seconds = attempt < MAX_ATTEMPTS ? await waitAfter(response.clone(), request.query, attempt) : undefined;
     if (seconds === undefined) {
-      return response.json().catch(() => {
-        throw new Error(`The server responded with status ${response.status} and without JSON.`);
-      });
+      const { status } = response;
+      try {
+        const body = await response.arrayBuffer();
+        const ms = performance.now() - start;
+        return { result: JSON.parse(new TextDecoder().decode(body)), status, ms, bytes: body.byteLength };
+      } catch {
+        throw new Error(`The server responded with status ${status} and without JSON.`);
+      }
     }
     onWait(
       `The gateway can’t handle the request now (503). Attempt ${attempt + 1} of ${MAX_ATTEMPTS} starts in ${seconds} s.`,

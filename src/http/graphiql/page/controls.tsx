@@ -1,0 +1,93 @@
+import { type ComponentProps, type ComponentType, type SVGProps, useEffect, useId, useState } from 'react';
+
+/** Component that draws an icon. */
+type Icon = ComponentType<SVGProps<SVGSVGElement>>;
+
+/** Options of the button, in addition to those of every button. */
+interface IconButtonProps extends ComponentProps<'button'> {
+  /** Name for screen readers, and tooltip. */
+  name: string;
+  icon: Icon;
+  /** Keyboard shortcut, for the tooltip. */
+  shortcut?: string;
+}
+
+/** Button with an icon instead of a word. */
+export const IconButton = ({ name, icon: Icon, shortcut, className = '', ...others }: IconButtonProps) => (
+  <button
+    type="button"
+    className={`icon ${className}`}
+    aria-label={name}
+    title={shortcut === undefined ? name : `${name} (${shortcut})`}
+    {...others}
+  >
+    <Icon aria-hidden="true" />
+  </button>
+);
+
+/** Options of the popup, in addition to those of every element. */
+interface PopupProps extends ComponentProps<'div'> {
+  /** Name of the button and of its panel. */
+  name: string;
+  /** Icon of the button. @default its name */
+  icon?: Icon;
+}
+
+/** Button and the panel that it opens. The browser closes the panel when the visitor presses Escape or clicks elsewhere. */
+export function Popup({ name, icon, className = '', ...others }: PopupProps) {
+  const id = useId();
+  return (
+    <>
+      {icon === undefined ? (
+        <button type="button" popoverTarget={id}>
+          {name}
+        </button>
+      ) : (
+        <IconButton name={name} icon={icon} popoverTarget={id} />
+      )}
+      <div id={id} popover="auto" role="dialog" aria-label={name} className={`popup ${className}`} {...others} />
+    </>
+  );
+}
+
+/** Time for which the result of copying is shown. */
+const RESULT_MS = 15_000;
+
+/** Sentence about what was copied last, with the functions that copy a text and that show another sentence. */
+export function useCopy(): {
+  result: string;
+  copy: (text: string, hint?: string) => void;
+  report: (sentence: string) => void;
+} {
+  const [result, report] = useState('');
+  useEffect(() => {
+    const timer = result === '' ? undefined : setTimeout(() => report(''), RESULT_MS);
+    return () => clearTimeout(timer);
+  }, [result]);
+  const copy = (text: string, hint = '') =>
+    void navigator.clipboard.writeText(text).then(
+      () => report(`Copied. ${hint}`),
+      () => report('Your browser does not permit copying.'),
+    );
+  return { result, copy, report };
+}
+
+/** Creates an icon of the lines of a path. */
+const iconOf = (path: string) => () => (
+  <svg viewBox="0 0 16 16" height="1em" fill="none" stroke="currentColor" strokeLinecap="round" aria-hidden="true">
+    <path d={path} />
+  </svg>
+);
+
+export const LinkIcon = iconOf(
+  'M6.5 9.5l3-3M7 4.8l1.4-1.4a2.9 2.9 0 0 1 4.2 4.2L11.2 9M9 11.2l-1.4 1.4a2.9 2.9 0 0 1-4.2-4.2L4.8 7',
+);
+
+/** Icons of the themes: a half disk, a sun and a moon. */
+export const THEME_ICONS = {
+  system: iconOf('M8 2a6 6 0 1 0 0 12A6 6 0 0 0 8 2v12M10.5 3v10M13 5v6'),
+  light: iconOf(
+    'M8 5a3 3 0 1 0 0 6 3 3 0 0 0 0-6M8 1v1.5M8 13.5V15M1 8h1.5M13.5 8H15M3 3l1 1M12 12l1 1M13 3l-1 1M4 12l-1 1',
+  ),
+  dark: iconOf('M13.5 10A6 6 0 0 1 6 2.5a6 6 0 1 0 7.5 7.5z'),
+};
