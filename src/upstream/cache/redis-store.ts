@@ -211,7 +211,11 @@ export function createRedisCacheStore({
     const header = value.toString('latin1', 0, Math.min(Math.max(0, end), MAX_HEADER_BYTES));
     const at = Number(header.slice(0, header.indexOf(' ')));
     // guard: test/upstream/cache/redis-store.test.ts
-    const isCurrent = header === `${at} ${visibleVersion}` && at >= ignoresBefore && at <= now;
+    const isOfVersion = header === `${at} ${visibleVersion}` && at <= now;
+    const isCurrent =
+      isOfVersion &&
+      // guard: test/upstream/cache/redis-outages.test.ts
+      at >= ignoresBefore;
     const result = isCurrent
       ? await unsealResult(value.subarray(end + 1), keysOf(address.owner).encryption, `${key} ${visibleVersion}`)
       : undefined;

@@ -119,7 +119,7 @@ it('each kind of read can be turned off, and the maximum age bounds all windows'
 });
 
 it('a refresh in the background ends when the gateway is closed', async () => {
-  const cached = await startCachedGateway({ attemptTimeoutMs: 60_000 });
+  const cached = await startCachedGateway({ attemptTimeoutMs: 60_000, headersTimeoutMs: 60_000 });
   await cached.run(READ_WORKFLOW);
   cached.advance(31);
   const held = cached.service.hold(GET);
