@@ -179,7 +179,7 @@ function findKey({ keys }: Entity, representation: Representation) {
 }
 
 /** Header with the secret of a router. */
-const ROUTER_AUTHORIZATION = 'router-authorization';
+export const ROUTER_AUTHORIZATION = 'router-authorization';
 
 /** Returns whether a caller may read the schema. */
 export type MaySeeSchema = (context: Pick<GatewayContext, 'request'>) => boolean;

@@ -1,5 +1,6 @@
 import type { Identity } from '../auth/identity.ts';
 import type { Operation } from '../graphql/documents/prepared-documents.ts';
+import { ROUTER_AUTHORIZATION } from '../graphql/federation.ts';
 import { createPerCredential } from '../lib/per-credential.ts';
 import type { Usage } from '../telemetry/usage.ts';
 import type { Signal } from '../upstream/signal.ts';
@@ -44,8 +45,8 @@ interface Lane {
   mutations: number;
 }
 
-/** Headers of requests that are always executed on their own. */
-const EXCLUDED_BY = ['cache-control', 'idempotency-key'];
+/** Headers of requests that are always executed on their own. Every header that can change the data of a response must be one of them. */
+const EXCLUDED_BY = ['cache-control', 'idempotency-key', ROUTER_AUTHORIZATION];
 
 /** Returns the key of a request; undefined if it must be executed on its own. */
 export function queryKeyOf(

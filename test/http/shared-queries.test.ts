@@ -57,6 +57,7 @@ it('uses the response of an identical query in flight, and charges and logs both
 const onItsOwn: Record<string, TestRequest> = {
   'has a header Cache-Control': { ...KEY, headers: { 'cache-control': 'max-age=60' } },
   'has a trace': { ...KEY, headers: { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01` } },
+  'has the secret of a federation router': { ...KEY, headers: { 'router-authorization': 'secret' } },
   'has an idempotency key': { ...KEY, headers: { 'idempotency-key': 'k' } },
   'asks for a report of its calls': { ...KEY, extensions: { upstream: true } },
 };
