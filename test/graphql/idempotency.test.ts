@@ -55,6 +55,19 @@ it('the input’s key takes precedence over the header, and without either no ke
   expect(third).toBeUndefined();
 });
 
+it('different keys stay different, and so do different fields with the same alias', async () => {
+  await using gateway = await startSandboxedGateway();
+  for (const [field, key] of [
+    ['createFeed', 'one'],
+    ['createFeed', 'two'],
+    ['createNotificationGroup', 'one'],
+  ]) {
+    const document = `mutation { x: ${field}(input: { name: "${key}" }) { __typename } }`;
+    await gateway.data(document, {}, { headers: { 'idempotency-key': key ?? '' } });
+  }
+  expect(new Set(keysOf(gateway.upstream())).size).toBe(3);
+});
+
 it('each item of a bulk mutation has its own key', async () => {
   await using gateway = await startSandboxedGateway();
   const subscribers = Array.from({ length: 5 }, (_, i) => ({ subscriberId: `bulk-${i}`, idempotencyKey: 'same' }));
