@@ -116,7 +116,8 @@ export function createPipeline(options: PipelineOptions): HandleRequest {
       return credential && sharedQueries?.startMutation(credential);
     }
     // guard: test/http/shared-queries.test.ts
-    return key === undefined || extensions?.upstream === true ? undefined : sharedQueries?.start(key);
+    const hasFlags = extensions?.explain === true || extensions?.upstream === true;
+    return key === undefined || hasFlags ? undefined : sharedQueries?.start(key);
   }
 
   return async function handle(request: IncomingRequest): Promise<OutgoingResponse> {

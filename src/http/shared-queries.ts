@@ -48,6 +48,9 @@ interface Lane {
 /** Headers of requests that are always executed on their own. Every header that can change the data of a response must be one of them. */
 const EXCLUDED_BY = ['cache-control', 'idempotency-key', ROUTER_AUTHORIZATION];
 
+/** Maximum length of a body, because each request is compared with the queries in flight. Ordinary ones are much shorter. */
+const MAX_BODY_LENGTH = 16 * 1024;
+
 /** Returns the key of a request; undefined if it must be executed on its own. */
 export function queryKeyOf(
   { request, trace }: Pick<RequestState, 'request' | 'trace'>,
@@ -58,7 +61,11 @@ export function queryKeyOf(
     return undefined; // It calls nothing.
   }
   // guard: test/http/shared-queries.test.ts
-  if (trace !== undefined || EXCLUDED_BY.some((name) => request.header(name) !== undefined)) {
+  if (
+    body.length > MAX_BODY_LENGTH ||
+    trace !== undefined ||
+    EXCLUDED_BY.some((name) => request.header(name) !== undefined)
+  ) {
     return undefined;
   }
   return { credential, authorization: request.header('authorization'), upstream, body };
@@ -68,7 +75,7 @@ export function queryKeyOf(
  * Lets requests use the response of an identical query in flight instead of executing it again. A request uses it if
  *
  * - both are POST requests with the same `Authorization`, upstream and body, byte for byte;
- * - neither asks for a report of its calls, or has a trace or a header of `EXCLUDED_BY`;
+ * - neither has flags in `extensions`, a trace, a header of `EXCLUDED_BY`, or a body of more than `MAX_BODY_LENGTH`;
  * - no mutation with the same API key has run since the query began;
  * - the response has no errors. Otherwise, the request is executed on its own.
  *
@@ -83,6 +90,10 @@ export class SharedQueries {
    * @returns undefined if there is no such query
    */
   join(key: QueryKey, client: Signal): Promise<SharedResponse | undefined> | undefined {
+    // guard: test/http/shared-queries.test.ts
+    if (client.aborted) {
+      return undefined; // The signal doesn't report it again.
+    }
     const query = this.#lanes.enter(key.credential).queries.find((other) => isSame(other.key, key));
     this.#lanes.leave(key.credential); // The query uses the lane too.
     if (query === undefined) {
@@ -138,4 +149,4 @@ export class SharedQueries {
 }
 
 const isSame = (one: QueryKey, other: QueryKey): boolean =>
-  one.body === other.body && one.authorization === other.authorization && one.upstream === other.upstream;
+  one.authorization === other.authorization && one.upstream === other.upstream && one.body === other.body;

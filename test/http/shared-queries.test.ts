@@ -1,7 +1,9 @@
+import { pino } from 'pino';
 import { expect, it } from 'vitest';
+import { createGateway } from '../../src/gateway.ts';
 import { type ScriptedGateway, startScriptedGateway, type TestRequest } from '../support/gateway.ts';
 import { feed, workflow } from '../support/records.ts';
-import type { Script } from '../support/service.ts';
+import { type Script, startService } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
 /** Reads the statistics, then a workflow: a second request that joins the whole query makes neither call. */
@@ -56,6 +58,7 @@ it('uses the response of an identical query in flight, and charges and logs both
 
 const onItsOwn: Record<string, TestRequest> = {
   'has a header Cache-Control': { ...KEY, headers: { 'cache-control': 'max-age=60' } },
+  'has a long body': { ...KEY, extensions: { padding: 'x'.repeat(17_000) } },
   'has a trace': { ...KEY, headers: { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01` } },
   'has the secret of a federation router': { ...KEY, headers: { 'router-authorization': 'secret' } },
   'has an idempotency key': { ...KEY, headers: { 'idempotency-key': 'k' } },
@@ -77,6 +80,43 @@ it.each([
   const { responses, executions } = await sendBoth(gateway, KEY, second, query);
   expect(executions).toBe(2);
   expect(responses[1].body.data).toEqual(DATA);
+});
+
+/** Starts a gateway without a server. Returns a function that sends the query, and the log so far. */
+async function startEmbedded() {
+  const log: Record<string, unknown>[] = [];
+  const logger = pino({ level: 'info' }, { write: (line: string) => log.push(JSON.parse(line)) });
+  const service = await startService(respond);
+  const gateway = createGateway({ upstream: service.url }, { logger });
+  const headers = { ...KEY, 'content-type': 'application/json' };
+  return {
+    service,
+    log,
+    send(extensions: Record<string, unknown>, signal?: AbortSignal) {
+      const init = { method: 'POST', headers, body: JSON.stringify({ query: QUERY, extensions }) };
+      return gateway.fetch(new Request('http://localhost/graphql', { ...init, ...(signal && { signal }) }));
+    },
+    async [Symbol.asyncDispose]() {
+      await gateway.dispose();
+      await service[Symbol.asyncDispose]();
+    },
+  };
+}
+
+it('logs every explained request as explained', async () => {
+  await using embedded = await startEmbedded();
+  await Promise.all([embedded.send({ explain: true }), embedded.send({ explain: true })]);
+  expect(embedded.log.map(({ explained }) => explained)).toEqual([true, true]);
+});
+
+it('ends a request at once whose client has disconnected before it could join', async () => {
+  await using embedded = await startEmbedded();
+  const held = embedded.service.hold(WORKFLOW);
+  const leading = embedded.send({});
+  await held.arrived;
+  expect(await (await embedded.send({}, AbortSignal.abort())).text()).toContain('CLIENT_CLOSED');
+  held.release();
+  expect(await (await leading).json()).toEqual({ data: DATA });
 });
 
 it('checks the scopes of each token of a user', async () => {

@@ -34,6 +34,7 @@ export const schemaDiff: Command = {
     { name: 'format', value: FORMATS, description: 'Form of the output. Default: text.' },
   ],
   details: `OLD and NEW are files in the schema language; - reads one from standard input.
+Schemas of subgraphs, with the directives of federation, are not accepted.
 Without NEW, OLD is compared with the gateway's schema, as in:
 
   notigraph schema print > schema.graphql
