@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { isRecord } from '../src/lib/is-record.ts';
-import type { JsonType, Shape } from '../src/upstream/contract/shape.ts';
+import type { JsonType, Shape } from '../src/upstream/shape.ts';
 
 /**
  * Fields that real services add to every record with an `_id`, although the contract lists them only for some: the database's own
@@ -65,19 +65,19 @@ export function writeUpstreamResponses(file: URL): string {
     return `{ ${members.join(', ')} }`;
   }
 
-  const routes = Object.entries(recordAt(document, 'paths')).map(([route, item]) => {
-    const methods = Object.entries(toRecord(item)).flatMap(([method, operation]) => {
+  const shapes = Object.entries(recordAt(document, 'paths')).flatMap(([route, item]) =>
+    Object.entries(toRecord(item)).flatMap(([method, operation]) => {
       const body = successBody(operation);
-      return body === undefined ? [] : `    ${method.toUpperCase()}: ${print(toShape(withoutEnvelope(body)))},\n`;
-    });
-    return methods.length === 0 ? '' : `  ${JSON.stringify(route)}: {\n${methods.join('')}  },\n`;
-  });
-  return `import type { ResponseShapes, Shape } from './shape.ts';
+      const endpoint = `${method.toUpperCase()} ${route}`;
+      return body === undefined ? [] : `  ${JSON.stringify(endpoint)}: ${print(toShape(withoutEnvelope(body)))},\n`;
+    }),
+  );
+  return `import type { Shape } from '../shape.ts';
 
 ${[...written.values()].join('\n')}
-/** Shapes of successful responses, from the service's OpenAPI document. */
-export const RESPONSES: ResponseShapes = {
-${routes.join('')}};
+/** Shapes of successful responses without their envelope, from the service's OpenAPI document. An endpoint that responds without a body has none. */
+export const RESPONSES = {
+${shapes.join('')}} satisfies Readonly<Record<string, Shape>>;
 `;
 }
 

@@ -9,7 +9,8 @@ import { createContextFactory } from './graphql/context.ts';
 import { createManifestFiles } from './graphql/documents/manifest.ts';
 import { createTrustedDocuments } from './graphql/documents/trusted-documents.ts';
 import { createClientErrors } from './graphql/errors.ts';
-import { createSchema } from './graphql/schema.ts';
+import type { GatewayModule } from './graphql/module.ts';
+import { createSchema, endpointsOf, scopesOf } from './graphql/schema.ts';
 import { createToolFiles } from './graphql/tools/tool-files.ts';
 import { createAdmission, createAuthenticate, InFlightRequests, inFlightLimitsOf } from './http/access.ts';
 import { createClientTokenRoute } from './http/client-tokens.ts';
@@ -34,7 +35,8 @@ import type { Degradations } from './server/health.ts';
 import type { GatewaySettingOptions } from './settings/gateway-options.gen.ts';
 import { readSecret } from './settings/kinds.ts';
 import { assertInstalled, assertRuntime } from './settings/optional-packages.ts';
-import { parseOptions } from './settings/parse.ts';
+import { parseOptions, toSentence } from './settings/parse.ts';
+import { findUnknownScopes } from './settings/scopes.ts';
 import type { GatewaySettings } from './settings/settings.ts';
 import { createAccessLog, createTenantNames } from './telemetry/access-log.ts';
 import { createAuditLog } from './telemetry/audit-log.ts';
@@ -62,6 +64,8 @@ interface OptionalGatewayOptions extends Omit<GatewaySettingOptions, 'upstream'>
    * `instrumentation`; hooks of HTTP requests never run, and `createGateway` rejects plugins that have one. @default none
    */
   plugins?: readonly HostPlugin[];
+  /** Modules that add types, fields and endpoints to the schema; see docs/modules.md. @default none */
+  modules?: readonly GatewayModule[];
 }
 
 /** Dependencies of a gateway. */
@@ -142,22 +146,26 @@ const CLIENT_TOKENS_PATH = '/client-tokens';
  * @throws {Error} as `buildGateway` does
  */
 export function createGateway(
-  { plugins, upstream, ...options }: GatewayOptions,
+  { plugins, modules = [], upstream, ...options }: GatewayOptions,
   deps?: GatewayDeps,
   state?: GatewayState,
 ): Gateway {
   const address = upstream instanceof URL ? upstream.href : upstream;
-  return buildGateway(
-    parseOptions({ ...options, ...(address !== undefined && { upstream: address }) }),
-    deps,
-    state,
-    plugins,
-  );
+  const values = { ...options, ...(address !== undefined && { upstream: address }) };
+  const names = modules.map(({ name }) => name);
+  return buildGateway(parseOptions(values, names), deps, state, { modules, ...(plugins !== undefined && { plugins }) });
+}
+
+/** Code of the user that becomes part of a gateway. */
+export interface Extensions {
+  plugins?: readonly HostPlugin[];
+  modules?: readonly GatewayModule[];
 }
 
 /**
  * Builds a gateway of valid settings.
  *
+ * @throws {ModuleError} if a module can't be part of the schema
  * @throws {SecretError | ManifestError} if a file of keys, secrets, certificates or documents can't be used
  * @throws {MissingPackageError} if the package of Redis or MCP is not installed, but the settings need it, or in Bun
  */
@@ -165,7 +173,7 @@ export function buildGateway(
   settings: GatewaySettings,
   deps: GatewayDeps = {},
   state?: GatewayState,
-  plugins: readonly HostPlugin[] = [],
+  { plugins = [], modules = [] }: Extensions = {},
 ): Gateway {
   assertRuntime();
   const { logger = createJsonLogger('warn'), now = () => new Date() } = deps;
@@ -178,7 +186,11 @@ export function buildGateway(
     const count = all.reduce((sum, manifest) => sum + Object.keys(manifest).length, 0);
     logger.info({ documents: count }, 'the trusted documents were reloaded');
   });
-  const schema = createSchema(settings);
+  const schema = createSchema(settings, modules);
+  const [unknownScope] = modules.length === 0 ? [] : findUnknownScopes(clients, scopesOf(schema));
+  if (unknownScope !== undefined) {
+    throw new TypeError(toSentence(unknownScope));
+  }
   if (settings.mcp !== undefined) {
     assertInstalled('mcp');
   }
@@ -208,6 +220,7 @@ export function buildGateway(
     ...deps,
     logger,
     now,
+    endpoints: endpointsOf(schema),
     cacheStores,
     watch: (upstream, stateOf) => void services.push([upstream, stateOf]),
     circuitReporterOf: createCircuitLog(logger, nameTenant, now),

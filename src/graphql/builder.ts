@@ -40,19 +40,24 @@ declare global {
   }
 }
 
-/** Schema builder with the context type, scalars and defaults. */
-export type Builder = ReturnType<typeof createBuilder>;
+interface Types {
+  Context: GatewayContext;
+  DefaultFieldNullability: false;
+  Scalars: {
+    ID: { Input: string; Output: string };
+    DateTime: { Input: string; Output: string };
+    LocalDate: { Input: string; Output: string };
+    JSON: { Input: unknown; Output: unknown };
+    JSONObject: { Input: Record<string, unknown>; Output: Record<string, unknown> };
+  };
+}
+
+/** Context type, scalars and defaults of the schema. */
+export type GraphTypes = PothosSchemaTypes.ExtendDefaultTypes<Types>;
+
+/** Schema builder. */
+export type Builder = PothosSchemaTypes.SchemaBuilder<GraphTypes>;
 
 /** Creates the builder of one schema. */
-export const createBuilder = () =>
-  new SchemaBuilder<{
-    Context: GatewayContext;
-    DefaultFieldNullability: false;
-    Scalars: {
-      ID: { Input: string; Output: string };
-      DateTime: { Input: string; Output: string };
-      LocalDate: { Input: string; Output: string };
-      JSON: { Input: unknown; Output: unknown };
-      JSONObject: { Input: Record<string, unknown>; Output: Record<string, unknown> };
-    };
-  }>({ defaultFieldNullability: false, plugins: [EXACT_ID] });
+export const createBuilder = (): Builder =>
+  new SchemaBuilder<Types>({ defaultFieldNullability: false, plugins: [EXACT_ID] });

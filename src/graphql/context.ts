@@ -111,14 +111,13 @@ export const createContextFactory =
     // guard: test/graphql/explain.test.ts
     const upstream = explainer?.client ?? operation;
     const fieldCalls = reportsCalls ? new FieldCallCounts(operation, operation.budget) : undefined;
-    const callOwners = explainer ?? fieldCalls;
     return {
       requestId,
       identity,
       usage,
       budget: operation.budget,
       upstream,
-      loaders: new OperationLoaders((record) => callOwners?.clientOf(record) ?? upstream, callOwners?.takeFromList),
+      loaders: new OperationLoaders(upstream, explainer ?? fieldCalls),
       fieldCalls,
       explainer,
       idempotencyKey: idempotencyKey || undefined,

@@ -1,33 +1,36 @@
 import type { Scope } from '../settings/scopes.ts';
-import type { UpstreamCall } from '../upstream/request.ts';
-import type { FieldContext } from './loaders.ts';
+import type { FieldContext, LoaderEndpoints } from './loaders.ts';
 
 /** Calls that a field makes although neither its arguments nor those of its parents determine which: data does. */
 export class DependentCalls {
-  /** Path template of the read of one record. */
-  readonly route: UpstreamCall['route'];
-  /** Read of all records, which precedes or replaces those of single ones if the operation needs several. @default none */
-  readonly list?: {
-    readonly route: UpstreamCall['route'];
-    /** Reason why it may not be read. */
-    readonly reason: string;
-    /** Reason why data decides the number of reads that follow it. */
-    readonly reasonAfter: string;
-  };
+  /** Loader of the records. */
+  readonly loader: LoaderEndpoints;
   /** Returns the maximum number of records that one value of the field needs. Throws if the resolver rejects these arguments. */
   readonly maxRecords: (args: Readonly<Record<string, unknown>>) => number;
   /** Reason why data decides the number of calls, in one sentence. */
   readonly reason: string;
+  /** Reason why the read of all records may not be made. @default reason */
+  readonly listReason: string;
+  /** Reason why data decides the number of reads that follow it. @default reason */
+  readonly reasonAfterList: string;
 
-  constructor({ route, list, maxRecords, reason }: DependentCalls) {
-    this.route = route;
-    if (list !== undefined) {
-      this.list = list;
-    }
+  constructor({
+    loader,
+    maxRecords = () => 1,
+    reason,
+    listReason = reason,
+    reasonAfterList = reason,
+  }: DependentCallsOptions) {
+    this.loader = loader;
     this.maxRecords = maxRecords;
     this.reason = reason;
+    this.listReason = listReason;
+    this.reasonAfterList = reasonAfterList;
   }
 }
+
+/** Options of `declareCalls`. */
+export type DependentCallsOptions = Pick<DependentCalls, 'loader' | 'reason'> & Partial<DependentCalls>;
 
 /**
  * Returns the `extensions` of a field that doesn't make exactly one REST call.
@@ -35,7 +38,7 @@ export class DependentCalls {
  * @param calls number of calls, for the documentation
  * @param dependentCalls calls that data decides, for the explanation of operations. @default none
  */
-export const declareCalls = (calls: string, dependentCalls?: DependentCalls) => ({
+export const declareCalls = (calls: string, dependentCalls?: DependentCallsOptions) => ({
   calls,
   ...(dependentCalls !== undefined && { dependentCalls: new DependentCalls(dependentCalls) }),
 });

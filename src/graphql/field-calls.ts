@@ -1,25 +1,36 @@
 import type { CallBudget, UpstreamClient } from '../upstream/client.ts';
-import { type FieldContext, GROUP_LIST, groupRecord, type Loaders, workflowRecord } from './loaders.ts';
+import {
+  type FieldContext,
+  type LoaderEndpoints,
+  type LoaderReports,
+  type Loaders,
+  listName,
+  recordName,
+} from './loaders.ts';
 
 /**
  * Calls that each field of one operation needs. Exists only if the request asks for them.
  *
  * A call has an owner: a field or, if a loader makes it, a record. A field needs its own calls and those of the records that it loads.
  */
-export abstract class FieldCalls {
-  /** Records that a field loads, and the list that a record is taken from. */
+export abstract class FieldCalls implements LoaderReports {
+  /** Records that a field loads, and the call that a record is taken from. */
   readonly #needs = new Map<string, Set<string>>();
+  /** Loaders of calls for all records. */
+  readonly #lists = new Map<string, LoaderEndpoints>();
   readonly #contexts = new Map<string, FieldContext>();
 
   /** Returns the client for the calls of an owner. */
   abstract clientOf(owner: string): UpstreamClient;
 
-  /** Notes that these groups are taken from the list. */
-  readonly takeFromList = (ids: readonly string[]): void => {
-    for (const id of ids) {
-      this.#need(groupRecord(id), GROUP_LIST);
+  taken(records: readonly string[], call: string, loader: LoaderEndpoints): void {
+    if (call === listName(loader)) {
+      this.#lists.set(call, loader);
     }
-  };
+    for (const record of records) {
+      this.#need(record, call);
+    }
+  }
 
   /** Returns the client and loaders for the resolver of a field. */
   contextOf(field: string, loaders: Loaders): FieldContext {
@@ -47,33 +58,25 @@ export abstract class FieldCalls {
     return owners;
   }
 
-  /** Returns the records that are taken from the response of a call with this owner. */
-  protected recordsFrom(owner: string): string[] {
-    const names = [...this.#needs].filter(([name, records]) => !this.#contexts.has(name) && records.has(owner));
-    return names.map(([name]) => name);
+  /** Returns the records that are taken from the response of a call for all records, with their loader; undefined if it isn't such a call. */
+  protected listOf(owner: string): { loader: LoaderEndpoints; records: string[] } | undefined {
+    const loader = this.#lists.get(owner);
+    const names = [...this.#needs].filter(([name, calls]) => !this.#contexts.has(name) && calls.has(owner));
+    return loader && { loader, records: names.map(([name]) => name) };
   }
 
   /** Returns loaders that share the records of others, and note those that a field loads. */
-  #watch(field: string, { workflow, notificationGroup }: Loaders): Loaders {
+  #watch(field: string, loaders: Loaders): Loaders {
     return {
-      workflow: {
-        ...workflow,
-        load: (key) => {
-          this.#need(field, workflowRecord(key));
-          return workflow.load(key);
-        },
+      load: (loader, key) => {
+        this.#need(field, recordName(loader, key));
+        return loaders.load(loader, key);
       },
-      notificationGroup: {
-        ...notificationGroup,
-        load: (id) => {
-          this.#need(field, groupRecord(id));
-          return notificationGroup.load(id);
-        },
-        list: () => {
-          this.#need(field, GROUP_LIST);
-          return notificationGroup.list();
-        },
+      list: (loader) => {
+        this.#need(field, listName(loader));
+        return loaders.list(loader);
       },
+      reset: () => loaders.reset(),
     };
   }
 
@@ -106,9 +109,8 @@ export class FieldCallCounts extends FieldCalls {
 
   clientOf(owner: string): UpstreamClient {
     return {
-      read: <T>(call: Parameters<UpstreamClient['read']>[0]) => this.#counted(owner, () => this.#client.read<T>(call)),
-      write: <T>(call: Parameters<UpstreamClient['write']>[0]) =>
-        this.#counted(owner, () => this.#client.write<T>(call)),
+      read: (endpoint, args) => this.#counted(owner, () => this.#client.read(endpoint, args)),
+      write: (endpoint, args) => this.#counted(owner, () => this.#client.write(endpoint, args)),
     };
   }
 

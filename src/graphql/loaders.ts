@@ -1,23 +1,51 @@
 import DataLoader from 'dataloader';
 import type { UpstreamClient } from '../upstream/client.ts';
-import {
-  getNotificationGroup,
-  listNotificationGroups,
-  type NotificationGroupBody,
-} from '../upstream/endpoints/notification-groups.ts';
-import { getWorkflow, type WorkflowBody } from '../upstream/endpoints/workflows.ts';
-import type { Endpoint } from '../upstream/errors.ts';
-import { assertPathParams } from '../upstream/transport/path.ts';
+import type { CallArgs, DeclaredEndpoint, ReadEndpoint } from '../upstream/endpoint.ts';
+import { assertIds } from '../upstream/transport/path.ts';
 import { createBoundedMap } from './bounded-map.ts';
 import { toId } from './field-errors.ts';
 
-/** Returns the client for the call that loads a record, or the list that records are taken from. */
-export type ClientFor = (record: string) => UpstreamClient;
+/** Endpoints of a loader. */
+export interface LoaderEndpoints {
+  /** Name of a record, such as `workflow`. Unique in the schema. */
+  readonly name: string;
+  readonly get: DeclaredEndpoint;
+  readonly many?: { readonly endpoint: DeclaredEndpoint; readonly argsOf?: unknown };
+}
 
-/** Loaders of one operation. They cache only for that operation. */
+/** Source of records of one type, which are read by a key. */
+export interface Loader<Row> extends LoaderEndpoints {
+  /** Read of one record. The only parameter of its path is the key. */
+  readonly get: ReadEndpoint<CallArgs, Row>;
+  /** Read of several records, used if an operation needs more than one. @default one call per record, eight at a time */
+  readonly many?: ManyReads<Row>;
+  /** Adds the key to a record without one. @default (row) => row */
+  readonly identify?: (row: Row, key: string) => Row;
+}
+
+interface ManyReads<Row> {
+  /** Returns the records with the keys, in any order. Without `argsOf`, it returns all records, and is called once per operation. */
+  readonly endpoint: ReadEndpoint<CallArgs, readonly Row[]>;
+  /** Returns the key of a record as the service sent it; undefined if it sent none. */
+  readonly keyOf: (row: Row) => unknown;
+  /** Returns the arguments that select the records. @default the endpoint returns all */
+  readonly argsOf?: (keys: readonly string[]) => CallArgs;
+  /** Maximum keys per call. @default 100 */
+  readonly max?: number;
+}
+
+/** Loaders of one operation. Records are cached only for that operation, and in a mutation only for one of its fields. */
 export interface Loaders {
-  readonly workflow: WorkflowLoader;
-  readonly notificationGroup: NotificationGroupLoader;
+  /**
+   * Returns the record with a key, or null if it doesn't exist. Each is loaded once, and an error affects only its own key.
+   *
+   * @throws {UpstreamError} BAD_USER_INPUT if the key can't be part of a call
+   */
+  load<Row>(loader: Loader<Row>, key: string): Promise<Row | null>;
+  /** Returns all records with at most one call. Null if the service responds with 404. */
+  list<Row>(loader: Loader<Row>): Promise<readonly Row[] | null>;
+  /** Forgets all records, because a write may change any of them. */
+  reset(): void;
 }
 
 /** Part of the context through which a field makes calls. */
@@ -26,180 +54,181 @@ export interface FieldContext {
   readonly loaders: Loaders;
 }
 
+/** Receiver of what loaders do, for reports of an operation's calls. */
+export interface LoaderReports {
+  /** Returns the client for the call that loads a record or several. */
+  clientOf(name: string): UpstreamClient;
+  /** The records are taken from the response of a call for several of them. */
+  taken(records: readonly string[], call: string, loader: LoaderEndpoints): void;
+}
+
+/** Returns the name of the record with a key. */
+export const recordName = ({ name }: LoaderEndpoints, key: string): string => `${name} ${key}`;
+
+/** Returns the name of the call that reads all records of a loader. */
+export const listName = ({ name }: LoaderEndpoints): string => `list of ${name}s`;
+
+/** Maximum concurrent calls for single records: many services allow 30 calls per second. */
+const CONCURRENCY = 8;
+
+/** Default of `ManyReads.max`. */
+const MAX_KEYS = 100;
+
 /** Creates each loader on first use, because most operations need only one of them. */
 export class OperationLoaders implements Loaders {
-  readonly #clientFor: ClientFor;
-  readonly #onList: ((ids: readonly string[]) => void) | undefined;
-  #workflow: WorkflowLoader | undefined;
-  #notificationGroup: NotificationGroupLoader | undefined;
+  readonly #upstream: UpstreamClient;
+  readonly #reports: LoaderReports | undefined;
+  readonly #records = new Map<object, unknown>();
 
-  /** @param onList called with the ids of groups that are taken from the list */
-  constructor(clientFor: ClientFor, onList?: (ids: readonly string[]) => void) {
-    this.#clientFor = clientFor;
-    this.#onList = onList;
+  constructor(upstream: UpstreamClient, reports?: LoaderReports) {
+    this.#upstream = upstream;
+    this.#reports = reports;
   }
 
-  get workflow(): WorkflowLoader {
-    this.#workflow ??= createWorkflowLoader(this.#clientFor);
-    return this.#workflow;
+  load<Row>(loader: Loader<Row>, key: string): Promise<Row | null> {
+    return this.#recordsOf(loader).load(key);
   }
 
-  get notificationGroup(): NotificationGroupLoader {
-    this.#notificationGroup ??= createNotificationGroupLoader(this.#clientFor, this.#onList);
-    return this.#notificationGroup;
-  }
-}
-
-/** Maximum concurrent calls per operation: the service has no list of workflows, and its free tier allows 30 calls per second. */
-const WORKFLOW_CONCURRENCY = 8;
-
-/** Returns the name of the record that a key loads, for `ClientFor`. */
-export const workflowRecord = (key: string): string => `workflow ${key}`;
-
-/** Loader of workflows for one operation. */
-type WorkflowLoader = ReturnType<typeof createWorkflowLoader>;
-
-/**
- * Creates a loader that loads each distinct id or trigger identifier once per operation. A missing workflow is null, and an error affects
- * only its own key. Keys are batched although the service has no list: workflows of one tick then resolve together, so that their groups
- * are loaded in one batch.
- */
-function createWorkflowLoader(clientFor: ClientFor) {
-  const loadAll = createBoundedMap<string, WorkflowBody | null | Error>(WORKFLOW_CONCURRENCY);
-  const loader = new DataLoader<string, WorkflowBody | null>(
-    (keys) =>
-      loadAll(keys, (key, end) => {
-        getWorkflow(clientFor(workflowRecord(key)), key).then(
-          (workflow) => end(workflow && withKey(workflow, key)),
-          end,
-        );
-      }),
-    { name: 'workflow' },
-  );
-  // Repeated keys share a promise until the next microtask, before DataLoader sends the batch. Its own promise for each of them takes
-  // longer than to complete the value: a month of statistics loads ten workflows ninety times.
-  let recent: Map<string, Promise<WorkflowBody | null>> | undefined;
-  return {
-    /** Loads a workflow by its id or trigger identifier. */
-    load(key: string): Promise<WorkflowBody | null> {
-      if (recent === undefined) {
-        recent = new Map();
-        queueMicrotask(() => {
-          recent = undefined;
-        });
-      }
-      const promise = recent.get(key) ?? loader.load(key);
-      recent.set(key, promise);
-      return promise;
-    },
-    /** Forgets all workflows. */
-    clearAll(): void {
-      recent = undefined;
-      loader.clearAll();
-    },
-  };
-}
-
-/** Adds the key as id to a workflow without one, unless the key is a trigger identifier. The contract allows `_id` to be absent. */
-function withKey(workflow: WorkflowBody, key: string): WorkflowBody {
-  const isIdentifier = () =>
-    Array.isArray(workflow.triggers) && workflow.triggers.some((trigger) => trigger?.identifier === key);
-  const id = workflow._id ?? workflow.id;
-  return id !== undefined || isIdentifier() ? workflow : { ...workflow, _id: key };
-}
-
-const GROUP_BY_ID: Endpoint = { method: 'GET', route: '/v1/notification-groups/{id}' };
-
-/** Call that a group can take after the list that it is taken from. */
-export const GROUP_AFTER_LIST = {
-  route: '/v1/notification-groups/{id}',
-  reason: 'None unless the list contains groups without ids.',
-} as const;
-
-/** Name of the list of groups, for `ClientFor`. */
-export const GROUP_LIST = 'list of groups';
-
-/** Returns the name of the group with an id, for `ClientFor`. */
-export const groupRecord = (id: string): string => `group ${id}`;
-
-/** Loader of the notification groups for one operation. */
-type NotificationGroupLoader = ReturnType<typeof createNotificationGroupLoader>;
-
-/**
- * Creates the loader of an operation.
- *
- * @param onList called with the ids of groups that are taken from the list
- */
-function createNotificationGroupLoader(clientFor: ClientFor, onList?: (ids: readonly string[]) => void) {
-  let groups: Promise<NotificationGroupBody[] | null> | undefined;
-  let hasLoadedOne = false;
-
-  /** Returns all groups with at most one call. Returns null if the service responds with 404. */
-  function listGroups(): Promise<NotificationGroupBody[] | null> {
-    groups ??= listNotificationGroups(clientFor(GROUP_LIST));
-    return groups;
+  list<Row>(loader: Loader<Row>): Promise<readonly Row[] | null> {
+    return this.#recordsOf(loader).list();
   }
 
-  /** Loads one group by its id. Uses one list call if the operation needs two or more, because that takes fewer calls. */
-  async function loadGroups(ids: readonly string[]): Promise<(NotificationGroupBody | null | Error)[]> {
-    const [id] = ids;
-    if (id !== undefined && ids.length === 1 && groups === undefined && !hasLoadedOne) {
-      hasLoadedOne = true;
-      return [await loadGroup(clientFor, id)];
+  reset(): void {
+    this.#records.clear();
+  }
+
+  #recordsOf<Row>(loader: Loader<Row>): LoadedRecords<Row> {
+    let records = this.#records.get(loader);
+    if (records === undefined) {
+      records = new LoadedRecords(loader, this.#upstream, this.#reports);
+      this.#records.set(loader, records);
     }
-    onList?.(ids);
-    const list = (await listGroups()) ?? [];
-    const found = alignByKey(ids, list, idOf);
-    // The contract allows `_id` to be absent; then the list doesn't show which groups are missing.
-    const isIdentified = list.every((group) => idOf(group) !== undefined);
-    if (isIdentified) {
+    return records as LoadedRecords<Row>; // Only this function sets them.
+  }
+}
+
+/** Records of one loader that an operation has loaded. */
+class LoadedRecords<Row> {
+  readonly #loader: Loader<Row>;
+  readonly #upstream: UpstreamClient;
+  readonly #reports: LoaderReports | undefined;
+  readonly #loadAll = createBoundedMap<string, Row | null | Error>(CONCURRENCY);
+  readonly #batches: DataLoader<string, Row | null>;
+  #list: Promise<readonly Row[] | null> | undefined;
+  #hasLoadedOne = false;
+  /**
+   * Repeated keys share a promise until the next microtask, before DataLoader sends the batch. Its own promise for each of them takes longer than
+   * to complete the value: a month of statistics loads ten workflows ninety times.
+   */
+  #recent: Map<string, Promise<Row | null>> | undefined;
+
+  constructor(loader: Loader<Row>, upstream: UpstreamClient, reports: LoaderReports | undefined) {
+    this.#loader = loader;
+    this.#upstream = upstream;
+    this.#reports = reports;
+    // Also without a call for several records: records of one tick then resolve together, so that what they refer to is loaded in one batch.
+    this.#batches = new DataLoader((keys) => this.#loadBatch(keys), { name: loader.name });
+  }
+
+  load(key: string): Promise<Row | null> {
+    const recent = this.#recent ?? this.#rememberForNow();
+    let promise = recent.get(key);
+    if (promise === undefined) {
+      const { get, many } = this.#loader;
+      if (many !== undefined) {
+        assertIds(get, argsOf(get, key)); // A call for several would accept an invalid id and return null.
+      }
+      promise = this.#batches.load(key);
+      recent.set(key, promise);
+    }
+    return promise;
+  }
+
+  list(): Promise<readonly Row[] | null> {
+    const { name, many } = this.#loader;
+    if (many === undefined || many.argsOf !== undefined) {
+      throw new TypeError(`The loader ${name} has no endpoint that returns all records.`);
+    }
+    this.#list ??= this.#clientOf(listName(this.#loader)).read(many.endpoint, {});
+    return this.#list;
+  }
+
+  #rememberForNow(): Map<string, Promise<Row | null>> {
+    const recent = new Map<string, Promise<Row | null>>();
+    this.#recent = recent;
+    queueMicrotask(() => {
+      this.#recent = undefined;
+    });
+    return recent;
+  }
+
+  #loadBatch(keys: readonly string[]): Promise<readonly (Row | null | Error)[]> {
+    const { many } = this.#loader;
+    // A call for all records is made once, so the second single one takes it too.
+    const isSingle =
+      keys.length === 1 && this.#list === undefined && !(this.#hasLoadedOne && many?.argsOf === undefined);
+    if (many === undefined || isSingle) {
+      this.#hasLoadedOne = true;
+      return this.#loadSingly(keys);
+    }
+    return many.argsOf === undefined ? this.#takeFromList(keys, many) : this.#loadParts(keys, many, many.argsOf);
+  }
+
+  #loadSingly(keys: readonly string[]): Promise<(Row | null | Error)[]> {
+    const { get, identify } = this.#loader;
+    return this.#loadAll(keys, (key, end) => {
+      const read = this.#clientOf(recordName(this.#loader, key)).read(get, argsOf(get, key));
+      read.then((row) => end(row && (identify?.(row, key) ?? row)), end);
+    });
+  }
+
+  async #takeFromList(keys: readonly string[], { keyOf }: ManyReads<Row>): Promise<readonly (Row | null | Error)[]> {
+    this.#reportTaken(keys, listName(this.#loader));
+    const rows = (await this.list()) ?? [];
+    const found = alignByKey(keys, rows, keyOf);
+    // The contract allows ids to be absent; then the list doesn't show which records are missing.
+    if (rows.every((row) => toId(keyOf(row)) !== undefined)) {
       return found;
     }
-    return Promise.all(ids.map((id, i) => found[i] ?? loadGroup(clientFor, id).catch((error: Error) => error)));
+    const singles = await this.#loadSingly(keys.filter((_, i) => found[i] === null));
+    return found.map((row) => row ?? singles.shift() ?? null);
   }
 
-  const loader = new DataLoader(loadGroups, { name: 'notificationGroup' });
-  return {
-    /**
-     * Returns the group, or null if it doesn't exist. The first id of an operation takes one call, all others together one list call.
-     *
-     * @throws {UpstreamError} BAD_USER_INPUT if the id can't be part of a call
-     */
-    load(id: string): Promise<NotificationGroupBody | null> {
-      assertPathParams(GROUP_BY_ID, { id }); // A list call would accept an invalid id and return null.
-      return loader.load(id);
-    },
-    list: listGroups,
-    /** Clears what a write is about to change: the list, and the group with this id if there is one. */
-    clear(id?: string): void {
-      groups = undefined;
-      if (id !== undefined) {
-        loader.clear(id);
-      }
-    },
-    /** Caches the group that a write returned. Returns it with the requested id if it has none. */
-    prime(id: string, group: NotificationGroupBody): NotificationGroupBody {
-      const identified = withId(group, id);
-      loader.clear(id).prime(id, identified);
-      return identified;
-    },
-    /** Caches that the group is deleted. */
-    primeDeleted(id: string): void {
-      loader.clear(id).prime(id, null);
-    },
-  };
+  async #loadParts(
+    keys: readonly string[],
+    { endpoint, keyOf, max = MAX_KEYS }: ManyReads<Row>,
+    argsOfKeys: (keys: readonly string[]) => CallArgs,
+  ): Promise<readonly (Row | null | Error)[]> {
+    const parts = Array.from({ length: Math.ceil(keys.length / max) }, (_, i) => keys.slice(i * max, (i + 1) * max));
+    const loaded = await Promise.all(
+      parts.map(async (part) => {
+        const call = `${this.#loader.name}s ${part.join(' ')}`;
+        this.#reportTaken(part, call);
+        try {
+          return alignByKey(part, (await this.#clientOf(call).read(endpoint, argsOfKeys(part))) ?? [], keyOf);
+        } catch (error) {
+          return part.map(() => (error instanceof Error ? error : new Error(String(error))));
+        }
+      }),
+    );
+    return loaded.flat();
+  }
+
+  #clientOf(name: string): UpstreamClient {
+    return this.#reports?.clientOf(name) ?? this.#upstream;
+  }
+
+  #reportTaken(keys: readonly string[], call: string): void {
+    this.#reports?.taken(
+      keys.map((key) => recordName(this.#loader, key)),
+      call,
+      this.#loader,
+    );
+  }
 }
 
-async function loadGroup(clientFor: ClientFor, id: string): Promise<NotificationGroupBody | null> {
-  const group = await getNotificationGroup(clientFor(groupRecord(id)), id);
-  return group && withId(group, id);
-}
-
-const idOf = (group: NotificationGroupBody): string | undefined => toId(group._id);
-
-/** Adds the requested id to a group without one. The contract allows `_id` to be absent. */
-const withId = (group: NotificationGroupBody, id: string): NotificationGroupBody =>
-  group._id === undefined ? { ...group, _id: id } : group;
+/** Returns the arguments that read the record with a key. */
+const argsOf = ({ params: [name = ''] }: ReadEndpoint<CallArgs, unknown>, key: string): CallArgs => ({ [name]: key });
 
 /**
  * Returns one row per key, in the order of the keys, as DataLoader requires. The entry is null if no row has the key. Other rows are omitted;
@@ -208,11 +237,11 @@ const withId = (group: NotificationGroupBody, id: string): NotificationGroupBody
 export function alignByKey<Row>(
   keys: readonly string[],
   rows: readonly Row[],
-  keyOf: (row: Row) => string | undefined,
+  keyOf: (row: Row) => unknown,
 ): (Row | null)[] {
   const byKey = new Map<string, Row>();
   for (const row of rows) {
-    const key = keyOf(row);
+    const key = toId(keyOf(row));
     if (key !== undefined && !byKey.has(key)) {
       byKey.set(key, row);
     }

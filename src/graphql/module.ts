@@ -1,19 +1,45 @@
+import { type DeclaredEndpoint, endpoint } from '../upstream/endpoint.ts';
 import { type Builder, createBuilder } from './builder.ts';
+import { ADDS_ONLY, declareCalls, Entity, requireScopes } from './declarations.ts';
+import { assertRange, badUserInput, loadBySentId } from './field-errors.ts';
+import type { Loader } from './loaders.ts';
+import { defineMutationErrors, type MutationErrors } from './mutation-errors.ts';
+import { createMutations, type Mutations } from './mutations.ts';
 
 /** Part of the graph, such as a noun with its types and the fields of `Query` and `Mutation` that return them. */
 export interface GatewayModule<Types = unknown> {
-  /** Name, for messages. */
+  /** Name, unique among the modules of a gateway. */
   readonly name: string;
   /** Adds the module's types and fields to a schema. Returns the types that other modules refer to. */
   readonly define: (toolkit: Toolkit) => Types;
 }
 
 /** Tools with which a module defines itself. */
-export interface Toolkit {
+export interface Toolkit extends Mutations {
   /** Builder of the schema. */
   readonly builder: Builder;
+  /** Types of failures, for result unions that `mutation` does not declare. */
+  readonly errors: MutationErrors;
+  /** Declares an endpoint of the service. */
+  readonly endpoint: typeof endpoint;
+  /** Declares how records are loaded by a key. `ctx.loaders.load(loader, key)` then batches the reads of an operation. */
+  readonly loader: <Row>(loader: Loader<Row>) => Loader<Row>;
   /** Returns the types of another module, which becomes part of the schema. */
   readonly use: <Types>(module: GatewayModule<Types>) => Types;
+  /** Declares the scope that a field requires, or all fields that return a type. */
+  readonly requireScopes: typeof requireScopes;
+  /** Declares how many calls a field makes, if it isn't exactly one. */
+  readonly declareCalls: typeof declareCalls;
+  /** Extension of a mutation's field that changes or deletes nothing that exists, for AI agents. */
+  readonly ADDS_ONLY: typeof ADDS_ONLY;
+  /** Creates the extension `entity` of a type to which other subgraphs can refer. */
+  readonly entity: (keys: ConstructorParameters<typeof Entity>[0]) => { entity: Entity };
+  /** Loads a record by an id that the service sent. */
+  readonly loadBySentId: typeof loadBySentId;
+  /** Throws BAD_USER_INPUT unless a number is in a range. */
+  readonly assertRange: typeof assertRange;
+  /** Creates the error of an argument that is rejected before any call. */
+  readonly badUserInput: typeof badUserInput;
 }
 
 /**
@@ -26,16 +52,69 @@ export const defineModule = <Types>(name: string, define: (toolkit: Toolkit) => 
   define,
 });
 
-/** Defines modules with a builder of their own. Each is defined once, also if several others use it. */
-export function defineAll(modules: readonly GatewayModule[]): Builder {
+/** Modules that were defined with one builder. */
+export interface DefinedModules {
+  builder: Builder;
+  /** Endpoints that modules declared themselves, with the names of these modules. */
+  endpoints: readonly { module: string; endpoint: DeclaredEndpoint }[];
+}
+
+/** Error of a module that can't be part of the schema. */
+export class ModuleError extends Error {
+  override readonly name = 'ModuleError';
+}
+
+/**
+ * Defines modules with a builder of their own. Each is defined once, also if several others use it. Modules are known by their names, because another
+ * copy of this package may have declared them.
+ *
+ * @throws {ModuleError} that names the module whose definition fails
+ */
+export function defineAll(modules: readonly GatewayModule[]): DefinedModules {
   const builder = createBuilder();
-  const types = new Map<GatewayModule, unknown>();
+  const errors = defineMutationErrors(builder);
+  const mutations = createMutations(builder, errors);
+  const endpoints: { module: string; endpoint: DeclaredEndpoint }[] = [];
+  const types = new Map<string, unknown>();
+
   const use = <Types>(module: GatewayModule<Types>): Types => {
-    if (!types.has(module)) {
-      types.set(module, module.define({ builder, use }));
+    const { name } = module;
+    if (!types.has(name)) {
+      types.set(name, undefined); // Modules that use each other get no types.
+      types.set(name, define(module));
     }
-    return types.get(module) as Types; // What this module's `define` returned.
+    return types.get(name) as Types; // What this module's `define` returned.
   };
+
+  function define({ name, define: run }: GatewayModule): unknown {
+    const declare = (...args: Parameters<typeof endpoint>) => {
+      const declared = endpoint(...args);
+      endpoints.push({ module: name, endpoint: declared });
+      return declared;
+    };
+    try {
+      return run({
+        builder,
+        ...mutations,
+        errors,
+        endpoint: declare as typeof endpoint, // Its overloads are those of `endpoint`.
+        loader: (loader) => loader,
+        use,
+        requireScopes,
+        declareCalls,
+        ADDS_ONLY,
+        entity: (keys) => ({ entity: new Entity(keys) }),
+        loadBySentId,
+        assertRange,
+        badUserInput,
+      });
+    } catch (error) {
+      throw error instanceof ModuleError
+        ? error
+        : new ModuleError(`the module ${name} fails: ${String(error)}`, { cause: error });
+    }
+  }
+
   modules.forEach(use);
-  return builder;
+  return { builder, endpoints };
 }

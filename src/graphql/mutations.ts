@@ -1,245 +1,272 @@
 import { createHash } from 'node:crypto';
+import type { InputFieldMap, InputShapeFromFields, ObjectFieldsShape } from '@pothos/core';
 import type { GraphQLResolveInfo } from 'graphql';
-import { isUpstreamError, type UpstreamError } from '../upstream/errors.ts';
+import type { Scope } from '../settings/scopes.ts';
+import type { CallArgs, DeclaredEndpoint, WriteEndpoint } from '../upstream/endpoint.ts';
+import { createBoundedMap } from './bounded-map.ts';
+import type { Builder, GraphTypes } from './builder.ts';
 import type { GatewayContext } from './context.ts';
-import { badUserInput } from './field-errors.ts';
-import { defineModule } from './module.ts';
+import { declareCalls, requireScopes } from './declarations.ts';
+import { assertRange, badUserInput } from './field-errors.ts';
+import {
+  asConflict,
+  asInvalidInput,
+  asNotFound,
+  asNotFoundByMessage,
+  asUpstreamFailure,
+  type MutationErrors,
+  toMutationResult,
+} from './mutation-errors.ts';
 
-/**
- * Failure that a client can act on: a member of the mutations' result unions. All other errors of resolvers become entries of `errors[]`
- * (see `errors.ts`).
- */
-interface Failure {
-  code: 'NOT_FOUND' | 'CONFLICT' | 'INVALID_INPUT' | 'UPSTREAM_FAILURE';
-  message: string;
+/** Sends the write of a mutation, and returns the response. Adds the caller's idempotency key if the endpoint accepts it. */
+export type Send<Args, Body> = (args: Args) => Promise<Body>;
+
+/** Declaration of a mutation that sends one write, and whose result is a union of a success and failures. */
+export interface MutationOptions<Args extends CallArgs, Body, Fields extends InputFieldMap, Success extends object> {
+  /** Description. The REST call is added to it, unless it names one. */
+  description: string;
+  /** Scope that a token needs. */
+  scope: Scope;
+  /** Endpoint that is called. If it is idempotent, the input has `idempotencyKey`, and the success `replayed`. */
+  endpoint: WriteEndpoint<Args, Body>;
+  /** Other extensions of the field, such as `ADDS_ONLY` or those of `declareCalls`. @default none */
+  extensions?: Readonly<Record<string, unknown>>;
+  /** Reason why the field is deprecated. @default it isn't */
+  deprecationReason?: string;
+  /** The only argument, `input`. */
+  input: {
+    description: string;
+    /** Description of the argument. @default description */
+    argument?: string;
+    fields: (t: PothosSchemaTypes.InputFieldBuilder<GraphTypes, 'InputObject'>) => Fields;
+  };
+  /** Failures that are members of the result, besides `InvalidInputError`. */
+  failures?: {
+    /** The record that the service may not have: `NotFoundError`. @default no member of the result */
+    notFound?: {
+      /** Type of the record, such as `Feed`. */
+      resource: string;
+      /** Returns its id. */
+      id: (input: InputShapeFromFields<Fields>) => string;
+      /** Whether the service may report it with 400 and a message. @default false */
+      byMessage?: boolean;
+    };
+    /** Whether it can conflict with other records: `ConflictError`. Always so if the endpoint is idempotent. @default false */
+    conflict?: boolean;
+    /** Name in the input of each path parameter that is named differently. @default none */
+    inputNames?: Readonly<Record<string, string>>;
+  };
+  /** Sends the write, and returns the source of the success. */
+  resolve: (
+    input: InputShapeFromFields<Fields>,
+    send: Send<Args, Body>,
+    ctx: GatewayContext,
+  ) => Success | Promise<Success>;
+  /** Type of the success. */
+  success: { description: string; fields: ObjectFieldsShape<GraphTypes, Success> };
 }
 
-interface NotFoundFailure extends Failure {
-  __typename: 'NotFoundError';
-  resource: string;
-  id: string;
+/** Declaration of a mutation that applies another one to each item of a list. */
+export interface BulkMutationOptions {
+  /** Description. The REST call is added to it, unless it names one. */
+  description: string;
+  /** Number of calls, for the documentation. @default '1 per item, 10 at a time' */
+  calls?: string;
+  /** Name of the list in the input, such as `subscribers`. */
+  items: string;
+  /** Maximum items. */
+  max: number;
+  input: { description: string; argument?: string; items: string };
+  /** Descriptions of the types and fields of the result. */
+  result: { item: string; results: string; succeeded: string; failed: string };
 }
 
-interface ConflictFailure extends Failure {
-  __typename: 'ConflictError';
-  reason: UpstreamError['conflict'];
+/** Mutation that was declared, for a bulk mutation of it. */
+export interface DeclaredMutation {
+  readonly endpoint: DeclaredEndpoint;
+  readonly scope: Scope;
+  readonly extensions: Readonly<Record<string, unknown>>;
+  readonly Input: PothosSchemaTypes.InputObjectRef<GraphTypes, Input>;
+  readonly Success: PothosSchemaTypes.ObjectRef<GraphTypes, object>;
+  /** Whether its result can be a `ConflictError`. */
+  readonly canConflict: boolean;
+  /** Checks one input, and returns the function that applies it. */
+  readonly prepare: (input: Input, ctx: GatewayContext, info: WrittenField, item?: BulkItem) => () => Promise<object>;
 }
 
-interface InvalidInputFailure extends Failure {
-  __typename: 'InvalidInputError';
-  issues: UpstreamError['issues'];
+type WrittenField = Pick<GraphQLResolveInfo, 'fieldName' | 'path'>;
+
+/** Input of any mutation. */
+type Input = Readonly<Record<string, unknown>>;
+
+/** Place of an input in a bulk mutation. */
+interface BulkItem {
+  index: number;
+  /** Path in the arguments. */
+  path: readonly string[];
 }
 
-interface BulkItemFailure extends Failure {
-  __typename: 'UpstreamFailure';
-  status: number | undefined;
-  retryable: boolean;
-  retryAfterSeconds: number | undefined;
-  outcome: 'NOT_APPLIED' | 'UNKNOWN';
+/** Maximum concurrent calls of one bulk mutation, equal to the limit per credential. */
+const BULK_CONCURRENCY = 10;
+
+/** Functions that declare mutations. */
+export interface Mutations {
+  /**
+   * Declares a mutation with its types, whose names are derived from its own: `CreateFeedInput`, `CreateFeedSuccess` and `CreateFeedResult` for
+   * `createFeed`.
+   */
+  mutation<Args extends CallArgs, Body, Fields extends InputFieldMap, Success extends object>(
+    name: string,
+    options: MutationOptions<Args, Body, Fields, Success>,
+  ): DeclaredMutation;
+  /** Declares a mutation that applies another one to each item of a list. Each has its own result, so one failure doesn't affect the others. */
+  bulkMutation(name: string, single: DeclaredMutation, options: BulkMutationOptions): void;
 }
 
-/** Types of failures, for the result unions of mutations. */
-export const mutationErrors = defineModule('mutationErrors', ({ builder }) => {
-  const MutationErrorCode = builder.enumType('MutationErrorCode', {
-    description: 'The kind of failure of a mutation. Each kind has its own type, which implements `MutationError`.',
-    values: {
-      NOT_FOUND: { description: '`NotFoundError`: the record does not exist.' },
-      CONFLICT: { description: '`ConflictError`: the change conflicts with an existing record or an earlier request.' },
-      INVALID_INPUT: { description: '`InvalidInputError`: the input is invalid.' },
-      UPSTREAM_FAILURE: { description: '`UpstreamFailure`: the service failed on this item of a bulk mutation.' },
-    } as const,
-  });
+/** Options of any mutation. */
+type AnyMutation = MutationOptions<CallArgs, unknown, InputFieldMap, object>;
 
-  const ConflictReason = builder.enumType('ConflictReason', {
-    description: 'The reason for a conflict.',
-    values: {
-      ALREADY_EXISTS: { description: 'A record with this name already exists.' },
-      IDEMPOTENCY_IN_PROGRESS: {
-        description:
-          'The first request with this idempotency key is still in progress. Retry with the same key after a second.',
-      },
-      IDEMPOTENCY_KEY_REUSED: { description: 'This idempotency key was already used with a different input.' },
-      OTHER: { description: 'Another reason, which `message` explains.' },
-    } as const,
-  });
+/** Creates the functions that declare the mutations of one schema. */
+export function createMutations(builder: Builder, errors: MutationErrors): Mutations {
+  const { ConflictError, InvalidInputError, NotFoundError, UpstreamFailure } = errors;
 
-  const WriteOutcome = builder.enumType('WriteOutcome', {
-    description: 'Whether a failed write was applied.',
-    values: {
-      NOT_APPLIED: { description: 'The write was not applied. It is safe to retry.' },
-      UNKNOWN: {
-        description: 'The write may have been applied. Check before you retry, or retry with the same idempotency key.',
-      },
-    } as const,
-  });
+  function declareMutation(name: string, options: AnyMutation): DeclaredMutation {
+    const { endpoint, scope, extensions = {}, input, failures = {}, success } = options;
+    const { notFound, conflict = endpoint.isIdempotent } = failures;
+    const typeName = toTypeName(name);
 
-  const MutationError = builder.interfaceRef<Failure>('MutationError').implement({
-    description:
-      'A failure of a mutation that your app can act on. `... on MutationError { code message }` matches every such failure, including types added in the future.',
-    fields: (t) => ({
-      code: t.expose('code', {
-        type: MutationErrorCode,
-        description: 'The kind of failure. Match on it, not on `message`.',
+    const Input = builder.inputType(`${typeName}Input`, {
+      description: input.description,
+      fields: (t) => ({
+        ...input.fields(t),
+        ...(endpoint.isIdempotent && { idempotencyKey: t.string({ description: IDEMPOTENCY_KEY }) }),
       }),
-      message: t.exposeString('message', {
-        description: "An explanation for people: the service's own message, if it sent one.",
+    });
+    const Success = builder.objectRef<object>(`${typeName}Success`).implement({
+      description: success.description,
+      fields: (t) => ({
+        ...success.fields(t),
+        ...(endpoint.isIdempotent && { replayed: t.boolean({ description: REPLAYED, resolve: isReplayed }) }),
       }),
-    }),
-  });
-
-  const NotFoundError = builder.objectRef<NotFoundFailure>('NotFoundError').implement({
-    description: 'The service has no record with this id. Nothing was changed.',
-    interfaces: [MutationError],
-    fields: (t) => ({
-      resource: t.exposeString('resource', {
-        description: 'The type of the missing record, such as `NotificationGroup`.',
-      }),
-      requestedId: t.exposeID('id', { description: 'The id that was requested.' }),
-    }),
-  });
-
-  const ConflictError = builder.objectRef<ConflictFailure>('ConflictError').implement({
-    description:
-      'The input is valid, but conflicts with an existing record or an earlier request. This request changed nothing.',
-    interfaces: [MutationError],
-    fields: (t) => ({
-      reason: t.expose('reason', { type: ConflictReason, description: 'The reason for the conflict.' }),
-    }),
-  });
-
-  const InputIssue = builder.objectRef<UpstreamError['issues'][number]>('InputIssue').implement({
-    description: 'One problem with the input.',
-    fields: (t) => ({
-      path: t.exposeStringList('path', {
-        description:
-          'The path of the value in the arguments, such as `["input", "name"]` or `["input", "subscribers", "3", "email"]`. Only `["input"]` if the service named no field.',
-      }),
-      message: t.exposeString('message', { description: 'An explanation of the problem for people.' }),
-    }),
-  });
-
-  const InvalidInputError = builder.objectRef<InvalidInputFailure>('InvalidInputError').implement({
-    description: 'The input is invalid. Nothing was changed.',
-    interfaces: [MutationError],
-    fields: (t) => ({
-      issues: t.expose('issues', {
-        type: [InputIssue],
-        description: 'The problems, one entry each. Show them next to the fields of a form.',
-      }),
-    }),
-  });
-
-  const UpstreamFailure = builder.objectRef<BulkItemFailure>('UpstreamFailure').implement({
-    description: 'The service failed on one item of a bulk mutation. Other mutations report such failures in `errors`.',
-    interfaces: [MutationError],
-    fields: (t) => ({
-      status: t.exposeInt('status', {
+    });
+    const Result = builder.unionType(`${typeName}Result`, {
+      description: `The result of \`${name}\`.`,
+      types: [
+        Success,
+        ...(notFound === undefined ? [] : [NotFoundError]),
+        InvalidInputError,
+        ...(conflict ? [ConflictError] : []),
+      ],
+    });
+    const prepare = createPreparation(`${typeName}Success`, options, conflict);
+    builder.mutationField(name, (t) =>
+      t.field({
+        type: Result,
         nullable: true,
-        description: 'The HTTP status with which the service responded. Null if it did not respond.',
+        extensions: { ...requireScopes(scope), ...extensions },
+        description: describeCall(options.description, endpoint),
+        ...(options.deprecationReason !== undefined && { deprecationReason: options.deprecationReason }),
+        args: { input: t.arg({ type: Input, required: true, description: input.argument ?? input.description }) },
+        resolve: (_root, args, ctx, info) => prepare(args.input, ctx, info)(),
       }),
-      retryable: t.exposeBoolean('retryable', { description: 'Whether a retry of this item is safe and can succeed.' }),
-      retryAfterSeconds: t.exposeInt('retryAfterSeconds', {
-        nullable: true,
-        description: 'The number of seconds to wait before a retry. Null if the service sent none.',
-      }),
-      outcome: t.expose('outcome', { type: WriteOutcome, description: 'Whether the write was applied.' }),
-    }),
-  });
+    );
+    return { endpoint, scope, extensions, Input, Success, canConflict: conflict, prepare };
+  }
 
-  return { NotFoundError, ConflictError, InvalidInputError, UpstreamFailure };
-});
+  return {
+    mutation: (name, options) => declareMutation(name, options as unknown as AnyMutation), // `MutationOptions` ensures that its parts fit together.
+    bulkMutation(name, single, options) {
+      const { items, max, input, result, calls = `1 per item, ${BULK_CONCURRENCY} at a time` } = options;
+      const typeName = toTypeName(name);
 
-/** Converts an error to a failure, or returns undefined if it handles other errors. */
-type Handler = (error: UpstreamError) => Failure | undefined;
+      const Input = builder.inputType(`${typeName}Input`, {
+        description: input.description,
+        fields: (t) => ({ [items]: t.field({ type: [single.Input], required: true, description: input.items }) }),
+      });
+      const Item = builder.unionType(`${typeName}Item`, {
+        description: result.item,
+        types: [single.Success, InvalidInputError, ...(single.canConflict ? [ConflictError] : []), UpstreamFailure],
+      });
+      const Payload = builder.objectRef<{ results: object[] }>(`${typeName}Payload`).implement({
+        description: `The result of \`${name}\`.`,
+        fields: (t) => ({
+          results: t.field({ type: [Item], description: result.results, resolve: ({ results }) => results }),
+          succeeded: t.int({
+            description: result.succeeded,
+            resolve: ({ results }) => results.length - countFailures(results),
+          }),
+          failed: t.int({ description: result.failed, resolve: ({ results }) => countFailures(results) }),
+        }),
+      });
+      builder.mutationField(name, (t) =>
+        t.field({
+          type: Payload,
+          nullable: true,
+          extensions: { ...single.extensions, ...requireScopes(single.scope), ...declareCalls(calls) },
+          description: describeCall(options.description, single.endpoint),
+          args: { input: t.arg({ type: Input, required: true, description: input.argument ?? input.description }) },
+          resolve: async (_root, args, ctx, info) => {
+            const inputs = args.input[items] ?? [];
+            assertRange(`the number of ${items}`, inputs.length, 1, max);
+            // Before the first is sent: an invalid key rejects all.
+            const prepared = inputs.map((each, index) =>
+              single.prepare(each, ctx, info, { index, path: ['input', items, String(index)] }),
+            );
+            const applyAll = createBoundedMap<() => Promise<object>, object>(BULK_CONCURRENCY);
+            return { results: await applyAll(prepared, (apply, end, fail) => void apply().then(end, fail)) };
+          },
+        }),
+      );
+    },
+  };
+}
 
-/**
- * Returns the result of a mutation: the success, or the failure of the first handler that handles the write's error. Rejects with any other error.
- *
- * @example toMutationResult(createFeed(ctx.upstream, …), ({ body }) => ({ … }), asInvalidInput(), asConflict)
- */
-export const toMutationResult = <Result, Success, Handlers extends readonly Handler[]>(
-  write: Promise<Result>,
-  toSuccess: (result: Result) => Success,
-  ...handlers: Handlers
-): Promise<Success | NonNullable<ReturnType<Handlers[number]>>> =>
-  write.then(toSuccess, (error: unknown) => {
-    if (isUpstreamError(error)) {
-      for (const handle of handlers) {
-        const failure = handle(error) as ReturnType<Handlers[number]>;
-        if (failure !== undefined) {
-          return failure;
-        }
-      }
-    }
-    throw error;
-  });
+/** Creates the function that checks an input of a mutation, and returns the function that applies it. */
+function createPreparation(
+  successName: string,
+  { endpoint, failures: { notFound, inputNames } = {}, resolve }: AnyMutation,
+  canConflict: boolean,
+): DeclaredMutation['prepare'] {
+  return ({ idempotencyKey: sent, ...input }, ctx, info, item) => {
+    const inputKey = typeof sent === 'string' ? sent : undefined;
+    const idempotencyKey = endpoint.isIdempotent ? deriveIdempotencyKey(ctx, info, inputKey, item?.index) : undefined;
+    return () => {
+      let replayed = false;
+      const send: Send<CallArgs, unknown> = (args) =>
+        ctx.upstream.write(endpoint, { ...args, idempotencyKey, isBulkItem: item !== undefined }).then((result) => {
+          ({ replayed } = result);
+          return result.body;
+        });
+      const id = notFound?.id(input) ?? '';
+      return toMutationResult(
+        Promise.resolve(resolve(input, send, ctx)),
+        (source) => ({ ...source, __typename: successName, replayed }),
+        ...(notFound === undefined ? [] : [asNotFound(notFound.resource, id)]),
+        ...(notFound?.byMessage ? [asNotFoundByMessage(notFound.resource, id)] : []),
+        asInvalidInput(item?.path, inputNames),
+        ...(canConflict ? [asConflict] : []),
+        ...(item === undefined ? [] : [asUpstreamFailure]),
+      );
+    };
+  };
+}
 
-/** Creates a handler of missing records (404 and 410). */
-export const asNotFound =
-  (resource: string, id: string) =>
-  ({ code, message }: UpstreamError): NotFoundFailure | undefined =>
-    code === 'NOT_FOUND' ? { __typename: 'NotFoundError', code, message, resource, id } : undefined;
+const isReplayed = (source: object): boolean => 'replayed' in source && source.replayed === true;
 
-const NOT_FOUND_MESSAGE = /\bnot (?:be )?f(?:ind|ound)\b|\bdoes(?: not|n't) exist\b|\bhas no\b/i;
+const toTypeName = (name: string): string => name.slice(0, 1).toUpperCase() + name.slice(1);
 
-/** Creates a handler of missing records that the service reports with 400, so that only the message says so. */
-export const asNotFoundByMessage =
-  (resource: string, id: string) =>
-  ({ status, message }: UpstreamError): NotFoundFailure | undefined =>
-    status === 400 && NOT_FOUND_MESSAGE.test(message)
-      ? { __typename: 'NotFoundError', code: 'NOT_FOUND', message, resource, id }
-      : undefined;
+/** Adds the REST call to the description of a field, unless it names one. */
+const describeCall = (description: string, { method, route }: DeclaredEndpoint): string =>
+  description.includes('REST: ') ? description : `${description}\n\nREST: \`${method} ${route}\`.`;
 
-/** Handles conflicts (409, and 422 of the idempotency protocol). */
-export const asConflict = ({ code, message, conflict }: UpstreamError): ConflictFailure | undefined =>
-  // guard: test/graphql/error-model.test.ts
-  code === 'CONFLICT' ? { __typename: 'ConflictError', code, message, reason: conflict } : undefined;
-
-/**
- * Creates a handler of invalid input (400, 422, and ids rejected before the call).
- *
- * @param at path of the input in the arguments
- * @param inputNames name in the input of each path parameter that is named differently
- */
-export const asInvalidInput =
-  (at: readonly string[] = ['input'], inputNames: Readonly<Record<string, string>> = {}) =>
-  ({ code, message, issues }: UpstreamError): InvalidInputFailure | undefined =>
-    code === 'BAD_USER_INPUT'
-      ? {
-          __typename: 'InvalidInputError',
-          code: 'INVALID_INPUT',
-          message,
-          issues: issues.map((issue) => ({
-            ...issue,
-            path: [...at, ...issue.path.map((name) => inputNames[name] ?? name)],
-          })),
-        }
-      : undefined;
-
-/** Handles all other failures of an item of a bulk mutation. A missing credential fails the whole mutation instead. */
-export const asUpstreamFailure = (error: UpstreamError): BulkItemFailure | undefined =>
-  error.code === 'UNAUTHENTICATED' && !error.sent
-    ? undefined
-    : {
-        __typename: 'UpstreamFailure',
-        code: 'UPSTREAM_FAILURE',
-        message: error.message,
-        status: error.status,
-        retryable: error.retryable,
-        retryAfterSeconds: error.retryAfterSeconds,
-        outcome: error.outcome ?? 'UNKNOWN',
-      };
-
-/** Checks whether an error is a response of the service that rejects the input (400, 422). */
-export const isRejectedInput = (error: unknown): boolean =>
-  isUpstreamError(error) && error.code === 'BAD_USER_INPUT' && error.sent;
+const countFailures = (results: readonly object[]): number => results.filter((result) => 'code' in result).length;
 
 /** Description of the input field `idempotencyKey`. */
-export const IDEMPOTENCY_KEY =
+const IDEMPOTENCY_KEY =
   'A key that is unique per change, such as a UUID. If you repeat the change with the same key, a service that supports keys applies it only once. Default: the `Idempotency-Key` header.';
 
 /** Description of the result field `replayed`. */
-export const REPLAYED =
+const REPLAYED =
   'Whether this is the stored result of an earlier request with the same idempotency key. Nothing was changed again.';
 
 /**

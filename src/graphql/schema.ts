@@ -1,8 +1,12 @@
 import { type GraphQLSchema, getNamedType, isObjectType, lexicographicSortSchema, printSchema } from 'graphql';
+import { isScope, type Scope } from '../settings/scopes.ts';
 import type { Settings } from '../settings/settings.ts';
+import type { DeclaredEndpoint } from '../upstream/endpoint.ts';
+import { CONTRACT } from '../upstream/endpoints.ts';
+import type { Builder } from './builder.ts';
 import type { GatewayContext } from './context.ts';
 import { createSchemaAccess, toSubgraph } from './federation.ts';
-import { defineAll, defineModule, type GatewayModule } from './module.ts';
+import { defineAll, defineModule, type GatewayModule, ModuleError } from './module.ts';
 import { scalars } from './scalars.ts';
 import { feeds } from './types/feed.ts';
 import { messages } from './types/message.ts';
@@ -32,8 +36,8 @@ const roots = defineModule('roots', ({ builder }) => {
   });
 });
 
-/** The graph: one module per noun. */
-const MODULES: readonly GatewayModule[] = [
+/** The graph of the contract: one module per noun. */
+const BUILT_IN: readonly GatewayModule[] = [
   roots,
   scalars,
   feeds,
@@ -46,19 +50,93 @@ const MODULES: readonly GatewayModule[] = [
 ];
 
 /**
- * Builds the schema of all modules.
+ * Builds the schema of the built-in modules and others.
  *
  * @param settings by default, those of a gateway that is no subgraph
+ * @param modules modules of the user. @default none
+ * @throws {ModuleError} if one of them can't be part of the schema
  */
 export function createSchema(
   settings: Pick<Settings, 'federation' | 'introspection'> = { federation: false, introspection: true },
+  modules: readonly GatewayModule[] = [],
 ): GraphQLSchema {
-  const schema = defineAll(MODULES).toSchema();
+  const schema = buildSchema(modules);
   schema.description = DESCRIPTION;
   describeScopes(schema);
   const served = settings.federation === false ? schema : toSubgraph(schema, createSchemaAccess(settings));
   watchFields(served);
   return served;
+}
+
+function buildSchema(modules: readonly GatewayModule[]): GraphQLSchema {
+  assertNames(modules);
+  const { builder, endpoints } = defineAll([...BUILT_IN, ...modules]);
+  const own = endpoints.map(({ endpoint }) => endpoint);
+  assertEndpoints(own);
+  const schema = toSchema(builder);
+  if (modules.length > 0) {
+    assertScopes(schema);
+  }
+  schema.extensions = { ...schema.extensions, endpoints: [...CONTRACT, ...own] };
+  return schema;
+}
+
+/** Throws a `ModuleError` if two modules have the same name. */
+function assertNames(modules: readonly GatewayModule[]): void {
+  const names = [...BUILT_IN, ...modules].map(({ name }) => name);
+  const repeated = names.find((name, i) => names.indexOf(name) < i);
+  if (repeated !== undefined) {
+    throw new ModuleError(`there are two modules with the name ${repeated}`);
+  }
+}
+
+/** Throws a `ModuleError` if an endpoint is declared twice. The cache, for example, must know all rules of an endpoint. */
+function assertEndpoints(own: readonly DeclaredEndpoint[]): void {
+  const formOf = ({ method, route }: DeclaredEndpoint) => `${method} ${route.replace(/\{\w+\}/g, '{}')}`;
+  const forms = new Set(CONTRACT.map(formOf));
+  for (const endpoint of own) {
+    const form = formOf(endpoint);
+    if (forms.has(form)) {
+      throw new ModuleError(`the endpoint ${endpoint.method} ${endpoint.route} is declared twice`);
+    }
+    forms.add(form);
+  }
+}
+
+/** Builds the schema. Pothos finds out here whether names are used twice, or types are missing. */
+function toSchema(builder: Builder): GraphQLSchema {
+  try {
+    return builder.toSchema();
+  } catch (error) {
+    throw new ModuleError(`the modules don't fit together: ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+/** Throws a `ModuleError` if a root field requires no scope, so that every token could use it. */
+function assertScopes(schema: GraphQLSchema): void {
+  for (const type of [schema.getQueryType(), schema.getMutationType()].filter((root) => root != null)) {
+    for (const field of Object.values(type.getFields())) {
+      if (!isScope(scopeOf(field) ?? scopeOf(getNamedType(field.type)))) {
+        throw new ModuleError(
+          `the field ${type.name}.${field.name} requires no scope; declare one for it or its type, as in extensions: requireScopes('topics:read')`,
+        );
+      }
+    }
+  }
+}
+
+/** Returns the endpoints that the fields of a schema can call. */
+export function endpointsOf({ extensions }: GraphQLSchema): readonly DeclaredEndpoint[] {
+  return extensions.endpoints as readonly DeclaredEndpoint[]; // Set by `buildSchema`.
+}
+
+/** Returns all scopes that types and fields require, sorted. */
+export function scopesOf(schema: GraphQLSchema): Scope[] {
+  const types = Object.values(schema.getTypeMap()).filter(isObjectType);
+  const parts = types.flatMap((type) => [type, ...Object.values(type.getFields())]);
+  return [...new Set(parts.map(scopeOf).filter(isScope))].toSorted();
 }
 
 /** Prints a schema, sorted. */
@@ -83,6 +161,7 @@ function watchFields(schema: GraphQLSchema): void {
         const { explainer, fieldCalls, loaders, usage } = context;
         if (type === mutation) {
           usage.field = info.fieldName;
+          loaders.reset();
         }
         if (explainer !== undefined && isRoot) {
           return explainer.run(context, info, args, (fieldContext) => resolve(source, args, fieldContext, info));

@@ -65,9 +65,6 @@ const cacheGroup = group({
 /** Settings of the cache. */
 export type CacheSettings = z.output<typeof cacheGroup>;
 
-/** Kind of read that can be cached. */
-export type CachedResource = 'workflows' | 'notificationGroups' | 'statistics';
-
 /** Settings of the cache. */
 export const cacheSettings = {
   cache: setting(

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { isKeysAddress, isOrigin } from '../lib/urls.ts';
 import { file, ofKind, ownSecret, path, publicKey, secret } from './kinds.ts';
 import { rateLimit, rateLimits } from './rate-limits.ts';
-import { SCOPES } from './scopes.ts';
+import { SCOPE_PROBLEM, SCOPES } from './scopes.ts';
 import { choice, group, integer, listOf, onOffInSection, setting, text } from './setting.ts';
 
 // The sections of the settings table: who may use the gateway, how often, and what is recorded.
@@ -57,7 +57,9 @@ const explain = (isOn: boolean) =>
   );
 
 const KEYS_ADDRESS_PROBLEM = 'must be an https URL (http only on this machine) without user name and password';
-const SCOPE_PROBLEM = 'must be a scope such as groups:read; see docs/frontend.md'; // Without the list, which grows.
+/** Scope of a module. Those of the schema are known only when its modules are. */
+const scopeOfModule = z.templateLiteral([z.string().regex(/^[a-z]+(?:-[a-z]+)*$/), ':', z.enum(['read', 'write'])]);
+
 const AUDIENCE_PROBLEM = 'must be a string or a list of strings';
 
 const issuer = group({
@@ -133,7 +135,7 @@ const tenant = group({
 const browser = group({
   issuers: setting(listOf(issuer).default([]), 'Issuers of accepted tokens. May be empty if `clientTokens` is set.'),
   scopes: setting(
-    listOf(z.enum(SCOPES, SCOPE_PROBLEM)).default([]),
+    listOf(z.union([z.enum(SCOPES), scopeOfModule], SCOPE_PROBLEM)).default([]),
     'Scopes that tokens can grant at most. See [scopes](frontend.md#3-what-a-token-permits).',
   ),
   tenants: setting(

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { z } from 'zod';
-import { ofKind } from './kinds.ts';
-import { choice, integer, setting } from './setting.ts';
+import { ofKind, path } from './kinds.ts';
+import { choice, integer, listOf, setting } from './setting.ts';
 
 const HOST = 'must be a host name or an IP address';
 const WORKERS = 'must be a whole number from 1 to 64, or auto';
@@ -58,6 +58,11 @@ export const command = {
       .default('127.0.0.1'),
     'Address of the separate port. In a container, use `0.0.0.0`.',
     { flag: 'HOST' },
+  ),
+  modules: setting(
+    listOf(path('module')).default([]),
+    '[Modules](modules.md) that add endpoints of your own to the schema: paths of files, `notigraph/modules/events` and the other shipped ones, or packages.',
+    { flag: 'MODULE', needsRestart: false },
   ),
   logLevel: setting(
     choice(LOG_LEVELS).default('info'),

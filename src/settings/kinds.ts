@@ -40,6 +40,7 @@ const KINDS = {
   file: 'path',
   tenantFolder: 'path',
   manifest: 'path',
+  module: 'path',
   sandbox: 'path',
   graphiqlKey: 'inline',
   auditLog: 'section',

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { findConflicts } from './conflicts.ts';
+import { findUnknownScopes } from './scopes.ts';
 import { unknownSetting } from './setting.ts';
 import { GATEWAY_SETTINGS, SETTINGS_TABLE, type Settings } from './settings.ts';
 
@@ -23,10 +24,12 @@ export type Parsed =
  * that are no settings.
  */
 export function parseSettings(values: Readonly<Record<string, unknown>>): Parsed {
+  const hasModules = Array.isArray(values.modules) && values.modules.length > 0;
   const { data, error } = SETTINGS_TABLE.safeParse(values, { reportInput: true });
   const problems = [
     ...findUnusable(values),
     ...(error?.issues ?? []).flatMap((issue) => toProblems(issue)),
+    ...(hasModules ? [] : findUnknownScopes(values.clients)), // With modules, they are checked with the schema.
     ...(data === undefined ? [] : findConflicts(data)),
   ];
   return data === undefined || problems.length > 0 ? { problems } : { settings: data };
@@ -40,18 +43,20 @@ const NO_UPSTREAM = 'upstream must be the base address of the service, such as h
 /**
  * Validates the options of `createGateway` and applies defaults.
  *
+ * @param modules names of its modules
  * @throws {TypeError} that names every unknown, undefined or invalid option
  */
-export function parseOptions(options: Readonly<Record<string, unknown>>): Settings {
+export function parseOptions(options: Readonly<Record<string, unknown>>, modules: readonly string[] = []): Settings {
   const names = Object.keys(GATEWAY_SETTINGS);
   const isKnown = (name: string) => names.includes(name);
-  const { settings, problems = [] } = parseSettings(
-    Object.fromEntries(Object.entries(options).filter(([name]) => isKnown(name))),
-  );
+  const { settings, problems = [] } = parseSettings({
+    ...Object.fromEntries(Object.entries(options).filter(([name]) => isKnown(name))),
+    modules,
+  });
   const unknown = Object.keys(options).filter((name) => !isKnown(name));
   const sentences = [
     ...(options.upstream === undefined && options.upstreams === undefined ? [NO_UPSTREAM] : []),
-    ...unknown.map((name) => `createGateway has ${unknownSetting(name, [...names, 'plugins'], 'option')}.`),
+    ...unknown.map((name) => `createGateway has ${unknownSetting(name, [...names, 'plugins', 'modules'], 'option')}.`),
     ...problems.map(toSentence),
   ];
   if (settings === undefined || sentences.length > 0) {

@@ -1,11 +1,30 @@
+import { isRecord } from '../lib/is-record.ts';
 import { SCOPES } from './scopes.gen.ts';
 
 export { SCOPES };
 
 /** A permission of a token: to read or to write the records of one noun. */
-export type Scope = (typeof SCOPES)[number];
+export type Scope = `${string}:${'read' | 'write'}`;
 
-const KNOWN = new Set<string>(SCOPES);
+/** Whether a text has the form of a scope. */
+export const isScope = (text: unknown): text is Scope =>
+  typeof text === 'string' && /^[a-z]+(?:-[a-z]+)*:(?:read|write)$/.test(text);
 
-/** Whether a text is a scope. */
-export const isScope = (text: unknown): text is Scope => typeof text === 'string' && KNOWN.has(text);
+/** Clause that follows the path of a setting that is no scope of the schema. */
+export const SCOPE_PROBLEM = 'must be a scope such as groups:read; see docs/frontend.md'; // Without the list, which grows.
+
+/**
+ * Returns the problems of scopes in `clients.browser.scopes` that no type and no field of the schema requires.
+ *
+ * @param clients the setting `clients`, which may be invalid
+ * @param all scopes of the schema. @default those without modules
+ */
+export function findUnknownScopes(clients: unknown, all: readonly string[] = SCOPES) {
+  const browser = isRecord(clients) && isRecord(clients.browser) ? clients.browser : {};
+  const scopes = Array.isArray(browser.scopes) ? browser.scopes : [];
+  return scopes.flatMap((scope, i) =>
+    isScope(scope) && !all.includes(scope)
+      ? [{ path: ['clients', 'browser', 'scopes', String(i)], message: SCOPE_PROBLEM }]
+      : [],
+  );
+}

@@ -11,6 +11,7 @@ import type { Outcome } from '../upstream/call-events.ts';
 import { createCredentialFilter } from '../upstream/credential-filter.ts';
 import { auditUnavailable, isUpstreamError, type UpstreamError } from '../upstream/errors.ts';
 import type { UpstreamRequest } from '../upstream/request.ts';
+import { idOf } from '../upstream/transport/path.ts';
 import type { TenantNames, TraceIds } from './access-log.ts';
 import type { Cell, Counters } from './counters.ts';
 
@@ -260,10 +261,11 @@ const BODY_IDS = [
 const MAX_ID = 256;
 
 /** Returns the ids of the records that a write is about: those in its path, the one that the caller chose, and that of a new record. */
-export function idsOf({ authorization, call }: UpstreamRequest, body?: unknown): Record<string, string> {
+export function idsOf({ authorization, endpoint, args }: UpstreamRequest, body?: unknown): Record<string, string> {
   const ids: Record<string, string> = {};
   const isShowable = createCredentialFilter(authorization);
-  for (const [name, value] of [...idsIn(body), ...idsIn(call.body), ...Object.entries(call.params ?? {})]) {
+  const params = endpoint.params.map((name) => [name, idOf(args, name)] as const);
+  for (const [name, value] of [...idsIn(body), ...idsIn(args.body), ...params]) {
     const id = value.slice(0, MAX_ID);
     // guard: test/telemetry/audit-log.test.ts
     ids[name] = isShowable(id) ? id : '[key]';

@@ -1,4 +1,3 @@
-import type { CachedResource } from '../settings/cache.ts';
 import { isErrorCode } from '../settings/error-codes.ts';
 import type { StoreStats } from '../upstream/cache/store.ts';
 import type {
@@ -69,8 +68,8 @@ export class UpstreamMetrics {
   readonly #addRequests: (labels: Labels) => OutcomeSamples;
   readonly #labels: Labels;
   readonly #requests = new Map<string, Map<string, OutcomeSamples>>();
-  readonly #reads: Partial<Record<CachedResource, Counts<CachedReadResult>>> = {};
-  readonly #staleAges: Counts<CachedResource> = {};
+  readonly #reads: Record<string, Counts<CachedReadResult>> = {};
+  readonly #staleAges: Counts<string> = {};
   readonly #invalidations: Counts<InvalidationReason> = {};
 
   constructor(
@@ -91,7 +90,7 @@ export class UpstreamMetrics {
   }
 
   /** Counts a read that can be cached, with the age of the stored response that answered it. */
-  cachedRead(resource: CachedResource, result: CachedReadResult, ageMs = 0): void {
+  cachedRead(resource: string, result: CachedReadResult, ageMs = 0): void {
     this.#reads[resource] ??= {};
     const counts = this.#reads[resource];
     counts[result] ??= this.#families.addRead({ ...this.#labels, resource, result });

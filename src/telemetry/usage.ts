@@ -1,5 +1,4 @@
 import type { Identity } from '../auth/identity.ts';
-import type { CachedResource } from '../settings/cache.ts';
 import type { CacheHit, CallEvents, InvalidationReason, Outcome } from '../upstream/call-events.ts';
 import { isUpstreamError, type UpstreamError, type UpstreamRateLimit } from '../upstream/errors.ts';
 import type { TraceHeaders, UpstreamRequest } from '../upstream/request.ts';
@@ -149,7 +148,7 @@ export class Usage implements CallEvents {
     trace?.share(request.endpoint, result);
   }
 
-  cacheMissed(resource: CachedResource, reason: 'miss' | 'bypass' | 'unavailable'): void {
+  cacheMissed(resource: string, reason: 'miss' | 'bypass' | 'unavailable'): void {
     this.#receivers.metrics?.cachedRead(resource, reason);
   }
 

@@ -1,4 +1,3 @@
-import type { CachedResource } from '../settings/cache.ts';
 import type { UpstreamError } from './errors.ts';
 import type { TraceHeaders, UpstreamRequest, UpstreamResult } from './request.ts';
 
@@ -16,7 +15,7 @@ export type InvalidationReason = 'write' | 'unknown write' | 'rejected key';
 
 /** Stored response that answers a read. */
 export interface CacheHit {
-  resource: CachedResource;
+  resource: string;
   answer: 'fresh' | 'revalidating' | 'stale';
   ageMs: number;
   result: UpstreamResult;
@@ -55,7 +54,7 @@ export interface CallEvents {
   /** A stored response answers a read, so that there is no call. If the read waited for a refresh first, that call is reported too. */
   answeredFromCache(request: UpstreamRequest, hit: CacheHit, waitedForRefresh: boolean): void;
   /** No stored response answers a read that can be cached. */
-  cacheMissed(resource: CachedResource, reason: 'miss' | 'bypass' | 'unavailable'): void;
+  cacheMissed(resource: string, reason: 'miss' | 'bypass' | 'unavailable'): void;
   /** Stored responses are no longer used. */
   invalidated(reason: InvalidationReason): void;
   /** Returns the receiver of a call that goes on without the operation, and costs it nothing. */

@@ -209,14 +209,12 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
     options: CallOptions,
     onGone: () => void,
   ) {
-    const { method } = request.endpoint;
     this.request = request;
     this.key = options.key;
     this.deadlineAt = reader.deadline.at;
     this.isRepeatable =
-      method === 'GET' ||
-      method === 'PUT' ||
-      (policies.settings.upstreamIdempotency && request.call.idempotencyKey !== undefined);
+      request.endpoint.isRepeatable ||
+      (policies.settings.upstreamIdempotency && request.args.idempotencyKey !== undefined);
     this.#policies = policies;
     this.#lane = lane;
     this.#events = reader.events;
@@ -324,7 +322,7 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
   }
 
   planBody(status: number, headers: Headers): BodyPlan {
-    return planBody(status, headers, this.request.call.expect, this.#policies.settings.maxUpstreamBodyBytes);
+    return planBody(status, headers, this.request.endpoint.expect, this.#policies.settings.maxUpstreamBodyBytes);
   }
 
   onResponse(response: UpstreamResponse): void {

@@ -1,10 +1,11 @@
 import type { Settings } from '../settings/settings.ts';
 import { Reader } from './call.ts';
 import type { CallEvents, Outcome } from './call-events.ts';
-import { callBudgetExceeded, type Endpoint, isUpstreamError, missingCredential } from './errors.ts';
+import type { CallArgs, DeclaredEndpoint, ReadEndpoint, WriteEndpoint, WriteOptions } from './endpoint.ts';
+import { callBudgetExceeded, isUpstreamError, missingCredential } from './errors.ts';
 import { assertBody } from './input-rules.ts';
 import { Deadline } from './policies/deadline.ts';
-import type { UpstreamCall, UpstreamRequest, UpstreamWrite, WriteResult } from './request.ts';
+import type { UpstreamRequest, WriteResult } from './request.ts';
 import type { CallTarget } from './service.ts';
 import type { Signal } from './signal.ts';
 import { buildPath, pathPrefixOf } from './transport/path.ts';
@@ -34,9 +35,12 @@ export type OperationSettings = { upstream: URL } & Pick<Settings, 'maxUpstreamC
  */
 export interface UpstreamClient {
   /** Returns null if the service has no such record (404, 410). */
-  read<T>(call: UpstreamCall): Promise<T | null>;
+  read<Args extends CallArgs, Body>(endpoint: ReadEndpoint<Args, Body>, args: Args): Promise<Body | null>;
   /** Sends a write. Unlike `read`, fails with `NOT_FOUND` if the service has no such record. */
-  write<T>(call: UpstreamWrite): Promise<WriteResult<T>>;
+  write<Args extends CallArgs, Body>(
+    endpoint: WriteEndpoint<Args, Body>,
+    args: Args & WriteOptions,
+  ): Promise<WriteResult<Body>>;
 }
 
 /** Calls that an operation may make. */
@@ -58,25 +62,24 @@ export class CallBudget {
    *
    * @throws {UpstreamError} if it must not be sent
    */
-  prepare(call: UpstreamRequest['call']): UpstreamRequest {
+  prepare(endpoint: DeclaredEndpoint, args: UpstreamRequest['args']): UpstreamRequest {
     const { authorization, requestId } = this.#caller;
     const { upstream, maxUpstreamCalls, maxBulkItems } = this.#settings;
-    const endpoint: Endpoint = { method: call.method ?? 'GET', route: call.route };
     if (authorization === undefined) {
       throw missingCredential(endpoint);
     }
-    const path = pathPrefixOf(upstream) + buildPath(endpoint, call);
-    if (call.body !== undefined) {
-      assertBody(endpoint, call.body);
+    const path = pathPrefixOf(upstream) + buildPath(endpoint, args);
+    if (args.body !== undefined) {
+      assertBody(endpoint, args.body);
     }
-    const [kind, limit] = call.isBulkItem
+    const [kind, limit] = args.isBulkItem
       ? (['bulkItems', maxBulkItems] as const)
       : (['calls', maxUpstreamCalls] as const);
     if (this[kind] >= limit) {
       throw callBudgetExceeded(endpoint, limit);
     }
     this[kind] += 1;
-    return { endpoint, authorization, path, requestId, call };
+    return { endpoint, authorization, path, requestId, args };
   }
 }
 
@@ -96,12 +99,12 @@ export class OperationClient implements UpstreamClient {
     this.#bypassesCache = caller.bypassesCache === true;
   }
 
-  read<T>(call: UpstreamCall): Promise<T | null> {
+  read<Args extends CallArgs, Body>(endpoint: ReadEndpoint<Args, Body>, args: Args): Promise<Body | null> {
     return new Promise((resolve, reject) => {
-      const request = this.budget.prepare(call);
+      const request = this.budget.prepare(endpoint, args);
       const reader = this.#createReader((outcome) => {
         if (!isUpstreamError(outcome)) {
-          resolve(outcome.body as T); // The contract's type: GraphQL validates the requested fields.
+          resolve(outcome.body as Body); // The contract's type: GraphQL validates the requested fields.
         } else if (outcome.code === 'NOT_FOUND') {
           resolve(null);
         } else {
@@ -112,14 +115,17 @@ export class OperationClient implements UpstreamClient {
     });
   }
 
-  write<T>(call: UpstreamWrite): Promise<WriteResult<T>> {
+  write<Args extends CallArgs, Body>(
+    endpoint: WriteEndpoint<Args, Body>,
+    args: Args & WriteOptions,
+  ): Promise<WriteResult<Body>> {
     return new Promise((resolve, reject) => {
-      const request = this.budget.prepare(call);
+      const request = this.budget.prepare(endpoint, args);
       const reader = this.#createReader((outcome) => {
         if (isUpstreamError(outcome)) {
           reject(outcome);
         } else {
-          resolve({ body: outcome.body as T, replayed: outcome.replayed }); // As above.
+          resolve({ body: outcome.body as Body, replayed: outcome.replayed }); // As above.
         }
       });
       this.#target.write(request, reader);

@@ -1,11 +1,10 @@
 import { quoteForShell } from '../lib/quote-for-shell.ts';
 import type { CacheSettings } from '../settings/cache.ts';
-import { CACHED_READS } from './cache/effects.ts';
 import type { CacheStore } from './cache/store.ts';
 import { windowsOf } from './cache/windows.ts';
 import { CallBudget, type Caller, type OperationSettings, type UpstreamClient } from './client.ts';
-import type { Endpoint } from './errors.ts';
-import type { UpstreamCall, UpstreamRequest } from './request.ts';
+import { type DeclaredEndpoint, kindOf } from './endpoint.ts';
+import type { UpstreamRequest } from './request.ts';
 import { serviceAddressOf } from './transport/path.ts';
 
 /** Use of the cache for a read. */
@@ -53,20 +52,20 @@ export class Recorder {
   client(onCall: (request: UpstreamRequest) => void): UpstreamClient {
     const budget = this.#budget;
     return {
-      async read(call) {
-        onCall(budget.prepare(call));
+      async read(endpoint, args) {
+        onCall(budget.prepare(endpoint, args));
         return null;
       },
-      async write(call) {
-        onCall(budget.prepare(call));
+      async write(endpoint, args) {
+        onCall(budget.prepare(endpoint, args));
         throw new NotSent('The write was recorded, but not sent.');
       },
     };
   }
 
   /** Returns the request of a read without recording it. */
-  requestOf(call: UpstreamCall): UpstreamRequest {
-    return new CallBudget(this.#settings, this.#caller).prepare(call);
+  requestOf(endpoint: DeclaredEndpoint): UpstreamRequest {
+    return new CallBudget(this.#settings, this.#caller).prepare(endpoint, {});
   }
 
   /** Returns the command that sends a request; undefined if it can't be shown. */
@@ -75,13 +74,9 @@ export class Recorder {
   }
 
   /** Returns the use of the cache for an endpoint, and for a request if its path is known; undefined if responses are not cached. Leaves no trace in the cache. */
-  async cacheOf(
-    { method, route }: Endpoint & Pick<UpstreamCall, 'route'>,
-    request?: UpstreamRequest,
-  ): Promise<RecordedCache | undefined> {
-    const endpoint = method === 'GET' ? CACHED_READS[route] : undefined;
-    const windows = this.#cache && endpoint && windowsOf(this.#cache.settings, endpoint.resource);
-    if (this.#cache === undefined || endpoint === undefined || windows === undefined) {
+  async cacheOf({ cached }: DeclaredEndpoint, request?: UpstreamRequest): Promise<RecordedCache | undefined> {
+    const windows = this.#cache && cached && windowsOf(this.#cache.settings, cached);
+    if (this.#cache === undefined || cached === undefined || windows === undefined) {
       return undefined;
     }
     const freshSeconds = windows.freshMs / 1_000;
@@ -89,7 +84,7 @@ export class Recorder {
       return { state: 'unknown', freshSeconds };
     }
     const owner = { upstream: serviceAddressOf(this.#settings.upstream), credential: request.authorization };
-    const { entry } = await this.#cache.store.find({ owner, kind: endpoint.kind, path: request.path });
+    const { entry } = await this.#cache.store.find({ owner, kind: kindOf(cached), path: request.path });
     const ageMs = entry?.ageMs;
     const isUsable = ageMs !== undefined && ageMs <= windows.lifetimeMs;
     return { state: !isUsable ? 'absent' : ageMs <= windows.freshMs ? 'fresh' : 'stale', freshSeconds };
@@ -101,9 +96,9 @@ export class Recorder {
  *
  * Returns undefined if the key is also in another part of the request, because then the command can't be shown.
  */
-function toCurl(origin: string, { endpoint, authorization, path, call }: UpstreamRequest): string | undefined {
+function toCurl(origin: string, { endpoint, authorization, path, args }: UpstreamRequest): string | undefined {
   const url = origin + path;
-  const body = call.body && JSON.stringify(call.body);
+  const body = args.body && JSON.stringify(args.body);
   const key = authorization.slice(authorization.indexOf(' ') + 1);
   // guard: test/graphql/explain.test.ts
   if (url.includes(encodeURIComponent(key)) || body?.includes(JSON.stringify(key).slice(1, -1))) {
@@ -112,7 +107,7 @@ function toCurl(origin: string, { endpoint, authorization, path, call }: Upstrea
   const headers = [
     `Authorization: ${authorization.slice(0, authorization.indexOf(' '))} ***`,
     ...(body === undefined ? [] : ['Content-Type: application/json']),
-    ...(call.idempotencyKey === undefined ? [] : [`Idempotency-Key: ${call.idempotencyKey}`]),
+    ...(args.idempotencyKey === undefined ? [] : [`Idempotency-Key: ${args.idempotencyKey}`]),
   ];
   return [
     `curl --request ${endpoint.method}`,

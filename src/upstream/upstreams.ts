@@ -6,6 +6,8 @@ import { CachedService } from './cache/cached-service.ts';
 import type { ServiceState } from './call-events.ts';
 import { type Caller, OperationClient } from './client.ts';
 import type { ReportDeviation } from './contract/drift.ts';
+import { type DeclaredEndpoint, kindOf } from './endpoint.ts';
+import { CONTRACT } from './endpoints.ts';
 import type { ReportCircuitChange } from './policies/circuit-breaker.ts';
 import { Recorder } from './recorder.ts';
 import { type CallTarget, Service, type ServiceDeps } from './service.ts';
@@ -27,6 +29,8 @@ export interface UpstreamsDeps extends Pick<ServiceDeps, 'monotonicNow' | 'rando
   logger: Logger;
   /** Returns the current time. */
   now: () => Date;
+  /** Endpoints that operations can call. @default those of the contract */
+  endpoints?: readonly DeclaredEndpoint[];
   /** Stores of caches, which outlive the upstreams. */
   cacheStores: CacheStores;
   /** Opens connections to the services. @default over the network */
@@ -50,6 +54,7 @@ export function createUpstreams(
   {
     logger,
     now,
+    endpoints = CONTRACT,
     cacheStores,
     connect: openConnection,
     watch,
@@ -60,6 +65,7 @@ export function createUpstreams(
 ) {
   const buffer: ResponseBuffer = { bytes: 0, maxBytes: settings.maxBufferedBytes };
   const closing = new Abort();
+  const kinds = [...new Set(endpoints.flatMap(({ cached: read }) => (read === undefined ? [] : kindOf(read))))];
   const configured = listUpstreams(settings);
   const tlsFiles = new Map(configured.map(([name, upstream]) => [name, readTls(name, upstream)]));
   const [cacheSettings] = configured.flatMap(([, upstream]) => upstream.cache || []);
@@ -105,7 +111,7 @@ export function createUpstreams(
     const { attemptTimeoutMs } = serviceSettings;
     const address = serviceAddressOf(serviceSettings.upstream);
     const target: CallTarget = cached
-      ? new CachedService({ ...cached, service, address, attemptTimeoutMs, closing })
+      ? new CachedService({ ...cached, kinds, service, address, attemptTimeoutMs, closing })
       : service;
     return {
       settings: serviceSettings,

@@ -9,21 +9,33 @@ import type { ProjectCopy } from '../support/project-copy.ts';
 const TOPICS = fileURLToPath(new URL('topics/', import.meta.url));
 
 /** Files of the resource `topics`, apart from its paths in the OpenAPI document. */
-const FILES = [
-  'src/graphql/types/topic.ts',
-  'src/upstream/endpoints/topics.ts',
-  'src/sandbox/resources/topics.ts',
-  'schema/operations/Topics.graphql',
-];
+const FILES = ['src/graphql/types/topic.ts', 'src/sandbox/resources/topics.ts', 'schema/operations/Topics.graphql'];
 
-/** Table with a line for each write. */
-const WRITE_EFFECTS = 'src/upstream/cache/effects.ts';
+/** Endpoints of the contract, in which the new ones are declared and listed. */
+const ENDPOINTS = 'src/upstream/endpoints.ts';
+
+const DECLARATIONS = `
+/** Topic. */
+export type TopicBody = Schemas['Topic'];
+
+/** Returns all topics. */
+export const listTopics = endpoint<NoArgs, TopicBody[]>('GET /v1/topics', {
+  expect: 'list',
+  response: RESPONSES['GET /v1/topics'],
+});
+
+/** Creates a topic. */
+export const createTopic = endpoint<{ body: { name: string } }, TopicBody>('POST /v1/topics', {
+  idempotent: true,
+  response: RESPONSES['POST /v1/topics'],
+});
+`;
 
 /** Lists of the graph's modules and of the sandbox's resources. */
 const SCHEMA = 'src/graphql/schema.ts';
 const RESOURCES = 'src/sandbox/resources/index.ts';
 
-/** Adds the resource `topics` to a copy of the project: its paths in the OpenAPI document, four files, and lines in three lists. */
+/** Adds the resource `topics` to a copy of the project: its paths in the OpenAPI document, three files, its endpoints, and lines in two lists. */
 export async function addTopics(copy: ProjectCopy): Promise<void> {
   for (const file of FILES) {
     const next = (collectMigrations(resources).at(-1)?.version ?? 0) + 1;
@@ -31,8 +43,13 @@ export async function addTopics(copy: ProjectCopy): Promise<void> {
     await mkdir(dirname(copy.path(file)), { recursive: true });
     await writeFile(copy.path(file), text.replace('NEXT_VERSION', String(next)));
   }
-  const writes = await copy.read(WRITE_EFFECTS);
-  await writeFile(copy.path(WRITE_EFFECTS), writes.replace("\n  'POST /v1/feeds'", "\n  'POST /v1/topics': [],$&"));
+  const endpoints = await copy.read(ENDPOINTS);
+  await writeFile(
+    copy.path(ENDPOINTS),
+    endpoints
+      .replace('\n/** All endpoints of the contract. */', `${DECLARATIONS}$&`)
+      .replace('\n  getWorkflow,\n]', '\n  listTopics,\n  createTopic,$&'),
+  );
   const schema = await copy.read(SCHEMA);
   await writeFile(
     copy.path(SCHEMA),

@@ -211,7 +211,11 @@ describe('the client token endpoint', () => {
     ['no JSON', '{', 'The request body is not valid JSON.'],
     ['no scopes', {}, '"scopes" must be a list.'],
     ['an empty list of scopes', { scopes: [] }, '"scopes" must contain at least one scope.'],
-    ['an unknown scope', { scopes: ['groups:read', 'admin'] }, '"scopes" must be a list of: feeds:read'],
+    [
+      'an unknown scope',
+      { scopes: ['groups:read', 'admin'] },
+      '"scopes" must be a list of scopes such as "groups:read"',
+    ],
     ['an empty list of documents', { scopes, documents: [] }, '"documents" must contain at least one id'],
     [
       'too many documents',

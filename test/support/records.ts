@@ -1,7 +1,4 @@
-import type { FeedBody } from '../../src/upstream/endpoints/feeds.ts';
-import type { NotificationGroupBody } from '../../src/upstream/endpoints/notification-groups.ts';
-import type { SubscriberBody } from '../../src/upstream/endpoints/subscribers.ts';
-import type { WorkflowBody } from '../../src/upstream/endpoints/workflows.ts';
+import type { FeedBody, NotificationGroupBody, SubscriberBody, WorkflowBody } from '../../src/upstream/endpoints.ts';
 
 /** Records with all fields that the contract requires, for scripted upstreams. */
 

@@ -2,9 +2,7 @@ import type { GatewaySettings } from '../../src/settings/settings.ts';
 import { Usage } from '../../src/telemetry/usage.ts';
 import type { CallEvents, Outcome } from '../../src/upstream/call-events.ts';
 import { OperationClient } from '../../src/upstream/client.ts';
-import { createFeed } from '../../src/upstream/endpoints/feeds.ts';
-import { getNotificationStats } from '../../src/upstream/endpoints/stats.ts';
-import { getWorkflow, updateWorkflowStatus } from '../../src/upstream/endpoints/workflows.ts';
+import { createFeed, getNotificationStats, getWorkflow, updateWorkflowStatus } from '../../src/upstream/endpoints.ts';
 import { isUpstreamError, type UpstreamError } from '../../src/upstream/errors.ts';
 import type { UpstreamRequest } from '../../src/upstream/request.ts';
 import { Service } from '../../src/upstream/service.ts';
@@ -53,10 +51,12 @@ export async function startClient(script: Script, changes: Partial<GatewaySettin
     caller(key: string, options?: CallerOptions) {
       const client = operation(key, options);
       return {
-        getWorkflow: (id: string) => getWorkflow(client, id),
-        updateWorkflowStatus: (id: string, active: boolean) => updateWorkflowStatus(client, id, active),
-        getNotificationStats: (days: number) => getNotificationStats(client, days),
-        createFeed: (name: string, idempotencyKey?: string) => createFeed(client, name, idempotencyKey),
+        getWorkflow: (id: string) => client.read(getWorkflow, { workflowIdOrIdentifier: id }),
+        updateWorkflowStatus: (id: string, active: boolean) =>
+          client.write(updateWorkflowStatus, { workflowId: id, body: { active } }),
+        getNotificationStats: (days: number) => client.read(getNotificationStats, { query: { days } }),
+        createFeed: (name: string, idempotencyKey?: string) =>
+          client.write(createFeed, { body: { name }, idempotencyKey }),
       };
     },
     async [Symbol.asyncDispose]() {

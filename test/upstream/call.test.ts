@@ -1,6 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { endpoint } from '../../src/upstream/endpoint.ts';
 import { auditUnavailable, isUpstreamError, type UpstreamError } from '../../src/upstream/errors.ts';
 import { workflow } from '../support/records.ts';
 import type { Script } from '../support/service.ts';
@@ -311,7 +312,7 @@ describe('a call', () => {
     const operation = createOperation();
     const write = client
       .operation('a', operation)
-      .write({ method: 'POST', route: '/v1/feeds', body: { number: 1n }, expect: 'record' });
+      .write(endpoint<{ body: object }, unknown>('POST /v1/feeds'), { body: { number: 1n } });
     expect(await failureOf(write)).toMatchObject({ outcome: 'NOT_APPLIED' });
     await expectFreeSlot(client);
     expect(client.upstream.requests).toHaveLength(1);

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createPerCredential } from '../../src/lib/per-credential.ts';
 import { createMemoryRateLimiter } from '../../src/rate-limits/memory-rate-limiter.ts';
+import { endpoint, type NoArgs } from '../../src/upstream/endpoint.ts';
 import type { Endpoint } from '../../src/upstream/errors.ts';
 import { createThrottle } from '../../src/upstream/policies/throttle.ts';
 import { sampleSize } from '../support/samples.ts';
@@ -107,7 +108,10 @@ describe('a sweep at every point', () => {
         let seen = -1;
         while (seen !== pending.length) {
           seen = pending.length;
-          await client.operation(`sync-${run}`).read({ route: '/v1/feeds', expect: 'list' }).catch(codeOf);
+          await client
+            .operation(`sync-${run}`)
+            .read(endpoint<NoArgs, unknown[]>('GET /v1/feeds', { expect: 'list' }), {})
+            .catch(codeOf);
         }
         for (const { request } of pending) {
           if (!arrivals.has(request)) {

@@ -254,7 +254,11 @@ function resolveReferences(
     if (category === 'address' && text.includes('@')) {
       problems.push({ path, clause: 'must not contain a user name or password; use { env: NAME }' });
     }
-    return category === 'path' && !(kind === 'sandbox' && SWITCHES.test(text)) ? locate(text) : text;
+    const isPath =
+      category === 'path' &&
+      !(kind === 'sandbox' && SWITCHES.test(text)) &&
+      !(kind === 'module' && !/^\.{0,2}\//.test(text));
+    return isPath ? locate(text) : text;
   }
 
   function readVariable(name: string, path: SettingPath): string {

@@ -1,7 +1,8 @@
 import { isRecord } from '../../lib/is-record.ts';
 import { type DeviationKind, findDeviations } from '../../upstream/contract/drift.ts';
 import { isEnvelope } from '../../upstream/contract/envelope.ts';
-import type { Endpoint } from '../../upstream/errors.ts';
+import type { DeclaredEndpoint } from '../../upstream/endpoint.ts';
+import { getNotificationGroup, getNotificationStats, getWorkflow } from '../../upstream/endpoints.ts';
 import { findIdProblem } from '../../upstream/transport/path.ts';
 import { EndingProblem, type Finding, note, ok, problem, type Report, warning } from './finding.ts';
 import { LIST, type Read, type ReadResponse, type Session } from './session.ts';
@@ -56,10 +57,10 @@ export async function examineEndpoints(
   if (groupId === undefined) {
     report(note('There is no notification group, so reading one was not checked.'));
   } else {
-    const read: Read = { ...GROUP, params: { id: groupId } };
+    const read: Read = { endpoint: getNotificationGroup, args: { id: groupId } };
     judge(read, await get(read)).forEach(report);
   }
-  const { status } = await get({ ...GROUP, params: { id: UNKNOWN_ID } });
+  const { status } = await get({ endpoint: getNotificationGroup, args: { id: UNKNOWN_ID } });
   report(
     status === 404
       ? ok('An unknown id is answered with 404.')
@@ -73,7 +74,7 @@ export async function examineEndpoints(
   judge(STATISTICS, stats).forEach(report);
   const candidates = workflow === undefined ? workflowsOf(stats.body).slice(0, MAX_TRIED) : [workflow];
   for (const workflowIdOrIdentifier of candidates) {
-    const read: Read = { ...WORKFLOW, params: { workflowIdOrIdentifier } };
+    const read: Read = { endpoint: getWorkflow, args: { workflowIdOrIdentifier } };
     const response = await get(read);
     // Otherwise it was deleted since.
     if (response.status !== 404 || workflow !== undefined) {
@@ -89,17 +90,12 @@ export async function examineEndpoints(
   );
 }
 
-const GROUP = { route: '/v1/notification-groups/{id}', expect: 'record' } as const satisfies Read;
-const STATISTICS = {
-  route: '/v1/notifications/graph/stats',
-  query: { days: '30' },
-  expect: 'list',
-} as const satisfies Read;
-const WORKFLOW = { route: '/v1/workflows/{workflowIdOrIdentifier}', expect: 'record' } as const satisfies Read;
+const STATISTICS: Read = { endpoint: getNotificationStats, args: { query: { days: 30 } } };
 
 /** Returns what a response says about its endpoint. */
 function judge(read: Read, { status, sent, body, bodyProblem, ms, bytes }: ReadResponse): Finding[] {
-  const { route, expect } = read;
+  const { endpoint } = read;
+  const { route, expect } = endpoint;
   const subject = `GET ${route}`;
   if (status > 299) {
     return [problem(`${subject} responds with ${status}.`, 'Check that the service has this endpoint, and its log.')];
@@ -107,17 +103,17 @@ function judge(read: Read, { status, sent, body, bodyProblem, ms, bytes }: ReadR
   if (bodyProblem !== undefined) {
     return [unusable(read, bodyProblem)];
   }
-  const deviations = describeDeviations(subject, { method: 'GET', route }, sent);
+  const deviations = describeDeviations(subject, endpoint, sent);
   const items = expect === 'list' && Array.isArray(body) ? `${body.length} records, ` : '';
   const size = `${items}${Math.ceil(bytes / 1024)} KiB, ${Math.ceil(ms)} ms`;
   return deviations.length > 0 ? deviations : [ok(`${subject} matches the contract (${size}).`)];
 }
 
-const unusable = ({ route }: Read, clause: string): Finding =>
-  problem(`GET ${route}: ${clause}.`, 'The contract is schema/upstream.openapi.yaml.');
+const unusable = ({ endpoint }: Read, clause: string): Finding =>
+  problem(`GET ${endpoint.route}: ${clause}.`, 'The contract is schema/upstream.openapi.yaml.');
 
 /** Compares a body with the contract, and returns a finding for each weight of deviations. */
-function describeDeviations(subject: string, endpoint: Endpoint, sent: unknown): Finding[] {
+function describeDeviations(subject: string, endpoint: DeclaredEndpoint, sent: unknown): Finding[] {
   const byLevel = Map.groupBy(
     findDeviations(endpoint, sent).map(({ kind, path }) => {
       const [level, clause] = KINDS[kind];

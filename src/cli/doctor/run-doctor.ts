@@ -166,6 +166,6 @@ async function examineKey({ get }: Session, report: Report): Promise<ReadRespons
     );
   }
   throw new EndingProblem(
-    problem(`The service responds to GET ${LIST.route} with ${status}.`, 'Check the log of the service.'),
+    problem(`The service responds to GET ${LIST.endpoint.route} with ${status}.`, 'Check the log of the service.'),
   );
 }

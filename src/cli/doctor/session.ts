@@ -2,7 +2,8 @@ import type { Socket } from 'node:net';
 import { errorCodeOf } from '../../lib/error-code.ts';
 import { addressOf } from '../../lib/urls.ts';
 import { VERSION } from '../../lib/version.ts';
-import type { UpstreamCall } from '../../upstream/request.ts';
+import type { CallArgs, DeclaredEndpoint } from '../../upstream/endpoint.ts';
+import { listNotificationGroups } from '../../upstream/endpoints.ts';
 import { type Progress, receive, type UpstreamResponse } from '../../upstream/transport/attempt.ts';
 import { BodyError, planBody, readSuccess } from '../../upstream/transport/body.ts';
 import { createConnector } from '../../upstream/transport/connector.ts';
@@ -14,8 +15,10 @@ import type { ServiceSettings } from '../service/find-service.ts';
 import { EndingProblem, problem } from './finding.ts';
 
 /** Read of the contract. */
-export interface Read extends Omit<UpstreamCall, 'query'> {
-  query?: Readonly<Record<string, string>>;
+export interface Read {
+  endpoint: DeclaredEndpoint;
+  /** @default none */
+  args?: CallArgs;
   headers?: Readonly<Record<string, string>>;
   /** Whether the API key is sent. @default true */
   hasKey?: boolean;
@@ -53,8 +56,8 @@ export function openSession(url: URL, settings: ServiceSettings, authorization: 
 
   /** Sends a read once. It can't change anything. @throws {EndingProblem} if there is no response */
   async function get(read: Read): Promise<ReadResponse> {
-    const { headers = {}, expect, hasKey = true } = read;
-    const path = pathPrefixOf(url) + fillPath(read);
+    const { endpoint, args = {}, headers = {}, hasKey = true } = read;
+    const path = pathPrefixOf(url) + fillPath(endpoint, args);
     const startedAt = performance.now();
     const attempt = receive(
       pool,
@@ -72,11 +75,11 @@ export function openSession(url: URL, settings: ServiceSettings, authorization: 
       {
         credential: hasKey ? authorization : '',
         timeoutMs: attemptTimeoutMs,
-        planBody: (status, received) => planBody(status, received, expect, maxUpstreamBodyBytes),
+        planBody: (status, received) => planBody(status, received, endpoint.expect, maxUpstreamBodyBytes),
       },
     );
     const response = await attempt.response.catch((failure: unknown) => {
-      const sentence = `GET ${read.route}: ${explain(read, failure, attempt.progress)}`;
+      const sentence = `GET ${endpoint.route}: ${explain(endpoint, failure, attempt.progress)}`;
       throw new EndingProblem(problem(sentence, 'Check the service, its log, and what is in front of it.'));
     });
     const { status, headers: received, body } = response;
@@ -85,7 +88,7 @@ export function openSession(url: URL, settings: ServiceSettings, authorization: 
       return result;
     }
     try {
-      return { ...result, ...readSuccess(response, expect, maxUpstreamListItems) };
+      return { ...result, ...readSuccess(response, endpoint.expect, maxUpstreamListItems) };
     } catch (error) {
       if (error instanceof BodyError) {
         return { ...result, bodyProblem: error.message };
@@ -98,11 +101,11 @@ export function openSession(url: URL, settings: ServiceSettings, authorization: 
 }
 
 /** Returns a sentence for a request without a response. It doesn't quote the service, which could repeat the key. */
-function explain({ route }: Read, failure: unknown, progress: Progress): string {
-  const { message } = errorFromFailure({ method: 'GET', route }, failure, progress);
+function explain(endpoint: DeclaredEndpoint, failure: unknown, progress: Progress): string {
+  const { message } = errorFromFailure(endpoint, failure, progress);
   const code = errorCodeOf(failure);
   return typeof code === 'string' && /^\w{1,60}$/.test(code) ? message.replace(/\.$/, ` (${code}).`) : message;
 }
 
 /** The read of the contract that takes no parameters. */
-export const LIST = { route: '/v1/notification-groups', expect: 'list' } as const satisfies Read;
+export const LIST: Read = { endpoint: listNotificationGroups };

@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { z } from 'zod';
 import { errorCodeOf } from '../../lib/error-code.ts';
 import { isRecord } from '../../lib/is-record.ts';
-import type { SubscriberFields } from '../../upstream/endpoints/subscribers.ts';
+import type { SubscriberFields } from '../../upstream/endpoints.ts';
 import { ConfigError } from '../config/problem.ts';
 
 /** Ends an import that can be resumed. The message is for the operator. */

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { checkJson } from '../../graphql/json-values.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { suggest, unknownName } from '../../settings/setting.ts';
-import type { SubscriberFields } from '../../upstream/endpoints/subscribers.ts';
+import type { SubscriberFields } from '../../upstream/endpoints.ts';
 import { findTextProblem } from '../../upstream/input-rules.ts';
 import { findIdProblem } from '../../upstream/transport/path.ts';
 

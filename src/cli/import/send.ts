@@ -1,4 +1,4 @@
-import { createSubscriber, type SubscriberFields } from '../../upstream/endpoints/subscribers.ts';
+import { createSubscriber, type SubscriberFields } from '../../upstream/endpoints.ts';
 import { isUpstreamError, OUTCOME_UNKNOWN, type UpstreamError } from '../../upstream/errors.ts';
 import type { Abort } from '../../upstream/signal.ts';
 import { ImportError, type PendingRow, type Results } from './results.ts';
@@ -77,7 +77,9 @@ async function sendRow({ line, subscriber, key, outcome }: PendingRow, sending: 
       return;
     }
     try {
-      const { body } = await service.call(`import-${key}`, (client) => createSubscriber(client, subscriber, key));
+      const { body } = await service.call(`import-${key}`, (client) =>
+        client.write(createSubscriber, { body: subscriber, idempotencyKey: key }),
+      );
       // Mongo and the sandbox set both times at once when they create a record.
       results.record(subscriberId, body.createdAt === body.updatedAt ? 'created' : 'updated');
       service.succeeded();

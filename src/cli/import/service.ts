@@ -3,7 +3,7 @@ import { watchFiles } from '../../lib/files/file-watcher.ts';
 import { Usage } from '../../telemetry/usage.ts';
 import { createCacheStores } from '../../upstream/cache/cache-stores.ts';
 import type { UpstreamClient } from '../../upstream/client.ts';
-import { listNotificationGroups, type NotificationGroupBody } from '../../upstream/endpoints/notification-groups.ts';
+import { listNotificationGroups, type NotificationGroupBody } from '../../upstream/endpoints.ts';
 import { isUpstreamError, type UpstreamError } from '../../upstream/errors.ts';
 import { Abort, type Signal } from '../../upstream/signal.ts';
 import { createUpstreams } from '../../upstream/upstreams.ts';
@@ -108,7 +108,7 @@ export class ImportService implements AsyncDisposable {
   /** Reads the notification groups, the only read without parameters. Returns the error if it fails. */
   async readGroups(): Promise<readonly NotificationGroupBody[] | UpstreamError> {
     try {
-      return (await this.call('import', listNotificationGroups)) ?? [];
+      return (await this.call('import', (client) => client.read(listNotificationGroups, {}))) ?? [];
     } catch (error) {
       if (isUpstreamError(error)) {
         return error;

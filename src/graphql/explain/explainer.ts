@@ -1,11 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type ExecutionResult, type GraphQLResolveInfo, OperationTypeNode } from 'graphql';
 import type { UpstreamClient } from '../../upstream/client.ts';
+import type { DeclaredEndpoint } from '../../upstream/endpoint.ts';
 import { NotSent, type RecordedCache, type Recorder } from '../../upstream/recorder.ts';
-import type { UpstreamCall, UpstreamRequest } from '../../upstream/request.ts';
+import type { UpstreamRequest } from '../../upstream/request.ts';
 import type { DependentCalls } from '../declarations.ts';
 import { FieldCalls } from '../field-calls.ts';
-import { type FieldContext, GROUP_AFTER_LIST } from '../loaders.ts';
+import type { FieldContext } from '../loaders.ts';
 import { type Dependent, dependentsOfRoot, nameOf } from './dependents.ts';
 
 /** Plan of an operation's REST calls, in `extensions.explain` of the response. */
@@ -48,8 +49,8 @@ export interface ExplainedCall extends Range {
 }
 
 /** Call of the plan, before the cache is looked up. */
-interface PlannedCall extends Omit<ExplainedCall, 'route' | 'cache' | 'curl' | 'shared'> {
-  route: UpstreamCall['route'];
+interface PlannedCall extends Omit<ExplainedCall, 'method' | 'route' | 'cache' | 'curl' | 'shared'> {
+  endpoint: DeclaredEndpoint;
   /** Undefined if data decides its path. */
   request?: UpstreamRequest;
 }
@@ -66,6 +67,8 @@ interface RootField {
   /** Recorded calls that it needs. Empty until the operation has been executed. */
   readonly calls: PlannedCall[];
 }
+
+const AFTER_LIST_REASON = 'None unless the list contains records without ids.';
 
 const BUDGET_REASON = 'None if earlier calls use up the call budget.';
 
@@ -152,7 +155,7 @@ export class Explainer extends FieldCalls {
       const start = this.#calls.length;
       this.#addRecorded(step, previous);
       const dependents = step.fields.flatMap(({ info, args, calls }) => {
-        const areRecords = calls.every(({ request }) => request?.call.expect === 'record');
+        const areRecords = calls.every(({ endpoint }) => endpoint.expect === 'record');
         const records = areRecords ? calls.length : Number.POSITIVE_INFINITY;
         return calls.length === 0 ? [] : dependentsOfRoot(info, args, { records, after: idsOf(calls) });
       });
@@ -174,20 +177,21 @@ export class Explainer extends FieldCalls {
     const requests = recorded.map(({ request }) => request);
     const firstOf = (request: UpstreamRequest) => requests.find((other) => isSameRead(request, other)) ?? request;
     for (const [request, same] of Map.groupBy(recorded, (each) => firstOf(each.request))) {
-      const { endpoint, call } = request;
+      const { endpoint } = request;
       const callers = same.map(({ owner }) => owner);
       const needing = findFields(callers);
       const number = { min: same.length, max: same.length };
-      const added = this.#add({ ...endpoint, route: call.route, fields: namesOf(needing), after, ...number, request });
+      const added = this.#add({ endpoint, fields: namesOf(needing), after, ...number, request });
       for (const { calls } of needing) {
         calls.push(added);
       }
       // Before the certain calls that were recorded later, because those can wait longer than the list takes.
-      const records = callers.flatMap((owner) => this.recordsFrom(owner));
-      const max = Math.min(records.length, this.#room);
-      if (max > 0) {
-        const names = namesOf(findFields(records));
-        this.#add({ method: 'GET', ...GROUP_AFTER_LIST, fields: names, after: [added.id], min: 0, max });
+      for (const { loader, records } of callers.flatMap((owner) => this.listOf(owner) ?? [])) {
+        const max = Math.min(records.length, this.#room);
+        if (max > 0) {
+          const names = namesOf(findFields(records));
+          this.#add({ endpoint: loader.get, reason: AFTER_LIST_REASON, fields: names, after: [added.id], min: 0, max });
+        }
       }
     }
   }
@@ -210,24 +214,27 @@ export class Explainer extends FieldCalls {
   }
 
   /** Plans the calls of a dependent field: reads of single records, and of a list if one may be needed. Returns the id of the former. */
-  #addReads({ route, list, reason }: DependentCalls, same: readonly Dependent[], start: number): number {
+  #addReads(declared: DependentCalls, same: readonly Dependent[], start: number): number {
+    const { loader, reason } = declared;
+    const list = loader.many?.argsOf === undefined ? loader.many?.endpoint : undefined; // Others make at most as many calls as single reads.
     const fields = same.map(({ name }) => name);
     const after = same.flatMap((dependent) => dependent.after);
     const records = same.reduce((sum, dependent) => sum + dependent.records, 0);
-    const read = { method: 'GET', route, fields, after, min: 0, max: Math.min(records, this.#room), reason } as const;
-    let listCall = list && this.#findRead(list.route, start);
-    if (list === undefined || (listCall === undefined && records === 1 && this.#findRead(route) === undefined)) {
+    const read = { endpoint: loader.get, fields, after, min: 0, max: Math.min(records, this.#room), reason };
+    let listCall = list && this.#findRead(list, start);
+    const isFirst = listCall === undefined && records === 1 && this.#findRead(loader.get, start) === undefined;
+    if (list === undefined || isFirst) {
       return this.#add(read).id;
     }
     listCall ??= this.#add({
       ...read,
-      route: list.route,
+      endpoint: list,
       max: 1,
-      reason: list.reason,
-      request: this.#recorder.requestOf({ route: list.route, expect: 'list' }),
+      reason: declared.listReason,
+      request: this.#recorder.requestOf(list),
     });
     listCall.fields = [...new Set([...listCall.fields, ...fields])];
-    return this.#add({ ...read, after: [...after, listCall.id], reason: list.reasonAfter }).id;
+    return this.#add({ ...read, after: [...after, listCall.id], reason: declared.reasonAfterList }).id;
   }
 
   /** Calls that the budget permits besides the certain ones so far. */
@@ -235,13 +242,13 @@ export class Explainer extends FieldCalls {
     return this.#budget.limit - this.#budget.min;
   }
 
-  #findRead(route: string, start = 0): PlannedCall | undefined {
-    return this.#calls.slice(start).find((call) => call.method === 'GET' && call.route === route);
+  #findRead(endpoint: DeclaredEndpoint, start: number): PlannedCall | undefined {
+    return this.#calls.slice(start).find((call) => call.endpoint === endpoint);
   }
 
   /** Adds calls to the plan, and counts them against the budget. */
   #add(call: Omit<PlannedCall, 'id'>): PlannedCall {
-    const used = call.request?.call.isBulkItem ? this.#bulkItems : this.#budget;
+    const used = call.request?.args.isBulkItem ? this.#bulkItems : this.#budget;
     const mayBeRefused = call.min > 0 && used.max + call.max > used.limit;
     used.min += call.min;
     used.max = Math.min(used.max + call.max, used.limit);
@@ -256,13 +263,16 @@ export class Explainer extends FieldCalls {
     return planned;
   }
 
-  async #complete({ request, ...call }: PlannedCall): Promise<ExplainedCall> {
-    const cache = await this.#recorder.cacheOf(call, request);
+  async #complete({ id, endpoint, request, ...call }: PlannedCall): Promise<ExplainedCall> {
+    const cache = await this.#recorder.cacheOf(endpoint, request);
     const curl = request && this.#recorder.curlOf(request);
     return {
+      id,
+      method: endpoint.method,
+      route: endpoint.route,
       ...call,
       ...(cache !== undefined && { cache }),
-      shared: call.method === 'GET',
+      shared: endpoint.method === 'GET',
       ...(curl !== undefined && { curl }),
     };
   }

@@ -1,6 +1,4 @@
-import type { ChannelName } from '../../upstream/endpoints/messages.ts';
-import { getNotificationStats, type StatsEntryBody } from '../../upstream/endpoints/stats.ts';
-import { declareCalls, requireScopes } from '../declarations.ts';
+import { type ChannelName, getNotificationStats, type StatsEntryBody } from '../../upstream/endpoints.ts';
 import { assertRange, listOf, loadBySentId } from '../field-errors.ts';
 import { defineModule } from '../module.ts';
 import { isLocalDate } from '../scalars.ts';
@@ -37,9 +35,9 @@ const sortEntries = (entries: readonly StatsEntryBody[]): StatsEntryBody[] =>
 const isChannel = (value: unknown): value is ChannelName => CHANNELS.includes(value);
 
 /** Statistics of notifications. */
-export const stats = defineModule('stats', ({ builder, use }) => {
+export const stats = defineModule('stats', ({ builder, declareCalls, requireScopes, use }) => {
   const { Channel } = use(messages);
-  const { Workflow } = use(workflows);
+  const { Workflow, workflow } = use(workflows);
 
   const StatsEntry = builder.objectRef<StatsEntryBody>('StatsEntry').implement({
     description: 'The notifications that were sent in one period, usually a day (UTC).',
@@ -68,7 +66,7 @@ export const stats = defineModule('stats', ({ builder, use }) => {
         type: [Workflow],
         nullable: { list: true, items: true },
         extensions: declareCalls('1 per distinct id in the operation, 8 at a time', {
-          route: '/v1/workflows/{workflowIdOrIdentifier}',
+          loader: workflow,
           maxRecords: ({ first }) => readFirst(first),
           reason: 'One per distinct workflow of the statistics.',
         }),
@@ -83,7 +81,7 @@ export const stats = defineModule('stats', ({ builder, use }) => {
         resolve: ({ templates }, args, ctx) =>
           listOf(templates)
             .slice(0, readFirst(args.first))
-            .map((sent) => loadBySentId(sent, (id) => ctx.loaders.workflow.load(id))),
+            .map((sent) => loadBySentId(sent, (id) => ctx.loaders.load(workflow, id))),
       }),
     }),
   });
@@ -113,7 +111,7 @@ export const stats = defineModule('stats', ({ builder, use }) => {
             includesAllDays ? MAX_FILLED_DAYS : MAX_DAYS,
           );
         }
-        const entries = await getNotificationStats(ctx.upstream, days ?? undefined);
+        const entries = await ctx.upstream.read(getNotificationStats, { query: { days: days ?? undefined } });
         const sorted = entries && sortEntries(entries);
         return sorted && includesAllDays ? fillGaps(sorted, days ?? undefined, ctx.now()) : sorted;
       },

@@ -1,34 +1,19 @@
 import { isRecord } from '../../lib/is-record.ts';
-import { createSubscriber, type SubscriberBody, type SubscriberFields } from '../../upstream/endpoints/subscribers.ts';
-import type { WriteResult } from '../../upstream/request.ts';
-import { createBoundedMap } from '../bounded-map.ts';
-import { declareCalls, Entity, requireScopes } from '../declarations.ts';
-import { assertRange, requireValue } from '../field-errors.ts';
+import { createSubscriber, type SubscriberBody } from '../../upstream/endpoints.ts';
+import { requireValue } from '../field-errors.ts';
 import { defineModule } from '../module.ts';
-import {
-  asConflict,
-  asInvalidInput,
-  asUpstreamFailure,
-  deriveIdempotencyKey,
-  IDEMPOTENCY_KEY,
-  mutationErrors,
-  REPLAYED,
-  toMutationResult,
-} from '../mutations.ts';
 
 /** Maximum subscribers in one bulk mutation. */
 const MAX_BULK = 100;
 
-/** Maximum concurrent calls of one bulk mutation, equal to the limit per credential. */
-const CONCURRENCY = 10;
-
 /** Subscribers, which can be created. */
-export const subscribers = defineModule('subscribers', ({ builder, use }) => {
-  const { ConflictError, InvalidInputError, UpstreamFailure } = use(mutationErrors);
+export const subscribers = defineModule('subscribers', (toolkit) => {
+  const { builder, bulkMutation, entity, mutation, requireScopes } = toolkit;
+  const keys = entity({ subscriberId: null });
 
   const Subscriber = builder.objectRef<SubscriberBody>('Subscriber').implement({
     description: 'A person or system that receives notifications.',
-    extensions: { ...requireScopes('subscribers:read'), entity: new Entity({ subscriberId: null }) },
+    extensions: { ...requireScopes('subscribers:read'), ...keys },
     fields: (t) => ({
       subscriberId: t.exposeID('subscriberId', {
         description:
@@ -80,143 +65,72 @@ export const subscribers = defineModule('subscribers', ({ builder, use }) => {
     }),
   });
 
-  const CreateSubscriberInput = builder.inputType('CreateSubscriberInput', {
-    description: 'The subscriber to create or update. In an update, fields that are null or omitted keep their values.',
-    fields: (t) => ({
-      subscriberId: t.id({
-        required: true,
-        description:
-          "The id of the subscriber in your system, usually the user's id. If it already exists, that subscriber is updated.",
+  const creation = mutation('createSubscriber', {
+    description: 'Creates a subscriber, or updates the one with the same `subscriberId`.',
+    scope: 'subscribers:write',
+    endpoint: createSubscriber,
+    input: {
+      description:
+        'The subscriber to create or update. In an update, fields that are null or omitted keep their values.',
+      argument: 'The subscriber.',
+      fields: (t) => ({
+        subscriberId: t.id({
+          required: true,
+          description:
+            "The id of the subscriber in your system, usually the user's id. If it already exists, that subscriber is updated.",
+        }),
+        email: t.string({ description: 'The email address.' }),
+        firstName: t.string({ description: 'The first name.' }),
+        lastName: t.string({ description: 'The last name.' }),
+        phone: t.string({ description: 'The phone number.' }),
+        avatar: t.string({ description: 'The http or https URL of the profile picture.' }),
+        locale: t.string({ description: 'The language and region, such as `en-US`.' }),
+        data: t.field({
+          type: 'JSONObject',
+          description: 'Your own key/value pairs. In an update, they replace all existing ones.',
+        }),
+        channels: t.field({
+          type: ['JSONObject'],
+          description: 'The settings per provider, such as push tokens and webhooks.',
+        }),
       }),
-      email: t.string({ description: 'The email address.' }),
-      firstName: t.string({ description: 'The first name.' }),
-      lastName: t.string({ description: 'The last name.' }),
-      phone: t.string({ description: 'The phone number.' }),
-      avatar: t.string({ description: 'The http or https URL of the profile picture.' }),
-      locale: t.string({ description: 'The language and region, such as `en-US`.' }),
-      data: t.field({
-        type: 'JSONObject',
-        description: 'Your own key/value pairs. In an update, they replace all existing ones.',
+    },
+    // Omits nulls, which the service doesn't accept.
+    resolve: async (input, send) => ({
+      subscriber: await send({
+        body: {
+          subscriberId: input.subscriberId,
+          ...Object.fromEntries(Object.entries(input).filter(([, value]) => value != null)),
+        },
       }),
-      channels: t.field({
-        type: ['JSONObject'],
-        description: 'The settings per provider, such as push tokens and webhooks.',
-      }),
-      idempotencyKey: t.string({ description: IDEMPOTENCY_KEY }),
     }),
-  });
-
-  const CreateSubscribersInput = builder.inputType('CreateSubscribersInput', {
-    description: 'The subscribers to create or update.',
-    fields: (t) => ({
-      subscribers: t.field({
-        type: [CreateSubscriberInput],
-        required: true,
-        description: `The subscribers, 1 to ${MAX_BULK}. Each can have its own \`idempotencyKey\`.`,
-      }),
-    }),
-  });
-
-  const CreateSubscriberSuccess = builder
-    .objectRef<{ __typename: 'CreateSubscriberSuccess'; subscriber: SubscriberBody; replayed: boolean }>(
-      'CreateSubscriberSuccess',
-    )
-    .implement({
+    success: {
       description: 'The subscriber was created, or updated if the `subscriberId` already existed.',
       fields: (t) => ({
         subscriber: t.expose('subscriber', { type: Subscriber, description: 'The created or updated subscriber.' }),
-        replayed: t.exposeBoolean('replayed', { description: REPLAYED }),
       }),
-    });
-
-  const CreateSubscriberResult = builder.unionType('CreateSubscriberResult', {
-    description: 'The result of `createSubscriber`.',
-    types: [CreateSubscriberSuccess, InvalidInputError, ConflictError],
+    },
   });
 
-  const CreateSubscribersItem = builder.unionType('CreateSubscribersItem', {
-    description: 'The result of `createSubscribers` for one subscriber.',
-    types: [CreateSubscriberSuccess, InvalidInputError, ConflictError, UpstreamFailure],
+  bulkMutation('createSubscribers', creation, {
+    description: `Creates or updates 1 to ${MAX_BULK} subscribers. Each has its own result, so one failure doesn't affect the others.\n\nREST: \`POST /v1/subscribers\` per subscriber.`,
+    calls: '1 per subscriber, 10 at a time',
+    items: 'subscribers',
+    max: MAX_BULK,
+    input: {
+      description: 'The subscribers to create or update.',
+      argument: 'The subscribers.',
+      items: `The subscribers, 1 to ${MAX_BULK}. Each can have its own \`idempotencyKey\`.`,
+    },
+    result: {
+      item: 'The result of `createSubscribers` for one subscriber.',
+      results: 'The results, in the order of the input: `results[i]` is for `subscribers[i]`.',
+      succeeded: 'The number of subscribers created or updated.',
+      failed: 'The number of subscribers that failed.',
+    },
   });
 
-  const CreateSubscribersPayload = builder
-    .objectRef<{ results: (typeof CreateSubscribersItem.$inferType)[] }>('CreateSubscribersPayload')
-    .implement({
-      description: 'The result of `createSubscribers`.',
-      fields: (t) => ({
-        results: t.expose('results', {
-          type: [CreateSubscribersItem],
-          description: 'The results, in the order of the input: `results[i]` is for `subscribers[i]`.',
-        }),
-        succeeded: t.int({
-          description: 'The number of subscribers created or updated.',
-          resolve: ({ results }) => countSuccesses(results),
-        }),
-        failed: t.int({
-          description: 'The number of subscribers that failed.',
-          resolve: ({ results }) => results.length - countSuccesses(results),
-        }),
-      }),
-    });
-
-  /** Converts the input to the fields that the service accepts. Omits nulls, which the service doesn't accept. */
-  const toFields = ({ idempotencyKey: _, ...input }: typeof CreateSubscriberInput.$inferInput): SubscriberFields => ({
-    subscriberId: input.subscriberId,
-    ...Object.fromEntries(Object.entries(input).filter(([, value]) => value != null)),
-  });
-
-  builder.mutationFields((t) => ({
-    createSubscriber: t.field({
-      type: CreateSubscriberResult,
-      nullable: true,
-      extensions: requireScopes('subscribers:write'),
-      description:
-        'Creates a subscriber, or updates the one with the same `subscriberId`.\n\nREST: `POST /v1/subscribers`.',
-      args: { input: t.arg({ type: CreateSubscriberInput, required: true, description: 'The subscriber.' }) },
-      resolve: (_root, { input }, ctx, info) =>
-        toMutationResult(
-          createSubscriber(ctx.upstream, toFields(input), deriveIdempotencyKey(ctx, info, input.idempotencyKey)),
-          toSuccess,
-          asInvalidInput(),
-          asConflict,
-        ),
-    }),
-    createSubscribers: t.field({
-      type: CreateSubscribersPayload,
-      nullable: true,
-      extensions: { ...requireScopes('subscribers:write'), ...declareCalls('1 per subscriber, 10 at a time') },
-      description: `Creates or updates 1 to ${MAX_BULK} subscribers. Each has its own result, so one failure doesn't affect the others.\n\nREST: \`POST /v1/subscribers\` per subscriber.`,
-      args: { input: t.arg({ type: CreateSubscribersInput, required: true, description: 'The subscribers.' }) },
-      resolve: async (_root, { input: { subscribers } }, ctx, info) => {
-        assertRange('the number of subscribers', subscribers.length, 1, MAX_BULK);
-        const items = subscribers.map((input, index) => ({
-          input,
-          key: deriveIdempotencyKey(ctx, info, input.idempotencyKey, index), // Before the first is sent: an invalid key rejects all.
-          path: ['input', 'subscribers', String(index)],
-        }));
-        const createAll = createBoundedMap<(typeof items)[number], typeof CreateSubscribersItem.$inferType>(
-          CONCURRENCY,
-        );
-        const results = await createAll(items, ({ input, key, path }, end, fail) => {
-          const handlers = [asInvalidInput(path), asConflict, asUpstreamFailure] as const;
-          toMutationResult(createSubscriber(ctx.upstream, toFields(input), key, true), toSuccess, ...handlers).then(
-            end,
-            fail,
-          );
-        });
-        return { results };
-      },
-    }),
-  }));
-});
-
-const countSuccesses = (results: readonly { __typename: string }[]): number =>
-  results.filter(({ __typename }) => __typename === 'CreateSubscriberSuccess').length;
-
-const toSuccess = ({ body, replayed }: WriteResult<SubscriberBody>) => ({
-  __typename: 'CreateSubscriberSuccess' as const,
-  subscriber: body,
-  replayed,
+  return { Subscriber, keys };
 });
 
 /** Replacement for a credential. */

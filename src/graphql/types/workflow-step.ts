@@ -1,4 +1,4 @@
-import type { StepBody, StepTemplateBody } from '../../upstream/endpoints/workflows.ts';
+import type { StepBody, StepTemplateBody } from '../../upstream/endpoints.ts';
 import { defineModule } from '../module.ts';
 
 type Metadata = NonNullable<StepBody['metadata']>;

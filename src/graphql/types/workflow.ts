@@ -1,5 +1,5 @@
-import type { TriggerBody, WorkflowBody } from '../../upstream/endpoints/workflows.ts';
-import { declareCalls, Entity, type LoadByKey, requireScopes } from '../declarations.ts';
+import { getWorkflow, type TriggerBody, type WorkflowBody } from '../../upstream/endpoints.ts';
+import type { LoadByKey } from '../declarations.ts';
 import { assertRange, loadBySentId, requireId, requireValue, toId } from '../field-errors.ts';
 import { defineModule } from '../module.ts';
 import { notificationGroups } from './notification-group.ts';
@@ -9,9 +9,20 @@ import { workflowSteps } from './workflow-step.ts';
 const MAX_WORKFLOWS = 50;
 
 /** Workflows with their triggers. */
-export const workflows = defineModule('workflows', ({ builder, use }) => {
-  const { NotificationGroup } = use(notificationGroups);
+export const workflows = defineModule('workflows', ({ builder, declareCalls, entity, loader, requireScopes, use }) => {
+  const { NotificationGroup, notificationGroup: groupLoader } = use(notificationGroups);
   const { WorkflowStep } = use(workflowSteps);
+
+  const workflow = loader<WorkflowBody>({ name: 'workflow', get: getWorkflow, identify: withKey });
+
+  /** Creates a function that loads the workflow with exactly this key. The service also finds a workflow by its other keys. */
+  const loadBy =
+    (keyOf: (workflow: WorkflowBody) => string | undefined): LoadByKey =>
+    async (key, { loaders }) => {
+      const found = await loaders.load(workflow, key);
+      // guard: test/graphql/federation.test.ts
+      return found !== null && toId(keyOf(found)) === key ? found : null;
+    };
 
   const PreferenceSettings = builder.objectRef<WorkflowBody['preferenceSettings']>('PreferenceSettings').implement({
     description:
@@ -32,7 +43,7 @@ export const workflows = defineModule('workflows', ({ builder, use }) => {
     description: 'A workflow: the steps that run when an app triggers it, and the messages that they send.',
     extensions: {
       ...requireScopes('workflows:read'),
-      entity: new Entity({ id: loadBy(idOf), identifier: loadBy(identifierOf) }),
+      ...entity({ id: loadBy(idOf), identifier: loadBy(identifierOf) }),
     },
     fields: (t) => ({
       id: t.id({ description: "The workflow's id.", resolve: (workflow) => requireValue(idOf(workflow)) }),
@@ -86,21 +97,17 @@ export const workflows = defineModule('workflows', ({ builder, use }) => {
         type: NotificationGroup,
         nullable: true,
         extensions: declareCalls('0 if the service embeds the group, otherwise 1 for the whole operation', {
-          route: '/v1/notification-groups/{id}',
-          list: {
-            route: '/v1/notification-groups',
-            reason: 'None if the service embeds the groups in the workflows, or a single one is needed.',
-            reasonAfter: 'None if the service embeds the groups, or lists all with their ids.',
-          },
-          maxRecords: () => 1,
+          loader: groupLoader,
           reason: 'None if the service embeds the group in the workflow.',
+          listReason: 'None if the service embeds the groups in the workflows, or a single one is needed.',
+          reasonAfterList: 'None if the service embeds the groups, or lists all with their ids.',
         }),
         description:
           'The notification group that the workflow belongs to. Null if the group no longer exists.\n\nREST: no call if the service sent the group with the workflow. Otherwise `GET /v1/notification-groups/{id}`, or a single `GET /v1/notification-groups` if the operation requests several groups.',
         resolve: ({ notificationGroup, _notificationGroupId: id }, _args, { loaders }) =>
           notificationGroup
             ? { _id: requireId(id), ...notificationGroup }
-            : loadBySentId(id, (groupId) => loaders.notificationGroup.load(groupId)),
+            : loadBySentId(id, (groupId) => loaders.load(groupLoader, groupId)),
       }),
       parentId: t.exposeID('_parentId', {
         nullable: true,
@@ -157,7 +164,7 @@ export const workflows = defineModule('workflows', ({ builder, use }) => {
       args: {
         idOrIdentifier: t.arg.id({ required: true, description: "The workflow's id or its trigger identifier." }),
       },
-      resolve: (_root, { idOrIdentifier }, ctx) => ctx.loaders.workflow.load(idOrIdentifier),
+      resolve: (_root, { idOrIdentifier }, ctx) => ctx.loaders.load(workflow, idOrIdentifier),
     }),
     workflows: t.field({
       type: [Workflow],
@@ -172,7 +179,7 @@ export const workflows = defineModule('workflows', ({ builder, use }) => {
       },
       resolve: (_root, { idsOrIdentifiers }, ctx) => {
         assertRange('the number of workflows', idsOrIdentifiers.length, 0, MAX_WORKFLOWS);
-        return idsOrIdentifiers.map((key) => ctx.loaders.workflow.load(key));
+        return idsOrIdentifiers.map((key) => ctx.loaders.load(workflow, key));
       },
     }),
   }));
@@ -222,18 +229,16 @@ export const workflows = defineModule('workflows', ({ builder, use }) => {
     }),
   });
 
-  return { Workflow };
+  return { Workflow, workflow };
 });
 
 const idOf = ({ _id, id }: WorkflowBody): string | undefined => _id ?? id;
 
 const identifierOf = ({ triggers }: WorkflowBody): string | undefined => triggers?.[0]?.identifier;
 
-/** Creates a function that loads the workflow with exactly this key. The service also finds a workflow by its other keys. */
-function loadBy(keyOf: (workflow: WorkflowBody) => string | undefined): LoadByKey {
-  return async (key, { loaders }) => {
-    const workflow = await loaders.workflow.load(key);
-    // guard: test/graphql/federation.test.ts
-    return workflow !== null && toId(keyOf(workflow)) === key ? workflow : null;
-  };
+/** Adds the key as id to a workflow without one, unless the key is a trigger identifier. The contract allows `_id` to be absent. */
+function withKey(workflow: WorkflowBody, key: string): WorkflowBody {
+  const isIdentifier = () =>
+    Array.isArray(workflow.triggers) && workflow.triggers.some((trigger) => trigger?.identifier === key);
+  return idOf(workflow) !== undefined || isIdentifier() ? workflow : { ...workflow, _id: key };
 }

@@ -2,12 +2,12 @@ import { isPromise } from '../../lib/is-promise.ts';
 import type { CacheSettings } from '../../settings/cache.ts';
 import { type CallOptions, Reader } from '../call.ts';
 import type { CacheHit, CallEvents, Outcome } from '../call-events.ts';
+import { type CachedRead, kindOf } from '../endpoint.ts';
 import { endedEarly, isUpstreamError, type UpstreamErrorCode } from '../errors.ts';
 import { Deadline, type Waiting } from '../policies/deadline.ts';
 import type { UpstreamRequest } from '../request.ts';
 import type { CallTarget, Service } from '../service.ts';
 import type { Signal } from '../signal.ts';
-import { CACHED_READS, type CachedRead, WRITE_EFFECTS } from './effects.ts';
 import type {
   CachedKind,
   CacheStore,
@@ -25,6 +25,8 @@ export interface CachedServiceDeps {
   service: Service;
   store: CacheStore;
   settings: CacheSettings;
+  /** All kinds of reads. */
+  kinds: readonly CachedKind[];
   /** Base address of the service. */
   address: string;
   /** Time limit of a refresh, in milliseconds. Readers with a stored response wait for half of it. */
@@ -38,12 +40,9 @@ interface Read {
   request: UpstreamRequest;
   reader: Reader;
   address: EntryAddress;
-  endpoint: CachedRead;
+  cached: CachedRead;
   windows: CacheWindows;
 }
-
-/** Kinds of reads. */
-const ALL_KINDS: readonly CachedKind[] = ['workflows', 'statistics'];
 
 /** Failures of a service that is down or too slow. If it is too slow, its calls also fill the queue of their credential. */
 const UNAVAILABLE = new Set<UpstreamErrorCode>(['UPSTREAM_UNAVAILABLE', 'UPSTREAM_TIMEOUT', 'OVERLOADED']);
@@ -51,43 +50,43 @@ const UNAVAILABLE = new Set<UpstreamErrorCode>(['UPSTREAM_UNAVAILABLE', 'UPSTREA
 /** Service whose reads are answered from a store. */
 export class CachedService implements CallTarget {
   readonly #deps: CachedServiceDeps;
-  readonly #reads = new Map<string, { endpoint: CachedRead; windows: CacheWindows }>();
-  readonly #effects = new Map<string, readonly CachedKind[]>(Object.entries(WRITE_EFFECTS));
+  /** Windows of the reads so far; undefined for those that are not cached. */
+  readonly #windows = new Map<CachedRead, CacheWindows | undefined>();
 
   constructor(deps: CachedServiceDeps) {
     this.#deps = deps;
-    for (const [route, endpoint] of Object.entries(CACHED_READS)) {
-      const windows = windowsOf(deps.settings, endpoint.resource);
-      if (windows !== undefined) {
-        this.#reads.set(route, { endpoint, windows });
-      }
-    }
   }
 
   read(request: UpstreamRequest, reader: Reader): void {
     const { service, store } = this.#deps;
-    const cached = this.#reads.get(request.call.route);
-    if (cached === undefined || reader.deadline.endReason() !== undefined) {
+    const { cached } = request.endpoint;
+    const windows = cached && this.#windowsOf(cached);
+    if (cached === undefined || windows === undefined || reader.deadline.endReason() !== undefined) {
       service.read(request, reader, { key: request.path, ...this.#confirmation(request, reader.events) });
       return;
     }
-    const { endpoint, windows } = cached;
-    const address = { owner: this.#ownerOf(request), kind: endpoint.kind, path: request.path };
-    const read: Read = { request, reader, address, endpoint, windows };
+    const address = { owner: this.#ownerOf(request), kind: kindOf(cached), path: request.path };
+    const read: Read = { request, reader, address, cached, windows };
     whenKnown(store.find(address), (lookup) => this.#answer(read, lookup));
   }
 
   /** Empties the kinds of reads that a write changes, before it is sent and after it has ended. */
   write(request: UpstreamRequest, reader: Reader): void {
     const { service, store } = this.#deps;
-    const { method, route } = request.endpoint;
-    const kinds = this.#effects.get(`${method} ${route}`) ?? [];
+    const { empties: kinds } = request.endpoint;
     if (kinds.length === 0) {
       service.write(request, reader, this.#confirmation(request, reader.events));
       return;
     }
     const begun = store.beginWrite(this.#ownerOf(request), kinds, Math.max(0, reader.deadline.at - performance.now()));
     whenKnown(begun, (write) => this.#send(request, reader, write));
+  }
+
+  #windowsOf(cached: CachedRead): CacheWindows | undefined {
+    if (!this.#windows.has(cached)) {
+      this.#windows.set(cached, windowsOf(this.#deps.settings, cached));
+    }
+    return this.#windows.get(cached);
   }
 
   #send(request: UpstreamRequest, reader: Reader, write: WriteInProgress): void {
@@ -108,7 +107,7 @@ export class CachedService implements CallTarget {
     const { bypassesCache } = reader;
     if (entry === undefined || entry.ageMs > windows.lifetimeMs || bypassesCache) {
       const reason = bypassesCache ? 'bypass' : version === undefined ? 'unavailable' : 'miss';
-      reader.events.cacheMissed(read.endpoint.resource, reason);
+      reader.events.cacheMissed(read.cached.resource, reason);
       this.#deps.service.read(request, reader, this.#storing(read, lookup, bypassesCache ? 'bypass' : ''));
     } else if (entry.ageMs <= windows.freshMs) {
       this.#use(read, entry, 'fresh');
@@ -121,8 +120,8 @@ export class CachedService implements CallTarget {
   }
 
   /** Answers a read with a stored response. */
-  #use({ request, reader, endpoint }: Read, { result, ageMs }: FoundEntry, answer: CacheHit['answer'], waited = false) {
-    reader.events.answeredFromCache(request, { resource: endpoint.resource, answer, ageMs, result }, waited);
+  #use({ request, reader, cached }: Read, { result, ageMs }: FoundEntry, answer: CacheHit['answer'], waited = false) {
+    reader.events.answeredFromCache(request, { resource: cached.resource, answer, ageMs, result }, waited);
     reader.end(result);
   }
 
@@ -136,7 +135,7 @@ export class CachedService implements CallTarget {
 
   /** Waits for a new response. Uses the stored one if the service fails, or takes longer than half an attempt. */
   #refreshOrUse(read: Read, lookup: Lookup, entry: FoundEntry): void {
-    const { request, reader, address, endpoint } = read;
+    const { request, reader, address, cached } = read;
     const { deadline, events } = reader;
     const { store, closing, attemptTimeoutMs } = this.#deps;
     let isAnswered = false;
@@ -150,7 +149,7 @@ export class CachedService implements CallTarget {
     };
     const answerWithout = (outcome: Outcome) =>
       answer(() => {
-        events.cacheMissed(endpoint.resource, 'miss');
+        events.cacheMissed(cached.resource, 'miss');
         reader.end(outcome);
       });
     /** Looks it up again, because a write or a rejection of the key may have dropped it. Then the outcome remains, if there is one already. */
@@ -233,7 +232,7 @@ export class CachedService implements CallTarget {
           return undefined;
         }
         events.invalidated('rejected key');
-        return this.#deps.store.drop(this.#ownerOf(request), ALL_KINDS);
+        return this.#deps.store.drop(this.#ownerOf(request), this.#deps.kinds);
       },
     };
   }

@@ -8,8 +8,8 @@ export interface Owner {
   readonly credential: string;
 }
 
-/** Reads that a write empties together: workflows with their groups, or statistics. */
-export type CachedKind = 'workflows' | 'statistics';
+/** Reads that a write empties together, such as `workflows` (with their groups) or `statistics`. */
+export type CachedKind = string;
 
 /** Place of an entry. */
 export interface EntryAddress {

@@ -1,4 +1,5 @@
-import type { CachedResource, CacheSettings } from '../../settings/cache.ts';
+import type { CacheSettings } from '../../settings/cache.ts';
+import type { CachedRead, CacheWindowSeconds } from '../endpoint.ts';
 
 /** Maximum ages of a response for each use, in milliseconds. */
 export interface CacheWindows {
@@ -12,10 +13,10 @@ export interface CacheWindows {
   lifetimeMs: number;
 }
 
-/** Returns the windows of a kind of read; undefined if it isn't cached. */
-export function windowsOf(settings: CacheSettings, resource: CachedResource): CacheWindows | undefined {
-  const windows = settings[resource];
-  if (windows === 'off') {
+/** Returns the windows of a read; undefined if it isn't cached. */
+export function windowsOf(settings: CacheSettings, read: CachedRead): CacheWindows | undefined {
+  const windows = read.windows ?? settingOf(settings, read.resource);
+  if (windows === undefined) {
     return undefined;
   }
   const { freshSeconds, staleWhileRevalidateSeconds, staleIfErrorSeconds } = windows;
@@ -24,4 +25,11 @@ export function windowsOf(settings: CacheSettings, resource: CachedResource): Ca
   const revalidateMs = atMost(freshSeconds + staleWhileRevalidateSeconds);
   const errorMs = atMost(freshSeconds + staleIfErrorSeconds);
   return { freshMs: atMost(freshSeconds), revalidateMs, errorMs, lifetimeMs: Math.max(revalidateMs, errorMs) };
+}
+
+/** Returns the setting for a resource. Those of modules have none. */
+function settingOf(settings: CacheSettings, resource: string): CacheWindowSeconds | undefined {
+  const { workflows, notificationGroups, statistics } = settings;
+  const setting = new Map(Object.entries({ workflows, notificationGroups, statistics })).get(resource);
+  return setting === 'off' ? undefined : setting;
 }

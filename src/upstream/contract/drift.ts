@@ -1,8 +1,8 @@
 import { isRecord } from '../../lib/is-record.ts';
+import type { DeclaredEndpoint } from '../endpoint.ts';
 import type { Endpoint } from '../errors.ts';
+import type { JsonType, Shape } from '../shape.ts';
 import { isEnvelope } from './envelope.ts';
-import { RESPONSES } from './responses.gen.ts';
-import type { JsonType, Shape } from './shape.ts';
 
 /** Difference between a response and the contract that doesn't fail the operation unless it uses the field. */
 export type DeviationKind = 'missing' | 'null' | 'wrong_type' | 'unknown_value';
@@ -19,7 +19,7 @@ export interface Deviation {
  *
  * @param body the body as the service sent it, with or without an envelope
  */
-export const findDeviations = (endpoint: Endpoint, body: unknown): readonly Deviation[] =>
+export const findDeviations = (endpoint: DeclaredEndpoint, body: unknown): readonly Deviation[] =>
   new Inspection(endpoint, body, Number.POSITIVE_INFINITY).deviations();
 
 /** Comparison of a body, with or without an envelope, with the contract. */
@@ -30,10 +30,9 @@ class Inspection {
   readonly #path: string[] = [];
   readonly #found = new Map<string, Deviation>();
 
-  constructor({ method, route }: Endpoint, body: unknown, maxValues: number) {
+  constructor({ response: shape, expect }: DeclaredEndpoint, body: unknown, maxValues: number) {
     this.#maxValues = maxValues;
-    const shape = RESPONSES[route]?.[method];
-    if (shape !== undefined && isEnvelope(body)) {
+    if (shape !== undefined && expect !== 'page' && isEnvelope(body)) {
       this.#path.push('data');
       this.#visit(body.data, shape);
     } else if (shape !== undefined) {
@@ -122,7 +121,7 @@ function typeOf(value: unknown): JsonType {
 export type ReportDeviation = (endpoint: Endpoint, deviation: Deviation) => void;
 
 /** Inspects the body of a successful response, unless its endpoint has used up its budget. */
-export type DriftCheck = (endpoint: Endpoint, body: unknown) => void;
+export type DriftCheck = (endpoint: DeclaredEndpoint, body: unknown) => void;
 
 /** Maximum values inspected at once, which take 0.5 ms. */
 const MAX_VALUES = 5_000;

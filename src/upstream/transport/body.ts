@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { isRecord } from '../../lib/is-record.ts';
 import { unwrap } from '../contract/envelope.ts';
-import type { Expected } from '../request.ts';
+import type { Expected } from '../endpoint.ts';
 import type { BodyPlan, Headers, UpstreamResponse } from './attempt.ts';
 
 /** Response body that violates the contract. The message is for the log. */
@@ -41,13 +41,19 @@ export function readSuccess(response: UpstreamResponse, expected: Expected, maxL
   if (expected === 'nothing') {
     return NO_BODY;
   }
+  if (expected === 'value' && response.body?.byteLength === 0) {
+    return NO_BODY;
+  }
   const sent = readJson(response);
-  const body = unwrap(sent);
+  const body = expected === 'page' ? sent : unwrap(sent);
+  const list = expected === 'page' && isRecord(sent) ? sent.data : body;
   // guard: test/graphql/error-model.test.ts
-  if (Array.isArray(body) && body.length > maxListItems) {
+  if (Array.isArray(list) && list.length > maxListItems) {
     throw new BodyError(`the list has more than ${maxListItems} items`);
   }
-  if (expected === 'record' ? !isRecord(body) : !(Array.isArray(body) && body.every(isRecord))) {
+  const hasForm =
+    expected === 'value' || (expected === 'record' ? isRecord(body) : Array.isArray(list) && list.every(isRecord));
+  if (!hasForm) {
     throw new BodyError(`the body is not a ${expected}`);
   }
   return { sent, body };

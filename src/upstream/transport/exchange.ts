@@ -14,7 +14,7 @@ const USER_AGENT = `notigraph/${VERSION}`;
 /** Returns a request in undici's form. Headers of the client's request are not forwarded. */
 export function toDispatchOptions(
   origin: string,
-  { endpoint, authorization, path, requestId, call, known }: UpstreamRequest,
+  { endpoint, authorization, path, requestId, args, known }: UpstreamRequest,
   traceHeaders: TraceHeaders | undefined,
 ): Dispatcher.DispatchOptions {
   const headers: Record<string, string> = {
@@ -23,11 +23,11 @@ export function toDispatchOptions(
     'user-agent': USER_AGENT,
     'x-request-id': requestId,
   };
-  if (call.body !== undefined) {
+  if (args.body !== undefined) {
     headers['content-type'] = 'application/json';
   }
-  if (call.idempotencyKey !== undefined) {
-    headers['idempotency-key'] = call.idempotencyKey;
+  if (args.idempotencyKey !== undefined) {
+    headers['idempotency-key'] = args.idempotencyKey;
   }
   if (known !== undefined) {
     headers['if-none-match'] = known.etag;
@@ -37,7 +37,7 @@ export function toDispatchOptions(
     path,
     method: endpoint.method,
     headers: traceHeaders === undefined ? headers : Object.assign(headers, traceHeaders),
-    body: call.body === undefined ? null : JSON.stringify(call.body),
+    body: args.body === undefined ? null : JSON.stringify(args.body),
   };
 }
 
@@ -49,7 +49,7 @@ export function toDispatchOptions(
  * @throws {UpstreamError | BodyError} if it isn't a success
  */
 export function readResult(
-  { endpoint, authorization, path, call, known }: UpstreamRequest,
+  { endpoint, authorization, path, args, known }: UpstreamRequest,
   response: UpstreamResponse,
   rateLimit: UpstreamRateLimit | undefined,
   maxListItems: number,
@@ -58,7 +58,7 @@ export function readResult(
   const { status, headers } = response;
   const bytes = response.body?.byteLength ?? 0;
   if (status <= 299) {
-    const { sent, body } = readSuccess(response, call.expect, maxListItems);
+    const { sent, body } = readSuccess(response, endpoint.expect, maxListItems);
     checkDrift?.(endpoint, sent);
     const replayed = headerOf(headers, 'idempotency-replay') === 'true';
     const result: UpstreamResult = { status, body, replayed, rateLimit, bytes };
@@ -72,7 +72,7 @@ export function readResult(
     return { status, body: known.body, replayed: false, rateLimit, etag: known.etag, bytes: known.bytes };
   }
   throw errorFromResponse(
-    { endpoint, authorization, path, body: call.body, idempotencyKey: call.idempotencyKey },
+    { endpoint, authorization, path, body: args.body, idempotencyKey: args.idempotencyKey },
     { status, body: readErrorBody(response), retryAfter: headerOf(headers, 'retry-after'), rateLimit },
   );
 }

@@ -1,5 +1,5 @@
-import { type Endpoint, invalidInput } from '../errors.ts';
-import type { UpstreamCall } from '../request.ts';
+import type { CallArgs, DeclaredEndpoint } from '../endpoint.ts';
+import { invalidInput } from '../errors.ts';
 
 /** Maximum length of an id. Real ids are much shorter. */
 const MAX_ID_LENGTH = 256;
@@ -57,42 +57,44 @@ function* decodedForms(id: string): Generator<string> {
 }
 
 /** Fills a path template (`/v1/feeds/{feedId}`) with ids that `findIdProblem` accepts, each as one encoded segment. */
-function fillRoute(route: string, params: Readonly<Record<string, string>>): string {
+function fillRoute(route: string, args: CallArgs): string {
   let path = '';
   let from = 0;
   for (let open = route.indexOf('{'); open >= 0; open = route.indexOf('{', from)) {
     const close = route.indexOf('}', open);
     const name = route.slice(open + 1, close);
-    path += route.slice(from, open) + encodeURIComponent(params[name] ?? '');
+    path += route.slice(from, open) + encodeURIComponent(idOf(args, name));
     from = close + 1;
   }
   return path + route.slice(from);
 }
 
 /** Throws an `UpstreamError` (BAD_USER_INPUT) for the first id that can't be a single path segment. */
-export function assertPathParams(endpoint: Endpoint, params: Readonly<Record<string, string>>): void {
-  for (const name in params) {
-    const problem = findIdProblem(params[name] ?? '');
+export function assertIds(endpoint: DeclaredEndpoint, args: CallArgs): void {
+  for (const name of endpoint.params) {
+    const problem = findIdProblem(idOf(args, name));
     if (problem !== undefined) {
       throw invalidInput(endpoint, [{ path: [name], message: `The id ${problem}.` }]);
     }
   }
 }
 
-type PathParts = Pick<UpstreamCall, 'route' | 'params' | 'query'>;
+/** Returns the id for a parameter of the path. A missing one is empty, which no call accepts. */
+export function idOf(args: CallArgs, name: string): string {
+  const id = args[name];
+  return typeof id === 'string' ? id : typeof id === 'number' ? String(id) : '';
+}
 
 /** Returns the path and query of a call. Throws if an id can't be a single path segment. */
-export function buildPath(endpoint: Endpoint, call: PathParts): string {
-  if (call.params !== undefined) {
-    assertPathParams(endpoint, call.params);
-  }
-  return fillPath(call);
+export function buildPath(endpoint: DeclaredEndpoint, args: CallArgs): string {
+  assertIds(endpoint, args);
+  return fillPath(endpoint, args);
 }
 
 /** Returns the path and query of a call, whatever its ids are. */
-export function fillPath({ route, params, query }: PathParts): string {
-  const path = params === undefined ? route : fillRoute(route, params);
-  return query === undefined ? path : path + buildQuery(query);
+export function fillPath({ route, params }: DeclaredEndpoint, args: CallArgs): string {
+  const path = params.length === 0 ? route : fillRoute(route, args);
+  return args.query === undefined ? path : path + buildQuery(args.query);
 }
 
 /** Returns the path of the service's address, to which the paths of calls are added. */
@@ -102,7 +104,7 @@ export const pathPrefixOf = ({ pathname }: URL): string => pathname.replace(/\/+
 export const serviceAddressOf = (upstream: URL): string => upstream.origin + pathPrefixOf(upstream);
 
 /** Returns the query with its question mark, or an empty string. */
-function buildQuery(query: NonNullable<UpstreamCall['query']>): string {
+function buildQuery(query: NonNullable<CallArgs['query']>): string {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
     if (value !== undefined) {

@@ -1,3 +1,5 @@
+import type { LoaderEndpoints } from '../../../src/graphql/loaders.ts';
+import type { CallArgs, DeclaredEndpoint } from '../../../src/upstream/endpoint.ts';
 import { UpstreamError } from '../../../src/upstream/errors.ts';
 import { feed, group, subscriber, workflow } from '../records.ts';
 import { createRandom } from './choices.ts';
@@ -66,8 +68,8 @@ export function createFakeContext(options: CorruptionOptions): unknown {
   const calls = new Map<string, number>();
 
   /** Responds to a call. Repeated calls have different outcomes. */
-  function respond(name: string, args: readonly unknown[], value: unknown): unknown {
-    const call = `${name}(${JSON.stringify(args)})`;
+  async function respond(endpoint: DeclaredEndpoint, args: CallArgs): Promise<unknown> {
+    const call = `${endpoint.method} ${endpoint.route}(${JSON.stringify(args)})`;
     const count = (calls.get(call) ?? 0) + 1;
     calls.set(call, count);
     const label = `${call}#${count}`;
@@ -76,18 +78,16 @@ export function createFakeContext(options: CorruptionOptions): unknown {
       if (random.oneIn(8)) {
         throw new UpstreamError({
           code: random.of(CODES),
-          message: `No ${name}.`,
-          endpoint: { method: name.startsWith('get') || name.startsWith('list') ? 'GET' : 'POST', route: '/v1' },
+          message: `No ${endpoint.route}.`,
+          endpoint,
           issues: [{ path: ['name'], message: 'Too long.' }],
         });
       }
-      return corrupt(value, label, options);
+      return corrupt(responseTo(endpoint, args), label, options);
     };
     return options.isAsync && !random.oneIn(3) ? options.time.later(label, settle) : settle();
   }
 
-  const toWriteResult = (record: unknown) => ({ body: record, replayed: false });
-  const loadGroup = (id: string) => respond('getNotificationGroup', [id], group({ _id: id }));
   return {
     requestId: 'request',
     identity: { audience: 'server', callerId: 'caller' },
@@ -95,37 +95,48 @@ export function createFakeContext(options: CorruptionOptions): unknown {
     logger: { warn: () => undefined },
     now: () => new Date('2026-01-03T00:00:00Z'),
     upstream: {
-      updateWorkflowStatus: (id: string, active: boolean) =>
-        respond('updateWorkflowStatus', [id, active], toWriteResult(fullWorkflow(id))),
-      createSubscriber: (fields: unknown, key: unknown) =>
-        respond('createSubscriber', [fields, key], toWriteResult(fullSubscriber(fields))),
-      getNotificationGroup: loadGroup,
-      listNotificationGroups: () => respond('listNotificationGroups', [], [group(), group({ _id: 'g2' })]),
-      createNotificationGroup: (name: string) =>
-        respond('createNotificationGroup', [name], toWriteResult(group({ name }))),
-      updateNotificationGroup: (id: string, name: string) =>
-        respond('updateNotificationGroup', [id, name], toWriteResult(group({ _id: id, name }))),
-      deleteNotificationGroup: (id: string) =>
-        respond('deleteNotificationGroup', [id], toWriteResult({ acknowledged: true, status: 'deleted' })),
-      createFeed: (name: string) => respond('createFeed', [name], toWriteResult(feed({ name }))),
-      deleteFeed: (id: string) => respond('deleteFeed', [id], toWriteResult([feed(), feed({ _id: 'f2' })])),
-      deleteMessagesByTransaction: (id: string) =>
-        respond('deleteMessagesByTransaction', [id], toWriteResult(undefined)),
-      getNotificationStats: (days: unknown) => respond('getNotificationStats', [days], stats),
+      read: (endpoint: DeclaredEndpoint, args: CallArgs) => respond(endpoint, args),
+      write: (endpoint: DeclaredEndpoint, args: CallArgs) => respond(endpoint, args),
     },
+    usage: {},
     loaders: {
-      workflow: {
-        load: (key: string) => respond('getWorkflow', [key], fullWorkflow(String(key))),
-        clear: () => undefined,
-        clearAll: () => undefined,
-      },
-      notificationGroup: {
-        load: loadGroup,
-        list: () => respond('listNotificationGroups', [], [group(), group({ _id: 'g2' })]),
-        clear: () => undefined,
-        prime: (_id: string, body: unknown) => body,
-        primeDeleted: () => undefined,
-      },
+      load: (loader: LoaderEndpoints, key: string) => respond(loader.get, { [loader.get.params[0] ?? '']: key }),
+      list: ({ many }: LoaderEndpoints) => many && respond(many.endpoint, {}),
+      reset: () => undefined,
     },
   };
+}
+
+const WRITTEN = (record: unknown) => ({ body: record, replayed: false });
+
+/** Returns what the service responds to a call. */
+function responseTo({ method, route }: DeclaredEndpoint, args: CallArgs): unknown {
+  const fields = typeof args.body === 'object' ? args.body : {};
+  switch (`${method} ${route}`) {
+    case 'GET /v1/workflows/{workflowIdOrIdentifier}':
+      return fullWorkflow(String(args.workflowIdOrIdentifier));
+    case 'PUT /v1/workflows/{workflowId}/status':
+      return WRITTEN(fullWorkflow(String(args.workflowId)));
+    case 'POST /v1/subscribers':
+      return WRITTEN(fullSubscriber(fields));
+    case 'GET /v1/notification-groups/{id}':
+      return group({ _id: String(args.id) });
+    case 'GET /v1/notification-groups':
+      return [group(), group({ _id: 'g2' })];
+    case 'POST /v1/notification-groups':
+    case 'PATCH /v1/notification-groups/{id}':
+      return WRITTEN(group(fields));
+    case 'DELETE /v1/notification-groups/{id}':
+      return WRITTEN({ acknowledged: true, status: 'deleted' });
+    case 'POST /v1/feeds':
+      return WRITTEN(feed(fields));
+    case 'DELETE /v1/feeds/{feedId}':
+      return WRITTEN([feed(), feed({ _id: 'f2' })]);
+    case 'DELETE /v1/messages/transaction/{transactionId}':
+      return WRITTEN(undefined);
+    case 'GET /v1/notifications/graph/stats':
+      return stats;
+    default:
+      throw new TypeError(`The fake service has no ${method} ${route}.`);
+  }
 }

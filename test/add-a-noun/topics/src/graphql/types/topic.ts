@@ -1,18 +1,7 @@
-import { createTopic, listTopics, type TopicBody } from '../../upstream/endpoints/topics.ts';
-import { requireScopes } from '../declarations.ts';
+import { createTopic, listTopics, type TopicBody } from '../../upstream/endpoints.ts';
 import { defineModule } from '../module.ts';
-import {
-  asConflict,
-  asInvalidInput,
-  deriveIdempotencyKey,
-  IDEMPOTENCY_KEY,
-  mutationErrors,
-  toMutationResult,
-} from '../mutations.ts';
 
-export const topics = defineModule('topics', ({ builder, use }) => {
-  const { ConflictError, InvalidInputError } = use(mutationErrors);
-
+export const topics = defineModule('topics', ({ builder, mutation, requireScopes }) => {
   const Topic = builder.objectRef<TopicBody>('Topic').implement({
     description: 'A list of subscribers that receive the same notifications.',
     extensions: requireScopes('topics:read'),
@@ -22,49 +11,27 @@ export const topics = defineModule('topics', ({ builder, use }) => {
     }),
   });
 
-  const CreateTopicInput = builder.inputType('CreateTopicInput', {
-    description: 'The topic to create.',
-    fields: (t) => ({
-      name: t.string({ required: true, description: 'A name that no other topic has.' }),
-      idempotencyKey: t.string({ description: IDEMPOTENCY_KEY }),
-    }),
-  });
-
-  const CreateTopicSuccess = builder
-    .objectRef<{ __typename: 'CreateTopicSuccess'; topic: TopicBody }>('CreateTopicSuccess')
-    .implement({
-      description: 'The topic is created.',
-      fields: (t) => ({ topic: t.expose('topic', { type: Topic, description: 'The new topic.' }) }),
-    });
-
-  const CreateTopicResult = builder.unionType('CreateTopicResult', {
-    description: 'The result of createTopic.',
-    types: [CreateTopicSuccess, InvalidInputError, ConflictError],
-  });
-
   builder.queryFields((t) => ({
     topics: t.field({
       type: [Topic],
       nullable: true,
       description: 'All topics.\n\nREST: `GET /v1/topics`.',
-      resolve: (_root, _args, ctx) => listTopics(ctx.upstream),
+      resolve: (_root, _args, ctx) => ctx.upstream.read(listTopics, {}),
     }),
   }));
 
-  builder.mutationFields((t) => ({
-    createTopic: t.field({
-      type: CreateTopicResult,
-      nullable: true,
-      extensions: requireScopes('topics:write'),
-      description: 'Creates a topic.\n\nREST: `POST /v1/topics`.',
-      args: { input: t.arg({ type: CreateTopicInput, required: true, description: 'The topic to create.' }) },
-      resolve: (_root, { input }, ctx, info) =>
-        toMutationResult(
-          createTopic(ctx.upstream, input.name, deriveIdempotencyKey(ctx, info, input.idempotencyKey)),
-          ({ body }) => ({ __typename: 'CreateTopicSuccess' as const, topic: body }),
-          asInvalidInput(),
-          asConflict,
-        ),
-    }),
-  }));
+  mutation('createTopic', {
+    description: 'Creates a topic.',
+    scope: 'topics:write',
+    endpoint: createTopic,
+    input: {
+      description: 'The topic to create.',
+      fields: (t) => ({ name: t.string({ required: true, description: 'A name that no other topic has.' }) }),
+    },
+    resolve: async ({ name }, send) => ({ topic: await send({ body: { name } }) }),
+    success: {
+      description: 'The topic is created.',
+      fields: (t) => ({ topic: t.expose('topic', { type: Topic, description: 'The new topic.' }) }),
+    },
+  });
 });

@@ -14,6 +14,3 @@ export interface Shape {
   /** Fields that are always present. @default none */
   required?: readonly string[];
 }
-
-/** Shapes of successful responses without their envelope, by route and method. An endpoint that responds without a body has none. */
-export type ResponseShapes = Readonly<Record<string, Readonly<Record<string, Shape>>>>;

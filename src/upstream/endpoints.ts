@@ -1,0 +1,126 @@
+import { RESPONSES } from './contract/responses.gen.ts';
+import { type DeclaredEndpoint, endpoint, type NoArgs } from './endpoint.ts';
+import type { components } from './openapi.gen.ts';
+
+/** Endpoints of the contract, and the bodies of their requests and responses. */
+
+type Schemas = components['schemas'];
+
+/** Feed. */
+export type FeedBody = Schemas['Feed'];
+/** Name of a channel. */
+export type ChannelName = Schemas['Channel'];
+/** Notification group. */
+export type NotificationGroupBody = Schemas['NotificationGroup'];
+/** Result of a deletion. */
+export type DeletionBody = Schemas['DeletionAcknowledgement'];
+/** Statistics of one day. */
+export type StatsEntryBody = Schemas['StatisticsEntry'];
+/** Subscriber. */
+export type SubscriberBody = Schemas['Subscriber'];
+/** Fields of a subscriber to create or update. */
+export type SubscriberFields = Schemas['CreateSubscriber'];
+/** Workflow. */
+export type WorkflowBody = Schemas['Workflow'];
+/** Step of a workflow. */
+export type StepBody = Schemas['Step'];
+/** Template of a step. */
+export type StepTemplateBody = Schemas['StepTemplate'];
+/** Trigger of a workflow. */
+export type TriggerBody = Schemas['Trigger'];
+
+/** Creates a feed. The service rejects an existing name with 409. */
+export const createFeed = endpoint<{ body: { name: string } }, FeedBody>('POST /v1/feeds', {
+  idempotent: true,
+  response: RESPONSES['POST /v1/feeds'],
+});
+
+/** Deletes a feed, and returns the remaining ones. */
+export const deleteFeed = endpoint<{ feedId: string }, FeedBody[]>('DELETE /v1/feeds/{feedId}', {
+  expect: 'list',
+  response: RESPONSES['DELETE /v1/feeds/{feedId}'],
+});
+
+/** Deletes all messages of a transaction, or those of one channel. A successful response has no body; if one is sent, it is ignored. */
+export const deleteMessagesByTransaction = endpoint<
+  { transactionId: string; query: { channel: ChannelName | undefined } },
+  undefined
+>('DELETE /v1/messages/transaction/{transactionId}', { expect: 'nothing', empties: ['statistics'] });
+
+/** Returns a group by id. */
+export const getNotificationGroup = endpoint<{ id: string }, NotificationGroupBody>(
+  'GET /v1/notification-groups/{id}',
+  {
+    cached: { resource: 'notificationGroups', kind: 'workflows' }, // Workflows embed their group.
+    response: RESPONSES['GET /v1/notification-groups/{id}'],
+  },
+);
+
+/** Returns all groups. The service has no pagination. */
+export const listNotificationGroups = endpoint<NoArgs, NotificationGroupBody[]>('GET /v1/notification-groups', {
+  expect: 'list',
+  cached: { resource: 'notificationGroups', kind: 'workflows' },
+  response: RESPONSES['GET /v1/notification-groups'],
+});
+
+/** Creates a group. */
+export const createNotificationGroup = endpoint<{ body: { name: string } }, NotificationGroupBody>(
+  'POST /v1/notification-groups',
+  { idempotent: true, empties: ['workflows'], response: RESPONSES['POST /v1/notification-groups'] },
+);
+
+/** Renames a group. */
+export const updateNotificationGroup = endpoint<{ id: string; body: { name: string } }, NotificationGroupBody>(
+  'PATCH /v1/notification-groups/{id}',
+  { idempotent: true, empties: ['workflows'], response: RESPONSES['PATCH /v1/notification-groups/{id}'] },
+);
+
+/** Deletes a group. */
+export const deleteNotificationGroup = endpoint<{ id: string }, DeletionBody>('DELETE /v1/notification-groups/{id}', {
+  empties: ['workflows'],
+  response: RESPONSES['DELETE /v1/notification-groups/{id}'],
+});
+
+/** Returns statistics per day, in no particular order and without days that had no traffic. If `days` is undefined, the service chooses the period. */
+export const getNotificationStats = endpoint<{ query: { days: number | undefined } }, StatsEntryBody[]>(
+  'GET /v1/notifications/graph/stats',
+  {
+    expect: 'list',
+    cached: { resource: 'statistics' },
+    response: RESPONSES['GET /v1/notifications/graph/stats'],
+  },
+);
+
+/** Creates a subscriber, or updates the one with the same `subscriberId`. */
+export const createSubscriber = endpoint<{ body: SubscriberFields }, SubscriberBody>('POST /v1/subscribers', {
+  idempotent: true,
+  response: RESPONSES['POST /v1/subscribers'],
+});
+
+/** Returns a workflow by id or trigger identifier. */
+export const getWorkflow = endpoint<{ workflowIdOrIdentifier: string }, WorkflowBody>(
+  'GET /v1/workflows/{workflowIdOrIdentifier}',
+  { cached: { resource: 'workflows' }, response: RESPONSES['GET /v1/workflows/{workflowIdOrIdentifier}'] },
+);
+
+/** Activates or deactivates a workflow by id. Some services reject this with 400 if the workflow is already in that state. */
+export const updateWorkflowStatus = endpoint<{ workflowId: string; body: { active: boolean } }, WorkflowBody>(
+  'PUT /v1/workflows/{workflowId}/status',
+  { repeatable: true, empties: ['workflows'], response: RESPONSES['PUT /v1/workflows/{workflowId}/status'] },
+);
+
+/** All endpoints of the contract. */
+export const CONTRACT: readonly DeclaredEndpoint[] = [
+  createNotificationGroup,
+  updateNotificationGroup,
+  deleteNotificationGroup,
+  updateWorkflowStatus,
+  deleteMessagesByTransaction,
+  createSubscriber,
+  createFeed,
+  deleteFeed,
+  getNotificationGroup,
+  listNotificationGroups,
+  getNotificationStats,
+  getWorkflow,
+];
