@@ -65,6 +65,8 @@ export interface WriteEndpointOptions extends EndpointOptions {
   repeatable?: boolean;
   /** Kinds of cached reads that it changes. @default none */
   empties?: readonly string[];
+  /** Members of the body that can be any text, such as HTML. Other texts directly in the body must be single lines. @default none */
+  multiline?: readonly string[];
 }
 
 /** REST endpoint with its rules. */
@@ -76,6 +78,7 @@ export interface DeclaredEndpoint extends Endpoint {
   readonly isRepeatable: boolean;
   readonly cached: CachedRead | undefined;
   readonly empties: readonly string[];
+  readonly multiline: readonly string[];
   readonly response: Shape | undefined;
 }
 
@@ -125,7 +128,8 @@ export function endpoint(template: string, options: ReadEndpointOptions & WriteE
       `The endpoint ${JSON.stringify(template)} must be a method and a path such as "GET /v1/topics/{topicKey}". Its parameters need different names, other than ${RESERVED.join(', ')}.`,
     );
   }
-  const { expect = 'record', response, cached, idempotent = false, repeatable = false, empties = [] } = options;
+  const { expect = 'record', response, cached, idempotent = false, repeatable = false } = options;
+  const { empties = [], multiline = [] } = options;
   return {
     method,
     route,
@@ -135,6 +139,7 @@ export function endpoint(template: string, options: ReadEndpointOptions & WriteE
     isRepeatable: method === 'GET' || repeatable,
     cached,
     empties,
+    multiline,
     response,
   };
 }

@@ -93,7 +93,8 @@ export class UpstreamError extends Error {
   constructor(options: UpstreamErrorOptions) {
     super(options.message, { cause: options.cause });
     this.code = options.code;
-    this.endpoint = options.endpoint;
+    const { method, route } = options.endpoint; // Only these: the rules of an endpoint don't belong in responses and logs.
+    this.endpoint = { method, route };
     this.status = options.status;
     this.retryable = options.retryable ?? false;
     this.retryAfterSeconds = options.retryAfterSeconds;

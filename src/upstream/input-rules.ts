@@ -1,4 +1,5 @@
-import { type Endpoint, type InputIssue, invalidInput } from './errors.ts';
+import type { DeclaredEndpoint } from './endpoint.ts';
+import { type InputIssue, invalidInput } from './errors.ts';
 
 /** Line breaks and other control characters. Services put names and addresses into the headers of emails. */
 const CONTROL_CHARACTER = /[\p{Cc}\p{Zl}\p{Zp}]/u;
@@ -20,10 +21,11 @@ export function findTextProblem(field: string, text: string): string | undefined
 const isHttpUrl = (text: string): boolean => /^https?:\/\//i.test(text) && URL.canParse(text);
 
 /** Throws an `UpstreamError` (BAD_USER_INPUT) if fields of a body can't be sent. The texts in free-form objects can be any. */
-export function assertBody(endpoint: Endpoint, body: object): void {
+export function assertBody(endpoint: DeclaredEndpoint, body: object): void {
   const issues: InputIssue[] = [];
   for (const [field, value] of Object.entries(body)) {
-    const problem = typeof value === 'string' ? findTextProblem(field, value) : undefined;
+    const problem =
+      typeof value === 'string' && !endpoint.multiline.includes(field) ? findTextProblem(field, value) : undefined;
     if (problem !== undefined) {
       issues.push({ path: [field], message: `${field} ${problem}.` });
     }
