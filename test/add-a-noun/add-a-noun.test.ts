@@ -5,27 +5,27 @@ import { restore } from '../sandbox-versions/recorded-files.ts';
 import { type NotigraphProcess, startNotigraph } from '../support/process.ts';
 import { copyProject, type ProjectCopy } from '../support/project-copy.ts';
 import { sendOperation } from '../support/send-operation.ts';
-import { addTopics } from './add-topics.ts';
+import { addLayouts } from './add-layouts.ts';
 
 const CONFIG = `
 clients:
   browser:
-    scopes: [groups:read, topics:read]
+    scopes: [groups:read, layouts:read]
     tenants: { acme: { env: ACME_KEY } }
 clientTokens: { secrets: [{ env: CLIENT_TOKEN_SECRET }] }
 `;
 
 const CREATE = `mutation {
-  createTopic(input: { name: "Makers" }) { __typename ... on ConflictError { reason message } }
+  createLayout(input: { name: "Makers" }) { __typename ... on ConflictError { reason message } }
 }`;
 
-describe('the resource topics, added to a copy of the project with five files', () => {
+describe('the resource layouts, added to a copy of the project with five files', () => {
   let copy: ProjectCopy;
   let gateway: NotigraphProcess;
 
   beforeAll(async () => {
     copy = await copyProject();
-    await addTopics(copy);
+    await addLayouts(copy);
     await copy.run('codegen.ts');
     await writeFile(copy.path('notigraph.config.yaml'), CONFIG);
     restore(1, copy.path('sandbox.db')); // Recorded before the resource was added.
@@ -43,10 +43,10 @@ describe('the resource topics, added to a copy of the project with five files', 
   });
 
   it('serves its shipped operation and returns its failures as data', async () => {
-    const query = await copy.read('schema/operations/Topics.graphql');
+    const query = await copy.read('schema/operations/Layouts.graphql');
     expect(await sendOperation(gateway.url, query)).toEqual({
       data: {
-        topics: [
+        layouts: [
           { id: expect.stringMatching(/^[0-9a-f]{24}$/), name: 'Makers' },
           { id: expect.stringMatching(/^[0-9a-f]{24}$/), name: 'Newsletter' },
         ],
@@ -54,26 +54,26 @@ describe('the resource topics, added to a copy of the project with five files', 
     });
     expect(await sendOperation(gateway.url, CREATE)).toEqual({
       data: {
-        createTopic: {
+        createLayout: {
           __typename: 'ConflictError',
           reason: 'ALREADY_EXISTS',
-          message: 'A topic named "Makers" already exists.',
+          message: 'A layout named "Makers" already exists.',
         },
       },
     });
   });
 
   it('requires its scopes', async () => {
-    const query = '{ topics { name } }';
+    const query = '{ layouts { name } }';
     expect(await sendOperation(gateway.url, query, {}, await tokenWith('groups:read'))).toMatchObject({
-      errors: [{ extensions: { code: 'FORBIDDEN', scope: 'topics:read' } }],
+      errors: [{ extensions: { code: 'FORBIDDEN', scope: 'layouts:read' } }],
     });
-    const permitted = await tokenWith('topics:read');
+    const permitted = await tokenWith('layouts:read');
     expect(await sendOperation(gateway.url, query, {}, permitted)).toMatchObject({
-      data: { topics: [{ name: 'Makers' }, { name: 'Newsletter' }] },
+      data: { layouts: [{ name: 'Makers' }, { name: 'Newsletter' }] },
     });
     expect(await sendOperation(gateway.url, CREATE, {}, permitted)).toMatchObject({
-      errors: [{ extensions: { code: 'FORBIDDEN', scope: 'topics:write' } }],
+      errors: [{ extensions: { code: 'FORBIDDEN', scope: 'layouts:write' } }],
     });
   });
 
@@ -89,15 +89,15 @@ describe('the resource topics, added to a copy of the project with five files', 
   }
 
   it('appears in the typed client, the trusted documents, GraphiQL and the tables of the docs', async () => {
-    expect(await copy.read('src/client/documents.gen.ts')).toContain('export const TopicsDocument = ');
-    expect(await copy.read('schema/trusted-documents.json')).toContain('query Topics {');
+    expect(await copy.read('src/client/documents.gen.ts')).toContain('export const LayoutsDocument = ');
+    expect(await copy.read('schema/trusted-documents.json')).toContain('query Layouts {');
     const openPage = () => fetch(gateway.url, { headers: { accept: 'text/html' } });
     const unbuilt = await openPage();
     expect(unbuilt.status).toBe(503);
     expect(await unbuilt.text()).toContain('Run <code>npm run build:graphiql</code>');
     await cp(new URL('../../dist/graphiql', import.meta.url), copy.path('dist/graphiql'), { recursive: true });
-    expect(await (await openPage()).text()).toContain('query Topics {');
-    expect(await copy.read('docs/operations.md')).toContain('| `topics` | `GET /v1/topics` | 1 |');
-    expect(await copy.read('docs/frontend.md')).toContain('| `createTopic` | `topics:write` | `topics:read` |');
+    expect(await (await openPage()).text()).toContain('query Layouts {');
+    expect(await copy.read('docs/operations.md')).toContain('| `layouts` | `GET /v1/layouts` | 1 |');
+    expect(await copy.read('docs/frontend.md')).toContain('| `createLayout` | `layouts:write` | `layouts:read` |');
   });
 });

@@ -1,11 +1,11 @@
 import { writeFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import { copyProject } from '../support/project-copy.ts';
-import { addTopics } from './add-topics.ts';
+import { addLayouts } from './add-layouts.ts';
 
-it('the resource topics, added to a copy of the project, passes the type check', async () => {
+it('the resource layouts, added to a copy of the project, passes the type check', async () => {
   await using copy = await copyProject();
-  await addTopics(copy);
+  await addLayouts(copy);
   await copy.run('codegen.ts');
   await writeFile(copy.path('tsconfig.src.json'), '{ "extends": "./tsconfig.json", "include": ["src"] }');
   expect(await copy.run('node_modules/typescript/bin/tsc', '-p', 'tsconfig.src.json')).toBe('');

@@ -79,7 +79,6 @@ async function sendAll(file: string, requests: readonly Request[]): Promise<Reco
 function trim(file: string): unknown {
   const database = new DatabaseSync(file);
   database.exec(`
-    DELETE FROM messages WHERE created_at < '${FIRST_DAY}';
     DELETE FROM notifications WHERE created_at < '${FIRST_DAY}';
     VACUUM;
   `);

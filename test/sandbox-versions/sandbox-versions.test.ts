@@ -138,15 +138,15 @@ describe('a file of version 1', () => {
     const file = folder.path('sandbox.db');
     restore(1, file);
     const { tables } = readContents(file);
-    const topics: Resource = {
-      migrations: [{ version: LATEST + 1, description: 'Creates topics.', sql: 'CREATE TABLE topics (name TEXT)' }],
-      writeSamples: (database) => void database.prepare('INSERT INTO topics VALUES (?)').run('Makers'),
+    const layouts: Resource = {
+      migrations: [{ version: LATEST + 1, description: 'Creates layouts.', sql: 'CREATE TABLE layouts (name TEXT)' }],
+      writeSamples: (database) => void database.prepare('INSERT INTO layouts VALUES (?)').run('Makers'),
       createHandlers: () => ({}),
     };
     for (const _start of ['first', 'second']) {
-      openDatabase(file, [...resources, topics], () => new Date()).close();
+      openDatabase(file, [...resources, layouts], () => new Date()).close();
       const upgraded = readContents(file).tables;
-      expect(upgraded.topics).toEqual([{ name: 'Makers' }]);
+      expect(upgraded.layouts).toEqual([{ name: 'Makers' }]);
       expect(upgraded.feeds).toEqual(tables.feeds);
       expect(upgraded.subscribers).toEqual(tables.subscribers);
     }

@@ -1,5 +1,10 @@
+const CHANNELS = ['in_app', 'email', 'sms', 'chat', 'push'] as const;
+
 /** Channel of the service. */
-export type Channel = 'in_app' | 'email' | 'sms' | 'chat' | 'push';
+export type Channel = (typeof CHANNELS)[number];
+
+/** Whether a value is a channel. */
+export const isChannel = (value: unknown): value is Channel => CHANNELS.some((channel) => channel === value);
 
 /** Records of one environment. Most members have defaults, and ids follow from names, so that they are the same in every run. */
 export interface Records {

@@ -1,10 +1,21 @@
 import type { Resource } from '../resource.ts';
+import { resource as events } from './events.ts';
 import { resource as feeds } from './feeds.ts';
 import { resource as messages } from './messages.ts';
 import { resource as notificationGroups } from './notification-groups.ts';
 import { resource as stats } from './stats.ts';
 import { resource as subscribers } from './subscribers.ts';
+import { resource as topics } from './topics.ts';
 import { resource as workflows } from './workflows.ts';
 
 /** The resources of the sandbox, one per file of this folder. */
-export const resources: readonly Resource[] = [feeds, messages, notificationGroups, stats, subscribers, workflows];
+export const resources: readonly Resource[] = [
+  events,
+  feeds,
+  messages,
+  notificationGroups,
+  stats,
+  subscribers,
+  topics,
+  workflows,
+];

@@ -1,9 +1,10 @@
+import type { SandboxDatabase } from '../database.ts';
 import type { Environment } from '../environments.ts';
 import { ApiError } from '../errors.ts';
 import { createId } from '../ids.ts';
 import { sampleId } from '../records/definition.ts';
 import type { Resource } from '../resource.ts';
-import { dataResponse } from '../response.ts';
+import { bareResponse, dataResponse } from '../response.ts';
 import { isRow, json, optionalText, type Row, text } from '../rows.ts';
 
 /** Recipients. */
@@ -52,18 +53,65 @@ export const resource: Resource = {
   },
 
   createHandlers(database, clock) {
-    const upsert = database.prepare(UPSERT);
+    const write = createSubscriberWriter(database);
+    const find = database.prepare('SELECT * FROM subscribers WHERE environment_id = ? AND subscriber_id = ?');
+    const list = database.prepare('SELECT * FROM subscribers WHERE environment_id = ? ORDER BY rowid LIMIT ? OFFSET ?');
+    const remove = database.prepare('DELETE FROM subscribers WHERE id = ?');
+    const leaveTopics = database.prepare(`
+      DELETE FROM topic_subscribers
+      WHERE subscriber_id = ? AND topic_id IN (SELECT id FROM topics WHERE environment_id = ?)
+    `);
+
+    function findExisting(environment: Environment, params: Row): Row {
+      const subscriberId = text(params, 'subscriberId');
+      const row = find.get(environment.id, subscriberId);
+      if (row === undefined) {
+        throw new ApiError(404, `This environment has no subscriber with the id "${subscriberId}".`);
+      }
+      return row;
+    }
+
     return {
       /** Creates the subscriber, or updates the one with the same id. Absent fields keep their values, and `data` is replaced, not merged. */
-      createSubscriber({ environment, body }) {
-        checkSubscriber(body);
-        const now = clock();
-        const row = upsert.get(toParameters(environment, createId(now), now.toISOString(), body));
-        return dataResponse(201, toSubscriber(environment, row ?? {}));
+      createSubscriber: ({ environment, body }) =>
+        dataResponse(201, toSubscriber(environment, write(environment, body, clock()))),
+
+      getSubscriber: ({ environment, params }) =>
+        dataResponse(200, toSubscriber(environment, findExisting(environment, params))),
+
+      listSubscribers({ environment, query }) {
+        const { page = 0, limit = DEFAULT_PAGE_SIZE } = query;
+        const [size, offset] = [Number(limit), Number(page) * Number(limit)];
+        const rows = list.all(environment.id, size + 1, offset); // One more shows whether there is another page.
+        const data = rows.slice(0, size).map((row) => toSubscriber(environment, row));
+        return bareResponse(200, { page, hasMore: rows.length > size, pageSize: limit, data });
+      },
+
+      updateSubscriber({ environment, params, body }) {
+        const subscriberId = text(findExisting(environment, params), 'subscriber_id');
+        return dataResponse(200, toSubscriber(environment, write(environment, { ...body, subscriberId }, clock())));
+      },
+
+      deleteSubscriber({ environment, params }) {
+        const row = findExisting(environment, params);
+        leaveTopics.run(text(row, 'subscriber_id'), environment.id);
+        remove.run(text(row, 'id'));
+        return dataResponse(200, { acknowledged: true, status: 'deleted' });
       },
     };
   },
 };
+
+const DEFAULT_PAGE_SIZE = 10;
+
+/** Creates the function that creates a subscriber, or updates the one with the same id, and returns its row. It throws an `ApiError` for invalid fields. */
+export function createSubscriberWriter(database: SandboxDatabase) {
+  const upsert = database.prepare(UPSERT);
+  return (environment: Environment, fields: Row, now: Date): Row => {
+    checkSubscriber(fields);
+    return upsert.get(toParameters(environment, createId(now), now.toISOString(), fields)) ?? {};
+  };
+}
 
 const UPSERT = `
   INSERT INTO subscribers (

@@ -6,28 +6,28 @@ import { collectMigrations } from '../../src/sandbox/open-database.ts';
 import { resources } from '../../src/sandbox/resources/index.ts';
 import type { ProjectCopy } from '../support/project-copy.ts';
 
-const TOPICS = fileURLToPath(new URL('topics/', import.meta.url));
+const LAYOUTS = fileURLToPath(new URL('layouts/', import.meta.url));
 
-/** Files of the resource `topics`, apart from its paths in the OpenAPI document. */
-const FILES = ['src/graphql/types/topic.ts', 'src/sandbox/resources/topics.ts', 'schema/operations/Topics.graphql'];
+/** Files of the resource `layouts`, apart from its paths in the OpenAPI document. */
+const FILES = ['src/graphql/types/layout.ts', 'src/sandbox/resources/layouts.ts', 'schema/operations/Layouts.graphql'];
 
 /** Endpoints of the contract, in which the new ones are declared and listed. */
 const ENDPOINTS = 'src/upstream/endpoints.ts';
 
 const DECLARATIONS = `
-/** Topic. */
-export type TopicBody = Schemas['Topic'];
+/** Layout. */
+export type LayoutBody = Schemas['Layout'];
 
-/** Returns all topics. */
-export const listTopics = endpoint<NoArgs, TopicBody[]>('GET /v1/topics', {
+/** Returns all layouts. */
+export const listLayouts = endpoint<NoArgs, LayoutBody[]>('GET /v1/layouts', {
   expect: 'list',
-  response: RESPONSES['GET /v1/topics'],
+  response: RESPONSES['GET /v1/layouts'],
 });
 
-/** Creates a topic. */
-export const createTopic = endpoint<{ body: { name: string } }, TopicBody>('POST /v1/topics', {
+/** Creates a layout. */
+export const createLayout = endpoint<{ body: { name: string } }, LayoutBody>('POST /v1/layouts', {
   idempotent: true,
-  response: RESPONSES['POST /v1/topics'],
+  response: RESPONSES['POST /v1/layouts'],
 });
 `;
 
@@ -35,11 +35,11 @@ export const createTopic = endpoint<{ body: { name: string } }, TopicBody>('POST
 const SCHEMA = 'src/graphql/schema.ts';
 const RESOURCES = 'src/sandbox/resources/index.ts';
 
-/** Adds the resource `topics` to a copy of the project: its paths in the OpenAPI document, three files, its endpoints, and lines in two lists. */
-export async function addTopics(copy: ProjectCopy): Promise<void> {
+/** Adds the resource `layouts` to a copy of the project: its paths in the OpenAPI document, three files, its endpoints, and lines in two lists. */
+export async function addLayouts(copy: ProjectCopy): Promise<void> {
   for (const file of FILES) {
     const next = (collectMigrations(resources).at(-1)?.version ?? 0) + 1;
-    const text = await readFile(join(TOPICS, file), 'utf8');
+    const text = await readFile(join(LAYOUTS, file), 'utf8');
     await mkdir(dirname(copy.path(file)), { recursive: true });
     await writeFile(copy.path(file), text.replace('NEXT_VERSION', String(next)));
   }
@@ -48,22 +48,24 @@ export async function addTopics(copy: ProjectCopy): Promise<void> {
     copy.path(ENDPOINTS),
     endpoints
       .replace('\n/** All endpoints of the contract. */', `${DECLARATIONS}$&`)
-      .replace('\n  getWorkflow,\n]', '\n  listTopics,\n  createTopic,$&'),
+      .replace('\n  getWorkflow,\n]', '\n  listLayouts,\n  createLayout,$&'),
   );
   const schema = await copy.read(SCHEMA);
   await writeFile(
     copy.path(SCHEMA),
-    schema.replace('\n  feeds,', '\n  topics,$&').replace('\nimport', "\nimport { topics } from './types/topic.ts';$&"),
+    schema
+      .replace('\n  feeds,', '\n  layouts,$&')
+      .replace('\nimport', "\nimport { layouts } from './types/layout.ts';$&"),
   );
   const list = await copy.read(RESOURCES);
   await writeFile(
     copy.path(RESOURCES),
     list
-      .replace('workflows];', 'topics, workflows];')
-      .replace('\nimport', "\nimport { resource as topics } from './topics.ts';$&"),
+      .replace('\n  workflows,\n]', '\n  layouts,$&')
+      .replace('\nimport', "\nimport { resource as layouts } from './layouts.ts';$&"),
   );
   const document = parseDocument(await copy.read('schema/upstream.openapi.yaml'));
-  const { tags, paths, components } = parse(await readFile(join(TOPICS, 'openapi.yaml'), 'utf8'));
+  const { tags, paths, components } = parse(await readFile(join(LAYOUTS, 'openapi.yaml'), 'utf8'));
   const [allTags, allPaths, schemas] = [['tags'], ['paths'], ['components', 'schemas']].map((at) => document.getIn(at));
   if (!isSeq(allTags) || !isMap(allPaths) || !isMap(schemas)) {
     throw new TypeError('The OpenAPI document lacks tags, paths or schemas.');

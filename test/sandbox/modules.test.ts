@@ -1,0 +1,101 @@
+import { expect, it } from 'vitest';
+import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { createSandboxClient } from '../support/sandbox-client.ts';
+
+// Endpoints of the shipped modules, beyond the contract.
+
+async function open() {
+  const sandbox = await startSandbox();
+  const send = await createSandboxClient(sandbox.url);
+  return {
+    send,
+    trigger: (to: unknown, fields: object = {}) =>
+      send('POST /v1/events/trigger', { body: { name: 'payment-failed', to, ...fields } }),
+    async countToday(): Promise<unknown> {
+      const { body } = await send('GET /v1/notifications/graph/stats?days=1');
+      return Reflect.get(Object([body].flat()[0]), 'count');
+    },
+    [Symbol.asyncDispose]: () => sandbox.close(),
+  };
+}
+
+it('a triggered event is counted and its messages can be deleted, but a repeated transaction is sent once', async () => {
+  await using sandbox = await open();
+  const before = Number(await sandbox.countToday());
+  const to = ['customer-1001', 'customer-1001', { subscriberId: 'new-1', firstName: 'Noa' }];
+  for (let times = 0; times < 2; times += 1) {
+    const { status, data } = await sandbox.trigger(to, { transactionId: 't1' });
+    expect([status, data]).toEqual([201, { acknowledged: true, status: 'processed', transactionId: 't1' }]);
+  }
+  expect(await sandbox.countToday()).toBe(before + 2);
+  expect((await sandbox.send('GET /v1/subscribers/new-1')).data).toMatchObject({ firstName: 'Noa' });
+  expect((await sandbox.send('DELETE /v1/messages/transaction/t1')).status).toBe(204);
+  expect((await sandbox.send('DELETE /v1/messages/transaction/t1')).status).toBe(404);
+  expect(await sandbox.countToday()).toBe(before + 2); // Statistics count what was sent.
+});
+
+it('an event is not sent without a workflow that is active and has recipients', async () => {
+  await using sandbox = await open();
+  const before = await sandbox.countToday();
+  const unknown = await sandbox.send('POST /v1/events/trigger', { body: { name: 'nope', to: 'customer-1001' } });
+  expect(unknown.status).toBe(422);
+  for (const to of [[], {}, { type: 'Topic' }, [''], 5]) {
+    expect((await sandbox.trigger(to)).status).toBe(422);
+  }
+  expect((await sandbox.trigger({ type: 'Topic', topicKey: 'none' })).data).toMatchObject({
+    status: 'subscriber_id_missing',
+  });
+  const { data: workflow } = await sandbox.send('GET /v1/workflows/payment-failed');
+  await sandbox.send(`PUT /v1/workflows/${workflow._id}/status`, { body: { active: false } });
+  expect((await sandbox.trigger('customer-1001')).data).toMatchObject({ status: 'trigger_not_active' });
+  expect(await sandbox.countToday()).toBe(before);
+});
+
+it('events in bulk have one result each, and nothing is left to cancel', async () => {
+  await using sandbox = await open();
+  const events = ['a', 'b'].map((to) => ({ name: 'payment-failed', to, transactionId: `t-${to}` }));
+  const { status, data } = await sandbox.send('POST /v1/events/trigger/bulk', { body: { events } });
+  expect(status).toBe(201);
+  expect(data).toMatchObject([{ transactionId: 't-a' }, { transactionId: 't-b' }]);
+  expect((await sandbox.send('DELETE /v1/events/trigger/t-a')).body).toEqual({ data: false });
+});
+
+it('subscribers are listed in pages, updated and deleted', async () => {
+  await using sandbox = await open();
+  const { body } = await sandbox.send('GET /v1/subscribers?limit=2&page=1');
+  expect(body).toMatchObject({ page: 1, pageSize: 2, hasMore: true, data: [{}, {}] });
+  const updated = await sandbox.send('PUT /v1/subscribers/customer-1001', { body: { lastName: 'Adeyemi' } });
+  expect(updated.data).toMatchObject({ firstName: 'Amara', lastName: 'Adeyemi' });
+  expect((await sandbox.send('PUT /v1/subscribers/customer-1001', { body: { email: 'x' } })).status).toBe(422);
+  expect((await sandbox.send('DELETE /v1/subscribers/customer-1001')).data).toEqual({
+    acknowledged: true,
+    status: 'deleted',
+  });
+  for (const target of ['GET', 'DELETE', 'PUT']) {
+    expect(
+      (await sandbox.send(`${target} /v1/subscribers/customer-1001`, target === 'PUT' ? { body: {} } : {})).status,
+    ).toBe(404);
+  }
+});
+
+it('topics have subscribers, to whom an event is sent', async () => {
+  await using sandbox = await open();
+  const topic = { body: { key: 'makers', name: 'Makers' } };
+  expect((await sandbox.send('POST /v1/topics', topic)).status).toBe(201);
+  expect((await sandbox.send('POST /v1/topics', topic)).status).toBe(409);
+  const subscribers = { body: { subscribers: ['customer-1001', 'customer-1002', 'nobody'] } };
+  const added = await sandbox.send('POST /v1/topics/makers/subscribers', subscribers);
+  expect(added.data).toEqual({ succeeded: ['customer-1001', 'customer-1002'], failed: { notFound: ['nobody'] } });
+  const before = Number(await sandbox.countToday());
+  await sandbox.trigger([{ type: 'Topic', topicKey: 'makers' }, 'customer-1001']);
+  expect(await sandbox.countToday()).toBe(before + 2);
+  expect((await sandbox.send('DELETE /v1/topics/makers')).status).toBe(409);
+  await sandbox.send('DELETE /v1/subscribers/customer-1002');
+  const renamed = await sandbox.send('PATCH /v1/topics/makers', { body: { name: 'All makers' } });
+  expect(renamed.data).toMatchObject({ key: 'makers', name: 'All makers', subscribers: ['customer-1001'] });
+  expect((await sandbox.send('POST /v1/topics/makers/subscribers/removal', subscribers)).status).toBe(204);
+  const { body } = await sandbox.send('GET /v1/topics?key=makers');
+  expect(body).toMatchObject({ page: 0, totalCount: 1, data: [{ key: 'makers', subscribers: [] }] });
+  expect((await sandbox.send('DELETE /v1/topics/makers')).status).toBe(204);
+  expect((await sandbox.send('GET /v1/topics/makers')).status).toBe(404);
+});
