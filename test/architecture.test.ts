@@ -8,6 +8,7 @@ const ENTRIES = [
   'cli',
   'testing',
   'index.ts',
+  'modules',
   'gateway.ts',
   'server',
   'http',

@@ -5,6 +5,7 @@ import { listConfigPaths } from './config/config-file.ts';
 import { describeConfig } from './config/describe-config.ts';
 import { readEnvironment } from './config/environment.ts';
 import { loadConfig } from './config/load-config.ts';
+import { checkModules, loadModules } from './config/load-modules.ts';
 import { ConfigWatch, type FollowOptions, followConfig, ReloadCounts } from './config/reload.ts';
 import { createLogger } from './create-logger.ts';
 import { openSandbox, withSandbox } from './open-sandbox.ts';
@@ -22,13 +23,28 @@ export async function runGateway(commandLine: CommandLine, host: Process, hangup
     return runWorker(role, host); // It ignores SIGHUP, which a terminal sends to all processes.
   }
   const environment = readEnvironment(host.env);
-  const watch = new ConfigWatch(listConfigPaths(commandLine.options.config, environment));
+  const paths = listConfigPaths(commandLine.options.config, environment);
+  const watch = new ConfigWatch(paths);
   let loaded = loadConfig(commandLine, environment);
   let inUse = loaded;
-  const load = () => {
-    loaded = loadConfig(commandLine, environment);
+  let generation = 0;
+
+  /** Imports the modules that were loaded, which this process also checks for its workers. */
+  async function checkLoaded(): Promise<void> {
+    const { config: next, locate } = loaded;
+    const modules = await loadModules(next, locate);
+    await checkModules(next, modules, locate);
+    watch.watch([...paths, ...modules.files]);
+  }
+
+  const load = async () => {
+    generation += 1;
+    const next = loadConfig(commandLine, environment);
+    loaded = { ...next, config: { ...next.config, generation } };
+    await checkLoaded();
     return loaded.config;
   };
+  await checkLoaded();
   const { config } = loaded;
   const logger = createLogger(config, host, host.stdout);
   const counts = new ReloadCounts();

@@ -2,6 +2,7 @@ import { Refusal } from '../lib/refusal.ts';
 import type { CommandLine, Process } from './command.ts';
 import { type Environment, readEnvironment } from './config/environment.ts';
 import { type Config, loadConfig } from './config/load-config.ts';
+import { checkModules, loadModules } from './config/load-modules.ts';
 import { ConfigError } from './config/problem.ts';
 import { createLogger } from './create-logger.ts';
 import { openSandbox, sandboxAuthorization, withSandbox } from './open-sandbox.ts';
@@ -15,7 +16,9 @@ const KEY_VARIABLE = 'NOTIGRAPH_MCP_KEY';
 /** Serves the tools to the program that started this process, over standard input and output, until it closes them. */
 export async function runMcp(commandLine: CommandLine, host: Process): Promise<void> {
   const environment = readEnvironment(host.env);
-  const { config } = loadConfig(commandLine, environment);
+  const { config, locate } = loadConfig(commandLine, environment);
+  const loaded = await loadModules(config, locate);
+  await checkModules(config, loaded, locate);
   if (config.audit?.to === 'stdout') {
     throw new ConfigError(['audit.to must be a file, because standard output belongs to the protocol here.']);
   }
@@ -28,7 +31,9 @@ export async function runMcp(commandLine: CommandLine, host: Process): Promise<v
   const sandbox = await openSandbox(config);
   try {
     const settings = withDefault(withSandbox(config, sandbox), upstream);
-    await using gateway = buildGateway({ mcp: { mutations: [] }, ...settings }, { logger });
+    await using gateway = buildGateway({ mcp: { mutations: [] }, ...settings }, { logger }, undefined, {
+      modules: loaded.modules,
+    });
     await gateway.serveMcp({ input: host.stdin, output: host.stdout, authorization, signal: stop.signal });
   } catch (error) {
     throw error instanceof Refusal ? new ConfigError([error.message]) : error;

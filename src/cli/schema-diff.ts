@@ -26,6 +26,7 @@ import {
 import { validateSDL } from 'graphql/validation/validate.js';
 import { listDeprecated } from '../graphql/documents/deprecated-usage.ts';
 import { createManifestFiles, ManifestError, shortenId } from '../graphql/documents/manifest.ts';
+import type { GatewayModule } from '../graphql/module.ts';
 import { createSchema, printSdl } from '../graphql/schema.ts';
 import { FileError, isFolder, readTextFile } from '../lib/files/text-file.ts';
 import { ConfigError } from './config/problem.ts';
@@ -65,18 +66,25 @@ const MAX_BYTES = 64 * 1024 * 1024;
 /**
  * Compares two schemas.
  *
- * @param paths files; `-` is standard input, and `after` is by default the gateway's schema. `documents` is a file or folder of operations.
+ * @param paths files; `-` is standard input, and `after` is by default the gateway's schema with `modules`. `documents` is a file or folder of operations.
  * @throws {ConfigError} if a file can't be read, or its content is invalid
  */
 export async function diffSchemas(
-  paths: { before: string; after: string | undefined; documents: string | undefined },
+  paths: {
+    before: string;
+    after: string | undefined;
+    documents: string | undefined;
+    modules: readonly GatewayModule[];
+  },
   stdin: NodeJS.ReadableStream,
 ): Promise<SchemaDiff> {
   const read = async (path: string) =>
     path === '-' ? parseSchema('standard input', await text(stdin)) : parseSchema(path, readFile(path));
   const before = await read(paths.before);
   const after =
-    paths.after === undefined ? parseSchema("the gateway's schema", printSdl(createSchema())) : await read(paths.after);
+    paths.after === undefined
+      ? parseSchema("the gateway's schema", printSdl(createSchema(undefined, paths.modules)))
+      : await read(paths.after);
   const breaking = findBreakingChanges(before, after);
   const operations = paths.documents === undefined ? undefined : readOperations(paths.documents);
   const broken = operations?.flatMap(({ name, source, document }) => {

@@ -10,6 +10,7 @@ import { formatMetrics, type MetricSamples } from '../telemetry/metrics-snapshot
 import { processSnapshot, type ServerLoad } from '../telemetry/process-metrics.ts';
 import type { Process } from './command.ts';
 import type { Config } from './config/load-config.ts';
+import { loadModules } from './config/load-modules.ts';
 import { serveAdmin } from './serve-admin.ts';
 import type { WorkerRole } from './workers/worker.ts';
 
@@ -59,8 +60,11 @@ export async function serveGateway(
   allocateYoung();
   const { buildGateway, createGatewayState } = await loadGateway();
   const state = createGatewayState(logger);
-  const build = (current: Config) => buildGateway(current, { logger }, state);
-  await using gateways = createGenerations(build(config));
+  const build = async (current: Config) => {
+    const { modules } = await loadModules(current);
+    return buildGateway(current, { logger }, state, { modules });
+  };
+  await using gateways = createGenerations(await build(config));
   await gateways.current().connected(); // Before requests arrive, so that none is counted by this process only.
   const samples = (load: ServerLoad): MetricSamples[] => [
     ...gateways.current().metricsSnapshot(),
@@ -103,7 +107,7 @@ export async function serveGateway(
       const { level } = logger;
       logger.level = next.logLevel; // A gateway reads it when it is created.
       try {
-        gateways.replace(build(next));
+        gateways.replace(await build(next));
       } catch (error) {
         logger.level = level;
         throw error;

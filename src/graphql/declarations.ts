@@ -61,10 +61,15 @@ export type LoadByKey = (key: string, context: FieldContext) => Promise<object |
 /** Identity of a type's records in a federated graph, declared with the type: `extensions: { entity: new Entity({ id: … }) }`. */
 export class Entity {
   /** Fields that identify a record, each with the function that loads it; null if the service has no endpoint that reads it. */
-  readonly keys: ReadonlyMap<string, LoadByKey | null>;
+  readonly keys: Map<string, LoadByKey | null>;
 
   constructor(keys: Readonly<Record<string, LoadByKey | null>>) {
     this.keys = new Map(Object.entries(keys));
+  }
+
+  /** Makes records loadable by a key that had no endpoint. */
+  resolveBy(key: string, load: LoadByKey): void {
+    this.keys.set(key, load);
   }
 
   /** Whether the service can be asked for a record. */

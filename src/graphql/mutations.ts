@@ -47,7 +47,7 @@ export interface MutationOptions<Args extends CallArgs, Body, Fields extends Inp
       /** Type of the record, such as `Feed`. */
       resource: string;
       /** Returns its id. */
-      id: (input: InputShapeFromFields<Fields>) => string;
+      id: (input: NoInfer<InputShapeFromFields<Fields>>) => string;
       /** Whether the service may report it with 400 and a message. @default false */
       byMessage?: boolean;
     };

@@ -1,10 +1,12 @@
 import { createManifestFiles } from '../../graphql/documents/manifest.ts';
 import { shippedManifest } from '../../graphql/documents/shipped-operations.ts';
-import { createSchema } from '../../graphql/schema.ts';
+import type { GatewayModule } from '../../graphql/module.ts';
+import { createSchema, endpointsOf, scopesOf } from '../../graphql/schema.ts';
 import { readTools } from '../../graphql/tools/tool-files.ts';
 import type { CommandLine, Process } from '../command.ts';
 import { readEnvironment } from '../config/environment.ts';
 import { FILES, type LoadedConfig, loadConfig } from '../config/load-config.ts';
+import { checkModules, loadModules } from '../config/load-modules.ts';
 import { ConfigError, formatProblem, type Problem, sortProblems } from '../config/problem.ts';
 import { findDocumentWarnings, findSecretFileWarnings, findTenantWarnings, findWarnings } from './warnings.ts';
 
@@ -19,6 +21,19 @@ export interface Report {
   warnings: readonly Problem[];
   /** One sentence. */
   summary: string;
+  /** Additions of each module to the schema. @default none */
+  modules?: readonly ModuleReport[];
+}
+
+/** Additions of a module to the schema. */
+interface ModuleReport {
+  name: string;
+  /** Such as `Query.topics`. */
+  fields: readonly string[];
+  /** Such as `GET /v1/topics`. */
+  endpoints: readonly string[];
+  /** Scopes that no module before it requires. */
+  scopes: readonly string[];
 }
 
 /** Checks the configuration that the gateway would start with. */
@@ -29,8 +44,16 @@ export async function createReport(
   const withoutSecrets = commandLine.options['without-secrets'] !== undefined;
   try {
     const loaded = loadConfig(commandLine, readEnvironment(host.env), { ...FILES, withoutSecrets });
-    const problems = [...(await findSandboxProblems(loaded)), ...findToolProblems(loaded)];
-    return problems.length > 0 ? toInvalid(problems) : toValid(loaded, findConfigWarnings(loaded, host));
+    const { config, locate } = loaded;
+    const modules = await loadModules(config, locate);
+    await checkModules(config, modules, locate);
+    const problems = [...(await findSandboxProblems(loaded)), ...findToolProblems(loaded, modules.modules)];
+    return problems.length > 0
+      ? toInvalid(problems)
+      : {
+          ...toValid(loaded, findConfigWarnings(loaded, host)),
+          ...(config.modules.length > 0 && { modules: describeModules(modules.modules) }),
+        };
   } catch (error) {
     if (error instanceof ConfigError) {
       return toInvalid(error.problems);
@@ -59,17 +82,42 @@ function toValid({ config: { source } }: LoadedConfig, found: readonly Problem[]
   return { isValid: true, problems: [], warnings, summary: `${source ?? 'The configuration'} is ${verdict}.` };
 }
 
+/** Returns what each module adds to the schema of those before it. */
+function describeModules(modules: readonly GatewayModule[]): ModuleReport[] {
+  let before = describeSchema([]);
+  return modules.map(({ name }, i) => {
+    const after = describeSchema(modules.slice(0, i + 1));
+    const newOf = (kind: keyof typeof after) => after[kind].filter((item) => !before[kind].includes(item));
+    const report = { name, fields: newOf('fields'), endpoints: newOf('endpoints'), scopes: newOf('scopes') };
+    before = after;
+    return report;
+  });
+}
+
+function describeSchema(modules: readonly GatewayModule[]): Omit<ModuleReport, 'name'> {
+  const schema = createSchema(undefined, modules);
+  const roots = [schema.getQueryType(), schema.getMutationType()].filter((type) => type != null);
+  return {
+    fields: roots.flatMap((type) => Object.keys(type.getFields()).map((field) => `${type.name}.${field}`)),
+    endpoints: endpointsOf(schema).map(({ method, route }) => `${method} ${route}`),
+    scopes: scopesOf(schema),
+  };
+}
+
+const formatModule = ({ name, fields, endpoints, scopes }: ModuleReport): string =>
+  `Module ${name} adds ${[...fields, ...endpoints, ...scopes].join(', ')}.`;
+
 /** Returns a number with its unit: `1 problem`, `2 problems`. */
 const countOf = (number: number, unit: string): string => `${number} ${unit}${number === 1 ? '' : 's'}`;
 
 /** Returns the problems of the configured tools, each of which prevents a start. */
-function findToolProblems({ config, locate }: LoadedConfig): Problem[] {
+function findToolProblems({ config, locate }: LoadedConfig, modules: readonly GatewayModule[]): Problem[] {
   if (config.mcp === undefined) {
     return [];
   }
   const { manifest = shippedManifest(), mutations } = config.mcp;
   const manifests = createManifestFiles([manifest]).manifests();
-  const { problems } = readTools(manifests, mutations, { schema: createSchema(config), limits: config });
+  const { problems } = readTools(manifests, mutations, { schema: createSchema(config, modules), limits: config });
   return problems.map(({ path, problem }) => {
     const { place, name } = locate(['mcp', ...path]);
     return { place, sentence: `${name}${path[0] === 'manifest' ? ':' : ''} ${problem}.` };
@@ -95,10 +143,10 @@ async function findSandboxProblems({ config: { sandbox }, locate }: LoadedConfig
 }
 
 /** Formats a report: `text`, `json`, or `github` for the annotations of GitHub Actions. */
-export function formatReport({ isValid, problems, warnings, summary }: Report, format: string): string {
+export function formatReport({ isValid, problems, warnings, summary, modules }: Report, format: string): string {
   switch (format) {
     case 'json':
-      return `${JSON.stringify({ valid: isValid, summary, problems: problems.map(toJson), warnings: warnings.map(toJson) }, null, 2)}\n`;
+      return `${JSON.stringify({ valid: isValid, summary, problems: problems.map(toJson), warnings: warnings.map(toJson), ...(modules && { modules }) }, null, 2)}\n`;
     case 'github':
       return toLines([
         ...problems.map((problem) => toAnnotation('error', problem)),
@@ -109,6 +157,7 @@ export function formatReport({ isValid, problems, warnings, summary }: Report, f
       return toLines([
         ...problems.map(formatProblem),
         ...warnings.map(({ place, sentence }) => formatProblem({ place, sentence: `warning: ${sentence}` })),
+        ...(modules ?? []).map(formatModule),
         summary,
       ]);
   }

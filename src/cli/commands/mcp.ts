@@ -8,7 +8,7 @@ export const mcp: Command = {
   get options() {
     return [
       ...serve.options.filter(({ name }) =>
-        ['upstream', 'sandbox', 'config', 'log-level', 'log-format'].includes(name),
+        ['upstream', 'sandbox', 'config', 'modules', 'log-level', 'log-format'].includes(name),
       ),
       {
         name: 'name',

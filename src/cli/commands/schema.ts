@@ -1,3 +1,4 @@
+import type { GatewayModule } from '../../graphql/module.ts';
 import type { Command } from '../command.ts';
 import { ConfigError } from '../config/problem.ts';
 import { readFormat } from './format.ts';
@@ -5,17 +6,33 @@ import { createPrinter } from './printer.ts';
 
 const FORMATS = 'text|json';
 
+const MODULES = {
+  name: 'modules',
+  value: 'MODULE',
+  description:
+    'Modules of the gateway, comma-separated, as in the setting `modules`. Without it, the schema is that of no module.',
+} as const;
+
+/** Imports the modules of the option. */
+async function modulesOf(option = ''): Promise<readonly GatewayModule[]> {
+  const { loadModules } = await import('../config/load-modules.ts');
+  const { modules } = await loadModules({ modules: option.split(',').filter((name) => name !== '') });
+  return modules;
+}
+
 /** Prints the schema that a gateway serves. */
 export const schemaPrint = createPrinter({
   name: 'schema print',
   summary: "Prints the gateway's schema.",
   options: [
     { name: 'federation', description: 'Print the schema of the subgraph, for the composition of a federated graph.' },
+    MODULES,
   ],
   async write({ options }) {
     const { createSchema, printSdl } = await import('../../graphql/schema.ts');
     const { printSubgraph } = await import('../../graphql/federation.ts');
-    return (options.federation === undefined ? printSdl : printSubgraph)(createSchema());
+    const schema = createSchema(undefined, await modulesOf(options.modules));
+    return (options.federation === undefined ? printSdl : printSubgraph)(schema);
   },
 });
 
@@ -31,6 +48,7 @@ export const schemaDiff: Command = {
       description:
         'Operations of your app: a manifest of trusted documents or a .graphql file, or a folder of either. A folder with .graphql files is searched with its subfolders.',
     },
+    MODULES,
     { name: 'format', value: FORMATS, description: 'Form of the output. Default: text.' },
   ],
   details: `OLD and NEW are files in the schema language; - reads one from standard input.
@@ -53,7 +71,10 @@ is invalid. With --documents, it is 1 only if an operation breaks.`,
       throw new ConfigError(problems);
     }
     const { diffSchemas, formatDiff } = await import('../schema-diff.ts');
-    const diff = await diffSchemas({ before, after, documents: options.documents }, host.stdin);
+    const diff = await diffSchemas(
+      { before, after, documents: options.documents, modules: await modulesOf(options.modules) },
+      host.stdin,
+    );
     host.stdout.write(format === 'json' ? `${JSON.stringify(diff, null, 2)}\n` : formatDiff(diff));
     if ((diff.operations?.broken ?? diff.breaking).length > 0) {
       host.exitCode = 1;

@@ -15,6 +15,8 @@ import { ConfigError, type Problem, sortProblems } from './problem.ts';
 export interface Config extends Settings {
   /** Name of the configuration file, or of the variable with the configuration; undefined if there is none. */
   source?: string | undefined;
+  /** Number of the configuration in this process. Files of modules are imported anew for each. @default 0 */
+  generation?: number;
   /** Whether the process runs in production. The log is then JSON even on a terminal. */
   isProduction: boolean;
 }

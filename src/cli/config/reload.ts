@@ -43,7 +43,7 @@ export interface FollowOptions {
   /** Configuration that the process started with. */
   startup: Config;
   /** Reads the configuration again. @throws {ConfigError} with all problems */
-  load(): Config;
+  load(): Promise<Config>;
   /**
    * Uses a valid configuration from now on. If it fails, the previous one stays in use.
    *
@@ -73,7 +73,7 @@ export function followConfig(options: FollowOptions): Disposable {
   async function reload(trigger: ReloadTrigger): Promise<void> {
     try {
       watch.note();
-      const { config, restartNeeded } = keepRestartSettings(startup, load());
+      const { config, restartNeeded } = keepRestartSettings(startup, await load());
       await apply(config);
       reloadSeconds = config.reloadSeconds;
       lastProblems = '';
@@ -220,7 +220,7 @@ export class ReloadCounts {
 
 /** Watch on the files that a configuration can be in. It looks at an interval, because notifications of the file system miss the mounts of orchestrators. */
 export class ConfigWatch {
-  readonly #paths: readonly string[];
+  #paths: readonly string[];
   /** States of the files when they were read, and at the last look. */
   #read: string;
   #last: string;
@@ -229,6 +229,13 @@ export class ConfigWatch {
   constructor(paths: readonly string[]) {
     this.#paths = paths;
     this.#read = this.#look();
+    this.#last = this.#read;
+  }
+
+  /** Watches these files from now on. Their current state counts as read. */
+  watch(paths: readonly string[]): void {
+    this.#paths = paths;
+    this.note();
     this.#last = this.#read;
   }
 

@@ -1,0 +1,182 @@
+import { defineModule } from '../graphql/module.ts';
+
+/** Maximum recipients of an event, and events in one mutation. */
+const MAX = 100;
+
+/** Event as the service accepts it. */
+interface EventBody {
+  name: string;
+  to: readonly (string | object)[];
+}
+
+/** Result of an event as the service returns it. */
+interface TriggeredEventBody {
+  status: string;
+  transactionId?: string;
+  error?: readonly string[];
+}
+
+const STATUSES = [
+  ['processed', 'The workflow was started.'],
+  ['trigger_not_active', 'The workflow is inactive.'],
+  ['no_workflow_active_steps_defined', 'No step of the workflow is active.'],
+  ['no_workflow_steps_defined', 'The workflow has no steps.'],
+  ['subscriber_id_missing', 'There is no recipient, for example because a topic has no subscribers.'],
+  ['no_tenant_found', 'The tenant does not exist.'],
+  ['error', 'The service failed. `problems` has its messages.'],
+] as const;
+
+/** Events, which start workflows. */
+export default defineModule('events', ({ assertRange, builder, endpoint, mutation }) => {
+  const trigger = endpoint<{ body: EventBody }, TriggeredEventBody>('POST /v1/events/trigger', {
+    idempotent: true,
+    empties: ['statistics'],
+  });
+  const triggerAll = endpoint<{ body: { events: EventBody[] } }, TriggeredEventBody[]>('POST /v1/events/trigger/bulk', {
+    expect: 'list',
+    idempotent: true,
+    empties: ['statistics'],
+  });
+  const cancel = endpoint<{ transactionId: string }, unknown>('DELETE /v1/events/trigger/{transactionId}', {
+    expect: 'value',
+    empties: ['statistics'],
+  });
+
+  const EventStatus = builder.enumType('EventStatus', {
+    description: 'The reason why the workflow of an event was started or not.',
+    values: Object.fromEntries(
+      STATUSES.map(([value, description]) => [value.toUpperCase(), { value: value as string, description }]),
+    ),
+  });
+
+  const TriggeredEvent = builder.objectRef<TriggeredEventBody>('TriggeredEvent').implement({
+    description: 'An event that the service accepted.',
+    fields: (t) => ({
+      isProcessed: t.boolean({
+        description: 'Whether the workflow was started. If it was not, `status` tells why.',
+        resolve: ({ status }) => status === 'processed',
+      }),
+      status: t.field({
+        type: EventStatus,
+        nullable: true,
+        description: 'The result. Null if the service sent a status that is not in `EventStatus`.',
+        resolve: ({ status }) => (STATUSES.some(([known]) => known === status) ? status : null),
+      }),
+      transactionId: t.exposeID('transactionId', {
+        nullable: true,
+        description:
+          'The id of the transaction, for `deleteMessagesByTransaction` and `cancelTriggeredEvent`. Null if the service sent none.',
+      }),
+      problems: t.stringList({
+        description: 'The messages of the service, if `status` is `ERROR`.',
+        resolve: ({ error }) => error ?? [],
+      }),
+    }),
+  });
+
+  const EventSubscriberInput = builder.inputType('EventSubscriberInput', {
+    description: 'A recipient whose profile is created, or updated, before the workflow starts.',
+    fields: (t) => ({
+      subscriberId: t.id({ required: true, description: 'The id of the subscriber in your system.' }),
+      email: t.string({ description: 'The email address.' }),
+      firstName: t.string({ description: 'The first name.' }),
+      lastName: t.string({ description: 'The last name.' }),
+      phone: t.string({ description: 'The phone number.' }),
+      avatar: t.string({ description: 'The http or https URL of the profile picture.' }),
+      locale: t.string({ description: 'The language and region, such as `en-US`.' }),
+    }),
+  });
+
+  const EventInput = builder.inputType('EventInput', {
+    description: `An event with 1 to ${MAX} recipients.`,
+    fields: (t) => ({
+      workflow: t.string({ required: true, description: 'The trigger identifier of the workflow.' }),
+      subscriberIds: t.idList({ description: 'The ids of subscribers. Unknown ones are created.' }),
+      subscribers: t.field({ type: [EventSubscriberInput], description: 'Subscribers with their profiles.' }),
+      topicKeys: t.idList({ description: 'The keys of topics, whose subscribers get the notification.' }),
+      payload: t.field({ type: 'JSONObject', description: 'The variables that the content of the workflow uses.' }),
+      overrides: t.field({
+        type: 'JSONObject',
+        description: 'Settings of providers, which replace those of the workflow.',
+      }),
+      transactionId: t.id({
+        description:
+          'Your own id of the transaction. A transaction that the service knows is not sent again. Default: chosen by the service.',
+      }),
+      actorId: t.id({ description: 'The id of the subscriber who caused the event.' }),
+      tenant: t.string({ description: 'The identifier of the tenant whose content is used.' }),
+    }),
+  });
+
+  /** Converts an event to what the service accepts. */
+  function toBody(event: typeof EventInput.$inferInput): EventBody {
+    const { workflow, subscriberIds, subscribers, topicKeys, actorId, ...fields } = event;
+    const to = [
+      ...(subscriberIds ?? []),
+      ...(subscribers ?? []).map(withoutNulls),
+      ...(topicKeys ?? []).map((topicKey) => ({ type: 'Topic', topicKey })),
+    ];
+    assertRange('the number of recipients', to.length, 1, MAX);
+    return { name: workflow, to, ...withoutNulls({ ...fields, actor: actorId }) };
+  }
+
+  mutation('triggerEvent', {
+    description: 'Starts a workflow for its recipients.',
+    scope: 'events:write',
+    endpoint: trigger,
+    input: {
+      description: 'The event to trigger.',
+      fields: (t) => ({ event: t.field({ type: EventInput, required: true, description: 'The event.' }) }),
+    },
+    resolve: async ({ event }, send) => ({ event: await send({ body: toBody(event) }) }),
+    success: {
+      description: 'The service accepted the event. `isProcessed` tells whether the workflow was started.',
+      fields: (t) => ({ event: t.expose('event', { type: TriggeredEvent, description: 'The event.' }) }),
+    },
+  });
+
+  mutation('triggerEvents', {
+    description: `Triggers 1 to ${MAX} events with one call. Each has its own result.`,
+    scope: 'events:write',
+    endpoint: triggerAll,
+    input: {
+      description: 'The events to trigger.',
+      fields: (t) => ({ events: t.field({ type: [EventInput], required: true, description: 'The events.' }) }),
+    },
+    resolve: async ({ events }, send) => {
+      assertRange('the number of events', events.length, 1, MAX);
+      return { events: await send({ body: { events: events.map(toBody) } }) };
+    },
+    success: {
+      description: 'The service accepted the events.',
+      fields: (t) => ({
+        events: t.expose('events', { type: [TriggeredEvent], description: 'The events, in the order of the input.' }),
+      }),
+    },
+  });
+
+  mutation('cancelTriggeredEvent', {
+    description: 'Cancels what a delay or digest still holds back of a triggered event.',
+    scope: 'events:write',
+    endpoint: cancel,
+    input: {
+      description: 'The event to cancel.',
+      fields: (t) => ({ transactionId: t.id({ required: true, description: 'The id of its transaction.' }) }),
+    },
+    failures: { notFound: { resource: 'Transaction', id: ({ transactionId }) => transactionId } },
+    resolve: async ({ transactionId }, send) => ({
+      transactionId,
+      isCanceled: (await send({ transactionId })) === true,
+    }),
+    success: {
+      description: 'The service canceled what was pending, if anything was.',
+      fields: (t) => ({
+        transactionId: t.exposeID('transactionId', { description: 'The id of the transaction.' }),
+        isCanceled: t.exposeBoolean('isCanceled', { description: 'Whether something was pending.' }),
+      }),
+    },
+  });
+});
+
+const withoutNulls = (fields: object): object =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value != null));

@@ -1,0 +1,11 @@
+/**
+ * Interface of modules, as `notigraph/modules`: `defineModule`, and the built-in modules whose types others can `use`. The shipped modules are
+ * `notigraph/modules/events`, `/subscribers` and `/topics`.
+ */
+export { defineModule, type GatewayModule, ModuleError, type Toolkit } from '../graphql/module.ts';
+export { feeds } from '../graphql/types/feed.ts';
+export { messages } from '../graphql/types/message.ts';
+export { notificationGroups } from '../graphql/types/notification-group.ts';
+export { stats } from '../graphql/types/stats.ts';
+export { subscribers } from '../graphql/types/subscriber.ts';
+export { workflows } from '../graphql/types/workflow.ts';

@@ -1,0 +1,133 @@
+import { defineModule } from '../graphql/module.ts';
+import { subscribers } from '../graphql/types/subscriber.ts';
+import type { SubscriberBody } from '../upstream/endpoints.ts';
+
+/** Maximum subscribers of one page. */
+const MAX_PAGE = 100;
+
+/** Page of subscribers as the service returns it. */
+interface PageBody {
+  page: number;
+  hasMore: boolean;
+  data: SubscriberBody[];
+}
+
+/** Fields that an update can change. */
+interface ProfileBody {
+  readonly [field: string]: unknown;
+}
+
+/** Reads, updates and deletions of subscribers. The built-in schema only creates them. */
+export default defineModule('subscriberProfiles', (toolkit) => {
+  const { assertRange, builder, declareCalls, endpoint, loader, mutation, use } = toolkit;
+  const { Subscriber, keys } = use(subscribers);
+
+  const get = endpoint<{ subscriberId: string }, SubscriberBody>('GET /v1/subscribers/{subscriberId}');
+  const list = endpoint<{ query: { page: number; limit: number } }, PageBody>('GET /v1/subscribers', {
+    expect: 'page',
+  });
+  const update = endpoint<{ subscriberId: string; body: ProfileBody }, SubscriberBody>(
+    'PUT /v1/subscribers/{subscriberId}',
+    { repeatable: true },
+  );
+  const remove = endpoint<{ subscriberId: string }, unknown>('DELETE /v1/subscribers/{subscriberId}', {
+    expect: 'value',
+  });
+  const subscriber = loader<SubscriberBody>({ name: 'subscriber', get });
+  keys.entity.resolveBy('subscriberId', (key, { loaders }) => loaders.load(subscriber, key));
+
+  const SubscriberPage = builder.objectRef<PageBody>('SubscriberPage').implement({
+    description: 'A page of the list of subscribers.',
+    fields: (t) => ({
+      subscribers: t.expose('data', { type: [Subscriber], description: 'The subscribers.' }),
+      page: t.exposeInt('page', { description: 'The number of the page, from 0.' }),
+      hasMore: t.exposeBoolean('hasMore', { description: 'Whether there is a next page.' }),
+    }),
+  });
+
+  builder.queryFields((t) => ({
+    subscriber: t.field({
+      type: Subscriber,
+      nullable: true,
+      extensions: declareCalls('1 per distinct id in the operation'),
+      description: 'Returns a subscriber, or null if it does not exist.\n\nREST: `GET /v1/subscribers/{subscriberId}`.',
+      args: { subscriberId: t.arg.id({ required: true, description: 'The id of the subscriber in your system.' }) },
+      resolve: (_root, { subscriberId }, ctx) => ctx.loaders.load(subscriber, subscriberId),
+    }),
+    subscribers: t.field({
+      type: SubscriberPage,
+      nullable: true,
+      extensions: toolkit.requireScopes('subscribers:read'),
+      description: 'Returns one page of all subscribers.\n\nREST: `GET /v1/subscribers`.',
+      args: {
+        page: t.arg.int({ required: true, defaultValue: 0, description: 'The number of the page, from 0.' }),
+        limit: t.arg.int({
+          required: true,
+          defaultValue: 10,
+          description: `The maximum number of subscribers, 1 to ${MAX_PAGE}.`,
+        }),
+      },
+      resolve(_root, { page, limit }, ctx) {
+        assertRange('page', page, 0, Number.MAX_SAFE_INTEGER);
+        assertRange('limit', limit, 1, MAX_PAGE);
+        return ctx.upstream.read(list, { query: { page, limit } });
+      },
+    }),
+  }));
+
+  mutation('updateSubscriber', {
+    description: 'Updates a subscriber that exists. Fields that are null or omitted keep their values.',
+    scope: 'subscribers:write',
+    endpoint: update,
+    input: {
+      description: 'The subscriber to update.',
+      fields: (t) => ({
+        subscriberId: t.id({ required: true, description: 'The id of the subscriber in your system.' }),
+        email: t.string({ description: 'The email address.' }),
+        firstName: t.string({ description: 'The first name.' }),
+        lastName: t.string({ description: 'The last name.' }),
+        phone: t.string({ description: 'The phone number.' }),
+        avatar: t.string({ description: 'The http or https URL of the profile picture.' }),
+        locale: t.string({ description: 'The language and region, such as `en-US`.' }),
+        data: t.field({
+          type: 'JSONObject',
+          description: 'Your own key/value pairs, which replace all existing ones.',
+        }),
+      }),
+    },
+    failures: { notFound: { resource: 'Subscriber', id: ({ subscriberId }) => subscriberId } },
+    resolve: async ({ subscriberId, ...fields }, send) => {
+      const body = Object.fromEntries(Object.entries(fields).filter(([, value]) => value != null));
+      return { subscriber: await send({ subscriberId, body }) };
+    },
+    success: {
+      description: 'The subscriber was updated.',
+      fields: (t) => ({
+        subscriber: t.expose('subscriber', { type: Subscriber, description: 'The updated subscriber.' }),
+      }),
+    },
+  });
+
+  mutation('deleteSubscriber', {
+    description: 'Deletes a subscriber.',
+    scope: 'subscribers:write',
+    endpoint: remove,
+    input: {
+      description: 'The subscriber to delete.',
+      fields: (t) => ({
+        subscriberId: t.id({ required: true, description: 'The id of the subscriber in your system.' }),
+      }),
+    },
+    failures: { notFound: { resource: 'Subscriber', id: ({ subscriberId }) => subscriberId } },
+    resolve: async ({ subscriberId }, send) => {
+      await send({ subscriberId });
+      return { subscriberId };
+    },
+    success: {
+      description: 'The subscriber was deleted.',
+      fields: (t) => ({
+        deletedId: t.exposeID('subscriberId', { description: 'The id of the deleted subscriber in your system.' }),
+      }),
+    },
+  });
+});

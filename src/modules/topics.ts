@@ -1,0 +1,219 @@
+import { defineModule } from '../graphql/module.ts';
+
+/** Maximum topics of one page, and subscribers in one mutation. */
+const MAX = 100;
+
+/** Topic as the service returns it. */
+interface TopicBody {
+  _id?: string;
+  key: string;
+  name: string;
+  subscribers?: readonly string[];
+}
+
+/** Page of topics as the service returns it. */
+interface PageBody {
+  page: number;
+  totalCount: number;
+  data: TopicBody[];
+}
+
+/** Subscribers that were added, and those that don't exist. Absent if all were added. */
+type AdditionBody = { succeeded?: readonly string[]; failed?: { notFound?: readonly string[] } } | undefined;
+
+/** Topics: lists of subscribers. */
+export default defineModule('topics', (toolkit) => {
+  const { ADDS_ONLY, assertRange, builder, declareCalls, endpoint, entity, loader, mutation, requireScopes } = toolkit;
+
+  const get = endpoint<{ topicKey: string }, TopicBody>('GET /v1/topics/{topicKey}');
+  const list = endpoint<{ query: { page: number; pageSize: number; key: string | undefined } }, PageBody>(
+    'GET /v1/topics',
+    { expect: 'page' },
+  );
+  const create = endpoint<{ body: { key: string; name: string } }, { _id?: string; key: string }>('POST /v1/topics', {
+    idempotent: true,
+  });
+  const rename = endpoint<{ topicKey: string; body: { name: string } }, TopicBody>('PATCH /v1/topics/{topicKey}', {
+    idempotent: true,
+  });
+  const remove = endpoint<{ topicKey: string }, undefined>('DELETE /v1/topics/{topicKey}', { expect: 'nothing' });
+  const add = endpoint<{ topicKey: string; body: { subscribers: readonly string[] } }, AdditionBody>(
+    'POST /v1/topics/{topicKey}/subscribers',
+    { expect: 'value', idempotent: true },
+  );
+  const removeSubscribers = endpoint<{ topicKey: string; body: { subscribers: readonly string[] } }, undefined>(
+    'POST /v1/topics/{topicKey}/subscribers/removal',
+    { expect: 'nothing', idempotent: true },
+  );
+  const topic = loader<TopicBody>({ name: 'topic', get });
+
+  const Topic = builder.objectRef<TopicBody>('Topic').implement({
+    description: 'A list of subscribers that are notified together.',
+    extensions: {
+      ...requireScopes('topics:read'),
+      ...entity({ key: (key, { loaders }) => loaders.load(topic, key) }),
+    },
+    fields: (t) => ({
+      key: t.exposeID('key', { description: 'The key with which apps name the topic. Unique within the environment.' }),
+      id: t.exposeID('_id', { nullable: true, description: "The topic's id, or null if the service sent none." }),
+      name: t.exposeString('name', { description: 'The name that people see.' }),
+      subscriberIds: t.field({
+        type: ['ID'],
+        description: 'The ids of its subscribers in your system.',
+        resolve: ({ subscribers }) => subscribers ?? [],
+      }),
+    }),
+  });
+
+  const TopicPage = builder.objectRef<PageBody>('TopicPage').implement({
+    description: 'A page of the list of topics.',
+    fields: (t) => ({
+      topics: t.expose('data', { type: [Topic], description: 'The topics.' }),
+      page: t.exposeInt('page', { description: 'The number of the page, from 0.' }),
+      totalCount: t.exposeInt('totalCount', { description: 'The number of topics on all pages.' }),
+    }),
+  });
+
+  builder.queryFields((t) => ({
+    topic: t.field({
+      type: Topic,
+      nullable: true,
+      extensions: declareCalls('1 per distinct key in the operation'),
+      description: 'Returns a topic, or null if it does not exist.\n\nREST: `GET /v1/topics/{topicKey}`.',
+      args: { key: t.arg.id({ required: true, description: "The topic's key." }) },
+      resolve: (_root, { key }, ctx) => ctx.loaders.load(topic, key),
+    }),
+    topics: t.field({
+      type: TopicPage,
+      nullable: true,
+      extensions: requireScopes('topics:read'),
+      description: 'Returns one page of all topics.\n\nREST: `GET /v1/topics`.',
+      args: {
+        page: t.arg.int({ required: true, defaultValue: 0, description: 'The number of the page, from 0.' }),
+        pageSize: t.arg.int({
+          required: true,
+          defaultValue: 10,
+          description: `The maximum number of topics, 1 to ${MAX}.`,
+        }),
+        key: t.arg.string({ description: 'Only the topic with this key. Default: all topics.' }),
+      },
+      resolve(_root, { page, pageSize, key }, ctx) {
+        assertRange('page', page, 0, Number.MAX_SAFE_INTEGER);
+        assertRange('pageSize', pageSize, 1, MAX);
+        return ctx.upstream.read(list, { query: { page, pageSize, key: key ?? undefined } });
+      },
+    }),
+  }));
+
+  const inputNames = { topicKey: 'key' };
+
+  mutation('createTopic', {
+    description: 'Creates a topic.',
+    scope: 'topics:write',
+    endpoint: create,
+    extensions: ADDS_ONLY,
+    input: {
+      description: 'The topic to create.',
+      fields: (t) => ({
+        key: t.id({ required: true, description: 'The key, which must be unique within the environment.' }),
+        name: t.string({ required: true, description: 'The name that people see.' }),
+      }),
+    },
+    resolve: async ({ key, name }, send) => ({ topic: { name, ...(await send({ body: { key, name } })) } }),
+    success: {
+      description: 'The topic was created.',
+      fields: (t) => ({ topic: t.expose('topic', { type: Topic, description: 'The new topic.' }) }),
+    },
+  });
+
+  mutation('renameTopic', {
+    description: 'Renames a topic.',
+    scope: 'topics:write',
+    endpoint: rename,
+    input: {
+      description: 'The topic to rename.',
+      fields: (t) => ({
+        key: t.id({ required: true, description: "The topic's key." }),
+        name: t.string({ required: true, description: 'The new name.' }),
+      }),
+    },
+    failures: { notFound: { resource: 'Topic', id: ({ key }) => key }, inputNames },
+    resolve: async ({ key, name }, send) => ({ topic: await send({ topicKey: key, body: { name } }) }),
+    success: {
+      description: 'The topic was renamed.',
+      fields: (t) => ({ topic: t.expose('topic', { type: Topic, description: 'The updated topic.' }) }),
+    },
+  });
+
+  mutation('deleteTopic', {
+    description: 'Deletes a topic without subscribers. One that has subscribers is a `ConflictError`.',
+    scope: 'topics:write',
+    endpoint: remove,
+    input: {
+      description: 'The topic to delete.',
+      fields: (t) => ({ key: t.id({ required: true, description: "The topic's key." }) }),
+    },
+    failures: { notFound: { resource: 'Topic', id: ({ key }) => key }, inputNames, conflict: true },
+    resolve: async ({ key }, send) => {
+      await send({ topicKey: key });
+      return { key };
+    },
+    success: {
+      description: 'The topic was deleted.',
+      fields: (t) => ({ deletedKey: t.exposeID('key', { description: 'The key of the deleted topic.' }) }),
+    },
+  });
+
+  mutation('addSubscribersToTopic', {
+    description: `Adds 1 to ${MAX} subscribers to a topic. Those that don't exist are listed in the result.`,
+    scope: 'topics:write',
+    endpoint: add,
+    input: {
+      description: 'The topic and the subscribers to add.',
+      fields: (t) => ({
+        key: t.id({ required: true, description: "The topic's key." }),
+        subscriberIds: t.idList({ required: true, description: 'The ids of the subscribers in your system.' }),
+      }),
+    },
+    failures: { notFound: { resource: 'Topic', id: ({ key }) => key }, inputNames },
+    resolve: async ({ key, subscriberIds }, send) => {
+      assertRange('the number of subscribers', subscriberIds.length, 1, MAX);
+      const { succeeded = subscriberIds, failed } =
+        (await send({ topicKey: key, body: { subscribers: subscriberIds } })) ?? {};
+      return { added: [...succeeded], unknown: [...(failed?.notFound ?? [])] };
+    },
+    success: {
+      description: 'The subscribers that exist were added.',
+      fields: (t) => ({
+        addedIds: t.exposeIDList('added', { description: 'The ids of the added subscribers.' }),
+        unknownIds: t.exposeIDList('unknown', { description: 'The ids of subscribers that do not exist.' }),
+      }),
+    },
+  });
+
+  mutation('removeSubscribersFromTopic', {
+    description: `Removes 1 to ${MAX} subscribers from a topic.`,
+    scope: 'topics:write',
+    endpoint: removeSubscribers,
+    input: {
+      description: 'The topic and the subscribers to remove.',
+      fields: (t) => ({
+        key: t.id({ required: true, description: "The topic's key." }),
+        subscriberIds: t.idList({ required: true, description: 'The ids of the subscribers in your system.' }),
+      }),
+    },
+    failures: { notFound: { resource: 'Topic', id: ({ key }) => key }, inputNames },
+    resolve: async ({ key, subscriberIds }, send) => {
+      assertRange('the number of subscribers', subscriberIds.length, 1, MAX);
+      await send({ topicKey: key, body: { subscribers: subscriberIds } });
+      return { key, removed: [...subscriberIds] };
+    },
+    success: {
+      description: 'The subscribers are no longer in the topic.',
+      fields: (t) => ({
+        key: t.exposeID('key', { description: 'The key of the topic.' }),
+        removedIds: t.exposeIDList('removed', { description: 'The ids of the removed subscribers.' }),
+      }),
+    },
+  });
+});

@@ -1,0 +1,164 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { runNotigraph, startNotigraph } from '../support/process.ts';
+import { createTemporaryFolder } from '../support/sandbox-files.ts';
+import { sendOperation } from '../support/send-operation.ts';
+import { startService } from '../support/service.ts';
+
+let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
+
+beforeEach(async () => {
+  folder = await createTemporaryFolder();
+  onTestFinished(() => folder[Symbol.asyncDispose]());
+});
+
+const write = (file: string, text: string) => writeFile(folder.path(file), text);
+
+/** Module in TypeScript whose field returns a text of a file that it imports. */
+const MODULE = `import { defineModule } from 'notigraph/modules';
+import { greeting } from './greeting.ts';
+
+interface GreetingBody { name: string }
+
+export default defineModule('greetings', ({ builder, endpoint, requireScopes }) => {
+  const get = endpoint<{ id: string }, GreetingBody>('GET /v1/greetings/{id}');
+  builder.queryField('greeting', (t) =>
+    t.string({
+      nullable: true,
+      extensions: requireScopes('greetings:read'),
+      description: 'Greets.\\n\\nREST: \`GET /v1/greetings/{id}\`.',
+      resolve: async (_root, _args, ctx) => greeting + (await ctx.upstream.read(get, { id: 'a/b' }))?.name,
+    }),
+  );
+});
+`;
+
+async function writeModule(greeting = 'Hello '): Promise<void> {
+  await write('greetings.ts', MODULE);
+  await write('greeting.ts', `export const greeting: string = '${greeting}';`);
+}
+
+const run = (...args: string[]) => runNotigraph({ cwd: folder.path(), args });
+
+it('modules in TypeScript are served by workers, and applied when a file that they import changes', async () => {
+  await using service = await startService(() => ({ body: { data: { name: 'Ada' } } }));
+  await writeModule();
+  await mkdir(folder.path('config'));
+  await write('config/notigraph.yaml', `upstream: ${service.url}\nmodules: [../greetings.ts]\nreloadSeconds: 0.05\n`);
+  await using notigraph = await startNotigraph({
+    cwd: folder.path(),
+    args: ['--config', 'config/notigraph.yaml', '--workers', '2'],
+  });
+  expect(await sendOperation(notigraph.url, '{ greeting }')).toEqual({ data: { greeting: 'Hello Ada' } });
+  expect(service.calls().at(-1)).toBe('GET /v1/greetings/a%2Fb');
+
+  await write('greeting.ts', 'export const greeting: string = ');
+  const [rejected] = await notigraph.printed('stdout', /\{[^\n]*was not reloaded[^\n]*/);
+  expect(JSON.parse(rejected)).toMatchObject({
+    problems: [
+      { source: 'config/notigraph.yaml', line: 2, problem: expect.stringMatching(/^modules\.0: .*greeting\.ts:1/) },
+    ],
+  });
+  expect(await sendOperation(notigraph.url, '{ greeting }')).toEqual({ data: { greeting: 'Hello Ada' } });
+
+  await writeModule('Bye ');
+  await notigraph.printed('stdout', /the configuration was reloaded/);
+  for (let i = 0; i < 4; i += 1) {
+    expect(await sendOperation(notigraph.url, '{ greeting }')).toEqual({ data: { greeting: 'Bye Ada' } });
+  }
+});
+
+it('the shipped modules trigger a notification on the sandbox', async () => {
+  await using notigraph = await startNotigraph({
+    cwd: folder.path(),
+    args: [
+      '--sandbox',
+      ':memory:',
+      '--modules',
+      'notigraph/modules/events,notigraph/modules/topics,notigraph/modules/subscribers',
+    ],
+  });
+  const trigger = `mutation {
+    triggerEvent(input: { event: { workflow: "payment-failed", subscriberIds: ["customer-1001"] } }) {
+      ... on TriggerEventSuccess { event { status } }
+    }
+  }`;
+  expect(await sendOperation(notigraph.url, trigger)).toEqual({
+    data: { triggerEvent: { event: { status: 'PROCESSED' } } },
+  });
+});
+
+it('check reports what each module adds, and schema print contains it', async () => {
+  await writeModule();
+  const { code, stdout } = await run('check', '--modules', './greetings.ts,notigraph/modules/events');
+  expect([code, stdout.split('\n')[0]]).toEqual([
+    0,
+    'Module greetings adds Query.greeting, GET /v1/greetings/{id}, greetings:read.',
+  ]);
+  expect((await run('schema', 'print', '--modules', './greetings.ts')).stdout).toContain('  greeting: String\n');
+  expect((await run('schema', 'print')).stdout).not.toContain('greeting');
+});
+
+describe("a module that can't be used is one line with its place in the configuration and in its code:", () => {
+  const define = (body: string) => `export default { name: 'a', define({ builder, endpoint }) {\n${body}\n} };`;
+
+  it.each([
+    [
+      'a file that does not exist',
+      './none.ts',
+      '',
+      /^notigraph\.config\.yaml:2:4: modules\.0: Cannot find module '.*none\.ts'\.$/,
+    ],
+    [
+      'a package that does not exist',
+      'no-such-package',
+      '',
+      /:2:4: modules\.0: Cannot find package 'no-such-package'\.$/,
+    ],
+    [
+      'an unknown name',
+      'notigraph/modules/event',
+      '',
+      /is not a module of Notigraph; use notigraph\/modules\/events, /,
+    ],
+    ['a syntax error', './a.ts', 'export default {', /:2:4: modules\.0: .*\(a\.ts:1\)\.$/],
+    [
+      'an error at import',
+      './a.ts',
+      '\nthrow new Error("No database.");',
+      /:2:4: modules\.0: No database \(a\.ts:2:7\)\.$/,
+    ],
+    ['no default export', './a.ts', 'export const a = 1;', /:2:4: modules\.0: has no module as its default export;/],
+    [
+      'an error in its definition',
+      './a.ts',
+      define('throw new TypeError("Oops.");'),
+      /modules: the module a fails: TypeError: Oops \(a\.ts:2:7\)\.$/,
+    ],
+    [
+      'a field without a scope',
+      './a.ts',
+      define("builder.queryField('a', (t) => t.int({ resolve: () => 1 }));"),
+      /the field Query\.a requires no scope;/,
+    ],
+  ])('%s', async (_, name, code, message) => {
+    await write('a.ts', code);
+    await write('notigraph.config.yaml', `modules:\n - ${name}\n`);
+    for (const command of [['check'], []]) {
+      const result = await run(...command);
+      const output = command.length > 0 ? result.stdout : result.stderr;
+      expect([result.code, output.split('\n')[0]]).toEqual([2, expect.stringMatching(message)]);
+      expect(output).not.toMatch(/^ +at /m);
+    }
+  });
+
+  it('an unknown scope of clients', async () => {
+    await writeModule();
+    await write(
+      'notigraph.config.yaml',
+      'modules: [./greetings.ts]\nclients:\n  browser:\n    scopes: [greetings:read, greeting:read]\n    tenants: { a: { env: A_KEY } }\nclientTokens: { secrets: [{ env: A_SECRET }] }\n',
+    );
+    const { stdout } = await run('check', '--without-secrets');
+    expect(stdout.split('\n')[0]).toMatch(/^notigraph\.config\.yaml:4:30: clients\.browser\.scopes\.1 must be a scope/);
+  });
+});

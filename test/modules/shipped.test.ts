@@ -1,0 +1,179 @@
+import { expect, it } from 'vitest';
+import events from '../../src/modules/events.ts';
+import type { GatewayModule } from '../../src/modules/index.ts';
+import subscribers from '../../src/modules/subscribers.ts';
+import topics from '../../src/modules/topics.ts';
+import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { startGateway, startScriptedGateway } from '../support/gateway.ts';
+import { subscriber } from '../support/records.ts';
+import { type Exchange, forwardTo, startService } from '../support/service.ts';
+
+/** Starts a gateway with modules in front of a sandbox. */
+async function start(...modules: readonly GatewayModule[]) {
+  const sandbox = await startSandbox();
+  const exchanges: Exchange[] = [];
+  const recorder = await startService(forwardTo(sandbox.url, exchanges));
+  const gateway = await startGateway({ upstream: recorder.url, modules, federation: true });
+  return {
+    ...gateway,
+    calls: () => exchanges.map(({ method, path }) => `${method} ${path}`),
+    async [Symbol.asyncDispose]() {
+      await gateway[Symbol.asyncDispose]();
+      await recorder[Symbol.asyncDispose]();
+      await sandbox.close();
+    },
+  };
+}
+
+const TRIGGER = `mutation ($event: EventInput!) {
+  triggerEvent(input: { event: $event, idempotencyKey: "k1" }) {
+    __typename
+    ... on TriggerEventSuccess { replayed event { isProcessed status transactionId problems } }
+    ... on InvalidInputError { message }
+  }
+}`;
+
+it('a notification is triggered, counted, and its messages are deleted', async () => {
+  await using gateway = await start(events, subscribers);
+  const stats = '{ notificationStats(days: 1) { count } }';
+  const countOf = async () => Number(JSON.stringify(await gateway.data(stats)).match(/"count":(\d+)/)?.[1]);
+  const before = await countOf();
+  const event = {
+    workflow: 'payment-failed',
+    subscriberIds: ['customer-1001'],
+    subscribers: [{ subscriberId: 'new-1', firstName: 'Noa' }],
+    payload: { amount: 12 },
+    transactionId: 't1',
+  };
+  const sent = { isProcessed: true, status: 'PROCESSED', transactionId: 't1', problems: [] };
+  for (const replayed of [false, true]) {
+    expect(await gateway.data(TRIGGER, { event })).toEqual({
+      triggerEvent: { __typename: 'TriggerEventSuccess', replayed, event: sent },
+    });
+  }
+  expect(await countOf()).toBe(before + 2);
+  const deletion = await gateway.data(`mutation {
+    deleteMessagesByTransaction(input: { transactionId: "t1" }) { __typename }
+    cancelTriggeredEvent(input: { transactionId: "t1" }) { ... on CancelTriggeredEventSuccess { isCanceled } }
+  }`);
+  expect(deletion).toEqual({
+    deleteMessagesByTransaction: { __typename: 'DeleteMessagesByTransactionSuccess' },
+    cancelTriggeredEvent: { isCanceled: false },
+  });
+  expect(await gateway.data('{ subscriber(subscriberId: "new-1") { firstName } }')).toEqual({
+    subscriber: { firstName: 'Noa' },
+  });
+});
+
+it('an event that is not sent says why', async () => {
+  await using gateway = await start(events);
+  expect(await gateway.data(TRIGGER, { event: { workflow: 'payment-failed', topicKeys: ['none'] } })).toMatchObject({
+    triggerEvent: { event: { isProcessed: false, status: 'SUBSCRIBER_ID_MISSING' } },
+  });
+  expect(
+    await gateway.data(TRIGGER.replace('k1', 'k2'), { event: { workflow: 'nope', subscriberIds: ['a'] } }),
+  ).toMatchObject({
+    triggerEvent: { __typename: 'InvalidInputError', message: expect.stringContaining('"nope"') },
+  });
+  const { codes } = await gateway.send(TRIGGER, { event: { workflow: 'payment-failed' } });
+  expect(codes).toEqual(['BAD_USER_INPUT']);
+  await using scripted = await startScriptedGateway(
+    () => ({ status: 201, body: { data: { acknowledged: true, status: 'error', error: ['No provider.'] } } }),
+    { modules: [events] },
+  );
+  const failed = await scripted.data(TRIGGER, { event: { workflow: 'w', subscriberIds: ['a'], actorId: 'b' } });
+  expect(failed).toMatchObject({
+    triggerEvent: { event: { status: 'ERROR', transactionId: null, problems: ['No provider.'] } },
+  });
+  expect(JSON.parse(scripted.service.requests[0]?.body ?? '')).toEqual({ name: 'w', to: ['a'], actor: 'b' });
+});
+
+it('several events are one call, with a result each', async () => {
+  await using gateway = await start(events);
+  const item = (id: string) => `{ workflow: "payment-failed", subscriberIds: ["${id}"], transactionId: "t-${id}" }`;
+  const document = `mutation { triggerEvents(input: { events: [${item('a')}, ${item('b')}] }) { ... on TriggerEventsSuccess { events { transactionId isProcessed } } } }`;
+  expect(await gateway.data(document)).toEqual({
+    triggerEvents: { events: ['t-a', 't-b'].map((transactionId) => ({ transactionId, isProcessed: true })) },
+  });
+  expect(gateway.calls()).toEqual(['POST /v1/events/trigger/bulk']);
+});
+
+it('subscribers are read once per operation, paged, changed, and resolved for a router', async () => {
+  await using gateway = await start(subscribers);
+  const query =
+    '{ a: subscriber(subscriberId: "customer-1001") { firstName } b: subscriber(subscriberId: "customer-1001") { lastName } c: subscriber(subscriberId: "nobody") { id } }';
+  expect(await gateway.data(query)).toEqual({ a: { firstName: 'Amara' }, b: { lastName: 'Okafor' }, c: null });
+  expect(gateway.calls()).toEqual(['GET /v1/subscribers/customer-1001', 'GET /v1/subscribers/nobody']);
+  expect(
+    await gateway.data('{ subscribers(page: 1, limit: 2) { page hasMore subscribers { subscriberId } } }'),
+  ).toEqual({
+    subscribers: {
+      page: 1,
+      hasMore: true,
+      subscribers: [{ subscriberId: 'customer-1003' }, { subscriberId: 'customer-1004' }],
+    },
+  });
+  expect((await gateway.send('{ subscribers(limit: 101) { page } }')).codes).toEqual(['BAD_USER_INPUT']);
+  const entity =
+    '{ _entities(representations: [{ __typename: "Subscriber", subscriberId: "customer-1002" }]) { ... on Subscriber { subscriberId } } }';
+  expect(await gateway.data(entity)).toEqual({ _entities: [{ subscriberId: 'customer-1002' }] });
+  const changes = await gateway.data(`mutation {
+    update: updateSubscriber(input: { subscriberId: "customer-1001", lastName: "Adeyemi", email: null }) { ... on UpdateSubscriberSuccess { subscriber { firstName lastName } } }
+    unknown: updateSubscriber(input: { subscriberId: "nobody", lastName: "A" }) { __typename }
+    delete: deleteSubscriber(input: { subscriberId: "customer-1001" }) { ... on DeleteSubscriberSuccess { deletedId } }
+    again: deleteSubscriber(input: { subscriberId: "customer-1001" }) { ... on NotFoundError { requestedId } }
+  }`);
+  expect(changes).toEqual({
+    update: { subscriber: { firstName: 'Amara', lastName: 'Adeyemi' } },
+    unknown: { __typename: 'NotFoundError' },
+    delete: { deletedId: 'customer-1001' },
+    again: { requestedId: 'customer-1001' },
+  });
+});
+
+it('masks the credentials of subscribers for browsers, as the built-in schema does', async () => {
+  const channels = [{ providerId: 'slack', credentials: { webhookUrl: 'https://example.com' } }];
+  await using gateway = await startScriptedGateway(() => ({ body: { data: { ...subscriber(), channels } } }), {
+    modules: [subscribers],
+  });
+  expect(await gateway.run('{ subscriber(subscriberId: "a") { channels } }')).toEqual({ subscriber: { channels } });
+});
+
+it('topics are created, filled, renamed and deleted', async () => {
+  await using gateway = await start(topics);
+  const create =
+    'mutation { createTopic(input: { key: "makers", name: "Makers" }) { __typename ... on CreateTopicSuccess { topic { key name subscriberIds } } } }';
+  expect(await gateway.data(create)).toEqual({
+    createTopic: { __typename: 'CreateTopicSuccess', topic: { key: 'makers', name: 'Makers', subscriberIds: [] } },
+  });
+  expect(await gateway.data(create)).toEqual({ createTopic: { __typename: 'ConflictError' } });
+  const changes = await gateway.data(`mutation {
+    add: addSubscribersToTopic(input: { key: "makers", subscriberIds: ["customer-1001", "nobody"] }) { ... on AddSubscribersToTopicSuccess { addedIds unknownIds } }
+    rename: renameTopic(input: { key: "makers", name: "All" }) { ... on RenameTopicSuccess { topic { name subscriberIds } } }
+    tooEarly: deleteTopic(input: { key: "makers" }) { __typename }
+    remove: removeSubscribersFromTopic(input: { key: "makers", subscriberIds: ["customer-1001"] }) { ... on RemoveSubscribersFromTopicSuccess { key removedIds } }
+  }`);
+  expect(changes).toEqual({
+    add: { addedIds: ['customer-1001'], unknownIds: ['nobody'] },
+    rename: { topic: { name: 'All', subscriberIds: ['customer-1001'] } },
+    tooEarly: { __typename: 'ConflictError' },
+    remove: { key: 'makers', removedIds: ['customer-1001'] },
+  });
+  expect(
+    await gateway.data('{ topic(key: "makers") { name } topics(key: "makers") { totalCount topics { key } } }'),
+  ).toEqual({
+    topic: { name: 'All' },
+    topics: { totalCount: 1, topics: [{ key: 'makers' }] },
+  });
+  const remove =
+    'mutation { deleteTopic(input: { key: "makers" }) { ... on DeleteTopicSuccess { deletedKey } ... on NotFoundError { requestedId } } }';
+  expect(await gateway.data(remove)).toEqual({ deleteTopic: { deletedKey: 'makers' } });
+  expect(await gateway.data(remove)).toEqual({ deleteTopic: { requestedId: 'makers' } });
+});
+
+it('a service that adds subscribers without a body added all', async () => {
+  await using gateway = await startScriptedGateway(() => ({ status: 204 }), { modules: [topics] });
+  const add =
+    'mutation { addSubscribersToTopic(input: { key: "k", subscriberIds: ["a"] }) { ... on AddSubscribersToTopicSuccess { addedIds unknownIds } } }';
+  expect(await gateway.run(add)).toEqual({ addSubscribersToTopic: { addedIds: ['a'], unknownIds: [] } });
+});
