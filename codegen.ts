@@ -108,7 +108,8 @@ async function generate(): Promise<Record<string, string>> {
       GENERATED + writeUpstreamResponses(pathOf('schema/upstream.openapi.yaml')),
     'src/sandbox/requests.gen.ts':
       GENERATED + writeSandboxRequests(pathOf('schema/upstream.openapi.yaml'), pathOf('schema/modules.openapi.yaml')),
-    'src/testing/endpoints.gen.ts': GENERATED + writeEndpoints(pathOf('schema/upstream.openapi.yaml')),
+    'src/testing/endpoints.gen.ts':
+      GENERATED + writeEndpoints(pathOf('schema/upstream.openapi.yaml'), pathOf('schema/modules.openapi.yaml')),
     'src/settings/scopes.gen.ts': GENERATED + writeScopes(schema),
     'schema/schema.graphql': printSdl(schema),
     'schema/subgraph.graphql': printSubgraph(schema),

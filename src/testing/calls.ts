@@ -9,7 +9,7 @@ export type EnvironmentName = Environment['name'];
 /** Request that the service received. */
 export interface UpstreamCall {
   /** Method and template of the path, such as `GET /v1/workflows/{workflowIdOrIdentifier}`. */
-  endpoint: Endpoint;
+  endpoint: Endpoint | (string & Record<never, never>);
   method: string;
   /** Path and query as sent. */
   path: string;

@@ -13,6 +13,20 @@ export const ENDPOINTS = [
   'DELETE /v1/feeds/{feedId}',
   'DELETE /v1/messages/transaction/{transactionId}',
   'GET /v1/notifications/graph/stats',
+  'POST /v1/events/trigger',
+  'POST /v1/events/trigger/bulk',
+  'DELETE /v1/events/trigger/{transactionId}',
+  'GET /v1/subscribers',
+  'GET /v1/subscribers/{subscriberId}',
+  'PUT /v1/subscribers/{subscriberId}',
+  'DELETE /v1/subscribers/{subscriberId}',
+  'GET /v1/topics',
+  'POST /v1/topics',
+  'GET /v1/topics/{topicKey}',
+  'PATCH /v1/topics/{topicKey}',
+  'DELETE /v1/topics/{topicKey}',
+  'POST /v1/topics/{topicKey}/subscribers',
+  'POST /v1/topics/{topicKey}/subscribers/removal',
 ] as const;
 
 /** Endpoint of the service. */

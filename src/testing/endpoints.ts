@@ -14,8 +14,8 @@ export type ParamsOf<Name extends string> = Name extends `${string}{${infer Para
   : never;
 
 /** Endpoint of a request, with the parameters in its path by the names of the contract. */
-export interface Match {
-  endpoint: Endpoint;
+export interface Match<Name extends string = string> {
+  endpoint: Name;
   params: Readonly<Record<string, string>>;
 }
 
@@ -39,10 +39,14 @@ export function findEndpoint(pattern: string): Endpoint {
   return found;
 }
 
-/** Returns the endpoint of a request; undefined if there is none. */
-export function matchRequest(method: string, path: string): Match | undefined {
+/** Returns the endpoint of a request; undefined if it is none of these. */
+export function matchRequest<Name extends string>(
+  method: string,
+  path: string,
+  endpoints: Iterable<Name>,
+): Match<Name> | undefined {
   const name = `${method} ${path.split('?', 1)[0]}`;
-  for (const endpoint of ENDPOINTS) {
+  for (const endpoint of endpoints) {
     const values = new RegExp(`^${endpoint.replace(PARAM, '([^/]+)')}$`).exec(name)?.slice(1);
     if (values !== undefined) {
       const names = paramNamesOf(endpoint);

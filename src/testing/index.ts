@@ -21,3 +21,4 @@ export type { Endpoint } from './endpoints.gen.ts';
 export type { EndpointPattern } from './endpoints.ts';
 export type { ActiveFault, FailOptions, Fault, FaultResponse, FaultStatus } from './faults.ts';
 export { createTestGateway, type TestGateway, type TestGatewayOptions } from './test-gateway.ts';
+export type { Responder, ScriptedResponse } from './test-service.ts';

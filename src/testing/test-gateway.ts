@@ -9,12 +9,17 @@ import type { EnvironmentName, UpstreamCall } from './calls.ts';
 import { createClock, type TestClock } from './clock.ts';
 import type { EndpointPattern, ParamsOf } from './endpoints.ts';
 import type { ActiveFault, FailOptions, Fault } from './faults.ts';
-import { TestService } from './test-service.ts';
+import { type Responder, TestService } from './test-service.ts';
 
 /** Options of a test gateway: those of `createGateway` without the address of the service, and those of the test. */
 export interface TestGatewayOptions extends Omit<GatewayOptions, 'upstream' | 'upstreams' | 'proxy' | 'tls'> {
   /** Records of the service: the sandbox's sample, or only your own, in the environment `development`. @default 'sample' */
   records?: 'sample' | Records;
+  /**
+   * Responses of endpoints that the sandbox doesn't have, by method and template of the path, for modules:
+   * `{ 'GET /v1/layouts/{id}': ({ params }) => ({ body: { data: { _id: params.id } } }) }`. @default none
+   */
+  endpoints?: Readonly<Record<string, Responder>>;
   /** Start time of the clock, which stands still until it is moved. @default the current time */
   now?: Date | string;
   /** Logger of the gateway. @default only unexpected errors, on standard output */
@@ -70,7 +75,7 @@ const ORIGIN = 'http://gateway.test';
 const FOREIGN = ['upstream', 'upstreams', 'proxy', 'tls'];
 
 const OPTIONS = [
-  ...['records', 'now', 'logger', 'plugins'],
+  ...['records', 'endpoints', 'now', 'logger', 'plugins', 'modules'],
   ...Object.keys(GATEWAY_SETTINGS).filter((name) => !FOREIGN.includes(name)),
 ];
 
@@ -82,6 +87,7 @@ const OPTIONS = [
  */
 export async function createTestGateway({
   records = 'sample',
+  endpoints = {},
   now = new Date(),
   logger = pino({ level: 'error' }),
   ...options
@@ -98,7 +104,7 @@ export async function createTestGateway({
   }
   const clock = createClock(now);
   const start = clock.now();
-  const service = await TestService.open(records, clock.now);
+  const service = await TestService.open(records, clock.now, endpoints);
   const open = (): Gateway =>
     createGateway(
       { retryBaseDelayMs: 1, ...options, upstream: 'http://service.test' },

@@ -15,26 +15,50 @@ import { sendResponse } from '../sandbox/server.ts';
 import { openService, type Service } from '../sandbox/service.ts';
 import { createCall, type EnvironmentName, type UpstreamCall } from './calls.ts';
 import { checkRecords } from './check-records.ts';
+import { ENDPOINTS } from './endpoints.gen.ts';
 import { matchRequest } from './endpoints.ts';
 import { type FaultResponse, Faults, type TakenFault } from './faults.ts';
 
 const ENVIRONMENTS = { development: DEVELOPMENT, production: PRODUCTION } as const;
+
+/** Returns the response to a request for an endpoint that the sandbox doesn't have. */
+export type Responder = (call: UpstreamCall) => ScriptedResponse | Promise<ScriptedResponse>;
+
+/** Response of an endpoint that the sandbox doesn't have. */
+export interface ScriptedResponse {
+  /** @default 200; without a body, 204 */
+  status?: number;
+  /** JSON value. @default none */
+  body?: unknown;
+  headers?: Readonly<Record<string, string>>;
+}
 
 /** Sandbox in memory that records its requests, and fails as scripted. */
 export class TestService {
   readonly faults = new Faults();
   readonly #service: Service;
   readonly #now: () => Date;
+  readonly #responders: ReadonlyMap<string, Responder>;
   readonly #server = new MemoryServer((request, response) => void this.#answer(request, response));
   #calls: UpstreamCall[] = [];
 
-  private constructor(service: Service, now: () => Date) {
+  private constructor(service: Service, now: () => Date, responders: ReadonlyMap<string, Responder>) {
     this.#service = service;
     this.#now = now;
+    this.#responders = responders;
   }
 
   /** @throws {TypeError} if a record is invalid */
-  static async open(records: Records | 'sample', now: () => Date): Promise<TestService> {
+  static async open(
+    records: Records | 'sample',
+    now: () => Date,
+    endpoints: Readonly<Record<string, Responder>>,
+  ): Promise<TestService> {
+    const responders = new Map(Object.entries(endpoints));
+    const invalid = [...responders.keys()].find((name) => !/^(?:GET|POST|PUT|PATCH|DELETE) \/[^\s?]+$/.test(name));
+    if (invalid !== undefined) {
+      throw new TypeError(`The endpoint "${invalid}" must be a method and a path, such as "GET /v1/layouts/{id}".`);
+    }
     if (records !== 'sample') {
       checkRecords(records);
     }
@@ -44,7 +68,7 @@ export class TestService {
       service.add(DEVELOPMENT, records);
     }
     service.keep();
-    return new TestService(service, now);
+    return new TestService(service, now, responders);
   }
 
   /** Opens a connection. */
@@ -93,15 +117,19 @@ export class TestService {
       return; // Disconnected.
     }
     const request = Object.assign(Readable.from([body]), { method, url, headers, complete: true });
-    const match = matchRequest(method, url);
+    const scripted = matchRequest(method, url, this.#responders.keys());
+    const match = scripted ?? matchRequest(method, url, ENDPOINTS);
     const call = match && createCall(request, match, body);
     if (call !== undefined) {
       this.#calls.push(call);
     }
+    const responder = scripted && this.#responders.get(scripted.endpoint);
     const taken = match && this.faults.take(match);
-    const response = await (taken === undefined
-      ? this.#service.respond(request)
-      : this.#fail(incoming, request, taken));
+    const response = await (call !== undefined && responder !== undefined
+      ? toResponse(await responder(call))
+      : taken === undefined
+        ? this.#service.respond(request)
+        : this.#fail(incoming, request, taken));
     if (response !== undefined && !outgoing.destroyed) {
       if (call !== undefined) {
         call.status = response.status;
@@ -138,6 +166,16 @@ export class TestService {
     }
   }
 }
+
+const toResponse = ({
+  body,
+  status = body === undefined ? 204 : 200,
+  headers = {},
+}: ScriptedResponse): SandboxResponse => ({
+  status,
+  body: body === undefined ? null : JSON.stringify(body),
+  headers,
+});
 
 /** Returns the response that a fault describes; undefined if it is that of the service. */
 function scriptedResponse({ status, body }: FaultResponse, path: string, now: () => Date): SandboxResponse | undefined {

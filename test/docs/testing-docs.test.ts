@@ -11,6 +11,12 @@ it.each([
   expect(blocks(read(page), 'ts').join('\n')).toBe(read(file));
 });
 
+it('docs/modules.md shows a module in parts, and the test that Vitest runs', () => {
+  const shown = blocks(read('docs/modules.md'), 'ts');
+  expect(shown.slice(0, -1).join('\n')).toBe(read('examples/testing/layouts.ts'));
+  expect(shown.at(-1)).toBe(read('examples/testing/layouts.vitest.test.ts'));
+});
+
 it('the example for node:test passes', async () => {
   const file = 'examples/testing/register-customer.node.test.ts';
   const options = ['--conditions=notigraph-source', '--test', '--test-isolation=none', '--test-reporter=tap'];

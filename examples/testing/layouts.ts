@@ -1,0 +1,75 @@
+import { defineModule, type NoArgs } from 'notigraph/modules';
+
+interface LayoutBody {
+  _id: string;
+  name: string;
+  isDefault?: boolean;
+}
+
+export default defineModule('layouts', (toolkit) => {
+  const { ADDS_ONLY, builder, declareCalls, endpoint, loader, mutation, requireScopes } = toolkit;
+
+  const listLayouts = endpoint<NoArgs, LayoutBody[]>('GET /v1/layouts', { expect: 'list' });
+
+  const Layout = builder.objectRef<LayoutBody>('Layout').implement({
+    description: 'A frame around the content of emails.',
+    extensions: requireScopes('layouts:read'),
+    fields: (t) => ({
+      id: t.exposeID('_id', { description: "The layout's id." }),
+      name: t.exposeString('name', { description: 'The name that people see.' }),
+      isDefault: t.exposeBoolean('isDefault', { nullable: true, description: 'Whether it is used by default.' }),
+    }),
+  });
+
+  builder.queryField('layouts', (t) =>
+    t.field({
+      type: [Layout],
+      nullable: true,
+      description: 'Returns all layouts.\n\nREST: `GET /v1/layouts`.',
+      resolve: (_root, _args, ctx) => ctx.upstream.read(listLayouts, {}),
+    }),
+  );
+
+  const getLayout = endpoint<{ id: string }, LayoutBody>('GET /v1/layouts/{id}');
+
+  const layout = loader<LayoutBody>({
+    name: 'layout',
+    get: getLayout,
+    many: { endpoint: listLayouts, keyOf: ({ _id }) => _id }, // Two or more take one call.
+  });
+
+  builder.queryField('layout', (t) =>
+    t.field({
+      type: Layout,
+      nullable: true,
+      extensions: declareCalls('1 for the whole operation'),
+      description: 'Returns a layout.\n\nREST: `GET /v1/layouts/{id}`.',
+      args: { id: t.arg.id({ required: true, description: "The layout's id." }) },
+      resolve: (_root, { id }, ctx) => ctx.loaders.load(layout, id),
+    }),
+  );
+
+  const createLayout = endpoint<{ body: { name: string; content: string } }, LayoutBody>('POST /v1/layouts', {
+    idempotent: true,
+    multiline: ['content'],
+  });
+
+  mutation('createLayout', {
+    description: 'Creates a layout.',
+    scope: 'layouts:write',
+    endpoint: createLayout,
+    extensions: ADDS_ONLY,
+    input: {
+      description: 'The layout to create.',
+      fields: (t) => ({
+        name: t.string({ required: true, description: 'The name that people see.' }),
+        content: t.string({ required: true, description: 'The HTML, with {{{body}}} in it.' }),
+      }),
+    },
+    resolve: async (body, send) => ({ layout: await send({ body }) }),
+    success: {
+      description: 'The layout was created.',
+      fields: (t) => ({ layout: t.expose('layout', { type: Layout, description: 'The new layout.' }) }),
+    },
+  });
+});
