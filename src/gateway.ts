@@ -313,6 +313,7 @@ export function buildGateway(
     paths: upstreamSelector.pathsOf(endpoint),
     schemes,
     clientRules,
+    moduleSchema: modules.length > 0 ? schema : undefined,
   });
   const handle = createRouter({
     cors,

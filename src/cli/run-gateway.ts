@@ -4,8 +4,8 @@ import type { CommandLine, Process } from './command.ts';
 import { listConfigPaths } from './config/config-file.ts';
 import { describeConfig } from './config/describe-config.ts';
 import { readEnvironment } from './config/environment.ts';
-import { loadConfig } from './config/load-config.ts';
-import { checkModules, loadModules } from './config/load-modules.ts';
+import { type LoadedConfig, loadConfig } from './config/load-config.ts';
+import { checkModules, loadModules, type ModuleFiles } from './config/load-modules.ts';
 import { ConfigWatch, type FollowOptions, followConfig, ReloadCounts } from './config/reload.ts';
 import { createLogger } from './create-logger.ts';
 import { openSandbox, withSandbox } from './open-sandbox.ts';
@@ -29,22 +29,33 @@ export async function runGateway(commandLine: CommandLine, host: Process, hangup
   let inUse = loaded;
   let generation = 0;
 
-  /** Imports the modules that were loaded, which this process also checks for its workers. */
-  async function checkLoaded(): Promise<void> {
-    const { config: next, locate } = loaded;
-    const modules = await loadModules(next, locate);
-    await checkModules(next, modules, locate);
-    watch.watch([...paths, ...modules.files]);
+  const watched = new Set(paths);
+
+  /** Imports and checks the modules of a configuration, also for workers, which get the files as they are now. */
+  async function withModules({ config: next, locate, values }: LoadedConfig): Promise<LoadedConfig> {
+    const files: ModuleFiles = new Map();
+    try {
+      await checkModules(next, await loadModules(next, locate, files), locate);
+    } finally {
+      for (const path of files.keys()) {
+        watched.add(path); // Also if it is invalid, so that its correction is noticed.
+      }
+      watch.watch([...watched]);
+    }
+    const moduleFiles = Object.fromEntries(
+      [...files].flatMap(([path, file]) => (file === undefined ? [] : [[path, file]])),
+    );
+    return { config: { ...next, ...(files.size > 0 && { moduleFiles }) }, locate, values };
   }
 
   const load = async () => {
     generation += 1;
     const next = loadConfig(commandLine, environment);
-    loaded = { ...next, config: { ...next.config, generation } };
-    await checkLoaded();
+    loaded = await withModules({ ...next, config: { ...next.config, generation } });
     return loaded.config;
   };
-  await checkLoaded();
+  loaded = await withModules(loaded);
+  inUse = loaded;
   const { config } = loaded;
   const logger = createLogger(config, host, host.stdout);
   const counts = new ReloadCounts();

@@ -21,7 +21,7 @@ import {
   visit,
 } from 'graphql';
 import { readSecret } from '../settings/kinds.ts';
-import { listAny } from '../settings/setting.ts';
+import { listAll, listAny } from '../settings/setting.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { GatewayContext } from './context.ts';
 import { type Entity, entityOf } from './declarations.ts';
@@ -69,8 +69,7 @@ function createEntitiesField(
   });
   return {
     type: new GraphQLNonNull(new GraphQLList(union)),
-    description:
-      "Returns the records that other subgraphs refer to, in the order of the references, with null for each that does not exist. For federation routers.\n\nREST: `GET /v1/workflows/{workflowIdOrIdentifier}` per distinct key of a workflow. `GET /v1/notification-groups/{id}` for one group, or a single `GET /v1/notification-groups` for several.\n\nToken scope: the scope of each record's type.",
+    description: `Returns the records that other subgraphs refer to, in the order of the references, with null for each that does not exist. For federation routers.\n\nREST: \`GET /v1/workflows/{workflowIdOrIdentifier}\` per distinct key of a workflow. \`GET /v1/notification-groups/{id}\` for one group, or a single \`GET /v1/notification-groups\` for several.${describeOthers(types)}\n\nToken scope: the scope of each record's type.`,
     args: {
       representations: {
         type: new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(representation))),
@@ -79,6 +78,15 @@ function createEntitiesField(
     },
     resolve: (_root, { representations }, context) => representations.map((each) => resolveReference(each, context)),
   };
+}
+
+/** Entities of the contract, whose calls the description of `_entities` names. */
+const DESCRIBED = ['Workflow', 'NotificationGroup'];
+
+/** Returns a sentence about the entities of modules. */
+function describeOthers(types: readonly GraphQLObjectType[]): string {
+  const others = types.map(({ name }) => name).filter((name) => !DESCRIBED.includes(name));
+  return others.length === 0 ? '' : ` For ${listAll(others)}, one call per distinct key.`;
 }
 
 function createServiceField(sdl: string, maySeeSchema: MaySeeSchema): GraphQLFieldConfig<unknown, GatewayContext> {

@@ -1,7 +1,8 @@
+import { isPromise } from '../lib/is-promise.ts';
 import { type DeclaredEndpoint, endpoint } from '../upstream/endpoint.ts';
 import { type Builder, createBuilder } from './builder.ts';
 import { ADDS_ONLY, declareCalls, Entity, requireScopes } from './declarations.ts';
-import { assertRange, badUserInput, loadBySentId } from './field-errors.ts';
+import { assertRange, badResponse, badUserInput, loadBySentId } from './field-errors.ts';
 import type { Loader } from './loaders.ts';
 import { defineMutationErrors, type MutationErrors } from './mutation-errors.ts';
 import { createMutations, type Mutations } from './mutations.ts';
@@ -40,6 +41,8 @@ export interface Toolkit extends Mutations {
   readonly assertRange: typeof assertRange;
   /** Creates the error of an argument that is rejected before any call. */
   readonly badUserInput: typeof badUserInput;
+  /** Creates the error of a response that violates the contract: a clause that follows "The notification service". */
+  readonly badResponse: typeof badResponse;
 }
 
 /**
@@ -93,7 +96,7 @@ export function defineAll(modules: readonly GatewayModule[]): DefinedModules {
       return declared;
     };
     try {
-      return run({
+      const types = run({
         builder,
         ...mutations,
         errors,
@@ -107,7 +110,12 @@ export function defineAll(modules: readonly GatewayModule[]): DefinedModules {
         loadBySentId,
         assertRange,
         badUserInput,
+        badResponse,
       });
+      if (isPromise(types)) {
+        throw new TypeError('its define must not be async');
+      }
+      return types;
     } catch (error) {
       throw error instanceof ModuleError
         ? error

@@ -27,7 +27,7 @@ const STATUSES = [
 ] as const;
 
 /** Events, which start workflows. */
-export default defineModule('events', ({ assertRange, builder, endpoint, mutation }) => {
+export default defineModule('events', ({ assertRange, badResponse, builder, endpoint, mutation }) => {
   const trigger = endpoint<{ body: EventBody }, TriggeredEventBody>('POST /v1/events/trigger', {
     idempotent: true,
     empties: ['statistics'],
@@ -60,7 +60,7 @@ export default defineModule('events', ({ assertRange, builder, endpoint, mutatio
         type: EventStatus,
         nullable: true,
         description: 'The result. Null if the service sent a status that is not in `EventStatus`.',
-        resolve: ({ status }) => (STATUSES.some(([known]) => known === status) ? status : null),
+        resolve: ({ status }) => (STATUSES.some(([value]) => value === status) ? status : null),
       }),
       transactionId: t.exposeID('transactionId', {
         nullable: true,
@@ -145,7 +145,13 @@ export default defineModule('events', ({ assertRange, builder, endpoint, mutatio
     },
     resolve: async ({ events }, send) => {
       assertRange('the number of events', events.length, 1, MAX);
-      return { events: await send({ body: { events: events.map(toBody) } }) };
+      const results = await send({ body: { events: events.map(toBody) } });
+      if (results.length !== events.length) {
+        throw badResponse(
+          `sent ${results.length} results for ${events.length} events, which may all have been triggered`,
+        );
+      }
+      return { events: results };
     },
     success: {
       description: 'The service accepted the events.',

@@ -110,7 +110,8 @@ export const REQUESTS: Document = {
             "in": "query",
             "schema": {
               "type": "integer",
-              "minimum": 0
+              "minimum": 0,
+              "maximum": 1000000
             }
           },
           {
@@ -375,7 +376,8 @@ export const REQUESTS: Document = {
             "in": "query",
             "schema": {
               "type": "integer",
-              "minimum": 0
+              "minimum": 0,
+              "maximum": 1000000
             }
           },
           {

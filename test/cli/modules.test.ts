@@ -4,6 +4,7 @@ import { runNotigraph, startNotigraph } from '../support/process.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { sendOperation } from '../support/send-operation.ts';
 import { startService } from '../support/service.ts';
+import { findWorkerPids, waitForLogLines } from '../support/worker-load.ts';
 
 let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
 
@@ -61,11 +62,29 @@ it('modules in TypeScript are served by workers, and applied when a file that th
   });
   expect(await sendOperation(notigraph.url, '{ greeting }')).toEqual({ data: { greeting: 'Hello Ada' } });
 
+  // A worker that starts now doesn't read the rejected file either.
+  const [pid = 0] = findWorkerPids(notigraph);
+  process.kill(pid, 'SIGKILL');
+  await waitForLogLines(notigraph, 'a worker listens in its place', 1);
+  for (let i = 0; i < 4; i += 1) {
+    expect(await sendOperation(notigraph.url, '{ greeting }')).toEqual({ data: { greeting: 'Hello Ada' } });
+  }
+
   await writeModule('Bye ');
   await notigraph.printed('stdout', /the configuration was reloaded/);
   for (let i = 0; i < 4; i += 1) {
     expect(await sendOperation(notigraph.url, '{ greeting }')).toEqual({ data: { greeting: 'Bye Ada' } });
   }
+});
+
+it('a module that is new and invalid is applied once it is corrected', async () => {
+  await write('a.ts', 'export default {');
+  await write('notigraph.config.yaml', 'sandbox: ":memory:"\nreloadSeconds: 0.05\n');
+  await using notigraph = await startNotigraph({ cwd: folder.path() });
+  await write('notigraph.config.yaml', 'sandbox: ":memory:"\nreloadSeconds: 0.05\nmodules: [./a.ts]\n');
+  await notigraph.printed('stdout', /was not reloaded/);
+  await write('a.ts', "export default { name: 'a', define: () => undefined };");
+  await notigraph.printed('stdout', /the configuration was reloaded/);
 });
 
 it('the shipped modules trigger a notification on the sandbox', async () => {

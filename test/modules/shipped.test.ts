@@ -1,4 +1,6 @@
 import { expect, it } from 'vitest';
+import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
+import { createSchema } from '../../src/graphql/schema.ts';
 import events from '../../src/modules/events.ts';
 import type { GatewayModule } from '../../src/modules/index.ts';
 import subscribers from '../../src/modules/subscribers.ts';
@@ -88,6 +90,33 @@ it('an event that is not sent says why', async () => {
   expect(JSON.parse(scripted.service.requests[0]?.body ?? '')).toEqual({ name: 'w', to: ['a'], actor: 'b' });
 });
 
+it('the operations of modules are valid, work on the sandbox, and make the calls that they name', async () => {
+  const modules = [events, subscribers, topics];
+  await using gateway = await start(...modules);
+  const builtIn = new Set(loadOperations().map(({ name }) => name));
+  const operations = loadOperations(createSchema(undefined, modules)).filter(({ name }) => !builtIn.has(name));
+  expect(operations.map(({ name }) => name).toSorted()).toEqual([
+    'AddSubscribersToTopic',
+    'CreateTopic',
+    'Subscriber',
+    'Subscribers',
+    'Topics',
+    'TriggerEvent',
+    'UpdateSubscriber',
+  ]);
+  for (const { name, query, variables = '{}', calls } of operations.toSorted((a) =>
+    a.name === 'CreateTopic' ? -1 : 0,
+  )) {
+    const before = gateway.calls().length;
+    expect([name, JSON.stringify(await gateway.data(query, JSON.parse(variables)))]).toEqual([
+      name,
+      expect.not.stringContaining('"message"'),
+    ]);
+    expect(gateway.calls().slice(before)).toEqual(calls);
+  }
+  expect(loadOperations(createSchema(undefined, [topics])).map(({ name }) => name)).not.toContain('TriggerEvent');
+});
+
 it('several events are one call, with a result each', async () => {
   await using gateway = await start(events);
   const item = (id: string) => `{ workflow: "payment-failed", subscriberIds: ["${id}"], transactionId: "t-${id}" }`;
@@ -96,6 +125,20 @@ it('several events are one call, with a result each', async () => {
     triggerEvents: { events: ['t-a', 't-b'].map((transactionId) => ({ transactionId, isProcessed: true })) },
   });
   expect(gateway.calls()).toEqual(['POST /v1/events/trigger/bulk']);
+});
+
+it('several events whose results are not one per event have an unknown result', async () => {
+  const results = [{ acknowledged: true, status: 'processed' }];
+  await using gateway = await startScriptedGateway(() => ({ status: 201, body: { data: results } }), {
+    modules: [events],
+  });
+  const item = '{ workflow: "w", subscriberIds: ["a"] }';
+  const { body } = await gateway.send(
+    `mutation { triggerEvents(input: { events: [${item}, ${item}] }) { __typename } }`,
+  );
+  expect(body.errors).toMatchObject([
+    { message: expect.stringContaining('1 results for 2 events'), extensions: { code: 'UPSTREAM_BAD_RESPONSE' } },
+  ]);
 });
 
 it('subscribers are read once per operation, paged, changed, and resolved for a router', async () => {

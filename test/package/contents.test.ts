@@ -11,9 +11,11 @@ import {
   CLIENT_PROGRAM,
   FETCH_PROGRAM,
   MOCKS_PROGRAM,
+  MODULES_PROGRAM,
   PLUGIN_PROGRAM,
   TESTING_PROGRAM,
   TYPED_CLIENT_PROGRAM,
+  TYPED_MODULES_PROGRAM,
   TYPED_PROGRAM,
   TYPED_TESTING_PROGRAM,
 } from '../support/package-programs.ts';
@@ -158,6 +160,15 @@ it('has a gateway for tests, which only that part loads with its database', asyn
   });
 });
 
+it('has modules, and an interface for those of users', async () => {
+  await writeFile(join(installFolder, 'modules.js'), MODULES_PROGRAM);
+  const { stdout, stderr } = await run(process.execPath, ['modules.js'], { cwd: installFolder, timeout: 60_000 });
+  expect({ stdout, stderr }).toEqual({
+    stdout: '{"data":{"latest":null,"__type":{"name":"TriggeredEvent"}}}\n',
+    stderr: '',
+  });
+});
+
 it('has a client without the dependencies of the gateway', async () => {
   const client = join(installFolder, 'node_modules', 'notigraph', 'dist', 'library', 'client');
   await cp(client, folder.path('client-only', 'node_modules', 'notigraph'), { recursive: true });
@@ -246,16 +257,17 @@ it('has mocks for msw that run, and compile, without the dependencies of the gat
 it('has types that compile in a strict program', async () => {
   await writeFile(join(installFolder, 'program.ts'), TYPED_PROGRAM);
   await writeFile(join(installFolder, 'testing.ts'), TYPED_TESTING_PROGRAM);
+  await writeFile(join(installFolder, 'modules.ts'), TYPED_MODULES_PROGRAM);
   const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
   const options = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2022', '--types', 'node'];
-  const { status, stdout } = spawnSync(process.execPath, [tsc, ...options, 'program.ts', 'testing.ts'], {
+  const { status, stdout } = spawnSync(process.execPath, [tsc, ...options, 'program.ts', 'testing.ts', 'modules.ts'], {
     cwd: installFolder,
     encoding: 'utf8',
   });
   expect(status).not.toBeNull();
   // Ignores errors in the types of other packages, which most programs skip.
   expect(
-    stdout.split('\n').filter((line) => /^(program\.ts|testing\.ts|node_modules\/notigraph\/)/.test(line)),
+    stdout.split('\n').filter((line) => /^(program\.ts|testing\.ts|modules\.ts|node_modules\/notigraph\/)/.test(line)),
   ).toEqual([]);
 });
 

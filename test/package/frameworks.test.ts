@@ -64,7 +64,17 @@ afterAll(async () => {
 /** Compiles programs in strict mode. @returns the errors */
 function compile(files: readonly string[]): string {
   const strict = ['--strict', '--noUncheckedIndexedAccess', '--exactOptionalPropertyTypes', '--skipLibCheck'];
-  const target = ['--target', 'es2024', '--module', 'nodenext', '--moduleDetection', 'force', '--types', 'node'];
+  const target = [
+    '--target',
+    'es2024',
+    '--module',
+    'nodenext',
+    '--moduleDetection',
+    'force',
+    '--types',
+    'node',
+    '--rewriteRelativeImportExtensions',
+  ];
   const decorators = ['--experimentalDecorators', '--emitDecoratorMetadata'];
   const output = ['--outDir', 'built', '--rootDir', '.'];
   const tsc = folder.path('node_modules/typescript/bin/tsc');

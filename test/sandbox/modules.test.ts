@@ -39,7 +39,8 @@ it('an event is not sent without a workflow that is active and has recipients', 
   const before = await sandbox.countToday();
   const unknown = await sandbox.send('POST /v1/events/trigger', { body: { name: 'nope', to: 'customer-1001' } });
   expect(unknown.status).toBe(422);
-  for (const to of [[], {}, { type: 'Topic' }, [''], 5]) {
+  const profiles = [{ email: 5 }, { data: 'x' }, { channels: 'x' }].map((fields) => ({ subscriberId: 'a', ...fields }));
+  for (const to of [[], {}, { type: 'Topic' }, [''], 5, ...profiles]) {
     expect((await sandbox.trigger(to)).status).toBe(422);
   }
   expect((await sandbox.trigger({ type: 'Topic', topicKey: 'none' })).data).toMatchObject({
@@ -53,10 +54,15 @@ it('an event is not sent without a workflow that is active and has recipients', 
 
 it('events in bulk have one result each, and nothing is left to cancel', async () => {
   await using sandbox = await open();
-  const events = ['a', 'b'].map((to) => ({ name: 'payment-failed', to, transactionId: `t-${to}` }));
+  const sent = ['a', 'b'].map((to) => ({ name: 'payment-failed', to, transactionId: `t-${to}` }));
+  const events = [...sent, { name: 'nope', to: 'a' }];
   const { status, data } = await sandbox.send('POST /v1/events/trigger/bulk', { body: { events } });
   expect(status).toBe(201);
-  expect(data).toMatchObject([{ transactionId: 't-a' }, { transactionId: 't-b' }]);
+  expect(data).toMatchObject([
+    { transactionId: 't-a' },
+    { transactionId: 't-b' },
+    { status: 'error', error: [expect.stringContaining('nope')] },
+  ]);
   expect((await sandbox.send('DELETE /v1/events/trigger/t-a')).body).toEqual({ data: false });
 });
 
@@ -64,6 +70,7 @@ it('subscribers are listed in pages, updated and deleted', async () => {
   await using sandbox = await open();
   const { body } = await sandbox.send('GET /v1/subscribers?limit=2&page=1');
   expect(body).toMatchObject({ page: 1, pageSize: 2, hasMore: true, data: [{}, {}] });
+  expect((await sandbox.send('GET /v1/subscribers?page=1e300')).status).toBe(422);
   const updated = await sandbox.send('PUT /v1/subscribers/customer-1001', { body: { lastName: 'Adeyemi' } });
   expect(updated.data).toMatchObject({ firstName: 'Amara', lastName: 'Adeyemi' });
   expect((await sandbox.send('PUT /v1/subscribers/customer-1001', { body: { email: 'x' } })).status).toBe(422);

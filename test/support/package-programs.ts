@@ -147,3 +147,56 @@ export const TYPED_TESTING_PROGRAM = `
   // @ts-expect-error The record has no such field.
   gateway.seed({ workflows: [{ identifier: 'a', nmae: 'A' }] });
 `;
+
+export const MODULES_PROGRAM = `
+  import { createGateway } from 'notigraph';
+  import { defineModule, workflows } from 'notigraph/modules';
+  import events from 'notigraph/modules/events';
+
+  const own = defineModule('own', ({ builder, use }) => {
+    const { Workflow } = use(workflows);
+    builder.queryField('latest', (t) => t.field({ type: Workflow, nullable: true, description: 'None.', resolve: () => null }));
+  });
+  await using gateway = createGateway({ upstream: 'http://127.0.0.1:1', modules: [own, events] });
+  const response = await gateway.fetch(
+    new Request('http://gateway.test/graphql', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: 'ApiKey a' },
+      body: JSON.stringify({ query: '{ latest { name } __type(name: "TriggeredEvent") { name } }' }),
+    }),
+  );
+  console.log(await response.text());
+`;
+
+export const TYPED_MODULES_PROGRAM = `
+  import { createGateway } from 'notigraph';
+  import { defineModule, type NoArgs, workflows } from 'notigraph/modules';
+  import topics from 'notigraph/modules/topics';
+
+  const own = defineModule('own', ({ builder, endpoint, mutation, requireScopes, use }) => {
+    const { Workflow } = use(workflows);
+    const list = endpoint<NoArgs, { name: string }[]>('GET /v1/things', { expect: 'list' });
+    const create = endpoint<{ body: { name: string } }, { name: string }>('POST /v1/things', { idempotent: true });
+    builder.queryField('things', (t) =>
+      t.stringList({
+        nullable: true,
+        extensions: requireScopes('things:read'),
+        resolve: async (_root, _args, ctx) => (await ctx.upstream.read(list, {}))?.map(({ name }) => name),
+      }),
+    );
+    builder.queryField('latest', (t) => t.field({ type: Workflow, nullable: true, resolve: () => null }));
+    mutation('createThing', {
+      description: 'Creates a thing.',
+      scope: 'things:write',
+      endpoint: create,
+      input: { description: 'The thing.', fields: (t) => ({ name: t.string({ required: true }) }) },
+      resolve: async ({ name }, send) => ({ made: (await send({ body: { name } })).name }),
+      success: { description: 'It was created.', fields: (t) => ({ made: t.exposeString('made') }) },
+    });
+    // @ts-expect-error The endpoint needs a body.
+    builder.queryField('wrong', (t) => t.int({ resolve: (_root, _args, ctx) => ctx.upstream.write(create, {}) }));
+    // @ts-expect-error A write is not a read.
+    builder.queryField('other', (t) => t.int({ resolve: (_root, _args, ctx) => ctx.upstream.read(create, { body: { name: '' } }) }));
+  });
+  createGateway({ upstream: 'https://example.com', modules: [own, topics] });
+`;

@@ -115,9 +115,10 @@ function findToolProblems({ config, locate }: LoadedConfig, modules: readonly Ga
   if (config.mcp === undefined) {
     return [];
   }
-  const { manifest = shippedManifest(), mutations } = config.mcp;
+  const schema = createSchema(config, modules);
+  const { manifest = shippedManifest(schema), mutations } = config.mcp;
   const manifests = createManifestFiles([manifest]).manifests();
-  const { problems } = readTools(manifests, mutations, { schema: createSchema(config, modules), limits: config });
+  const { problems } = readTools(manifests, mutations, { schema, limits: config });
   return problems.map(({ path, problem }) => {
     const { place, name } = locate(['mcp', ...path]);
     return { place, sentence: `${name}${path[0] === 'manifest' ? ':' : ''} ${problem}.` };

@@ -15,9 +15,11 @@ const MODULES = {
 
 /** Imports the modules of the option. */
 async function modulesOf(option = ''): Promise<readonly GatewayModule[]> {
-  const { loadModules } = await import('../config/load-modules.ts');
-  const { modules } = await loadModules({ modules: option.split(',').filter((name) => name !== '') });
-  return modules;
+  const { checkModules, loadModules } = await import('../config/load-modules.ts');
+  const { defaultSettings } = await import('../../settings/parse.ts');
+  const loaded = await loadModules({ modules: option.split(',').filter((name) => name !== '') });
+  await checkModules(defaultSettings(), loaded);
+  return loaded.modules;
 }
 
 /** Prints the schema that a gateway serves. */

@@ -8,6 +8,13 @@ import { applyProxyVariables, type Environment, type ReadFile, readConfigText } 
 import { type MergedSettings, mergeSources, VARIABLE_NAMES } from './merge-sources.ts';
 import { ConfigError, type Problem, sortProblems } from './problem.ts';
 
+/** File of a module. */
+export interface ModuleFile {
+  /** Format in the terms of Node.js, such as `module-typescript`. */
+  format: string;
+  source: string;
+}
+
 /**
  * Configuration of the process. It is plain data, which workers get as it is, and may contain secrets. Exactly one of `upstream`, `upstreams` and
  * `sandbox` is set.
@@ -17,6 +24,8 @@ export interface Config extends Settings {
   source?: string | undefined;
   /** Number of the configuration in this process. Files of modules are imported anew for each. @default 0 */
   generation?: number;
+  /** Files of modules as the process that checked them read them, by their paths. Workers use these. @default those on the disk */
+  moduleFiles?: Readonly<Record<string, ModuleFile>>;
   /** Whether the process runs in production. The log is then JSON even on a terminal. */
   isProduction: boolean;
 }

@@ -4,17 +4,17 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { GatewayModule } from '../../graphql/module.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { listAny } from '../../settings/setting.ts';
-import type { Config, LoadedConfig } from './load-config.ts';
+import type { Config, LoadedConfig, ModuleFile } from './load-config.ts';
 import { ConfigError } from './problem.ts';
 
 /** Modules of a configuration, with the files that they consist of. */
 export interface LoadedModules {
   modules: readonly GatewayModule[];
-  /** Absolute paths, without those of packages. */
-  files: readonly string[];
+  files: ModuleFiles;
 }
 
-const NONE: LoadedModules = { modules: [], files: [] };
+/** Files of modules by their absolute paths, without those of packages. Undefined for one that could not be read. */
+export type ModuleFiles = Map<string, ModuleFile | undefined>;
 
 /** Modules of this package. */
 const SHIPPED: Readonly<Record<string, () => Promise<{ default: GatewayModule }>>> = {
@@ -24,33 +24,52 @@ const SHIPPED: Readonly<Record<string, () => Promise<{ default: GatewayModule }>
 };
 
 /** Modules of a configuration. */
-export type ModuleSource = Pick<Config, 'modules' | 'source' | 'generation'>;
+export type ModuleSource = Pick<Config, 'modules' | 'source' | 'generation' | 'moduleFiles'>;
 
 /**
  * Imports the modules of a configuration: files, packages, and those of this package. Files are imported anew for each generation of the
  * configuration, with the files that they import.
  *
+ * @param files receives the files, also those of a module that fails
  * @throws {ConfigError} if one can't be imported, or is no module
  */
 export async function loadModules(
   source: ModuleSource,
   locate: LoadedConfig['locate'] = (path) => ({ name: path.join('.') }),
+  files: ModuleFiles = new Map(),
 ): Promise<LoadedModules> {
   const { modules: names } = source;
-  if (names.length === 0) {
-    return NONE;
-  }
-  using files = new ModuleFiles(source);
   const modules: GatewayModule[] = [];
+  if (names.length === 0) {
+    return { modules, files };
+  }
+  using imports = new ModuleImports(source, files);
   for (const [i, name] of names.entries()) {
     try {
       const shipped = /^notigraph\/modules\//.test(name) ? findShipped(name) : undefined;
-      modules.push(asModule(await (shipped?.() ?? files.load(name))));
+      modules.push(asModule(await withinTime(shipped?.() ?? imports.load(name))));
     } catch (error) {
-      throw moduleProblem(['modules', String(i)], describeFailure(error, files.paths), locate);
+      throw moduleProblem(['modules', String(i)], describeFailure(error, files), locate);
     }
   }
-  return { modules, files: [...files.paths] };
+  return { modules, files };
+}
+
+/** Maximum time for the import of a module, in milliseconds. */
+const IMPORT_MS = 10_000;
+
+/** Waits for an import, but not for ever: with nothing else to do, Node.js would end the process without naming the module. */
+async function withinTime<Result>(imported: Promise<Result>): Promise<Result> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(
+    () => late.reject(new Error('is not loaded after 10 seconds; does it wait for something at its top level')),
+    IMPORT_MS,
+  );
+  try {
+    return await Promise.race([imported, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /**
@@ -59,9 +78,9 @@ export async function loadModules(
  * @throws {ConfigError} with all problems
  */
 export async function checkModules(
-  config: Config,
+  config: Pick<Config, 'clients' | 'federation' | 'introspection'>,
   { modules, files }: LoadedModules,
-  locate: LoadedConfig['locate'],
+  locate: LoadedConfig['locate'] = (path) => ({ name: path.join('.') }),
 ): Promise<void> {
   if (modules.length === 0) {
     return;
@@ -72,7 +91,7 @@ export async function checkModules(
     try {
       return createSchema(config, modules);
     } catch (error) {
-      throw moduleProblem(['modules'], describeFailure(error, new Set(files)), locate);
+      throw moduleProblem(['modules'], describeFailure(error, files), locate);
     }
   };
   const problems = findUnknownScopes(config.clients, scopesOf(createChecked())).map(({ path, message }) => {
@@ -109,17 +128,21 @@ function asModule(exports: unknown): GatewayModule {
 const isModule = (value: unknown): value is GatewayModule =>
   isRecord(value) && typeof value.name === 'string' && typeof value.define === 'function';
 
+/** Interface of modules in this program, so that this package need not be installed beside them. */
+const INTERFACE = new URL(import.meta.url.endsWith('.ts') ? '../../modules/index.ts' : 'modules.js', import.meta.url)
+  .href;
+
 /** Begins the specifier of an entry, which the hook resolves. */
 const ENTRY = 'notigraph-module:';
 
 /** Imports of files. Node.js keeps each URL that it imported, so a query makes it read changed files again. */
-class ModuleFiles implements Disposable {
-  /** Absolute paths of the files so far, without those of packages. */
-  readonly paths = new Set<string>();
+class ModuleImports implements Disposable {
+  readonly #files: ModuleFiles;
   readonly #query: string;
   readonly #hooks: ReturnType<typeof registerHooks>;
 
-  constructor({ source = '.', generation = 0 }: ModuleSource) {
+  constructor({ source = '.', generation = 0, moduleFiles = {} }: ModuleSource, files: ModuleFiles) {
+    this.#files = files;
     this.#query = `?generation=${generation}`;
     const parentURL = pathToFileURL(resolve(dirname(source), 'package.json')).href; // Packages are searched from here.
     this.#hooks = registerHooks({
@@ -129,18 +152,23 @@ class ModuleFiles implements Disposable {
           const entry = isPath(name) ? pathToFileURL(resolve(name)).href : name;
           return this.#refresh(next(entry, { ...context, parentURL }));
         }
-        if (!context.parentURL?.endsWith(this.#query)) {
-          return next(specifier, context);
-        }
-        if (isPath(specifier)) {
+        if (context.parentURL?.endsWith(this.#query) && isPath(specifier)) {
           return this.#refresh(next(specifier, context));
         }
-        // The source runs without being built.
-        const conditions = [
-          ...(context.conditions ?? []),
-          ...(import.meta.url.endsWith('.ts') ? ['notigraph-source'] : []),
-        ];
-        return resolveNear(specifier, (from) => next(specifier, { ...context, conditions, ...from }));
+        const isOfModule = context.parentURL?.endsWith(this.#query) && specifier === 'notigraph/modules';
+        return next(isOfModule ? INTERFACE : specifier, context);
+      },
+      load: (url, context, next) => {
+        if (!url.endsWith(this.#query)) {
+          return next(url, context);
+        }
+        const path = fileURLToPath(url);
+        const checked = moduleFiles[path];
+        const loaded = checked === undefined ? next(url, context) : { ...checked, shortCircuit: true };
+        if (typeof loaded.format === 'string' && loaded.source != null) {
+          files.set(path, { format: loaded.format, source: toText(loaded.source) });
+        }
+        return loaded;
       },
     });
   }
@@ -160,27 +188,18 @@ class ModuleFiles implements Disposable {
     if (!url.startsWith('file:') || url.includes('/node_modules/')) {
       return resolved;
     }
-    this.paths.add(fileURLToPath(url));
+    this.#files.set(fileURLToPath(url), undefined);
     return { ...resolved, url: url + this.#query };
   }
 }
 
-/** Resolves an import of a module. This package need not be installed beside it. */
-function resolveNear<Resolved>(specifier: string, resolveFrom: (from: { parentURL?: string }) => Resolved): Resolved {
-  try {
-    return resolveFrom({});
-  } catch (error) {
-    if (specifier.startsWith('notigraph/')) {
-      return resolveFrom({ parentURL: import.meta.url });
-    }
-    throw error;
-  }
-}
+const toText = (source: string | ArrayBuffer | ArrayBufferView): string =>
+  typeof source === 'string' ? source : new TextDecoder().decode(source);
 
 const isPath = (name: string): boolean => /^\.{0,2}\//.test(name);
 
 /** Describes why a module can't be used: the reason, and the place in one of its files. */
-function describeFailure(error: unknown, files: ReadonlySet<string>): string {
+function describeFailure(error: unknown, files: ModuleFiles): string {
   const message = error instanceof Error ? error.message : String(error);
   const [line = ''] = message.split('\n', 1);
   const place = findPlace(error, files);
@@ -189,7 +208,7 @@ function describeFailure(error: unknown, files: ReadonlySet<string>): string {
 }
 
 /** Returns the first place in the files that an error, or its cause, names. */
-function findPlace(error: unknown, files: ReadonlySet<string>): string | undefined {
+function findPlace(error: unknown, files: ModuleFiles): string | undefined {
   if (!(error instanceof Error)) {
     return undefined;
   }

@@ -232,11 +232,13 @@ export class ConfigWatch {
     this.#last = this.#read;
   }
 
-  /** Watches these files from now on. Their current state counts as read. */
+  /** Watches these files from now on. If they are others than before, their current state counts as read. */
   watch(paths: readonly string[]): void {
-    this.#paths = paths;
-    this.note();
-    this.#last = this.#read;
+    if (paths.join('\n') !== this.#paths.join('\n')) {
+      this.#paths = paths;
+      this.note();
+      this.#last = this.#read;
+    }
   }
 
   /** Notes that the current state of the files is about to be read. */

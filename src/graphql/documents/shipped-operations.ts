@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { type GraphQLSchema, parse, validate } from 'graphql';
 import { InstallationError, packageUrl } from '../../lib/installation.ts';
 import type { Manifest } from './manifest.ts';
 
@@ -16,22 +17,33 @@ export interface ShippedOperation {
 }
 
 /**
- * Reads the operations in `schema/operations`. Queries come before mutations, and those without variables first.
+ * Reads the operations in `schema/operations`, and those of shipped modules. Queries come before mutations, and those without variables first.
  *
+ * @param schema schema that selects the operations of modules. @default none of them
  * @throws {InstallationError} if they can't be read
  */
-export function loadOperations(): ShippedOperation[] {
-  return readOperationFiles()
-    .map(([file, text]) => ({ name: file.slice(0, -'.graphql'.length), ...parseFile(text) }))
-    .sort((a, b) => rankOf(a) - rankOf(b));
+export function loadOperations(schema?: GraphQLSchema): ShippedOperation[] {
+  return [...readOperations('schema/operations/'), ...(schema === undefined ? [] : readModuleOperations(schema))].sort(
+    (a, b) => rankOf(a) - rankOf(b),
+  );
 }
 
 /** Returns the operations as a manifest, with their descriptions as comments. */
-export const shippedManifest = (): Manifest =>
-  Object.fromEntries(loadOperations().map(({ name, query }) => [name, query]));
+export const shippedManifest = (schema?: GraphQLSchema): Manifest =>
+  Object.fromEntries(loadOperations(schema).map(({ name, query }) => [name, query]));
+
+/** Reads the operations of shipped modules whose fields are in a schema. */
+const readModuleOperations = (schema: GraphQLSchema): ShippedOperation[] =>
+  readOperations('schema/module-operations/').filter(({ query }) => validate(schema, parse(query)).length === 0);
+
+const readOperations = (folder: string): ShippedOperation[] =>
+  readOperationFiles(packageUrl(folder)).map(([file, text]) => ({
+    name: file.slice(0, -'.graphql'.length),
+    ...parseFile(text),
+  }));
+
 /** Returns the texts of the operations by the names of their files, in the order of the names. */
-function readOperationFiles(): [file: string, text: string][] {
-  const folder = packageUrl('schema/operations/');
+function readOperationFiles(folder: URL): [file: string, text: string][] {
   try {
     return readdirSync(folder)
       .filter((file) => file.endsWith('.graphql'))

@@ -110,8 +110,8 @@ export interface ToolFiles extends WatchedFiles {
  *
  * @throws {ManifestError} if the manifest can't be used, or one of its operations can't be a tool
  */
-export function createToolFiles({ manifest = shippedManifest(), mutations }: McpSettings, rules: ToolRules): ToolFiles {
-  const files = createManifestFiles([manifest]);
+export function createToolFiles({ manifest, mutations }: McpSettings, rules: ToolRules): ToolFiles {
+  const files = createManifestFiles([manifest ?? shippedManifest(rules.schema)]);
   let source: readonly Manifest[] | undefined;
   let current: { tools: readonly Tool[]; manifests: readonly Manifest[] } = { tools: [], manifests: [] };
 

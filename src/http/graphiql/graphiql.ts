@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
+import type { GraphQLSchema } from 'graphql';
 import type { RulesByClientKind } from '../../auth/client-rules.ts';
 import { loadOperations } from '../../graphql/documents/shipped-operations.ts';
 import { packageUrl } from '../../lib/installation.ts';
@@ -34,21 +35,26 @@ interface PagesOptions {
   paths: ReadonlySet<string>;
   schemes: PageConfig['schemes'];
   clientRules: RulesByClientKind;
+  /** Schema with modules, whose operations are listed. @default without modules */
+  moduleSchema: GraphQLSchema | undefined;
 }
 
 /** Creates the function that finds GraphiQL's page and its files, or the page that browsers get without it, among the requests to the endpoint. */
-export function createPages({ graphiql }: GatewaySettings, { paths, schemes, clientRules }: PagesOptions): FindPage {
+export function createPages(
+  { graphiql }: GatewaySettings,
+  { paths, schemes, clientRules, moduleSchema }: PagesOptions,
+): FindPage {
   const { authorization, sandbox: isSandbox = false } = typeof graphiql === 'boolean' ? {} : graphiql;
   const explains = schemes.filter((scheme) => clientRules[CLIENT_KINDS[scheme]].hidesCalls === undefined);
   const findPage: FindPage =
     graphiql === false
       ? (request) => (wantsPage(request) ? async () => respondTurnedOff() : undefined)
-      : createFindPage({ isSandbox, schemes, explains, authorization, tabs: TABS, ...describeApi() });
+      : createFindPage({ isSandbox, schemes, explains, authorization, tabs: TABS, ...describeApi(moduleSchema) });
   return (request) => (request.method === 'GET' && paths.has(pathOf(request)) ? findPage(request) : undefined);
 }
 
-const describeApi = (): Pick<PageConfig, 'operations' | 'errorCodes'> => ({
-  operations: loadOperations().map(({ calls: _, ...operation }) => operation),
+const describeApi = (moduleSchema: GraphQLSchema | undefined): Pick<PageConfig, 'operations' | 'errorCodes'> => ({
+  operations: loadOperations(moduleSchema).map(({ calls: _, ...operation }) => operation),
   errorCodes: Object.fromEntries(
     Object.entries(ERROR_CODES).map(([code, { meaning, remedy }]) => [
       code,

@@ -12,12 +12,25 @@ import { createSubscriberWriter } from './subscribers.ts';
 /** Maximum recipients of one event. */
 const MAX_RECIPIENTS = 100;
 
-/** Events that start workflows. They are sent at once: the sandbox has no delays, so nothing can be canceled. */
+/** Events that start workflows. They are sent at once, with one message per channel: delays and digests don't wait, so nothing can be canceled. */
 export const resource: Resource = {
   migrations: [],
 
   createHandlers(database, clock) {
     const trigger = createTrigger(database);
+
+    /** Runs one of several events. One that is rejected doesn't affect the others. */
+    function triggerOne(environment: Environment, event: Row) {
+      try {
+        return trigger(environment, event, clock());
+      } catch (error) {
+        if (error instanceof ApiError) {
+          return { acknowledged: true, status: 'error', error: [error.messages].flat() };
+        }
+        throw error;
+      }
+    }
+
     return {
       triggerEvent: ({ environment, body }) => dataResponse(201, trigger(environment, body, clock())),
 
@@ -25,7 +38,7 @@ export const resource: Resource = {
         const events = [body.events].flat().filter(isRow);
         return dataResponse(
           201,
-          events.map((event) => trigger(environment, event, clock())),
+          events.map((event) => triggerOne(environment, event)),
         );
       },
 
@@ -107,7 +120,9 @@ function createTrigger(database: SandboxDatabase) {
 function readRecipients(to: unknown): Row[] {
   const all = [to].flat().map((recipient) => (typeof recipient === 'string' ? { subscriberId: recipient } : recipient));
   const isValid = (recipient: unknown): recipient is Row =>
-    isRow(recipient) && isFilled(recipient.type === 'Topic' ? recipient.topicKey : recipient.subscriberId);
+    isRow(recipient) &&
+    isFilled(recipient.type === 'Topic' ? recipient.topicKey : recipient.subscriberId) &&
+    Object.entries(recipient).every(isField);
   if (all.length === 0 || all.length > MAX_RECIPIENTS || !all.every(isValid)) {
     throw new ApiError(422, [
       `"to" must be a subscriber id, an object with "subscriberId", a topic, or a list of 1 to ${MAX_RECIPIENTS} of these.`,
@@ -115,6 +130,10 @@ function readRecipients(to: unknown): Row[] {
   }
   return all;
 }
+
+/** Whether a member of a recipient has the type of that field. */
+const isField = ([name, value]: [string, unknown]): boolean =>
+  name === 'data' ? isRow(value) : name === 'channels' ? Array.isArray(value) : typeof value === 'string';
 
 const isFilled = (value: unknown): boolean => typeof value === 'string' && value !== '';
 
