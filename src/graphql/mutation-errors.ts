@@ -148,86 +148,63 @@ export function defineMutationErrors(builder: Builder) {
   return { NotFoundError, ConflictError, InvalidInputError, UpstreamFailure };
 }
 
-/** Converts an error to a failure, or returns undefined if it handles other errors. */
-type Handler = (error: UpstreamError) => Failure | undefined;
+/** Failures that a mutation returns in its result. */
+export interface ReturnedFailures {
+  /** Record that the service may not have. @default reported in `errors` */
+  notFound?: { resource: string; id: string; byMessage?: boolean | undefined } | undefined;
+  /** Whether conflicts are returned. Otherwise, they are reported in `errors`. */
+  canConflict: boolean;
+  /** Name in the input of each path parameter that is named differently. */
+  inputNames: Readonly<Record<string, string>>;
+  /** Path of the input in the arguments. */
+  path: readonly string[];
+  /** Whether the input is an item of a bulk mutation, which returns all failures. */
+  isBulkItem: boolean;
+}
 
-/**
- * Returns the result of a mutation: the success, or the failure of the first handler that handles the write's error. Rejects with any other error.
- *
- * @example toMutationResult(createFeed(ctx.upstream, …), ({ body }) => ({ … }), asInvalidInput(), asConflict)
- */
-export const toMutationResult = <Result, Success, Handlers extends readonly Handler[]>(
-  write: Promise<Result>,
-  toSuccess: (result: Result) => Success,
-  ...handlers: Handlers
-): Promise<Success | NonNullable<ReturnType<Handlers[number]>>> =>
-  write.then(toSuccess, (error: unknown) => {
-    if (isUpstreamError(error)) {
-      for (const handle of handlers) {
-        const failure = handle(error) as ReturnType<Handlers[number]>;
-        if (failure !== undefined) {
-          return failure;
-        }
-      }
-    }
-    throw error;
-  });
-
-/** Creates a handler of missing records (404 and 410). */
-export const asNotFound =
-  (resource: string, id: string) =>
-  ({ code, message }: UpstreamError): NotFoundFailure | undefined =>
-    code === 'NOT_FOUND' ? { __typename: 'NotFoundError', code, message, resource, id } : undefined;
+/** Returns the failure that is the result of a mutation; undefined if the error is reported in `errors`. */
+export function toFailure(
+  error: UpstreamError,
+  returned: ReturnedFailures,
+): NotFoundFailure | InvalidInputFailure | ConflictFailure | BulkItemFailure | undefined {
+  const { notFound, canConflict, path, inputNames, isBulkItem } = returned;
+  const { code, message } = error;
+  if (notFound !== undefined && (code === 'NOT_FOUND' || (notFound.byMessage === true && saysNotFound(error)))) {
+    const { resource, id } = notFound;
+    return { __typename: 'NotFoundError', code: 'NOT_FOUND', message, resource, id };
+  }
+  // 400, 422, and ids that are rejected before the call.
+  if (code === 'BAD_USER_INPUT') {
+    const issues = error.issues.map((issue) => ({
+      ...issue,
+      path: [...path, ...issue.path.map((name) => inputNames[name] ?? name)],
+    }));
+    return { __typename: 'InvalidInputError', code: 'INVALID_INPUT', message, issues };
+  }
+  // 409, and 422 of the idempotency protocol.
+  // guard: test/graphql/error-model.test.ts
+  const isReturnedConflict = code === 'CONFLICT' && canConflict;
+  if (isReturnedConflict) {
+    return { __typename: 'ConflictError', code, message, reason: error.conflict };
+  }
+  const isAnonymous = code === 'UNAUTHENTICATED' && !error.sent; // Fails the whole mutation.
+  return isBulkItem && !isAnonymous ? toItemFailure(error) : undefined;
+}
 
 const NOT_FOUND_MESSAGE = /\bnot (?:be )?f(?:ind|ound)\b|\bdoes(?: not|n't) exist\b|\bhas no\b/i;
 
-/** Creates a handler of missing records that the service reports with 400, so that only the message says so. */
-export const asNotFoundByMessage =
-  (resource: string, id: string) =>
-  ({ status, message }: UpstreamError): NotFoundFailure | undefined =>
-    status === 400 && NOT_FOUND_MESSAGE.test(message)
-      ? { __typename: 'NotFoundError', code: 'NOT_FOUND', message, resource, id }
-      : undefined;
+/** Whether the service reports with 400 that a record is missing, so that only the message says so. */
+const saysNotFound = ({ status, message }: UpstreamError): boolean => status === 400 && NOT_FOUND_MESSAGE.test(message);
 
-/** Handles conflicts (409, and 422 of the idempotency protocol). */
-export const asConflict = ({ code, message, conflict }: UpstreamError): ConflictFailure | undefined =>
-  // guard: test/graphql/error-model.test.ts
-  code === 'CONFLICT' ? { __typename: 'ConflictError', code, message, reason: conflict } : undefined;
-
-/**
- * Creates a handler of invalid input (400, 422, and ids rejected before the call).
- *
- * @param at path of the input in the arguments
- * @param inputNames name in the input of each path parameter that is named differently
- */
-export const asInvalidInput =
-  (at: readonly string[] = ['input'], inputNames: Readonly<Record<string, string>> = {}) =>
-  ({ code, message, issues }: UpstreamError): InvalidInputFailure | undefined =>
-    code === 'BAD_USER_INPUT'
-      ? {
-          __typename: 'InvalidInputError',
-          code: 'INVALID_INPUT',
-          message,
-          issues: issues.map((issue) => ({
-            ...issue,
-            path: [...at, ...issue.path.map((name) => inputNames[name] ?? name)],
-          })),
-        }
-      : undefined;
-
-/** Handles all other failures of an item of a bulk mutation. A missing credential fails the whole mutation instead. */
-export const asUpstreamFailure = (error: UpstreamError): BulkItemFailure | undefined =>
-  error.code === 'UNAUTHENTICATED' && !error.sent
-    ? undefined
-    : {
-        __typename: 'UpstreamFailure',
-        code: 'UPSTREAM_FAILURE',
-        message: error.message,
-        status: error.status,
-        retryable: error.retryable,
-        retryAfterSeconds: error.retryAfterSeconds,
-        outcome: error.outcome ?? 'UNKNOWN',
-      };
+const toItemFailure = ({ message, status, retryable, retryAfterSeconds, outcome }: UpstreamError): BulkItemFailure => ({
+  __typename: 'UpstreamFailure',
+  code: 'UPSTREAM_FAILURE',
+  message,
+  status,
+  retryable,
+  retryAfterSeconds,
+  outcome: outcome ?? 'UNKNOWN',
+});
 
 /** Checks whether an error is a response of the service that rejects the input (400, 422). */
 export const isRejectedInput = (error: unknown): boolean =>

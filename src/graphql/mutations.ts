@@ -3,20 +3,13 @@ import type { InputFieldMap, InputShapeFromFields, ObjectFieldsShape } from '@po
 import type { GraphQLResolveInfo } from 'graphql';
 import type { Scope } from '../settings/scopes.ts';
 import type { CallArgs, DeclaredEndpoint, WriteEndpoint } from '../upstream/endpoint.ts';
+import { isUpstreamError } from '../upstream/errors.ts';
 import { createBoundedMap } from './bounded-map.ts';
 import type { Builder, GraphTypes } from './builder.ts';
 import type { GatewayContext } from './context.ts';
 import { declareCalls, requireScopes } from './declarations.ts';
 import { assertRange, badUserInput } from './field-errors.ts';
-import {
-  asConflict,
-  asInvalidInput,
-  asNotFound,
-  asNotFoundByMessage,
-  asUpstreamFailure,
-  type MutationErrors,
-  toMutationResult,
-} from './mutation-errors.ts';
+import { type MutationErrors, toFailure } from './mutation-errors.ts';
 
 /** Sends the write of a mutation, and returns the response. Adds the caller's idempotency key if the endpoint accepts it. */
 export type Send<Args, Body> = (args: Args) => Promise<Body>;
@@ -88,8 +81,8 @@ export interface DeclaredMutation {
   readonly extensions: Readonly<Record<string, unknown>>;
   readonly Input: PothosSchemaTypes.InputObjectRef<GraphTypes, Input>;
   readonly Success: PothosSchemaTypes.ObjectRef<GraphTypes, object>;
-  /** Whether its result can be a `ConflictError`. */
-  readonly canConflict: boolean;
+  /** Types of failures in its result. */
+  readonly failureTypes: readonly PothosSchemaTypes.ObjectRef<GraphTypes, object>[];
   /** Checks one input, and returns the function that applies it. */
   readonly prepare: (input: Input, ctx: GatewayContext, info: WrittenField, item?: BulkItem) => () => Promise<object>;
 }
@@ -149,14 +142,14 @@ export function createMutations(builder: Builder, errors: MutationErrors): Mutat
         ...(endpoint.isIdempotent && { replayed: t.boolean({ description: REPLAYED, resolve: isReplayed }) }),
       }),
     });
+    const failureTypes = [
+      ...(notFound === undefined ? [] : [NotFoundError]),
+      InvalidInputError,
+      ...(conflict ? [ConflictError] : []),
+    ];
     const Result = builder.unionType(`${typeName}Result`, {
       description: `The result of \`${name}\`.`,
-      types: [
-        Success,
-        ...(notFound === undefined ? [] : [NotFoundError]),
-        InvalidInputError,
-        ...(conflict ? [ConflictError] : []),
-      ],
+      types: [Success, ...failureTypes],
     });
     const prepare = createPreparation(`${typeName}Success`, options, conflict);
     builder.mutationField(name, (t) =>
@@ -170,7 +163,7 @@ export function createMutations(builder: Builder, errors: MutationErrors): Mutat
         resolve: (_root, args, ctx, info) => prepare(args.input, ctx, info)(),
       }),
     );
-    return { endpoint, scope, extensions, Input, Success, canConflict: conflict, prepare };
+    return { endpoint, scope, extensions, Input, Success, failureTypes, prepare };
   }
 
   return {
@@ -185,7 +178,7 @@ export function createMutations(builder: Builder, errors: MutationErrors): Mutat
       });
       const Item = builder.unionType(`${typeName}Item`, {
         description: result.item,
-        types: [single.Success, InvalidInputError, ...(single.canConflict ? [ConflictError] : []), UpstreamFailure],
+        types: [single.Success, ...single.failureTypes, UpstreamFailure],
       });
       const Payload = builder.objectRef<{ results: object[] }>(`${typeName}Payload`).implement({
         description: `The result of \`${name}\`.`,
@@ -224,29 +217,38 @@ export function createMutations(builder: Builder, errors: MutationErrors): Mutat
 /** Creates the function that checks an input of a mutation, and returns the function that applies it. */
 function createPreparation(
   successName: string,
-  { endpoint, failures: { notFound, inputNames } = {}, resolve }: AnyMutation,
+  { endpoint, failures: { notFound, inputNames = {} } = {}, resolve }: AnyMutation,
   canConflict: boolean,
 ): DeclaredMutation['prepare'] {
   return ({ idempotencyKey: sent, ...input }, ctx, info, item) => {
     const inputKey = typeof sent === 'string' ? sent : undefined;
     const idempotencyKey = endpoint.isIdempotent ? deriveIdempotencyKey(ctx, info, inputKey, item?.index) : undefined;
-    return () => {
+    // An async function, so that `resolve` can throw: a bulk mutation awaits what it returns.
+    return async () => {
       let replayed = false;
       const send: Send<CallArgs, unknown> = (args) =>
         ctx.upstream.write(endpoint, { ...args, idempotencyKey, isBulkItem: item !== undefined }).then((result) => {
           ({ replayed } = result);
           return result.body;
         });
-      const id = notFound?.id(input) ?? '';
-      return toMutationResult(
-        Promise.resolve(resolve(input, send, ctx)),
-        (source) => ({ ...source, __typename: successName, replayed }),
-        ...(notFound === undefined ? [] : [asNotFound(notFound.resource, id)]),
-        ...(notFound?.byMessage ? [asNotFoundByMessage(notFound.resource, id)] : []),
-        asInvalidInput(item?.path, inputNames),
-        ...(canConflict ? [asConflict] : []),
-        ...(item === undefined ? [] : [asUpstreamFailure]),
-      );
+      try {
+        const source = await resolve(input, send, ctx);
+        return { ...source, __typename: successName, replayed };
+      } catch (error) {
+        const failure =
+          isUpstreamError(error) &&
+          toFailure(error, {
+            notFound: notFound && { ...notFound, id: notFound.id(input) },
+            canConflict,
+            inputNames,
+            path: item?.path ?? ['input'],
+            isBulkItem: item !== undefined,
+          });
+        if (failure) {
+          return failure;
+        }
+        throw error;
+      }
     };
   };
 }
