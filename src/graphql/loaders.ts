@@ -94,7 +94,9 @@ export class OperationLoaders implements Loaders {
   }
 
   reset(): void {
-    this.#records.clear();
+    if (this.#records.size > 0) {
+      this.#records.clear();
+    }
   }
 
   #recordsOf<Row>(loader: Loader<Row>): LoadedRecords<Row> {

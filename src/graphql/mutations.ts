@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { InputFieldMap, InputShapeFromFields, ObjectFieldsShape } from '@pothos/core';
 import type { GraphQLResolveInfo } from 'graphql';
 import type { Scope } from '../settings/scopes.ts';
-import type { CallArgs, DeclaredEndpoint, WriteEndpoint } from '../upstream/endpoint.ts';
+import type { CallArgs, DeclaredEndpoint, WriteEndpoint, WriteOptions } from '../upstream/endpoint.ts';
 import { isUpstreamError } from '../upstream/errors.ts';
 import { createBoundedMap } from './bounded-map.ts';
 import type { Builder, GraphTypes } from './builder.ts';
@@ -220,15 +220,17 @@ function createPreparation(
   { endpoint, failures: { notFound, inputNames = {} } = {}, resolve }: AnyMutation,
   canConflict: boolean,
 ): DeclaredMutation['prepare'] {
-  return ({ idempotencyKey: sent, ...input }, ctx, info, item) => {
+  return (fields, ctx, info, item) => {
+    const { idempotencyKey: sent } = fields;
     const inputKey = typeof sent === 'string' ? sent : undefined;
+    const input = sent === undefined ? fields : withoutKey(fields);
     const idempotencyKey = endpoint.isIdempotent ? deriveIdempotencyKey(ctx, info, inputKey, item?.index) : undefined;
     // An async function, so that `resolve` can throw: a bulk mutation awaits what it returns.
     return async () => {
       let replayed = false;
       const send: Send<CallArgs, unknown> = (args) =>
-        ctx.upstream.write(endpoint, { ...args, idempotencyKey, isBulkItem: item !== undefined }).then((result) => {
-          ({ replayed } = result);
+        ctx.upstream.write(endpoint, withOptions(args, idempotencyKey, item)).then((result) => {
+          replayed = result.replayed;
           return result.body;
         });
       try {
@@ -252,6 +254,17 @@ function createPreparation(
     };
   };
 }
+
+const withoutKey = ({ idempotencyKey: _, ...input }: Input): Input => input;
+
+const withOptions = (
+  args: CallArgs,
+  idempotencyKey: string | undefined,
+  item: BulkItem | undefined,
+): CallArgs & WriteOptions =>
+  idempotencyKey === undefined && item === undefined
+    ? args
+    : { ...args, idempotencyKey, isBulkItem: item !== undefined };
 
 const isReplayed = (source: object): boolean => 'replayed' in source && source.replayed === true;
 
