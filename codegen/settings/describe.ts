@@ -4,7 +4,7 @@ import { SETTING_INFO, type SettingInfo } from '../../src/settings/setting.ts';
 /** JSON Schema of a setting, with its documentation. */
 export type Described = Omit<
   z.core.JSONSchema.JSONSchema,
-  'properties' | 'items' | 'anyOf' | 'additionalProperties' | 'enum' | 'required'
+  'properties' | 'items' | 'anyOf' | 'additionalProperties' | 'enum' | 'required' | 'pattern'
 > &
   Partial<SettingInfo> & {
     properties?: Record<string, Described>;
@@ -12,6 +12,7 @@ export type Described = Omit<
     anyOf?: Described[];
     enum?: readonly unknown[];
     required?: readonly string[];
+    pattern?: string;
     additionalProperties?: Described;
   };
 

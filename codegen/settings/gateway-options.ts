@@ -34,8 +34,16 @@ function toType(schema: Described, indent: string): string {
       ? `Readonly<Record<string, ${toType(schema.additionalProperties ?? {}, indent)}>>`
       : toObjectType(schema, indent);
   }
+  const [, endings] = ENDINGS.exec(schema.pattern ?? '') ?? [];
+  if (endings !== undefined) {
+    const texts = endings.split('|').map((ending) => `\`\${string}:${ending}\``);
+    return `((${texts.join(' | ')}) & Record<never, never>)`; // As an intersection, because editors then complete the words beside it.
+  }
   return schema.type === 'integer' ? 'number' : String(schema.type);
 }
+
+/** Pattern of texts that end in one of several words, such as scopes. */
+const ENDINGS = /:\(([a-z|]+)\)\$$/;
 
 function toDocstring(name: string, schema: Described): string {
   const description = withoutLinks(schema.description ?? '');
