@@ -13,14 +13,14 @@ import { startUpstream } from './processes.ts';
 import { buildPackage, createProgress } from './progress.ts';
 import { describeRun } from './results.ts';
 
-/** Counted values by workload: instructions as a multiple of the floor's, upstream requests and allocated bytes. */
+/** Counted values by workload: instructions as a multiple of another subject's, upstream requests and allocated bytes. */
 type Measured = Record<(typeof LIMITS)[number]['kind'], Record<string, number>>;
 
 const FILE = new URL('ratios.json', import.meta.url);
 
 /** Compared values, with the share by which they may be higher. Instructions of repeated runs of the same code differ by up to 2 %. */
 const LIMITS = [
-  { kind: 'instructions', title: "× the floor's instructions per request", tolerance: 0.04 },
+  { kind: 'instructions', title: '× the instructions per request that they are compared with', tolerance: 0.04 },
   { kind: 'calls', title: 'upstream requests', tolerance: 0 },
   { kind: 'allocatedBytes', title: 'heap bytes allocated per request', tolerance: 0.1 },
 ] as const;
@@ -42,7 +42,7 @@ async function measure(folder: string): Promise<Measured> {
   }
   buildPackage(report);
   const instructions = await countInstructions(upstream, report);
-  report(`instructions per request, as a multiple of the floor's: ${JSON.stringify(instructions)}`);
+  report(`instructions per request, as a multiple of the floor's, twin: of q1's: ${JSON.stringify(instructions)}`);
   return { instructions, calls, allocatedBytes };
 }
 

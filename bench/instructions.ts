@@ -7,12 +7,12 @@ import { load } from './load.ts';
 import { type RunningUpstream, startSubject } from './processes.ts';
 import { createRequests } from './requests.ts';
 import { median } from './statistics.ts';
-import { FLOOR, PACKAGED, type Subject } from './subjects.ts';
+import { FLOOR, PACKAGED, type Subject, WITH_MODULE } from './subjects.ts';
 import { WORKLOADS, type WorkloadName } from './workloads.ts';
 
 // Counts instructions with valgrind's callgrind. Unlike CPU time, the result depends neither on other load nor on memory and caches.
 
-const COUNTED: readonly WorkloadName[] = ['q1', 'm1'];
+const COUNTED: readonly WorkloadName[] = ['q1', 'm1', 'twin'];
 const CONNECTIONS = 8;
 const WARM_UP = 3_000;
 /** Requests after callgrind is switched on. It translates all code again, so some of them may time out. */
@@ -77,7 +77,7 @@ async function countOf(
     execFileSync('vgdb', [`--pid=${running.child.pid}`, ...command], { stdio: 'ignore' });
   const lowest: Record<string, number> = {};
   let dumps = 0;
-  for (const name of COUNTED) {
+  for (const name of COUNTED.filter((each) => subject.requests[each] !== undefined)) {
     const next = createRequests(running.url, subject, WORKLOADS[name]);
     const send = (requests: number) => load(running.url, { connections: CONNECTIONS, next, requests });
     await send(WARM_UP);
@@ -103,7 +103,10 @@ async function countOf(
   return lowest;
 }
 
-/** Counts instructions per request as a multiple of the floor's, by workload. The package must be built. */
+/**
+ * Counts instructions per request, by workload, as a multiple of the floor's; those of a module's field as a multiple of the built-in one's. The
+ * package must be built.
+ */
 export async function countInstructions(
   upstream: RunningUpstream,
   report: (line: string) => void,
@@ -112,11 +115,13 @@ export async function countInstructions(
     throw new Error('Install valgrind, which counts instructions.');
   }
   await upstream.apply();
-  const [floor, ours] = await Promise.all([FLOOR, PACKAGED].map((subject) => countOf(subject, upstream, report)));
-  return Object.fromEntries(
-    COUNTED.map((name) => [
-      name,
-      Math.round((1_000 * (ours?.[name] ?? Number.NaN)) / (floor?.[name] ?? Number.NaN)) / 1_000,
-    ]),
+  const [floor, ours, module] = await Promise.all(
+    [FLOOR, PACKAGED, WITH_MODULE].map((subject) => countOf(subject, upstream, report)),
   );
+  const ratioOf = (count = Number.NaN, base = Number.NaN) => Math.round((1_000 * count) / base) / 1_000;
+  return {
+    q1: ratioOf(ours?.q1, floor?.q1),
+    m1: ratioOf(ours?.m1, floor?.m1),
+    twin: ratioOf(module?.twin, module?.q1),
+  };
 }

@@ -36,10 +36,10 @@ export interface Subject {
   requests: Partial<Record<WorkloadName, SubjectRequest>>;
 }
 
+const SELECTED = 'name active tags steps { name active template { type content subject } }';
+
 /** Document of Q1 and H1. */
-const Q1 = /* GraphQL */ `query Q1($id: ID!) {
-  workflow(idOrIdentifier: $id) { name active tags steps { name active template { type content subject } } }
-}`;
+const Q1 = `query Q1($id: ID!) { workflow(idOrIdentifier: $id) { ${SELECTED} } }`;
 
 const local = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
@@ -104,6 +104,17 @@ export const PACKAGED: Subject = {
   command(settings) {
     const { args, ...command } = OURS.command(settings);
     return { ...command, args: [local('../bin/notigraph.js'), ...args.slice(1)] };
+  },
+};
+
+/** The package with a module that has a twin of Q1's field. */
+export const WITH_MODULE: Subject = {
+  ...variantOf(PACKAGED, { args: ['--modules', local('twin.ts')] }),
+  name: 'notigraph-module',
+  title: 'Notigraph with a module',
+  requests: {
+    q1: { query: Q1 },
+    twin: { query: `query Twin($id: ID!) { twin(id: $id) { ${SELECTED} } }` },
   },
 };
 

@@ -2,7 +2,7 @@ import { FIRST_DIGIT_RUN, POPULATION, padded, subscriberId, workflowId } from '.
 import type { UpstreamSettings } from './upstream/settings.ts';
 
 /** Name of a workload's operation. */
-export type WorkloadName = 'q1' | 'q2' | 'q3' | 'q4' | 'm1' | 'h1' | 'h2' | 'b1';
+export type WorkloadName = 'q1' | 'q2' | 'q3' | 'q4' | 'm1' | 'h1' | 'h2' | 'b1' | 'twin';
 
 /** Credential of a request, and the number from which its variables are created. */
 export interface Caller {
@@ -86,6 +86,7 @@ export const WORKLOADS: Record<WorkloadName, Workload> = {
     callerOf: (index) => ({ credential: index % HOT_CREDENTIALS, number: index % POPULATION }),
     minSeconds: 10, // With the turns of the floor, two rounds last longer than entries are fresh.
   },
+  twin: workload('twin', 'Q1 as the field of a module', workflowVariables),
   b1: {
     ...workload('b1', 'create 100 subscribers', () => ({ input: { subscribers: SUBSCRIBERS } })),
     judgedBy: 'time',

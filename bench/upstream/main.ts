@@ -11,6 +11,8 @@ let requests = 0;
 let bodies = new Map<string, Buffer>();
 
 const WORKFLOWS = '/v1/workflows/';
+/** Path of the module's twins of workflows. */
+const TWINS = '/v1/twins/';
 const NOTIFICATION_GROUPS = '/v1/notification-groups';
 
 const numbered = (count: number, nameOf: (number: number) => string): ReadonlyMap<string, number> =>
@@ -22,7 +24,7 @@ const credentialNumbers = numbered(POPULATION, authorizationOf);
 
 /** Creates the body of a response. @returns undefined if the path or id is unknown */
 function makeBody(method: string, path: string, authorization: string): Buffer | undefined {
-  const workflow = workflowNumbers.get(path);
+  const workflow = workflowNumbers.get(path.replace(TWINS, WORKFLOWS));
   if (method === 'GET' && workflow !== undefined) {
     return workflowBody(workflow, settings.workflowBytes);
   }
@@ -46,7 +48,8 @@ function makeBody(method: string, path: string, authorization: string): Buffer |
 
 function respond(method: string, path: string, authorization: string, response: ServerResponse): void {
   // A workflow is the same for every credential; everything else belongs to the credential's environment.
-  const key = path.startsWith(WORKFLOWS) ? `${method} ${path}` : `${method} ${path} ${authorization}`;
+  const key =
+    path.startsWith(WORKFLOWS) || path.startsWith(TWINS) ? `${method} ${path}` : `${method} ${path} ${authorization}`;
   const body = bodies.get(key) ?? makeBody(method, path, authorization);
   if (body === undefined) {
     response.writeHead(404, { 'content-type': 'application/json' }).end('{"statusCode":404,"message":"no such path"}');
