@@ -78,6 +78,7 @@ export function defineAll(modules: readonly GatewayModule[]): DefinedModules {
   const errors = defineMutationErrors(builder);
   const mutations = createMutations(builder, errors);
   const endpoints: { module: string; endpoint: DeclaredEndpoint }[] = [];
+  const loaders = new Set<string>(); // Explanations and reports tell records apart by these names.
   const types = new Map<string, unknown>();
 
   const use = <Types>(module: GatewayModule<Types>): Types => {
@@ -87,6 +88,20 @@ export function defineAll(modules: readonly GatewayModule[]): DefinedModules {
       types.set(name, define(module));
     }
     return types.get(name) as Types; // What this module's `define` returned.
+  };
+
+  const declareLoader: Toolkit['loader'] = (loader) => {
+    const { method, route, params } = loader.get;
+    if (params.length !== 1) {
+      throw new ModuleError(
+        `the path of ${method} ${route}, with which the loader ${loader.name} reads a record, must have exactly one parameter`,
+      );
+    }
+    if (loaders.has(loader.name)) {
+      throw new ModuleError(`there are two loaders with the name ${loader.name}`);
+    }
+    loaders.add(loader.name);
+    return loader;
   };
 
   function define({ name, define: run }: GatewayModule): unknown {
@@ -101,7 +116,7 @@ export function defineAll(modules: readonly GatewayModule[]): DefinedModules {
         ...mutations,
         errors,
         endpoint: declare as typeof endpoint, // Its overloads are those of `endpoint`.
-        loader: (loader) => loader,
+        loader: declareLoader,
         use,
         requireScopes,
         declareCalls,

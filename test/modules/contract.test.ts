@@ -1,15 +1,120 @@
 import { buildSchema } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
+import type { GatewayContext } from '../../src/graphql/context.ts';
 import { ModuleError } from '../../src/graphql/module.ts';
 import { createSchema, printSdl } from '../../src/graphql/schema.ts';
-import { defineModule } from '../../src/modules/index.ts';
+import { defineModule, type GatewayModule, type NoArgs } from '../../src/modules/index.ts';
+import { endpoint } from '../../src/upstream/endpoint.ts';
+import { CONTRACT } from '../../src/upstream/endpoints.ts';
+import { describeContract, type Field } from '../support/field-contract.ts';
 import { deviationsIn, type ScriptedGateway, startScriptedGateway } from '../support/gateway.ts';
-import type { Script, ServiceRequest } from '../support/service.ts';
+import { metricValues } from '../support/metrics-text.ts';
+import { feed, group, subscriber, workflow } from '../support/records.ts';
+import { type Script, startService } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
-import { layouts } from './example.ts';
+import { LAYOUT_FIELDS, layouts } from './example.ts';
 
-// What modules get by declaration, shown with one module and a scripted service. The same code serves the built-in nouns, whose tests show details.
+// What fields get by declaration: first what each makes of its call, built-in or of a module, then what a module can declare besides.
+
+/** A field for each endpoint of the contract. */
+const BUILT_IN: readonly Field[] = [
+  {
+    endpoint: 'GET /v1/workflows/{workflowIdOrIdentifier}',
+    text: 'workflow(idOrIdentifier: $id) { __typename }',
+    path: '/v1/workflows/{}',
+    body: { data: workflow() },
+  },
+  {
+    endpoint: 'PUT /v1/workflows/{workflowId}/status',
+    text: 'updateWorkflowStatus(input: { workflowId: $id, active: true })',
+    path: '/v1/workflows/{}/status',
+    body: { data: workflow() },
+    idInput: 'workflowId',
+    isRepeatable: true,
+    returns: ['NotFoundError', 'ConflictError'],
+  },
+  {
+    endpoint: 'GET /v1/notification-groups/{id}',
+    text: 'notificationGroup(id: $id) { __typename }',
+    path: '/v1/notification-groups/{}',
+    body: { data: group() },
+  },
+  {
+    endpoint: 'GET /v1/notification-groups',
+    text: 'notificationGroups { __typename }',
+    path: '/v1/notification-groups',
+    body: { data: [group()] },
+  },
+  {
+    endpoint: 'POST /v1/notification-groups',
+    text: 'createNotificationGroup(input: { name: "n" })',
+    path: '/v1/notification-groups',
+    body: { data: group() },
+    isIdempotent: true,
+    returns: ['ConflictError'],
+  },
+  {
+    endpoint: 'PATCH /v1/notification-groups/{id}',
+    text: 'updateNotificationGroup(input: { id: $id, name: "n" })',
+    path: '/v1/notification-groups/{}',
+    body: { data: group() },
+    isIdempotent: true,
+    returns: ['NotFoundError', 'ConflictError'],
+  },
+  {
+    endpoint: 'DELETE /v1/notification-groups/{id}',
+    text: 'deleteNotificationGroup(input: { id: $id })',
+    path: '/v1/notification-groups/{}',
+    body: { data: { acknowledged: true, status: 'deleted' } },
+    returns: ['NotFoundError', 'ConflictError'],
+  },
+  {
+    endpoint: 'GET /v1/notifications/graph/stats',
+    text: 'notificationStats(days: 3) { __typename }',
+    path: '/v1/notifications/graph/stats?days=3',
+    body: [],
+  },
+  {
+    endpoint: 'POST /v1/subscribers',
+    text: 'createSubscriber(input: { subscriberId: "s1" })',
+    path: '/v1/subscribers',
+    body: { data: subscriber() },
+    isIdempotent: true,
+    returns: ['ConflictError'],
+  },
+  {
+    endpoint: 'POST /v1/feeds',
+    text: 'createFeed(input: { name: "n" })',
+    path: '/v1/feeds',
+    body: { data: feed() },
+    isIdempotent: true,
+    returns: ['ConflictError'],
+  },
+  {
+    endpoint: 'DELETE /v1/feeds/{feedId}',
+    text: 'deleteFeed(input: { id: $id })',
+    path: '/v1/feeds/{}',
+    body: { data: [feed()] },
+    returns: ['NotFoundError', 'ConflictError'],
+  },
+  {
+    endpoint: 'DELETE /v1/messages/transaction/{transactionId}',
+    text: 'deleteMessagesByTransaction(input: { transactionId: $id })',
+    path: '/v1/messages/transaction/{}',
+    idInput: 'transactionId',
+    returns: ['NotFoundError'],
+  },
+];
+
+it('every endpoint of the contract has a field that is tested', () => {
+  expect(BUILT_IN.map(({ endpoint }) => endpoint).toSorted()).toEqual(
+    CONTRACT.map(({ method, route }) => `${method} ${route}`).toSorted(),
+  );
+});
+
+describeContract(BUILT_IN);
+describeContract(LAYOUT_FIELDS, [layouts]);
 
 const layout = (id: string) => ({ _id: id, name: `Layout ${id}` });
 
@@ -34,52 +139,14 @@ const start = (script: Script = respond, options: Partial<GatewayOptions> = {}):
 
 const CREATE =
   'mutation { createLayout(input: { name: "N", content: "<p>\\n</p>" }) { __typename ... on MutationError { code message } ... on InvalidInputError { issues { path } } } }';
-const ARCHIVE =
-  'mutation { archiveLayout(input: { layoutId: "l1" }) { __typename ... on MutationError { message } ... on InvalidInputError { issues { path } } } }';
-
-/** Returns header values of requests. */
-const headersOf = (requests: readonly ServiceRequest[], name: string) => requests.map(({ headers }) => headers[name]);
 
 describe('a read of a module', () => {
-  it('sends the key of the caller, and ids as one segment', async () => {
-    await using gateway = await start();
-    await gateway.run('{ layout(id: "a/b?c=é") { id } }', 'key-1');
-    expect(gateway.service.calls()).toEqual(['GET /v1/layouts/a%2Fb%3Fc%3D%C3%A9']);
-    expect(headersOf(gateway.service.requests, 'authorization')).toEqual(['ApiKey key-1']);
-  });
-
-  it.each(['', '..', '%2e%2e', 'a\u0000', 'x'.repeat(257)])('rejects the id %j without a call', async (id) => {
-    await using gateway = await start();
-    const { codes } = await gateway.send('query ($id: ID!) { layout(id: $id) { id } }', { id });
-    expect(codes).toEqual(['BAD_USER_INPUT']);
-    expect(gateway.service.requests).toHaveLength(0);
-  });
-
-  it('is null if the service has no such record', async () => {
-    await using gateway = await start(() => ({ status: 404, body: { message: 'Not found.' } }));
-    expect(await gateway.run('{ layout(id: "l1") { id } }')).toEqual({ layout: null });
-  });
-
   it('is batched: several keys take calls of at most three, whose rows are matched by id', async () => {
     await using gateway = await start();
     const query = `{ ${['a', 'b', 'c', 'd', 'a'].map((id, i) => `l${i}: layout(id: "${id}") { name }`).join(' ')} }`;
     const names = ['a', 'b', 'c', 'd', 'a'].map((id, i) => [`l${i}`, { name: `Layout ${id}` }]);
     expect(await gateway.run(query)).toEqual(Object.fromEntries(names));
     expect(gateway.service.calls()).toEqual(['GET /v1/layouts?ids=a%2Cb%2Cc', 'GET /v1/layouts?ids=d']);
-  });
-
-  it('is sent again after a temporary failure, within the time and the calls of the operation', async () => {
-    const statuses = [503, 200];
-    await using gateway = await start((request, connection) =>
-      statuses.shift() === 503 ? { status: 503 } : respond(request, connection),
-    );
-    expect(await gateway.run('{ layout(id: "l1") { id } }')).toEqual({ layout: { id: 'l1' } });
-    expect(gateway.service.requests).toHaveLength(2);
-    await using limited = await start(respond, { maxUpstreamCalls: 1 });
-    expect(await limited.run('{ layout(id: "l1") { id } layoutCount }')).toEqual(['BUDGET_EXCEEDED']);
-    expect(limited.service.requests).toHaveLength(1);
-    await using hanging = await start(() => undefined, { operationTimeoutMs: 200, attemptTimeoutMs: 200 });
-    expect(await hanging.run('{ layout(id: "l1") { id } }')).toEqual(['UPSTREAM_TIMEOUT']);
   });
 
   it('is stored only if its endpoint says so, for one credential, until a write that empties it', async () => {
@@ -98,17 +165,28 @@ describe('a read of a module', () => {
     expect(await gateway.metrics()).toContain('resource="layouts"');
   });
 
-  it('is compared with the shape of its endpoint, counted by its route, and explained', async () => {
+  it('is not stored for other requests if nothing says so, also with a cache', async () => {
+    await using gateway = await start(respond, { cache: true });
+    await gateway.run('{ layout(id: "l1") { id } }');
+    await gateway.run('{ layout(id: "l1") { id } }');
+    expect(gateway.service.requests).toHaveLength(2);
+  });
+
+  it('is compared with the shape of its endpoint', async () => {
     await using gateway = await start(() => ({ body: { data: { _id: 'l1', name: null } } }));
     const { codes } = await gateway.send('{ layout(id: "l1") { id name } }');
     expect(codes).toEqual(['UPSTREAM_BAD_RESPONSE']);
     expect(deviationsIn(gateway.log)).toEqual(['GET /v1/layouts/{id} data.name null']);
-    expect(await gateway.metrics()).toContain('route="/v1/layouts/{id}"');
-    const explained = await gateway.send('{ layout(id: "l1") { id } }', {}, { extensions: { explain: true } });
-    expect(explained.body.extensions?.explain).toMatchObject({
-      calls: [{ method: 'GET', route: '/v1/layouts/{id}', min: 1, max: 1 }],
-      scopes: ['layouts:read'],
-    });
+  });
+
+  it('can mask a field for browsers', async () => {
+    const signer = createSigner();
+    const clients = clientsOf(signer, { scopes: ['layouts:read'] });
+    await using gateway = await start(() => ({ body: { data: { ...layout('l1'), secret: 's3cret' } } }), { clients });
+    const read = async (authorization: string) =>
+      (await gateway.send('{ layout(id: "l1") { secret } }', {}, { authorization })).body.data;
+    expect(await read('ApiKey a')).toEqual({ layout: { secret: 's3cret' } });
+    expect(await read(await signer.bearer({ scope: 'layouts:read' }))).toEqual({ layout: { secret: '[masked]' } });
   });
 
   it('requires its scope of a token', async () => {
@@ -138,34 +216,6 @@ describe('a write of a module', () => {
     expect(gateway.service.requests).toHaveLength(1);
   });
 
-  it('is sent once without an idempotency key, and again with one', async () => {
-    await using gateway = await start(() => ({ status: 502 }), { maxRetries: 1, upstreamIdempotency: true });
-    expect((await gateway.send(ARCHIVE)).body.errors?.[0]?.extensions).toMatchObject({ outcome: 'UNKNOWN' });
-    expect(await gateway.run(CREATE)).toEqual(['UPSTREAM_UNAVAILABLE']);
-    expect(gateway.service.requests).toHaveLength(2);
-    gateway.service.forget();
-    await gateway.run(CREATE, 'a', { 'idempotency-key': 'k1' });
-    const keys = headersOf(gateway.service.requests, 'idempotency-key');
-    expect(keys).toEqual([expect.stringMatching(/^[0-9a-f]{64}$/), keys[0]]);
-  });
-
-  it.each([
-    [404, { __typename: 'NotFoundError', message: 'No.' }],
-    [409, { __typename: 'ConflictError', message: 'No.' }],
-    [400, { __typename: 'InvalidInputError', message: 'No.', issues: [{ path: ['input'] }] }],
-  ])('returns status %i as data', async (status, result) => {
-    await using gateway = await start(() => ({ status, body: { message: 'No.' } }));
-    expect(await gateway.run(ARCHIVE)).toEqual({ archiveLayout: result });
-  });
-
-  it('names the input of a path parameter that is invalid', async () => {
-    await using gateway = await start();
-    expect(await gateway.run(ARCHIVE.replace('"l1"', '".."'))).toMatchObject({
-      archiveLayout: { __typename: 'InvalidInputError', issues: [{ path: ['input', 'layoutId'] }] },
-    });
-    expect(gateway.service.requests).toHaveLength(0);
-  });
-
   it('in bulk has one result per item', async () => {
     await using gateway = await start(({ body }) =>
       body.includes('bad')
@@ -187,7 +237,87 @@ describe('a write of a module', () => {
   });
 });
 
+describe('an item of a bulk write of a module', () => {
+  const SELECTION = '{ succeeded failed results { __typename ... on MutationError { message } } }';
+  const archive = (count: number) =>
+    `mutation { archiveLayouts(input: { layouts: [${Array.from({ length: count }, (_, i) => `{ layoutId: "l${i}" }`)}] }) ${SELECTION} }`;
+
+  it('can be missing', async () => {
+    await using gateway = await start(({ path }) =>
+      path.endsWith('l1') ? { status: 404, body: { message: 'No.' } } : { body: layout('l0') },
+    );
+    expect(await gateway.run(archive(2))).toEqual({
+      archiveLayouts: {
+        succeeded: 1,
+        failed: 1,
+        results: [{ __typename: 'ArchiveLayoutSuccess' }, { __typename: 'NotFoundError', message: 'No.' }],
+      },
+    });
+  });
+
+  it('that exceeds the bulk items of its operation is not sent', async () => {
+    await using gateway = await start(respond, { maxBulkItems: 2, maxUpstreamCalls: 1 });
+    const data = await gateway.run(archive(3));
+    expect(data).toMatchObject({ archiveLayouts: { succeeded: 2, failed: 1 } });
+    expect(gateway.service.requests).toHaveLength(2);
+  });
+
+  it('whose code throws fails the mutation, and the gateway continues', async () => {
+    const throwing = defineModule('throwing', ({ bulkMutation, endpoint: declare, mutation }) => {
+      const check = mutation('check', {
+        description: 'Checks a layout.',
+        scope: 'layouts:write',
+        endpoint: declare<{ id: string }, object>('POST /v1/checks/{id}'),
+        input: { description: 'It.', fields: (t) => ({ id: t.id({ required: true, description: 'Its id.' }) }) },
+        // Not async, so that it throws instead of returning a promise that rejects.
+        resolve({ id }, send) {
+          if (id === '11') {
+            throw new Error('a bug');
+          }
+          return send({ id });
+        },
+        success: {
+          description: 'It is fine.',
+          fields: (t) => ({ isFine: t.boolean({ description: 'Whether it is.', resolve: () => true }) }),
+        },
+      });
+      bulkMutation('checkAll', check, {
+        description: 'Checks many.',
+        items: 'layouts',
+        max: 50,
+        input: { description: 'They.', items: 'The layouts.' },
+        result: { item: 'One.', results: 'All.', succeeded: 'The fine.', failed: 'The others.' },
+      });
+    });
+    await using gateway = await start(() => ({ body: { data: {} } }), { modules: [throwing] });
+    const items = Array.from({ length: 12 }, (_, i) => `{ id: "${i}" }`); // The eleventh and twelfth wait for others.
+    expect(await gateway.run(`mutation { checkAll(input: { layouts: [${items}] }) { succeeded } }`)).toEqual([
+      'INTERNAL_SERVER_ERROR',
+    ]);
+    expect(await gateway.run('{ __typename }')).toEqual({ __typename: 'Query' });
+  });
+});
+
 describe('a module', () => {
+  it('has its documents in manifests, and no others if they are enforced', async () => {
+    const known = '{ layoutCount }';
+    await using gateway = await start(respond, {
+      trustedDocuments: { manifests: [{ count: known }] },
+      clients: { server: { trustedDocuments: 'enforce' } },
+    });
+    expect(await gateway.run(known)).toEqual({ layoutCount: 7 });
+    expect(await gateway.run('{ layout(id: "l1") { id } }')).toEqual(['DOCUMENT_NOT_TRUSTED']);
+  });
+
+  it('can deprecate a field, whose use is counted', async () => {
+    expect(printSdl(createSchema(undefined, [layouts]))).toContain('@deprecated(reason: "Use archiveLayouts.")');
+    await using gateway = await start();
+    await gateway.run('mutation { archiveLayout(input: { layoutId: "l1" }) { __typename } }');
+    expect(metricValues(await gateway.metrics(), /^notigraph_deprecated_fields_total/)).toEqual({
+      'notigraph_deprecated_fields_total{field="Mutation.archiveLayout"}': 1,
+    });
+  });
+
   it('becomes part of the schema, which is the same without it', () => {
     const sdl = printSdl(createSchema(undefined, [layouts]));
     expect(buildSchema(sdl).getMutationType()?.getFields()).toHaveProperty('createLayouts');
@@ -209,9 +339,15 @@ describe('a module', () => {
       );
     });
   const declares = (name: string, template: `GET /${string}`) =>
-    defineModule(name, ({ endpoint }) => void endpoint<Record<string, never>, object>(template));
+    defineModule(name, ({ endpoint: declare }) => void declare<Record<string, never>, object>(template));
 
-  it.each([
+  const loads = (name: string, template: `GET /${string}`) =>
+    defineModule(
+      name,
+      ({ endpoint: declare, loader }) => void loader({ name: 'thing', get: declare<NoArgs, object>(template) }),
+    );
+
+  it.each<[string, readonly GatewayModule[], RegExp]>([
     ['a root field without a scope', [query('a')], /^the field Query\.a requires no scope/],
     ['the name of another module', [query('a', 'x:read'), query('a', 'x:read')], /two modules with the name a$/],
     ['the name of a built-in one', [query('feeds', 'x:read')], /two modules with the name feeds$/],
@@ -226,14 +362,98 @@ describe('a module', () => {
       [declares('a', 'GET /v1/a/{b}'), declares('b', 'GET /v1/a/{c}')],
       /declared twice/,
     ],
+    ['an encoded slash', [declares('a', 'GET /v1/..%2fadmin')], /must be a method and a path/],
     ['the address of another host', [declares('a', 'GET //evil.example/x')], /must be a method and a path/],
     ['a parent folder', [declares('a', 'GET /v1/../admin')], /must be a method and a path/],
     ['a query', [declares('a', 'GET /v1/a?b=c')], /must be a method and a path/],
     ['two parameters in one segment', [declares('a', 'GET /v1/{a}{b}')], /must be a method and a path/],
+    ['an absolute address', [declares('a', Object('GET https://evil.example/x'))], /must be a method and a path/],
     ['a parameter with a reserved name', [declares('a', 'GET /v1/{body}')], /other than query, body/],
+    [
+      'two loaders of the same name',
+      [loads('a', 'GET /v1/a/{id}'), loads('b', 'GET /v1/b/{id}')],
+      /two loaders .* thing/,
+    ],
+    ['a loader without a key in its path', [loads('a', 'GET /v1/a')], /must have exactly one parameter/],
+    ['a loader with two', [loads('a', 'GET /v1/a/{b}/{c}')], /must have exactly one parameter/],
   ])('is refused with %s', (_, modules, message) => {
     const build = () => createSchema(undefined, modules);
     expect(build).toThrow(ModuleError);
     expect(build).toThrow(message);
+  });
+});
+
+describe('the code of a module', () => {
+  /** Returns a module with a field that makes calls in its own way. */
+  const calling = (call: (ctx: GatewayContext, endpoints: typeof ENDPOINTS) => Promise<unknown>) =>
+    defineModule('calling', ({ builder, requireScopes }) => {
+      builder.queryField('calls', (t) =>
+        t.boolean({
+          nullable: true,
+          extensions: requireScopes('x:read'),
+          description: 'Makes calls.',
+          resolve: async (_root, _args, ctx) => (await call(ctx, ENDPOINTS)) !== undefined,
+        }),
+      );
+    });
+  const ENDPOINTS = {
+    get: endpoint<{ id: string }, object>('GET /v1/things/{id}'),
+    create: endpoint<NoArgs, object>('POST /v1/things'),
+  };
+  const hundred = Array.from({ length: 100 }, (_, i) => String(i));
+
+  it('can’t call another host, by an endpoint that it made itself or a redirect', async () => {
+    await using elsewhere = await startService(() => ({ body: {} }));
+    const { host } = new URL(elsewhere.url);
+    const routes = [`//${host}/x`, `http://${host}/x`, `@${host}/x`, `/x\r\nhost: ${host}`];
+    const modules = [
+      calling(async (ctx, { get }) => {
+        const made = routes.map((route) => ({ ...get, params: [], route }));
+        return Promise.allSettled(made.map((each) => ctx.upstream.read(each, { id: '1' })));
+      }),
+    ];
+    await using gateway = await start(() => ({ status: 307, headers: { location: `${elsewhere.url}/x` } }), {
+      modules,
+    });
+    await gateway.run('{ calls }');
+    expect(elsewhere.connections()).toBe(0);
+    for (const { headers } of gateway.service.requests) {
+      expect(headers.host).toBe(new URL(gateway.service.url).host);
+    }
+  });
+
+  it('can’t exceed the calls of its operation', async () => {
+    const modules = [
+      calling((ctx, { get }) => Promise.allSettled(hundred.map((id) => ctx.upstream.read(get, { id })))),
+    ];
+    await using gateway = await start(() => ({ body: { data: {} } }), { modules });
+    await gateway.run('{ calls }');
+    expect(gateway.service.requests).toHaveLength(50);
+  });
+
+  it('can’t exceed them with items of bulk writes, which have a limit of their own', async () => {
+    const modules = [
+      calling((ctx, { create }) =>
+        Promise.allSettled(hundred.map(() => ctx.upstream.write(create, { isBulkItem: true }))),
+      ),
+    ];
+    await using gateway = await start(() => ({ body: { data: {} } }), { modules, maxBulkItems: 7 });
+    await gateway.run('{ calls }');
+    expect(gateway.service.requests).toHaveLength(7);
+  });
+
+  it('can’t exceed the calls in flight of its key', async () => {
+    const modules = [
+      calling((ctx, { get }) => Promise.all(hundred.slice(0, 4).map((id) => ctx.upstream.read(get, { id })))),
+    ];
+    await using gateway = await start(() => ({ body: { data: {} } }), { modules, maxConcurrentCallsPerKey: 2 });
+    const held = gateway.service.hold(undefined, 2);
+    const running = gateway.run('{ calls }');
+    await gateway.service.arrived(2);
+    await gateway.run('{ __typename }');
+    expect(gateway.service.requests).toHaveLength(2);
+    held.release();
+    expect(await running).toEqual({ calls: true });
+    expect(gateway.service.requests).toHaveLength(4);
   });
 });

@@ -1,13 +1,19 @@
 import { defineModule } from '../../src/modules/index.ts';
+import type { Field } from '../support/field-contract.ts';
 
 interface LayoutBody {
   _id: string;
   name: string;
+  secret?: string;
 }
 
-/** Module with every kind of declaration: a page, a list, a loader with a call for several records, a cached read, a mutation and one in bulk. */
+/**
+ * Module with every kind of declaration: a loader with a call for several records, a cached read, mutations that can be repeated or not and have keys or
+ * not, two in bulk, an entity, a field that browsers see masked, and a deprecated one.
+ */
 export const layouts = defineModule('layouts', (toolkit) => {
-  const { builder, bulkMutation, declareCalls, endpoint, entity, loader, mutation, requireScopes } = toolkit;
+  const { badUserInput, builder, bulkMutation, declareCalls, endpoint, entity, loader, mutation, requireScopes } =
+    toolkit;
   const listByIds = endpoint<{ query: { ids: string } }, LayoutBody[]>('GET /v1/layouts', { expect: 'list' });
   const get = endpoint<{ id: string }, LayoutBody>('GET /v1/layouts/{id}', {
     response: { types: ['object'], fields: { name: { types: ['string'] } }, required: ['name'] },
@@ -24,6 +30,7 @@ export const layouts = defineModule('layouts', (toolkit) => {
     empties: ['layouts'],
   });
   const archive = endpoint<{ id: string }, LayoutBody>('DELETE /v1/layouts/{id}');
+  const publish = endpoint<{ id: string }, LayoutBody>('PUT /v1/layouts/{id}/published', { repeatable: true });
   const layout = loader<LayoutBody>({
     name: 'layout',
     get,
@@ -44,6 +51,11 @@ export const layouts = defineModule('layouts', (toolkit) => {
     fields: (t) => ({
       id: t.exposeID('_id', { description: "The layout's id." }),
       name: t.exposeString('name', { description: 'The name that people see.' }),
+      secret: t.string({
+        nullable: true,
+        description: 'The secret of its webhook, masked for browsers.',
+        resolve: ({ secret }, _args, { identity }) => (identity.clientKind === 'browser' ? '[masked]' : secret),
+      }),
     }),
   });
 
@@ -90,8 +102,9 @@ export const layouts = defineModule('layouts', (toolkit) => {
     result: { item: 'The result for one.', results: 'The results.', succeeded: 'The created.', failed: 'The others.' },
   });
 
-  mutation('archiveLayout', {
+  const archival = mutation('archiveLayout', {
     description: 'Archives a layout.',
+    deprecationReason: 'Use archiveLayouts.',
     scope: 'layouts:write',
     endpoint: archive,
     input: {
@@ -110,5 +123,75 @@ export const layouts = defineModule('layouts', (toolkit) => {
     },
   });
 
+  bulkMutation('archiveLayouts', archival, {
+    description: 'Archives up to 50 layouts.',
+    items: 'layouts',
+    max: 50,
+    input: { description: 'The layouts to archive.', items: 'The layouts.' },
+    result: { item: 'The result for one.', results: 'The results.', succeeded: 'The archived.', failed: 'The others.' },
+  });
+
+  mutation('publishLayout', {
+    description: 'Publishes a layout.',
+    scope: 'layouts:write',
+    endpoint: publish,
+    input: {
+      description: 'The layout to publish.',
+      fields: (t) => ({ id: t.id({ required: true, description: "The layout's id." }) }),
+    },
+    // Without `async`, so that it throws instead of returning a promise that rejects.
+    resolve({ id }, send) {
+      if (id === 'draft') {
+        throw badUserInput('A draft can’t be published.');
+      }
+      return send({ id }).then((layout) => ({ layout }));
+    },
+    success: {
+      description: 'The layout was published.',
+      fields: (t) => ({ layout: t.expose('layout', { type: Layout, description: 'The published layout.' }) }),
+    },
+  });
+
   return { Layout };
 });
+
+const LAYOUT = { data: { _id: 'l1', name: 'Layout' } };
+
+/** Its fields that make one call. */
+export const LAYOUT_FIELDS: readonly Field[] = [
+  {
+    endpoint: 'GET /v1/layouts/{id}',
+    text: 'layout(id: $id) { __typename }',
+    path: '/v1/layouts/{}',
+    body: LAYOUT,
+  },
+  {
+    endpoint: 'GET /v1/layouts/count',
+    text: 'layoutCount',
+    path: '/v1/layouts/count?kind=a%26b',
+    body: { data: { count: 7 } },
+  },
+  {
+    endpoint: 'POST /v1/layouts',
+    text: 'createLayout(input: { name: "n", content: "" })',
+    path: '/v1/layouts',
+    body: LAYOUT,
+    isIdempotent: true,
+    returns: ['ConflictError'],
+  },
+  {
+    endpoint: 'DELETE /v1/layouts/{id}',
+    text: 'archiveLayout(input: { layoutId: $id })',
+    path: '/v1/layouts/{}',
+    body: LAYOUT,
+    idInput: 'layoutId',
+    returns: ['NotFoundError', 'ConflictError'],
+  },
+  {
+    endpoint: 'PUT /v1/layouts/{id}/published',
+    text: 'publishLayout(input: { id: $id })',
+    path: '/v1/layouts/{}/published',
+    body: LAYOUT,
+    isRepeatable: true,
+  },
+];

@@ -1,0 +1,297 @@
+import { readFile } from 'node:fs/promises';
+import { describe, expect, it } from 'vitest';
+import type { GatewayModule } from '../../src/graphql/module.ts';
+import { type ScriptedGateway, startScriptedGateway } from './gateway.ts';
+import { metricValues } from './metrics-text.ts';
+import { workflow } from './records.ts';
+import { createTemporaryFolder } from './sandbox-files.ts';
+import type { Script } from './service.ts';
+
+/** Root field that makes one call, and what holds for its endpoint. */
+export interface Field {
+  /** Method and template of the path. */
+  endpoint: string;
+  /** Field with its arguments and, of a read, its selection. `$id` is its id. */
+  text: string;
+  /** Path that is sent, with `{}` for the encoded id. */
+  path: string;
+  /** Body of a successful response. @default none, with status 204 */
+  body?: unknown;
+  /** Name in the input of the id. @default id */
+  idInput?: string;
+  /** Whether the call is sent again after a failure that may have applied it. @default only reads */
+  isRepeatable?: boolean;
+  /** Whether it is also sent again with an idempotency key. @default false */
+  isIdempotent?: boolean;
+  /** Failures that the mutation returns, besides `InvalidInputError`. @default none */
+  returns?: readonly ('NotFoundError' | 'ConflictError')[];
+}
+
+/** Ids that no path can have. */
+export const REFUSED_IDS = {
+  'an empty id': '',
+  'a dot': '.',
+  'two dots': '..',
+  'encoded dots': '%2e%2e',
+  'dots, half encoded': '.%2E',
+  'dots, encoded twice': '%252e%252e',
+  'dots around an encoded slash': '..%2f..',
+  'dots behind a slash': 'a/../b',
+  'dots behind a backslash': 'a\\..',
+  'a line break': 'a\r\nb',
+  'an encoded line break': 'a%0d%0ab',
+  NUL: 'a\u0000',
+  'a lone surrogate': 'a\ud800',
+  '257 characters': 'a'.repeat(257),
+};
+
+/** Another call of the same key: it is held, or takes the only call of the budget. */
+const OTHER = 'workflow(idOrIdentifier: "other") { __typename }';
+const OTHER_PATH = '/v1/workflows/other';
+
+const SELECTION = '{ __typename ... on MutationError { message } ... on InvalidInputError { issues { path } } }';
+
+const isRead = ({ endpoint }: Field): boolean => endpoint.startsWith('GET ');
+const hasId = ({ text }: Field): boolean => text.includes('$id');
+const nameOf = ({ text }: Field): string => /^\w+/.exec(text)?.[0] ?? '';
+
+/** Returns the operation that calls the field. @param before root fields before it */
+export function documentOf(field: Field, before = '', alias = 'result'): string {
+  const selection = isRead(field) ? '' : SELECTION;
+  const variables = hasId(field) ? '($id: ID!)' : '';
+  return `${isRead(field) ? 'query' : 'mutation'} ${variables} { ${before} ${alias}: ${field.text} ${selection} }`;
+}
+
+/** Returns the method and path of the field's call. */
+export const callOf = ({ endpoint, path }: Field, id = 'r1'): string =>
+  `${endpoint.split(' ', 1)} ${path.replace('{}', encodeURIComponent(id))}`;
+
+/** Result of the field, or the extensions of the first error. */
+interface Outcome {
+  result: unknown;
+  error: Record<string, unknown> | undefined;
+}
+
+/** Runs a field through a gateway. */
+async function runField(
+  gateway: ScriptedGateway,
+  field: Field,
+  { key = 'key-1', id = 'r1', headers = {}, text = documentOf(field) } = {},
+): Promise<Outcome> {
+  const { body } = await gateway.send(text, hasId(field) ? { id } : {}, { authorization: `ApiKey ${key}`, headers });
+  return { result: Object.values(body.data ?? {}).at(-1), error: body.errors?.[0]?.extensions };
+}
+
+/** Whether the field has a result, not a failure. */
+const succeeded = ({ result, error }: Outcome): boolean =>
+  error === undefined && result != null && !String(Reflect.get(Object(result), '__typename')).endsWith('Error');
+
+const fail =
+  (status: number): Script =>
+  () => ({ status, body: { message: 'No.' } });
+
+/** Declares tests of what every field gets by its declaration. @param modules modules of the fields that are not built in */
+export function describeContract(fields: readonly Field[], modules: readonly GatewayModule[] = []): void {
+  const title = fields.map(nameOf).join(', ');
+
+  it(`calls end with their operation: ${title}`, async () => {
+    await Promise.all(
+      fields.map(async (field) => {
+        const options = { modules, operationTimeoutMs: 1_000 }; // Long enough for the call to be sent.
+        await using gateway = await startScriptedGateway(() => undefined, options);
+        expect(await runField(gateway, field).then(({ error }) => error)).toMatchObject({
+          code: 'UPSTREAM_TIMEOUT',
+          ...(!isRead(field) && { outcome: 'UNKNOWN' }),
+        });
+        expect(gateway.service.requests).toHaveLength(1);
+      }),
+    );
+  });
+
+  describe.each(fields.map((field) => [`${nameOf(field)} (${field.endpoint})`, field] as const))('%s', (_, field) => {
+    const [method = '', route = ''] = field.endpoint.split(' ');
+    const document = documentOf(field);
+    const success: Script = ({ path }) =>
+      path === OTHER_PATH
+        ? { body: { data: workflow() } }
+        : field.body === undefined
+          ? { status: 204 }
+          : { body: field.body };
+    const start = (script: Script = success, options = {}): Promise<ScriptedGateway> =>
+      startScriptedGateway(script, { modules, ...options });
+    const run = (gateway: ScriptedGateway, request?: Parameters<typeof runField>[2]) =>
+      runField(gateway, field, request);
+
+    it('sends one call with the key of its caller, which is reported, explained, counted and audited', async () => {
+      await using folder = await createTemporaryFolder();
+      const audit = { to: { file: folder.path('audit.jsonl') }, required: false };
+      await using gateway = await start(success, { audit });
+      expect(await run(gateway).then(succeeded)).toBe(true);
+      const { service, log } = gateway;
+      expect(service.calls()).toEqual([callOf(field)]);
+      expect(service.requests[0]?.headers).toMatchObject({
+        authorization: 'ApiKey key-1',
+        host: service.url.slice('http://'.length),
+      });
+      expect(log.at(-1)).toMatchObject({ upstreamCalls: 1 });
+      const labels = `method="${method}",route="${route}",result="2xx"`;
+      expect(metricValues(await gateway.metrics(), /^notigraph_upstream_requests_total/)).toEqual({
+        [`notigraph_upstream_requests_total{${labels}}`]: 1,
+      });
+      const lines = await readFile(audit.to.file, 'utf8').catch(() => '');
+      const line = { field: nameOf(field), method, route, outcome: 'APPLIED' };
+      expect(
+        lines
+          .split('\n')
+          .filter(Boolean)
+          .map((text) => JSON.parse(text)),
+      ).toMatchObject(isRead(field) ? [] : [line]);
+
+      const variables = hasId(field) ? { id: 'r2' } : {};
+      const reported = await gateway.send(document, variables, { extensions: { upstream: true } });
+      const coordinate = `${isRead(field) ? 'Query' : 'Mutation'}.${nameOf(field)}`;
+      expect(reported.body.extensions?.upstream).toMatchObject({ calls: 1, retries: 0, fields: { [coordinate]: 1 } });
+      service.forget();
+      const explained = await gateway.send(document, variables, { extensions: { explain: true } });
+      expect(explained.body.extensions?.explain).toMatchObject({
+        calls: expect.arrayContaining([expect.objectContaining({ method, route, min: 1, max: 1 })]),
+      });
+      expect(service.requests).toHaveLength(0);
+    });
+
+    if (hasId(field)) {
+      it('sends an id as one encoded segment', async () => {
+        await using gateway = await start();
+        for (const id of ['a/b', 'x?y=1#f', 'a%2Fb', '...', '😀\\']) {
+          gateway.service.forget();
+          await run(gateway, { id });
+          expect(gateway.service.calls()).toEqual([callOf(field, id)]);
+        }
+      });
+
+      it('rejects ids that a path can’t have before a call', async () => {
+        await using gateway = await start();
+        const { idInput = 'id' } = field;
+        for (const [name, id] of Object.entries(REFUSED_IDS)) {
+          const { result, error } = await run(gateway, { id });
+          if (isRead(field)) {
+            expect(error, name).toMatchObject({ code: 'BAD_USER_INPUT', retryable: false });
+            expect(error, name).not.toHaveProperty('upstream');
+          } else {
+            expect(result, name).toMatchObject({
+              __typename: 'InvalidInputError',
+              issues: [{ path: ['input', idInput] }],
+            });
+          }
+        }
+        expect(gateway.service.requests).toHaveLength(0);
+      });
+    }
+
+    it('is sent again only if that can’t apply it twice', async () => {
+      const { isRepeatable = isRead(field), isIdempotent = false } = field;
+      const options = { maxRetries: 1, retryBaseDelayMs: 1 };
+      const headers = { 'idempotency-key': 'k1' };
+      const failing = fail(503);
+      await using unaware = await start(failing, options);
+      await run(unaware, { headers });
+      expect(unaware.service.requests).toHaveLength(isRepeatable ? 2 : 1);
+      await using aware = await start(failing, { ...options, upstreamIdempotency: true });
+      await run(aware);
+      expect(aware.service.requests).toHaveLength(isRepeatable ? 2 : 1);
+      aware.service.forget();
+      const { error } = await run(aware, { headers });
+      const keys = aware.service.requests.map((request) => request.headers['idempotency-key']);
+      expect(keys).toHaveLength(isRepeatable || isIdempotent ? 2 : 1);
+      expect(new Set(keys)).toEqual(new Set([isIdempotent ? expect.stringMatching(/^[0-9a-f]{64}$/) : undefined]));
+      expect(error?.outcome).toBe(isRead(field) ? undefined : 'UNKNOWN');
+    });
+
+    it('is not sent while the circuit breaker is open', async () => {
+      await using gateway = await start(fail(503), { maxRetries: 0, breakerMinimumCalls: 4 });
+      for (const key of ['a', 'b', 'a', 'b']) {
+        await run(gateway, { key });
+      }
+      expect(gateway.service.requests).toHaveLength(4);
+      expect((await run(gateway, { key: 'c' })).error).toMatchObject({
+        code: 'UPSTREAM_UNAVAILABLE',
+        ...(!isRead(field) && { outcome: 'NOT_APPLIED' }),
+      });
+      expect(gateway.service.requests).toHaveLength(4);
+    });
+
+    it('waits while its key has as many calls in flight as it may have', async () => {
+      await using gateway = await start(success, { maxConcurrentCallsPerKey: 1 });
+      const held = gateway.service.hold(`GET ${OTHER_PATH}`);
+      const first = gateway.run(`{ ${OTHER} }`, 'a');
+      await held.arrived;
+      const waiting = run(gateway, { key: 'a' });
+      expect(await run(gateway, { key: 'b' }).then(succeeded)).toBe(true);
+      expect(gateway.service.requests).toHaveLength(2);
+      held.release();
+      expect(await first).toEqual({ workflow: { __typename: 'Workflow' } });
+      expect(await waiting.then(succeeded)).toBe(true);
+      expect(gateway.service.requests).toHaveLength(3);
+    });
+
+    it(
+      isRead(field) ? 'shares its call with identical reads of its key' : 'shares its call with no other',
+      async () => {
+        await using gateway = await start();
+        const held = gateway.service.hold(undefined, 3);
+        const first = run(gateway, { key: 'a' });
+        await held.arrived;
+        const others = [run(gateway, { key: 'a', text: documentOf(field, '', 'again') }), run(gateway, { key: 'b' })];
+        const requests = isRead(field) ? 2 : 3;
+        await gateway.service.arrived(requests);
+        await gateway.run('{ __typename }', 'a');
+        held.release();
+        const results = await Promise.all([first, ...others]);
+        expect(results.map(succeeded)).toEqual([true, true, true]);
+        expect(gateway.service.requests).toHaveLength(requests);
+      },
+    );
+
+    it('counts toward the calls of its operation', async () => {
+      await using gateway = await start(success, { maxUpstreamCalls: 1 });
+      const before = isRead(field) ? OTHER : `before: ${field.text} { __typename }`;
+      const { error } = await run(gateway, { text: documentOf(field, before) });
+      expect(error).toMatchObject({ code: 'BUDGET_EXCEEDED', ...(!isRead(field) && { outcome: 'NOT_APPLIED' }) });
+      expect(gateway.service.requests).toHaveLength(1);
+    });
+
+    if (isRead(field)) {
+      it('is null if the service has no such record', async () => {
+        await using gateway = await start(fail(404));
+        expect(await run(gateway)).toEqual({ result: null, error: undefined });
+      });
+    } else {
+      it('returns failures that a client can act on, and reports others with their outcome', async () => {
+        await using gateway = await start();
+        const { service } = gateway;
+        const expectFailure = async (status: number, returned: string | undefined) => {
+          service.script = fail(status);
+          const { result, error } = await run(gateway);
+          expect(result, String(status)).toEqual(
+            returned === undefined ? null : expect.objectContaining({ __typename: returned, message: 'No.' }),
+          );
+          expect(error?.outcome, String(status)).toBe(returned === undefined ? outcomeOf(status) : undefined);
+        };
+        const outcomeOf = (status: number) => (status < 500 ? 'NOT_APPLIED' : 'UNKNOWN');
+        const { returns = [] } = field;
+        await expectFailure(400, 'InvalidInputError');
+        await expectFailure(422, 'InvalidInputError');
+        await expectFailure(
+          404,
+          returns.find((name) => name === 'NotFoundError'),
+        );
+        await expectFailure(
+          409,
+          returns.find((name) => name === 'ConflictError'),
+        );
+        await expectFailure(403, undefined);
+        await expectFailure(500, undefined);
+      });
+    }
+  });
+}
