@@ -1,0 +1,129 @@
+import { expect, it } from 'vitest';
+import { createSchema, endpointsOf } from '../../src/graphql/schema.ts';
+import events from '../../src/modules/events.ts';
+import subscribers from '../../src/modules/subscribers.ts';
+import topics from '../../src/modules/topics.ts';
+import { CONTRACT } from '../../src/upstream/endpoints.ts';
+import { describeContract, type Field } from '../support/field-contract.ts';
+import { subscriber } from '../support/records.ts';
+
+const TRIGGERED = { status: 'processed', transactionId: 't1' };
+const EVENT = '{ workflow: "w", subscriberIds: ["s1"] }';
+const TOPIC = { data: { _id: 't1', key: 'k', name: 'Topic', subscribers: [] } };
+const PAGE = { page: 0, hasMore: false, totalCount: 0, data: [] };
+
+/** A field for each endpoint of the shipped modules. */
+const SHIPPED: readonly Field[] = [
+  {
+    endpoint: 'POST /v1/events/trigger',
+    text: `triggerEvent(input: { event: ${EVENT} })`,
+    path: '/v1/events/trigger',
+    body: { data: TRIGGERED },
+    isIdempotent: true,
+    returns: ['ConflictError'],
+  },
+  {
+    endpoint: 'POST /v1/events/trigger/bulk',
+    text: `triggerEvents(input: { events: [${EVENT}] })`,
+    path: '/v1/events/trigger/bulk',
+    body: { data: [TRIGGERED] },
+    isIdempotent: true,
+    returns: ['ConflictError'],
+  },
+  {
+    endpoint: 'DELETE /v1/events/trigger/{transactionId}',
+    text: 'cancelTriggeredEvent(input: { transactionId: $id })',
+    path: '/v1/events/trigger/{}',
+    body: { data: true },
+    idInput: 'transactionId',
+    returns: ['NotFoundError'],
+  },
+  {
+    endpoint: 'GET /v1/subscribers',
+    text: 'subscribers { __typename }',
+    path: '/v1/subscribers?page=0&limit=10',
+    body: PAGE,
+  },
+  {
+    endpoint: 'GET /v1/subscribers/{subscriberId}',
+    text: 'subscriber(subscriberId: $id) { __typename }',
+    path: '/v1/subscribers/{}',
+    body: { data: subscriber() },
+  },
+  {
+    endpoint: 'PUT /v1/subscribers/{subscriberId}',
+    text: 'updateSubscriber(input: { subscriberId: $id, firstName: "Noa" })',
+    path: '/v1/subscribers/{}',
+    body: { data: subscriber() },
+    idInput: 'subscriberId',
+    isRepeatable: true,
+    returns: ['NotFoundError'],
+  },
+  {
+    endpoint: 'DELETE /v1/subscribers/{subscriberId}',
+    text: 'deleteSubscriber(input: { subscriberId: $id })',
+    path: '/v1/subscribers/{}',
+    body: { data: { acknowledged: true, status: 'deleted' } },
+    idInput: 'subscriberId',
+    returns: ['NotFoundError'],
+  },
+  { endpoint: 'GET /v1/topics', text: 'topics { __typename }', path: '/v1/topics?page=0&pageSize=10', body: PAGE },
+  {
+    endpoint: 'GET /v1/topics/{topicKey}',
+    text: 'topic(key: $id) { __typename }',
+    path: '/v1/topics/{}',
+    body: TOPIC,
+  },
+  {
+    endpoint: 'POST /v1/topics',
+    text: 'createTopic(input: { key: "k", name: "n" })',
+    path: '/v1/topics',
+    body: TOPIC,
+    isIdempotent: true,
+    returns: ['ConflictError'],
+  },
+  {
+    endpoint: 'PATCH /v1/topics/{topicKey}',
+    text: 'renameTopic(input: { key: $id, name: "n" })',
+    path: '/v1/topics/{}',
+    body: TOPIC,
+    idInput: 'key',
+    isIdempotent: true,
+    returns: ['NotFoundError', 'ConflictError'],
+  },
+  {
+    endpoint: 'DELETE /v1/topics/{topicKey}',
+    text: 'deleteTopic(input: { key: $id })',
+    path: '/v1/topics/{}',
+    idInput: 'key',
+    returns: ['NotFoundError', 'ConflictError'],
+  },
+  {
+    endpoint: 'POST /v1/topics/{topicKey}/subscribers',
+    text: 'addSubscribersToTopic(input: { key: $id, subscriberIds: ["s1"] })',
+    path: '/v1/topics/{}/subscribers',
+    body: { data: { succeeded: ['s1'] } },
+    idInput: 'key',
+    isIdempotent: true,
+    returns: ['NotFoundError', 'ConflictError'],
+  },
+  {
+    endpoint: 'POST /v1/topics/{topicKey}/subscribers/removal',
+    text: 'removeSubscribersFromTopic(input: { key: $id, subscriberIds: ["s1"] })',
+    path: '/v1/topics/{}/subscribers/removal',
+    idInput: 'key',
+    isIdempotent: true,
+    returns: ['NotFoundError', 'ConflictError'],
+  },
+];
+
+const MODULES = [events, subscribers, topics];
+
+it('every endpoint of the shipped modules has a field that is tested', () => {
+  const endpoints = endpointsOf(createSchema(undefined, MODULES)).slice(CONTRACT.length);
+  expect(SHIPPED.map(({ endpoint }) => endpoint).toSorted()).toEqual(
+    endpoints.map(({ method, route }) => `${method} ${route}`).toSorted(),
+  );
+});
+
+describeContract(SHIPPED, MODULES);
