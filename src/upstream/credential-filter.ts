@@ -22,18 +22,27 @@ const NOISE = [NOT_ASCII, /[^a-z\d\s]+/g];
  */
 export function createCredentialFilter(authorization: string, readRequest = () => ''): (text: string) => boolean {
   const key = authorization.slice(authorization.indexOf(' ') + 1);
+  const secrets = key.length < MIN_LENGTH ? [authorization] : escapeForms(key);
   const comparisons = NOISE.map((noise) => {
     // guard: test/upstream/credential-filter.test.ts
     const strip = (text: string) => text.toLowerCase().replace(noise, '');
-    const secret = strip(key.length < MIN_LENGTH ? authorization : key);
-    const length = Math.min(PART_LENGTH, secret.length);
-    const parts = new Set(length < MIN_LENGTH ? [] : partsOf(secret, length));
-    return { strip, find: (text: string) => partsOf(strip(text), length).filter((part) => parts.has(part)) };
+    const parts = new Set<string>();
+    const lengths = new Set<number>();
+    for (const secret of secrets.map(strip).filter(({ length }) => length >= MIN_LENGTH)) {
+      const length = Math.min(PART_LENGTH, secret.length);
+      lengths.add(length);
+      partsOf(secret, length).forEach((part) => {
+        parts.add(part);
+      });
+    }
+    const find = (text: string) =>
+      [...lengths].flatMap((length) => partsOf(text, length).filter((part) => parts.has(part)));
+    return { strip, find };
   });
   return (text) => {
     const forms = decodedForms(text);
     return comparisons.every(({ strip, find }) => {
-      const found = find(forms);
+      const found = find(strip(forms));
       const requestForms = found.length === 0 ? '' : strip(decodedForms(readRequest()));
       return found.every((part) => requestForms.includes(part));
     });
@@ -50,16 +59,22 @@ function partsOf(text: string, length: number): string[] {
 
 /** Returns a text in ASCII, with and without escapes, and what its Base64 and hexadecimal words contain. */
 function decodedForms(text: string): string {
-  const normal = text.normalize('NFKD').replace(NOT_ASCII, ''); // Also removes invisible format characters.
-  const once = withoutEscapes(normal);
-  const twice = withoutEscapes(once);
-  const plainOnce = once.replace(NAMED_ENTITY, '');
-  const plain = withoutEscapes(plainOnce).replace(NAMED_ENTITY, '');
+  const forms = escapeForms(text);
+  const plain = forms.at(-1) ?? '';
   const decode = (encoding: 'base64' | 'hex') => (word: string) => Buffer.from(word, encoding).toString('latin1');
   const base64 = (plain.match(/[\w+/-]{6,}/g) ?? []).map(decode('base64'));
   const hex = (plain.match(/[\da-f]{8,}/gi) ?? []).map(decode('hex'));
   // guard: test/upstream/credential-filter.test.ts
-  return [normal, once, twice, plainOnce, plain, ...base64, ...hex].join('\n');
+  return [...forms, ...base64, ...hex].join('\n');
+}
+
+/** Returns a text in ASCII with its escapes, and without them. A key can contain the like, and then changes with the text around it. */
+function escapeForms(text: string): string[] {
+  const normal = text.normalize('NFKD').replace(NOT_ASCII, ''); // Also removes invisible format characters.
+  const once = withoutEscapes(normal);
+  const twice = withoutEscapes(once);
+  const plainOnce = once.replace(NAMED_ENTITY, '');
+  return [normal, once, twice, plainOnce, withoutEscapes(plainOnce).replace(NAMED_ENTITY, '')];
 }
 
 /** Entities of HTML that are removed, such as `&shy;`. A key can contain the like, so that texts with them are compared too. */

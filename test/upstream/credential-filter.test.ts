@@ -34,7 +34,27 @@ async function failWith(key: string, failure: ServiceResponse, document = READ) 
 const STATUSES = [400, 401, 403, 409, 422, 500];
 
 const visible = fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code));
-const key = fc.array(visible, { minLength: 12, maxLength: 80 }).map((characters) => characters.join(''));
+/** Parts of a key that look like an escape, or like a part of one. */
+const escapeLike = fc.constantFrom(
+  '%41',
+  '%25',
+  '%',
+  '\\x00',
+  '\\x41',
+  '\\u0041',
+  '&#65;',
+  '&#x41;',
+  '&amp;',
+  '&shy;',
+  '#',
+  ';',
+);
+const key = fc
+  .array(fc.oneof({ weight: 9, arbitrary: visible }, { weight: 1, arbitrary: escapeLike }), {
+    minLength: 12,
+    maxLength: 80,
+  })
+  .map((parts) => parts.join(''));
 const text = fc.string({ unit: 'grapheme', maxLength: 40 });
 
 const percent = (character: string, upper: boolean) => {
