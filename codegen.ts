@@ -116,7 +116,7 @@ async function generate(): Promise<Record<string, string>> {
     'src/client/possible-types.gen.ts': GENERATED + writePossibleTypes(schema),
     'src/settings/gateway-options.gen.ts': GENERATED + writeGatewayOptions(),
     'schema/config.schema.json': writeConfigSchema(),
-    ...pageWith('docs/configuration.md', 'settings', writeSettingTables()),
+    ...pageWith('docs/settings.md', 'settings', writeSettingTables()),
     'deploy/kubernetes/components/prometheus/alerts.gen.yaml': writePrometheusRule(alerts),
     'deploy/helm/alerts.gen.yaml': alerts, // Helm can't read files outside of the chart.
     'src/client/error-codes.gen.ts': GENERATED + writeErrorCodeType(),

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path/posix';
 import { fileURLToPath } from 'node:url';
 import { type DefaultTheme, defineConfig, type MarkdownOptions, type MarkdownRenderer } from 'vitepress';
@@ -15,6 +15,9 @@ const PLACES: Record<string, string> = {
   'CHANGELOG.md': 'changelog.md',
   'SECURITY.md': 'security.md',
 };
+
+/** Pages that the npm package doesn't contain, so that the README doesn't list them. */
+const FOR_CONTRIBUTORS = readdirSync(join(ROOT, 'docs/contributing')).map((name) => `docs/contributing/${name}`);
 
 const OTHER_FOLDERS = readdirSync(ROOT, { withFileTypes: true })
   .filter((entry) => entry.isDirectory() && entry.name !== 'docs')
@@ -66,19 +69,17 @@ function adaptPages(markdown: MarkdownRenderer): void {
 
 const readTitle = (file: string): string => /^# (.+)$/m.exec(readFileSync(join(ROOT, file), 'utf8'))?.[1] ?? file;
 
-/** The README lists all pages by reader: a group of the sidebar for each of its groups. */
+/** Returns the groups of the README's list of pages, which is by reader. */
 function readSidebar(): DefaultTheme.SidebarItem[] {
   const [, list = ''] = readFileSync(join(ROOT, 'README.md'), 'utf8').split('\n## Documentation\n');
   return list
     .split(/^(?=\*\*)/m)
     .slice(1)
     .map((group) => {
-      const links = [...group.matchAll(/\]\(([^)#]+)\)/g)].map(([, link = '']) => resolveLink('README.md', link));
-      const files = [...new Set(links)].flatMap((link) => {
-        const [file] = Object.entries(PLACES).find(([, place]) => link === `/${place}`) ?? [`docs${link}`];
-        return existsSync(join(ROOT, file)) ? [{ text: readTitle(file), link }] : [];
-      });
-      return { text: /^\*\*(.+?):?\*\*/.exec(group)?.[1] ?? '', items: files };
+      const [, text = ''] = /^\*\*(.+)\*\*/.exec(group) ?? [];
+      const files = [...group.matchAll(/\]\(([^)#]+)\)/g)].map(([, link = '']) => link.replace(SOURCES, ''));
+      const all = text === 'Contributors' ? [...files, ...FOR_CONTRIBUTORS] : files;
+      return { text, items: all.map((file) => ({ text: readTitle(file), link: resolveLink('README.md', file) })) };
     });
 }
 

@@ -45,7 +45,7 @@ export const ERROR_CODES = {
   DOCUMENT_LIMIT_EXCEEDED: {
     status: 400,
     retryable: false,
-    meaning: 'The document exceeds one of [the limits](configuration.md#documents-and-results).',
+    meaning: 'The document exceeds one of [the limits](settings.md#documents-and-results).',
     remedy: 'Request less data, or use several operations.',
   },
   PERSISTED_QUERY_NOT_FOUND: {

@@ -22,6 +22,7 @@ import {
   read,
   readConsole,
   readLinks,
+  readRepositoryLinks,
   rows,
   runCurl,
   startConfigured,
@@ -40,7 +41,7 @@ async function readPackedFiles(): Promise<string[]> {
 const CONFIGURATION = read('docs/configuration.md');
 const EXPLAIN = read('docs/explain.md');
 
-const PAGES = ['.', 'deploy', 'docs', 'examples/dashboard', '.github'].flatMap((folder) =>
+const PAGES = ['.', 'deploy', 'docs', 'docs/contributing', 'examples/dashboard', '.github'].flatMap((folder) =>
   readdirSync(join(ROOT, folder))
     .filter((name) => name.endsWith('.md'))
     .map((name) => join(folder, name)),
@@ -117,8 +118,8 @@ it('the table of scopes in docs/frontend.md matches the schema for every field',
   );
 });
 
-describe('the log in docs/monitoring.md', () => {
-  const page = read('docs/monitoring.md');
+describe('the log in docs/logs.md', () => {
+  const page = read('docs/logs.md');
 
   it('begins with a line as the command writes it, and explains every field', async () => {
     await using folder = await createTemporaryFolder();
@@ -141,7 +142,7 @@ describe('the log in docs/monitoring.md', () => {
       time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
       pid: notigraph.pid,
     });
-    const [shown = ''] = blocks(page.slice(page.indexOf('## Log\n')), 'json');
+    const [shown = ''] = blocks(page, 'json');
     const changing = { time: '', pid: 0, hostname: '', requestId: '', ms: 0, tenant: '' };
     expect({ ...JSON.parse(shown), ...changing }).toEqual({ ...JSON.parse(written), ...changing });
     expect(Object.keys(JSON.parse(shown))).toEqual(Object.keys(JSON.parse(written)));
@@ -183,15 +184,25 @@ it.each(PAGES)('every link and path in %s leads somewhere', (file) => {
         .replace(/[^\w\- ]/g, '')
         .replaceAll(' ', '-'),
     );
-  const broken = readLinks(text).filter(({ path, anchor }) => {
-    const target = path === '' ? file : join(dirname(file), path);
-    return !existsSync(join(ROOT, target)) || (anchor !== undefined && !slugs(target).includes(anchor));
-  });
-  expect(broken).toEqual([]);
+  const targets = [
+    ...readLinks(text).map(({ path, anchor }) => ({ target: path === '' ? file : join(dirname(file), path), anchor })),
+    ...readRepositoryLinks(text),
+  ];
+  const isBroken = ({ target, anchor }: { target: string; anchor: string | undefined }) =>
+    !existsSync(join(ROOT, target)) || (anchor !== undefined && !slugs(target).includes(anchor));
+  expect(targets.filter(isBroken)).toEqual([]);
   const paths = names(text).filter((name) => /^(?:src|test|examples)\/[\w./-]+$/.test(name));
   const exists = (path: string) => [ROOT, join(ROOT, dirname(file))].some((base) => existsSync(join(base, path)));
   expect(paths.filter((path) => !exists(path))).toEqual([]);
 });
+
+it.each(PAGES.filter((page) => /^(?:README|CONTRIBUTING|docs\/)/.test(page)))(
+  '%s can be read in ten minutes',
+  (page) => {
+    const text = read(page).replace(/<!-- (generated: .+|results|cpu) -->[\s\S]*?<!-- \/.+ -->/g, '');
+    expect(text.split(/\s+/).length).toBeLessThanOrEqual(2000);
+  },
+);
 
 it('the package contains the target of every relative link in its pages', async () => {
   const files = await readPackedFiles();
