@@ -196,6 +196,11 @@ it.each(PAGES)('every link and path in %s leads somewhere', (file) => {
   expect(paths.filter((path) => !exists(path))).toEqual([]);
 });
 
+it.each(PAGES)('every column of the tables in %s has a heading', (page) => {
+  const heads = [...read(page).matchAll(/^(\|.*\|)\n\| ?:?-/gm)].map(([, head = '']) => head);
+  expect(heads.filter((head) => /\|\s*\|/.test(head))).toEqual([]);
+});
+
 it.each(PAGES.filter((page) => /^(?:README|CONTRIBUTING|docs\/)/.test(page)))(
   '%s can be read in ten minutes',
   (page) => {
