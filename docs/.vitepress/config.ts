@@ -2,9 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path/posix';
 import { fileURLToPath } from 'node:url';
 import { type DefaultTheme, defineConfig, type MarkdownOptions, type MarkdownRenderer } from 'vitepress';
+import manifest from '../../package.json' with { type: 'json' };
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url)).replaceAll('\\', '/');
-const REPOSITORY = 'https://github.com/notigraph/notigraph';
+const REPOSITORY = manifest.homepage.replace('#readme', '');
 const SOURCES = `${REPOSITORY}/blob/main/`;
 
 /** Pages outside of docs/, and their places in the site. Those of docs/ keep their path in it. */
@@ -78,7 +79,11 @@ function readSidebar(): DefaultTheme.SidebarItem[] {
     .map((group) => {
       const [, text = ''] = /^\*\*(.+)\*\*/.exec(group) ?? [];
       const files = [...group.matchAll(/\]\(([^)#]+)\)/g)].map(([, link = '']) => link.replace(SOURCES, ''));
-      const all = text === 'Contributors' ? [...files, ...FOR_CONTRIBUTORS] : files;
+      const all = [
+        ...(text === 'Start' ? ['README.md'] : []),
+        ...files,
+        ...(text === 'Contributors' ? FOR_CONTRIBUTORS : []),
+      ];
       return { text, items: all.map((file) => ({ text: readTitle(file), link: resolveLink('README.md', file) })) };
     });
 }
@@ -93,6 +98,7 @@ export default defineConfig({
   title: 'Notigraph',
   description: 'A typed GraphQL API in front of a notification service',
   lang: 'en-US',
+  base: `/${REPOSITORY.split('/').at(-1)}/`, // Place of the site on GitHub Pages.
   srcDir: '..',
   srcExclude: OTHER_FOLDERS.map((folder) => `${folder}/**`),
   rewrites: { ...PLACES, 'docs/:page(.*)': ':page' },

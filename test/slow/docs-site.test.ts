@@ -47,7 +47,9 @@ function findProblem(page: string, link: string): string | undefined {
 beforeAll(async () => {
   folder = await createTemporaryFolder();
   const vitepress = join(ROOT, 'node_modules/vitepress/bin/vitepress.js');
-  await promisify(execFile)(process.execPath, [vitepress, 'build', 'docs', '--outDir', folder.path()], { cwd: ROOT });
+  await promisify(execFile)(process.execPath, [vitepress, 'build', 'docs', '--base', '/', '--outDir', folder.path()], {
+    cwd: ROOT,
+  });
   const files = await readdir(folder.path(), { recursive: true });
   for (const file of files.filter((name) => name.endsWith('.html') && name !== '404.html')) {
     pages.set(`/${file.replaceAll(sep, '/')}`, await readFile(folder.path(file), 'utf8'));
