@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, globSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { type GraphQLOutputType, getNamedType, isObjectType, isUnionType } from 'graphql';
@@ -195,6 +195,21 @@ it.each(PAGES)('every link and path in %s leads somewhere', (file) => {
   const exists = (path: string) => [ROOT, join(ROOT, dirname(file))].some((base) => existsSync(join(base, path)));
   expect(paths.filter((path) => !exists(path))).toEqual([]);
 });
+
+/** Sources of the messages that pages quote, and a message of Node.js. */
+const MESSAGES = [
+  "Cannot find package 'notigraph'",
+  ...globSync(['src/**/*.ts', 'deploy/**/*.js'], { cwd: ROOT }).map(read),
+].join();
+
+it.each(PAGES.filter((page) => read(page).includes("## If it doesn't work")))(
+  '%s quotes messages that exist',
+  (page) => {
+    const quoted = rows(read(page), /^\| you see \|/m).flatMap(([cell]) => names(cell));
+    const messages = quoted.filter((text) => text.includes(' ')).map((text) => text.replace(/\.$/, ''));
+    expect(messages.filter((text) => !MESSAGES.includes(text))).toEqual([]);
+  },
+);
 
 it.each(PAGES)('every column of the tables in %s has a heading', (page) => {
   const heads = [...read(page).matchAll(/^(\|.*\|)\n\| ?:?-/gm)].map(([, head = '']) => head);
