@@ -56,6 +56,14 @@ describe('the configuration files of the docs', () => {
     expect(load(block).cache).toBeTypeOf('object');
   });
 
+  it.each(
+    ['audit', 'mcp', 'network', 'several-upstreams'].flatMap((page) =>
+      blocks(read(`docs/${page}.md`), 'yaml').map((block, i): [string, number, string] => [page, i, block]),
+    ),
+  )('docs/%s.md: block %i is valid', (_page, _i, block) => {
+    expect(() => load(block, { EGRESS_PROXY: 'http://user:password@proxy.example.com:3128' })).not.toThrow();
+  });
+
   it.each(blocks(read('docs/federation.md'), 'yaml'))('block %# of docs/federation.md is valid', (block) => {
     expect(load(block).federation).not.toBe(false);
   });
