@@ -16,6 +16,7 @@ import { replaceGenerated } from './codegen/markdown.ts';
 import { writeMocks } from './codegen/mocks.ts';
 import { writeSandboxRequests } from './codegen/sandbox-requests.ts';
 import { listScopes } from './codegen/schema-fields.ts';
+import { writeSchemaReference, writeTypesReference } from './codegen/schema-reference.ts';
 import { writeConfigSchema } from './codegen/settings/config-schema.ts';
 import { writeGatewayOptions } from './codegen/settings/gateway-options.ts';
 import { writeSettingTables } from './codegen/settings/tables.ts';
@@ -116,11 +117,13 @@ async function generate(): Promise<Record<string, string>> {
     'src/client/possible-types.gen.ts': GENERATED + writePossibleTypes(schema),
     'src/settings/gateway-options.gen.ts': GENERATED + writeGatewayOptions(),
     'schema/config.schema.json': writeConfigSchema(),
-    ...pageWith('docs/configuration.md', 'settings', writeSettingTables()),
+    ...pageWith('docs/settings.md', 'settings', writeSettingTables()),
     'deploy/kubernetes/components/prometheus/alerts.gen.yaml': writePrometheusRule(alerts),
     'deploy/helm/alerts.gen.yaml': alerts, // Helm can't read files outside of the chart.
     'src/client/error-codes.gen.ts': GENERATED + writeErrorCodeType(),
     ...pageWith('docs/errors.md', 'error codes', writeErrorCodeTable()),
+    'docs/schema.md': writeSchemaReference(schema),
+    'docs/schema-types.md': writeTypesReference(schema),
     ...pageWith('docs/operations.md', 'operations', writeOperationsTable(schema)),
     ...pageWith('docs/frontend.md', 'scopes', writeScopesTable(schema)),
     ...pageWith('docs/caching.md', 'invalidation', writeInvalidationTable(schema)),

@@ -25,7 +25,8 @@ const LIMITS = [
   { kind: 'allocatedBytes', title: 'heap bytes allocated per request', tolerance: 0.1 },
 ] as const;
 
-const ADVICE = 'Find the cause (see docs/performance.md), or accept the change with "node bench/guard.ts --record".';
+const ADVICE =
+  'Find the cause (see docs/contributing/performance.md), or accept the change with "node bench/guard.ts --record".';
 
 const { values } = parseArgs({ options: { record: { type: 'boolean', default: false } } });
 const { report } = createProgress();

@@ -51,7 +51,7 @@ export const tablesOf = (results: Results): Table[] => [
 /** Returns the comparison with the targets. */
 const targetTable = (results: Results): Table => ({
   title: 'Targets',
-  head: ['value', 'result', 'target', ''],
+  head: ['value', 'result', 'target', 'verdict'],
   rows: compareWithTargets(results).map(({ value, result, target, verdict, fault }) => [
     value,
     result,
@@ -69,7 +69,7 @@ export function cpuTable({ workloads, ...results }: Results): Pick<Table, 'head'
     ...results,
     workloads: workloads.filter(({ key }) => OVERVIEW.includes(key)),
   });
-  return { head: ['', ...head.slice(1).map((name) => (name === 'floor' ? 'hand-written proxy' : name))], rows };
+  return { head: head.map((name) => (name === 'floor' ? 'hand-written proxy' : name)), rows };
 }
 
 /** Returns the name of a subject in a table. */

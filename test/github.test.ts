@@ -24,10 +24,20 @@ const Form = z.strictObject({
   ),
 });
 
+const Step = z.union([z.object({ run: z.string() }), z.object({ uses: z.string().regex(/@v\d+/) })]);
+
 const Workflow = z.object({
   permissions: z.strictObject({ contents: z.literal('read') }),
-  jobs: z.record(z.string(), z.object({ steps: z.array(z.object({ run: z.string().optional() })) })),
+  jobs: z.record(
+    z.string(),
+    z.object({ permissions: z.record(z.string(), z.string()).optional(), steps: z.array(Step) }),
+  ),
 });
+
+const readWorkflow = (name: string) => Workflow.parse(parse(read(join('.github/workflows', name)))).jobs;
+
+const commandsOf = ({ steps }: { steps: z.infer<typeof Step>[] }): string[] =>
+  steps.flatMap((step) => ('run' in step ? step.run : []));
 
 it.each(readdirSync(join(ROOT, FORMS)).filter((file) => file !== 'config.yml'))('%s is a valid issue form', (file) => {
   const { body } = Form.parse(parse(read(join(FORMS, file))));
@@ -41,8 +51,17 @@ it('the issue chooser links to the security policy', () => {
 });
 
 it('the workflow runs the required checks', () => {
-  const { jobs } = Workflow.parse(parse(read('.github/workflows/ci.yml')));
-  const commands = Object.values(jobs).flatMap(({ steps }) => steps.map(({ run }) => run));
+  const commands = Object.values(readWorkflow('ci.yml')).flatMap(commandsOf);
   expect(commands).toContain('.ci/run');
   expect(() => accessSync(join(ROOT, '.ci/run'), constants.X_OK)).not.toThrow();
+});
+
+it('the documentation is built without rights, and published by a job that runs nothing else', () => {
+  const { build, publish } = readWorkflow('docs.yml');
+  expect(build && commandsOf(build)).toEqual(['npm ci', 'npm run docs:build']);
+  expect(build?.permissions).toBeUndefined();
+  expect(publish).toMatchObject({
+    permissions: { pages: 'write', 'id-token': 'write' },
+    steps: [{ uses: 'actions/deploy-pages@v4' }],
+  });
 });

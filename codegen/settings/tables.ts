@@ -12,14 +12,14 @@ type Setting = readonly [name: string, schema: Described];
 const HEAD = ['Setting', 'Default', 'Description'];
 const RESTART = 'Changes take effect after a restart.';
 
-/** Writes the tables of docs/configuration.md: all settings, by group and section. */
+/** Writes the tables of docs/settings.md: all settings, by group and section. */
 export function writeSettingTables(): string {
   const seen: Seen = new Map();
   return SETTING_GROUPS.flatMap(({ title, appliesTo, settings }) => {
     const all = Object.entries(describe(settings));
     const single = all.filter(([, { type }]) => type !== 'object');
     return [
-      `### ${title}\n`,
+      `## ${title}\n`,
       ...(appliesTo.every((target) => target === 'gateway') ? [] : [`${RESTART}\n`]),
       ...(single.length === 0 ? [] : [table(HEAD, single.map(toRow))]),
       ...all.flatMap(([name, schema]) => {
@@ -69,7 +69,7 @@ function toSections(path: string, section: Described, seen: Seen, isRow: boolean
     return toSections(`${path}.${name}${schema.type === 'array' ? '[]' : ''}`, nested, seen, true);
   });
   return [
-    `#### \`${path}\`\n`,
+    `### \`${path}\`\n`,
     ...(isRow ? [] : [`${section.description}\n`]),
     table(HEAD, rows),
     ...[...repeated].map(([first, same]) => `As in \`${first}\`: ${same.map(([name]) => name).join(', ')}.\n`),

@@ -193,7 +193,7 @@ function writeConfig(answers: Answers): string {
     ? `# Base address of the service, without /v1.\nupstream: ${toYaml(answers.upstream)}`
     : '# Base address of your service, without /v1. Until you set it, Notigraph serves its sandbox.\n# upstream: https://notifications.example.com';
   return `# yaml-language-server: $schema=./node_modules/notigraph/schema/config.schema.json
-# docs/configuration.md explains every setting, docs/production.md those to decide before you deploy.
+# docs/settings.md explains every setting, docs/production.md those to decide before you deploy.
 
 ${upstream}
 

@@ -45,7 +45,7 @@ export const ERROR_CODES = {
   DOCUMENT_LIMIT_EXCEEDED: {
     status: 400,
     retryable: false,
-    meaning: 'The document exceeds one of [the limits](configuration.md#documents-and-results).',
+    meaning: 'The document exceeds one of [the limits](settings.md#documents-and-results).',
     remedy: 'Request less data, or use several operations.',
   },
   PERSISTED_QUERY_NOT_FOUND: {
@@ -124,7 +124,7 @@ export const ERROR_CODES = {
     status: 421,
     retryable: false,
     meaning: 'The host and path select no upstream, or another one than the token is for. Nothing was sent.',
-    remedy: 'Use the address of [the upstream](server.md#several-upstreams).',
+    remedy: 'Use the address of [the upstream](several-upstreams.md).',
   },
   RATE_LIMITED: {
     status: 429,

@@ -9,7 +9,7 @@ import { upstreamSections } from './upstreams.ts';
 
 /**
  * The settings table: every setting once, with its type, range, default, description and target. The options of the command, environment
- * variables, the configuration file, `--help`, docs/configuration.md, the JSON Schema and the options of `createGateway` follow from it.
+ * variables, the configuration file, `--help`, docs/settings.md, the JSON Schema and the options of `createGateway` follow from it.
  *
  * A name ends with its unit: `Ms` (milliseconds), `Seconds`, `Bytes` or `Percent`.
  */
@@ -186,7 +186,7 @@ const httpServer = {
   ),
 };
 
-/** Groups of settings, in the order of docs/configuration.md, with the parts of the program that they configure. */
+/** Groups of settings, in the order of docs/settings.md, with the parts of the program that they configure. */
 export const SETTING_GROUPS = [
   { title: 'Command', appliesTo: ['process'], settings: command },
   { title: 'General', appliesTo: ['gateway'], settings: general },

@@ -49,7 +49,7 @@ export const upstreamCalls = {
   breakerMaxOpenMs: setting(integer(10, 600_000).default(8_000), 'Upper bound of that time.'),
   proxy: setting(
     proxyAddress.exactOptional(),
-    'Proxy that connections to the service are tunneled through (`CONNECT`): its URL, with user name and password only as `{ env: NAME }`; or `off`. See [proxies](reliability.md#proxies-and-certificates).',
+    'Proxy that connections to the service are tunneled through (`CONNECT`): its URL, with user name and password only as `{ env: NAME }`; or `off`. See [proxies](network.md#proxies-and-certificates).',
     { defaultText: '`HTTPS_PROXY` or `HTTP_PROXY`, unless `NO_PROXY` excludes the service; `off` in `createGateway`' },
   ),
   sockets: setting(integer(1, 10_000).default(64), 'Maximum connections to the service (HTTP/1.1).'),

@@ -106,7 +106,7 @@ const upstream = group({
 export const upstreamSections = {
   tls: setting(
     tls.exactOptional(),
-    'TLS to the service. Changed files apply to new connections. See [certificates](reliability.md#proxies-and-certificates).',
+    'TLS to the service. Changed files apply to new connections. See [certificates](network.md#proxies-and-certificates).',
     { defaultText: 'none' },
   ),
   upstreams: setting(
@@ -116,7 +116,7 @@ export const upstreamSections = {
       })
       .refine((entries) => Object.keys(entries).length > 0, 'must contain at least one upstream')
       .exactOptional(),
-    'Several services by name, in place of `upstream`. See [several upstreams](server.md#several-upstreams).',
+    'Several services by name, in place of `upstream`. See [several upstreams](several-upstreams.md).',
     { defaultText: 'none' },
   ),
 };

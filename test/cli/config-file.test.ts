@@ -504,7 +504,7 @@ clientTokens: { secrets: [{ file: loop }, { file: short }, { file: . }, { env: T
     expect(stderr.replaceAll(folder.path(), '').trimEnd().split('\n')).toMatchInlineSnapshot(`
       [
         "Unknown option "--colour". See notigraph serve --help.",
-        "NOTIGRAPH_WORKRES (environment) is unknown (did you mean "NOTIGRAPH_WORKERS"?). See docs/configuration.md.",
+        "NOTIGRAPH_WORKRES (environment) is unknown (did you mean "NOTIGRAPH_WORKERS"?). See docs/settings.md.",
         "--graphiql must be on or off (true or false).",
         ".env:2: NOTIGRAPH_MAX_DEPTH must be a whole number from 1 to 1000.",
         "NOTIGRAPH_HOST (environment) must be a host name or an IP address.",

@@ -145,13 +145,13 @@ describe('the configuration for production', () => {
 });
 
 describe('the settings that have variables', () => {
-  const page = readFileSync(new URL('../../docs/configuration.md', import.meta.url), 'utf8');
-  const groups = page.split(/^(?=#+ )/m).filter((part) => part.startsWith('### '));
+  const page = readFileSync(new URL('../../docs/settings.md', import.meta.url), 'utf8');
+  const groups = page.split(/^(?=#+ )/m).filter((part) => part.startsWith('## '));
   const documented = groups.flatMap((part) => [
     ...part.matchAll(/^\| `([a-z]\w+)`((?:\\\||[^|])*) \| ((?:\\\||[^|])*) \|/gm),
   ]);
 
-  it('are the ones in the tables of docs/configuration.md, and their names follow from its rule', () => {
+  it('are the ones in the tables of docs/settings.md, and their names follow from its rule', () => {
     expect(documented.map(([, name]) => name).toSorted()).toEqual(VARIABLE_NAMES.toSorted());
     expect(page).toContain('`maxUpstreamCalls` is `NOTIGRAPH_MAX_UPSTREAM_CALLS`');
     expect(page).toContain('`logLevel` is `--log-level`');
@@ -168,7 +168,7 @@ describe('the settings that have variables', () => {
     }
   });
 
-  it('have the defaults of docs/configuration.md', () => {
+  it('have the defaults of docs/settings.md', () => {
     const config: Record<string, unknown> = { ...load({}) };
     const numbers = documented.filter(([, , , value = '']) => /^`\d+`$/.test(value));
     expect(numbers.length).toBeGreaterThan(40);
@@ -198,7 +198,7 @@ describe('the settings that have variables', () => {
       'NOTIGRAPH_LOG_SECRET (environment) must have at least 16 characters.',
       'NOTIGRAPH_MAX_DEPTH (environment) must be a whole number from 1 to 1000.',
       'NOTIGRAPH_MAX_RETRIES (environment) must be a whole number from 0 to 10.',
-      'NOTIGRAPH_MAX_RETRYS (environment) is unknown (did you mean "NOTIGRAPH_MAX_RETRIES"?). See docs/configuration.md.',
+      'NOTIGRAPH_MAX_RETRYS (environment) is unknown (did you mean "NOTIGRAPH_MAX_RETRIES"?). See docs/settings.md.',
     ]);
   });
 

@@ -71,7 +71,7 @@ async function startContractService({ list = {}, ...others }: Responses = {}) {
   return service;
 }
 
-it('examines the sandbox with reads only, and prints what docs/monitoring.md shows', async () => {
+it('examines the sandbox with reads only, and prints what docs/doctor.md shows', async () => {
   await using folder = await createTemporaryFolder();
   await using sandbox = await startSandbox();
   await using recorder = await startService(forwardTo(sandbox.url));
@@ -82,7 +82,7 @@ it('examines the sandbox with reads only, and prints what docs/monitoring.md sho
     env,
   });
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-  const [[, , , documentedUrl = ''], documented] = readConsole(blocks(read('docs/monitoring.md'), 'console')[0]);
+  const [[, , , documentedUrl = ''], documented] = readConsole(blocks(read('docs/doctor.md'), 'console')[0]);
   const withoutFigures = (output: string, url: string) =>
     output
       .replace(url, '<url>')

@@ -225,8 +225,8 @@ describe('notigraph schema diff', () => {
   });
 });
 
-describe('the recipe of docs/client.md', () => {
-  const CLIENT = read('docs/client.md');
+describe('the recipe of docs/schema-changes.md', () => {
+  const CLIENT = read('docs/schema-changes.md');
   const APP = {
     'src/workflow-page.graphql': 'query WorkflowPage($id: ID!) { workflow(idOrIdentifier: $id) { name trigger } }',
     'src/pages/groups.graphql': 'query Groups { notificationGroups { id } }',

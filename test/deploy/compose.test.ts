@@ -27,7 +27,7 @@ it('its configuration is valid with the variables of the container, for the sand
 });
 
 it('the module that starts tracing is the documented one', () => {
-  expect(blocks(read('docs/monitoring.md'), 'js')[0]).toBe(readKit('tracing/register.js'));
+  expect(blocks(read('docs/traces.md'), 'js')[0]).toBe(readKit('tracing/register.js'));
 });
 
 it('the gateway has time to finish in-flight requests', () => {

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, globSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { type GraphQLOutputType, getNamedType, isObjectType, isUnionType } from 'graphql';
@@ -22,6 +22,7 @@ import {
   read,
   readConsole,
   readLinks,
+  readRepositoryLinks,
   rows,
   runCurl,
   startConfigured,
@@ -40,7 +41,7 @@ async function readPackedFiles(): Promise<string[]> {
 const CONFIGURATION = read('docs/configuration.md');
 const EXPLAIN = read('docs/explain.md');
 
-const PAGES = ['.', 'deploy', 'docs', 'examples/dashboard', '.github'].flatMap((folder) =>
+const PAGES = ['.', 'deploy', 'docs', 'docs/contributing', 'examples/dashboard', '.github'].flatMap((folder) =>
   readdirSync(join(ROOT, folder))
     .filter((name) => name.endsWith('.md'))
     .map((name) => join(folder, name)),
@@ -53,6 +54,14 @@ describe('the configuration files of the docs', () => {
 
   it.each(blocks(read('docs/caching.md'), 'yaml'))('block %# of docs/caching.md is valid', (block) => {
     expect(load(block).cache).toBeTypeOf('object');
+  });
+
+  it.each(
+    ['audit', 'mcp', 'network', 'several-upstreams'].flatMap((page) =>
+      blocks(read(`docs/${page}.md`), 'yaml').map((block, i): [string, number, string] => [page, i, block]),
+    ),
+  )('docs/%s.md: block %i is valid', (_page, _i, block) => {
+    expect(() => load(block, { EGRESS_PROXY: 'http://user:password@proxy.example.com:3128' })).not.toThrow();
   });
 
   it.each(blocks(read('docs/federation.md'), 'yaml'))('block %# of docs/federation.md is valid', (block) => {
@@ -117,8 +126,8 @@ it('the table of scopes in docs/frontend.md matches the schema for every field',
   );
 });
 
-describe('the log in docs/monitoring.md', () => {
-  const page = read('docs/monitoring.md');
+describe('the log in docs/logs.md', () => {
+  const page = read('docs/logs.md');
 
   it('begins with a line as the command writes it, and explains every field', async () => {
     await using folder = await createTemporaryFolder();
@@ -141,7 +150,7 @@ describe('the log in docs/monitoring.md', () => {
       time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
       pid: notigraph.pid,
     });
-    const [shown = ''] = blocks(page.slice(page.indexOf('## Log\n')), 'json');
+    const [shown = ''] = blocks(page, 'json');
     const changing = { time: '', pid: 0, hostname: '', requestId: '', ms: 0, tenant: '' };
     expect({ ...JSON.parse(shown), ...changing }).toEqual({ ...JSON.parse(written), ...changing });
     expect(Object.keys(JSON.parse(shown))).toEqual(Object.keys(JSON.parse(written)));
@@ -183,15 +192,45 @@ it.each(PAGES)('every link and path in %s leads somewhere', (file) => {
         .replace(/[^\w\- ]/g, '')
         .replaceAll(' ', '-'),
     );
-  const broken = readLinks(text).filter(({ path, anchor }) => {
-    const target = path === '' ? file : join(dirname(file), path);
-    return !existsSync(join(ROOT, target)) || (anchor !== undefined && !slugs(target).includes(anchor));
-  });
-  expect(broken).toEqual([]);
+  const targets = [
+    ...readLinks(text).map(({ path, anchor }) => ({ target: path === '' ? file : join(dirname(file), path), anchor })),
+    ...readRepositoryLinks(text),
+  ];
+  const isBroken = ({ target, anchor }: { target: string; anchor: string | undefined }) =>
+    !existsSync(join(ROOT, target)) || (anchor !== undefined && !slugs(target).includes(anchor));
+  expect(targets.filter(isBroken)).toEqual([]);
   const paths = names(text).filter((name) => /^(?:src|test|examples)\/[\w./-]+$/.test(name));
   const exists = (path: string) => [ROOT, join(ROOT, dirname(file))].some((base) => existsSync(join(base, path)));
   expect(paths.filter((path) => !exists(path))).toEqual([]);
 });
+
+/** Sources of the messages that pages quote, and a message of Node.js. */
+const MESSAGES = [
+  "Cannot find package 'notigraph'",
+  ...globSync(['src/**/*.ts', 'deploy/**/*.js'], { cwd: ROOT }).map(read),
+].join();
+
+it.each(PAGES.filter((page) => read(page).includes("## If it doesn't work")))(
+  '%s quotes messages that exist',
+  (page) => {
+    const quoted = rows(read(page), /^\| you see \|/m).flatMap(([cell]) => names(cell));
+    const messages = quoted.filter((text) => text.includes(' ')).map((text) => text.replace(/\.$/, ''));
+    expect(messages.filter((text) => !MESSAGES.includes(text))).toEqual([]);
+  },
+);
+
+it.each(PAGES)('every column of the tables in %s has a heading', (page) => {
+  const heads = [...read(page).matchAll(/^(\|.*\|)\n\| ?:?-/gm)].map(([, head = '']) => head);
+  expect(heads.filter((head) => /\|\s*\|/.test(head))).toEqual([]);
+});
+
+it.each(PAGES.filter((page) => /^(?:README|CONTRIBUTING|docs\/)/.test(page)))(
+  '%s can be read in ten minutes',
+  (page) => {
+    const text = read(page).replace(/<!-- (generated: .+|results|cpu) -->[\s\S]*?<!-- \/.+ -->/g, '');
+    expect(text.split(/\s+/).length).toBeLessThanOrEqual(2000);
+  },
+);
 
 it('the package contains the target of every relative link in its pages', async () => {
   const files = await readPackedFiles();

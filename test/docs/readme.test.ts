@@ -35,8 +35,8 @@ it('docs/operations.md names every root field', () => {
   }
 });
 
-it('docs/dependencies.md describes every dependency', () => {
-  const page = read('docs/dependencies.md');
+it('docs/contributing/dependencies.md describes every dependency', () => {
+  const page = read('docs/contributing/dependencies.md');
   const packages = ['package.json', 'examples/dashboard/package.json'].map((file) => JSON.parse(read(file)));
   const needed = packages.flatMap(({ dependencies, devDependencies }) =>
     Object.keys({ ...dependencies, ...devDependencies }),

@@ -59,7 +59,7 @@ async function startReceiver() {
 
 /** Runs the documented program in a folder, sends an operation, and stops the program. */
 async function traceOperation(cwd: string, collector: string, workers: number, env: Record<string, string> = {}) {
-  await writeFile(join(cwd, 'otel.mjs'), blocks(read('docs/monitoring.md'), 'js')[0] ?? '');
+  await writeFile(join(cwd, 'otel.mjs'), blocks(read('docs/traces.md'), 'js')[0] ?? '');
   await mkdir(join(cwd, 'node_modules'));
   await symlink(ROOT, join(cwd, 'node_modules/notigraph'));
   await symlink(join(ROOT, 'node_modules/@opentelemetry'), join(cwd, 'node_modules/@opentelemetry'));

@@ -52,6 +52,12 @@ export const readLinks = (text: string): { path: string; anchor: string | undefi
     ([, path = '', anchor]) => ({ path, anchor }),
   );
 
+/** Returns the files of the repository that a page links to by their address, because the package doesn't contain them. */
+export const readRepositoryLinks = (text: string): { target: string; anchor: string | undefined }[] =>
+  [
+    ...text.matchAll(/\]\(https:\/\/github\.com\/notigraph\/notigraph\/(?:blob|tree)\/main\/([^)#]+)(?:#([^)]+))?\)/g),
+  ].map(([, target = '', anchor]) => ({ target, anchor }));
+
 /** Loads a configuration file, with a value for each environment variable that it names. */
 export function load(text: string, env: Record<string, string> = {}): Config {
   const variables = [...text.matchAll(/env: (\w+)/g)].map(([, name = '']) => [

@@ -29,7 +29,7 @@ ${writeEntries([
   ...listSettingVariables(),
   ['NODE_ENV', 'If "production", the sandbox and GraphiQL are off unless you turn them on.'],
 ])}
-Limits, timeouts and policies have variables too: see docs/configuration.md.
+Limits, timeouts and policies have variables too: see docs/settings.md.
 
 Options override environment variables, which override the file .env in the
 working directory, which overrides the configuration file. Without an upstream,

@@ -136,6 +136,6 @@ function findUnknownVariables({ values, locate }: Environment): Problem[] {
     .filter((name) => /^NOTIGRAPH_/.test(name) && !names.includes(name) && !OTHER_VARIABLE.test(name))
     .map((name) => {
       const { place, name: variable } = locate(name);
-      return { place, sentence: `${variable} is unknown${suggest(name, names)}. See docs/configuration.md.` };
+      return { place, sentence: `${variable} is unknown${suggest(name, names)}. See docs/settings.md.` };
     });
 }

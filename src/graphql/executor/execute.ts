@@ -19,7 +19,7 @@ export type Execute = (plans: OperationPlans, inputs: ExecuteInputs) => ExecuteR
 
 /**
  * Creates a function that executes operations like `execute` of graphql-js, but with limits and with plans that were made once. See
- * `docs/graphql-execution.md` for the differences.
+ * `docs/contributing/graphql-execution.md` for the differences.
  */
 export function createExecutor(settings: Limits): Execute {
   const limits = pickLimits(settings);

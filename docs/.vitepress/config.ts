@@ -1,0 +1,114 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path/posix';
+import { fileURLToPath } from 'node:url';
+import { type DefaultTheme, defineConfig, type MarkdownOptions, type MarkdownRenderer } from 'vitepress';
+import manifest from '../../package.json' with { type: 'json' };
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url)).replaceAll('\\', '/');
+const REPOSITORY = manifest.homepage.replace('#readme', '');
+const SOURCES = `${REPOSITORY}/blob/main/`;
+
+/** Pages outside of docs/, and their places in the site. Those of docs/ keep their path in it. */
+const PLACES: Record<string, string> = {
+  'README.md': 'index.md',
+  'ARCHITECTURE.md': 'contributing/architecture.md',
+  'CONTRIBUTING.md': 'contributing/index.md',
+  'CHANGELOG.md': 'changelog.md',
+  'SECURITY.md': 'security.md',
+};
+
+/** Pages that the npm package doesn't contain, so that the README doesn't list them. */
+const FOR_CONTRIBUTORS = readdirSync(join(ROOT, 'docs/contributing')).map((name) => `docs/contributing/${name}`);
+
+const OTHER_FOLDERS = readdirSync(ROOT, { withFileTypes: true })
+  .filter((entry) => entry.isDirectory() && entry.name !== 'docs')
+  .map(({ name }) => name);
+
+/** Returns the place of a page in the site, and undefined for files that are no pages of it. */
+const placeOf = (file: string): string | undefined => PLACES[file] ?? /^docs\/(.+\.md)$/.exec(file)?.[1];
+
+/** Ids of headings as the code host makes them, so that links work there too. */
+const slugify = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replace(/[^\w\- ]/g, '')
+    .replaceAll(' ', '-');
+
+/** Returns the address in the site of what a page links to. Files that are no pages are shown by the code host. */
+function resolveLink(page: string, link: string): string {
+  const [path = '', anchor] = link.replace(SOURCES, '/').split('#');
+  if (path === '' || /^[a-z]+:/.test(path)) {
+    return link;
+  }
+  const file = path.startsWith('/') ? path.slice(1) : join(dirname(page), path);
+  const place = placeOf(file);
+  return `${place === undefined ? `${SOURCES}${file}` : `/${place}`}${anchor === undefined ? '' : `#${anchor}`}`;
+}
+
+/** Replaces pictures for each color scheme by two images, because the reader chooses the theme on the page. */
+const splitPictures = (html: string): string =>
+  html.replace(
+    /<picture>\s*<source [^>]*srcset="([^"]+)">\s*<img src="([^"]+)" alt="([^"]+)">\s*<\/picture>/g,
+    (_, dark: string, light: string, alt: string) =>
+      `<p><img class="when-light" src="./${light}" alt="${alt}"><img class="when-dark" src="./${dark}" alt="${alt}"></p>`,
+  );
+
+function adaptPages(markdown: MarkdownRenderer): void {
+  markdown.core.ruler.push('pages', ({ tokens, env }) => {
+    const page = relative(ROOT, String(env.realPath ?? env.path));
+    for (const token of tokens) {
+      token.content = token.type === 'html_block' ? splitPictures(token.content) : token.content;
+      for (const child of token.children ?? []) {
+        const link = child.type === 'link_open' ? child.attrGet('href') : undefined;
+        if (typeof link === 'string') {
+          child.attrSet('href', resolveLink(page, link));
+        }
+      }
+    }
+  });
+}
+
+const readTitle = (file: string): string => /^# (.+)$/m.exec(readFileSync(join(ROOT, file), 'utf8'))?.[1] ?? file;
+
+/** Returns the groups of the README's list of pages, which is by reader. */
+function readSidebar(): DefaultTheme.SidebarItem[] {
+  const [, list = ''] = readFileSync(join(ROOT, 'README.md'), 'utf8').split('\n## Documentation\n');
+  return list
+    .split(/^(?=\*\*)/m)
+    .slice(1)
+    .map((group) => {
+      const [, text = ''] = /^\*\*(.+)\*\*/.exec(group) ?? [];
+      const files = [...group.matchAll(/\]\(([^)#]+)\)/g)].map(([, link = '']) => link.replace(SOURCES, ''));
+      const all = [
+        ...(text === 'Start' ? ['README.md'] : []),
+        ...files,
+        ...(text === 'Contributors' ? FOR_CONTRIBUTORS : []),
+      ];
+      return { text, items: all.map((file) => ({ text: readTitle(file), link: resolveLink('README.md', file) })) };
+    });
+}
+
+const markdown: MarkdownOptions = {
+  anchor: { slugify },
+  config: adaptPages,
+  theme: { light: 'github-light-high-contrast', dark: 'github-dark' },
+};
+
+export default defineConfig({
+  title: 'Notigraph',
+  description: 'A typed GraphQL API in front of a notification service',
+  lang: 'en-US',
+  base: `/${REPOSITORY.split('/').at(-1)}/`, // Place of the site on GitHub Pages.
+  srcDir: '..',
+  srcExclude: OTHER_FOLDERS.map((folder) => `${folder}/**`),
+  rewrites: { ...PLACES, 'docs/:page(.*)': ':page' },
+  outDir: '.vitepress/dist',
+  markdown,
+  head: [['style', {}, '.dark .when-light, html:not(.dark) .when-dark { display: none; }']],
+  themeConfig: {
+    sidebar: readSidebar(),
+    outline: [2, 3],
+    search: { provider: 'local' },
+    socialLinks: [{ icon: 'github', link: REPOSITORY }],
+  },
+});
