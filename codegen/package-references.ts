@@ -39,12 +39,15 @@ export function writePackageReferences(text: string, to: Manifest = manifest): s
   const owner = /github\.com\/([\w-]+)\//.exec(to.repository.url)?.[1] ?? '';
   const references: readonly [reference: RegExp, text: string][] = [
     [/(?<=(?:from|import|import\(|require\()\s?['"])(?:@[\w-]+\/)?notigraph(?=['"])/g, name],
-    [/(?<=['"`])(?:@[\w-]+\/)?notigraph(?=\/(?:client|testing)\b)/g, name],
+    [/(?<![\w/-])(?:@[\w-]+\/)?notigraph(?=\/(?:client|modules|testing)\b)/g, name],
     [/(?<=node_modules\/|(?:node_modules'|packages), ')(?:@[\w-]+\/)?notigraph(?=[/'])/g, name],
     [new RegExp(String.raw`(?<=[/\s])(?:[\w-]+-)?notigraph-${SEMVER}\.tgz`, 'g'), tarballOf(to)],
-    [/(?<=(?:github\.com|ghcr\.io)\/)[\w-]+(?=\/(?:charts\/)?notigraph\b)/g, owner],
+    [/(?<=(?:github\.com|ghcr\.io)\/|--repo )[\w-]+(?=\/(?:charts\/)?notigraph\b)/g, owner],
     [
-      new RegExp(String.raw`(?<=\/download\/v|\?ref=v|\bnotigraph:|charts\/notigraph --version )${SEMVER}`, 'g'),
+      new RegExp(
+        String.raw`(?<=\/(?:download|tags)\/v|\?ref=v|\bnotigraph:|charts\/notigraph --version )${SEMVER}`,
+        'g',
+      ),
       version,
     ],
     [
