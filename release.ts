@@ -95,7 +95,7 @@ function digestOf(metadata: string): string {
 function publishImages(): void {
   for (const [stage, suffix] of Object.entries(STAGES)) {
     const metadata = `${FOLDER}/image-${stage}.json`;
-    const provenance = ['--provenance', 'mode=max', '--sbom', 'true', '--metadata-file', metadata];
+    const provenance = ['--provenance=mode=max', '--sbom=true', '--metadata-file', metadata];
     const build = ['build', '--platform', 'linux/amd64,linux/arm64', '--file', 'deploy/Dockerfile', '--target', stage];
     publish('docker', 'buildx', ...build, '--tag', `${IMAGE}:${version}${suffix}`, ...provenance, '--push', '.');
     publish('cosign', 'sign', '--yes', digestOf(metadata));
