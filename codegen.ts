@@ -14,6 +14,7 @@ import { writeErrorCodeTable, writeErrorCodeType } from './codegen/error-codes.t
 import { writeManifest } from './codegen/manifest.ts';
 import { replaceGenerated } from './codegen/markdown.ts';
 import { writeMocks } from './codegen/mocks.ts';
+import { readReferringFiles, writePackageReferences } from './codegen/package-references.ts';
 import { writeSandboxRequests } from './codegen/sandbox-requests.ts';
 import { listScopes } from './codegen/schema-fields.ts';
 import { writeSchemaReference, writeTypesReference } from './codegen/schema-reference.ts';
@@ -137,7 +138,8 @@ async function generate(): Promise<Record<string, string>> {
       throw error instanceof DocumentError ? new DocumentError(`In ${app.documents}: ${error.message}`) : error;
     }
   }
-  return files;
+  const generated = Object.entries(files).map(([file, text]) => [file, writePackageReferences(text)]);
+  return { ...readReferringFiles(), ...Object.fromEntries(generated) };
 }
 
 function isStale([file, text]: [file: string, text: string]): boolean {

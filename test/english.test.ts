@@ -12,6 +12,7 @@ const COVERED = [
   'dev.ts',
   'examples',
   'prepare.ts',
+  'release.ts',
   'schema',
   'src',
   'test',

@@ -24,20 +24,50 @@ const Form = z.strictObject({
   ),
 });
 
-const Step = z.union([z.object({ run: z.string() }), z.object({ uses: z.string().regex(/@v\d+/) })]);
+const access = z.enum(['read', 'write']);
 
-const Workflow = z.object({
+/** Elements of GitHub's schema of workflows that ours use. */
+const Workflow = z.strictObject({
+  name: label,
+  on: z.partialRecord(
+    z.enum(['push', 'pull_request', 'workflow_call', 'workflow_dispatch']),
+    z.looseObject({}).nullable(),
+  ),
   permissions: z.strictObject({ contents: z.literal('read') }),
+  concurrency: z.unknown(),
   jobs: z.record(
     z.string(),
-    z.object({ permissions: z.record(z.string(), z.string()).optional(), steps: z.array(Step) }),
+    z.strictObject({
+      needs: z.union([label, z.array(label)]).optional(),
+      if: label.optional(),
+      'runs-on': z.literal('ubuntu-latest'),
+      'timeout-minutes': z.number(),
+      permissions: z
+        .partialRecord(z.enum(['contents', 'packages', 'id-token', 'attestations', 'pages']), access)
+        .optional(),
+      environment: label.optional(),
+      outputs: z.record(z.string(), label).optional(),
+      steps: z.array(
+        z
+          .strictObject({
+            id: label.optional(),
+            name: label.optional(),
+            if: label.optional(),
+            uses: z
+              .string()
+              .regex(/^[\w-]+\/[\w-]+@v\d+(?:\.\d+\.\d+)?$/)
+              .optional(),
+            with: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).optional(),
+            run: label.optional(),
+            env: z.record(z.string(), label).optional(),
+          })
+          .refine(({ uses, run }) => (uses === undefined) !== (run === undefined)),
+      ),
+    }),
   ),
 });
 
-const readWorkflow = (name: string) => Workflow.parse(parse(read(join('.github/workflows', name)))).jobs;
-
-const commandsOf = ({ steps }: { steps: z.infer<typeof Step>[] }): string[] =>
-  steps.flatMap((step) => ('run' in step ? step.run : []));
+const readWorkflow = (file: string) => Workflow.parse(parse(read(`.github/workflows/${file}`)));
 
 it.each(readdirSync(join(ROOT, FORMS)).filter((file) => file !== 'config.yml'))('%s is a valid issue form', (file) => {
   const { body } = Form.parse(parse(read(join(FORMS, file))));
@@ -50,18 +80,32 @@ it('the issue chooser links to the security policy', () => {
   expect(JSON.stringify(parse(read(join(FORMS, 'config.yml'))).contact_links)).toContain('SECURITY.md');
 });
 
+it.each(readdirSync(join(ROOT, '.github/workflows')))(
+  '%s is a valid workflow, whose jobs need existing ones',
+  (file) => {
+    const { jobs } = readWorkflow(file);
+    const needed = Object.values(jobs).flatMap(({ needs = [] }) => needs);
+    expect(needed.filter((job) => !(job in jobs))).toEqual([]);
+  },
+);
+
 it('the workflow runs the required checks', () => {
-  const commands = Object.values(readWorkflow('ci.yml')).flatMap(commandsOf);
+  const { jobs } = readWorkflow('ci.yml');
+  const commands = Object.values(jobs).flatMap(({ steps }) => steps.map(({ run }) => run));
   expect(commands).toContain('.ci/run');
   expect(() => accessSync(join(ROOT, '.ci/run'), constants.X_OK)).not.toThrow();
 });
 
-it('the documentation is built without rights, and published by a job that runs nothing else', () => {
-  const { build, publish } = readWorkflow('docs.yml');
-  expect(build && commandsOf(build)).toEqual(['npm ci', 'npm run docs:build']);
-  expect(build?.permissions).toBeUndefined();
-  expect(publish).toMatchObject({
-    permissions: { pages: 'write', 'id-token': 'write' },
-    steps: [{ uses: 'actions/deploy-pages@v4' }],
-  });
+it('a job that may publish runs one command, which can be rehearsed, and no code of dependencies', () => {
+  const jobs = Object.entries(readWorkflow('release.yml').jobs).filter(
+    ([, { permissions }]) => permissions !== undefined,
+  );
+  const commands = jobs.map(([job, { steps }]) => [job, ...steps.flatMap(({ run = [] }) => run)]);
+  expect(commands).toEqual([
+    ['npm', 'npm run release -- npm'],
+    ['image', 'npm run release -- image'],
+    ['chart', 'npm run release -- chart'],
+    ['github', 'npm run release -- github'],
+    ['docs'],
+  ]);
 });

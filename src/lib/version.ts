@@ -1,2 +1,2 @@
-/** Version of this package. A test compares it with package.json. */
-export const VERSION = '0.1.0';
+/** Version of this package. `npm run codegen` writes it from package.json. */
+export const VERSION = '1.0.0';

@@ -108,7 +108,7 @@ describe.runIf(hasDeployTools)('kubectl builds', () => {
     const named = (kind: string) => built.filter((each) => each.kind === kind);
     const text = JSON.stringify(named('Deployment'));
     expect(text).toMatch(/"configMap":\{"name":"notigraph-config-\w+"\}/);
-    expect(text).toContain(`"image":"registry.example.com/notigraph:${manifest.version}"`);
+    expect(text).toContain(`"image":"ghcr.io/notigraph/notigraph:${manifest.version}"`);
     expect(text.split(`"app.kubernetes.io/version":"${manifest.version}"`)).toHaveLength(3); // Deployment and pods.
     expect(text.includes('"replicas"')).toBe(named('HorizontalPodAutoscaler').length === 0);
   });
@@ -129,7 +129,7 @@ describe.runIf(hasDeployTools)('kubectl builds', () => {
     const [overlay = ''] = blocks(read('docs/production.md'), 'yaml').filter((each) => each.includes('?ref='));
     await using folder = await createTemporaryFolder();
     const up = relative(realpathSync(folder.path()), ROOT);
-    const local = overlay.replaceAll(/https:\/\/github\.com\/notigraph\/notigraph\/\/(\S+?)\?ref=[\w.]+/g, `${up}/$1`);
+    const local = overlay.replaceAll(/https:\/\/github\.com\/[\w-]+\/notigraph\/\/(\S+?)\?ref=[\w.]+/g, `${up}/$1`);
     await writeFile(folder.path('kustomization.yaml'), local);
     await writeFile(folder.path('notigraph.config.yaml'), 'upstream: https://notifications.example.org\n');
     const built = kustomize(folder.path());

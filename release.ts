@@ -1,0 +1,259 @@
+/**
+ * Prepares and publishes a release of the version in package.json.
+ *
+ *     npm run release -- --dry-run            checks, tests and builds everything, and prints what would be published where
+ *     npm run release -- --dry-run --quick    the same without the tests that take long
+ *     npm run release -- npm|image|chart|github [--dry-run]    publishes one part of it, in CI
+ *
+ * It needs only Node.js: the jobs that may publish install no packages.
+ */
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { tarballOf } from './codegen/package-references.ts';
+import manifest from './package.json' with { type: 'json' };
+import lock from './package-lock.json' with { type: 'json' };
+
+/** Reason why the version can't be released, or not here. The message is for the person who releases. */
+class ReleaseError extends Error {}
+
+/** Part of a release that has a place of its own. */
+interface Target {
+  artifact: string;
+  place: string;
+  publish(): void;
+}
+
+const ROOT = fileURLToPath(new URL('.', import.meta.url));
+const { name, version } = manifest;
+const TAG = `v${version}`;
+
+/** Owner and name of the repository. */
+const [, owner = '', repository = ''] = /github\.com\/([\w-]+)\/([\w-]+)/.exec(manifest.repository.url) ?? [];
+const HOME = `https://github.com/${owner}/${repository}`;
+const IMAGE = `ghcr.io/${owner}/${repository}`;
+const CHARTS = `oci://ghcr.io/${owner}/charts`;
+
+const FOLDER = 'dist/release';
+const TARBALL = `${FOLDER}/${tarballOf(manifest)}`;
+const SBOM = `${FOLDER}/${tarballOf(manifest).replace('.tgz', '.cdx.json')}`;
+const CHECKSUMS = `${FOLDER}/SHA256SUMS`;
+const NOTES = `${FOLDER}/notes.md`;
+const CHART = `${FOLDER}/chart/notigraph-${version}.tgz`; // Its name is that of the tarball.
+
+/** Stages of the Dockerfile that are published, with what their tags end with. */
+const STAGES = { runtime: '', tracing: '-tracing', mcp: '-mcp' };
+
+const { values: options, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { 'dry-run': { type: 'boolean', default: false }, quick: { type: 'boolean', default: false } },
+});
+const isDryRun = options['dry-run'];
+
+const read = (file: string): string => readFileSync(`${ROOT}${file}`, 'utf8');
+
+/** Runs a program, and shows or returns what it prints. */
+function run([program = '', ...args]: readonly string[], output: 'inherit' | 'pipe' = 'inherit'): string {
+  const { status, stdout, error } = spawnSync(program, args, {
+    cwd: ROOT,
+    encoding: 'utf8',
+    maxBuffer: 2 ** 26,
+    stdio: ['ignore', output, 'inherit'],
+  });
+  check(status === 0, `"${[program, ...args].join(' ')}" failed${error === undefined ? '' : `: ${error.message}`}.`);
+  return stdout ?? '';
+}
+
+/** Runs a program that publishes something, or prints its command in a dry run. */
+function publish(...command: string[]): void {
+  console.log(`  ${command.join(' ')}`);
+  if (!isDryRun) {
+    run(command);
+  }
+}
+
+function check(condition: boolean, message: string): void {
+  if (!condition) {
+    throw new ReleaseError(message);
+  }
+}
+
+/** Returns the text below a heading of the changelog. */
+function readChanges(heading: string): string {
+  const [, text = ''] = read('CHANGELOG.md').split(`\n## ${heading}\n`);
+  return (text.split('\n## ')[0] ?? '').trim();
+}
+
+/** Returns the address of an image that was pushed, by its digest. In a dry run, none was. */
+function digestOf(metadata: string): string {
+  const digest: unknown = isDryRun ? 'sha256:…' : JSON.parse(read(metadata))['containerimage.digest'];
+  return `${IMAGE}@${digest}`;
+}
+
+function publishImages(): void {
+  for (const [stage, suffix] of Object.entries(STAGES)) {
+    const metadata = `${FOLDER}/image-${stage}.json`;
+    const provenance = ['--provenance=mode=max', '--sbom=true', '--metadata-file', metadata];
+    const build = ['build', '--platform', 'linux/amd64,linux/arm64', '--file', 'deploy/Dockerfile', '--target', stage];
+    publish('docker', 'buildx', ...build, '--tag', `${IMAGE}:${version}${suffix}`, ...provenance, '--push', '.');
+    publish('cosign', 'sign', '--yes', digestOf(metadata));
+  }
+}
+
+const TARGETS: Readonly<Record<string, Target>> = {
+  npm: {
+    artifact: `${name} ${version}, with provenance`,
+    place: `https://www.npmjs.com/package/${name}/v/${version}`,
+    publish: () => publish('npm', 'publish', `./${TARBALL}`, '--provenance', '--access', 'public'),
+  },
+  image: {
+    artifact: 'image for amd64 and arm64, with SBOM, provenance and signature',
+    place: Object.values(STAGES)
+      .map((suffix) => `${IMAGE}:${version}${suffix}`)
+      .join(' '),
+    publish: publishImages,
+  },
+  chart: {
+    artifact: 'Helm chart',
+    place: `${CHARTS}/notigraph:${version}`,
+    publish: () => publish('helm', 'push', CHART, CHARTS),
+  },
+  github: {
+    artifact: 'tarball, SBOM, checksums, notes',
+    place: `${HOME}/releases/tag/${TAG}`,
+    publish: () =>
+      publish(
+        'gh',
+        ...['release', 'create', TAG, '--verify-tag', '--title', version, '--notes-file', NOTES],
+        ...[TARBALL, SBOM, CHECKSUMS],
+      ),
+  },
+};
+
+function checkVersion(): void {
+  check(/^\d+\.\d+\.\d+$/.test(version), `The version in package.json is ${version}: it must be three numbers.`);
+  check(
+    lock.version === version && lock.packages[''].version === version,
+    `package-lock.json has another version than package.json, ${version}: run "npm install".`,
+  );
+  const { GITHUB_REF_TYPE, GITHUB_REF_NAME } = process.env;
+  check(
+    GITHUB_REF_TYPE !== 'tag' || GITHUB_REF_NAME === TAG,
+    `The tag ${GITHUB_REF_NAME} is not ${TAG}, the version in package.json.`,
+  );
+}
+
+function checkChangelog(): void {
+  check(readChanges(version) !== '', `CHANGELOG.md has no entry "## ${version}".`);
+  check(readChanges('Unreleased') === '', `CHANGELOG.md has lines under "Unreleased": move them to "## ${version}".`);
+}
+
+function checkSchema(): void {
+  const isReleased = read('schema/released.graphql') === read('schema/schema.graphql');
+  check(isReleased, 'schema/released.graphql is not the schema of this version: copy schema/schema.graphql to it.');
+}
+
+function checkTree(): void {
+  const changes = run(['git', 'status', '--porcelain'], 'pipe').trim();
+  check(changes === '', `The working tree has changes. Commit or remove them:\n${changes}`);
+}
+
+function test(): void {
+  if (options.quick) {
+    run(['npm', 'run', '--silent', 'check']);
+    run(['npm', 'run', '--silent', 'test:quick']);
+    console.log(
+      'SKIPPED with --quick: a clean install, long and slow tests, tests of the package, the limits of CPU time.',
+    );
+  } else {
+    run(['.ci/run']);
+  }
+}
+
+function pack(): void {
+  rmSync(`${ROOT}${FOLDER}`, { recursive: true, force: true });
+  mkdirSync(`${ROOT}${FOLDER}/chart`, { recursive: true });
+  run(['npm', 'pack', '--pack-destination', FOLDER]);
+  check(existsSync(`${ROOT}${TARBALL}`), `npm pack did not write ${TARBALL}.`);
+}
+
+const writeSbom = (): void => writeFileSync(`${ROOT}${SBOM}`, run(['node', 'deploy/sbom.ts'], 'pipe'));
+
+function packChart(): void {
+  const installed = 'test/tools/node_modules/bin/helm'; // By "npm --prefix test/tools ci".
+  const helm = existsSync(`${ROOT}${installed}`) ? installed : 'helm';
+  run([helm, 'package', 'deploy/helm', '--destination', `${FOLDER}/chart`]);
+}
+
+/** Writes the changelog's entry. Its links lead to the files of the release. */
+function writeNotes(): void {
+  const text = readChanges(version).replaceAll(/\]\((?!https?:)/g, `](${HOME}/blob/${TAG}/`);
+  writeFileSync(`${ROOT}${NOTES}`, `${text}\n`);
+}
+
+function writeChecksums(): void {
+  const lines = [TARBALL, SBOM].map((file) => {
+    const digest = createHash('sha256')
+      .update(readFileSync(`${ROOT}${file}`))
+      .digest('hex');
+    return `${digest}  ${file.slice(FOLDER.length + 1)}\n`; // As `sha256sum --check` reads it.
+  });
+  writeFileSync(`${ROOT}${CHECKSUMS}`, lines.join(''));
+}
+
+/** Everything but publishing, in order. What takes long comes after what often fails. */
+const STEPS: readonly [title: string, step: () => void][] = [
+  ['version', checkVersion],
+  ['changelog', checkChangelog],
+  ['released schema', checkSchema],
+  ['clean working tree', checkTree],
+  ['checks and tests', test],
+  ['tarball', pack],
+  ['SBOM', writeSbom],
+  ['chart', packChart],
+  ['notes', writeNotes],
+  ['checksums', writeChecksums],
+];
+
+function rehearse(): void {
+  for (const [index, [title, step]] of STEPS.entries()) {
+    const start = performance.now();
+    console.log(`[${index + 1}/${STEPS.length}] ${title}`);
+    step();
+    console.log(
+      `[${index + 1}/${STEPS.length}] ${title}: done in ${((performance.now() - start) / 1_000).toFixed(1)} s`,
+    );
+  }
+  console.log(`\n${read(CHECKSUMS)}\nA release of ${name} ${version} would publish:\n`);
+  for (const [target, { artifact, place, publish: print }] of Object.entries(TARGETS)) {
+    console.log(`${target.padEnd(7)} ${artifact}\n        ${place}`);
+    print();
+  }
+}
+
+function publishTarget(target: string): void {
+  const { GITHUB_ACTIONS, GITHUB_REF_NAME } = process.env;
+  const isAllowed = isDryRun || (GITHUB_ACTIONS === 'true' && GITHUB_REF_NAME === TAG);
+  check(isAllowed, `Only CI publishes, on the tag ${TAG}. To see what it would do, add --dry-run.`);
+  TARGETS[target]?.publish();
+}
+
+try {
+  const [target = ''] = positionals;
+  if (target in TARGETS) {
+    publishTarget(target);
+  } else {
+    const usage = `Use --dry-run, with --quick to skip long tests, or one of ${Object.keys(TARGETS).join(', ')}.`;
+    check(target === '', `Unknown part of a release: "${target}". ${usage}`);
+    check(isDryRun, `Only CI publishes, on the tag ${TAG}. ${usage}`);
+    rehearse();
+  }
+} catch (error) {
+  if (!(error instanceof ReleaseError)) {
+    throw error;
+  }
+  console.error(error.message);
+  process.exitCode = 1;
+}

@@ -1,0 +1,119 @@
+import { execFile, execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, it } from 'vitest';
+import { tarballOf } from '../../codegen/package-references.ts';
+import manifest from '../../package.json' with { type: 'json' };
+import { hasDeployTools } from '../support/deploy.ts';
+import { ROOT } from '../support/docs.ts';
+import { copyProject, type ProjectCopy } from '../support/project-copy.ts';
+
+const TOOLS = join(ROOT, 'test/tools/node_modules/bin');
+
+const TARBALL = tarballOf(manifest);
+
+/** Environment without what CI sets. */
+const { GITHUB_ACTIONS: _actions, GITHUB_REF_NAME: _name, GITHUB_REF_TYPE: _type, ...ENV } = process.env;
+
+/** Runs the release in a copy of the project. */
+async function release(copy: ProjectCopy, args: readonly string[], env: Record<string, string> = {}) {
+  const options = {
+    cwd: copy.path(),
+    env: { ...ENV, PATH: `${TOOLS}:${ENV.PATH}`, npm_config_prefer_offline: 'true', ...env },
+  };
+  const program = promisify(execFile)(process.execPath, ['release.ts', ...args], options);
+  return program.then(
+    ({ stdout }) => ({ code: 0, stdout, stderr: '' }),
+    ({ code, stdout, stderr }) => ({ code, stdout, stderr }),
+  );
+}
+
+/** Commits everything in a copy of the project. */
+function commit(copy: ProjectCopy): void {
+  const git = (...args: string[]) => execFileSync('git', args, { cwd: copy.path() });
+  git('init', '--quiet');
+  git('add', '--all');
+  git('-c', 'user.name=test', '-c', 'user.email=test@example.com', 'commit', '--quiet', '--message', 'Everything');
+}
+
+/** Changes a file of a copy. */
+const edit = async (copy: ProjectCopy, file: string, change: (text: string) => string) =>
+  writeFile(copy.path(file), change(await copy.read(file)));
+
+it.runIf(hasDeployTools)(
+  'a dry run builds what is published, with valid checksums, and says where it would go',
+  async () => {
+    await using copy = await copyProject();
+    // The checks would test this copy again. Its node_modules is a link, which "npm sbom" takes for incomplete.
+    await edit(copy, 'package.json', (text) => text.replace(/("check"|"test:quick"): "[^"]+"/g, '$1: "true"'));
+    await edit(copy, 'deploy/sbom.ts', (text) => text.replace("'sbom',", "'sbom', '--package-lock-only',"));
+    await edit(copy, 'CHANGELOG.md', (text) => text.replace(/(?<=## Unreleased\n)[\s\S]*?(?=\n## )/, ''));
+    commit(copy);
+    const { code, stdout, stderr } = await release(copy, ['--dry-run', '--quick']);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.any(String) });
+    expect(stdout).toContain('SKIPPED with --quick');
+    expect(stdout).toContain('[10/10] checksums: done');
+
+    const sums = await copy.read('dist/release/SHA256SUMS');
+    const files = sums
+      .trim()
+      .split('\n')
+      .map((line) => line.split('  '));
+    expect(files.map(([, file]) => file)).toEqual([TARBALL, TARBALL.replace('.tgz', '.cdx.json')]);
+    for (const [digest, file = ''] of files) {
+      const content = await readFile(copy.path('dist/release', file));
+      expect(createHash('sha256').update(content).digest('hex')).toBe(digest);
+    }
+    const packed = execFileSync('tar', ['-tzf', copy.path('dist/release', TARBALL)], { encoding: 'utf8' });
+    expect(packed).toContain('package/dist/cli/');
+    expect(packed).not.toContain('dist/release');
+    const sbom = JSON.parse(await copy.read(`dist/release/${TARBALL.replace('.tgz', '.cdx.json')}`));
+    expect(sbom.metadata.component).toMatchObject({ name: manifest.name, version: manifest.version });
+    const notes = await copy.read('dist/release/notes.md');
+    expect(notes).toContain(`/blob/v${manifest.version}/docs/`);
+    expect(notes).not.toMatch(/\]\(docs|^## /m);
+    const places = [
+      `https://www.npmjs.com/package/${manifest.name}/v/${manifest.version}`,
+      `ghcr.io/notigraph/notigraph:${manifest.version}-tracing`,
+      `oci://ghcr.io/notigraph/charts/notigraph:${manifest.version}`,
+      `https://github.com/notigraph/notigraph/releases/tag/v${manifest.version}`,
+    ];
+    expect(places.filter((place) => !stdout.includes(place))).toEqual([]);
+  },
+);
+
+it('a dry run names what is missing', async () => {
+  await using copy = await copyProject();
+  commit(copy);
+  const attempt = async (env = {}) => (await release(copy, ['--dry-run', '--quick'], env)).stderr;
+  const tag = { GITHUB_REF_TYPE: 'tag', GITHUB_REF_NAME: 'v0.0.1' };
+  expect(await attempt(tag)).toBe(`The tag v0.0.1 is not v${manifest.version}, the version in package.json.\n`);
+  const changelog = `# Changelog\n\n## Unreleased\n\n## ${manifest.version}\n\nText.\n`;
+  await writeFile(copy.path('CHANGELOG.md'), changelog);
+  expect(await attempt()).toContain('The working tree has changes. Commit or remove them:\n');
+  await edit(copy, 'schema/released.graphql', (text) => `${text}\nscalar Old\n`);
+  expect(await attempt()).toContain('schema/released.graphql is not the schema of this version');
+  await writeFile(copy.path('CHANGELOG.md'), changelog.replace('Unreleased', 'Unreleased\n\n- Something.'));
+  expect(await attempt()).toContain('CHANGELOG.md has lines under "Unreleased"');
+  await writeFile(copy.path('CHANGELOG.md'), '# Changelog\n\n## Unreleased\n\n## 0.0.1\n\nText.\n');
+  expect(await attempt()).toBe(`CHANGELOG.md has no entry "## ${manifest.version}".\n`);
+  await edit(copy, 'package-lock.json', (text) => text.replace(/"version": "[^"]+"/, '"version": "0.0.1"'));
+  expect(await attempt()).toContain('package-lock.json has another version');
+});
+
+it('only CI publishes, on the tag of the version', async () => {
+  await using copy = await copyProject();
+  const refusal = `Only CI publishes, on the tag v${manifest.version}.`;
+  for (const args of [[], ['npm'], ['image'], ['chart'], ['github']]) {
+    expect(await release(copy, args)).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining(refusal) });
+  }
+  const branch = { GITHUB_ACTIONS: 'true', GITHUB_REF_NAME: 'main' };
+  expect(await release(copy, ['npm'], branch)).toMatchObject({ code: 1, stderr: expect.stringContaining(refusal) });
+  expect(await release(copy, ['npm', '--dry-run'])).toMatchObject({
+    code: 0,
+    stdout: `  npm publish ./dist/release/${TARBALL} --provenance --access public\n`,
+  });
+  expect((await release(copy, ['pypi'])).stderr).toContain('Unknown part of a release: "pypi".');
+});
