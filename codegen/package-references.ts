@@ -17,7 +17,7 @@ const REFERRING = [
   'test',
 ];
 
-const TEXT = /(?<!\.gen)\.(?:json|md|ts|tsx|ya?ml)$|Dockerfile$/;
+const TEXT = /(?<!\.gen)\.(?:json|md|svg|ts|tsx|ya?ml)$|Dockerfile$/;
 
 /** Built and installed files, and the test of this module. */
 const IGNORED = /\/(?:node_modules|\.[\w-]+|dist|package-references\.test\.ts)$/;
@@ -51,7 +51,10 @@ export function writePackageReferences(text: string, to: Manifest = manifest): s
       version,
     ],
     [
-      new RegExp(`(?<=newTag: |app\\.kubernetes\\.io/version: |image\\.version="|\\bVERSION = ')${SEMVER}`, 'g'),
+      new RegExp(
+        `(?<=>Notigraph |newTag: |app\\.kubernetes\\.io/version: |image\\.version="|\\bVERSION = ')${SEMVER}`,
+        'g',
+      ),
       version,
     ],
     [new RegExp(`(?<=^(?:appVersion|version): )${SEMVER}`, 'gm'), version],

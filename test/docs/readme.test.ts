@@ -25,6 +25,16 @@ it('the README’s curl commands use the sandbox’s key and a query that succee
   expect(await gateway.data(query)).toEqual({ workflow: { name: 'Payment failed', active: true } });
 });
 
+it('the picture of the first minute shows current responses', async () => {
+  const picture = read('docs/images/first-minute.svg').replaceAll('&lt;', '<').replaceAll('&amp;', '&');
+  const requests = [...picture.matchAll(/-d '(.*)'/g)].map(([, body = '']) => JSON.parse(body).query);
+  expect(requests).toHaveLength(3); // One is in what the server prints.
+  await using gateway = await startSandboxedGateway();
+  for (const query of requests.slice(1)) {
+    expect(picture).toContain(JSON.stringify((await gateway.send(query)).body));
+  }
+});
+
 it('docs/operations.md names every root field', () => {
   const operations = read('docs/operations.md');
   const schema = createSchema();

@@ -1,7 +1,8 @@
 /**
- * Takes the pictures in the docs: GraphiQL with the README's query, and two views of the dashboard, each in both themes. Run it with
- * `npm run pictures`.
+ * Takes the pictures in the docs: the first minute in a terminal, GraphiQL with the README's query, and two views of the dashboard, the last
+ * ones in both themes. Run it with `npm run pictures`. It needs curl, and port 4000.
  */
+import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { Browser } from 'playwright-core';
 import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
@@ -10,6 +11,7 @@ import { type Dashboard, startDashboard } from './dashboard.ts';
 import { blocks, read } from './docs.ts';
 import { startSandboxedGateway } from './gateway.ts';
 import { runOperation, visitGraphiql } from './graphiql.ts';
+import { drawFirstMinute } from './terminal.ts';
 
 const IMAGES = fileURLToPath(new URL('../../docs/images/', import.meta.url));
 
@@ -40,6 +42,8 @@ async function takeDashboard(browser: Browser, dashboard: Dashboard, colorScheme
   await visitor.openLoaded('Workflows');
   await page.screenshot({ path: `${IMAGES}dashboard-workflows-${colorScheme}.png` });
 }
+
+await writeFile(`${IMAGES}first-minute.svg`, await drawFirstMinute());
 
 const browser = await launchBrowser();
 try {
