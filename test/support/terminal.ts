@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { blocks, read } from './docs.ts';
 import { copyProject } from './project-copy.ts';
 
-/** What is typed in one of two terminals, and printed then. */
+/** Command in one of two terminals, and its output. */
 interface Step {
   terminal: 'server' | 'client';
   /** @default nothing */
@@ -58,7 +58,7 @@ interface Span {
   color: string;
 }
 
-/** One row of a terminal. Rows of the same step appear together; what is typed before what is printed. */
+/** Row of a terminal. Rows of the same step appear together; what is typed before what is printed. */
 interface Row {
   spans: readonly Span[];
   seconds: number;
