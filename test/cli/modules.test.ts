@@ -35,6 +35,7 @@ export default defineModule('greetings', ({ builder, endpoint, requireScopes }) 
 `;
 
 async function writeModule(greeting = 'Hello '): Promise<void> {
+  await write('package.json', '{ "type": "commonjs" }'); // As npm init writes it.
   await write('greetings.ts', MODULE);
   await write('greeting.ts', `export const greeting: string = '${greeting}';`);
 }

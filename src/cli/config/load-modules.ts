@@ -164,7 +164,9 @@ class ModuleImports implements Disposable {
         }
         const path = fileURLToPath(url);
         const checked = moduleFiles[path];
-        const loaded = checked === undefined ? next(url, context) : { ...checked, shortCircuit: true };
+        // Otherwise, TypeScript in a package with "type": "commonjs", as npm init writes it, can't have import.
+        const importing = path.endsWith('.ts') ? { ...context, format: 'module-typescript' } : context;
+        const loaded = checked === undefined ? next(url, importing) : { ...checked, shortCircuit: true };
         if (typeof loaded.format === 'string' && loaded.source != null) {
           files.set(path, { format: loaded.format, source: toText(loaded.source) });
         }
