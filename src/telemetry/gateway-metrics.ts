@@ -223,7 +223,7 @@ export const serviceSamples = (states: readonly (readonly [upstream: string | un
   ),
   gauge(
     'notigraph_circuit_breaker_state',
-    'State of the circuit breaker. 0: closed, 1: probing with one call, 2: open.',
+    'State of the circuit breaker. 0: closed, 1: half-open, one call is or will be sent as a probe, 2: open.',
     states.map(([upstream, { circuit }]) => [labelsOf(upstream), CIRCUIT_STATE_VALUES[circuit]]),
     'max',
   ),

@@ -61,7 +61,7 @@ export interface CallEvents {
   inBackground(): CallEvents;
 }
 
-/** State of the circuit breaker. */
+/** State of the circuit breaker: `probing` means that one call is sent, or may be sent, to see whether the service is back. */
 export type CircuitState = 'closed' | 'probing' | 'open';
 
 /** Current state of a service's client. */

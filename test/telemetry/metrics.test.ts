@@ -160,6 +160,7 @@ describe('the metrics', () => {
     await gateway.send(GROUPS);
     expect(await state()).toBe(2);
     gateway.advance(11);
+    expect(await state()).toBe(1); // Nothing more may happen on an instance without traffic.
     gateway.service.script = empty;
     const held = gateway.service.hold();
     const answer = gateway.send(GROUPS);

@@ -131,8 +131,8 @@ export function createCircuitBreaker(
         }
       }
     },
-    /** Returns the current state. */
-    state: () => state,
+    /** Returns the current state. Without calls, nothing ends the pause: it is over once the next call would be a probe. */
+    state: (): CircuitState => (state === 'open' && now() >= openUntil ? 'probing' : state),
   };
 }
 
