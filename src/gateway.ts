@@ -214,7 +214,10 @@ export function buildGateway(
   // Upstream, after all that can be invalid: what is opened here stays open until it is disposed.
   const metrics = settings.metrics ? counts.metrics : undefined;
   const services: [upstream: string | undefined, stateOf: () => ServiceState][] = [];
-  const nameTenant = createTenantNames(readSecret('logSecret', settings.logSecret ?? logSecret));
+  const nameTenant = createTenantNames(
+    readSecret('logSecret', settings.logSecret ?? logSecret),
+    browser?.tenantKeys.tenantOf,
+  );
   const audit = settings.audit && createAuditLog(settings.audit, logger, counts.countAuditLine, nameTenant, now);
   const upstreams = createUpstreams(settings, {
     ...deps,
@@ -256,7 +259,7 @@ export function buildGateway(
     logger,
   });
   const respond = createRespond({
-    clientErrors: createClientErrors(logger),
+    clientErrors: createClientErrors(logger, nameTenant),
     admission,
     corsHeaders: cors.headers,
     startTrace,

@@ -17,7 +17,7 @@ export function createTenantKeys(keys: SecretFiles, upstreams: TenantUpstreams) 
     /** Returns the credential with the tenant's API key. */
     credentialOf: (tenant: string) => current().byTenant.get(tenant),
     /** Returns the tenant that an API key belongs to. */
-    tenantOf: (credential: Credential) => current().byCredential.get(credential),
+    tenantOf: (credential: string) => current().byCredential.get(credential),
     /** Returns the name of the tenant's upstream; undefined if there is only one. */
     upstreamOf: (tenant: string) => upstreams.of(tenant),
     /** Returns the name of the upstream of the tenant that an API key belongs to; undefined if it belongs to none, or there is only one upstream. */

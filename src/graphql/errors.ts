@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { GraphQLError, type SourceLocation } from 'graphql';
 import type { Logger } from 'pino';
-import type { ClientKind } from '../auth/identity.ts';
+import type { Identity } from '../auth/identity.ts';
 import type { ErrorCode } from '../settings/error-codes.ts';
-import type { TraceIds } from '../telemetry/access-log.ts';
+import type { TenantNames, TraceIds } from '../telemetry/access-log.ts';
 import { describeCause, isUpstreamError, type UpstreamError, type WriteOutcome } from '../upstream/errors.ts';
 import { DocumentError, isInvalidValueError, truncateMessage } from './located-error.ts';
 
@@ -45,8 +45,8 @@ export interface ErrorContext {
   wasSent: boolean;
   /** Whether the client has disconnected, which cancels its upstream calls. */
   isDisconnected: boolean;
-  /** Kind of client, if it was authenticated. */
-  clientKind: ClientKind | undefined;
+  /** Who sent it, if it was authenticated. */
+  identity: Pick<Identity, 'clientKind' | 'credential'> | undefined;
 }
 
 /** Converts an error to the entry that the client sees. */
@@ -61,8 +61,9 @@ export type CreateClientErrors = (context: ErrorContext) => ToClientError;
  * with an error id.
  */
 export const createClientErrors =
-  (logger: Logger): CreateClientErrors =>
-  ({ requestId, traceIds, isMutation, wasSent, isDisconnected, clientKind }) => {
+  (logger: Logger, nameTenant: TenantNames): CreateClientErrors =>
+  ({ requestId, traceIds, isMutation, wasSent, isDisconnected, identity }) => {
+    const isBrowser = identity?.clientKind === 'browser';
     const logged = new Set<string>();
 
     /** Logs each failure of an endpoint once per response, because a failed list can fail fifty fields. */
@@ -70,7 +71,8 @@ export const createClientErrors =
       const endpointFailure = `${error.code} ${error.status} ${error.endpoint.method} ${error.endpoint.route}`;
       if (!logged.has(endpointFailure)) {
         logged.add(endpointFailure);
-        logUpstreamError(logger, error, { requestId, traceIds, clientKind });
+        const tenant = identity?.credential && nameTenant(identity.credential);
+        logUpstreamError(logger, error, { requestId, ...traceIds, tenant }, isBrowser);
       }
     }
 
@@ -97,7 +99,7 @@ export const createClientErrors =
       }
       const extensions = upstreamExtensions(original, requestId);
       // The tenant's key was rejected, not the browser's token, so signing in again would not help.
-      const isRejectedKey = clientKind === 'browser' && original.code === 'UNAUTHENTICATED' && original.sent;
+      const isRejectedKey = isBrowser && original.code === 'UNAUTHENTICATED' && original.sent;
       return {
         message: original.message,
         ...pickPlace(error),
@@ -197,18 +199,11 @@ const upstreamExtensions = (error: UpstreamError, requestId: string | undefined)
  * Logs failures of the service and rejected tenant keys, but not mistakes of the caller. The line never contains a body, an id or a key. The circuit
  * breaker has its own lines, so the many calls that it rejects are only shown at the level debug.
  */
-function logUpstreamError(
-  logger: Logger,
-  error: UpstreamError,
-  { requestId, traceIds, clientKind }: Pick<ErrorContext, 'requestId' | 'traceIds' | 'clientKind'>,
-): void {
-  if (/^UPSTREAM_/.test(error.code) || (clientKind === 'browser' && error.code === 'UNAUTHENTICATED' && error.sent)) {
+function logUpstreamError(logger: Logger, error: UpstreamError, request: object, isBrowser: boolean): void {
+  if (/^UPSTREAM_/.test(error.code) || (isBrowser && error.code === 'UNAUTHENTICATED' && error.sent)) {
     const { code, status: httpStatus, errorId, endpoint } = error;
     const cause = describeCause(error.cause);
     const isPaused = code === 'UPSTREAM_UNAVAILABLE' && !error.sent;
-    logger[isPaused ? 'debug' : 'warn'](
-      { requestId, ...traceIds, code, httpStatus, errorId, ...endpoint, cause },
-      error.message,
-    );
+    logger[isPaused ? 'debug' : 'warn']({ ...request, code, httpStatus, errorId, ...endpoint, cause }, error.message);
   }
 }

@@ -161,7 +161,7 @@ const createToClientError = (
     isMutation: operation?.type === 'mutation',
     wasSent: (context?.usage.requests ?? 0) > 0,
     isDisconnected: request.signal.aborted,
-    clientKind: identity?.clientKind,
+    identity,
   });
 
 /** Content of a response to a request that was not executed. */

@@ -125,20 +125,31 @@ const MAX_BYTES = 2 * 1024 * 1024;
 /** Heap used by a cached name, without its key. */
 const BYTES_PER_TENANT = 200;
 
-/** Returns the name of an API key in logs: the first 8 hex digits of an HMAC, which distinguish callers without revealing keys. */
+/**
+ * Returns the name of an API key in logs: that of the tenant in the configuration, or the first 8 hex digits of an HMAC, which distinguish
+ * callers without revealing keys.
+ */
 export type TenantNames = (credential: string) => string;
 
 /**
  * Creates a function that names API keys.
  *
  * @param secret secret that keeps the names stable across restarts and replicas
+ * @param tenantOf returns the tenant that an API key belongs to, if it is one of the configuration's
  */
-export function createTenantNames(secret: string): TenantNames {
+export function createTenantNames(
+  secret: string,
+  tenantOf: (credential: string) => string | undefined = () => undefined,
+): TenantNames {
   const names = new LRUCache<string, string>({
     maxSize: MAX_BYTES,
     sizeCalculation: (_, credential) => BYTES_PER_TENANT + credential.length,
   });
   return (credential) => {
+    const tenant = tenantOf(credential);
+    if (tenant !== undefined) {
+      return tenant;
+    }
     let name = names.get(credential);
     if (name === undefined) {
       name = createHmac('sha256', secret).update(credential).digest('hex').slice(0, 8);

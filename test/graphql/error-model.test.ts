@@ -356,7 +356,11 @@ it('a tenant’s key that the service rejects is FORBIDDEN for a browser, becaus
   expect(body.errors).toMatchObject([
     { message: 'API key not found', extensions: { code: 'FORBIDDEN', retryable: false, upstream: { status: 401 } } },
   ]);
-  expect(gateway.log).toContainEqual(expect.objectContaining({ level: 40, code: 'UNAUTHENTICATED', httpStatus: 401 }));
+  const tenant = 'acme'; // Its name, as the configuration has it.
+  expect(gateway.log).toContainEqual(
+    expect.objectContaining({ level: 40, code: 'UNAUTHENTICATED', httpStatus: 401, tenant }),
+  );
+  expect(gateway.log).toContainEqual(expect.objectContaining({ msg: 'operation', code: 'FORBIDDEN', tenant }));
   expect(JSON.stringify([body, gateway.log])).not.toContain('key-of-acme');
   const own = await gateway.send('{ notificationGroups { id } }', {}, AUTHORIZATION);
   expect(own.codes).toEqual(['UNAUTHENTICATED']);
