@@ -387,6 +387,7 @@ it('accepts missing secrets with --without-secrets, and checks everything else',
     logSecret: { env: 'LOG_SECRET' },
     proxy: { env: 'PROXY_URL' },
     graphiql: { authorization: { env: 'GRAPHIQL_KEY' } },
+    audit: { to: { file: folder.path('log', 'audit.jsonl') } },
     cache: { store: { redis: { url: { env: 'REDIS_URL' } } }, secret: { file: folder.path('cache-secret') } },
     clients: {
       browser: {
@@ -397,7 +398,7 @@ it('accepts missing secrets with --without-secrets, and checks everything else',
       },
     },
   };
-  expect(await problemsOf(content)).toHaveLength(10);
+  expect(await problemsOf(content)).toHaveLength(11);
   expect(await problemsOf(content, {}, '--without-secrets')).toEqual([]);
   await writeFile(folder.path('cache-secret'), 'short');
   expect(await problemsOf({ ...content, maxRetries: 'many' }, {}, '--without-secrets')).toEqual([

@@ -11,7 +11,7 @@ export const check: Command = {
   get options() {
     return [
       { name: 'strict', description: 'Fail if there are warnings.' },
-      { name: 'without-secrets', description: 'Accept missing variables and files of secrets.' },
+      { name: 'without-secrets', description: 'Accept missing secrets, and a missing folder of the audit log.' },
       {
         name: 'format',
         value: FORMATS,

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { findKeyProblem } from '../../auth/signing-keys.ts';
 import { createTenantUpstreams, findTenantProblem, findUpstreamProblem } from '../../auth/tenants.ts';
 import { findManifestProblems } from '../../graphql/documents/manifest.ts';
@@ -28,7 +29,7 @@ import { findSandboxFileProblem } from '../sandbox-file.ts';
  *
  * @param values settings before validation. Their files are checked although other settings are invalid
  * @param settings the same settings; undefined if some are invalid
- * @param withoutSecrets whether files with secrets and certificates may be missing. @default false
+ * @param withoutSecrets whether files with secrets and certificates, and the folder of the audit log, may be missing. @default false
  */
 export function findFileProblems(
   values: Readonly<Record<string, unknown>>,
@@ -36,7 +37,7 @@ export function findFileProblems(
   withoutSecrets = false,
 ): SettingProblem[] {
   const all = findPartsOfKinds(partOf(SETTINGS_TABLE, values));
-  const missing = withoutSecrets ? new Set(all.filter(isMissingSecret)) : new Set();
+  const missing = withoutSecrets ? new Set(all.filter(isMissing)) : new Set();
   const parts = all.filter((part) => !missing.has(part));
   const of = (...kinds: readonly Kind[]) => parts.filter(({ kind }) => kinds.includes(kind));
   return [
@@ -65,11 +66,14 @@ function withoutPair(section: readonly PartOfKind[], missing: ReadonlySet<unknow
   return section.filter((part) => !missing.has(part) && !(isIncomplete && isOfPair(part)));
 }
 
-/** Whether the file or folder of a secret or certificate doesn't exist. */
-function isMissingSecret(part: PartOfKind): boolean {
+/** Whether something that only the deployment has doesn't exist: the file or folder of a secret or certificate, or the folder of the audit log. */
+function isMissing(part: PartOfKind): boolean {
   const source = part.kind === 'tenantFolder' ? { file: String(part.value) } : sourceOf(part);
   const canBeMissing = part.kind === 'tenantFolder' || ['secret', 'text', 'address'].includes(part.category);
-  return canBeMissing && typeof source === 'object' && !existsSync(source.file);
+  if (typeof source !== 'object') {
+    return false;
+  }
+  return part.kind === 'auditLog' ? !existsSync(dirname(source.file)) : canBeMissing && !existsSync(source.file);
 }
 
 const isOwnSecret = (kind: Kind): kind is keyof typeof OWN_SECRETS => Object.hasOwn(OWN_SECRETS, kind);
