@@ -204,6 +204,7 @@ export function buildGateway(
       now,
       documentOf: (id) => trustedDocuments.hashOf(id),
       upstreams: settings.upstreams,
+      onTenantChange: (change) => logger.info(change, 'the keys of tenants were reloaded'),
     });
   const clientRules = createClientRules(settings);
   const authenticator = createAuthenticator(clients.server !== false, browser);

@@ -1,4 +1,4 @@
-import { createSecretFiles, type SecretFiles } from '../lib/files/secret-files.ts';
+import { createSecretFiles, type SecretChange, type SecretFiles } from '../lib/files/secret-files.ts';
 import type { BrowserSettings, ClientTokenSettings, TokenIssuer } from '../settings/clients.ts';
 import { requireLength } from '../settings/kinds.ts';
 import type { RateLimit } from '../settings/rate-limits.ts';
@@ -37,6 +37,8 @@ export interface BrowserAccessDeps {
   documentOf: (id: string) => string | undefined;
   /** Upstreams by name; undefined if there is only one. */
   upstreams: Settings['upstreams'];
+  /** Called after the keys of tenants have changed. */
+  onTenantChange: (change: SecretChange) => void;
 }
 
 /**
@@ -47,12 +49,13 @@ export interface BrowserAccessDeps {
 export function createBrowserAccess(
   { issuers, scopes, tenants = {}, tenantKeys: keyFolder }: BrowserSettings,
   clientTokens: ClientTokenSettings | undefined,
-  { remoteKeys, now, documentOf, upstreams }: BrowserAccessDeps,
+  { remoteKeys, now, documentOf, upstreams, onTenantChange }: BrowserAccessDeps,
 ): BrowserAccess {
   const tenantUpstreams = createTenantUpstreams({ tenants, ...(keyFolder && { tenantKeys: keyFolder }) }, upstreams);
   const tenantFiles = createSecretFiles(
     { secrets: secretsOf(tenants), directory: keyFolder?.directory },
     (keys) => findTenantProblem(keys) ?? findUpstreamProblem(keys, tenantUpstreams),
+    onTenantChange,
   );
   const tenantKeys = createTenantKeys(tenantFiles, tenantUpstreams);
   const ceiling = new Set(scopes);

@@ -108,7 +108,7 @@ describe("a tenant's key", () => {
       await symlink(`..data/${tenant}`, folder.path(tenant));
     }
     const [acme, globex] = [tokenOf('acme'), tokenOf('globex')];
-    const { keyFor, problems } = await start({ tenantKeys: { directory: folder.path() } });
+    const { gateway, keyFor, problems } = await start({ tenantKeys: { directory: folder.path() } });
     expect([await keyFor(acme), await keyFor(globex)]).toEqual(['ApiKey key-1', 'ApiKey key-2']);
 
     // The keys are swapped, so both must be replaced at the same time.
@@ -121,6 +121,10 @@ describe("a tenant's key", () => {
     await eventually(async () => (await keyFor(acme)) === 'ApiKey key-4');
     expect(await keyFor(globex)).toBe('401 TENANT_UNKNOWN');
     expect(problems()).toEqual([]);
+    expect(gateway.log.filter(({ msg }) => msg === 'the keys of tenants were reloaded')).toMatchObject([
+      { added: [], replaced: ['acme', 'globex'], removed: [] },
+      { added: [], replaced: ['acme'], removed: ['globex'] },
+    ]);
   });
 
   it('that is invalid is rejected: the previous key stays in use, and the problems are logged once', async () => {

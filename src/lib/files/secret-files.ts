@@ -21,6 +21,13 @@ export interface SecretFiles extends WatchedFiles {
   secrets(): ReadonlyMap<string, string>;
 }
 
+/** Names of secrets that a reload has changed. */
+export interface SecretChange {
+  added: string[];
+  replaced: string[];
+  removed: string[];
+}
+
 /** Problem of one secret; without a name, of the folder. */
 export type SourceProblem = Partial<SecretProblem> & Pick<SecretProblem, 'problem'>;
 
@@ -71,9 +78,14 @@ export function problemsOf(read: () => unknown): readonly SourceProblem[] {
  * Reads secrets, without the line break at the end of a file. On reload, files are independent: an invalid file keeps its previous secret, and
  * a file that was removed from the folder removes its secret.
  *
+ * @param onChange called after a reload that changed secrets
  * @throws {SecretError} if a secret can't be read, or `findProblem` returns a problem
  */
-export function createSecretFiles(sources: SecretSources, findProblem: FindProblem = () => undefined): SecretFiles {
+export function createSecretFiles(
+  sources: SecretSources,
+  findProblem: FindProblem = () => undefined,
+  onChange?: (change: SecretChange) => void,
+): SecretFiles {
   const files = createSettledFiles(readSecret);
   let current: ReadonlyMap<string, string> | undefined;
   let problems: readonly SecretProblem[] = [];
@@ -82,8 +94,12 @@ export function createSecretFiles(sources: SecretSources, findProblem: FindProbl
     const hasChanged = files.look(listSecretFiles(sources));
     if (hasChanged || current === undefined) {
       const found = collect(sources, files.values(), findProblem, current ?? new Map());
+      const change = current && compare(current, found.secrets);
       problems = found.problems;
       current = found.secrets;
+      if (change !== undefined && Object.values(change).some(({ length }) => length > 0)) {
+        onChange?.(change);
+      }
     }
     if (problems.length > 0) {
       throw new SecretError(problems);
@@ -92,6 +108,15 @@ export function createSecretFiles(sources: SecretSources, findProblem: FindProbl
 
   reload();
   return { secrets: () => current ?? new Map(), reload, isSettling: files.isSettling };
+}
+
+function compare(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): SecretChange {
+  const names = [...after.keys()];
+  return {
+    added: names.filter((name) => !before.has(name)),
+    replaced: names.filter((name) => before.has(name) && before.get(name) !== after.get(name)),
+    removed: [...before.keys()].filter((name) => !after.has(name)),
+  };
 }
 
 /** Collects all secrets in the order of their sources. Keeps the previous value of invalid ones, or omits them if they had none. */
