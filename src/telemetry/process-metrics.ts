@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks';
+import { VERSION } from '../lib/version.ts';
 import { counter, gauge, type MetricSamples } from './metrics-snapshot.ts';
 
 /** Current state of a server. */
@@ -24,6 +25,7 @@ export type ProcessUsage = Pick<NodeJS.Process, 'cpuUsage' | 'memoryUsage' | 've
 export function processSnapshot(load: ServerLoad, usage: ProcessUsage): MetricSamples[] {
   const { running, connections, bufferedBytes, shedding, shed, closed } = load;
   return [
+    gauge('notigraph_build_info', 'Version of Notigraph.', [[{ version: VERSION }, 1]], 'first'),
     gauge('notigraph_requests_running', 'Requests received in full and not yet answered.', running),
     gauge('notigraph_connections', 'Open client connections.', connections),
     gauge('notigraph_buffered_bytes', 'Bytes of requests and responses in memory.', bufferedBytes),

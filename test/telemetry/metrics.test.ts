@@ -1,6 +1,7 @@
 import { pino } from 'pino';
 import { register } from 'prom-client';
 import { describe, expect, it } from 'vitest';
+import manifest from '../../package.json' with { type: 'json' };
 import { createGateway, type GatewayOptions } from '../../src/gateway.ts';
 import { type ServerOptions, startServer } from '../../src/server/server.ts';
 import { GatewayMetrics, serviceSamples } from '../../src/telemetry/gateway-metrics.ts';
@@ -241,6 +242,7 @@ describe('the metrics', () => {
     expect(metricValues(text, /^(notigraph_|nodejs_version)/)).toMatchObject({
       notigraph_upstream_calls_waiting: 7,
       notigraph_circuit_breaker_state: 2,
+      [`notigraph_build_info{version="${manifest.version}"}`]: 1,
       notigraph_connections: 24,
       'notigraph_closed_connections_total{reason="too slow"}': 2,
       'notigraph_shedding{reason="stopping"}': 0,
@@ -261,7 +263,7 @@ describe('the labels', () => {
     result: /^([245]xx|[A-Z_]+)$/,
     reason: /^(stopping|running|buffered bytes|event loop|heap|too slow|limit)$/,
     le: /^(\d+(\.\d+)?|\+Inf)$/,
-    version: /^(v\d+\.\d+\.\d+|\(none\)|\(other\))$/,
+    version: /^(v?\d+\.\d+\.\d+|\(none\)|\(other\))$/,
     client: /^\((none|other)\)$/,
   };
 

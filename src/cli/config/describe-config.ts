@@ -10,11 +10,13 @@ const REDACTED = '(not shown)';
  * of the file, any other is not shown.
  */
 export function describeConfig({ config, values, locate }: LoadedConfig): string {
-  const settings = membersOf(partOf(SETTINGS_TABLE, config)).map((part): [string, object] => {
+  const { source: _source, isProduction: _isProduction, ...all } = config; // Not settings.
+  const settings = membersOf(partOf(SETTINGS_TABLE, all)).map((part): [string, object] => {
     const [name = ''] = part.path;
     const { place, name: origin } = locate([name]);
     const { source, line } = place ?? { source: origin };
-    const from = values[name] === undefined ? 'default' : [source, line].filter(Boolean).join(':');
+    const unset = name === 'proxy' ? 'environment' : 'default'; // Only a proxy of HTTPS_PROXY or HTTP_PROXY has a value then.
+    const from = values[name] === undefined ? unset : [source, line].filter(Boolean).join(':');
     return [name, { value: redact(part), from }];
   });
   return `${JSON.stringify(Object.fromEntries(settings), null, 2)}\n`;
