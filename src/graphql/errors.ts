@@ -45,7 +45,7 @@ export interface ErrorContext {
   wasSent: boolean;
   /** Whether the client has disconnected, which cancels its upstream calls. */
   isDisconnected: boolean;
-  /** Who sent it, if it was authenticated. */
+  /** Identity of the client, if it was authenticated. */
   identity: Pick<Identity, 'clientKind' | 'credential'> | undefined;
 }
 

@@ -6,6 +6,7 @@ import { completion } from './completion.ts';
 import { doctor } from './doctor.ts';
 import { init } from './init.ts';
 import { mcp } from './mcp.ts';
+import { moduleNew } from './module.ts';
 import { createPrinter } from './printer.ts';
 import { sandbox, sandboxReset } from './sandbox.ts';
 import { schemaDiff, schemaPrint } from './schema.ts';
@@ -43,6 +44,8 @@ export const COMMANDS: readonly [Command, ...Command[]] = [
   createParent('schema', 'Prints the commands for the schema.'),
   schemaPrint,
   schemaDiff,
+  createParent('module', 'Prints the commands for modules.'),
+  moduleNew,
   createParent('subscribers', 'Prints the commands for subscribers.'),
   subscribersImport,
   completion,

@@ -1,0 +1,24 @@
+import type { Command } from '../command.ts';
+
+/** Writes a module from an OpenAPI document. */
+export const moduleNew: Command = {
+  name: 'module new',
+  summary: 'Writes a module from an OpenAPI document.',
+  args: ['NAME'],
+  options: [
+    { name: 'openapi', value: 'FILE', description: 'OpenAPI document, version 3.0 or 3.1, in JSON or YAML.' },
+    {
+      name: 'path',
+      value: 'PATTERN',
+      description: "Paths to write, such as '/v1/topics*'. * stands for any text. Default: all.",
+    },
+    { name: 'output', value: 'FILE', description: 'File to write, which must not exist. Default: NAME.ts.' },
+  ],
+  details: `The file has endpoints, types, queries for GET and mutations for the rest.
+It is a start: TODO comments mark what the document doesn't say. Parts that
+can't be written are listed with the reason. See docs/modules.md.`,
+  async run(commandLine, host) {
+    const { runNewModule } = await import('../module/new-module.ts');
+    runNewModule(commandLine, host);
+  },
+};

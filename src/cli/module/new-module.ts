@@ -1,0 +1,95 @@
+import { existsSync, writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { defineModule, ModuleError } from '../../graphql/module.ts';
+import { createSchema } from '../../graphql/schema.ts';
+import { toFileError } from '../../lib/files/text-file.ts';
+import { toPrintable } from '../../lib/to-printable.ts';
+import type { CommandLine, Process } from '../command.ts';
+import { ConfigError } from '../config/problem.ts';
+import { OpenApiDocument } from './document.ts';
+import { type EndpointPlan, type ModulePlan, Planner } from './plan.ts';
+import { writeModule } from './write.ts';
+
+/** Writes a module from an OpenAPI document, and prints what it contains and what it doesn't. */
+export function runNewModule({ args, options, problems: usage }: CommandLine, { cwd, stdout }: Process): void {
+  const [name = ''] = args;
+  const { openapi, path = '*' } = options;
+  const output = options.output ?? `${name}.ts`;
+  const file = resolve(cwd(), output);
+  const problems = [
+    ...usage,
+    ...(args.length > 0 ? findNameProblems(name) : []),
+    ...(openapi === undefined && usage.length === 0 ? ['--openapi is required. See notigraph module new --help.'] : []),
+    ...(args.length > 0 && existsSync(file) ? [`${output} already exists. Remove it first, or use --output.`] : []),
+  ];
+  if (problems.length > 0 || openapi === undefined) {
+    throw new ConfigError(problems);
+  }
+  const planner = new Planner(new OpenApiDocument(resolve(cwd(), openapi), openapi), name, createSchema());
+  const plan = planner.plan(toPattern(path));
+  if (plan.endpoints.length === 0) {
+    stdout.write(listSkipped(plan));
+    throw new ConfigError([
+      plan.skipped.length > 0
+        ? 'Nothing was written, because everything was skipped.'
+        : `Nothing was written: no path of the document matches ${path === '*' ? 'a path' : '--path'}.`,
+    ]);
+  }
+  const code = writeModule(plan);
+  try {
+    writeFileSync(file, code, { flag: 'wx' });
+  } catch (error) {
+    throw new ConfigError([`${output} ${toFileError(error).message.replace('read', 'written')}.`]);
+  }
+  const todos = code.split('// TODO: ').length - 1;
+  stdout.write(`Wrote ${output}:
+${plan.endpoints.map(describeEndpoint).join('')}${listSkipped(plan)}
+Next steps:
+  Decide what its TODO comments ask: there ${todos === 1 ? 'is 1' : `are ${todos}`}.
+  Name the file in the setting modules, and run notigraph check. See docs/modules.md.
+`);
+}
+
+/** Returns why a module can't have a name. */
+function findNameProblems(name: string): string[] {
+  if (!/^[a-z][a-z0-9]{0,31}(?:-[a-z0-9]{1,31}){0,3}$/.test(name)) {
+    return ['NAME must consist of lowercase letters, digits and hyphens, such as topics.'];
+  }
+  try {
+    createSchema(undefined, [defineModule(name, () => undefined)]);
+    return [];
+  } catch (error) {
+    if (error instanceof ModuleError) {
+      return ['NAME is that of a built-in module. Use another one.'];
+    }
+    throw error;
+  }
+}
+
+/** Returns a test of paths: `*` stands for any text. */
+function toPattern(glob: string): (path: string) => boolean {
+  const [first = '', ...others] = glob.split('*');
+  return (path) => {
+    if (!path.startsWith(first)) {
+      return false;
+    }
+    let from = first.length;
+    for (const [i, part] of others.entries()) {
+      const isLast = i === others.length - 1;
+      const at = isLast ? Math.max(path.length - part.length, from) : path.indexOf(part, from);
+      if (at < 0 || !path.startsWith(part, at)) {
+        return false;
+      }
+      from = at + part.length;
+    }
+    return from === path.length;
+  };
+}
+
+const describeEndpoint = ({ method, route, field }: EndpointPlan): string =>
+  `  ${method === 'GET' ? 'Query' : 'Mutation'}.${field}: ${method} ${route}\n`;
+
+const listSkipped = ({ skipped }: ModulePlan): string =>
+  skipped.length === 0
+    ? ''
+    : `\nSkipped:\n${skipped.map(({ part, reason }) => `  ${toPrintable(part)}: ${toPrintable(reason)}.\n`).join('')}`;
