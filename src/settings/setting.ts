@@ -90,9 +90,15 @@ export const unknownSetting = (name: string, names: readonly string[], noun = 's
 export const unknownName = (name: string, names: readonly string[], noun: string): string =>
   `unknown ${noun} "${name}"${suggest(name, names)}`;
 
-/** Returns the closest known name as a question in parentheses, with a space before it; empty if there is none. */
+/** Beginning of all environment variables, which makes no two of them alike. */
+const PREFIX = /^NOTIGRAPH_/;
+
+/** Returns the closest known name, or the shortest that begins with it, as a question in parentheses, with a space before it; empty if there is none. */
 export function suggest(name: string, names: readonly string[]): string {
-  const closest = closestMatch(name, names, { maxDistance: Math.ceil(name.length / 3) });
+  const { length } = name.replace(PREFIX, '');
+  const closest =
+    closestMatch(name, names, { maxDistance: Math.ceil(length / 3) }) ??
+    names.filter((each) => length > 2 && each.startsWith(name)).sort((a, b) => a.length - b.length)[0];
   return closest === undefined ? '' : ` (did you mean "${closest}"?)`;
 }
 

@@ -190,13 +190,17 @@ describe('the settings that have variables', () => {
       NOTIGRAPH_ISOLATE_CONNECTIONS: 'on',
       NOTIGRAPH_LOG_SECRET: 'short',
       NOTIGRAPH_MAX_RETRYS: '1',
+      NOTIGRAPH_MAX_IN_FLIGHT: '1',
+      NOTIGRAPH_AUDITING: '1',
     };
     expect(problemsOf(env).toSorted()).toEqual([
+      'NOTIGRAPH_AUDITING (environment) is unknown. See docs/settings.md.',
       'NOTIGRAPH_CORS_ORIGINS.0 (environment) must be an origin such as https://app.example.com, without a path or a trailing slash.',
       'NOTIGRAPH_INTROSPECTION (environment) must be on or off (true or false).',
       'NOTIGRAPH_ISOLATE_CONNECTIONS (environment) must be none or credential.',
       'NOTIGRAPH_LOG_SECRET (environment) must have at least 16 characters.',
       'NOTIGRAPH_MAX_DEPTH (environment) must be a whole number from 1 to 1000.',
+      'NOTIGRAPH_MAX_IN_FLIGHT (environment) is unknown (did you mean "NOTIGRAPH_MAX_IN_FLIGHT_REQUESTS"?). See docs/settings.md.',
       'NOTIGRAPH_MAX_RETRIES (environment) must be a whole number from 0 to 10.',
       'NOTIGRAPH_MAX_RETRYS (environment) is unknown (did you mean "NOTIGRAPH_MAX_RETRIES"?). See docs/settings.md.',
     ]);
