@@ -30,7 +30,7 @@ const resource = (freshSeconds: number) => {
 const cacheGroup = group({
   store: setting(
     store(),
-    'Store of the responses. `memory` requires a single worker; `{ redis: { url } }` is shared by all workers and replicas.',
+    'Store of the responses. `memory` requires a single worker; `{ redis: { url, ca, keyPrefix } }` is shared by all workers and replicas; see [Redis](production.md#redis).',
   ),
   secret: setting(
     ownSecret('cacheSecret').exactOptional(),

@@ -237,7 +237,7 @@ export const mcpSettings = {
         manifest: setting(
           manifestSource().exactOptional(),
           'Manifest whose operations are tools: a file, a directory, or an object of documents by id, as in `trustedDocuments`.',
-          { defaultText: 'the [shipped operations](operations.md)', isReloadable: true, examples: ['tools.json'] },
+          { defaultText: 'the shipped operations', isReloadable: true, examples: ['tools.json'] },
         ),
         mutations: setting(
           listOf(text(), 'must be a list of names of operations').default([]),

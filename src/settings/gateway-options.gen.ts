@@ -158,7 +158,7 @@ export interface GatewaySettingOptions {
   };
   /** Storage of rate limits. */
   rateLimits?: {
-    /** Store of the counters: the `memory` of each process, or `{ redis: { url } }` for all workers and replicas together. @default 'memory' */
+    /** Store of the counters: the `memory` of each process, or `{ redis: { url, ca, keyPrefix } }` for all workers and replicas together; see Redis. @default 'memory' */
     store?: 'memory' | {
       /** A Redis server that all workers and replicas share. */
       redis: {
@@ -179,7 +179,7 @@ export interface GatewaySettingOptions {
   };
   /** Tools for AI agents, which are served at `/mcp`. They need the package `@modelcontextprotocol/server`. @default none */
   mcp?: {
-    /** Manifest whose operations are tools: a file, a directory, or an object of documents by id, as in `trustedDocuments`. @default the [shipped operations](operations.md) */
+    /** Manifest whose operations are tools: a file, a directory, or an object of documents by id, as in `trustedDocuments`. @default the shipped operations */
     manifest?: string | Readonly<Record<string, string>>;
     /** Names of the mutations that are tools. Others in the manifest are not. @default none */
     mutations?: readonly string[];
@@ -309,7 +309,7 @@ export interface GatewaySettingOptions {
   }>>;
   /** Whether responses to reads are kept for a short time and used again for the same key. @default false */
   cache?: boolean | {
-    /** Store of the responses. `memory` requires a single worker; `{ redis: { url } }` is shared by all workers and replicas. @default 'memory' */
+    /** Store of the responses. `memory` requires a single worker; `{ redis: { url, ca, keyPrefix } }` is shared by all workers and replicas; see Redis. @default 'memory' */
     store?: 'memory' | {
       /** A Redis server that all workers and replicas share. */
       redis: {

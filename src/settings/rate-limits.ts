@@ -19,7 +19,7 @@ export const rateLimits = setting(
   group({
     store: setting(
       store(),
-      'Store of the counters: the `memory` of each process, or `{ redis: { url } }` for all workers and replicas together.',
+      'Store of the counters: the `memory` of each process, or `{ redis: { url, ca, keyPrefix } }` for all workers and replicas together; see [Redis](production.md#redis).',
     ),
   }).prefault({}),
   'Storage of rate limits.',

@@ -1,6 +1,6 @@
 import { readdirSync, realpathSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
-import { basename, join, relative } from 'node:path';
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import manifest from '../../package.json' with { type: 'json' };
@@ -128,13 +128,21 @@ describe.runIf(hasDeployTools)('kubectl builds', () => {
   it("an overlay in an operator's own repository", async () => {
     const [overlay = ''] = blocks(read('docs/production.md'), 'yaml').filter((each) => each.includes('?ref='));
     await using folder = await createTemporaryFolder();
-    const up = relative(realpathSync(folder.path()), ROOT);
-    const local = overlay.replaceAll(/https:\/\/github\.com\/[\w-]+\/notigraph\/\/(\S+?)\?ref=[\w.]+/g, `${up}/$1`);
-    await writeFile(folder.path('kustomization.yaml'), local);
+    // As it is but for the host: local folders have the names of the remote ones, with their "?ref=".
+    for (const [, path = '', ref = ''] of overlay.matchAll(
+      /\/\/github\.com\/[\w-]+\/notigraph\/\/(\S+?)(\?ref=[\w.]+)/g,
+    )) {
+      await mkdir(dirname(folder.path(path)), { recursive: true });
+      await symlink(join(ROOT, path), folder.path(path + ref));
+    }
+    const local = overlay.replaceAll(/https:\/\/github\.com\/[\w-]+\/notigraph\/\//g, './');
+    const [mount = ''] = blocks(read('docs/production.md'), 'yaml').filter((each) => each.startsWith('patches:'));
+    await writeFile(folder.path('kustomization.yaml'), local + mount.replace('patches:\n', ''));
     await writeFile(folder.path('notigraph.config.yaml'), 'upstream: https://notifications.example.org\n');
     const built = kustomize(folder.path());
     expect(built.flatMap(findResourceProblems)).toEqual([]);
     expect(JSON.stringify(built)).toContain('upstream: https://notifications.example.org');
+    expect(JSON.stringify(built)).toContain('"mountPath":"/run/secrets/files"');
   });
 
   it('the ConfigMap of the dashboard', () => {
