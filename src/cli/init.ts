@@ -68,8 +68,8 @@ export async function runInit(commandLine: CommandLine, host: Process): Promise<
     writeFileSync(join(folder, name), text, { flag: isForced ? 'w' : 'wx' });
   }
   host.stdout.write(`Wrote ${listAll(Object.keys(files))}. Next steps:
-${example === undefined ? '' : `  Copy ${ENV_EXAMPLE} to .env, fill in the keys, and keep .env out of version control.\n`}  notigraph check
-  notigraph
+${example === undefined ? '' : `  Copy ${ENV_EXAMPLE} to .env, fill in the keys, and keep .env out of version control.\n`}  npx notigraph check
+  npx notigraph
 `);
 }
 

@@ -63,7 +63,7 @@ it('writes a valid file for the sandbox, and for a service without browsers', as
     expect(await run(cwd, '-y', ...args)).toEqual({
       code: 0,
       signal: null,
-      stdout: `Wrote ${CONFIG}. Next steps:\n  notigraph check\n  notigraph\n`,
+      stdout: `Wrote ${CONFIG}. Next steps:\n  npx notigraph check\n  npx notigraph\n`,
       stderr: '',
     });
     expect(existsSync(path('.env.example'))).toBe(false);

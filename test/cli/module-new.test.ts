@@ -67,7 +67,7 @@ Skipped:
 
 Next steps:
   Decide what its TODO comments ask: there are 6.
-  Name the file in the setting modules, and run notigraph check. See docs/modules.md.
+  Name the file in the setting modules, and run npx notigraph check. See docs/modules.md.
 `);
   await compile('books.ts');
 

@@ -46,7 +46,7 @@ export function runNewModule({ args, options, problems: usage }: CommandLine, { 
 ${plan.endpoints.map(describeEndpoint).join('')}${listSkipped(plan)}
 Next steps:
   Decide what its TODO comments ask: there ${todos === 1 ? 'is 1' : `are ${todos}`}.
-  Name the file in the setting modules, and run notigraph check. See docs/modules.md.
+  Name the file in the setting modules, and run npx notigraph check. See docs/modules.md.
 `);
 }
 
