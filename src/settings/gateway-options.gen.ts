@@ -24,7 +24,7 @@ export interface GatewaySettingOptions {
   };
   /** Allowed CORS origins for any credential. Comma-separated in a variable. @default none */
   corsOrigins?: readonly string[];
-  /** Secret that keeps tenants' names in the log the same across restarts and replicas. At least 16 characters. A file is read at startup and with a reload. @default random */
+  /** Secret of the 8 hex digits that stand for an API key in the log, which makes them the same across restarts and replicas. At least 16 characters. A file is read at startup and with a reload. @default random */
   logSecret?: string | {
     /** Path of the file. */
     file: string;

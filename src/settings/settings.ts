@@ -80,7 +80,7 @@ const general = {
   ),
   logSecret: setting(
     ownSecret('logSecret').exactOptional(),
-    "Secret that keeps tenants' names in the log the same across restarts and replicas. At least 16 characters. A file is read at startup and with a reload.",
+    'Secret of the 8 hex digits that stand for an API key in the log, which makes them the same across restarts and replicas. At least 16 characters. A file is read at startup and with a reload.',
     { defaultText: 'random' },
   ),
   metrics: setting(
