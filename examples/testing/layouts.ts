@@ -3,7 +3,6 @@ import { defineModule, type NoArgs } from 'notigraph/modules';
 interface LayoutBody {
   _id: string;
   name: string;
-  isDefault?: boolean;
 }
 
 export default defineModule('layouts', (toolkit) => {
@@ -17,7 +16,6 @@ export default defineModule('layouts', (toolkit) => {
     fields: (t) => ({
       id: t.exposeID('_id', { description: "The layout's id." }),
       name: t.exposeString('name', { description: 'The name that people see.' }),
-      isDefault: t.exposeBoolean('isDefault', { nullable: true, description: 'Whether it is used by default.' }),
     }),
   });
 
@@ -49,10 +47,7 @@ export default defineModule('layouts', (toolkit) => {
     }),
   );
 
-  const createLayout = endpoint<{ body: { name: string; content: string } }, LayoutBody>('POST /v1/layouts', {
-    idempotent: true,
-    multiline: ['content'],
-  });
+  const createLayout = endpoint<{ body: { name: string } }, LayoutBody>('POST /v1/layouts', { idempotent: true });
 
   mutation('createLayout', {
     description: 'Creates a layout.',
@@ -63,13 +58,33 @@ export default defineModule('layouts', (toolkit) => {
       description: 'The layout to create.',
       fields: (t) => ({
         name: t.string({ required: true, description: 'The name that people see.' }),
-        content: t.string({ required: true, description: 'The HTML, with {{{body}}} in it.' }),
       }),
     },
     resolve: async (body, send) => ({ layout: await send({ body }) }),
     success: {
       description: 'The layout was created.',
       fields: (t) => ({ layout: t.expose('layout', { type: Layout, description: 'The new layout.' }) }),
+    },
+  });
+
+  const deleteLayout = endpoint<{ id: string }, void>('DELETE /v1/layouts/{id}', { expect: 'nothing' });
+
+  mutation('deleteLayout', {
+    description: 'Deletes a layout.',
+    scope: 'layouts:write',
+    endpoint: deleteLayout,
+    input: {
+      description: 'The layout to delete.',
+      fields: (t) => ({ id: t.id({ required: true, description: "The layout's id." }) }),
+    },
+    failures: { notFound: { resource: 'Layout', id: ({ id }) => id }, conflict: true },
+    resolve: async ({ id }, send) => {
+      await send({ id });
+      return { id };
+    },
+    success: {
+      description: 'The layout was deleted.',
+      fields: (t) => ({ deletedId: t.exposeID('id', { description: "The layout's id." }) }),
     },
   });
 });

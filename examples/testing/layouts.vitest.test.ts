@@ -2,13 +2,18 @@ import { createTestGateway } from 'notigraph/testing';
 import { expect, test } from 'vitest';
 import layouts from './layouts.ts';
 
-test('several layouts are one call', async () => {
+test('several layouts are one call, and one is deleted', async () => {
   const all = ['a', 'b', 'c'].map((id) => ({ _id: id, name: `Layout ${id}` }));
   await using gateway = await createTestGateway({
     modules: [layouts],
-    endpoints: { 'GET /v1/layouts': () => ({ body: { data: all } }) },
+    endpoints: {
+      'GET /v1/layouts': () => ({ body: { data: all } }),
+      'DELETE /v1/layouts/{id}': ({ params }) => ({ status: params.id === 'a' ? 204 : 404 }),
+    },
   });
   const { data } = await gateway.client.request('{ a: layout(id: "a") { name } b: layout(id: "x") { name } }');
   expect(data).toEqual({ a: { name: 'Layout a' }, b: null });
-  expect(gateway.calls.map(({ endpoint }) => endpoint)).toEqual(['GET /v1/layouts']);
+  const removed = await gateway.client.request('mutation { deleteLayout(input: { id: "b" }) { __typename } }');
+  expect(removed.data).toEqual({ deleteLayout: { __typename: 'NotFoundError' } });
+  expect(gateway.calls.map(({ endpoint }) => endpoint)).toEqual(['GET /v1/layouts', 'DELETE /v1/layouts/{id}']);
 });

@@ -1,4 +1,11 @@
-import { type GraphQLSchema, getNamedType, isObjectType, lexicographicSortSchema, printSchema } from 'graphql';
+import {
+  type GraphQLSchema,
+  getNamedType,
+  isObjectType,
+  lexicographicSortSchema,
+  printSchema,
+  validateSchema,
+} from 'graphql';
 import { isScope, type Scope } from '../settings/scopes.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { DeclaredEndpoint } from '../upstream/endpoint.ts';
@@ -75,6 +82,7 @@ function buildSchema(modules: readonly GatewayModule[]): GraphQLSchema {
   assertEndpoints(own);
   const schema = toSchema(builder);
   if (modules.length > 0) {
+    assertValid(schema);
     assertScopes(schema);
   }
   schema.extensions = { ...schema.extensions, endpoints: [...CONTRACT, ...own] };
@@ -111,6 +119,14 @@ function toSchema(builder: Builder): GraphQLSchema {
     throw new ModuleError(`the modules don't fit together: ${error instanceof Error ? error.message : String(error)}`, {
       cause: error,
     });
+  }
+}
+
+/** Throws a `ModuleError` if GraphQL doesn't allow a type, such as one without fields. Otherwise every operation would fail. */
+function assertValid(schema: GraphQLSchema): void {
+  const problems = validateSchema(schema).map(({ message }) => message);
+  if (problems.length > 0) {
+    throw new ModuleError(`the schema is invalid: ${problems.join(' ')}`);
   }
 }
 

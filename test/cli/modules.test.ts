@@ -110,10 +110,15 @@ it('the shipped modules trigger a notification on the sandbox', async () => {
 
 it('check reports what each module adds, and schema print contains it', async () => {
   await writeModule();
-  const { code, stdout } = await run('check', '--modules', './greetings.ts,notigraph/modules/events');
-  expect([code, stdout.split('\n')[0]]).toEqual([
+  await write('empty.mjs', "export default { name: 'empty', define() {} };");
+  const { code, stdout } = await run('check', '--modules', './greetings.ts,notigraph/modules/events,./empty.mjs');
+  expect([code, ...stdout.split('\n')]).toEqual([
     0,
     'Module greetings adds Query.greeting, GET /v1/greetings/{id}, greetings:read.',
+    expect.stringContaining('Module events adds Mutation.cancelTriggeredEvent, Mutation.triggerEvent, '),
+    'Module empty adds no root fields, endpoints or scopes.',
+    expect.stringMatching(/ is valid/),
+    '',
   ]);
   expect((await run('schema', 'print', '--modules', './greetings.ts')).stdout).toContain('  greeting: String\n');
   expect((await run('schema', 'print')).stdout).not.toContain('greeting');
@@ -160,6 +165,12 @@ describe("a module that can't be used is one line with its place in the configur
       './a.ts',
       define("builder.queryField('a', (t) => t.int({ resolve: () => 1 }));"),
       /the field Query\.a requires no scope;/,
+    ],
+    [
+      'a type without fields',
+      './a.ts',
+      define("builder.objectRef('A').implement({ fields: () => ({}) });"),
+      /modules: the schema is invalid: Type A must define one or more fields\.$/,
     ],
   ])('%s', async (_, name, code, message) => {
     await write('a.ts', code);

@@ -347,11 +347,23 @@ describe('a module', () => {
       ({ endpoint: declare, loader }) => void loader({ name: 'thing', get: declare<NoArgs, object>(template) }),
     );
 
+  const removes = defineModule('removes', ({ endpoint: declare, mutation }) => {
+    mutation('remove', {
+      description: 'Removes a thing.',
+      scope: 'x:write',
+      endpoint: declare<{ id: string }, void>('DELETE /v1/things/{id}', { expect: 'nothing' }),
+      input: { description: 'The thing.', fields: (t) => ({ id: t.id({ required: true, description: 'Its id.' }) }) },
+      resolve: ({ id }, send) => send({ id }).then(() => ({})),
+      success: { description: 'It is removed.', fields: () => ({}) },
+    });
+  });
+
   it.each<[string, readonly GatewayModule[], RegExp]>([
     ['a root field without a scope', [query('a')], /^the field Query\.a requires no scope/],
     ['the name of another module', [query('a', 'x:read'), query('a', 'x:read')], /two modules with the name a$/],
     ['the name of a built-in one', [query('feeds', 'x:read')], /two modules with the name feeds$/],
     ['a field that exists', [query('workflow', 'x:read')], /don't fit together: .*workflow/],
+    ['a type without fields', [removes], /the schema is invalid: Type RemoveSuccess must define one or more fields/],
     [
       'an endpoint of the contract',
       [declares('a', 'GET /v1/workflows/{x}')],

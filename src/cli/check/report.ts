@@ -105,7 +105,7 @@ function describeSchema(modules: readonly GatewayModule[]): Omit<ModuleReport, '
 }
 
 const formatModule = ({ name, fields, endpoints, scopes }: ModuleReport): string =>
-  `Module ${name} adds ${[...fields, ...endpoints, ...scopes].join(', ')}.`;
+  `Module ${name} adds ${[...fields, ...endpoints, ...scopes].join(', ') || 'no root fields, endpoints or scopes'}.`;
 
 /** Returns a number with its unit: `1 problem`, `2 problems`. */
 const countOf = (number: number, unit: string): string => `${number} ${unit}${number === 1 ? '' : 's'}`;
