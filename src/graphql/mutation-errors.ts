@@ -154,8 +154,8 @@ export interface ReturnedFailures {
   notFound?: { resource: string; id: string; byMessage?: boolean | undefined } | undefined;
   /** Whether conflicts are returned. Otherwise, they are reported in `errors`. */
   canConflict: boolean;
-  /** Name in the input of each path parameter that is named differently. */
-  inputNames: Readonly<Record<string, string>>;
+  /** Name in the input of each path parameter. */
+  inputNames: ReadonlyMap<string, string>;
   /** Path of the input in the arguments. */
   path: readonly string[];
   /** Whether the input is an item of a bulk mutation, which returns all failures. */
@@ -177,7 +177,7 @@ export function toFailure(
   if (code === 'BAD_USER_INPUT') {
     const issues = error.issues.map((issue) => ({
       ...issue,
-      path: [...path, ...issue.path.map((name) => inputNames[name] ?? name)],
+      path: [...path, ...issue.path.map((name) => inputNames.get(name) ?? name)],
     }));
     return { __typename: 'InvalidInputError', code: 'INVALID_INPUT', message, issues };
   }

@@ -46,8 +46,6 @@ export interface MutationOptions<Args extends CallArgs, Body, Fields extends Inp
     };
     /** Whether it can conflict with other records: `ConflictError`. Always so if the endpoint is idempotent. @default false */
     conflict?: boolean;
-    /** Name in the input of each path parameter that is named differently. @default none */
-    inputNames?: Readonly<Record<string, string>>;
   };
   /** Sends the write, and returns the source of the success. */
   resolve: (
@@ -217,7 +215,7 @@ export function createMutations(builder: Builder, errors: MutationErrors): Mutat
 /** Creates the function that checks an input of a mutation, and returns the function that applies it. */
 function createPreparation(
   successName: string,
-  { endpoint, failures: { notFound, inputNames = {} } = {}, resolve }: AnyMutation,
+  { endpoint, failures: { notFound } = {}, resolve }: AnyMutation,
   canConflict: boolean,
 ): DeclaredMutation['prepare'] {
   return (fields, ctx, info, item) => {
@@ -228,11 +226,14 @@ function createPreparation(
     // An async function, so that `resolve` can throw: a bulk mutation awaits what it returns.
     return async () => {
       let replayed = false;
-      const send: Send<CallArgs, unknown> = (args) =>
-        ctx.upstream.write(endpoint, withOptions(args, idempotencyKey, item)).then((result) => {
+      let sentArgs: CallArgs = {};
+      const send: Send<CallArgs, unknown> = (args) => {
+        sentArgs = args;
+        return ctx.upstream.write(endpoint, withOptions(args, idempotencyKey, item)).then((result) => {
           replayed = result.replayed;
           return result.body;
         });
+      };
       try {
         const source = await resolve(input, send, ctx);
         return { ...source, __typename: successName, replayed };
@@ -242,7 +243,7 @@ function createPreparation(
           toFailure(error, {
             notFound: notFound && { ...notFound, id: notFound.id(input) },
             canConflict,
-            inputNames,
+            inputNames: toInputNames(endpoint, input, sentArgs),
             path: item?.path ?? ['input'],
             isBulkItem: item !== undefined,
           });
@@ -254,6 +255,15 @@ function createPreparation(
     };
   };
 }
+
+/** Returns the name in the input of each path parameter: that of the field with the same value. */
+const toInputNames = ({ params }: DeclaredEndpoint, input: Input, args: CallArgs): ReadonlyMap<string, string> =>
+  new Map(
+    params.map((param) => {
+      const isSent = (field: string) => input[field] === args[param];
+      return [param, [param, ...Object.keys(input)].find(isSent) ?? param];
+    }),
+  );
 
 const withoutKey = ({ idempotencyKey: _, ...input }: Input): Input => input;
 

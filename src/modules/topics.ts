@@ -105,8 +105,6 @@ export default defineModule('topics', (toolkit) => {
     }),
   }));
 
-  const inputNames = { topicKey: 'key' };
-
   mutation('createTopic', {
     description: 'Creates a topic.',
     scope: 'topics:write',
@@ -137,7 +135,7 @@ export default defineModule('topics', (toolkit) => {
         name: t.string({ required: true, description: 'The new name.' }),
       }),
     },
-    failures: { notFound: { resource: 'Topic', id: ({ key }) => key }, inputNames },
+    failures: { notFound: { resource: 'Topic', id: ({ key }) => key } },
     resolve: async ({ key, name }, send) => ({ topic: await send({ topicKey: key, body: { name } }) }),
     success: {
       description: 'The topic was renamed.',
@@ -153,7 +151,7 @@ export default defineModule('topics', (toolkit) => {
       description: 'The topic to delete.',
       fields: (t) => ({ key: t.id({ required: true, description: "The topic's key." }) }),
     },
-    failures: { notFound: { resource: 'Topic', id: ({ key }) => key }, inputNames, conflict: true },
+    failures: { notFound: { resource: 'Topic', id: ({ key }) => key }, conflict: true },
     resolve: async ({ key }, send) => {
       await send({ topicKey: key });
       return { key };
@@ -175,7 +173,7 @@ export default defineModule('topics', (toolkit) => {
         subscriberIds: t.idList({ required: true, description: 'The ids of the subscribers in your system.' }),
       }),
     },
-    failures: { notFound: { resource: 'Topic', id: ({ key }) => key }, inputNames },
+    failures: { notFound: { resource: 'Topic', id: ({ key }) => key } },
     resolve: async ({ key, subscriberIds }, send) => {
       assertRange('the number of subscribers', subscriberIds.length, 1, MAX);
       const { succeeded = subscriberIds, failed } =
@@ -202,7 +200,7 @@ export default defineModule('topics', (toolkit) => {
         subscriberIds: t.idList({ required: true, description: 'The ids of the subscribers in your system.' }),
       }),
     },
-    failures: { notFound: { resource: 'Topic', id: ({ key }) => key }, inputNames },
+    failures: { notFound: { resource: 'Topic', id: ({ key }) => key } },
     resolve: async ({ key, subscriberIds }, send) => {
       assertRange('the number of subscribers', subscriberIds.length, 1, MAX);
       await send({ topicKey: key, body: { subscribers: subscriberIds } });

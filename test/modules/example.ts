@@ -114,7 +114,6 @@ export const layouts = defineModule('layouts', (toolkit) => {
     failures: {
       notFound: { resource: 'Layout', id: ({ layoutId }) => layoutId },
       conflict: true,
-      inputNames: { id: 'layoutId' },
     },
     resolve: async ({ layoutId }, send) => ({ layout: await send({ id: layoutId }) }),
     success: {

@@ -278,7 +278,6 @@ function writeMutation(endpoint: EndpointPlan): Code {
   const { method, field, constant, description, isDeprecated, scope, params, response, resource } = endpoint;
   const inputs = inputsOf(endpoint);
   const key = params.at(-1);
-  const renamed = params.filter(({ name, source }) => name !== source);
   const failures = [
     ...(key === undefined
       ? []
@@ -288,9 +287,6 @@ function writeMutation(endpoint: EndpointPlan): Code {
             object([member('resource', quote(resource)), member('id', arrow('(input)', `input.${key.name}`))]),
           ),
         ]),
-    ...(renamed.length === 0
-      ? []
-      : [member('inputNames', object(renamed.map(({ name, source }) => member(source, quote(name)))))]),
     ...(endpoint.canConflict && !endpoint.isIdempotent ? ['conflict: true'] : []),
   ];
   const sent = call('await send', [writeArgs(endpoint, 'input')]);

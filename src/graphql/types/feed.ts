@@ -49,7 +49,6 @@ export const feeds = defineModule('feeds', ({ ADDS_ONLY, builder, entity, mutati
     failures: {
       notFound: { resource: 'Feed', id: ({ id }) => id, byMessage: true },
       conflict: true,
-      inputNames: { feedId: 'id' },
     },
     resolve: async ({ id }, send) => ({ id, remainingFeeds: await send({ feedId: id }) }),
     success: {
