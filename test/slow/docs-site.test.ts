@@ -104,6 +104,8 @@ it.each(SCREENS)('every page can be read on $viewport.width px in the $colorSche
 it('finds words of a page without a service', async () => {
   const page = await browser.newPage();
   await page.goto(site.url);
+  // The shortcut works from the moment that Vue has mounted the page, which can be after its load event.
+  await page.waitForFunction('document.querySelector("#app")?.__vue_app__ !== undefined');
   await page.keyboard.press('Control+k');
   await page.getByRole('searchbox').fill('breakerOpenMs');
   await page.getByRole('option').first().waitFor();
