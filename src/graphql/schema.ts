@@ -6,7 +6,7 @@ import {
   printSchema,
   validateSchema,
 } from 'graphql';
-import { isScope, type Scope } from '../settings/scopes.ts';
+import { isScope, SCOPE_PROBLEM, type Scope } from '../settings/scopes.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { DeclaredEndpoint } from '../upstream/endpoint.ts';
 import { CONTRACT } from '../upstream/endpoints.ts';
@@ -130,16 +130,29 @@ function assertValid(schema: GraphQLSchema): void {
   }
 }
 
-/** Throws a `ModuleError` if a root field requires no scope, so that every token could use it. */
+/**
+ * Throws a `ModuleError` if a scope has another form, which no token could be checked for, or if a root field requires no scope, so that every
+ * token could use it.
+ */
 function assertScopes(schema: GraphQLSchema): void {
-  for (const type of [schema.getQueryType(), schema.getMutationType()].filter((root) => root != null)) {
+  const roots = new Set([schema.getQueryType(), schema.getMutationType()]);
+  for (const type of Object.values(schema.getTypeMap()).filter(isObjectType)) {
+    assertForm(type.name, scopeOf(type));
     for (const field of Object.values(type.getFields())) {
-      if (!isScope(scopeOf(field) ?? scopeOf(getNamedType(field.type)))) {
+      const path = `${type.name}.${field.name}`;
+      assertForm(path, scopeOf(field));
+      if (roots.has(type) && (scopeOf(field) ?? scopeOf(getNamedType(field.type))) === undefined) {
         throw new ModuleError(
-          `the field ${type.name}.${field.name} requires no scope; declare one for it or its type, as in extensions: requireScopes('topics:read')`,
+          `the field ${path} requires no scope; declare one for it or its type, as in extensions: requireScopes('topics:read')`,
         );
       }
     }
+  }
+}
+
+function assertForm(path: string, scope: unknown): void {
+  if (scope !== undefined && !isScope(scope)) {
+    throw new ModuleError(`${path} requires the scope ${JSON.stringify(scope)}, which ${SCOPE_PROBLEM}`);
   }
 }
 

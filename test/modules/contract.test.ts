@@ -338,6 +338,13 @@ describe('a module', () => {
         t.int({ nullable: true, extensions, description: 'A number.', resolve: () => 1 }),
       );
     });
+  const misspells = defineModule('misspells', ({ builder, requireScopes }) => {
+    const extensions = requireScopes(Object('secrets')); // From JavaScript.
+    builder.objectRef<object>('Secret').implement({
+      description: 'A secret.',
+      fields: (t) => ({ value: t.int({ extensions, description: 'Its value.', resolve: () => 1 }) }),
+    });
+  });
   const declares = (name: string, template: `GET /${string}`) =>
     defineModule(name, ({ endpoint: declare }) => void declare<Record<string, never>, object>(template));
 
@@ -360,6 +367,11 @@ describe('a module', () => {
 
   it.each<[string, readonly GatewayModule[], RegExp]>([
     ['a root field without a scope', [query('a')], /^the field Query\.a requires no scope/],
+    [
+      'a scope of another form',
+      [misspells],
+      /^Secret\.value requires the scope "secrets", which must be a scope such as groups:read/,
+    ],
     ['the name of another module', [query('a', 'x:read'), query('a', 'x:read')], /two modules with the name a$/],
     ['the name of a built-in one', [query('feeds', 'x:read')], /two modules with the name feeds$/],
     ['a field that exists', [query('workflow', 'x:read')], /don't fit together: .*workflow/],
