@@ -8,7 +8,10 @@ export type EnvironmentName = Environment['name'];
 
 /** Request that the service received. */
 export interface UpstreamCall {
-  /** Method and template of the path, such as `GET /v1/workflows/{workflowIdOrIdentifier}`. */
+  /**
+   * Method and template of the path, such as `GET /v1/workflows/{workflowIdOrIdentifier}`. If neither the service nor the test has such an
+   * endpoint, the path as sent, without its query.
+   */
   endpoint: Endpoint | (string & Record<never, never>);
   method: string;
   /** Path and query as sent. */

@@ -1,21 +1,27 @@
-import { ENDPOINTS, type Endpoint } from './endpoints.gen.ts';
+import type { Endpoint } from './endpoints.gen.ts';
 
 /** Endpoint with other names of its parameters, as in `GET /v1/workflows/{id}`. */
 type Renamed<Name extends string> = Name extends `${infer Head}{${string}}${infer Tail}`
   ? `${Head}{${string}}${Tail extends `${string}{${string}` ? Renamed<Tail> : Tail}`
   : never;
 
-/** Endpoint of the service, such as `GET /v1/workflows/{workflowIdOrIdentifier}`. Parameters may have any name. */
-export type EndpointPattern = Endpoint | (Renamed<Endpoint> & Record<never, never>);
+/**
+ * Endpoint of the service, such as `GET /v1/workflows/{workflowIdOrIdentifier}`, or one of the test's `Own`. Parameters may have any
+ * name.
+ */
+export type EndpointPattern<Own extends string = never> =
+  | Endpoint
+  | Own
+  | (Renamed<Endpoint | Own> & Record<never, never>);
 
 /** Names of the parameters in the path of an endpoint. */
 export type ParamsOf<Name extends string> = Name extends `${string}{${infer Param}}${infer Tail}`
   ? Param | ParamsOf<Tail>
   : never;
 
-/** Endpoint of a request, with the parameters in its path by the names of the contract. */
-export interface Match<Name extends string = string> {
-  endpoint: Name;
+/** Endpoint of a request, with the parameters in its path by the names in the endpoint. */
+export interface Match {
+  endpoint: string;
   params: Readonly<Record<string, string>>;
 }
 
@@ -26,25 +32,21 @@ export const paramNamesOf = (endpoint: string): string[] =>
   Array.from(endpoint.matchAll(PARAM), ([, name = '']) => name);
 
 /**
- * Returns an endpoint by the names of the contract.
+ * Returns the one of `endpoints` that a pattern describes, whatever the names of its parameters are.
  *
  * @throws {TypeError} if there is none
  */
-export function findEndpoint(pattern: string): Endpoint {
+export function findEndpoint(pattern: string, endpoints: readonly string[]): string {
   const shapeOf = (name: string) => name.trim().replace(PARAM, '{}');
-  const found = ENDPOINTS.find((endpoint) => shapeOf(endpoint) === shapeOf(pattern));
+  const found = endpoints.find((endpoint) => shapeOf(endpoint) === shapeOf(pattern));
   if (found === undefined) {
-    throw new TypeError(`The service has no endpoint "${pattern}". It has:\n  ${ENDPOINTS.join('\n  ')}`);
+    throw new TypeError(`The service has no endpoint "${pattern}". It has:\n  ${endpoints.join('\n  ')}`);
   }
   return found;
 }
 
-/** Returns the endpoint of a request; undefined if it is none of these. */
-export function matchRequest<Name extends string>(
-  method: string,
-  path: string,
-  endpoints: Iterable<Name>,
-): Match<Name> | undefined {
+/** Returns the endpoint of a request. If it is none of these, that is its method and path. */
+export function matchRequest(method: string, path: string, endpoints: readonly string[]): Match {
   const name = `${method} ${path.split('?', 1)[0]}`;
   for (const endpoint of endpoints) {
     const values = new RegExp(`^${endpoint.replace(PARAM, '([^/]+)')}$`).exec(name)?.slice(1);
@@ -56,5 +58,5 @@ export function matchRequest<Name extends string>(
       };
     }
   }
-  return undefined;
+  return { endpoint: name, params: {} };
 }

@@ -1,5 +1,5 @@
 import { unknownSetting } from '../settings/setting.ts';
-import { type EndpointPattern, findEndpoint, type Match, type ParamsOf, paramNamesOf } from './endpoints.ts';
+import { findEndpoint, type Match, paramNamesOf } from './endpoints.ts';
 
 /** Status of a failure. */
 export type FaultStatus =
@@ -72,16 +72,18 @@ const NAMED: readonly unknown[] = ['timeout', 'disconnect', 'invalid-json'];
 
 /** Scripted faults. Those with `times` come first, in the order in which they were added; then the latest of the others. */
 export class Faults {
+  readonly #endpoints: readonly string[];
   #limited: Script[] = [];
   #unlimited: Script[] = [];
 
+  /** @param endpoints Endpoints that can fail */
+  constructor(endpoints: readonly string[]) {
+    this.#endpoints = endpoints;
+  }
+
   /** Adds a fault. @throws {TypeError} if the endpoint, the fault or an option is invalid */
-  fail<const Name extends EndpointPattern>(
-    pattern: Name,
-    fault: Fault,
-    options: FailOptions<ParamsOf<Name>> = {},
-  ): ActiveFault {
-    const endpoint = findEndpoint(pattern);
+  fail(pattern: string, fault: Fault, options: FailOptions = {}): ActiveFault {
+    const endpoint = findEndpoint(pattern, this.#endpoints);
     rejectUnknown(options, OPTIONS, 'option');
     const { times = Number.POSITIVE_INFINITY, params = {}, applied = false } = options;
     if (!(times >= 1 && (Number.isInteger(times) || times === Number.POSITIVE_INFINITY))) {
@@ -104,8 +106,8 @@ export class Faults {
   }
 
   /** Ends the faults of an endpoint, or all. @throws {TypeError} if there is no such endpoint */
-  recover(pattern?: EndpointPattern): void {
-    const endpoint = pattern === undefined ? undefined : findEndpoint(pattern);
+  recover(pattern?: string): void {
+    const endpoint = pattern === undefined ? undefined : findEndpoint(pattern, this.#endpoints);
     this.#remove((script) => endpoint === undefined || script.endpoint === endpoint);
   }
 
@@ -129,20 +131,20 @@ export class Faults {
   }
 }
 
-/** Returns parameters by the names of the contract. */
+/** Returns parameters by the names in the endpoint. */
 function renameParams(
   pattern: string,
   endpoint: string,
   params: Readonly<Record<string, string | undefined>>,
 ): Record<string, string> {
-  const [names, contractNames] = [paramNamesOf(pattern), paramNamesOf(endpoint)];
+  const [names, endpointNames] = [paramNamesOf(pattern), paramNamesOf(endpoint)];
   return Object.fromEntries(
     Object.entries(params).flatMap(([name, value]) => {
       const at = names.indexOf(name);
       if (at < 0) {
         throw new TypeError(`"${pattern}" has no parameter "${name}".`);
       }
-      return value === undefined ? [] : [[contractNames[at] ?? name, value]];
+      return value === undefined ? [] : [[endpointNames[at] ?? name, value]];
     }),
   );
 }

@@ -12,22 +12,23 @@ import type { ActiveFault, FailOptions, Fault } from './faults.ts';
 import { type Responder, TestService } from './test-service.ts';
 
 /** Options of a test gateway: those of `createGateway` without the address of the service, and those of the test. */
-export interface TestGatewayOptions extends Omit<GatewayOptions, 'upstream' | 'upstreams' | 'proxy' | 'tls'> {
+export interface TestGatewayOptions<Own extends string = string>
+  extends Omit<GatewayOptions, 'upstream' | 'upstreams' | 'proxy' | 'tls'> {
   /** Records of the service: the sandbox's sample, or only your own, in the environment `development`. @default 'sample' */
   records?: 'sample' | Records;
   /**
    * Responses of endpoints that the sandbox doesn't have, by method and template of the path, for modules:
    * `{ 'GET /v1/layouts/{id}': ({ params }) => ({ body: { data: { _id: params.id } } }) }`. @default none
    */
-  endpoints?: Readonly<Record<string, Responder>>;
+  endpoints?: Readonly<Record<Own, Responder>>;
   /** Start time of the clock, which stands still until it is moved. @default the current time */
   now?: Date | string;
   /** Logger of the gateway. @default only unexpected errors, on standard output */
   logger?: Logger;
 }
 
-/** Gateway and service in this process, without a port. Close it at the end of the tests. */
-export interface TestGateway extends AsyncDisposable {
+/** Gateway and service in this process, without a port. Close it at the end of the tests. `Own` are the endpoints of the test. */
+export interface TestGateway<Own extends string = never> extends AsyncDisposable {
   /** Sends a request to the gateway, as the global `fetch` would. Any origin works; relative addresses work too. */
   fetch(this: void, input: string | URL | Request, init?: RequestInit): Promise<Response>;
   /** Address of the GraphQL endpoint, for clients that require one. */
@@ -55,13 +56,13 @@ export interface TestGateway extends AsyncDisposable {
    *
    * @throws {TypeError} if the endpoint, the fault or an option is invalid
    */
-  fail<const Name extends EndpointPattern>(
+  fail<const Name extends EndpointPattern<Own>>(
     endpoint: Name,
     fault: Fault,
     options?: FailOptions<ParamsOf<Name>>,
   ): ActiveFault;
   /** Ends the faults of an endpoint, or all. */
-  recover(endpoint?: EndpointPattern): void;
+  recover(endpoint?: EndpointPattern<Own>): void;
   /** Restores everything as it was after the creation: records, clock, and an empty cache. Ends faults, and forgets calls. */
   reset(): Promise<void>;
   /** Ends requests that are in flight, and closes the gateway. */
@@ -85,13 +86,13 @@ const OPTIONS = [
  *
  * @throws {TypeError} if an option or a record is invalid
  */
-export async function createTestGateway({
+export async function createTestGateway<const Own extends string = never>({
   records = 'sample',
-  endpoints = {},
+  endpoints,
   now = new Date(),
   logger = pino({ level: 'error' }),
   ...options
-}: TestGatewayOptions = {}): Promise<TestGateway> {
+}: TestGatewayOptions<Own> = {}): Promise<TestGateway<Own>> {
   const foreign = FOREIGN.find((name) => name in options);
   if (foreign !== undefined) {
     throw new TypeError(`A test gateway has a service of its own. Remove the option "${foreign}".`);

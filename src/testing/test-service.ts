@@ -6,7 +6,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { GatewayDeps } from '../gateway.ts';
 import { DEVELOPMENT, PRODUCTION } from '../sandbox/environments.ts';
 import { ApiError } from '../sandbox/errors.ts';
-import type { SandboxRequest } from '../sandbox/handler.ts';
 import { SAMPLES } from '../sandbox/open-database.ts';
 import { DEFAULT_RATE_LIMIT } from '../sandbox/rate-limit.ts';
 import type { Records } from '../sandbox/records/records.ts';
@@ -35,10 +34,12 @@ export interface ScriptedResponse {
 
 /** Sandbox in memory that records its requests, and fails as scripted. */
 export class TestService {
-  readonly faults = new Faults();
+  readonly faults: Faults;
   readonly #service: Service;
   readonly #now: () => Date;
   readonly #responders: ReadonlyMap<string, Responder>;
+  /** Those of the test first. */
+  readonly #endpoints: readonly string[];
   readonly #server = new MemoryServer((request, response) => void this.#answer(request, response));
   #calls: UpstreamCall[] = [];
 
@@ -46,13 +47,15 @@ export class TestService {
     this.#service = service;
     this.#now = now;
     this.#responders = responders;
+    this.#endpoints = [...responders.keys(), ...ENDPOINTS];
+    this.faults = new Faults(this.#endpoints);
   }
 
   /** @throws {TypeError} if a record is invalid */
   static async open(
     records: Records | 'sample',
     now: () => Date,
-    endpoints: Readonly<Record<string, Responder>>,
+    endpoints: Readonly<Record<string, Responder>> = {},
   ): Promise<TestService> {
     const responders = new Map(Object.entries(endpoints));
     const invalid = [...responders.keys()].find((name) => !/^(?:GET|POST|PUT|PATCH|DELETE) \/[^\s?]+$/.test(name));
@@ -117,23 +120,16 @@ export class TestService {
       return; // Disconnected.
     }
     const request = Object.assign(Readable.from([body]), { method, url, headers, complete: true });
-    const scripted = matchRequest(method, url, this.#responders.keys());
-    const match = scripted ?? matchRequest(method, url, ENDPOINTS);
-    const call = match && createCall(request, match, body);
-    if (call !== undefined) {
-      this.#calls.push(call);
-    }
-    const responder = scripted && this.#responders.get(scripted.endpoint);
-    const taken = match && this.faults.take(match);
-    const response = await (call !== undefined && responder !== undefined
-      ? toResponse(await responder(call))
-      : taken === undefined
-        ? this.#service.respond(request)
-        : this.#fail(incoming, request, taken));
+    const match = matchRequest(method, url, this.#endpoints);
+    const call = createCall(request, match, body);
+    this.#calls.push(call);
+    const responder = this.#responders.get(match.endpoint);
+    const respond = async () =>
+      responder === undefined ? this.#service.respond(request) : toResponse(await responder(call));
+    const taken = this.faults.take(match);
+    const response = await (taken === undefined ? respond() : this.#fail(incoming, respond, taken));
     if (response !== undefined && !outgoing.destroyed) {
-      if (call !== undefined) {
-        call.status = response.status;
-      }
+      call.status = response.status;
       await sendResponse(outgoing, response);
     }
   }
@@ -141,10 +137,10 @@ export class TestService {
   /** Returns the response of a fault; undefined if it has none. */
   async #fail(
     incoming: IncomingMessage,
-    request: SandboxRequest,
+    respond: () => Promise<SandboxResponse | undefined>,
     { fault, applied }: TakenFault,
   ): Promise<SandboxResponse | undefined> {
-    const usual = applied ? await this.#service.respond(request) : undefined;
+    const usual = applied ? await respond() : undefined;
     switch (fault) {
       case 'timeout':
         this.#server.break(incoming, new DOMException('The operation timed out.', 'TimeoutError'));
@@ -159,8 +155,7 @@ export class TestService {
         if (incoming.socket.destroyed) {
           return undefined;
         }
-        const response =
-          scriptedResponse(fault, request.url ?? '/', this.#now) ?? usual ?? (await this.#service.respond(request));
+        const response = scriptedResponse(fault, incoming.url ?? '/', this.#now) ?? usual ?? (await respond());
         return response && { ...response, headers: { ...response.headers, ...fault.headers } };
       }
     }

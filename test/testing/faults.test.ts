@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import layouts from '../../examples/testing/layouts.ts';
 import { CreateFeedDocument, WorkflowDocument } from '../../src/client/index.ts';
 import { createTestGateway, type Fault, type TestGateway } from '../../src/testing/index.ts';
 
@@ -105,6 +106,31 @@ it('one attempt that fails is retried, and those of other records succeed', asyn
   expect(countCalls()).toBe(1);
   expect(await load()).toBe('Payment failed');
   expect(countCalls()).toBe(3);
+});
+
+it('apply to endpoints of modules', async () => {
+  const stored = new Set(['a']);
+  await using extended = await createTestGateway({
+    modules: [layouts],
+    endpoints: {
+      'GET /v1/layouts/{id}': ({ params }) => ({ body: { data: { _id: params.id, name: 'A' } } }),
+      'DELETE /v1/layouts/{id}': ({ params }) => ({ status: stored.delete(String(params.id)) ? 204 : 404 }),
+    },
+  });
+  const send = (text: string) => extended.client.request(text);
+  const read = '{ layout(id: "a") { name } }';
+  using failure = extended.fail('GET /v1/layouts/{key}', 503, { params: { key: 'a' } });
+  expect((await send(read)).errors?.[0]?.extensions.code).toBe('UPSTREAM_UNAVAILABLE');
+  expect(extended.calls.map(({ status }) => status)).toEqual([503, 503, 503]);
+  failure.recover();
+  expect((await send(read)).data).toEqual({ layout: { name: 'A' } });
+
+  extended.fail('DELETE /v1/layouts/{id}', 'timeout', { applied: true });
+  const removed = await send('mutation { deleteLayout(input: { id: "a" }) { __typename } }');
+  expect(removed.errors?.[0]?.extensions.outcome).toBe('UNKNOWN');
+  expect(stored).toEqual(new Set());
+  // @ts-expect-error Neither the service nor the test has it.
+  expect(() => extended.fail('GET /v1/layouts/{id}/x', 503)).toThrow('The service has no endpoint');
 });
 
 it('rejects misuse', () => {

@@ -2,6 +2,7 @@ import { ApolloClient, HttpLink, InMemoryCache } from '@apollo/client';
 import { fetchExchange, Client as UrqlClient } from '@urql/core';
 import { GraphQLClient } from 'graphql-request';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import layouts from '../../examples/testing/layouts.ts';
 import {
   CreateFeedDocument,
   CreateNotificationGroupDocument,
@@ -168,6 +169,12 @@ it('records the calls, without the credential', async () => {
     { endpoint: 'GET /v1/notification-groups/{id}', path: '/v1/notification-groups/a%20b', params: { id: 'a b' } },
   ]);
   expect(JSON.stringify(gateway.calls)).not.toContain(gateway.key);
+});
+
+it('records calls that neither the service nor the test has an endpoint for', async () => {
+  await using extended = await createTestGateway({ modules: [layouts] });
+  await extended.client.request('{ layout(id: "a") { name } }');
+  expect(extended.calls).toMatchObject([{ endpoint: 'GET /v1/layouts/a', params: {}, status: 404 }]);
 });
 
 it('a reset restores records, clock, cache, rate limits and faults, and forgets calls', async () => {
