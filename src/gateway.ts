@@ -40,7 +40,7 @@ import { findUnknownScopes } from './settings/scopes.ts';
 import type { GatewaySettings } from './settings/settings.ts';
 import { createAccessLog, createTenantNames } from './telemetry/access-log.ts';
 import { createAuditLog } from './telemetry/audit-log.ts';
-import { createCircuitLog } from './telemetry/circuit-log.ts';
+import { createCircuitLog, createForeignLog } from './telemetry/circuit-log.ts';
 import { createCounts } from './telemetry/counts.ts';
 import { cacheSamples, rateLimitSamples, serviceSamples } from './telemetry/gateway-metrics.ts';
 import { createJsonLogger } from './telemetry/json-logger.ts';
@@ -292,6 +292,7 @@ export function buildGateway(
       operationTimeoutMs: settings.operationTimeoutMs,
       logsCalls: logger.isLevelEnabled('debug'),
       metricsOf: metrics?.metricsOf,
+      foreignReporterOf: createForeignLog(logger),
       audit,
     }),
     prepare: engine.prepare,

@@ -6,6 +6,7 @@ import type { UpstreamMetrics } from '../telemetry/gateway-metrics.ts';
 import type { OperationTrace } from '../telemetry/tracing/operation-trace.ts';
 import { Usage } from '../telemetry/usage.ts';
 import type { CallBudget, UpstreamClient } from '../upstream/client.ts';
+import type { Endpoint } from '../upstream/errors.ts';
 import type { Signal } from '../upstream/signal.ts';
 import type { Upstreams } from '../upstream/upstreams.ts';
 import { Explainer } from './explain/explainer.ts';
@@ -53,6 +54,8 @@ export interface ContextOptions {
   logsCalls: boolean;
   /** Returns the metrics of an upstream. @default none */
   metricsOf: ((upstream: string | undefined) => UpstreamMetrics) | undefined;
+  /** Returns the function that is called for responses that come from something else than an upstream. */
+  foreignReporterOf: (upstream: string | undefined) => (endpoint: Endpoint) => void;
   /** Log of writes. @default none */
   audit: AuditLog | undefined;
 }
@@ -84,13 +87,23 @@ export type CreateContext = (request: OperationRequest, plugins: PluginContext) 
 
 /** Creates a function that creates the context of each operation. */
 export const createContextFactory =
-  ({ upstreams, logger, now, operationTimeoutMs, logsCalls, metricsOf, audit }: ContextOptions): CreateContext =>
+  ({
+    upstreams,
+    logger,
+    now,
+    operationTimeoutMs,
+    logsCalls,
+    metricsOf,
+    foreignReporterOf,
+    audit,
+  }: ContextOptions): CreateContext =>
   (
     { identity, idempotencyKey, requestId, trace, signal, receivedAt, bypassesCache, reportsCalls, isExplained },
     { params, request },
   ) => {
     const usage = new Usage({
       metrics: metricsOf?.(identity.upstream),
+      noteForeign: foreignReporterOf(identity.upstream),
       trace,
       audit: audit && { log: audit, identity },
       logsCalls,
