@@ -111,9 +111,12 @@ describe('the service’s own 404', () => {
   });
 
   it('without a body and content type is an absent record', async () => {
-    const NOTHING = 'HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n';
-    await using gateway = await startScriptedGateway((_, { send }) => send(NOTHING));
-    expect(await gateway.data(READ)).toEqual({ workflow: null });
+    const LENGTH_0 = 'HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n';
+    const NO_CHUNKS = 'HTTP/1.1 404 Not Found\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n';
+    for (const response of [LENGTH_0, NO_CHUNKS]) {
+      await using gateway = await startScriptedGateway((_, { send }) => send(response));
+      expect(await gateway.data(READ)).toEqual({ workflow: null });
+    }
   });
 
   it('of a path without a parameter is a failure: the service lacks the endpoint', async () => {
@@ -253,6 +256,32 @@ describe('a successful status with something else than the record', () => {
 });
 
 describe('a deletion', () => {
+  it('with a bare 204 was applied', async () => {
+    await using gateway = await startScriptedGateway((_, { send }) => send('HTTP/1.1 204 No Content\r\n\r\n'), {
+      modules: [subscribers],
+    });
+    for (const name of ['deleteNotificationGroup', 'deleteFeed', 'deleteSubscriber'] as const) {
+      expect(Object.values(await gateway.data(ALL_WRITES[name]))).toMatchObject([
+        { __typename: expect.stringMatching(/Success$/) },
+      ]);
+    }
+  });
+
+  it('or another write without a record is UNKNOWN if the body is an error', async () => {
+    const body = { statusCode: 500, message: 'db down' };
+    await using gateway = await startScriptedGateway(() => ({ body }), { modules: [subscribers, topics] });
+    for (const name of [
+      'deleteNotificationGroup',
+      'deleteFeed',
+      'deleteSubscriber',
+      'addSubscribersToTopic',
+    ] as const) {
+      expect((await gateway.send(ALL_WRITES[name])).body.errors).toMatchObject([
+        { extensions: { code: 'UPSTREAM_BAD_RESPONSE', outcome: 'UNKNOWN' } },
+      ]);
+    }
+  });
+
   it.each<[string, ServiceResponse]>([
     ['without a body', { status: 204 }],
     ['with an empty 200', { body: '' }],
