@@ -69,8 +69,6 @@ export interface OperationRequest {
   trace: OperationTrace | undefined;
   /** Aborted when the client disconnects. */
   signal: Signal;
-  /** Time from which the operation's time limit counts, as in `performance.now()`. */
-  receivedAt: number;
   /** Whether reads use no stored responses. */
   bypassesCache: boolean;
   /** Whether the response reports the calls. */
@@ -86,7 +84,7 @@ export type CreateContext = (request: OperationRequest, plugins: PluginContext) 
 export const createContextFactory =
   ({ upstreams, logger, now, operationTimeoutMs, logsCalls, metricsOf, audit }: ContextOptions): CreateContext =>
   (
-    { identity, idempotencyKey, requestId, trace, signal, receivedAt, bypassesCache, reportsCalls, isExplained },
+    { identity, idempotencyKey, requestId, trace, signal, bypassesCache, reportsCalls, isExplained },
     { params, request },
   ) => {
     const usage = new Usage({
@@ -99,7 +97,7 @@ export const createContextFactory =
     const explainer = isExplained
       ? new Explainer(upstreams.record(identity.upstream, { authorization, requestId }))
       : undefined;
-    const deadlineAt = receivedAt + operationTimeoutMs;
+    const deadlineAt = performance.now() + operationTimeoutMs;
     const operation = upstreams.bind(identity.upstream, {
       authorization,
       signal,
