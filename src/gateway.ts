@@ -27,7 +27,6 @@ import { RunningRequests } from './http/request-state.ts';
 import { createRespond } from './http/respond.ts';
 import { createRouter } from './http/router.ts';
 import { createUpstreamSelector } from './http/select-upstream.ts';
-import { SharedQueries } from './http/shared-queries.ts';
 import { watchFiles } from './lib/files/file-watcher.ts';
 import { createRateLimiters } from './rate-limits/rate-limiters.ts';
 import { describeStore } from './redis/store-state.ts';
@@ -281,8 +280,6 @@ export function buildGateway(
     upstreamSelector,
     admission,
     inFlight: new InFlightRequests(inFlightLimits, logger, nameTenant),
-    // With the cache, a write through another process must be seen; plugins of the host see every operation.
-    sharedQueries: settings.cache || plugins.length > 0 ? undefined : new SharedQueries(),
     trustedDocuments,
     clientRules,
     createContext: createContextFactory({

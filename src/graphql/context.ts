@@ -72,8 +72,6 @@ export interface OperationRequest {
   trace: OperationTrace | undefined;
   /** Aborted when the client disconnects. */
   signal: Signal;
-  /** Time from which the operation's time limit counts, as in `performance.now()`. */
-  receivedAt: number;
   /** Whether reads use no stored responses. */
   bypassesCache: boolean;
   /** Whether the response reports the calls. */
@@ -98,7 +96,7 @@ export const createContextFactory =
     audit,
   }: ContextOptions): CreateContext =>
   (
-    { identity, idempotencyKey, requestId, trace, signal, receivedAt, bypassesCache, reportsCalls, isExplained },
+    { identity, idempotencyKey, requestId, trace, signal, bypassesCache, reportsCalls, isExplained },
     { params, request },
   ) => {
     const usage = new Usage({
@@ -112,7 +110,7 @@ export const createContextFactory =
     const explainer = isExplained
       ? new Explainer(upstreams.record(identity.upstream, { authorization, requestId }))
       : undefined;
-    const deadlineAt = receivedAt + operationTimeoutMs;
+    const deadlineAt = performance.now() + operationTimeoutMs;
     const operation = upstreams.bind(identity.upstream, {
       authorization,
       signal,

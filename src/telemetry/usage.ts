@@ -60,14 +60,6 @@ export class Usage implements CallEvents {
     return this.#elapsedMs + (this.#inFlight === 0 ? 0 : performance.now() - this.#inFlightSince);
   }
 
-  /** Returns the calls as those of an operation that uses this one's response: all shared, none sent. */
-  ofReader(): Usage {
-    const usage = new Usage();
-    usage.shared = this.requests - this.retries + this.shared;
-    usage.rateLimit = this.rateLimit;
-    return usage;
-  }
-
   started(request: UpstreamRequest, isShared: boolean): void {
     if (this.#inFlight === 0) {
       this.#inFlightSince = performance.now();
