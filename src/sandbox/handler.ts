@@ -26,7 +26,7 @@ interface HandlerDependencies {
 /** Part of a `node:http` request that the sandbox uses. */
 export type SandboxRequest = Pick<
   IncomingMessage,
-  'method' | 'url' | 'headers' | 'iterator' | 'destroyed' | 'complete'
+  'method' | 'url' | 'headers' | 'socket' | 'iterator' | 'destroyed' | 'complete'
 >;
 
 /** Responds to a request, whatever happens. Returns undefined if the client disconnected before its request was complete. */
