@@ -27,7 +27,6 @@ import { RunningRequests } from './http/request-state.ts';
 import { createRespond } from './http/respond.ts';
 import { createRouter } from './http/router.ts';
 import { createUpstreamSelector } from './http/select-upstream.ts';
-import { SharedQueries } from './http/shared-queries.ts';
 import { watchFiles } from './lib/files/file-watcher.ts';
 import { createRateLimiters } from './rate-limits/rate-limiters.ts';
 import { describeStore } from './redis/store-state.ts';
@@ -40,7 +39,7 @@ import { findUnknownScopes } from './settings/scopes.ts';
 import type { GatewaySettings } from './settings/settings.ts';
 import { createAccessLog, createTenantNames } from './telemetry/access-log.ts';
 import { createAuditLog } from './telemetry/audit-log.ts';
-import { createCircuitLog } from './telemetry/circuit-log.ts';
+import { createCircuitLog, createForeignLog } from './telemetry/circuit-log.ts';
 import { createCounts } from './telemetry/counts.ts';
 import { cacheSamples, rateLimitSamples, serviceSamples } from './telemetry/gateway-metrics.ts';
 import { createJsonLogger } from './telemetry/json-logger.ts';
@@ -281,8 +280,6 @@ export function buildGateway(
     upstreamSelector,
     admission,
     inFlight: new InFlightRequests(inFlightLimits, logger, nameTenant),
-    // With the cache, a write through another process must be seen; plugins of the host see every operation.
-    sharedQueries: settings.cache || plugins.length > 0 ? undefined : new SharedQueries(),
     trustedDocuments,
     clientRules,
     createContext: createContextFactory({
@@ -292,6 +289,7 @@ export function buildGateway(
       operationTimeoutMs: settings.operationTimeoutMs,
       logsCalls: logger.isLevelEnabled('debug'),
       metricsOf: metrics?.metricsOf,
+      foreignReporterOf: createForeignLog(logger),
       audit,
     }),
     prepare: engine.prepare,

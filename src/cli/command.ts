@@ -10,7 +10,7 @@ export interface CommandOption {
   description: string;
 }
 
-/** Command of the program. The help, completion scripts and suggestions follow from the table of commands. */
+/** Command of the program. The help and suggestions follow from the table of commands. */
 export interface Command {
   /** Words that select it, such as `sandbox reset`. */
   name: string;
@@ -18,7 +18,7 @@ export interface Command {
   summary: string;
   /** More about it, for its help. @default none */
   details?: string;
-  /** Placeholders of its arguments: `[FILE]` if one is optional, or words such as `bash|zsh`. @default none */
+  /** Placeholders of its arguments: `[FILE]` if one is optional. @default none */
   args?: readonly string[];
   options: readonly CommandOption[];
   /**
@@ -59,7 +59,3 @@ export const innerOf = ({ name }: Command, commands: readonly Command[]): Comman
 
 /** Whether a placeholder stands for an optional value. */
 export const isOptional = (placeholder: string | undefined): boolean => placeholder?.startsWith('[') === true;
-
-/** Returns the words among the values that a placeholder stands for: `on` and `off` for `on|off`. */
-export const wordsOf = (placeholder: string): string[] =>
-  placeholder.includes('|') ? placeholder.split('|').filter((word) => /^[a-z]/.test(word)) : [];

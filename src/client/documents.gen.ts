@@ -186,7 +186,7 @@ export type DeleteFeedVariables = Exact<{
 
 export type DeleteFeedResult = { deleteFeed:
     | { __typename: 'ConflictError', code: MutationErrorCode, message: string }
-    | { __typename: 'DeleteFeedSuccess', deletedId: string, remainingFeeds: Array<{ __typename: 'Feed', id: string | null, name: string }> }
+    | { __typename: 'DeleteFeedSuccess', deletedId: string, remainingFeeds: Array<{ __typename: 'Feed', id: string | null, name: string } | null> | null }
     | { __typename: 'InvalidInputError', code: MutationErrorCode, message: string }
     | { __typename: 'NotFoundError', code: MutationErrorCode, message: string }
    | null };
@@ -224,7 +224,7 @@ export type NotificationGroupResult = { notificationGroup: { __typename: 'Notifi
 export type NotificationGroupsVariables = Exact<{ [key: string]: never; }>;
 
 
-export type NotificationGroupsResult = { notificationGroups: Array<{ __typename: 'NotificationGroup', id: string | null, name: string }> | null };
+export type NotificationGroupsResult = { notificationGroups: Array<{ __typename: 'NotificationGroup', id: string | null, name: string } | null> | null };
 
 export type NotificationStatsVariables = Exact<{
   days?: number | null | undefined;

@@ -6,6 +6,7 @@ import type { UpstreamMetrics } from '../telemetry/gateway-metrics.ts';
 import type { OperationTrace } from '../telemetry/tracing/operation-trace.ts';
 import { Usage } from '../telemetry/usage.ts';
 import type { CallBudget, UpstreamClient } from '../upstream/client.ts';
+import type { Endpoint } from '../upstream/errors.ts';
 import type { Signal } from '../upstream/signal.ts';
 import type { Upstreams } from '../upstream/upstreams.ts';
 import { Explainer } from './explain/explainer.ts';
@@ -53,6 +54,8 @@ export interface ContextOptions {
   logsCalls: boolean;
   /** Returns the metrics of an upstream. @default none */
   metricsOf: ((upstream: string | undefined) => UpstreamMetrics) | undefined;
+  /** Returns the function that is called for responses that come from something else than an upstream. */
+  foreignReporterOf: (upstream: string | undefined) => (endpoint: Endpoint) => void;
   /** Log of writes. @default none */
   audit: AuditLog | undefined;
 }
@@ -69,8 +72,6 @@ export interface OperationRequest {
   trace: OperationTrace | undefined;
   /** Aborted when the client disconnects. */
   signal: Signal;
-  /** Time from which the operation's time limit counts, as in `performance.now()`. */
-  receivedAt: number;
   /** Whether reads use no stored responses. */
   bypassesCache: boolean;
   /** Whether the response reports the calls. */
@@ -84,13 +85,23 @@ export type CreateContext = (request: OperationRequest, plugins: PluginContext) 
 
 /** Creates a function that creates the context of each operation. */
 export const createContextFactory =
-  ({ upstreams, logger, now, operationTimeoutMs, logsCalls, metricsOf, audit }: ContextOptions): CreateContext =>
+  ({
+    upstreams,
+    logger,
+    now,
+    operationTimeoutMs,
+    logsCalls,
+    metricsOf,
+    foreignReporterOf,
+    audit,
+  }: ContextOptions): CreateContext =>
   (
-    { identity, idempotencyKey, requestId, trace, signal, receivedAt, bypassesCache, reportsCalls, isExplained },
+    { identity, idempotencyKey, requestId, trace, signal, bypassesCache, reportsCalls, isExplained },
     { params, request },
   ) => {
     const usage = new Usage({
       metrics: metricsOf?.(identity.upstream),
+      noteForeign: foreignReporterOf(identity.upstream),
       trace,
       audit: audit && { log: audit, identity },
       logsCalls,
@@ -99,7 +110,7 @@ export const createContextFactory =
     const explainer = isExplained
       ? new Explainer(upstreams.record(identity.upstream, { authorization, requestId }))
       : undefined;
-    const deadlineAt = receivedAt + operationTimeoutMs;
+    const deadlineAt = performance.now() + operationTimeoutMs;
     const operation = upstreams.bind(identity.upstream, {
       authorization,
       signal,

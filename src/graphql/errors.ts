@@ -197,13 +197,13 @@ const upstreamExtensions = (error: UpstreamError, requestId: string | undefined)
 
 /**
  * Logs failures of the service and rejected tenant keys, but not mistakes of the caller. The line never contains a body, an id or a key. The circuit
- * breaker has its own lines, so the many calls that it rejects are only shown at the level debug.
+ * breaker and responses of something else have their own lines, so these many calls are only shown at the level debug.
  */
 function logUpstreamError(logger: Logger, error: UpstreamError, request: object, isBrowser: boolean): void {
   if (/^UPSTREAM_/.test(error.code) || (isBrowser && error.code === 'UNAUTHENTICATED' && error.sent)) {
     const { code, status: httpStatus, errorId, endpoint } = error;
     const cause = describeCause(error.cause);
-    const isPaused = code === 'UPSTREAM_UNAVAILABLE' && !error.sent;
-    logger[isPaused ? 'debug' : 'warn']({ ...request, code, httpStatus, errorId, ...endpoint, cause }, error.message);
+    const hasOwnLine = error.isForeign || (code === 'UPSTREAM_UNAVAILABLE' && !error.sent);
+    logger[hasOwnLine ? 'debug' : 'warn']({ ...request, code, httpStatus, errorId, ...endpoint, cause }, error.message);
   }
 }

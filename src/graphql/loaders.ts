@@ -3,7 +3,7 @@ import type { UpstreamClient } from '../upstream/client.ts';
 import type { CallArgs, DeclaredEndpoint, ReadEndpoint } from '../upstream/endpoint.ts';
 import { assertIds } from '../upstream/transport/path.ts';
 import { createBoundedMap } from './bounded-map.ts';
-import { toId } from './field-errors.ts';
+import { badResponse, toId } from './field-errors.ts';
 
 /** Endpoints of a loader. */
 export interface LoaderEndpoints {
@@ -42,7 +42,7 @@ export interface Loaders {
    * @throws {UpstreamError} BAD_USER_INPUT if the key can't be part of a call
    */
   load<Row>(loader: Loader<Row>, key: string): Promise<Row | null>;
-  /** Returns all records with at most one call. Null if the service responds with 404. */
+  /** Returns all records with at most one call. An invalid one is an `UpstreamError` in its place. */
   list<Row>(loader: Loader<Row>): Promise<readonly Row[] | null>;
   /** Forgets all records, because a write may change any of them. */
   reset(): void;
@@ -189,7 +189,7 @@ class LoadedRecords<Row> {
     const rows = (await this.list()) ?? [];
     const found = alignByKey(keys, rows, keyOf);
     // The contract allows ids to be absent; then the list doesn't show which records are missing.
-    if (rows.every((row) => toId(keyOf(row)) !== undefined)) {
+    if (hasAllKeys(rows, keyOf)) {
       return found;
     }
     const singles = await this.#loadSingly(keys.filter((_, i) => found[i] === null));
@@ -207,7 +207,11 @@ class LoadedRecords<Row> {
         const call = `${this.#loader.name}s ${part.join(' ')}`;
         this.#reportTaken(part, call);
         try {
-          return alignByKey(part, (await this.#clientOf(call).read(endpoint, argsOfKeys(part))) ?? [], keyOf);
+          const rows = (await this.#clientOf(call).read(endpoint, argsOfKeys(part))) ?? [];
+          const found = alignByKey(part, rows, keyOf);
+          return hasAllKeys(rows, keyOf)
+            ? found
+            : found.map((row) => row ?? badResponse('sent a record without its key'));
         } catch (error) {
           return part.map(() => (error instanceof Error ? error : new Error(String(error))));
         }
@@ -228,6 +232,10 @@ class LoadedRecords<Row> {
     );
   }
 }
+
+/** Whether the rows show which records are missing: each has its key. */
+const hasAllKeys = <Row>(rows: readonly Row[], keyOf: (row: Row) => unknown): boolean =>
+  rows.every((row) => toId(keyOf(row)) !== undefined);
 
 /** Returns the arguments that read the record with a key. */
 const argsOf = ({ params: [name = ''] }: ReadEndpoint<CallArgs, unknown>, key: string): CallArgs => ({ [name]: key });

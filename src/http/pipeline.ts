@@ -28,13 +28,6 @@ import {
 import { createRequestState, type RequestState, type StartTrace } from './request-state.ts';
 import type { Respond } from './respond.ts';
 import { type UpstreamSelector, withUpstream } from './select-upstream.ts';
-import {
-  type QueryKey,
-  queryKeyOf,
-  type RunningOperation,
-  type SharedQueries,
-  type SharedResponse,
-} from './shared-queries.ts';
 
 /** Options of `createPipeline`. */
 export interface PipelineOptions {
@@ -48,8 +41,6 @@ export interface PipelineOptions {
   upstreamSelector: UpstreamSelector;
   admission: Admission;
   inFlight: InFlightRequests;
-  /** Queries in flight that identical requests join; undefined if each request is executed on its own. */
-  sharedQueries: SharedQueries | undefined;
   trustedDocuments: TrustedDocuments;
   clientRules: RulesByClientKind;
   createContext: CreateContext;
@@ -62,8 +53,7 @@ export interface PipelineOptions {
  * finish at once returns a value or a promise, and only promises are awaited: each `await` takes a turn of the queue and memory.
  */
 export function createPipeline(options: PipelineOptions): HandleRequest {
-  const { paths, maxBodyBytes, admission, inFlight, sharedQueries, authenticate, startTrace, prepare, respond } =
-    options;
+  const { paths, maxBodyBytes, admission, inFlight, authenticate, startTrace, prepare, respond } = options;
 
   /** Returns the text of the document: from the request, or of the trusted document with the id in the request. */
   function findDocument(params: Params, { clientKind, documents }: Identity): string {
@@ -82,7 +72,6 @@ export function createPipeline(options: PipelineOptions): HandleRequest {
     identity: Identity,
     params: Params,
     query: string,
-    receivedAt: number,
   ) {
     const isExplained = extensions?.explain === true;
     const idempotencyKey = request.header('idempotency-key');
@@ -95,7 +84,6 @@ export function createPipeline(options: PipelineOptions): HandleRequest {
         requestId,
         trace,
         signal,
-        receivedAt,
         // guard: test/upstream/cache/cached-responses.test.ts
         bypassesCache: bypassesCache(request),
         reportsCalls,
@@ -105,26 +93,9 @@ export function createPipeline(options: PipelineOptions): HandleRequest {
     );
   }
 
-  /** Lets identical requests join a query, and separates queries before and after a mutation. */
-  function startOperation(
-    { extensions }: RequestState,
-    { type }: Operation,
-    { credential }: Identity,
-    key: QueryKey | undefined,
-  ): RunningOperation | undefined {
-    if (type === 'mutation') {
-      return credential && sharedQueries?.startMutation(credential);
-    }
-    // guard: test/http/shared-queries.test.ts
-    const hasFlags = extensions?.explain === true || extensions?.upstream === true;
-    return key === undefined || hasFlags ? undefined : sharedQueries?.start(key);
-  }
-
   return async function handle(request: IncomingRequest): Promise<OutgoingResponse> {
     const state = createRequestState(request, options.negotiateMediaType);
     let entered: Identity | undefined;
-    let running: RunningOperation | undefined;
-    let shareable: SharedResponse | undefined;
     try {
       const method = readHead(request, paths, state.mediaType); // 400 403 404 405 406 415; the body is untouched
       state.route = pathOf(request);
@@ -137,39 +108,25 @@ export function createPipeline(options: PipelineOptions): HandleRequest {
       const allowance = takeAllowance(admission, identity); // 429
       state.allowance = isPromise(allowance) ? await allowance : allowance;
       const body = method === 'GET' ? undefined : await readBody(request, maxBodyBytes); // 400 413
-      const receivedAt = performance.now();
       inFlight.enter(identity); // 429 503; after the body, so that slow clients take no room.
       entered = identity;
-      const key = body === undefined ? undefined : sharedQueries && queryKeyOf(state, identity, body);
-      const joined = key && sharedQueries?.join(key, request.signal);
-      const shared = joined && (await joined);
-      if (shared !== undefined) {
-        return respond(state, { shared });
-      }
       const params = body === undefined ? paramsFromQuery(queryOf(request)) : paramsFromBody(parseBody(body)); // 400
       state.extensions = readExtensions(params, options.clientRules[identity.clientKind]); // 400 403
       const text = findDocument(params, identity); // 400
-      const context = createContext(state, identity, params, text, receivedAt);
+      const context = createContext(state, identity, params, text);
       state.context = context;
       const { operation, execute } = prepare(text, context); // Yoga, once per document: parse, limits, validate; 400 405
       state.operation = operation;
       // guard: test/auth/scopes.test.ts
       authorize(operation, identity, params.variables); // 403
-      running = startOperation(state, operation, identity, key);
       const executing =
         trace === undefined ? execute(params.variables) : trace.run(async () => execute(params.variables));
       const result = isPromise(executing) ? await executing : executing;
       const explained = state.extensions.explain ? await explain(result, operation, context, params) : result;
-      const response = respond(state, { result: explained });
-      // guard: test/http/shared-queries.test.ts
-      if (running?.isJoined && state.code === undefined) {
-        shareable = toShareable(response, operation, context);
-      }
-      return response;
+      return respond(state, { result: explained });
     } catch (error) {
       return respond(state, { error }); // Unexpected errors are logged and masked.
     } finally {
-      running?.end(shareable);
       if (entered !== undefined) {
         inFlight.leave(entered);
       }
@@ -184,15 +141,6 @@ const toYogaParams = ({ operationName, variables, extensions }: Params, query: s
   ...(operationName !== undefined && { operationName }),
   ...(extensions !== undefined && { extensions }),
 });
-
-const toShareable = (
-  { body }: OutgoingResponse,
-  operation: Operation,
-  { usage, budget }: GatewayContext,
-): SharedResponse | undefined =>
-  typeof body === 'string'
-    ? { text: body, operation, usage: usage.ofReader(), resolverCalls: budget.calls }
-    : undefined;
 
 const NO_SCOPES = new Set<never>();
 

@@ -31,8 +31,6 @@ export interface RequestState {
   extensions?: RequestExtensions;
   context?: GatewayContext;
   operation?: Operation;
-  /** Code of the first error in the response; undefined if there is none, or before the response. */
-  code?: string | undefined;
 }
 
 /** Counts the requests in flight, so that what they use is closed after them. */

@@ -12,13 +12,9 @@ import type { CorsHeaders } from './cors.ts';
 import { InvalidDocument } from './engine.ts';
 import { type OutgoingResponse, REQUEST_ID, readClientName } from './request.ts';
 import type { RequestState, StartTrace } from './request-state.ts';
-import type { SharedResponse } from './shared-queries.ts';
 
 /** Result of an execution, or the value that was thrown instead. */
-type ExecutionOutcome = { result: ExecutionResult } | { error: unknown };
-
-/** Outcome of an execution, or the response of an identical query. */
-export type Outcome = ExecutionOutcome | { shared: SharedResponse };
+export type Outcome = { result: ExecutionResult } | { error: unknown };
 
 /** Creates the response. Called exactly once per request, even if the client has disconnected. */
 export type Respond = (state: RequestState, outcome: Outcome) => OutgoingResponse;
@@ -42,8 +38,6 @@ interface Content {
 
 const NO_HEADERS: Content['headers'] = {};
 
-const SUCCESS = { status: 200, headers: NO_HEADERS, errors: undefined };
-
 const JSON_TYPE = 'application/json; charset=utf-8';
 
 /**
@@ -51,32 +45,22 @@ const JSON_TYPE = 'application/json; charset=utf-8';
  * records the log line, metrics and trace.
  */
 export function createRespond(options: RespondOptions): Respond {
-  const { admission, corsHeaders, startTrace, log } = options;
-
-  /** Writes the text of a response. */
-  function write(state: RequestState, outcome: ExecutionOutcome) {
-    const { requestId, extensions, context, operation } = state;
+  const { admission, corsHeaders, startTrace, log, maxResponseBytes } = options;
+  return (state, outcome) => {
+    const { request, startedAt, requestId, mediaType = JSON_TYPE, identity, allowance } = state;
+    const { extensions, context, operation } = state;
+    if (identity === undefined) {
+      state.trace = startTrace(state); // Rejected before the caller was identified.
+    }
+    const { trace } = state;
     const { status, headers, body } = toContent(state, outcome, options.clientErrors);
     const upstream = context && createUpstreamReport(context);
     if (upstream !== undefined) {
       body.extensions = { ...body.extensions, upstream };
     }
     const executed = extensions?.explain ? undefined : operation?.type; // No mutation of an explained operation has an unknown outcome.
-    return { status, headers, ...limitSize(body, options.maxResponseBytes, requestId, executed) };
-  }
-
-  return (state, outcome) => {
-    const { request, startedAt, requestId, mediaType = JSON_TYPE, identity, allowance, context } = state;
-    const shared = 'shared' in outcome ? outcome.shared : undefined;
-    const operation = shared?.operation ?? state.operation;
-    if (identity === undefined) {
-      state.trace = startTrace(state); // Rejected before the caller was identified.
-    }
-    const { trace } = state;
-    const { status, headers, text, errors } =
-      'shared' in outcome ? { ...SUCCESS, text: outcome.shared.text } : write(state, outcome);
-    state.code = errors?.[0]?.extensions.code;
-    const usage = shared?.usage ?? context?.usage;
+    const { text, errors } = limitSize(body, maxResponseBytes, requestId, executed);
+    const usage = context?.usage;
     const cost = admission.costOf(usage);
     if (identity !== undefined && allowance !== undefined) {
       // guard: test/rate-limits/rate-limit-http.test.ts
@@ -88,11 +72,11 @@ export function createRespond(options: RespondOptions): Respond {
       startedAt,
       operation: operation?.name,
       type: operation?.type,
-      code: state.code,
+      code: errors?.[0]?.extensions.code,
       reason: errors?.[0]?.extensions.reason,
       status,
       upstreamCalls: usage?.requests ?? 0,
-      resolverCalls: shared?.resolverCalls ?? context?.budget.calls ?? 0,
+      resolverCalls: context?.budget.calls ?? 0,
       shared: usage?.shared || undefined,
       cached: usage?.cached || undefined,
       retries: usage?.retries || undefined,
@@ -100,7 +84,7 @@ export function createRespond(options: RespondOptions): Respond {
       identity,
       ...readClientName(request),
       deprecated: operation?.deprecated,
-      explained: state.extensions?.explain || undefined,
+      explained: extensions?.explain || undefined,
       calls: usage?.calls,
       ...(request.signal.aborted && CLIENT_CLOSED),
     };
@@ -121,7 +105,7 @@ export function createRespond(options: RespondOptions): Respond {
 }
 
 /** Converts errors and chooses the status. An executed operation has status 200, even with errors. */
-function toContent(state: RequestState, outcome: ExecutionOutcome, clientErrors: CreateClientErrors): Content {
+function toContent(state: RequestState, outcome: Outcome, clientErrors: CreateClientErrors): Content {
   if ('result' in outcome && 'data' in outcome.result) {
     const { data, errors, extensions } = outcome.result;
     const body: ResponseBody = { data };

@@ -38,11 +38,13 @@ const STATUSES = [
 export default defineModule('events', ({ assertRange, badResponse, builder, endpoint, mutation }) => {
   const trigger = endpoint<{ body: EventBody }, TriggeredEventBody>('POST /v1/events/trigger', {
     idempotent: true,
+    identifiedBy: ['acknowledged', 'status'],
     empties: ['statistics'],
   });
   const triggerAll = endpoint<{ body: { events: EventBody[] } }, TriggeredEventBody[]>('POST /v1/events/trigger/bulk', {
     expect: 'list',
     idempotent: true,
+    identifiedBy: ['acknowledged', 'status'],
     empties: ['statistics'],
   });
   const cancel = endpoint<{ transactionId: string }, unknown>('DELETE /v1/events/trigger/{transactionId}', {

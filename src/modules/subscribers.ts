@@ -19,13 +19,17 @@ export default defineModule('subscriberProfiles', (toolkit) => {
   const { assertRange, builder, declareCalls, endpoint, loader, mutation, use } = toolkit;
   const { Subscriber, keys } = use(subscribers);
 
-  const get = endpoint<{ subscriberId: string }, SubscriberBody>('GET /v1/subscribers/{subscriberId}');
+  const identifiedBy = ['subscriberId'];
+  const get = endpoint<{ subscriberId: string }, SubscriberBody>('GET /v1/subscribers/{subscriberId}', {
+    identifiedBy,
+  });
   const list = endpoint<{ query: { page: number; limit: number } }, PageBody>('GET /v1/subscribers', {
     expect: 'page',
+    identifiedBy,
   });
   const update = endpoint<{ subscriberId: string; body: object }, SubscriberBody>(
     'PUT /v1/subscribers/{subscriberId}',
-    { repeatable: true },
+    { repeatable: true, identifiedBy },
   );
   const remove = endpoint<{ subscriberId: string }, unknown>('DELETE /v1/subscribers/{subscriberId}', {
     expect: 'value',
@@ -36,7 +40,11 @@ export default defineModule('subscriberProfiles', (toolkit) => {
   const SubscriberPage = builder.objectRef<PageBody>('SubscriberPage').implement({
     description: 'A page of the list of subscribers.',
     fields: (t) => ({
-      subscribers: t.expose('data', { type: [Subscriber], description: 'The subscribers.' }),
+      subscribers: t.expose('data', {
+        type: [Subscriber],
+        nullable: { list: false, items: true },
+        description: 'The subscribers. If the service sends an invalid one, it is null and has an entry in `errors`.',
+      }),
       page: t.exposeInt('page', { description: 'The number of the page, from 0.' }),
       hasMore: t.exposeBoolean('hasMore', { description: 'Whether there is a next page.' }),
     }),

@@ -27,16 +27,19 @@ const idsIn = (value: unknown): string[] =>
 export default defineModule('topics', (toolkit) => {
   const { ADDS_ONLY, assertRange, builder, declareCalls, endpoint, entity, loader, mutation, requireScopes } = toolkit;
 
-  const get = endpoint<{ topicKey: string }, TopicBody>('GET /v1/topics/{topicKey}');
+  const identifiedBy = ['key'];
+  const get = endpoint<{ topicKey: string }, TopicBody>('GET /v1/topics/{topicKey}', { identifiedBy });
   const list = endpoint<{ query: { page: number; pageSize: number; key: string | undefined } }, PageBody>(
     'GET /v1/topics',
-    { expect: 'page' },
+    { expect: 'page', identifiedBy },
   );
   const create = endpoint<{ body: { key: string; name: string } }, { _id?: string; key: string }>('POST /v1/topics', {
     idempotent: true,
+    identifiedBy,
   });
   const rename = endpoint<{ topicKey: string; body: { name: string } }, TopicBody>('PATCH /v1/topics/{topicKey}', {
     idempotent: true,
+    identifiedBy,
   });
   const remove = endpoint<{ topicKey: string }, undefined>('DELETE /v1/topics/{topicKey}', { expect: 'nothing' });
   const add = endpoint<{ topicKey: string; body: { subscribers: readonly string[] } }, unknown>(
@@ -70,7 +73,11 @@ export default defineModule('topics', (toolkit) => {
   const TopicPage = builder.objectRef<PageBody>('TopicPage').implement({
     description: 'A page of the list of topics.',
     fields: (t) => ({
-      topics: t.expose('data', { type: [Topic], description: 'The topics.' }),
+      topics: t.expose('data', {
+        type: [Topic],
+        nullable: { list: false, items: true },
+        description: 'The topics. If the service sends an invalid one, it is null and has an entry in `errors`.',
+      }),
       page: t.exposeInt('page', { description: 'The number of the page, from 0.' }),
       totalCount: t.exposeInt('totalCount', { description: 'The number of topics on all pages.' }),
     }),

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
@@ -6,44 +7,38 @@ import { integer } from './rows.ts';
 
 // Checks of the sandbox's files, and descriptions of their problems.
 
-/** One step from an older database file to the current one. Published migrations never change. */
-export interface Migration {
-  /** Version of the file after this step, stored as SQLite's `user_version`. A new migration takes the next free number. */
-  version: number;
-  /** One sentence, shown if the step fails. */
-  description: string;
-  sql: string;
-}
-
 /** Identifies a file of this application (SQLite's `application_id`): the four letters NTGR. */
 export const APPLICATION_ID = 0x4e_54_47_52;
 
-/** Maximum time that a write waits for another process's write lock, for example during an upgrade of the file. */
+/** Maximum time that a write waits for another process's write lock, for example while that one creates the tables. */
 export const BUSY_TIMEOUT_MS = 5000;
 
+/** Returns the number that identifies a schema in files (SQLite's `user_version`). It follows from the text, so any change of the schema changes it. */
+export const versionOf = (schema: string): number => createHash('sha256').update(schema).digest().readUInt32BE() >>> 1;
+
 /**
- * Returns the version of a file; 0 for a new file.
+ * Returns whether a file is new.
  *
- * @throws {SandboxError} if the file belongs to another application or a later version
+ * @throws {SandboxError} if another application or another version of Notigraph wrote it
  */
-export function readVersion(connection: DatabaseSync, file: string, supported: number): number {
+export function isNew(connection: DatabaseSync, file: string, schema: string): boolean {
   const pragma = (name: string) => integer(connection.prepare(`PRAGMA ${name}`).get() ?? {}, name);
   const version = pragma('user_version');
   const applicationId = pragma('application_id');
   const tables = integer(connection.prepare('SELECT count(*) AS tables FROM sqlite_schema').get() ?? {}, 'tables');
   if (version === 0 && applicationId === 0 && tables === 0) {
-    return 0;
+    return true;
   }
-  if (applicationId !== APPLICATION_ID || version < 1) {
+  if (applicationId !== APPLICATION_ID) {
     throw new SandboxError('SANDBOX_DATABASE', `${file} belongs to another application. Use another file.`);
   }
-  if (version > supported) {
+  if (version !== versionOf(schema)) {
     throw new SandboxError(
       'SANDBOX_DATABASE',
-      `${file} has data version ${version}, but this Notigraph supports versions up to ${supported}. Update Notigraph or use another file.`,
+      `${file} was written by another version of Notigraph. To replace its records with the sample records, run: notigraph sandbox reset ${file}`,
     );
   }
-  return version;
+  return false;
 }
 
 /**
@@ -51,14 +46,14 @@ export function readVersion(connection: DatabaseSync, file: string, supported: n
  *
  * @throws {SandboxError} otherwise
  */
-export function assertUsable(file: string, migrations: readonly Migration[]): void {
+export function assertUsable(file: string, schema: string): void {
   if (file === ':memory:' || !existsSync(file)) {
     return;
   }
   try {
     // "immutable" keeps SQLite from creating files beside it.
     using connection = new DatabaseSync(new URL('?immutable=1', pathToFileURL(file)), { readOnly: true });
-    readVersion(connection, file, migrations.at(-1)?.version ?? 0);
+    isNew(connection, file, schema);
   } catch (error) {
     throw describeFailure(error, file);
   }

@@ -1,23 +1,17 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import {
-  APPLICATION_ID,
-  BUSY_TIMEOUT_MS,
-  describeFailure,
-  fileFailureOf,
-  type Migration,
-  readVersion,
-} from './database-file.ts';
-import { SandboxError } from './errors.ts';
+import { APPLICATION_ID, BUSY_TIMEOUT_MS, describeFailure, isNew, versionOf } from './database-file.ts';
 import { text } from './rows.ts';
 
 /** Options of `SandboxDatabase`. */
 export interface DatabaseOptions {
-  /** In the order of their versions; the last one is the supported version. */
-  migrations: readonly Migration[];
-  /** Called after migrations ran, in their transaction. `from` is the previous version of the file; 0 for a new file. */
-  onUpgrade: (database: SandboxDatabase, from: number) => void;
+  /** Statements that create all tables. */
+  schema: string;
+  /** Called after the tables were created, in the same transaction. */
+  onCreate: (database: SandboxDatabase) => void;
+  /** Whether the tables of a sandbox's file are removed and created anew, whatever version wrote it. @default false */
+  isReset?: boolean;
 }
 
 /**
@@ -28,20 +22,17 @@ export class SandboxDatabase {
   readonly #connection: DatabaseSync;
   readonly #file: string;
   readonly #options: DatabaseOptions;
-  /** Version of the last migration. */
-  readonly #supported: number;
 
   /** @throws {SandboxError} if the file can't be used; it is left unchanged */
   constructor(file: string, options: DatabaseOptions) {
     this.#file = file;
     this.#options = options;
-    this.#supported = options.migrations.at(-1)?.version ?? 0;
     this.#connection = connect(file);
     try {
-      const version = this.#readVersion(); // Before anything is written to the file.
+      const mustCreate = options.isReset || this.#isNew(); // Before anything is written to the file.
       this.#connection.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
-      if (version < this.#supported) {
-        this.transaction(() => this.#upgrade());
+      if (mustCreate) {
+        this.transaction(() => this.#create());
       }
     } catch (error) {
       this.#connection.close();
@@ -76,20 +67,6 @@ export class SandboxDatabase {
     }
   }
 
-  /** Removes all tables and creates them anew, with samples. Other processes that use the file see the new records at once. */
-  recreate(): void {
-    this.transaction(() => {
-      const tables = this.prepare(
-        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
-      ).all();
-      for (const table of tables) {
-        this.#connection.exec(`DROP TABLE "${text(table, 'name')}"`);
-      }
-      this.#connection.exec('PRAGMA application_id = 0; PRAGMA user_version = 0;');
-      this.#upgrade();
-    });
-  }
-
   /** Runs the function in a savepoint of the current transaction. If the function throws, only its own writes are undone. */
   savepoint<T>(run: () => T): T {
     this.#connection.exec('SAVEPOINT attempt');
@@ -115,35 +92,29 @@ export class SandboxDatabase {
     this.close();
   }
 
-  #upgrade(): void {
-    const { migrations, onUpgrade } = this.#options;
-    // Read again under the write lock: another process may have upgraded the file in the meantime.
-    const from = this.#readVersion();
-    const pending = migrations.filter(({ version }) => version > from);
-    if (pending.length === 0) {
-      return;
+  #create(): void {
+    const { schema, onCreate, isReset } = this.#options;
+    if (isReset) {
+      this.#dropTables();
+    } else if (!this.#isNew()) {
+      return; // Another process has created the tables before this one got the write lock.
     }
-    for (const migration of pending) {
-      this.#run(migration);
-    }
-    onUpgrade(this, from);
-    this.#connection.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${this.#supported};`);
+    this.#connection.exec(schema);
+    onCreate(this);
+    this.#connection.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${versionOf(schema)};`);
   }
 
-  #run({ version, description, sql }: Migration): void {
-    try {
-      this.#connection.exec(sql);
-    } catch (error) {
-      if (fileFailureOf(error) !== undefined || !(error instanceof Error)) {
-        throw error;
-      }
-      const message = `${this.#file} can't be upgraded: migration ${version} failed (${description} ${error.message}). The file was not changed.`;
-      throw new SandboxError('SANDBOX_DATABASE', message, { cause: error });
+  #dropTables(): void {
+    const tables = this.prepare(
+      "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
+    ).all();
+    for (const table of tables) {
+      this.#connection.exec(`DROP TABLE "${text(table, 'name')}"`);
     }
   }
 
-  #readVersion(): number {
-    return readVersion(this.#connection, this.#file, this.#supported);
+  #isNew(): boolean {
+    return isNew(this.#connection, this.#file, this.#options.schema);
   }
 }
 

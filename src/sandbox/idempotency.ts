@@ -2,34 +2,22 @@ import { createHash } from 'node:crypto';
 import type { StatementSync } from 'node:sqlite';
 
 import type { SandboxDatabase } from './database.ts';
-import type { Migration } from './database-file.ts';
 import type { Environment } from './environments.ts';
 import { ApiError } from './errors.ts';
 import type { SandboxResponse } from './response.ts';
 import { integer, optionalText, text } from './rows.ts';
 
-/** Migrations of the table of stored responses. */
-export const IDEMPOTENCY_MIGRATIONS: readonly Migration[] = [
-  {
-    version: 1,
-    description: 'Creates the table of stored responses.',
-    sql: `
-      CREATE TABLE idempotent_answers (
-        environment_id TEXT NOT NULL,
-        key TEXT NOT NULL,
-        request_hash TEXT NOT NULL,
-        status INTEGER NOT NULL,
-        body TEXT,
-        PRIMARY KEY (environment_id, key)
-      ) STRICT;
-    `,
-  },
-  {
-    version: 2,
-    description: 'Renames the table of stored responses.',
-    sql: 'ALTER TABLE idempotent_answers RENAME TO idempotent_responses;',
-  },
-];
+/** Statements that create the table of stored responses. */
+export const IDEMPOTENCY_SCHEMA = `
+  CREATE TABLE idempotent_responses (
+    environment_id TEXT NOT NULL,
+    key TEXT NOT NULL,
+    request_hash TEXT NOT NULL,
+    status INTEGER NOT NULL,
+    body TEXT,
+    PRIMARY KEY (environment_id, key)
+  ) STRICT;
+`;
 
 const MAX_KEY_LENGTH = 255;
 

@@ -1,7 +1,6 @@
 import type { Clock } from './clock.ts';
 import { SandboxDatabase } from './database.ts';
-import type { Migration } from './database-file.ts';
-import { IDEMPOTENCY_MIGRATIONS } from './idempotency.ts';
+import { IDEMPOTENCY_SCHEMA } from './idempotency.ts';
 import { type SampleEnvironment, sampleId } from './records/definition.ts';
 import type { RecordRows } from './records/record-rows.ts';
 import { toRecordRows } from './records/to-record-rows.ts';
@@ -12,36 +11,36 @@ import { PRODUCTION_SAMPLE } from './sample/production.ts';
 /** The sample records of both environments. */
 export const SAMPLES: readonly SampleEnvironment[] = [DEVELOPMENT_SAMPLE, PRODUCTION_SAMPLE];
 
-/** Returns the migrations of all tables, ordered by version. */
-export function collectMigrations(resources: readonly Resource[]): readonly Migration[] {
-  const all = [...IDEMPOTENCY_MIGRATIONS, ...resources.flatMap(({ migrations }) => migrations)];
-  return all.toSorted((a, b) => a.version - b.version);
+/** Returns the statements that create all tables. */
+export const schemaOf = (resources: readonly Resource[]): string =>
+  [IDEMPOTENCY_SCHEMA, ...resources.map(({ schema = '' }) => schema)].join('');
+
+interface OpenOptions {
+  /** Sample records. If empty, resources get none at all. @default those of both environments */
+  samples?: readonly SampleEnvironment[];
+  /** Whether all records of the file are replaced with the sample records. @default false */
+  isReset?: boolean;
 }
 
-/**
- * Opens the database file, creates or upgrades its tables, and adds the samples of resources that are new to the file.
- *
- * @param samples sample records. If empty, resources get none at all
- */
+/** Opens the database file. In a new one, it creates the tables and adds the samples. */
 export function openDatabase(
   file: string,
   resources: readonly Resource[],
   clock: Clock,
-  samples: readonly SampleEnvironment[] = SAMPLES,
+  { samples = SAMPLES, isReset = false }: OpenOptions = {},
 ): SandboxDatabase {
   return new SandboxDatabase(file, {
-    migrations: collectMigrations(resources),
-    onUpgrade(database, from) {
+    schema: schemaOf(resources),
+    isReset,
+    onCreate(database) {
       if (samples.length === 0) {
         return;
       }
       const sampleRows = samples.map((sample) => toSampleRows(sample, clock()));
-      for (const { migrations, writeSamples, writeRecords } of resources) {
-        if (migrations.every(({ version }) => version > from)) {
-          writeSamples?.(database, clock);
-          for (const rows of sampleRows) {
-            writeRecords?.(database, rows);
-          }
+      for (const { writeSamples, writeRecords } of resources) {
+        writeSamples?.(database, clock);
+        for (const rows of sampleRows) {
+          writeRecords?.(database, rows);
         }
       }
     },

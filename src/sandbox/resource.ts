@@ -1,6 +1,5 @@
 import type { Clock } from './clock.ts';
 import type { SandboxDatabase } from './database.ts';
-import type { Migration } from './database-file.ts';
 import type { Environment } from './environments.ts';
 import type { SampleEnvironment } from './records/definition.ts';
 import type { RecordRows } from './records/record-rows.ts';
@@ -17,9 +16,9 @@ export interface RecordList {
 
 /** One noun of the API. Each file in `resources/` exports one as `resource`. */
 export interface Resource {
-  /** Creates and changes the noun's tables. */
-  migrations: readonly Migration[];
-  /** Writes sample records that only this noun knows. Runs once per file, after the noun's first migration. @default no samples */
+  /** Statements that create the noun's tables. @default none */
+  schema?: string;
+  /** Writes sample records that only this noun knows. Runs once per file, after its tables are created. @default no samples */
   writeSamples?(database: SandboxDatabase, clock: Clock): void;
   /** Writes the noun's records: those of the sample, at the same time, and those that tests add. @default none */
   writeRecords?(database: SandboxDatabase, records: RecordRows): void;

@@ -34,7 +34,7 @@ export class Router {
       const headers = { Allow: allowed.join(', ') };
       throw new ApiError(405, `${method} is not supported on this path. Use ${allowed.join(' or ')}.`, { headers });
     }
-    throw new ApiError(404, 'This path does not exist in this API.');
+    throw new ApiError(404, `Cannot ${method} ${url}`); // As the framework of the service says it.
   }
 
   /** @param body the decoded JSON body; undefined if the request has none */

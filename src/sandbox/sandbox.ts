@@ -1,6 +1,6 @@
 import type { Clock } from './clock.ts';
 import { assertSandboxFile, assertUsable } from './database-file.ts';
-import { collectMigrations, openDatabase, SAMPLES } from './open-database.ts';
+import { openDatabase, SAMPLES, schemaOf } from './open-database.ts';
 import { DEFAULT_RATE_LIMIT } from './rate-limit.ts';
 import { resources } from './resources/index.ts';
 import { type RunningServer, startServer } from './server.ts';
@@ -67,18 +67,17 @@ export async function startSandbox({
  *
  * @throws {SandboxError} otherwise. The file is left unchanged
  */
-export const checkSandboxFile = (file: string): void => assertUsable(file, collectMigrations(resources));
+export const checkSandboxFile = (file: string): void => assertUsable(file, schemaOf(resources));
 
 /**
  * Replaces all records of a sandbox's file by the sample records. A sandbox that is using the file shows them at once.
  *
- * @throws {SandboxError} if the file is not the database of a sandbox, or can't be used
+ * @throws {SandboxError} if the file is not the database of a sandbox of any version, or can't be used
  */
 export function resetSandbox(file: string): void {
   assertSandboxFile(file);
   const clock = () => new Date();
-  using database = openDatabase(file, resources, clock);
-  database.recreate();
+  using database = openDatabase(file, resources, clock, { isReset: true });
   for (const { topUpSamples } of resources) {
     topUpSamples?.(database, clock, SAMPLES);
   }

@@ -41,7 +41,7 @@ export interface Service extends Disposable {
 /** Opens the database and creates the service on it. @throws {SandboxError} if the file can't be used */
 export async function openService({ file, rateLimit, clock, samples }: ServiceOptions): Promise<Service> {
   const router = await createRouter();
-  const database = openDatabase(file, resources, clock, samples);
+  const database = openDatabase(file, resources, clock, { samples });
   let snapshot: ReturnType<typeof takeSnapshot> | undefined;
   let respond: Respond;
   try {

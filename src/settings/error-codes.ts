@@ -175,8 +175,8 @@ export const ERROR_CODES = {
   },
   UPSTREAM_BAD_RESPONSE: {
     retryable: false,
-    meaning: 'The response of the service does not match its contract.',
-    remedy: 'Report it to the operator of the service.',
+    meaning: 'The response does not match the contract, or something else answered for the service, such as a proxy.',
+    remedy: 'Report it to the operator of the service. With status 404, the base address may be wrong.',
   },
   AUDIT_UNAVAILABLE: {
     retryable: true,

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
-import { describeCause } from '../upstream/errors.ts';
+import { logEpisodes } from '../lib/episodes.ts';
+import { describeCause, type Endpoint } from '../upstream/errors.ts';
 import type { ReportCircuitChange } from '../upstream/policies/circuit-breaker.ts';
 import type { TenantNames } from './access-log.ts';
 
@@ -30,4 +31,16 @@ export function createCircuitLog(logger: Logger, nameTenant: TenantNames, now: (
         tenant === undefined ? OPENED : OPENED_FOR_ONE,
       );
     };
+}
+
+/** Creates a function that returns the log of responses which come from something else than an upstream: one line when they begin, one when they have ended. */
+export function createForeignLog(logger: Logger) {
+  const note = logEpisodes(logger, {
+    began:
+      'Something else answers for the service: it has no such endpoint, or a proxy or firewall in front of it responds. Check the base address of the upstream, and what is in front of it.',
+    ended: 'The service itself answers again, or this endpoint is no longer called.',
+  });
+  return (upstream: string | undefined) =>
+    ({ method, route }: Endpoint): void =>
+      note([upstream, method, route].join(' '), () => ({ both: { upstream, method, route }, first: {} }));
 }

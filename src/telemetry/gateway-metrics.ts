@@ -208,8 +208,8 @@ function resultOf(outcome: Outcome): string {
   if (!isUpstreamError(outcome)) {
     return '2xx';
   }
-  const { status = 0, code } = outcome;
-  return status >= 500 ? '5xx' : status >= 400 ? '4xx' : code;
+  const { status = 0, code, isForeign } = outcome;
+  return isForeign || status < 400 ? code : status >= 500 ? '5xx' : '4xx';
 }
 
 const labelsOf = (upstream: string | undefined): Labels => (upstream === undefined ? {} : { upstream });

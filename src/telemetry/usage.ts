@@ -1,6 +1,6 @@
 import type { Identity } from '../auth/identity.ts';
 import type { CacheHit, CallEvents, InvalidationReason, Outcome } from '../upstream/call-events.ts';
-import { isUpstreamError, type UpstreamError, type UpstreamRateLimit } from '../upstream/errors.ts';
+import { type Endpoint, isUpstreamError, type UpstreamError, type UpstreamRateLimit } from '../upstream/errors.ts';
 import type { TraceHeaders, UpstreamRequest } from '../upstream/request.ts';
 import type { CallEntry } from './access-log.ts';
 import type { AuditLog, WriteRecord } from './audit-log.ts';
@@ -11,6 +11,8 @@ import type { OperationTrace } from './tracing/operation-trace.ts';
 export interface UsageReceivers {
   /** Metrics of the service. @default none */
   metrics?: UpstreamMetrics | undefined;
+  /** Called for each response that comes from something else than the service. @default nothing */
+  noteForeign?: ((endpoint: Endpoint) => void) | undefined;
   /** Trace of the operation. @default none */
   trace?: OperationTrace | undefined;
   /** Log of writes, with their author. @default none */
@@ -58,14 +60,6 @@ export class Usage implements CallEvents {
     return this.#elapsedMs + (this.#inFlight === 0 ? 0 : performance.now() - this.#inFlightSince);
   }
 
-  /** Returns the calls as those of an operation that uses this one's response: all shared, none sent. */
-  ofReader(): Usage {
-    const usage = new Usage();
-    usage.shared = this.requests - this.retries + this.shared;
-    usage.rateLimit = this.rateLimit;
-    return usage;
-  }
-
   started(request: UpstreamRequest, isShared: boolean): void {
     if (this.#inFlight === 0) {
       this.#inFlightSince = performance.now();
@@ -104,10 +98,13 @@ export class Usage implements CallEvents {
   }
 
   attemptEnded(request: UpstreamRequest, outcome: Outcome, milliseconds: number): void {
-    const { metrics, trace } = this.#receivers;
+    const { metrics, trace, noteForeign } = this.#receivers;
     this.#closeEntry(request, outcome);
     metrics?.requestEnded(request.endpoint, outcome, milliseconds);
     trace?.endRequest(request, outcome);
+    if (isUpstreamError(outcome) && outcome.isForeign) {
+      noteForeign?.(request.endpoint);
+    }
   }
 
   retryDelayed({ endpoint }: UpstreamRequest, delayMs: number): void {
@@ -157,8 +154,8 @@ export class Usage implements CallEvents {
   }
 
   inBackground(): Usage {
-    const { metrics, trace } = this.#receivers;
-    return new Usage({ metrics, trace });
+    const { metrics, trace, noteForeign } = this.#receivers;
+    return new Usage({ metrics, trace, noteForeign });
   }
 
   #openEntry(request: UpstreamRequest, details: Pick<CallEntry, 'attempt' | 'shared'>): void {

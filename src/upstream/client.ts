@@ -1,8 +1,16 @@
+import { isRecord } from '../lib/is-record.ts';
 import type { Settings } from '../settings/settings.ts';
 import { Reader } from './call.ts';
 import type { CallEvents, Outcome } from './call-events.ts';
-import type { CallArgs, DeclaredEndpoint, ReadEndpoint, WriteEndpoint, WriteOptions } from './endpoint.ts';
-import { callBudgetExceeded, isUpstreamError, missingCredential } from './errors.ts';
+import {
+  type CallArgs,
+  type DeclaredEndpoint,
+  isIdentified,
+  type ReadEndpoint,
+  type WriteEndpoint,
+  type WriteOptions,
+} from './endpoint.ts';
+import { badResponse, callBudgetExceeded, isUpstreamError, missingCredential } from './errors.ts';
 import { assertBody } from './input-rules.ts';
 import { Deadline } from './policies/deadline.ts';
 import type { UpstreamRequest, WriteResult } from './request.ts';
@@ -34,7 +42,7 @@ export type OperationSettings = { upstream: URL } & Pick<Settings, 'maxUpstreamC
  * because GraphQL validates the requested ones.
  */
 export interface UpstreamClient {
-  /** Returns null if the service has no such record (404, 410). */
+  /** Returns null if the service has no such record (404, 410). An invalid item of a list is an `UpstreamError` in its place. */
   read<Args extends CallArgs, Body>(endpoint: ReadEndpoint<Args, Body>, args: Args): Promise<Body | null>;
   /** Sends a write. Unlike `read`, fails with `NOT_FOUND` if the service has no such record. */
   write<Args extends CallArgs, Body>(
@@ -104,7 +112,7 @@ export class OperationClient implements UpstreamClient {
       const request = this.budget.prepare(endpoint, args);
       const reader = this.#createReader((outcome) => {
         if (!isUpstreamError(outcome)) {
-          resolve(outcome.body as Body); // The contract's type: GraphQL validates the requested fields.
+          resolve(withInvalidItems(endpoint, outcome.body) as Body); // The contract's type: GraphQL validates the requested fields.
         } else if (outcome.code === 'NOT_FOUND') {
           resolve(null);
         } else {
@@ -125,7 +133,7 @@ export class OperationClient implements UpstreamClient {
         if (isUpstreamError(outcome)) {
           reject(outcome);
         } else {
-          resolve({ body: outcome.body as Body, replayed: outcome.replayed }); // As above.
+          resolve({ body: withInvalidItems(endpoint, outcome.body) as Body, replayed: outcome.replayed }); // As above.
         }
       });
       this.#target.write(request, reader);
@@ -135,4 +143,22 @@ export class OperationClient implements UpstreamClient {
   #createReader(onOutcome: (outcome: Outcome) => void): Reader {
     return new Reader(this.#deadline, this.#events, onOutcome, this.#bypassesCache);
   }
+}
+
+/**
+ * Replaces the items of a list or page that are no records by errors, so that each costs only its own place. The body itself stays as it is, because
+ * a cache may hold it.
+ */
+function withInvalidItems(endpoint: DeclaredEndpoint, body: unknown): unknown {
+  const { expect: expected, identifiedBy } = endpoint;
+  const isInvalid = (item: unknown) => !isIdentified(item, identifiedBy);
+  const replaceIn = (list: unknown) =>
+    Array.isArray(list) && list.some(isInvalid)
+      ? list.map((item) => (isInvalid(item) ? badResponse(endpoint, undefined, 'an item is not a record') : item))
+      : list;
+  if (expected === 'page' && isRecord(body)) {
+    const data = replaceIn(body.data);
+    return data === body.data ? body : { ...body, data };
+  }
+  return expected === 'list' || (expected === 'value' && identifiedBy.length > 0) ? replaceIn(body) : body;
 }

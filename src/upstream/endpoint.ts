@@ -1,3 +1,4 @@
+import { isRecord } from '../lib/is-record.ts';
 import type { Endpoint } from './errors.ts';
 import type { Shape } from './shape.ts';
 
@@ -49,6 +50,12 @@ interface EndpointOptions {
   expect?: Expected;
   /** Shape with which responses are compared. Deviations are logged and counted. @default not compared */
   response?: Shape | undefined;
+  /**
+   * Members that identify a record: at least one must be there. A response without them is rejected, and an item of a list without them fails alone.
+   *
+   * @default none: any object is a record
+   */
+  identifiedBy?: readonly string[];
 }
 
 /** Options of a read. */
@@ -80,6 +87,7 @@ export interface DeclaredEndpoint extends Endpoint {
   readonly empties: readonly string[];
   readonly multiline: readonly string[];
   readonly response: Shape | undefined;
+  readonly identifiedBy: readonly string[];
 }
 
 /** Endpoint that reads. */
@@ -129,7 +137,7 @@ export function endpoint(template: string, options: ReadEndpointOptions & WriteE
     );
   }
   const { expect = 'record', response, cached, idempotent = false, repeatable = false } = options;
-  const { empties = [], multiline = [] } = options;
+  const { empties = [], multiline = [], identifiedBy = [] } = options;
   return {
     method,
     route,
@@ -141,6 +149,7 @@ export function endpoint(template: string, options: ReadEndpointOptions & WriteE
     empties,
     multiline,
     response,
+    identifiedBy,
   };
 }
 
@@ -150,3 +159,11 @@ const isMethod = (method: unknown): method is Endpoint['method'] => METHODS.incl
 
 /** Returns the kind of reads that a cached read belongs to. */
 export const kindOf = ({ resource, kind = resource }: CachedRead): string => kind;
+
+/** Whether a value of a response is a record: an object with one of the members that identify it. */
+export const isIdentified = (value: unknown, identifiedBy: readonly string[]): boolean =>
+  isRecord(value) &&
+  (identifiedBy.length === 0 ||
+    identifiedBy.some(
+      (name) => (typeof value[name] === 'string' && value[name] !== '') || typeof value[name] === 'number',
+    ));

@@ -31,15 +31,22 @@ export type StepTemplateBody = Schemas['StepTemplate'];
 /** Trigger of a workflow. */
 export type TriggerBody = Schemas['Trigger'];
 
+// The contract lets `_id` be absent. What a record then has for certain is the environment that it belongs to.
+const WORKFLOW = ['_id', 'id', '_environmentId'];
+const GROUP = ['_id', 'id', '_environmentId'];
+const FEED = ['_id', 'identifier'];
+
 /** Creates a feed. The service rejects an existing name with 409. */
 export const createFeed = endpoint<{ body: { name: string } }, FeedBody>('POST /v1/feeds', {
   idempotent: true,
+  identifiedBy: FEED,
   response: RESPONSES['POST /v1/feeds'],
 });
 
-/** Deletes a feed, and returns the remaining ones. */
-export const deleteFeed = endpoint<{ feedId: string }, FeedBody[]>('DELETE /v1/feeds/{feedId}', {
-  expect: 'list',
+/** Deletes a feed. The contract's service returns the remaining ones; others return the deleted feed, or nothing. */
+export const deleteFeed = endpoint<{ feedId: string }, FeedBody[] | FeedBody | undefined>('DELETE /v1/feeds/{feedId}', {
+  expect: 'value',
+  identifiedBy: FEED,
   response: RESPONSES['DELETE /v1/feeds/{feedId}'],
 });
 
@@ -53,6 +60,7 @@ export const deleteMessagesByTransaction = endpoint<
 export const getNotificationGroup = endpoint<{ id: string }, NotificationGroupBody>(
   'GET /v1/notification-groups/{id}',
   {
+    identifiedBy: GROUP,
     cached: { resource: 'notificationGroups', kind: 'workflows' }, // Workflows embed their group.
     response: RESPONSES['GET /v1/notification-groups/{id}'],
   },
@@ -61,6 +69,7 @@ export const getNotificationGroup = endpoint<{ id: string }, NotificationGroupBo
 /** Returns all groups. The service has no pagination. */
 export const listNotificationGroups = endpoint<NoArgs, NotificationGroupBody[]>('GET /v1/notification-groups', {
   expect: 'list',
+  identifiedBy: GROUP,
   cached: { resource: 'notificationGroups', kind: 'workflows' },
   response: RESPONSES['GET /v1/notification-groups'],
 });
@@ -68,26 +77,37 @@ export const listNotificationGroups = endpoint<NoArgs, NotificationGroupBody[]>(
 /** Creates a group. */
 export const createNotificationGroup = endpoint<{ body: { name: string } }, NotificationGroupBody>(
   'POST /v1/notification-groups',
-  { idempotent: true, empties: ['workflows'], response: RESPONSES['POST /v1/notification-groups'] },
+  {
+    idempotent: true,
+    identifiedBy: GROUP,
+    empties: ['workflows'],
+    response: RESPONSES['POST /v1/notification-groups'],
+  },
 );
 
 /** Renames a group. */
 export const updateNotificationGroup = endpoint<{ id: string; body: { name: string } }, NotificationGroupBody>(
   'PATCH /v1/notification-groups/{id}',
-  { idempotent: true, empties: ['workflows'], response: RESPONSES['PATCH /v1/notification-groups/{id}'] },
+  {
+    idempotent: true,
+    identifiedBy: GROUP,
+    empties: ['workflows'],
+    response: RESPONSES['PATCH /v1/notification-groups/{id}'],
+  },
 );
 
-/** Deletes a group. */
-export const deleteNotificationGroup = endpoint<{ id: string }, DeletionBody>('DELETE /v1/notification-groups/{id}', {
-  empties: ['workflows'],
-  response: RESPONSES['DELETE /v1/notification-groups/{id}'],
-});
+/** Deletes a group. Some services return the deleted group or nothing instead of an acknowledgement. */
+export const deleteNotificationGroup = endpoint<{ id: string }, Partial<DeletionBody> | undefined>(
+  'DELETE /v1/notification-groups/{id}',
+  { expect: 'value', empties: ['workflows'], response: RESPONSES['DELETE /v1/notification-groups/{id}'] },
+);
 
 /** Returns statistics per day, in no particular order and without days that had no traffic. If `days` is undefined, the service chooses the period. */
 export const getNotificationStats = endpoint<{ query: { days: number | undefined } }, StatsEntryBody[]>(
   'GET /v1/notifications/graph/stats',
   {
     expect: 'list',
+    identifiedBy: ['_id'],
     cached: { resource: 'statistics' },
     response: RESPONSES['GET /v1/notifications/graph/stats'],
   },
@@ -96,19 +116,29 @@ export const getNotificationStats = endpoint<{ query: { days: number | undefined
 /** Creates a subscriber, or updates the one with the same `subscriberId`. */
 export const createSubscriber = endpoint<{ body: SubscriberFields }, SubscriberBody>('POST /v1/subscribers', {
   idempotent: true,
+  identifiedBy: ['subscriberId'],
   response: RESPONSES['POST /v1/subscribers'],
 });
 
 /** Returns a workflow by id or trigger identifier. */
 export const getWorkflow = endpoint<{ workflowIdOrIdentifier: string }, WorkflowBody>(
   'GET /v1/workflows/{workflowIdOrIdentifier}',
-  { cached: { resource: 'workflows' }, response: RESPONSES['GET /v1/workflows/{workflowIdOrIdentifier}'] },
+  {
+    identifiedBy: WORKFLOW,
+    cached: { resource: 'workflows' },
+    response: RESPONSES['GET /v1/workflows/{workflowIdOrIdentifier}'],
+  },
 );
 
 /** Activates or deactivates a workflow by id. Some services reject this with 400 if the workflow is already in that state. */
 export const updateWorkflowStatus = endpoint<{ workflowId: string; body: { active: boolean } }, WorkflowBody>(
   'PUT /v1/workflows/{workflowId}/status',
-  { repeatable: true, empties: ['workflows'], response: RESPONSES['PUT /v1/workflows/{workflowId}/status'] },
+  {
+    repeatable: true,
+    identifiedBy: WORKFLOW,
+    empties: ['workflows'],
+    response: RESPONSES['PUT /v1/workflows/{workflowId}/status'],
+  },
 );
 
 /** All endpoints of the contract. */

@@ -8,13 +8,13 @@ import { isTimeoutError } from './signal.ts';
  * | BAD_USER_INPUT | the service rejected the input (400, 422), or an id was rejected before the call |
  * | UNAUTHENTICATED | no credential, or the service does not accept it (401) |
  * | FORBIDDEN | the service accepts the key, but not for this action (402, 403) |
- * | NOT_FOUND | 404 and 410 on a write; a read returns null instead |
+ * | NOT_FOUND | 404 and 410 of the service itself on a write; a read returns null instead |
  * | CONFLICT | 409, and 422 if the message mentions the idempotency key |
  * | RATE_LIMITED | 429, or not called because the service reported an exhausted limit |
  * | UPSTREAM_ERROR | 500, 501, 505 and every other 4xx |
- * | UPSTREAM_UNAVAILABLE | 502, 503, no connection, the connection broke, or the circuit breaker is open |
+ * | UPSTREAM_UNAVAILABLE | 408, 425, 502, 503, 520 to 530, no connection, the connection broke, or the circuit breaker is open |
  * | UPSTREAM_TIMEOUT | 504, or no complete response within the deadline |
- * | UPSTREAM_BAD_RESPONSE | a response that violates the contract |
+ * | UPSTREAM_BAD_RESPONSE | a response that violates the contract, or comes from something in front of the service |
  * | OVERLOADED | too many calls of this credential are already queued, or too much data is being received |
  * | BUDGET_EXCEEDED | the operation has used up its upstream calls |
  * | AUDIT_UNAVAILABLE | the write was not sent, because the audit log can't be written |
@@ -87,6 +87,8 @@ export class UpstreamError extends Error {
   readonly retry: RetryRule;
   /** Whether the failure shows that the service is down, and doesn't concern only this call. @default false */
   readonly isOutage: boolean;
+  /** Whether a proxy, a firewall or a router without this path answered for the service. @default false */
+  readonly isForeign: boolean;
   /** Whether a request was sent. @default true */
   readonly sent: boolean;
 
@@ -105,6 +107,7 @@ export class UpstreamError extends Error {
     this.rateLimit = options.rateLimit;
     this.retry = options.retry ?? 'never';
     this.isOutage = options.isOutage ?? false;
+    this.isForeign = options.isForeign ?? false;
     this.sent = options.sent ?? true;
   }
 }
@@ -145,6 +148,19 @@ export const badResponse = (endpoint: Endpoint, status: number | undefined, caus
     status,
     outcome: 'UNKNOWN',
     cause,
+  });
+
+/** Returns the error for a response that comes from something else than the service: it has not seen the request. */
+export const foreignResponse = (endpoint: Endpoint, status: number): UpstreamError =>
+  new UpstreamError({
+    code: 'UPSTREAM_BAD_RESPONSE',
+    message:
+      status === 404 || status === 410
+        ? `The notification service has no such endpoint (status ${status}). Check its base address, and what is in front of it.`
+        : `A proxy or firewall in front of the notification service rejected the request (status ${status}).`,
+    endpoint,
+    status,
+    isForeign: true,
   });
 
 /**
@@ -228,7 +244,9 @@ export const notConnected = (endpoint: Endpoint, cause: unknown, isPermanent: bo
     cause,
   });
 
-/** Returns the error for 502 and 503: the service is down or restarting. */
+const TOO_EARLY = 425;
+
+/** Returns the error for 502, 503 and their like: the service is down, restarting or too slow. A 425 says that it has not processed the request. */
 export const serviceUnavailable = (
   endpoint: Endpoint,
   status: number,
@@ -236,12 +254,15 @@ export const serviceUnavailable = (
 ): UpstreamError =>
   new UpstreamError({
     code: 'UPSTREAM_UNAVAILABLE',
-    message: withUnknownOutcome(endpoint, 'The notification service is unavailable.'),
+    message:
+      status === TOO_EARLY
+        ? 'The notification service is unavailable.'
+        : withUnknownOutcome(endpoint, 'The notification service is unavailable.'),
     endpoint,
     status,
-    retryable: endpoint.method === 'GET',
+    retryable: endpoint.method === 'GET' || status === TOO_EARLY,
     retryAfterSeconds,
-    outcome: 'UNKNOWN',
+    outcome: status === TOO_EARLY ? 'NOT_APPLIED' : 'UNKNOWN',
     retry: 'repeatable',
     isOutage: true,
   });

@@ -1,7 +1,6 @@
 import { cp, writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
-import { restore } from '../sandbox-versions/recorded-files.ts';
 import { type NotigraphProcess, startNotigraph } from '../support/process.ts';
 import { copyProject, type ProjectCopy } from '../support/project-copy.ts';
 import { sendOperation } from '../support/send-operation.ts';
@@ -28,7 +27,6 @@ describe('the resource layouts, added to a copy of the project with five files',
     await addLayouts(copy);
     await copy.run('codegen.ts');
     await writeFile(copy.path('notigraph.config.yaml'), CONFIG);
-    restore(1, copy.path('sandbox.db')); // Recorded before the resource was added.
     gateway = await startNotigraph({
       cwd: copy.path(),
       main: copy.path('src/cli/main.ts'),

@@ -1,9 +1,7 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { cp, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isMap, isSeq, parse, parseDocument } from 'yaml';
-import { collectMigrations } from '../../src/sandbox/open-database.ts';
-import { resources } from '../../src/sandbox/resources/index.ts';
 import type { ProjectCopy } from '../support/project-copy.ts';
 
 const LAYOUTS = fileURLToPath(new URL('layouts/', import.meta.url));
@@ -38,10 +36,7 @@ const RESOURCES = 'src/sandbox/resources/index.ts';
 /** Adds the resource `layouts` to a copy of the project: its paths in the OpenAPI document, three files, its endpoints, and lines in two lists. */
 export async function addLayouts(copy: ProjectCopy): Promise<void> {
   for (const file of FILES) {
-    const next = (collectMigrations(resources).at(-1)?.version ?? 0) + 1;
-    const text = await readFile(join(LAYOUTS, file), 'utf8');
-    await mkdir(dirname(copy.path(file)), { recursive: true });
-    await writeFile(copy.path(file), text.replace('NEXT_VERSION', String(next)));
+    await cp(join(LAYOUTS, file), copy.path(file));
   }
   const endpoints = await copy.read(ENDPOINTS);
   await writeFile(

@@ -123,13 +123,22 @@ it('finds a file that the sandbox could not use, and leaves it unchanged', async
   const folder = await createFolder();
   const sentencesOf = (file: string) => problemsOf({ sandbox: file });
   const files = { text: folder.path('text'), foreign: folder.path('foreign.db'), own: folder.path('own.db') };
+  const old = folder.path('old.db');
   await writeFile(files.text, 'no database');
   new DatabaseSync(files.foreign).exec('CREATE TABLE things (id)');
   await (await startSandbox({ file: files.own })).close();
+  await (await startSandbox({ file: old })).close();
+  {
+    using other = new DatabaseSync(old);
+    other.exec('PRAGMA user_version = 1');
+  }
   const before = await readdir(folder.path());
   expect(await sentencesOf(files.text)).toEqual([`sandbox: ${files.text} is not a SQLite database.`]);
   expect(await sentencesOf(files.foreign)).toEqual([
     `sandbox: ${files.foreign} belongs to another application. Use another file.`,
+  ]);
+  expect(await sentencesOf(old)).toEqual([
+    `sandbox: ${old} was written by another version of Notigraph. To replace its records with the sample records, run: notigraph sandbox reset ${old}`,
   ]);
   expect(await sentencesOf(files.own)).toEqual([]);
   expect(await sentencesOf(folder.path('new.db'))).toEqual([]);

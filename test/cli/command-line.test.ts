@@ -29,7 +29,6 @@ describe('the command line', () => {
     ['sandbox -p 1 --file a.db', { command: 'sandbox', options: { port: '1', file: 'a.db' } }],
     ['sandbox reset', { command: 'sandbox reset', options: {} }],
     ['sandbox reset a.db -y', { command: 'sandbox reset', options: { yes: '' }, args: ['a.db'] }],
-    ['completion bash', { command: 'completion', options: {}, args: ['bash'] }],
     ['schema diff - --format json b', { command: 'schema diff', options: { format: 'json' }, args: ['-', 'b'] }],
     ['version', { command: 'version', options: {} }],
   ])('%j selects a command with its options', (line, expected) => {
@@ -49,7 +48,6 @@ describe('the command line', () => {
     ['serve snadbox', ['Unexpected argument "snadbox". See notigraph serve --help.']],
     ['schema diff', ['notigraph schema diff requires an argument: OLD.']],
     ['schema diff a b c', ['Unexpected argument "c". See notigraph schema diff --help.']],
-    ['completion', ['notigraph completion requires an argument: bash|zsh.']],
     ['sandbox reset a.db b.db', ['Unexpected argument. See notigraph sandbox reset --help.']],
     ['-- serve', ['Unexpected argument. See notigraph --help.', 'Put the command first: notigraph serve.']],
     [

@@ -106,6 +106,19 @@ it('accepts bodies without envelopes and a path prefix, and says that keys are n
   `);
 });
 
+it('tells a 404 of the service from one of a proxy', async () => {
+  const service = await startContractService({
+    group: { body: { data: group({ _id: 'group-1' }) } },
+  });
+  const { script } = service;
+  const page = { status: 404, headers: { 'content-type': 'text/html' }, body: 'Cannot GET' };
+  service.script = (request, connection) =>
+    request.path.endsWith('/000000000000000000000000') ? page : script(request, connection);
+  expect(noteworthy(await examineAt(service.url, {}))).toContainEqual(
+    expect.stringContaining('something in front of the service'),
+  );
+});
+
 it('names what differs from the contract, by weight and without values', async () => {
   const service = await startContractService({
     group: { body: { data: { ...group(), [KEY]: 1 } } },

@@ -92,6 +92,28 @@ it('sends the other rows if the service forbids one of them', async () => {
   expect(results().filter(({ outcome }) => outcome === 'failed')).toMatchObject([{ line: 9, code: 'FORBIDDEN' }]);
 });
 
+it('waits while an ingress answers 404, after rows were applied', async () => {
+  let count = 0;
+  const { run, sent } = await setUpImport(USERS, () => {
+    count += 1;
+    return count > 10 && count <= 10 + FAILED_REQUESTS
+      ? { status: 404, headers: { 'content-type': 'text/plain' }, body: 'default backend - 404' }
+      : undefined;
+  });
+  const { code, stdout } = await run();
+  expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('30 rows are applied') });
+  expect(sent().length).toBeGreaterThan(30);
+});
+
+it('stops at a page of a firewall before any row was applied', async () => {
+  const page = { status: 403, headers: { 'content-type': 'text/html' }, body: '<h1>Blocked</h1>' };
+  const { run, sent } = await setUpImport(USERS, () => page);
+  const { code, stderr } = await run();
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/^Correct what is in front of the service, such as a firewall: it answered 403 at line 2: /);
+  expect(sent()).toHaveLength(1);
+});
+
 it.each([302, 404])('sends one row to an address without the endpoint (%d), which can be corrected', async (status) => {
   const { optionsOf, folder, run, sent } = await setUpImport(USERS, (_, path) =>
     path.startsWith('/wrong/') ? { status, headers: { location: '/login' }, body: '' } : undefined,

@@ -64,12 +64,12 @@ it('mutations update the cached record, and a deletion leaves it to the app', as
   await using gateway = await startSandboxedGateway();
   const { apollo, cache } = createApollo(gateway.url);
   const namesOf = () =>
-    cache.readQuery({ query: NotificationGroupsDocument })?.notificationGroups?.map(({ name }) => name);
+    cache.readQuery({ query: NotificationGroupsDocument })?.notificationGroups?.map((group) => group?.name);
   const { data } = await apollo.query({ query: NotificationGroupsDocument });
   const [first, ...others] = data?.notificationGroups ?? [];
   const id = String(first?.id);
   const key = String(cache.identify({ __typename: 'NotificationGroup', id }));
-  const names = others.map((group) => group.name);
+  const names = others.map((group) => group?.name);
 
   await apollo.mutate({ mutation: UpdateNotificationGroupDocument, variables: { input: { id, name: 'Renamed' } } });
   expect(namesOf()).toEqual(['Renamed', ...names]);

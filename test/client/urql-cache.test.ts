@@ -24,7 +24,7 @@ it('urql’s cache reloads lists after a mutation that returns such a record, or
     return { groups: data?.notificationGroups ?? [], calls: gateway.upstream().length };
   }
   const { groups } = await read();
-  const [first, second] = groups.map(({ id }) => String(id));
+  const [first, second] = groups.map((group) => String(group?.id));
   expect(await read()).toEqual({ groups, calls: 0 });
 
   await urql.mutation(UpdateNotificationGroupDocument, { input: { id: String(first), name: 'Renamed' } });
@@ -33,5 +33,5 @@ it('urql’s cache reloads lists after a mutation that returns such a record, or
 
   const input = { id: String(second) };
   await urql.mutation(DeleteNotificationGroupDocument, { input }, { additionalTypenames: ['NotificationGroup'] });
-  expect(await read()).toEqual({ groups: renamed.groups.filter(({ id }) => id !== second), calls: 1 });
+  expect(await read()).toEqual({ groups: renamed.groups.filter((group) => group?.id !== second), calls: 1 });
 });

@@ -90,7 +90,7 @@ describe('a failure that a client can act on is returned in the result union', (
 
 describe('any other failure is an error', () => {
   it.each([
-    ['a 404 on a create', 404, CREATE],
+    ['a 404 on a create', 404, CREATE, 'UPSTREAM_BAD_RESPONSE'],
     ['a 409 on a deletion of messages', 409, DELETE_MESSAGES],
     ['a 401 on a create', 401, CREATE, 'UNAUTHENTICATED'],
     ['a 403 on a create', 403, CREATE, 'FORBIDDEN'],
@@ -239,13 +239,14 @@ describe('the gateway accepts', () => {
 
 describe('the service’s message', () => {
   const REJECTED = 'This API key is not permitted to do this.';
+  const BLOCKED = 'A proxy or firewall in front of the notification service rejected the request (status 403).';
   const HTML = '<h1>secret front door</h1>';
 
   it.each<[string, ServiceResponse, string]>([
     ['a list', { body: { message: ['One.', 'Two.'] } }, 'One.; Two.'],
     ['an object', { body: { message: { message: ['Inner.'] }, more: 'secret' } }, 'Inner.'],
     ['a number', { body: { message: 5 } }, REJECTED],
-    ['an HTML page, which is not shown', { headers: { 'content-type': 'text/html' }, body: HTML }, REJECTED],
+    ['an HTML page, which is not shown', { headers: { 'content-type': 'text/html' }, body: HTML }, BLOCKED],
     ['HTML with the content type of JSON', { body: HTML }, REJECTED],
     ['nothing', { body: '' }, REJECTED],
   ])('may come as %s', async (_, response, expected) => {

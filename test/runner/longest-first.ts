@@ -4,7 +4,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 const PROJECTS = ['long', 'slow', 'quick'];
 
 /** Folders with the slowest test files, slowest first. */
-const LONG = ['cli', 'browser', 'slow', 'add-a-noun', 'sandbox-versions', 'attacks', 'docs', 'upstream', 'client'];
+const LONG = ['cli', 'browser', 'slow', 'add-a-noun', 'attacks', 'docs', 'upstream', 'client'];
 
 /** Starts slow files first, so that no worker is left with a slow one at the end. */
 export default class LongestFirst extends BaseSequencer {

@@ -1,6 +1,6 @@
 /** Tests that start processes or browsers, wait for real timeouts, or try many examples. `npm run test:quick` runs all others. */
 export const TAKES_LONG = [
-  'test/{add-a-noun,attacks,browser,cli,deploy,docs,rate-limits,redis,sandbox-versions}/**/*.test.ts',
+  'test/{add-a-noun,attacks,browser,cli,deploy,docs,rate-limits,redis}/**/*.test.ts',
   'test/auth/issuer-keys.test.ts',
   'test/client/{libraries,relay,retries}.test.ts',
   'test/graphql/trusted-documents.test.ts',

@@ -45,7 +45,7 @@ it('filtering a response of the maximum size takes less than 100 ms', async () =
               body: undefined,
               idempotencyKey: undefined,
             },
-            { status: 400, body: { message }, retryAfter: undefined },
+            { status: 400, body: { form: 'json', json: { message } }, retryAfter: undefined },
           ),
         );
         fastest = Math.min(fastest, cpuMs);

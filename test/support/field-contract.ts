@@ -261,9 +261,13 @@ export function describeContract(fields: readonly Field[], modules: readonly Gat
     });
 
     if (isRead(field)) {
-      it('is null if the service has no such record', async () => {
+      it('is null if the service has no such record, but not if the service lacks the endpoint', async () => {
         await using gateway = await start(fail(404));
-        expect(await run(gateway)).toEqual({ result: null, error: undefined });
+        const { result, error } = await run(gateway);
+        expect([result, error?.code]).toEqual([
+          null,
+          field.endpoint.includes('{') ? undefined : 'UPSTREAM_BAD_RESPONSE',
+        ]);
       });
     } else {
       it('returns failures that a client can act on, and reports others with their outcome', async () => {

@@ -59,7 +59,7 @@ describe('the metrics', () => {
       return end();
     }
     const [, status] = /workflows\/s(\d+)$/.exec(path) ?? [];
-    return status === undefined ? { body: { data: [] } } : { status: Number(status), body: {} };
+    return status === undefined ? { body: { data: [] } } : { status: Number(status), body: { _id: 'w1' } };
   };
 
   it('count operations and upstream requests by result', async () => {

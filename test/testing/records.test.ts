@@ -40,10 +40,10 @@ beforeAll(async () => {
 afterEach(() => gateway.reset());
 afterAll(() => gateway.close());
 
-const groupsOf = async (key: string): Promise<string[] | undefined> => {
+const groupsOf = async (key: string): Promise<(string | undefined)[] | undefined> => {
   const client = createClient({ url: gateway.url, authorization: `ApiKey ${key}`, fetch: gateway.fetch });
   const { data } = await client.request(NotificationGroupsDocument);
-  return data?.notificationGroups?.map(({ name }) => name);
+  return data?.notificationGroups?.map((group) => group?.name);
 };
 
 async function findWorkflow(idOrIdentifier: string) {

@@ -30,7 +30,10 @@ describe('the circuit breaker', () => {
 
   const responseError = (status: number): UpstreamError => {
     const request = { endpoint: GET, authorization: 'ApiKey a', path: '/v1/workflows/w1', body: undefined };
-    return errorFromResponse({ ...request, idempotencyKey: undefined }, { status, body: {}, retryAfter: undefined });
+    return errorFromResponse(
+      { ...request, idempotencyKey: undefined },
+      { status, body: { form: 'json', json: {} }, retryAfter: undefined },
+    );
   };
 
   function createBreaker() {

@@ -185,7 +185,7 @@ describe('the body of a failure', () => {
         body: { name: '', constructor: '' },
         idempotencyKey,
       },
-      { status, body, retryAfter },
+      { status, body: { form: 'json', json: body }, retryAfter },
     );
 
   /** Checks that a text is a single readable line. */

@@ -109,7 +109,7 @@ export type DeleteFeedVariables = Exact<{
 
 export type DeleteFeedResult = { deleteFeed:
     | { __typename: 'ConflictError', code: MutationErrorCode, message: string, reason: ConflictReason }
-    | { __typename: 'DeleteFeedSuccess', remainingFeeds: Array<{ __typename: 'Feed', id: string | null, name: string }> }
+    | { __typename: 'DeleteFeedSuccess', remainingFeeds: Array<{ __typename: 'Feed', id: string | null, name: string } | null> | null }
     | { __typename: 'InvalidInputError', code: MutationErrorCode, message: string, issues: Array<{ __typename: 'InputIssue', path: Array<string>, message: string }> }
     | { __typename: 'NotFoundError', code: MutationErrorCode, message: string, resource: string }
    | null };
@@ -141,7 +141,7 @@ export type DeleteMessagesResult = { deleteMessagesByTransaction:
 export type GroupsVariables = Exact<{ [key: string]: never; }>;
 
 
-export type GroupsResult = { notificationGroups: Array<{ __typename: 'NotificationGroup', id: string | null, name: string }> | null };
+export type GroupsResult = { notificationGroups: Array<{ __typename: 'NotificationGroup', id: string | null, name: string } | null> | null };
 
 export type RenameGroupVariables = Exact<{
   id: string | number;

@@ -1,5 +1,5 @@
 import { listAny } from '../../settings/setting.ts';
-import { type CommandLine, wordsOf } from '../command.ts';
+import type { CommandLine } from '../command.ts';
 import { ConfigError } from '../config/problem.ts';
 
 /**
@@ -9,7 +9,7 @@ import { ConfigError } from '../config/problem.ts';
  * @throws {ConfigError} with all problems of the command line if it is none of them
  */
 export function readFormat({ options, problems }: CommandLine, formats: string): string {
-  const words = wordsOf(formats);
+  const words = formats.split('|');
   const { format = words[0] ?? '' } = options;
   if (!words.includes(format)) {
     throw new ConfigError([...problems, `--format must be ${listAny(words)}.`]);

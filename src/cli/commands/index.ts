@@ -2,7 +2,6 @@ import { VERSION } from '../../lib/version.ts';
 import type { Command } from '../command.ts';
 import { writeHelp } from '../help.ts';
 import { check } from './check.ts';
-import { completion } from './completion.ts';
 import { doctor } from './doctor.ts';
 import { init } from './init.ts';
 import { mcp } from './mcp.ts';
@@ -48,7 +47,6 @@ export const COMMANDS: readonly [Command, ...Command[]] = [
   moduleNew,
   createParent('subscribers', 'Prints the commands for subscribers.'),
   subscribersImport,
-  completion,
   version,
   help,
 ];

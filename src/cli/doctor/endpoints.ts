@@ -60,12 +60,12 @@ export async function examineEndpoints(
     const read: Read = { endpoint: getNotificationGroup, args: { id: groupId } };
     judge(read, await get(read)).forEach(report);
   }
-  const { status } = await get({ endpoint: getNotificationGroup, args: { id: UNKNOWN_ID } });
+  const { status, isForeign } = await get({ endpoint: getNotificationGroup, args: { id: UNKNOWN_ID } });
   report(
-    status === 404
+    status === 404 && !isForeign
       ? ok('An unknown id is answered with 404.')
       : warning(
-          `An unknown id is answered with status ${status} instead of 404.`,
+          `An unknown id is answered with ${isForeign ? 'a page of something in front of the service, or an error of its router' : `status ${status}`} instead of a 404 of the service.`,
           'Queries for records that do not exist will have errors instead of null.',
         ),
   );
@@ -77,7 +77,7 @@ export async function examineEndpoints(
     const read: Read = { endpoint: getWorkflow, args: { workflowIdOrIdentifier } };
     const response = await get(read);
     // Otherwise it was deleted since.
-    if (response.status !== 404 || workflow !== undefined) {
+    if (response.status !== 404 || response.isForeign || workflow !== undefined) {
       judge(read, response).forEach(report);
       return;
     }

@@ -5,12 +5,12 @@ import { VERSION } from '../../lib/version.ts';
 import type { CallArgs, DeclaredEndpoint } from '../../upstream/endpoint.ts';
 import { listNotificationGroups } from '../../upstream/endpoints.ts';
 import { type Progress, receive, type UpstreamResponse } from '../../upstream/transport/attempt.ts';
-import { BodyError, planBody, readSuccess } from '../../upstream/transport/body.ts';
+import { BodyError, planBody, readErrorBody, readSuccess } from '../../upstream/transport/body.ts';
 import { createConnector } from '../../upstream/transport/connector.ts';
 import { fillPath, pathPrefixOf } from '../../upstream/transport/path.ts';
 import { SocketPool } from '../../upstream/transport/socket-pool.ts';
 import { createTlsFiles } from '../../upstream/transport/tls-files.ts';
-import { errorFromFailure } from '../../upstream/transport/to-error.ts';
+import { errorFromFailure, isForeign } from '../../upstream/transport/to-error.ts';
 import type { ServiceSettings } from '../service/find-service.ts';
 import { EndingProblem, problem } from './finding.ts';
 
@@ -31,6 +31,8 @@ export interface ReadResponse extends Pick<UpstreamResponse, 'status' | 'headers
   body?: unknown;
   /** Reason why a 2xx response can't be used, as a clause. */
   bodyProblem?: string;
+  /** Whether something else than the service answered. @default false */
+  isForeign?: boolean;
   bytes: number;
   ms: number;
 }
@@ -85,10 +87,10 @@ export function openSession(url: URL, settings: ServiceSettings, authorization: 
     const { status, headers: received, body } = response;
     const result = { status, headers: received, bytes: body?.byteLength ?? 0, ms: performance.now() - startedAt };
     if (status > 299) {
-      return result;
+      return { ...result, isForeign: isForeign(endpoint, { status, body: readErrorBody(response) }) };
     }
     try {
-      return { ...result, ...readSuccess(response, endpoint.expect, maxUpstreamListItems) };
+      return { ...result, ...readSuccess(response, endpoint, maxUpstreamListItems) };
     } catch (error) {
       if (error instanceof BodyError) {
         return { ...result, bodyProblem: error.message };

@@ -134,11 +134,20 @@ async function probe(service: ImportService): Promise<void> {
 }
 
 /** @throws {ImportError} if the failure concerns every row: the service rejects the key, or its address is wrong */
-function assertUsable({ code, status = 0 }: UpstreamError, reason: string, hasApplied: boolean): void {
+function assertUsable({ code, status = 0, isForeign }: UpstreamError, reason: string, hasApplied: boolean): void {
+  if (isForeign && hasApplied && status !== 401) {
+    return; // A firewall that rejects the content of a row, or an ingress whose backend is missing for a while.
+  }
   // A firewall can reject the content of one row with 403.
   // guard: test/cli/import-failures.test.ts
   if (code === 'UNAUTHENTICATED' || (code === 'FORBIDDEN' && !(status === 403 && hasApplied))) {
     throw new ImportError(`Correct the API key: the service rejected it with ${status} at ${reason}`);
+  }
+  // guard: test/cli/import-failures.test.ts
+  if (isForeign && !NO_ENDPOINT.has(status)) {
+    throw new ImportError(
+      `Correct what is in front of the service, such as a firewall: it answered ${status} at ${reason}`,
+    );
   }
   // guard: test/cli/import-failures.test.ts
   if (NO_ENDPOINT.has(status) || (status >= 300 && status < 400)) {
@@ -146,14 +155,15 @@ function assertUsable({ code, status = 0 }: UpstreamError, reason: string, hasAp
   }
 }
 
-const isTemporary = ({ code, conflict, status = 0 }: UpstreamError): boolean =>
+const isTemporary = ({ code, conflict, status = 0, isForeign }: UpstreamError): boolean =>
+  (isForeign && NO_ENDPOINT.has(status)) ||
   ['RATE_LIMITED', 'OVERLOADED', 'UPSTREAM_UNAVAILABLE', 'UPSTREAM_TIMEOUT'].includes(code) ||
   (code === 'UPSTREAM_ERROR' && status >= 500) ||
   conflict === 'IDEMPOTENCY_IN_PROGRESS';
 
 /** Whether the service itself rejected the row. A rate limit says nothing about the row. */
-const isAnswer = ({ code, status, isOutage }: UpstreamError): boolean =>
-  status !== undefined && !isOutage && code !== 'RATE_LIMITED';
+const isAnswer = ({ code, status, isOutage, isForeign }: UpstreamError): boolean =>
+  status !== undefined && !isOutage && !isForeign && code !== 'RATE_LIMITED';
 
 /** Shorter values, such as a locale, are too common to be replaced. */
 const MIN_LENGTH = 3;

@@ -50,14 +50,19 @@ export const feeds = defineModule('feeds', ({ ADDS_ONLY, builder, entity, mutati
       notFound: { resource: 'Feed', id: ({ id }) => id, byMessage: true },
       conflict: true,
     },
-    resolve: async ({ id }, send) => ({ id, remainingFeeds: await send({ feedId: id }) }),
+    async resolve({ id }, send) {
+      const body = await send({ feedId: id });
+      return { id, remainingFeeds: Array.isArray(body) ? body : null };
+    },
     success: {
       description: 'The feed was deleted.',
       fields: (t) => ({
         deletedId: t.exposeID('id', { description: 'The id of the deleted feed.' }),
         remainingFeeds: t.expose('remainingFeeds', {
           type: [Feed],
-          description: 'The remaining feeds of the environment.',
+          nullable: { list: true, items: true },
+          description:
+            'The remaining feeds of the environment. Null if the service did not send them. If it sends an invalid one, that feed is null and has an entry in `errors`.',
         }),
       }),
     },

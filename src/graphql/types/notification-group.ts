@@ -56,8 +56,9 @@ export const notificationGroups = defineModule('notificationGroups', (toolkit) =
     }),
     notificationGroups: t.field({
       type: [NotificationGroup],
-      nullable: true,
-      description: 'Returns all groups, without pagination.\n\nREST: `GET /v1/notification-groups`.',
+      nullable: { list: true, items: true },
+      description:
+        'Returns all groups, without pagination. If the service sends an invalid group, that group is null and has an entry in `errors`.\n\nREST: `GET /v1/notification-groups`.',
       resolve: (_root, _args, ctx) => ctx.loaders.list(notificationGroup),
     }),
   }));
@@ -115,7 +116,10 @@ export const notificationGroups = defineModule('notificationGroups', (toolkit) =
       fields: (t) => ({ id: t.id({ required: true, description: "The group's id." }) }),
     },
     failures: { notFound: { resource: 'NotificationGroup', id: ({ id }) => id }, conflict: true },
-    resolve: async ({ id }, send) => ({ ...(await send({ id })), id }),
+    async resolve({ id }, send) {
+      const { acknowledged } = (await send({ id })) ?? {};
+      return { id, acknowledged: acknowledged !== false, status: 'deleted' as const };
+    },
     success: {
       description:
         'The group was deleted. Its workflows keep their `notificationGroupId`, but their `notificationGroup` is null.',

@@ -68,7 +68,10 @@ export const subscribers = defineModule('subscribers', (toolkit) => {
       environmentId: t.exposeID('_environmentId', {
         description: 'The id of the environment that the subscriber belongs to.',
       }),
-      deleted: t.exposeBoolean('deleted', { description: 'Whether the subscriber is deleted.' }),
+      deleted: t.boolean({
+        description: 'Whether the subscriber is deleted.',
+        resolve: ({ deleted }) => deleted ?? false,
+      }),
       createdAt: t.expose('createdAt', { type: 'DateTime', description: 'The time when the subscriber was created.' }),
       updatedAt: t.expose('updatedAt', {
         type: 'DateTime',

@@ -61,11 +61,13 @@ export const workflows = defineModule('workflows', ({ builder, declareCalls, ent
       active: t.exposeBoolean('active', {
         description: 'Whether the workflow runs when triggered. Change it with `updateWorkflowStatus`.',
       }),
-      draft: t.exposeBoolean('draft', {
+      draft: t.boolean({
         description: 'Whether the workflow is a draft. The service can change it together with `active`.',
+        resolve: ({ draft }) => draft ?? false,
       }),
-      critical: t.exposeBoolean('critical', {
+      critical: t.boolean({
         description: "Whether the workflow is critical, so that subscribers can't opt out of it.",
+        resolve: ({ critical }) => critical ?? false,
       }),
       isBlueprint: t.exposeBoolean('isBlueprint', {
         nullable: true,
@@ -89,9 +91,11 @@ export const workflows = defineModule('workflows', ({ builder, declareCalls, ent
         description: 'The triggers with which apps start the workflow.',
         resolve: ({ triggers }) => triggers ?? [],
       }),
-      notificationGroupId: t.exposeID('_notificationGroupId', {
+      notificationGroupId: t.id({
         description:
           'The id of the notification group that the workflow belongs to, even if the group no longer exists.',
+        resolve: ({ _notificationGroupId, notificationGroup }) =>
+          requireValue(_notificationGroupId ?? notificationGroup?._id),
       }),
       notificationGroup: t.field({
         type: NotificationGroup,
@@ -106,7 +110,7 @@ export const workflows = defineModule('workflows', ({ builder, declareCalls, ent
           'The notification group that the workflow belongs to. Null if the group no longer exists.\n\nREST: no call if the service sent the group with the workflow. Otherwise `GET /v1/notification-groups/{id}`, or a single `GET /v1/notification-groups` if the operation requests several groups.',
         resolve: ({ notificationGroup, _notificationGroupId: id }, _args, { loaders }) =>
           notificationGroup
-            ? { _id: requireId(id), ...notificationGroup }
+            ? { ...(id != null && { _id: requireId(id) }), ...notificationGroup }
             : loadBySentId(id, (groupId) => loaders.load(groupLoader, groupId)),
       }),
       parentId: t.exposeID('_parentId', {
@@ -131,7 +135,10 @@ export const workflows = defineModule('workflows', ({ builder, declareCalls, ent
       environmentId: t.exposeID('_environmentId', {
         description: 'The id of the environment that the workflow belongs to.',
       }),
-      deleted: t.exposeBoolean('deleted', { description: 'Whether the workflow is deleted.' }),
+      deleted: t.boolean({
+        description: 'Whether the workflow is deleted.',
+        resolve: ({ deleted }) => deleted ?? false,
+      }),
       deletedAt: t.expose('deletedAt', {
         type: 'DateTime',
         nullable: true,

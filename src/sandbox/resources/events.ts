@@ -14,8 +14,6 @@ const MAX_RECIPIENTS = 100;
 
 /** Events that start workflows. They are sent at once, with one message per channel: delays and digests don't wait, so nothing can be canceled. */
 export const resource: Resource = {
-  migrations: [],
-
   createHandlers(database, clock) {
     const trigger = createTrigger(database);
 

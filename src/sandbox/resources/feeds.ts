@@ -9,20 +9,14 @@ const INSERT = 'INSERT INTO feeds (id, environment_id, name) VALUES (?, ?, ?)';
 
 /** In-app feeds. */
 export const resource: Resource = {
-  migrations: [
-    {
-      version: 1,
-      description: 'Creates the table of feeds.',
-      sql: `
-        CREATE TABLE feeds (
-          id TEXT PRIMARY KEY,
-          environment_id TEXT NOT NULL,
-          name TEXT NOT NULL,
-          UNIQUE (environment_id, name)
-        ) STRICT;
-      `,
-    },
-  ],
+  schema: `
+    CREATE TABLE feeds (
+      id TEXT PRIMARY KEY,
+      environment_id TEXT NOT NULL,
+      name TEXT NOT NULL,
+      UNIQUE (environment_id, name)
+    ) STRICT;
+  `,
 
   writeRecords(database, { environment, feeds }) {
     const insert = database.prepare(INSERT);

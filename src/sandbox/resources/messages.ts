@@ -9,43 +9,6 @@ const REMAINING = 'coalesce(notifications.message_channels, notifications.channe
 
 /** Messages: one per notification and channel. */
 export const resource: Resource = {
-  migrations: [
-    {
-      version: 1,
-      description: 'Creates the table of messages.',
-      sql: `
-        CREATE TABLE messages (
-          id TEXT PRIMARY KEY,
-          environment_id TEXT NOT NULL,
-          notification_id TEXT NOT NULL,
-          workflow_id TEXT NOT NULL,
-          subscriber_id TEXT NOT NULL,
-          transaction_id TEXT NOT NULL,
-          channel TEXT NOT NULL,
-          created_at TEXT NOT NULL
-        ) STRICT;
-        CREATE INDEX messages_by_transaction ON messages (environment_id, transaction_id);
-      `,
-    },
-    {
-      version: 3,
-      description: 'Derives the messages from the notifications.',
-      // Files of version 2 have messages of the sample transactions only. Others get those of their channels.
-      sql: `
-        ALTER TABLE notifications ADD COLUMN message_channels TEXT;
-        UPDATE notifications SET message_channels = (
-          SELECT json_group_array(channel) FROM messages
-          WHERE environment_id = notifications.environment_id AND transaction_id = notifications.transaction_id
-        )
-        WHERE transaction_id GLOB '*-transaction-000?' OR EXISTS (
-          SELECT 1 FROM messages
-          WHERE environment_id = notifications.environment_id AND transaction_id = notifications.transaction_id
-        );
-        DROP TABLE messages;
-      `,
-    },
-  ],
-
   recordList: {
     title: 'Transactions with messages',
     // The sample transactions are the first ones.

@@ -9,20 +9,14 @@ const INSERT = 'INSERT INTO notification_groups (id, environment_id, name) VALUE
 
 /** Groups that workflows belong to. */
 export const resource: Resource = {
-  migrations: [
-    {
-      version: 1,
-      description: 'Creates the table of notification groups.',
-      sql: `
-        CREATE TABLE notification_groups (
-          id TEXT PRIMARY KEY,
-          environment_id TEXT NOT NULL,
-          name TEXT NOT NULL
-        ) STRICT;
-        CREATE INDEX notification_groups_by_environment ON notification_groups (environment_id);
-      `,
-    },
-  ],
+  schema: `
+    CREATE TABLE notification_groups (
+      id TEXT PRIMARY KEY,
+      environment_id TEXT NOT NULL,
+      name TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX notification_groups_by_environment ON notification_groups (environment_id);
+  `,
 
   writeRecords(database, { environment, notificationGroups }) {
     const insert = database.prepare(INSERT);

@@ -12,30 +12,25 @@ const MAX_DAYS = 3650;
 export const resource: Resource = {
   // Notifications stay when their messages are deleted, because the statistics count what was sent. There are no foreign keys, because the
   // real service also keeps references to deleted workflows.
-  migrations: [
-    {
-      version: 1,
-      description: 'Creates the tables of notifications and of the days that have sample notifications.',
-      sql: `
-        CREATE TABLE notifications (
-          id TEXT PRIMARY KEY,
-          environment_id TEXT NOT NULL,
-          workflow_id TEXT NOT NULL,
-          subscriber_id TEXT NOT NULL,
-          transaction_id TEXT NOT NULL,
-          channels TEXT NOT NULL,
-          created_at TEXT NOT NULL,
-          day TEXT NOT NULL GENERATED ALWAYS AS (substr(created_at, 1, 10)) VIRTUAL
-        ) STRICT;
-        CREATE INDEX notifications_by_day ON notifications (environment_id, day);
+  schema: `
+    CREATE TABLE notifications (
+      id TEXT PRIMARY KEY,
+      environment_id TEXT NOT NULL,
+      workflow_id TEXT NOT NULL,
+      subscriber_id TEXT NOT NULL,
+      transaction_id TEXT NOT NULL,
+      channels TEXT NOT NULL,
+      created_at TEXT NOT NULL,
+      day TEXT NOT NULL GENERATED ALWAYS AS (substr(created_at, 1, 10)) VIRTUAL,
+      message_channels TEXT
+    ) STRICT;
+    CREATE INDEX notifications_by_day ON notifications (environment_id, day);
 
-        CREATE TABLE sample_traffic (
-          environment_id TEXT PRIMARY KEY,
-          last_day TEXT NOT NULL
-        ) STRICT;
-      `,
-    },
-  ],
+    CREATE TABLE sample_traffic (
+      environment_id TEXT PRIMARY KEY,
+      last_day TEXT NOT NULL
+    ) STRICT;
+  `,
 
   writeRecords(database, { environment, notifications }) {
     const write = createNotificationWriter(database);

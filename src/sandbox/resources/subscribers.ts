@@ -9,30 +9,24 @@ import { isRow, json, optionalText, type Row, text } from '../rows.ts';
 
 /** Recipients. */
 export const resource: Resource = {
-  migrations: [
-    {
-      version: 1,
-      description: 'Creates the table of subscribers.',
-      sql: `
-        CREATE TABLE subscribers (
-          id TEXT PRIMARY KEY,
-          environment_id TEXT NOT NULL,
-          subscriber_id TEXT NOT NULL,
-          first_name TEXT,
-          last_name TEXT,
-          email TEXT,
-          phone TEXT,
-          avatar TEXT,
-          locale TEXT,
-          data TEXT,
-          channels TEXT,
-          created_at TEXT NOT NULL,
-          updated_at TEXT NOT NULL,
-          UNIQUE (environment_id, subscriber_id)
-        ) STRICT;
-      `,
-    },
-  ],
+  schema: `
+    CREATE TABLE subscribers (
+      id TEXT PRIMARY KEY,
+      environment_id TEXT NOT NULL,
+      subscriber_id TEXT NOT NULL,
+      first_name TEXT,
+      last_name TEXT,
+      email TEXT,
+      phone TEXT,
+      avatar TEXT,
+      locale TEXT,
+      data TEXT,
+      channels TEXT,
+      created_at TEXT NOT NULL,
+      updated_at TEXT NOT NULL,
+      UNIQUE (environment_id, subscriber_id)
+    ) STRICT;
+  `,
 
   writeRecords(database, { environment, subscribers }) {
     const upsert = database.prepare(UPSERT);

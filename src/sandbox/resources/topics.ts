@@ -9,26 +9,20 @@ const DEFAULT_PAGE_SIZE = 10;
 
 /** Topics: lists of subscribers that are notified together. */
 export const resource: Resource = {
-  migrations: [
-    {
-      version: 4,
-      description: 'Creates the tables of topics.',
-      sql: `
-        CREATE TABLE topics (
-          id TEXT PRIMARY KEY,
-          environment_id TEXT NOT NULL,
-          key TEXT NOT NULL,
-          name TEXT NOT NULL,
-          UNIQUE (environment_id, key)
-        ) STRICT;
-        CREATE TABLE topic_subscribers (
-          topic_id TEXT NOT NULL,
-          subscriber_id TEXT NOT NULL,
-          PRIMARY KEY (topic_id, subscriber_id)
-        ) STRICT;
-      `,
-    },
-  ],
+  schema: `
+    CREATE TABLE topics (
+      id TEXT PRIMARY KEY,
+      environment_id TEXT NOT NULL,
+      key TEXT NOT NULL,
+      name TEXT NOT NULL,
+      UNIQUE (environment_id, key)
+    ) STRICT;
+    CREATE TABLE topic_subscribers (
+      topic_id TEXT NOT NULL,
+      subscriber_id TEXT NOT NULL,
+      PRIMARY KEY (topic_id, subscriber_id)
+    ) STRICT;
+  `,
 
   recordList: {
     title: 'Topics',

@@ -5,24 +5,18 @@ import { flag, isRow, json, type Row, text } from '../rows.ts';
 
 /** Notification templates made of steps and triggers. */
 export const resource: Resource = {
-  migrations: [
-    {
-      version: 1,
-      description: 'Creates the table of workflows.',
-      sql: `
-        CREATE TABLE workflows (
-          id TEXT PRIMARY KEY,
-          environment_id TEXT NOT NULL,
-          identifier TEXT NOT NULL,
-          active INTEGER NOT NULL,
-          draft INTEGER NOT NULL,
-          updated_at TEXT NOT NULL,
-          document TEXT NOT NULL,
-          UNIQUE (environment_id, identifier)
-        ) STRICT;
-      `,
-    },
-  ],
+  schema: `
+    CREATE TABLE workflows (
+      id TEXT PRIMARY KEY,
+      environment_id TEXT NOT NULL,
+      identifier TEXT NOT NULL,
+      active INTEGER NOT NULL,
+      draft INTEGER NOT NULL,
+      updated_at TEXT NOT NULL,
+      document TEXT NOT NULL,
+      UNIQUE (environment_id, identifier)
+    ) STRICT;
+  `,
 
   writeRecords(database, { environment, workflows }) {
     const insert = database.prepare(`

@@ -1,9 +1,11 @@
 import { DEVELOPMENT } from '../environments.ts';
-import type { SampleEnvironment } from '../records/definition.ts';
+import { createPerson, type SampleEnvironment } from '../records/definition.ts';
 import { DEVELOPMENT_WORKFLOWS } from './development-workflows.ts';
 
 const chatChannel = { providerId: 'slack', credentials: { webhookUrl: 'https://hooks.chat.example/T01/B02' } };
 const phone = { providerId: 'fcm', credentials: { deviceTokens: ['sample-device-1'] } };
+
+const person = createPerson('juniper.example');
 
 /** Samples of the environment used in examples and documentation. */
 export const DEVELOPMENT_SAMPLE: SampleEnvironment = {
@@ -16,103 +18,39 @@ export const DEVELOPMENT_SAMPLE: SampleEnvironment = {
     traffic: { weekday: 8, weekend: 8, routes: [['email'], ['email', 'push']] },
   },
   subscribers: [
-    {
-      subscriberId: 'customer-1001',
-      firstName: 'Amara',
-      lastName: 'Okafor',
-      email: 'amara.okafor@juniper.example',
+    person('customer-1001', 'Amara Okafor', 'en-NG', '2025-02-04T07:31:16.220Z', {
       phone: '+2348012345678',
       avatar: 'https://images.juniper.example/people/1001.png',
-      locale: 'en-NG',
       data: { plan: 'maker', smsOptIn: true },
       channels: [phone],
-      createdAt: '2025-02-04T07:31:16.220Z',
-    },
-    {
-      subscriberId: 'customer-1002',
-      firstName: 'Lukas',
-      lastName: 'Brandt',
-      email: 'lukas.brandt@juniper.example',
+    }),
+    person('customer-1002', 'Lukas Brandt', 'de-DE', '2025-02-06T18:02:44.901Z', {
       phone: '+4915112345678',
-      locale: 'de-DE',
       data: { plan: 'customer', smsOptIn: false },
-      createdAt: '2025-02-06T18:02:44.901Z',
-    },
-    {
-      subscriberId: 'customer-1003',
-      firstName: 'Mei',
-      lastName: 'Tanaka',
-      email: 'mei.tanaka@juniper.example',
+    }),
+    person('customer-1003', 'Mei Tanaka', 'ja-JP', '2025-02-18T02:15:30.077Z', {
       avatar: 'https://images.juniper.example/people/1003.png',
-      locale: 'ja-JP',
-      createdAt: '2025-02-18T02:15:30.077Z',
-    },
-    {
-      subscriberId: 'customer-1004',
-      firstName: 'Camila',
-      lastName: 'Rojas',
-      email: 'camila.rojas@juniper.example',
+    }),
+    person('customer-1004', 'Camila Rojas', 'es-CL', '2025-03-01T21:47:08.514Z', {
       phone: '+56912345678',
-      locale: 'es-CL',
       data: { plan: 'customer', smsOptIn: true },
-      createdAt: '2025-03-01T21:47:08.514Z',
-    },
-    {
-      subscriberId: 'customer-1005',
-      firstName: 'Noor',
-      lastName: 'Haddad',
-      email: 'noor.haddad@juniper.example',
-      locale: 'ar-JO',
-      createdAt: '2025-03-15T12:09:51.338Z',
-    },
-    {
-      subscriberId: 'customer-1006',
-      firstName: 'Émile',
-      lastName: 'Gagnon',
-      email: 'emile.gagnon@juniper.example',
-      locale: 'fr-CA',
+    }),
+    person('customer-1005', 'Noor Haddad', 'ar-JO', '2025-03-15T12:09:51.338Z'),
+    person('customer-1006', 'Émile Gagnon', 'fr-CA', '2025-04-02T16:55:29.640Z', {
       data: { plan: 'maker', shop: 'Atelier Gagnon' },
-      createdAt: '2025-04-02T16:55:29.640Z',
-    },
-    {
-      subscriberId: 'customer-1007',
-      firstName: 'Priya',
-      lastName: 'Raman',
-      email: 'priya.raman@juniper.example',
-      phone: '+919812345678',
-      locale: 'en-IN',
-      createdAt: '2025-04-28T05:38:13.782Z',
-    },
-    {
-      subscriberId: 'team/ops-1',
-      firstName: 'Sofie',
-      lastName: 'Nyberg',
-      email: 'sofie.nyberg@juniper.example',
+    }),
+    person('customer-1007', 'Priya Raman', 'en-IN', '2025-04-28T05:38:13.782Z', { phone: '+919812345678' }),
+    person('team/ops-1', 'Sofie Nyberg', 'sv-SE', '2025-02-03T08:20:00.000Z', {
       phone: '+46701234567',
-      locale: 'sv-SE',
       data: { onCall: true },
       channels: [chatChannel, phone],
-      createdAt: '2025-02-03T08:20:00.000Z',
-    },
-    {
-      subscriberId: 'team/ops-2',
-      firstName: 'Tomasz',
-      lastName: 'Wilk',
-      email: 'tomasz.wilk@juniper.example',
+    }),
+    person('team/ops-2', 'Tomasz Wilk', 'pl-PL', '2025-02-03T08:24:00.000Z', {
       phone: '+48601234567',
-      locale: 'pl-PL',
       data: { onCall: false },
       channels: [chatChannel],
-      createdAt: '2025-02-03T08:24:00.000Z',
-    },
-    {
-      subscriberId: 'team/support-1',
-      firstName: 'Grace',
-      lastName: 'Whitfield',
-      email: 'grace.whitfield@juniper.example',
-      locale: 'en-GB',
-      createdAt: '2025-02-03T08:31:00.000Z',
-    },
+    }),
+    person('team/support-1', 'Grace Whitfield', 'en-GB', '2025-02-03T08:31:00.000Z'),
   ],
   messages: [
     {

@@ -1,5 +1,7 @@
 import { PRODUCTION } from '../environments.ts';
-import type { SampleEnvironment } from '../records/definition.ts';
+import { createPerson, type SampleEnvironment } from '../records/definition.ts';
+
+const person = createPerson('live.example');
 
 /** Samples of a smaller environment. No name occurs in development too, so that tests notice records of the wrong environment. */
 export const PRODUCTION_SAMPLE: SampleEnvironment = {
@@ -72,31 +74,9 @@ export const PRODUCTION_SAMPLE: SampleEnvironment = {
     traffic: { weekday: 3, weekend: 2, routes: [['email']] },
   },
   subscribers: [
-    {
-      subscriberId: 'live-501',
-      firstName: 'Ines',
-      lastName: 'Carvalho',
-      email: 'ines.carvalho@live.example',
-      locale: 'pt-PT',
-      createdAt: '2025-05-07T13:14:15.161Z',
-    },
-    {
-      subscriberId: 'live-502',
-      firstName: 'Daniel',
-      lastName: 'Kim',
-      email: 'daniel.kim@live.example',
-      phone: '+821012345678',
-      locale: 'ko-KR',
-      createdAt: '2025-05-09T20:41:33.027Z',
-    },
-    {
-      subscriberId: 'live-503',
-      firstName: 'Hanna',
-      lastName: 'Laine',
-      email: 'hanna.laine@live.example',
-      locale: 'fi-FI',
-      createdAt: '2025-05-22T06:05:49.388Z',
-    },
+    person('live-501', 'Ines Carvalho', 'pt-PT', '2025-05-07T13:14:15.161Z'),
+    person('live-502', 'Daniel Kim', 'ko-KR', '2025-05-09T20:41:33.027Z', { phone: '+821012345678' }),
+    person('live-503', 'Hanna Laine', 'fi-FI', '2025-05-22T06:05:49.388Z'),
   ],
   messages: [
     {

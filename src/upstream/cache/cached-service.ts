@@ -3,7 +3,7 @@ import type { CacheSettings } from '../../settings/cache.ts';
 import { type CallOptions, Reader } from '../call.ts';
 import type { CacheHit, CallEvents, Outcome } from '../call-events.ts';
 import { type CachedRead, kindOf } from '../endpoint.ts';
-import { endedEarly, isUpstreamError, type UpstreamErrorCode } from '../errors.ts';
+import { endedEarly, isUpstreamError, type UpstreamError, type UpstreamErrorCode } from '../errors.ts';
 import { Deadline, type Waiting } from '../policies/deadline.ts';
 import type { UpstreamRequest } from '../request.ts';
 import type { CallTarget, Service } from '../service.ts';
@@ -227,7 +227,7 @@ export class CachedService implements CallTarget {
         if (
           !isUpstreamError(outcome) ||
           // guard: test/upstream/cache/loads.test.ts
-          (outcome.status !== 401 && outcome.status !== 403)
+          !isRejection(outcome.status)
         ) {
           return undefined;
         }
@@ -251,8 +251,13 @@ function whenKnown<T>(value: MaybePromise<T>, use: (value: T) => void): void {
   }
 }
 
-/** Returns whether a stored response may be used instead: the service is unavailable, too slow, or fails. */
-const isServiceFailure = ({ code, status = 0 }: { code: UpstreamErrorCode; status?: number | undefined }): boolean =>
-  UNAVAILABLE.has(code) || (code === 'UPSTREAM_ERROR' && status >= 500);
+/**
+ * Returns whether a stored response may be used instead: the service is unavailable, too slow, or fails, or something else answers for it. If that
+ * answers with 401 or 403, it may have checked the key.
+ */
+const isServiceFailure = ({ code, status = 0, isForeign }: UpstreamError): boolean =>
+  UNAVAILABLE.has(code) || (code === 'UPSTREAM_ERROR' && status >= 500) || (isForeign && !isRejection(status));
+
+const isRejection = (status: number | undefined): boolean => status === 401 || status === 403;
 
 const isGone = ({ code }: { code: UpstreamErrorCode }): boolean => code === 'NOT_FOUND';

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { isRecord } from '../../lib/is-record.ts';
 import { unwrap } from '../contract/envelope.ts';
-import type { Expected } from '../endpoint.ts';
+import { type DeclaredEndpoint, type Expected, isIdentified } from '../endpoint.ts';
 import type { BodyPlan, Headers, UpstreamResponse } from './attempt.ts';
 
 /** Response body that violates the contract. The message is for the log. */
@@ -18,7 +18,8 @@ const MAX_DISCARDED_BYTES = 128 * 1024;
 /** Decides from the headers whether a body is kept, or only read to its end so that the socket can be reused. */
 export function planBody(status: number, headers: Headers, expected: Expected, maxBytes: number): BodyPlan {
   const isFailure = status > 299;
-  const keep = (isFailure || expected !== 'nothing') && findHeaderProblem(headers) === undefined;
+  const mayBeEmpty = headers['content-type'] === undefined;
+  const keep = (isFailure || expected !== 'nothing') && (mayBeEmpty || findHeaderProblem(headers) === undefined);
   return { keep, maxBytes: keep ? (isFailure ? MAX_ERROR_BYTES : maxBytes) : MAX_DISCARDED_BYTES };
 }
 
@@ -37,42 +38,73 @@ const NO_BODY: SuccessBody = { sent: undefined, body: undefined };
  * @param maxListItems maximum list length; longer lists are rejected before they are sorted or mapped
  * @throws {BodyError} if the body violates the contract
  */
-export function readSuccess(response: UpstreamResponse, expected: Expected, maxListItems: number): SuccessBody {
-  if (expected === 'nothing') {
-    return NO_BODY;
-  }
-  if (expected === 'value' && response.body?.byteLength === 0) {
+export function readSuccess(
+  response: UpstreamResponse,
+  { expect: expected, identifiedBy }: Pick<DeclaredEndpoint, 'expect' | 'identifiedBy'>,
+  maxListItems: number,
+): SuccessBody {
+  if (expected === 'nothing' || (expected === 'value' && isEmpty(response))) {
     return NO_BODY;
   }
   const sent = readJson(response);
   const body = expected === 'page' ? sent : unwrap(sent);
+  if (isErrorObject(sent) || isErrorObject(body)) {
+    throw new BodyError(`the body is an error, although the status is ${response.status}`);
+  }
   const list = expected === 'page' && isRecord(sent) ? sent.data : body;
   // guard: test/graphql/error-model.test.ts
   if (Array.isArray(list) && list.length > maxListItems) {
     throw new BodyError(`the list has more than ${maxListItems} items`);
   }
-  const hasForm =
-    expected === 'value' || (expected === 'record' ? isRecord(body) : Array.isArray(list) && list.every(isRecord));
+  const hasForm = expected === 'value' || (expected === 'record' ? isRecord(body) : Array.isArray(list));
   if (!hasForm) {
     throw new BodyError(`the body is not a ${expected}`);
+  }
+  if (expected === 'record' && !isIdentified(body, identifiedBy)) {
+    throw new BodyError(`the record has none of ${identifiedBy.join(', ')}`);
   }
   return { sent, body };
 }
 
-/** Returns the body of a failed response, or undefined if it is unreadable. */
-export function readErrorBody(response: UpstreamResponse): unknown {
+/** Whether a body describes a failure, as frameworks do, and isn't a record with members of these names. */
+const isErrorObject = (body: unknown): boolean =>
+  isRecord(body) &&
+  typeof body.statusCode === 'number' &&
+  body.statusCode >= 400 &&
+  body._id === undefined &&
+  body.id === undefined;
+
+/** Body of a failed response. */
+export interface ErrorBody {
+  /** `other` is a text, or JSON that is unreadable. */
+  form: 'json' | 'none' | 'html' | 'other';
+  /** Parsed JSON. Undefined if it has another form. */
+  json: unknown;
+}
+
+/** Reads the body of a failed response. */
+export function readErrorBody(response: UpstreamResponse): ErrorBody {
+  if (isEmpty(response)) {
+    return { form: 'none', json: undefined };
+  }
   try {
-    return readJson(response);
+    return { form: 'json', json: readJson(response) };
   } catch {
-    return undefined; // The error then depends only on the status.
+    const isHtml = /\bx?html\b/i.test(headerOf(response.headers, 'content-type') ?? '');
+    return { form: isHtml ? 'html' : 'other', json: undefined };
   }
 }
 
+const isEmpty = ({ headers, body }: UpstreamResponse): boolean =>
+  body === undefined ? headerOf(headers, 'content-length') === '0' : body.byteLength === 0;
+
 function readJson({ status, headers, body, isTooLong }: UpstreamResponse): unknown {
+  const problem = findHeaderProblem(headers);
+  if (problem !== undefined) {
+    throw new BodyError(`status ${status} with ${problem}`);
+  }
   if (body === undefined) {
-    const problem = findHeaderProblem(headers);
-    const sizeProblem = isTooLong ? 'the body is larger than allowed' : 'the body is truncated';
-    throw new BodyError(problem === undefined ? sizeProblem : `status ${status} with ${problem}`);
+    throw new BodyError(isTooLong ? 'the body is larger than allowed' : 'the body is truncated');
   }
   // guard: test/graphql/error-model.test.ts
   if (!isUtf8(body)) {

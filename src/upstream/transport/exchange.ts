@@ -58,8 +58,10 @@ export function readResult(
   const { status, headers } = response;
   const bytes = response.body?.byteLength ?? 0;
   if (status <= 299) {
-    const { sent, body } = readSuccess(response, endpoint.expect, maxListItems);
-    checkDrift?.(endpoint, sent);
+    const { sent, body } = readSuccess(response, endpoint, maxListItems);
+    if (sent !== undefined) {
+      checkDrift?.(endpoint, sent);
+    }
     const replayed = headerOf(headers, 'idempotency-replay') === 'true';
     const result: UpstreamResult = { status, body, replayed, rateLimit, bytes };
     const etag = endpoint.method === 'GET' ? readETag(headers) : undefined;

@@ -7,6 +7,7 @@ import {
   bufferLimitExceeded,
   type ConflictReason,
   type Endpoint,
+  foreignResponse,
   notConnected,
   serviceUnavailable,
   timedOut,
@@ -14,7 +15,7 @@ import {
   type UpstreamErrorOptions,
 } from '../errors.ts';
 import { BufferLimitError, type Progress } from './attempt.ts';
-import { BodyError } from './body.ts';
+import { BodyError, type ErrorBody } from './body.ts';
 import { ProxyError } from './proxy-tunnel.ts';
 import { parseRetryAfter } from './rate-limit-headers.ts';
 import { REJECTED, readReasons } from './reasons.ts';
@@ -22,8 +23,7 @@ import { REJECTED, readReasons } from './reasons.ts';
 /** Response with a status other than 2xx. */
 export interface FailedResponse {
   status: number;
-  /** Parsed JSON body; undefined if it is missing or unreadable. */
-  body: unknown;
+  body: ErrorBody;
   /** `Retry-After` header. */
   retryAfter: string | undefined;
   rateLimit?: UpstreamRateLimit | undefined;
@@ -49,10 +49,13 @@ export function errorFromResponse(request: FailedRequest, response: FailedRespon
   const fail = (options: Omit<UpstreamErrorOptions, 'endpoint' | 'status'>) =>
     new UpstreamError({ endpoint, status, rateLimit: response.rateLimit, ...options });
   const isShowable = createCredentialFilter(request.authorization, () => request.path + JSON.stringify(request.body));
-  const { message, issues } = readReasons(response.body, request, isShowable);
+  const { message, issues } = readReasons(response.body.json, request, isShowable);
 
   if (status < 400) {
     return badResponse(endpoint, status, `status ${status} is neither success nor failure`);
+  }
+  if (isForeign(endpoint, response)) {
+    return foreignResponse(endpoint, status);
   }
   if (status === 422 && request.idempotencyKey !== undefined && mentionsIdempotency(message, request.idempotencyKey)) {
     return fail({ code: 'CONFLICT', message, conflict: 'IDEMPOTENCY_KEY_REUSED' });
@@ -95,12 +98,12 @@ export function errorFromResponse(request: FailedRequest, response: FailedRespon
         retryAfterSeconds,
         retry: 'always',
       });
-    case 502:
-    case 503:
-      return serviceUnavailable(endpoint, status, retryAfterSeconds);
     case 504:
       return timedOut(endpoint, status);
     default:
+      if (isUnavailable(status)) {
+        return serviceUnavailable(endpoint, status, retryAfterSeconds);
+      }
       return fail({
         code: 'UPSTREAM_ERROR',
         message:
@@ -108,10 +111,46 @@ export function errorFromResponse(request: FailedRequest, response: FailedRespon
             ? 'The notification service failed on this request.'
             : `The notification service rejected the request (status ${status}).`,
         outcome: status >= 500 ? 'UNKNOWN' : 'NOT_APPLIED',
-        errorId: readErrorId(response.body, isShowable),
+        errorId: readErrorId(response.body.json, isShowable),
       });
   }
 }
+
+/**
+ * Whether something else answers for the service: a firewall with a page, an ingress without a backend, or a router that doesn't know the path,
+ * because the base address is wrong. Then a 404 says nothing about a record.
+ */
+export function isForeign(
+  { route }: Endpoint,
+  { status, body: { form, json } }: Pick<FailedResponse, 'status' | 'body'>,
+): boolean {
+  switch (status) {
+    case 401:
+    case 403:
+      return form === 'html';
+    case 404:
+    case 410:
+      return form === 'html' || form === 'other' || !route.includes('{') || saysNoRoute(json);
+    default:
+      return false;
+  }
+}
+
+/** Sentences of routers about paths: those of Express and Nest, Fastify, Kong, APISIX, and Spring. */
+const NO_ROUTE =
+  /^(?:Cannot (?:GET|POST|PUT|PATCH|DELETE) \/|Route (?:GET|POST|PUT|PATCH|DELETE):|no Route matched|404 Route Not Found|No (?:static resource|endpoint|handler found))/i;
+
+function saysNoRoute(body: unknown): boolean {
+  const message = isRecord(body) ? (body.message ?? body.error_msg) : undefined;
+  return typeof message === 'string' && NO_ROUTE.test(message);
+}
+
+/**
+ * Whether a status shows that the service, or a way to it, is unavailable for a while. Frameworks send 408 while the handler goes on, and CDNs 520 to 530
+ * if the service doesn't answer them.
+ */
+const isUnavailable = (status: number): boolean =>
+  status === 408 || status === 425 || status === 502 || status === 503 || (status >= 520 && status <= 530);
 
 /** Returns the reason for a 409. It has a `Retry-After` if an earlier request with the same idempotency key is still in flight. */
 function conflictReason(request: FailedRequest, retryAfterSeconds: number | undefined): ConflictReason {

@@ -4,8 +4,8 @@ import { FailureNote } from '../failures/failure-note.tsx';
 import { useChange } from '../failures/use-change.ts';
 import { ConfirmDialog } from '../ui/confirm-dialog.tsx';
 
-/** Called with the feeds that are left. */
-export type OnFeedDeleted = (id: string, remaining: readonly { id: string | null; name: string }[]) => void;
+/** Called with the feeds that are left; null if the service did not send them. */
+export type OnFeedDeleted = (id: string, remaining: readonly { id: string | null; name: string }[] | null) => void;
 
 interface DeleteFeedProps {
   id: string;
@@ -23,7 +23,7 @@ export function DeleteFeed({ id, name, onDeleted, onClose }: DeleteFeedProps) {
     run({ id }, undefined, ({ deleteFeed }) => {
       if (deleteFeed?.__typename === 'DeleteFeedSuccess') {
         flushSync(onClose); // While the dialog is there, nothing else takes the focus.
-        onDeleted(id, deleteFeed.remainingFeeds);
+        onDeleted(id, deleteFeed.remainingFeeds?.filter((feed) => feed !== null) ?? null);
       }
     });
 

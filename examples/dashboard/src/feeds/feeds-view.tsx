@@ -25,10 +25,14 @@ function Feeds() {
   const toast = useToast();
   const heading = useRef<HTMLHeadingElement>(null);
 
-  /** @param remaining all feeds that are left, of which those without an id can't be used */
-  function onDeleted(id: string, remaining: readonly { id: string | null; name: string }[]) {
+  /** @param remaining all feeds that are left, of which those without an id can't be used; null if they are unknown */
+  function onDeleted(id: string, remaining: readonly { id: string | null; name: string }[] | null) {
     const name = feeds.find((feed) => feed.id === id)?.name ?? id;
-    replace(remaining.flatMap((feed): KnownFeed[] => (feed.id === null ? [] : [{ id: feed.id, name: feed.name }])));
+    replace(
+      (remaining ?? feeds.filter((feed) => feed.id !== id)).flatMap((feed): KnownFeed[] =>
+        feed.id === null ? [] : [{ id: feed.id, name: feed.name }],
+      ),
+    );
     toast(`“${name}” was deleted.`);
     heading.current?.focus(); // The button that had the focus is gone.
   }

@@ -1,6 +1,6 @@
 import type { GroupsResult } from '../documents.gen.ts';
 
-export type Group = NonNullable<GroupsResult['notificationGroups']>[number];
+export type Group = NonNullable<NonNullable<GroupsResult['notificationGroups']>[number]>;
 
 /** Returns the id, or the name if the service sent no id. */
 export const keyOfGroup = ({ id, name }: Group): string => id ?? name;

@@ -22,7 +22,7 @@ export function Groups() {
   const toast = useToast();
   const heading = useRef<HTMLHeadingElement>(null);
   const refusal = useRefusal('groups:write');
-  const groups = useKept(data?.notificationGroups);
+  const groups = useKept(data?.notificationGroups)?.filter((group) => group !== null);
   const loadedAt = useLoadedAt(result);
   const counts = useWorkflowCounts();
   const reload = () => execute({ ...GROUPS_CHANGE, requestPolicy: 'network-only' });

@@ -7,20 +7,14 @@ import { dataResponse } from '../response.ts';
 import { text } from '../rows.ts';
 
 export const resource: Resource = {
-  migrations: [
-    {
-      version: NEXT_VERSION, // The test puts the next free number here.
-      description: 'Creates the table of layouts.',
-      sql: `
-        CREATE TABLE layouts (
-          _id TEXT PRIMARY KEY,
-          environment_id TEXT NOT NULL,
-          name TEXT NOT NULL,
-          UNIQUE (environment_id, name)
-        ) STRICT;
-      `,
-    },
-  ],
+  schema: `
+    CREATE TABLE layouts (
+      _id TEXT PRIMARY KEY,
+      environment_id TEXT NOT NULL,
+      name TEXT NOT NULL,
+      UNIQUE (environment_id, name)
+    ) STRICT;
+  `,
 
   writeSamples(database) {
     const insert = database.prepare('INSERT INTO layouts (_id, environment_id, name) VALUES (?, ?, ?)');

@@ -1,0 +1,381 @@
+import { describe, expect, it } from 'vitest';
+import events from '../../src/modules/events.ts';
+import subscribers from '../../src/modules/subscribers.ts';
+import topics from '../../src/modules/topics.ts';
+import { startCachedGateway } from '../support/cached-gateway.ts';
+import { healthyResponse, LIST, READ, SET_STATUS, WRITES } from '../support/faults.ts';
+import { startScriptedGateway } from '../support/gateway.ts';
+import { feed, group, subscriber, workflow } from '../support/records.ts';
+import type { Script, ServiceResponse } from '../support/service.ts';
+
+// Responses that are not the service's own, and records that are incomplete: reports from the operation of gateways and services.
+
+const html = (status: number, body: string): ServiceResponse => ({
+  status,
+  headers: { 'content-type': 'text/html; charset=utf-8' },
+  body,
+});
+
+const FOREIGN: Record<string, (method: string, path: string) => ServiceResponse> = {
+  'R1: the page of an ingress': () => ({
+    status: 404,
+    headers: { 'content-type': 'text/plain; charset=utf-8' },
+    body: 'default backend - 404',
+  }),
+  'R2: the page of a framework': (method, path) => html(404, `<pre>Cannot ${method} ${path}</pre>`),
+  'R3: the JSON of a framework': (method, path) => ({
+    status: 404,
+    body: { message: `Cannot ${method} ${path}`, error: 'Not Found', statusCode: 404 },
+  }),
+  'the JSON of Fastify': (method, path) => ({
+    status: 404,
+    body: { message: `Route ${method}:${path} not found`, error: 'Not Found', statusCode: 404 },
+  }),
+  'the JSON of Kong': () => ({ status: 404, body: { message: 'no Route matched with those values' } }),
+  'a page with 410': () => html(410, '<h1>Gone</h1>'),
+  'JSON that is cut off': () => ({ status: 404, body: '{"statusCode":404,"mess' }),
+};
+
+const MODULES = { modules: [events, subscribers, topics] };
+
+const READS = {
+  workflow: READ,
+  notificationGroup: '{ notificationGroup(id: "g1") { name } }',
+  notificationGroups: LIST,
+  notificationStats: '{ notificationStats { key } }',
+  subscriber: '{ subscriber(subscriberId: "u") { email } }',
+  subscribers: '{ subscribers { page } }',
+  topic: '{ topic(key: "t") { name } }',
+  topics: '{ topics { page } }',
+};
+
+const ALL_WRITES = {
+  ...WRITES,
+  updateWorkflowStatus: SET_STATUS,
+  updateSubscriber: 'mutation { updateSubscriber(input: { subscriberId: "u", email: "a@b.example" }) { __typename } }',
+  deleteSubscriber: 'mutation { deleteSubscriber(input: { subscriberId: "u" }) { __typename } }',
+  createTopic: 'mutation { createTopic(input: { key: "t", name: "T" }) { __typename } }',
+  renameTopic: 'mutation { renameTopic(input: { key: "t", name: "T" }) { __typename } }',
+  deleteTopic: 'mutation { deleteTopic(input: { key: "t" }) { __typename } }',
+  addSubscribersToTopic: 'mutation { addSubscribersToTopic(input: { key: "t", subscriberIds: ["u"] }) { __typename } }',
+  triggerEvent: 'mutation { triggerEvent(input: { event: { workflow: "w", subscriberIds: ["u"] } }) { __typename } }',
+};
+
+const warningsOf = (log: readonly Record<string, unknown>[]) =>
+  log.filter(({ level }) => Number(level) >= 40).map(({ msg, method, route }) => `${method} ${route}: ${msg}`);
+
+describe.each(Object.entries(FOREIGN))('a 404 that is not the service’s own (%s)', (_, respond) => {
+  const script: Script = ({ method, path }) => respond(method, path);
+
+  it.each(Object.entries(READS))('is a failure of %s, not an absent record', async (field, document) => {
+    await using gateway = await startScriptedGateway(script, MODULES);
+    const { body } = await gateway.send(document);
+    expect(body.data).toEqual({ [field]: null });
+    expect(body.errors).toMatchObject([
+      { path: [field], extensions: { code: 'UPSTREAM_BAD_RESPONSE', retryable: false } },
+    ]);
+    expect(body.errors?.[0]?.message).toContain('Check its base address');
+    expect(gateway.service.calls()).toHaveLength(1);
+    expect(warningsOf(gateway.log)).toEqual([expect.stringMatching(/^GET \/v1\/.*Check the base address/)]);
+  });
+
+  it.each(Object.entries(ALL_WRITES))('is a failure of %s, which was not applied', async (field, document) => {
+    await using gateway = await startScriptedGateway(script, MODULES);
+    const { body } = await gateway.send(document);
+    expect(body.data).toEqual({ [field]: null });
+    expect(body.errors).toMatchObject([
+      { path: [field], extensions: { code: 'UPSTREAM_BAD_RESPONSE', outcome: 'NOT_APPLIED' } },
+    ]);
+    expect(gateway.service.calls()).toHaveLength(1);
+  });
+});
+
+describe('the service’s own 404', () => {
+  it.each<[string, ServiceResponse]>([
+    [
+      'R4: with a message',
+      { status: 404, body: { statusCode: 404, message: 'Workflow with id abc not found', error: 'Not Found' } },
+    ],
+    ['without a body', { status: 404, body: '' }],
+    ['with problem details', { status: 404, headers: { 'content-type': 'application/problem+json' }, body: '{}' }],
+    ['with 410', { status: 410, body: {} }],
+  ])('%s, is an absent record', async (_, response) => {
+    await using gateway = await startScriptedGateway(() => response, MODULES);
+    const { body } = await gateway.send(
+      '{ workflow(idOrIdentifier: "abc") { name } subscriber(subscriberId: "u") { email } }',
+    );
+    expect(body).toEqual({ data: { workflow: null, subscriber: null } });
+    const deleted = await gateway.data(WRITES.deleteNotificationGroup);
+    expect(deleted).toEqual({ deleteNotificationGroup: { __typename: 'NotFoundError' } });
+    expect(warningsOf(gateway.log)).toEqual([]);
+  });
+
+  it('without a body and content type is an absent record', async () => {
+    const LENGTH_0 = 'HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n';
+    const NO_CHUNKS = 'HTTP/1.1 404 Not Found\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n';
+    for (const response of [LENGTH_0, NO_CHUNKS]) {
+      await using gateway = await startScriptedGateway((_, { send }) => send(response));
+      expect(await gateway.data(READ)).toEqual({ workflow: null });
+    }
+  });
+
+  it('of a path without a parameter is a failure: the service lacks the endpoint', async () => {
+    await using gateway = await startScriptedGateway(() => ({ status: 404, body: { message: 'Not found' } }), MODULES);
+    for (const document of [READS.notificationGroups, READS.notificationStats, READS.topics, ALL_WRITES.createFeed]) {
+      expect((await gateway.send(document)).codes).toEqual(['UPSTREAM_BAD_RESPONSE']);
+    }
+  });
+});
+
+it('such responses are one warning per episode and endpoint, counted by code, and never open the circuit breaker', async () => {
+  await using gateway = await startScriptedGateway(({ method, path }) =>
+    path === '/v1/notification-groups'
+      ? html(404, `Cannot ${method} ${path}`)
+      : healthyResponse({ method, path } as never),
+  );
+  for (let i = 0; i < 30; i += 1) {
+    expect((await gateway.send(LIST)).codes).toEqual(['UPSTREAM_BAD_RESPONSE']);
+  }
+  expect(await gateway.data(READ)).toEqual({ workflow: { id: 'w1', name: 'Workflow' } });
+  expect(warningsOf(gateway.log)).toHaveLength(1);
+  const metrics = await gateway.metrics();
+  expect(metrics).toContain(
+    'notigraph_upstream_requests_total{method="GET",route="/v1/notification-groups",result="UPSTREAM_BAD_RESPONSE"} 30',
+  );
+  expect(metrics).toContain('notigraph_circuit_breaker_state 0');
+});
+
+it.each([401, 403])('a page with %i is not about the API key', async (status) => {
+  await using gateway = await startScriptedGateway(() => html(status, '<h1>Request blocked</h1>'));
+  for (const document of [READ, LIST, WRITES.createFeed]) {
+    const { body, codes } = await gateway.send(document);
+    expect(codes).toEqual(['UPSTREAM_BAD_RESPONSE']);
+    expect(body.errors?.[0]?.message).toBe(
+      `A proxy or firewall in front of the notification service rejected the request (status ${status}).`,
+    );
+  }
+  expect(warningsOf(gateway.log)).toHaveLength(3);
+});
+
+it('with the cache, such a 404 is an outage: stored responses stay usable', async () => {
+  await using gateway = await startCachedGateway({
+    cache: { workflows: { freshSeconds: 60, staleWhileRevalidateSeconds: 0, staleIfErrorSeconds: 3_600 } },
+  });
+  const documents = ['{ workflow(idOrIdentifier: "welcome") { name } }', LIST];
+  for (const document of documents) {
+    await gateway.run(document);
+  }
+  const before = await Promise.all(documents.map((document) => gateway.run(document)));
+  for (const respond of Object.values(FOREIGN)) {
+    gateway.service.script = ({ method, path }) => respond(method, path);
+    gateway.advance(70);
+    expect(await Promise.all(documents.map((document) => gateway.run(document)))).toEqual(before);
+  }
+  gateway.service.script = () => ({ status: 404, body: { statusCode: 404, message: 'Workflow not found' } });
+  gateway.advance(70);
+  expect(await gateway.run(documents[0] ?? '')).toEqual({ workflow: null });
+});
+
+describe('a successful status with something else than the record', () => {
+  const ERROR_OBJECT = { statusCode: 500, message: 'db down' };
+
+  it.each([
+    ['an empty object', {}],
+    ['R9: an error object', ERROR_OBJECT],
+    ['an error object in an envelope', { data: ERROR_OBJECT }],
+  ])('(%s) is a violation of the contract, and a write may have been applied', async (_, body) => {
+    await using gateway = await startScriptedGateway(
+      ({ method }) => ({ status: method === 'POST' ? 201 : 200, body }),
+      {
+        modules: [subscribers, topics],
+      },
+    );
+    for (const document of [READ, READS.notificationGroup, READS.subscriber, READS.topic]) {
+      expect((await gateway.send(document)).codes).toEqual(['UPSTREAM_BAD_RESPONSE']);
+    }
+    const { createFeed, createNotificationGroup, createSubscriber, updateNotificationGroup } = WRITES;
+    const { updateWorkflowStatus, updateSubscriber, createTopic, renameTopic } = ALL_WRITES;
+    for (const document of [
+      ...[createFeed, createNotificationGroup, createSubscriber, updateNotificationGroup],
+      ...[updateWorkflowStatus, updateSubscriber, createTopic, renameTopic],
+    ]) {
+      const { body: answer } = await gateway.send(document);
+      expect(answer.errors).toMatchObject([{ extensions: { code: 'UPSTREAM_BAD_RESPONSE', outcome: 'UNKNOWN' } }]);
+    }
+    const bulk = await gateway.data(
+      'mutation { createSubscribers(input: { subscribers: [{ subscriberId: "u" }] }) { results { ... on UpstreamFailure { outcome } } } }',
+    );
+    expect(bulk).toEqual({ createSubscribers: { results: [{ outcome: 'UNKNOWN' }] } });
+  });
+
+  it('costs only its own place in a list or page', async () => {
+    const entry = { _id: '2026-01-01', count: 1, templates: [], channels: [] };
+    await using gateway = await startScriptedGateway(
+      ({ path, method }) => {
+        const items = (record: object) => [record, null, {}, 'text', record];
+        if (method === 'DELETE') {
+          return { body: { data: items(feed()) } };
+        }
+        return path.startsWith('/v1/notifications')
+          ? { body: items(entry) }
+          : path.startsWith('/v1/subscribers')
+            ? { body: { page: 0, hasMore: false, data: items(subscriber()) } }
+            : path.startsWith('/v1/topics')
+              ? { body: { page: 0, totalCount: 5, data: items({ key: 't', name: 'T' }) } }
+              : { body: { data: items(group()) } };
+      },
+      { modules: [subscribers, topics] },
+    );
+    for (const [document, list, item] of [
+      [LIST, ['notificationGroups'], { name: 'Group' }],
+      ['{ subscribers { subscribers { subscriberId } } }', ['subscribers', 'subscribers'], { subscriberId: 'user-1' }],
+      ['{ topics { topics { key } } }', ['topics', 'topics'], { key: 't' }],
+      [
+        'mutation { deleteFeed(input: { id: "f" }) { ... on DeleteFeedSuccess { remainingFeeds { id } } } }',
+        ['deleteFeed', 'remainingFeeds'],
+        { id: 'f1' },
+      ],
+    ] as const) {
+      const { body } = await gateway.send(document);
+      const items = list.reduce<unknown>((data, name) => Reflect.get(Object(data), name), body.data);
+      expect(items).toEqual([item, null, null, null, item]);
+      expect(body.errors?.map(({ path, extensions }) => [path, extensions?.code])).toEqual(
+        [1, 2, 3].map((index) => [[...list, index], 'UPSTREAM_BAD_RESPONSE']),
+      );
+    }
+    const { body } = await gateway.send('{ notificationStats { key } }');
+    expect(body.data).toEqual({ notificationStats: expect.arrayContaining([{ key: '2026-01-01' }, null]) });
+    expect(body.errors).toHaveLength(3);
+    // A record that a batch takes from such a list may be one of the unreadable ones.
+    const groups = await gateway.send(
+      '{ a: notificationGroup(id: "g1") { name } b: notificationGroup(id: "g2") { name } }',
+    );
+    expect(groups.body.data).toMatchObject({ a: { name: 'Group' } });
+    expect(gateway.service.calls()).toContain('GET /v1/notification-groups/g2');
+  });
+});
+
+describe('a deletion', () => {
+  it('with a bare 204 was applied', async () => {
+    await using gateway = await startScriptedGateway((_, { send }) => send('HTTP/1.1 204 No Content\r\n\r\n'), {
+      modules: [subscribers],
+    });
+    for (const name of ['deleteNotificationGroup', 'deleteFeed', 'deleteSubscriber'] as const) {
+      expect(Object.values(await gateway.data(ALL_WRITES[name]))).toMatchObject([
+        { __typename: expect.stringMatching(/Success$/) },
+      ]);
+    }
+  });
+
+  it('or another write without a record is UNKNOWN if the body is an error', async () => {
+    const body = { statusCode: 500, message: 'db down' };
+    await using gateway = await startScriptedGateway(() => ({ body }), { modules: [subscribers, topics] });
+    for (const name of [
+      'deleteNotificationGroup',
+      'deleteFeed',
+      'deleteSubscriber',
+      'addSubscribersToTopic',
+    ] as const) {
+      expect((await gateway.send(ALL_WRITES[name])).body.errors).toMatchObject([
+        { extensions: { code: 'UPSTREAM_BAD_RESPONSE', outcome: 'UNKNOWN' } },
+      ]);
+    }
+  });
+
+  it.each<[string, ServiceResponse]>([
+    ['without a body', { status: 204 }],
+    ['with an empty 200', { body: '' }],
+    ['with the deleted record', { body: { data: { ...group(), identifier: 'x', subscriberId: 'u' } } }],
+    ['with an acknowledgement', { body: { data: { acknowledged: true, status: 'deleted' } } }],
+  ])('that the service confirms %s was applied', async (_, response) => {
+    await using gateway = await startScriptedGateway(() => response, { modules: [subscribers, topics] });
+    expect(
+      await gateway.data(`mutation {
+        deleteNotificationGroup(input: { id: "g1" }) { ... on DeleteNotificationGroupSuccess { deletedId acknowledged status } }
+        deleteFeed(input: { id: "f1" }) { ... on DeleteFeedSuccess { deletedId remainingFeeds { id } } }
+        deleteMessagesByTransaction(input: { transactionId: "t" }) { __typename }
+        deleteSubscriber(input: { subscriberId: "u" }) { __typename }
+        deleteTopic(input: { key: "t" }) { __typename } }`),
+    ).toEqual({
+      deleteNotificationGroup: { deletedId: 'g1', acknowledged: true, status: 'DELETED' },
+      deleteFeed: { deletedId: 'f1', remainingFeeds: null },
+      deleteMessagesByTransaction: { __typename: 'DeleteMessagesByTransactionSuccess' },
+      deleteSubscriber: { __typename: 'DeleteSubscriberSuccess' },
+      deleteTopic: { __typename: 'DeleteTopicSuccess' },
+    });
+  });
+});
+
+describe('a record of an older service', () => {
+  it('has an embedded group also without its id', async () => {
+    const { _notificationGroupId: _, ...rest } = workflow();
+    await using gateway = await startScriptedGateway(() => ({
+      body: { data: { ...rest, notificationGroup: group() } },
+    }));
+    const document = '{ workflow(idOrIdentifier: "w1") { notificationGroupId notificationGroup { id name } } }';
+    expect(await gateway.data(document)).toEqual({
+      workflow: { notificationGroupId: 'g1', notificationGroup: { id: 'g1', name: 'Group' } },
+    });
+  });
+
+  it('has false for flags that are missing, which is counted as drift', async () => {
+    const { critical: _critical, draft: _draft, deleted: _deleted, ...rest } = workflow();
+    const { deleted: _, ...user } = subscriber();
+    await using gateway = await startScriptedGateway(
+      ({ path }) => ({ body: { data: path.startsWith('/v1/subscribers') ? user : rest } }),
+      { modules: [subscribers] },
+    );
+    expect(
+      await gateway.data(
+        '{ workflow(idOrIdentifier: "w1") { critical draft deleted } subscriber(subscriberId: "u") { deleted } }',
+      ),
+    ).toEqual({ workflow: { critical: false, draft: false, deleted: false }, subscriber: { deleted: false } });
+    expect(await gateway.metrics()).toMatch(
+      /notigraph_upstream_deviations_total\{.*path="data\.critical",kind="missing"\} 1/,
+    );
+  });
+
+  it('without "active" is an error, because a guess would mislead', async () => {
+    const { active: _, ...rest } = workflow();
+    await using gateway = await startScriptedGateway(() => ({ body: { data: rest } }));
+    expect((await gateway.send('{ workflow(idOrIdentifier: "w1") { active } }')).codes).toEqual([
+      'UPSTREAM_BAD_RESPONSE',
+    ]);
+  });
+});
+
+describe('a status that asks to try again', () => {
+  const UNAVAILABLE = [408, 502, 503, 520, 522, 524, 530];
+
+  it.each(UNAVAILABLE)('R5: with %i, a write may have been applied', async (status) => {
+    await using gateway = await startScriptedGateway(() => ({ status, body: {} }));
+    for (const document of [...Object.values(WRITES)]) {
+      const before = gateway.service.requests.length;
+      const { body } = await gateway.send(document);
+      expect(body.errors).toMatchObject([
+        { extensions: { code: 'UPSTREAM_UNAVAILABLE', outcome: 'UNKNOWN', retryable: false } },
+      ]);
+      expect(gateway.service.requests.length - before).toBe(1);
+    }
+  });
+
+  it('425 says that the request was not processed', async () => {
+    await using gateway = await startScriptedGateway(() => ({ status: 425, body: {} }));
+    const { body } = await gateway.send(WRITES.createFeed);
+    expect(body.errors).toMatchObject([
+      { extensions: { code: 'UPSTREAM_UNAVAILABLE', outcome: 'NOT_APPLIED', retryable: true } },
+    ]);
+    expect(gateway.service.requests).toHaveLength(1);
+  });
+
+  it.each([...UNAVAILABLE, 425])('R6: a read with %i on a kept connection is retried', async (status) => {
+    let count = 0;
+    await using gateway = await startScriptedGateway((request) => {
+      count += 1;
+      return count === 2 ? { status, body: {} } : healthyResponse(request);
+    });
+    expect(await gateway.data(READ)).toEqual({ workflow: { id: 'w1', name: 'Workflow' } });
+    expect(await gateway.data(READ)).toEqual({ workflow: { id: 'w1', name: 'Workflow' } });
+    expect(gateway.service.requests).toHaveLength(3);
+  });
+});
