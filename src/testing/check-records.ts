@@ -20,7 +20,6 @@ const anyText = text.optional();
 const id = text.refine((value) => findIdProblem(value) === undefined, {
   error: ({ input }) => findIdProblem(String(input)),
 });
-const anyId = id.optional();
 const flag = z.boolean('must be true or false').optional();
 const object = z.record(text, z.unknown(), 'must be an object').optional();
 const list = (item: z.ZodType) => z.array(item, 'must be a list');
@@ -41,7 +40,7 @@ function members<Type>(shape: Shape<Type>) {
 }
 
 const named = z.union(
-  [z.string(), z.strictObject({ id: anyId, name: text } satisfies Shape<Exclude<NamedRecord, string>>)],
+  [z.string(), z.strictObject({ id: id.optional(), name: text } satisfies Shape<Exclude<NamedRecord, string>>)],
   'must be a name, or an object with a name and an id',
 );
 
@@ -63,7 +62,7 @@ const step = members<StepRecord>({
 });
 
 const workflow = members<WorkflowRecord>({
-  id: anyId,
+  id: id.optional(),
   identifier: id,
   name: anyText,
   description: anyText,
@@ -79,7 +78,7 @@ const workflow = members<WorkflowRecord>({
 });
 
 const subscriber = members<SubscriberRecord>({
-  id: anyId,
+  id: id.optional(),
   subscriberId: id,
   firstName: anyText,
   lastName: anyText,

@@ -63,11 +63,7 @@ export const FIELD_NAMES: readonly string[] = Object.keys(FIELDS);
 /** Fields that are JSON in a cell of CSV. */
 export const JSON_FIELDS: ReadonlySet<string> = new Set(['data', 'channels']);
 
-const { subscriberId, ...others } = FIELDS;
-const ROW = z
-  .object({ subscriberId, ...others })
-  .partial()
-  .required({ subscriberId: true });
+const ROW = z.object(FIELDS).partial().required({ subscriberId: true });
 
 /** Subscriber of a row, or the reasons why there is none. */
 export interface CheckedRow {
