@@ -43,25 +43,25 @@ export type CreateNotificationGroupInput = {
   name: string;
 };
 
-/** The subscriber to create or update. In an update, fields that are null or omitted keep their values. */
+/** The subscriber to create or update. In an update, fields that are omitted keep their values, and null clears them. */
 export type CreateSubscriberInput = {
-  /** The http or https URL of the profile picture. */
+  /** The http or https URL of the profile picture. Null clears it; it must not be empty. */
   avatar?: string | null | undefined;
-  /** The settings per provider, such as push tokens and webhooks. */
+  /** The settings per provider, such as push tokens and webhooks. Null clears them. */
   channels?: Array<Record<string, unknown>> | null | undefined;
-  /** Your own key/value pairs. In an update, they replace all existing ones. */
+  /** Your own key/value pairs. In an update, they replace all existing ones, and null clears them. */
   data?: Record<string, unknown> | null | undefined;
-  /** The email address. */
+  /** The email address. Null clears it; it must not be empty. */
   email?: string | null | undefined;
-  /** The first name. */
+  /** The first name. Null clears it; it must not be empty. */
   firstName?: string | null | undefined;
   /** A key that is unique per change, such as a UUID. If you repeat the change with the same key, a service that supports keys applies it only once. Default: the `Idempotency-Key` header. */
   idempotencyKey?: string | null | undefined;
-  /** The last name. */
+  /** The last name. Null clears it; it must not be empty. */
   lastName?: string | null | undefined;
-  /** The language and region, such as `en-US`. */
+  /** The language and region, such as `en-US`. Null clears it; it must not be empty. */
   locale?: string | null | undefined;
-  /** The phone number. */
+  /** The phone number. Null clears it; it must not be empty. */
   phone?: string | null | undefined;
   /** The id of the subscriber in your system, usually the user's id. If it already exists, that subscriber is updated. */
   subscriberId: string | number;

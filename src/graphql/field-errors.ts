@@ -1,4 +1,7 @@
-import { GraphQLError } from 'graphql';
+import { GraphQLError, type GraphQLType, getNullableType, isInputObjectType, isListType } from 'graphql';
+import { isRecord } from '../lib/is-record.ts';
+import type { InputIssue } from '../upstream/errors.ts';
+import { findTextProblem, PROFILE_FIELD } from '../upstream/input-rules.ts';
 import { findIdProblem } from '../upstream/transport/path.ts';
 
 /** Creates the error of an argument that the gateway rejects before any call. */
@@ -22,6 +25,28 @@ export function assertRange(name: string, value: number, min: number, max: numbe
   if (value < min || value > max) {
     throw badUserInput(`${name} must be between ${min} and ${max}, but is ${value}.`);
   }
+}
+
+/**
+ * Returns the problems of an input, at any depth: ids that no path can have, because what is created with one couldn't be read, and profile fields of
+ * subscribers that can't be sent.
+ */
+export function findInputIssues(value: unknown, type: GraphQLType | undefined, path: string[] = []): InputIssue[] {
+  const inner = getNullableType(type);
+  if (Array.isArray(value) && isListType(inner)) {
+    return value.flatMap((item, i) => findInputIssues(item, inner.ofType, [...path, String(i)]));
+  }
+  if (isRecord(value) && isInputObjectType(inner)) {
+    const fields = Object.values(inner.getFields());
+    return fields.flatMap((field) => findInputIssues(value[field.name], field.type, [...path, field.name]));
+  }
+  const name = path.slice(path.findLastIndex((part) => !/^\d+$/.test(part))).join('.');
+  const isId = String(inner) === 'ID';
+  if (typeof value !== 'string' || !(isId || PROFILE_FIELD.test(name))) {
+    return [];
+  }
+  const problem = findTextProblem(name, value) ?? (isId ? findIdProblem(value) : undefined);
+  return problem === undefined ? [] : [{ path, message: `${name} ${problem}.` }];
 }
 
 /** Returns an id that the service must send. Throws UPSTREAM_BAD_RESPONSE if it is missing, or neither a string nor a number. */

@@ -154,8 +154,8 @@ export interface ReturnedFailures {
   notFound?: { resource: string; id: string; byMessage?: boolean | undefined } | undefined;
   /** Whether conflicts are returned. Otherwise, they are reported in `errors`. */
   canConflict: boolean;
-  /** Name in the input of each path parameter. */
-  inputNames: ReadonlyMap<string, string>;
+  /** Returns the path in the input of a value in the request. */
+  toInputPath: (path: readonly string[]) => readonly string[];
   /** Path of the input in the arguments. */
   path: readonly string[];
   /** Whether the input is an item of a bulk mutation, which returns all failures. */
@@ -167,18 +167,16 @@ export function toFailure(
   error: UpstreamError,
   returned: ReturnedFailures,
 ): NotFoundFailure | InvalidInputFailure | ConflictFailure | BulkItemFailure | undefined {
-  const { notFound, canConflict, path, inputNames, isBulkItem } = returned;
+  const { notFound, canConflict, path, toInputPath, isBulkItem } = returned;
   const { code, message } = error;
-  if (notFound !== undefined && (code === 'NOT_FOUND' || (notFound.byMessage === true && saysNotFound(error)))) {
+  const isAbsent = code === 'NOT_FOUND' || (notFound?.byMessage === true && saysNotFound(error, notFound));
+  if (notFound !== undefined && isAbsent) {
     const { resource, id } = notFound;
     return { __typename: 'NotFoundError', code: 'NOT_FOUND', message, resource, id };
   }
   // 400, 422, and ids that are rejected before the call.
   if (code === 'BAD_USER_INPUT') {
-    const issues = error.issues.map((issue) => ({
-      ...issue,
-      path: [...path, ...issue.path.map((name) => inputNames.get(name) ?? name)],
-    }));
+    const issues = error.issues.map((issue) => ({ ...issue, path: [...path, ...toInputPath(issue.path)] }));
     return { __typename: 'InvalidInputError', code: 'INVALID_INPUT', message, issues };
   }
   // 409, and 422 of the idempotency protocol.
@@ -191,10 +189,17 @@ export function toFailure(
   return isBulkItem && !isAnonymous ? toItemFailure(error) : undefined;
 }
 
-const NOT_FOUND_MESSAGE = /\bnot (?:be )?f(?:ind|ound)\b|\bdoes(?: not|n't) exist\b|\bhas no\b/i;
-
-/** Whether the service reports with 400 that a record is missing, so that only the message says so. */
-const saysNotFound = ({ status, message }: UpstreamError): boolean => status === 400 && NOT_FOUND_MESSAGE.test(message);
+/** Whether the service reports with 400 that the record is missing, so that only the message says so. It can also miss others, such as one that uses it. */
+function saysNotFound({ status, message }: UpstreamError, { resource, id }: { resource: string; id: string }): boolean {
+  const words = message.split(/\s+/).filter((word) => word.replace(/^\W+|\W+$/g, '') !== id);
+  const noun = resource.replace(/\B[A-Z]/g, ' ?$&');
+  const forms = [
+    `not find (?:(?:the|an?|any) )?${noun}\\b`,
+    `no (?:such ${noun}\\b|${noun} (?:with|named|exists)\\b)`,
+    `${noun}(?:\\W+(?:with|the|id|identifier|named?|was|is|could|can))*\\W+(?:not (?:be )?found|does(?: not|n't) exist)\\b`,
+  ];
+  return status === 400 && new RegExp(`\\b(?:${forms.join('|')})`, 'i').test(words.join(' '));
+}
 
 const toItemFailure = ({ message, status, retryable, retryAfterSeconds, outcome }: UpstreamError): BulkItemFailure => ({
   __typename: 'UpstreamFailure',

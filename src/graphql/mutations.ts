@@ -3,12 +3,12 @@ import type { InputFieldMap, InputShapeFromFields, ObjectFieldsShape } from '@po
 import type { GraphQLResolveInfo } from 'graphql';
 import type { Scope } from '../settings/scopes.ts';
 import type { CallArgs, DeclaredEndpoint, WriteEndpoint, WriteOptions } from '../upstream/endpoint.ts';
-import { isUpstreamError } from '../upstream/errors.ts';
+import { invalidInput, isUpstreamError } from '../upstream/errors.ts';
 import { createBoundedMap } from './bounded-map.ts';
 import type { Builder, GraphTypes } from './builder.ts';
 import type { GatewayContext } from './context.ts';
 import { declareCalls, requireScopes } from './declarations.ts';
-import { assertRange, badUserInput } from './field-errors.ts';
+import { assertRange, badUserInput, findInputIssues } from './field-errors.ts';
 import { type MutationErrors, toFailure } from './mutation-errors.ts';
 
 /** Sends the write of a mutation, and returns the response. Adds the caller's idempotency key if the endpoint accepts it. */
@@ -47,6 +47,12 @@ export interface MutationOptions<Args extends CallArgs, Body, Fields extends Inp
     /** Whether it can conflict with other records: `ConflictError`. Always so if the endpoint is idempotent. @default false */
     conflict?: boolean;
   };
+  /**
+   * Returns the path in the input of a member of the body that the service rejected.
+   *
+   * @default the same path, but if the input has another field with that value, its name
+   */
+  inputPath?: (path: readonly string[], input: NoInfer<InputShapeFromFields<Fields>>) => readonly string[];
   /** Sends the write, and returns the source of the success. */
   resolve: (
     input: InputShapeFromFields<Fields>,
@@ -85,7 +91,7 @@ export interface DeclaredMutation {
   readonly prepare: (input: Input, ctx: GatewayContext, info: WrittenField, item?: BulkItem) => () => Promise<object>;
 }
 
-type WrittenField = Pick<GraphQLResolveInfo, 'fieldName' | 'path'>;
+type WrittenField = Pick<GraphQLResolveInfo, 'fieldName' | 'path' | 'schema'>;
 
 /** Input of any mutation. */
 type Input = Readonly<Record<string, unknown>>;
@@ -99,6 +105,9 @@ interface BulkItem {
 
 /** Maximum concurrent calls of one bulk mutation, equal to the limit per credential. */
 const BULK_CONCURRENCY = 10;
+
+/** Maximum problems of an input that are reported. */
+const MAX_ISSUES = 20;
 
 /** Functions that declare mutations. */
 export interface Mutations {
@@ -149,7 +158,7 @@ export function createMutations(builder: Builder, errors: MutationErrors): Mutat
       description: `The result of \`${name}\`.`,
       types: [Success, ...failureTypes],
     });
-    const prepare = createPreparation(`${typeName}Success`, options, conflict);
+    const prepare = createPreparation(typeName, options, conflict);
     builder.mutationField(name, (t) =>
       t.field({
         type: Result,
@@ -214,8 +223,8 @@ export function createMutations(builder: Builder, errors: MutationErrors): Mutat
 
 /** Creates the function that checks an input of a mutation, and returns the function that applies it. */
 function createPreparation(
-  successName: string,
-  { endpoint, failures: { notFound } = {}, resolve }: AnyMutation,
+  typeName: string,
+  { endpoint, failures: { notFound } = {}, inputPath, resolve }: AnyMutation,
   canConflict: boolean,
 ): DeclaredMutation['prepare'] {
   return (fields, ctx, info, item) => {
@@ -226,24 +235,28 @@ function createPreparation(
     // An async function, so that `resolve` can throw: a bulk mutation awaits what it returns.
     return async () => {
       let replayed = false;
-      let sentArgs: CallArgs = {};
+      let toInputPath = (path: readonly string[]) => path;
       const send: Send<CallArgs, unknown> = (args) => {
-        sentArgs = args;
+        toInputPath = (path) => inputPath?.(path, input) ?? findInInput(path, input, args);
         return ctx.upstream.write(endpoint, withOptions(args, idempotencyKey, item)).then((result) => {
           replayed = result.replayed;
           return result.body;
         });
       };
       try {
+        const issues = findInputIssues(input, info.schema.getType(`${typeName}Input`));
+        if (issues.length > 0) {
+          throw invalidInput(endpoint, issues.slice(0, MAX_ISSUES));
+        }
         const source = await resolve(input, send, ctx);
-        return { ...source, __typename: successName, replayed };
+        return { ...source, __typename: `${typeName}Success`, replayed };
       } catch (error) {
         const failure =
           isUpstreamError(error) &&
           toFailure(error, {
             notFound: notFound && { ...notFound, id: notFound.id(input) },
             canConflict,
-            inputNames: toInputNames(endpoint, input, sentArgs),
+            toInputPath,
             path: item?.path ?? ['input'],
             isBulkItem: item !== undefined,
           });
@@ -256,14 +269,13 @@ function createPreparation(
   };
 }
 
-/** Returns the name in the input of each path parameter: that of the field with the same value. */
-const toInputNames = ({ params }: DeclaredEndpoint, input: Input, args: CallArgs): ReadonlyMap<string, string> =>
-  new Map(
-    params.map((param) => {
-      const isSent = (field: string) => input[field] === args[param];
-      return [param, [param, ...Object.keys(input)].find(isSent) ?? param];
-    }),
-  );
+/** Returns the path in the input of a parameter of the path, or of a member of the body: that of the field with the same value. */
+function findInInput([name = '', ...rest]: readonly string[], input: Input, args: CallArgs): readonly string[] {
+  const value = args[name] ?? Reflect.get(args.body ?? {}, name);
+  const field =
+    value === undefined ? name : ([name, ...Object.keys(input)].find((each) => input[each] === value) ?? name);
+  return name === '' ? [] : [field, ...rest];
+}
 
 const withoutKey = ({ idempotencyKey: _, ...input }: Input): Input => input;
 

@@ -1,4 +1,6 @@
 import { defineModule } from '../graphql/module.ts';
+import { profileFields } from '../graphql/types/subscriber.ts';
+import { isRecord } from '../lib/is-record.ts';
 
 /** Maximum recipients of an event, and events in one mutation. */
 const MAX = 100;
@@ -13,8 +15,14 @@ interface EventBody {
 interface TriggeredEventBody {
   status: string;
   transactionId?: string;
-  error?: readonly string[];
+  error?: unknown;
 }
+
+/** Lists of recipients, in the order in which they are sent. */
+const LISTS = ['subscriberIds', 'subscribers', 'topicKeys'] as const;
+
+/** Members of an event's body that the input has too. */
+const SAME_MEMBERS = ['payload', 'overrides', 'transactionId', 'tenant'];
 
 const STATUSES = [
   ['processed', 'The workflow was started.'],
@@ -71,7 +79,11 @@ export default defineModule('events', ({ assertRange, badResponse, builder, endp
       }),
       problems: t.stringList({
         description: 'The messages of the service, if `status` is `ERROR`.',
-        resolve: ({ error }) => error ?? [],
+        resolve: ({ error }) =>
+          [error]
+            .flat()
+            .map((each) => (isRecord(each) ? each.message : each))
+            .filter((text) => typeof text === 'string'),
       }),
     }),
   });
@@ -80,12 +92,7 @@ export default defineModule('events', ({ assertRange, badResponse, builder, endp
     description: 'A recipient whose profile is created, or updated, before the workflow starts.',
     fields: (t) => ({
       subscriberId: t.id({ required: true, description: 'The id of the subscriber in your system.' }),
-      email: t.string({ description: 'The email address.' }),
-      firstName: t.string({ description: 'The first name.' }),
-      lastName: t.string({ description: 'The last name.' }),
-      phone: t.string({ description: 'The phone number.' }),
-      avatar: t.string({ description: 'The http or https URL of the profile picture.' }),
-      locale: t.string({ description: 'The language and region, such as `en-US`.' }),
+      ...profileFields(t),
     }),
   });
 
@@ -110,16 +117,30 @@ export default defineModule('events', ({ assertRange, badResponse, builder, endp
     }),
   });
 
+  type Event = typeof EventInput.$inferInput;
+
   /** Converts an event to what the service accepts. */
-  function toBody(event: typeof EventInput.$inferInput): EventBody {
+  function toBody(event: Event): EventBody {
     const { workflow, subscriberIds, subscribers, topicKeys, actorId, ...fields } = event;
     const to = [
       ...(subscriberIds ?? []),
-      ...(subscribers ?? []).map(withoutNulls),
+      ...(subscribers ?? []),
       ...(topicKeys ?? []).map((topicKey) => ({ type: 'Topic', topicKey })),
     ];
     assertRange('the number of recipients', to.length, 1, MAX);
     return { name: workflow, to, ...withoutNulls({ ...fields, actor: actorId }) };
+  }
+
+  /** Returns the path in an event of a member of its body. */
+  function toEventPath([name = '', ...rest]: readonly string[], event: Event): readonly string[] {
+    if (name === 'to') {
+      const recipients = LISTS.flatMap((list) => (event[list] ?? []).map((_, i) => [list, String(i)]));
+      const recipient = recipients[Number(rest[0])] ?? [];
+      return recipient[0] === 'subscribers' ? [...recipient, ...rest.slice(1)] : recipient;
+    }
+    const field = name === 'name' ? 'workflow' : name === 'actor' ? 'actorId' : name;
+    const isOfPayload = field === name && !SAME_MEMBERS.includes(name); // Services name the members of a payload without it.
+    return name === '' ? [] : [...(isOfPayload ? ['payload'] : []), field, ...rest];
   }
 
   mutation('triggerEvent', {
@@ -130,6 +151,7 @@ export default defineModule('events', ({ assertRange, badResponse, builder, endp
       description: 'The event to trigger.',
       fields: (t) => ({ event: t.field({ type: EventInput, required: true, description: 'The event.' }) }),
     },
+    inputPath: (path, { event }) => (path.length === 0 ? [] : ['event', ...toEventPath(path, event)]),
     resolve: async ({ event }, send) => ({ event: await send({ body: toBody(event) }) }),
     success: {
       description: 'The service accepted the event. `isProcessed` tells whether the workflow was started.',
@@ -145,6 +167,12 @@ export default defineModule('events', ({ assertRange, badResponse, builder, endp
       description: 'The events to trigger.',
       fields: (t) => ({ events: t.field({ type: [EventInput], required: true, description: 'The events.' }) }),
     },
+    inputPath(path, { events }) {
+      const ofOne = events.length === 1 ? ['0', ...path] : [];
+      const [index, ...rest] = path[0] === 'events' ? path.slice(1) : ofOne;
+      const event = index === undefined ? undefined : events[Number(index)];
+      return event === undefined ? [] : ['events', String(index), ...toEventPath(rest, event)];
+    },
     resolve: async ({ events }, send) => {
       assertRange('the number of events', events.length, 1, MAX);
       const results = await send({ body: { events: events.map(toBody) } });
@@ -158,7 +186,12 @@ export default defineModule('events', ({ assertRange, badResponse, builder, endp
     success: {
       description: 'The service accepted the events.',
       fields: (t) => ({
-        events: t.expose('events', { type: [TriggeredEvent], description: 'The events, in the order of the input.' }),
+        events: t.expose('events', {
+          type: [TriggeredEvent],
+          nullable: { list: false, items: true },
+          description:
+            'The events, in the order of the input. If the service sends an invalid result, that event is null and has an entry in `errors`.',
+        }),
       }),
     },
   });

@@ -1,5 +1,5 @@
 import { defineModule } from '../graphql/module.ts';
-import { subscribers } from '../graphql/types/subscriber.ts';
+import { profileFields, subscribers } from '../graphql/types/subscriber.ts';
 import type { SubscriberBody } from '../upstream/endpoints.ts';
 
 /** Maximum subscribers of one page. */
@@ -9,12 +9,9 @@ const MAX_PAGE = 100;
 interface PageBody {
   page: number;
   hasMore: boolean;
+  /** Sent by some versions instead of `hasMore`. */
+  totalCount?: number;
   data: SubscriberBody[];
-}
-
-/** Fields that an update can change. */
-interface ProfileBody {
-  readonly [field: string]: unknown;
 }
 
 /** Reads, updates and deletions of subscribers. The built-in schema only creates them. */
@@ -30,7 +27,7 @@ export default defineModule('subscriberProfiles', (toolkit) => {
     expect: 'page',
     identifiedBy,
   });
-  const update = endpoint<{ subscriberId: string; body: ProfileBody }, SubscriberBody>(
+  const update = endpoint<{ subscriberId: string; body: object }, SubscriberBody>(
     'PUT /v1/subscribers/{subscriberId}',
     { repeatable: true, identifiedBy },
   );
@@ -75,39 +72,38 @@ export default defineModule('subscriberProfiles', (toolkit) => {
           description: `The maximum number of subscribers, 1 to ${MAX_PAGE}.`,
         }),
       },
-      resolve(_root, { page, limit }, ctx) {
+      async resolve(_root, { page, limit }, ctx) {
         assertRange('page', page, 0, Number.MAX_SAFE_INTEGER);
         assertRange('limit', limit, 1, MAX_PAGE);
-        return ctx.upstream.read(list, { query: { page, limit } });
+        const sent = await ctx.upstream.read(list, { query: { page, limit } });
+        return sent?.totalCount === undefined
+          ? sent
+          : {
+              ...sent,
+              page: sent.page ?? page,
+              hasMore: sent.hasMore ?? page * limit + sent.data.length < sent.totalCount,
+            };
       },
     }),
   }));
 
   mutation('updateSubscriber', {
-    description: 'Updates a subscriber that exists. Fields that are null or omitted keep their values.',
+    description: 'Updates a subscriber that exists. Fields that are omitted keep their values, and null clears them.',
     scope: 'subscribers:write',
     endpoint: update,
     input: {
       description: 'The subscriber to update.',
       fields: (t) => ({
         subscriberId: t.id({ required: true, description: 'The id of the subscriber in your system.' }),
-        email: t.string({ description: 'The email address.' }),
-        firstName: t.string({ description: 'The first name.' }),
-        lastName: t.string({ description: 'The last name.' }),
-        phone: t.string({ description: 'The phone number.' }),
-        avatar: t.string({ description: 'The http or https URL of the profile picture.' }),
-        locale: t.string({ description: 'The language and region, such as `en-US`.' }),
+        ...profileFields(t),
         data: t.field({
           type: 'JSONObject',
-          description: 'Your own key/value pairs, which replace all existing ones.',
+          description: 'Your own key/value pairs, which replace all existing ones. Null clears them.',
         }),
       }),
     },
     failures: { notFound: { resource: 'Subscriber', id: ({ subscriberId }) => subscriberId } },
-    resolve: async ({ subscriberId, ...fields }, send) => {
-      const body = Object.fromEntries(Object.entries(fields).filter(([, value]) => value != null));
-      return { subscriber: await send({ subscriberId, body }) };
-    },
+    resolve: async ({ subscriberId, ...body }, send) => ({ subscriber: await send({ subscriberId, body }) }),
     success: {
       description: 'The subscriber was updated.',
       fields: (t) => ({

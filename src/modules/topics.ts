@@ -1,4 +1,5 @@
 import { defineModule } from '../graphql/module.ts';
+import { isRecord } from '../lib/is-record.ts';
 
 /** Maximum topics of one page, and subscribers in one mutation. */
 const MAX = 100;
@@ -18,8 +19,9 @@ interface PageBody {
   data: TopicBody[];
 }
 
-/** Subscribers that were added, and those that don't exist. Absent if all were added. */
-type AdditionBody = { succeeded?: readonly string[]; failed?: { notFound?: readonly string[] } } | undefined;
+/** Returns the ids in a value: a list of them, or one. Other values are left out. */
+const idsIn = (value: unknown): string[] =>
+  [value].flat().flatMap((id) => (typeof id === 'string' || typeof id === 'number' ? String(id) : []));
 
 /** Topics: lists of subscribers. */
 export default defineModule('topics', (toolkit) => {
@@ -40,7 +42,7 @@ export default defineModule('topics', (toolkit) => {
     identifiedBy,
   });
   const remove = endpoint<{ topicKey: string }, undefined>('DELETE /v1/topics/{topicKey}', { expect: 'nothing' });
-  const add = endpoint<{ topicKey: string; body: { subscribers: readonly string[] } }, AdditionBody>(
+  const add = endpoint<{ topicKey: string; body: { subscribers: readonly string[] } }, unknown>(
     'POST /v1/topics/{topicKey}/subscribers',
     { expect: 'value', idempotent: true },
   );
@@ -183,9 +185,11 @@ export default defineModule('topics', (toolkit) => {
     failures: { notFound: { resource: 'Topic', id: ({ key }) => key } },
     resolve: async ({ key, subscriberIds }, send) => {
       assertRange('the number of subscribers', subscriberIds.length, 1, MAX);
-      const { succeeded = subscriberIds, failed } =
-        (await send({ topicKey: key, body: { subscribers: subscriberIds } })) ?? {};
-      return { added: [...succeeded], unknown: [...(failed?.notFound ?? [])] };
+      const sent = await send({ topicKey: key, body: { subscribers: subscriberIds } }); // Nothing, if all were added.
+      const { succeeded, failed } = isRecord(sent) ? sent : {};
+      const unknown = isRecord(failed) ? idsIn(failed.notFound) : [];
+      const others = subscriberIds.filter((id) => !unknown.includes(id));
+      return { added: Array.isArray(succeeded) ? idsIn(succeeded) : others, unknown };
     },
     success: {
       description: 'The subscribers that exist were added.',

@@ -414,7 +414,7 @@ export const REQUESTS: Document = {
                 "properties": {
                   "key": {
                     "type": "string",
-                    "minLength": 1
+                    "pattern": "\\S"
                   },
                   "name": {
                     "type": "string",
@@ -525,39 +525,65 @@ export const REQUESTS: Document = {
     "schemas": {
       "CreateSubscriber": {
         "type": "object",
+        "description": "An absent field keeps its value; null clears it.",
         "required": [
           "subscriberId"
         ],
         "properties": {
           "subscriberId": {
             "type": "string",
-            "minLength": 1,
+            "pattern": "\\S",
             "description": "The caller's own identifier of the user."
           },
           "email": {
-            "type": "string"
+            "type": [
+              "string",
+              "null"
+            ]
           },
           "firstName": {
-            "type": "string"
+            "type": [
+              "string",
+              "null"
+            ]
           },
           "lastName": {
-            "type": "string"
+            "type": [
+              "string",
+              "null"
+            ]
           },
           "phone": {
-            "type": "string"
+            "type": [
+              "string",
+              "null"
+            ]
           },
           "avatar": {
-            "type": "string",
+            "type": [
+              "string",
+              "null"
+            ],
             "description": "An http URL of the profile image."
           },
           "locale": {
-            "type": "string"
+            "type": [
+              "string",
+              "null"
+            ]
           },
           "data": {
-            "$ref": "#/components/schemas/FreeForm"
+            "type": [
+              "object",
+              "null"
+            ],
+            "additionalProperties": true
           },
           "channels": {
-            "type": "array",
+            "type": [
+              "array",
+              "null"
+            ],
             "items": {
               "$ref": "#/components/schemas/FreeForm"
             }
@@ -644,25 +670,46 @@ export const REQUESTS: Document = {
               "type": "object",
               "properties": {
                 "firstName": {
-                  "type": "string"
+                  "type": [
+                    "string",
+                    "null"
+                  ]
                 },
                 "lastName": {
-                  "type": "string"
+                  "type": [
+                    "string",
+                    "null"
+                  ]
                 },
                 "email": {
-                  "type": "string"
+                  "type": [
+                    "string",
+                    "null"
+                  ]
                 },
                 "phone": {
-                  "type": "string"
+                  "type": [
+                    "string",
+                    "null"
+                  ]
                 },
                 "avatar": {
-                  "type": "string"
+                  "type": [
+                    "string",
+                    "null"
+                  ]
                 },
                 "locale": {
-                  "type": "string"
+                  "type": [
+                    "string",
+                    "null"
+                  ]
                 },
                 "data": {
-                  "type": "object"
+                  "type": [
+                    "object",
+                    "null"
+                  ]
                 }
               }
             }

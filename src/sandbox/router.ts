@@ -96,8 +96,9 @@ function describeProblem({ keyword, instancePath, params, message }: Problem): s
         ? 'A JSON body is required.'
         : `"${nameOf(`${instancePath}/${params.missingProperty}`)}" is required.`;
     case 'type':
-      return `"${name}" must be ${withArticle(String(params.type))}.`;
+      return `"${name}" must be ${withArticle(String([params.type].flat()[0]))}.`;
     case 'minLength':
+    case 'pattern':
       return `"${name}" must not be empty.`;
     case 'enum':
       return `"${name}" must be one of ${[params.allowedValues].flat().join(', ')}.`;

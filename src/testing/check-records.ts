@@ -10,12 +10,16 @@ import type {
   WorkflowRecord,
 } from '../sandbox/records/records.ts';
 import { unknownSetting } from '../settings/setting.ts';
+import { findIdProblem } from '../upstream/transport/path.ts';
 
 /** A schema for each member, so that a new one can't be forgotten here. */
 type Shape<Type> = { [Name in keyof Type]-?: z.ZodType };
 
 const text = z.string('must be a text');
 const anyText = text.optional();
+const id = text.refine((value) => findIdProblem(value) === undefined, {
+  error: ({ input }) => findIdProblem(String(input)),
+});
 const flag = z.boolean('must be true or false').optional();
 const object = z.record(text, z.unknown(), 'must be an object').optional();
 const list = (item: z.ZodType) => z.array(item, 'must be a list');
@@ -36,7 +40,7 @@ function members<Type>(shape: Shape<Type>) {
 }
 
 const named = z.union(
-  [z.string(), z.strictObject({ id: anyText, name: text } satisfies Shape<Exclude<NamedRecord, string>>)],
+  [z.string(), z.strictObject({ id: id.optional(), name: text } satisfies Shape<Exclude<NamedRecord, string>>)],
   'must be a name, or an object with a name and an id',
 );
 
@@ -58,8 +62,8 @@ const step = members<StepRecord>({
 });
 
 const workflow = members<WorkflowRecord>({
-  id: anyText,
-  identifier: text,
+  id: id.optional(),
+  identifier: id,
   name: anyText,
   description: anyText,
   group: anyText,
@@ -74,8 +78,8 @@ const workflow = members<WorkflowRecord>({
 });
 
 const subscriber = members<SubscriberRecord>({
-  id: anyText,
-  subscriberId: text,
+  id: id.optional(),
+  subscriberId: id,
   firstName: anyText,
   lastName: anyText,
   email: anyText,
@@ -92,7 +96,7 @@ const records = members<Records>({
   feeds: list(named).optional(),
   workflows: list(workflow).optional(),
   subscribers: list(subscriber).optional(),
-  messages: list(members<TransactionRecord>({ transactionId: text, channels })).optional(),
+  messages: list(members<TransactionRecord>({ transactionId: id, channels })).optional(),
   statistics: list(
     members<DayRecord>({ date: text, workflows: texts, count: z.int('must be an integer').optional(), channels }),
   ).optional(),

@@ -18,8 +18,10 @@ export type DeletionBody = Schemas['DeletionAcknowledgement'];
 export type StatsEntryBody = Schemas['StatisticsEntry'];
 /** Subscriber. */
 export type SubscriberBody = Schemas['Subscriber'];
-/** Fields of a subscriber to create or update. */
-export type SubscriberFields = Schemas['CreateSubscriber'];
+/** Fields of a subscriber to create or update. An absent field keeps its value, and null clears it. */
+export type SubscriberFields = { subscriberId: string } & {
+  [Field in keyof Schemas['CreateSubscriber']]: Schemas['CreateSubscriber'][Field] | undefined;
+};
 /** Workflow. */
 export type WorkflowBody = Schemas['Workflow'];
 /** Step of a workflow. */

@@ -1,12 +1,13 @@
 import type { DeclaredEndpoint } from './endpoint.ts';
 import { type InputIssue, invalidInput } from './errors.ts';
+import { CONTROL_CHARACTER } from './transport/path.ts';
 
-/** Line breaks and other control characters. Services put names and addresses into the headers of emails. */
-const CONTROL_CHARACTER = /[\p{Cc}\p{Zl}\p{Zp}]/u;
+/** Fields of a subscriber's profile that are texts. Null clears them. */
+export const PROFILE_FIELD = /^(?:email|firstName|lastName|phone|avatar|locale)$/;
 
 /**
  * Returns why a text can't be sent as a field of a record, or undefined if it can. Every field that is a text has a single line, and an avatar is
- * a URL that pages can show without risk.
+ * a URL that pages can show without risk. An empty profile field would be another way to clear it, which not every service has.
  */
 export function findTextProblem(field: string, text: string): string | undefined {
   if (CONTROL_CHARACTER.test(text)) {
@@ -15,7 +16,10 @@ export function findTextProblem(field: string, text: string): string | undefined
   if (!text.isWellFormed()) {
     return 'must be well-formed Unicode';
   }
-  return field === 'avatar' && !isHttpUrl(text) ? 'must be an http or https URL' : undefined;
+  if (field === 'avatar' && !isHttpUrl(text)) {
+    return 'must be an http or https URL';
+  }
+  return text === '' && PROFILE_FIELD.test(field) ? 'must not be empty. Use null to clear it' : undefined;
 }
 
 const isHttpUrl = (text: string): boolean => /^https?:\/\//i.test(text) && URL.canParse(text);

@@ -306,18 +306,21 @@ export interface components {
             name: string;
             type?: string;
         };
+        /** @description An absent field keeps its value; null clears it. */
         CreateSubscriber: {
             /** @description The caller's own identifier of the user. */
             subscriberId: string;
-            email?: string;
-            firstName?: string;
-            lastName?: string;
-            phone?: string;
+            email?: string | null;
+            firstName?: string | null;
+            lastName?: string | null;
+            phone?: string | null;
             /** @description An http URL of the profile image. */
-            avatar?: string;
-            locale?: string;
-            data?: components["schemas"]["FreeForm"];
-            channels?: components["schemas"]["FreeForm"][];
+            avatar?: string | null;
+            locale?: string | null;
+            data?: {
+                [key: string]: unknown;
+            } | null;
+            channels?: components["schemas"]["FreeForm"][] | null;
         };
         Subscriber: {
             /** @description The caller's own identifier of the user; not the same as `_id`. */

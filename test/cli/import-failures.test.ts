@@ -33,6 +33,44 @@ it.each([
   expect(results()[0]).toMatchObject({ line: 2, outcome: 'failed', message: expected });
 });
 
+it('R10, R12: reports why a field is invalid in any form of services, without its value', async () => {
+  const { run, report } = await setUpImport(
+    'subscriberId,email,firstName\n1,ann@mail.example,Annabel\n2,ben@mail.example,B\n3,,\n',
+    ({ subscriberId, email }) =>
+      subscriberId === '1'
+        ? {
+            status: 422,
+            body: { message: 'Validation Error', errors: { email: { messages: [`${email} is taken`], value: email } } },
+          }
+        : subscriberId === '2'
+          ? { status: 400, body: { errors: [{ path: ['firstName'], message: 'Too short', received: email }] } }
+          : undefined,
+  );
+  const { code, stderr } = await run('--report', 'report.jsonl');
+  expect({ code, lines: stderr.trim().split('\n').toSorted() }).toEqual({
+    code: 1,
+    lines: [
+      'users.csv:2: Validation Error; email: … is taken (BAD_USER_INPUT)',
+      'users.csv:3: firstName: Too short (BAD_USER_INPUT)',
+    ],
+  });
+  expect(await report('report.jsonl')).toMatchObject([
+    { outcome: 'failed', message: 'Validation Error; email: … is taken' },
+    { outcome: 'failed', message: 'firstName: Too short' },
+    { outcome: 'created' },
+  ]);
+});
+
+it('R15: an empty cell keeps a value, and null in JSON lines clears it', async () => {
+  const withoutKeys = (rows: readonly Sent[]) => rows.map(({ key: _, ...row }: Sent & { key?: unknown }) => row);
+  const cells = await setUpImport('subscriberId,email,firstName\n1,,Ann\n');
+  expect((await cells.run()).code).toBe(0);
+  expect(withoutKeys(cells.sent())).toEqual([{ subscriberId: '1', firstName: 'Ann' }]);
+  const lines = await setUpImport('{"subscriberId":"1","email":null,"data":null,"firstName":"Ann"}\n');
+  expect((await lines.run('--format', 'jsonl')).code).toBe(0);
+  expect(withoutKeys(lines.sent())).toEqual([{ subscriberId: '1', email: null, data: null, firstName: 'Ann' }]);
+});
+
 it('stops when the service rejects the API key in the middle, and names the line', async () => {
   const { run, sent } = await setUpImport(USERS, (row) =>
     Number(row.subscriberId) >= 10 ? { status: 401, body: quote(row) } : undefined,

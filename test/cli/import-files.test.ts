@@ -85,7 +85,7 @@ it('names the problems of JSON lines', async () => {
     '{"subscriberId":"f","firstName":"a\\nb","lastName":"\\u0000","phone":"\\ud800","data":{"text":"a\\nb"}}',
   ];
   const { samples, problems } = await checkFile(lines.join('\n'), 'jsonl');
-  expect(samples).toEqual([{ subscriberId: '1', channels: [{}] }]);
+  expect(samples).toEqual([{ subscriberId: '1', email: null, channels: [{}] }]);
   expect(problems).toMatchInlineSnapshot(`
     [
       "3: The line must be a JSON object.",
@@ -106,6 +106,27 @@ it('names the problems of JSON lines', async () => {
   `);
   expect((await checkFile('subscriberId,firstName\n1,"a\nb"\n')).problems).toEqual([
     '2: firstName must be a single line without control characters.',
+  ]);
+});
+
+it('R16: rejects ids that could not be read, and empty fields of JSON lines', async () => {
+  expect((await checkFile(`subscriberId,email\n..,\na/../b,\n"  ",\n${'x'.repeat(257)},\na b,\n`)).problems).toEqual([
+    '2: subscriberId must not contain the path segments "." or "..".',
+    '3: subscriberId must not contain the path segments "." or "..".',
+    '4: subscriberId must not begin or end with a space.',
+    '5: subscriberId must not be longer than 256 characters.',
+  ]);
+  const lines = [
+    '{"subscriberId":"","email":""}',
+    '{"subscriberId":null}',
+    '{"subscriberId":"a","phone":"","emial":null}',
+  ];
+  expect((await checkFile(lines.join('\n'), 'jsonl')).problems).toEqual([
+    '1: subscriberId must not be empty.',
+    '1: email must not be empty. Use null to clear it.',
+    '1: email must be an email address.',
+    '2: subscriberId is missing.',
+    '3: phone must not be empty. Use null to clear it.',
   ]);
 });
 

@@ -43,8 +43,9 @@ export async function startPlainService(): Promise<TestService> {
         return found(id === 'wf-1' ? flow : undefined);
       case 'POST subscribers': {
         const record = { ...(subscribers.get(fields.subscriberId) ?? subscriber()), ...fields };
-        subscribers.set(fields.subscriberId, record);
-        return { status: 201, body: record };
+        const kept = Object.entries(record).filter(([, value]) => value !== null);
+        subscribers.set(fields.subscriberId, subscriber(Object.fromEntries(kept)));
+        return { status: 201, body: subscribers.get(fields.subscriberId) };
       }
       case 'GET notification-groups':
         return found(id === '' ? [...groups.values()] : groups.get(id));

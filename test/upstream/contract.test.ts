@@ -133,7 +133,7 @@ describe.each(Object.entries(services))('every operation on %s', (_, service) =>
       subscriber: { subscriberId: 'contract-1', firstName: 'Ada' },
     });
     expect(takeCalls()).toEqual([
-      'POST /v1/subscribers {"subscriberId":"contract-1","data":{"plan":"team"},"firstName":"Ada"}',
+      'POST /v1/subscribers {"subscriberId":"contract-1","data":{"plan":"team"},"email":null,"firstName":"Ada"}',
     ]);
     const subscribers = Array.from({ length: 25 }, (_, i) => ({ subscriberId: `bulk-${i}` }));
     const { createSubscribers } = await run(operations.CreateSubscribers, { input: { subscribers } });

@@ -63,11 +63,7 @@ export const FIELD_NAMES: readonly string[] = Object.keys(FIELDS);
 /** Fields that are JSON in a cell of CSV. */
 export const JSON_FIELDS: ReadonlySet<string> = new Set(['data', 'channels']);
 
-const { subscriberId, ...others } = FIELDS;
-const ROW = z
-  .object({ subscriberId, ...others })
-  .partial()
-  .required({ subscriberId: true });
+const ROW = z.object(FIELDS).partial().required({ subscriberId: true });
 
 /** Subscriber of a row, or the reasons why there is none. */
 export interface CheckedRow {
@@ -78,7 +74,7 @@ export interface CheckedRow {
   subscriberId?: string | undefined;
 }
 
-/** Checks a row. Null is the same as absent, as in GraphQL. */
+/** Checks a row. Null clears a field, as in GraphQL. */
 export function checkRow(value: unknown): CheckedRow {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return { problems: ['The line must be a JSON object.'] };
@@ -87,7 +83,8 @@ export function checkRow(value: unknown): CheckedRow {
   const unknown = Object.keys(fields).filter((name) => !FIELD_NAMES.includes(name));
   const { data, error } = ROW.safeParse(fields);
   if (data !== undefined && unknown.length === 0) {
-    return { subscriber: withoutAbsent(data), problems: [] };
+    const cleared = Object.entries(value).filter(([name, each]) => each === null && FIELD_NAMES.includes(name));
+    return { subscriber: { ...data, ...Object.fromEntries(cleared) }, problems: [] };
   }
   const id = FIELDS.subscriberId.safeParse(fields.subscriberId).data;
   return {
@@ -100,11 +97,6 @@ export function checkRow(value: unknown): CheckedRow {
     ],
   };
 }
-
-const withoutAbsent = ({ subscriberId: id, ...fields }: z.output<typeof ROW>): SubscriberFields => ({
-  subscriberId: id,
-  ...Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)),
-});
 
 /** Whether a text is a language tag (BCP 47), with hyphens or underscores. */
 function isLocale(value: string): boolean {

@@ -32,6 +32,9 @@ const periodOf = ({ _id }: StatsEntryBody): string => (typeof _id === 'object' ?
 const sortEntries = (entries: readonly StatsEntryBody[]): StatsEntryBody[] =>
   entries.toSorted((a, b) => (periodOf(a) < periodOf(b) ? -1 : Number(periodOf(a) > periodOf(b))));
 
+/** Returns the ids of an entry's workflows. Services send nulls among them, which are reported as contract drift. */
+const workflowIdsOf = ({ templates }: StatsEntryBody): string[] => listOf(templates).filter((id) => id != null);
+
 const isChannel = (value: unknown): value is ChannelName => CHANNELS.includes(value);
 
 /** Statistics of notifications. */
@@ -59,8 +62,9 @@ export const stats = defineModule('stats', ({ builder, declareCalls, requireScop
           'The channels over which the notifications were sent. Channels that are not in `Channel` are omitted.',
         resolve: ({ channels }) => listOf(channels).filter(isChannel), // Unknown ones are reported as contract drift.
       }),
-      workflowIds: t.exposeIDList('templates', {
+      workflowIds: t.idList({
         description: 'The ids of the triggered workflows, including those deleted since.',
+        resolve: workflowIdsOf,
       }),
       workflows: t.field({
         type: [Workflow],
@@ -78,8 +82,8 @@ export const stats = defineModule('stats', ({ builder, declareCalls, requireScop
             description: `The maximum number of workflows to return, 1 to ${MAX_WORKFLOWS}.`,
           }),
         },
-        resolve: ({ templates }, args, ctx) =>
-          listOf(templates)
+        resolve: (entry, args, ctx) =>
+          workflowIdsOf(entry)
             .slice(0, readFirst(args.first))
             .map((sent) => loadBySentId(sent, (id) => ctx.loaders.load(workflow, id))),
       }),

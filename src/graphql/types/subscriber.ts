@@ -1,10 +1,23 @@
 import { isRecord } from '../../lib/is-record.ts';
 import { createSubscriber, type SubscriberBody } from '../../upstream/endpoints.ts';
+import type { GraphTypes } from '../builder.ts';
 import { requireValue } from '../field-errors.ts';
 import { defineModule } from '../module.ts';
 
 /** Maximum subscribers in one bulk mutation. */
 const MAX_BULK = 100;
+
+/** Returns the fields of a subscriber's profile, for inputs. */
+export const profileFields = (t: PothosSchemaTypes.InputFieldBuilder<GraphTypes, 'InputObject'>) => ({
+  email: t.string({ description: `The email address. ${CLEARING}` }),
+  firstName: t.string({ description: `The first name. ${CLEARING}` }),
+  lastName: t.string({ description: `The last name. ${CLEARING}` }),
+  phone: t.string({ description: `The phone number. ${CLEARING}` }),
+  avatar: t.string({ description: `The http or https URL of the profile picture. ${CLEARING}` }),
+  locale: t.string({ description: `The language and region, such as \`en-US\`. ${CLEARING}` }),
+});
+
+const CLEARING = 'Null clears it; it must not be empty.';
 
 /** Subscribers, which can be created. */
 export const subscribers = defineModule('subscribers', (toolkit) => {
@@ -74,7 +87,7 @@ export const subscribers = defineModule('subscribers', (toolkit) => {
     endpoint: createSubscriber,
     input: {
       description:
-        'The subscriber to create or update. In an update, fields that are null or omitted keep their values.',
+        'The subscriber to create or update. In an update, fields that are omitted keep their values, and null clears them.',
       argument: 'The subscriber.',
       fields: (t) => ({
         subscriberId: t.id({
@@ -82,30 +95,19 @@ export const subscribers = defineModule('subscribers', (toolkit) => {
           description:
             "The id of the subscriber in your system, usually the user's id. If it already exists, that subscriber is updated.",
         }),
-        email: t.string({ description: 'The email address.' }),
-        firstName: t.string({ description: 'The first name.' }),
-        lastName: t.string({ description: 'The last name.' }),
-        phone: t.string({ description: 'The phone number.' }),
-        avatar: t.string({ description: 'The http or https URL of the profile picture.' }),
-        locale: t.string({ description: 'The language and region, such as `en-US`.' }),
+        ...profileFields(t),
         data: t.field({
           type: 'JSONObject',
-          description: 'Your own key/value pairs. In an update, they replace all existing ones.',
+          description: 'Your own key/value pairs. In an update, they replace all existing ones, and null clears them.',
         }),
         channels: t.field({
           type: ['JSONObject'],
-          description: 'The settings per provider, such as push tokens and webhooks.',
+          description: 'The settings per provider, such as push tokens and webhooks. Null clears them.',
         }),
       }),
     },
-    // Omits nulls, which the service doesn't accept.
-    resolve: async (input, send) => ({
-      subscriber: await send({
-        body: {
-          subscriberId: input.subscriberId,
-          ...Object.fromEntries(Object.entries(input).filter(([, value]) => value != null)),
-        },
-      }),
+    resolve: async ({ subscriberId, ...fields }, send) => ({
+      subscriber: await send({ body: { subscriberId, ...fields } }),
     }),
     success: {
       description: 'The subscriber was created, or updated if the `subscriberId` already existed.',

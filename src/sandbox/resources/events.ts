@@ -131,9 +131,10 @@ function readRecipients(to: unknown): Row[] {
 
 /** Whether a member of a recipient has the type of that field. */
 const isField = ([name, value]: [string, unknown]): boolean =>
-  name === 'data' ? isRow(value) : name === 'channels' ? Array.isArray(value) : typeof value === 'string';
+  value === null ||
+  (name === 'data' ? isRow(value) : name === 'channels' ? Array.isArray(value) : typeof value === 'string');
 
-const isFilled = (value: unknown): boolean => typeof value === 'string' && value !== '';
+const isFilled = (value: unknown): boolean => typeof value === 'string' && value.trim() !== '';
 
 function stepsOf(workflow: Row): Row[] {
   const document = json(workflow, 'document');

@@ -67,7 +67,7 @@ export const resource: Resource = {
     }
 
     return {
-      /** Creates the subscriber, or updates the one with the same id. Absent fields keep their values, and `data` is replaced, not merged. */
+      /** Creates the subscriber, or updates the one with the same id. Absent fields keep their values, null and empty texts clear them, and `data` is replaced, not merged. */
       createSubscriber: ({ environment, body }) =>
         dataResponse(201, toSubscriber(environment, write(environment, body, clock()))),
 
@@ -108,25 +108,6 @@ export function createSubscriberWriter(database: SandboxDatabase) {
   };
 }
 
-const UPSERT = `
-  INSERT INTO subscribers (
-    id, environment_id, subscriber_id, first_name, last_name, email, phone, avatar, locale, data, channels, created_at, updated_at
-  ) VALUES (
-    :id, :environment, :subscriberId, :firstName, :lastName, :email, :phone, :avatar, :locale, :data, :channels, :now, :now
-  )
-  ON CONFLICT (environment_id, subscriber_id) DO UPDATE SET
-    first_name = coalesce(excluded.first_name, first_name),
-    last_name = coalesce(excluded.last_name, last_name),
-    email = coalesce(excluded.email, email),
-    phone = coalesce(excluded.phone, phone),
-    avatar = coalesce(excluded.avatar, avatar),
-    locale = coalesce(excluded.locale, locale),
-    data = coalesce(excluded.data, data),
-    channels = coalesce(excluded.channels, channels),
-    updated_at = excluded.updated_at
-  RETURNING *
-`;
-
 /** Optional texts with their columns. */
 const TEXTS = [
   ['firstName', 'first_name'],
@@ -137,15 +118,28 @@ const TEXTS = [
   ['locale', 'locale'],
 ] as const;
 
+/** Optional fields with their columns. */
+const FIELDS = [...TEXTS, ['data', 'data'], ['channels', 'channels']] as const;
+
+const UPSERT = `
+  INSERT INTO subscribers (id, environment_id, subscriber_id, ${FIELDS.map(([, column]) => column).join(', ')}, created_at, updated_at)
+  VALUES (:id, :environment, :subscriberId, ${FIELDS.map(([field]) => `:${field}`).join(', ')}, :now, :now)
+  ON CONFLICT (environment_id, subscriber_id) DO UPDATE SET
+    ${FIELDS.map(([field, column]) => `${column} = iif('${field}' IN (SELECT value FROM json_each(:sent)), excluded.${column}, ${column}),`).join('\n')}
+    updated_at = excluded.updated_at
+  RETURNING *
+`;
+
 /** Returns the parameters of the upsert. */
 function toParameters(environment: Environment, id: string, now: string, input: Row) {
   return {
     id,
     environment: environment.id,
     subscriberId: text(input, 'subscriberId'),
-    ...Object.fromEntries(TEXTS.map(([field]) => [field, optionalText(input, field)])),
-    data: input.data === undefined ? null : JSON.stringify(input.data),
-    channels: input.channels === undefined ? null : JSON.stringify(input.channels),
+    ...Object.fromEntries(TEXTS.map(([field]) => [field, optionalText(input, field) || null])),
+    data: input.data == null ? null : JSON.stringify(input.data),
+    channels: input.channels == null ? null : JSON.stringify(input.channels),
+    sent: JSON.stringify(Object.keys(input)),
     now,
   };
 }

@@ -7,10 +7,11 @@ const MAX_ID_LENGTH = 256;
 /** Matches ordinary ids, which need no further checks. */
 const PLAIN = /^[\w-]{1,256}$/;
 
-const CONTROL_CHARACTER = /\p{Cc}/u;
+/** Line breaks and other control characters. Services put names and addresses into the headers of emails. */
+export const CONTROL_CHARACTER = /[\p{Cc}\p{Zl}\p{Zp}]/u;
 
 /**
- * Returns why an id can't be a single segment of a URL path, or undefined if it can.
+ * Returns why an id can't be a single segment of a URL path, or undefined if it can. Bodies have the same rule: what is created must be readable.
  *
  * `encodeURIComponent` doesn't encode `.` and `..`, which URL parsers resolve, so the call would reach another endpoint. An empty id
  * would turn "get one" into "list all". Servers and proxies may decode a segment more than once, so dot segments that are hidden by
@@ -20,7 +21,7 @@ export function findIdProblem(id: string): string | undefined {
   if (PLAIN.test(id)) {
     return undefined;
   }
-  if (id === '') {
+  if (id.trim() === '') {
     return 'must not be empty';
   }
   if (id.length > MAX_ID_LENGTH) {

@@ -8,7 +8,6 @@ import {
   type ConflictReason,
   type Endpoint,
   foreignResponse,
-  type InputIssue,
   notConnected,
   serviceUnavailable,
   timedOut,
@@ -19,6 +18,7 @@ import { BufferLimitError, type Progress } from './attempt.ts';
 import { BodyError, type ErrorBody } from './body.ts';
 import { ProxyError } from './proxy-tunnel.ts';
 import { parseRetryAfter } from './rate-limit-headers.ts';
+import { REJECTED, readReasons } from './reasons.ts';
 
 /** Response with a status other than 2xx. */
 export interface FailedResponse {
@@ -41,15 +41,6 @@ export interface FailedRequest {
   idempotencyKey: string | undefined;
 }
 
-/** Maximum length of a message of the service that is passed on. */
-const MAX_MESSAGE_LENGTH = 500;
-
-/** Maximum length of a message that is searched for the key, so that this takes little time. Longer than what is shown: a key may be cut there. */
-const MAX_SEARCHED_LENGTH = 2 * MAX_MESSAGE_LENGTH;
-
-/** Maximum number of messages that are read from one response. */
-const MAX_MESSAGES = 20;
-
 /** Converts a response other than 2xx to an `UpstreamError`. Passes on the service's own message if the caller can act on it. */
 export function errorFromResponse(request: FailedRequest, response: FailedResponse): UpstreamError {
   const { endpoint } = request;
@@ -58,9 +49,7 @@ export function errorFromResponse(request: FailedRequest, response: FailedRespon
   const fail = (options: Omit<UpstreamErrorOptions, 'endpoint' | 'status'>) =>
     new UpstreamError({ endpoint, status, rateLimit: response.rateLimit, ...options });
   const isShowable = createCredentialFilter(request.authorization, () => request.path + JSON.stringify(request.body));
-  // guard: test/upstream/credential-filter.test.ts
-  const messages = readMessages(response.body.json).filter(isShowable);
-  const message = truncate(messages.join('; '));
+  const { message, issues } = readReasons(response.body.json, request, isShowable);
 
   if (status < 400) {
     return badResponse(endpoint, status, `status ${status} is neither success nor failure`);
@@ -76,8 +65,8 @@ export function errorFromResponse(request: FailedRequest, response: FailedRespon
     case 422:
       return fail({
         code: 'BAD_USER_INPUT',
-        message: message || 'The notification service rejected the input.',
-        issues: messages.map((text) => ({ path: findField(text, request.body), message: truncate(text) })),
+        message: message || REJECTED,
+        issues,
       });
     case 401:
       return fail({
@@ -173,40 +162,6 @@ function conflictReason(request: FailedRequest, retryAfterSeconds: number | unde
 
 const mentionsIdempotency = (message: string, key: string): boolean =>
   /idempoten/i.test(message) || message.includes(key);
-
-/** Returns the service's messages: `message` is a string, a list of strings, or an object that contains some. */
-function readMessages(body: unknown): string[] {
-  const found: string[] = [];
-  collectStrings(isRecord(body) ? body.message : undefined, found, 3);
-  return found.map((text) => withoutControls(text.slice(0, MAX_SEARCHED_LENGTH))).filter((text) => text !== '');
-}
-
-function collectStrings(value: unknown, into: string[], depth: number): void {
-  if (into.length >= MAX_MESSAGES) {
-    return;
-  }
-  if (typeof value === 'string') {
-    into.push(value);
-  } else if (depth > 0 && Array.isArray(value)) {
-    for (const item of value.slice(0, MAX_MESSAGES)) {
-      collectStrings(item, into, depth - 1);
-    }
-  } else if (depth > 0 && isRecord(value)) {
-    collectStrings(value.message ?? value.messages, into, depth - 1);
-  }
-}
-
-/** Replaces control characters and lone surrogates, which many JSON parsers reject, with spaces. */
-const withoutControls = (text: string): string => text.replace(/[\p{Cc}\p{Cs}]+/gu, ' ').trim();
-
-const truncate = (text: string): string =>
-  text.length > MAX_MESSAGE_LENGTH ? `${text.slice(0, MAX_MESSAGE_LENGTH - 1).replace(/\p{Cs}$/u, '')}…` : text;
-
-/** Returns the field that a message is about: validators start their messages with the field's name. */
-function findField(message: string, body: object = {}): InputIssue['path'] {
-  const first = /^\W*(\w+)/.exec(message)?.[1];
-  return first !== undefined && Object.hasOwn(body, first) ? [first] : [];
-}
 
 function readErrorId(body: unknown, isShowable: (text: string) => boolean): string | undefined {
   const id = isRecord(body) ? body.errorId : undefined;

@@ -1,0 +1,106 @@
+import { isRecord } from '../../lib/is-record.ts';
+import type { Endpoint, InputIssue } from '../errors.ts';
+
+// Reads why the service rejected a request, in any of the forms that services use. They also quote values, which can be personal and are never read.
+
+/** Maximum length of a message of the service that is passed on. */
+const MAX_MESSAGE_LENGTH = 500;
+
+/** Maximum length of a message that is searched for the key, so that this takes little time. Longer than what is shown: a key may be cut there. */
+const MAX_SEARCHED_LENGTH = 2 * MAX_MESSAGE_LENGTH;
+
+/** Maximum number of messages that are read from each part of a response. */
+const MAX_MESSAGES = 20;
+
+/** Maximum number of names in a path. */
+const MAX_DEPTH = 8;
+
+/** Form of names. Others could be anything, such as a quoted value. */
+const NAME = /^[\p{L}\p{N}_$-]{1,64}$/u;
+
+/** Message if the service sent no readable reason. */
+export const REJECTED = 'The notification service rejected the input.';
+
+/**
+ * Returns all sentences in the body of a failed response as one message, which is empty if there are none, and the problems with the input, at least one.
+ * Paths have the names that the REST API uses.
+ *
+ * @param isShowable whether a text can be shown
+ */
+export function readReasons(
+  sent: unknown,
+  { endpoint: { route }, body = {} }: { endpoint: Endpoint; body: object | undefined },
+  isShowable: (text: string) => boolean,
+): { message: string; issues: InputIssue[] } {
+  const { message, errors, cause } = isRecord(sent) ? sent : {};
+  const read = (members: readonly (readonly [string, unknown])[]) => {
+    const found: InputIssue[] = [];
+    for (const [name, value] of members) {
+      collect(value, splitName(name), found, 4);
+    }
+    return found.flatMap(({ path, message: text }) => {
+      const issue = { path: locate(path, text, route, body), message: text };
+      return text !== '' &&
+        // guard: test/upstream/credential-filter.test.ts
+        isShowable(`${issue.path.join('.')}: ${text}`)
+        ? { ...issue, message: truncate(text) }
+        : [];
+    });
+  };
+  const sentences = read([['', message]]);
+  const isMap = isRecord(errors) && typeof errors.message !== 'string'; // Otherwise, it is one error, or a list.
+  const reasons = read([
+    ...(isMap ? Object.entries(errors).filter(([name]) => name !== 'value') : [['', errors] as const]),
+    ...(isRecord(cause) ? Object.entries(cause).filter(([, value]) => Array.isArray(value)) : []), // Other causes are internal errors.
+  ]);
+  const issues = reasons.length > 0 ? reasons : sentences;
+  return {
+    message: truncate([...new Set([...sentences, ...reasons].map(describe))].join('; ')),
+    issues: issues.length > 0 ? issues : [{ path: [], message: REJECTED }],
+  };
+}
+
+/** Collects texts: a string, a list of texts, or an object with some in `message`, `messages` or `constraints`. */
+function collect(value: unknown, path: string[], into: InputIssue[], depth: number): void {
+  if (typeof value === 'string' && into.length < MAX_MESSAGES) {
+    into.push({ path, message: withoutControls(value.slice(0, MAX_SEARCHED_LENGTH)) });
+  } else if (depth > 0 && Array.isArray(value)) {
+    for (const item of value.slice(0, MAX_MESSAGES)) {
+      collect(item, path, into, depth - 1);
+    }
+  } else if (depth > 0 && isRecord(value)) {
+    const isUrlPath = String(value.path).startsWith('/');
+    const { constraints, field = value.property ?? (isUrlPath ? undefined : value.path) } = value;
+    const text = value.message ?? value.messages ?? (isRecord(constraints) ? Object.values(constraints) : undefined);
+    collect(text, [...path, ...splitName(field)], into, depth - 1);
+  }
+}
+
+/** Returns the parts of a name: `to[0].email`, `/to/0/email` or a list. */
+const splitName = (name: unknown): string[] =>
+  [name ?? []].flat(2).flatMap((part) =>
+    String(part)
+      .split(/[.[\]/]+/)
+      .filter(Boolean),
+  );
+
+/** Returns a path without a first name that stands for the whole body or record. Empty if a name isn't plain. */
+function locate(names: string[], text: string, route: string, body: object): string[] {
+  // Validators start their sentences with the field's name.
+  const spoken = names.length > 0 ? [] : splitName(/^\W*([\w.[\]]*\w)/.exec(text)?.[1]);
+  const [first = '', ...rest] = names.length > 0 ? names : spoken;
+  const isKnown = Object.hasOwn(body, first);
+  const isWhole = /^(?:general|body)$/.test(first) || route.split('/').includes(`${first}s`);
+  const path = isKnown ? [first, ...rest] : isWhole ? rest : names;
+  return path.length <= MAX_DEPTH && path.every((name) => NAME.test(name)) ? path : [];
+}
+
+/** Returns a sentence that names its field. */
+const describe = ({ path, message }: InputIssue): string =>
+  message.toLowerCase().includes((path.at(-1) ?? '').toLowerCase()) ? message : `${path.join('.')}: ${message}`;
+
+/** Replaces control characters and lone surrogates, which many JSON parsers reject, with spaces. */
+const withoutControls = (text: string): string => text.replace(/[\p{Cc}\p{Cs}]+/gu, ' ').trim();
+
+const truncate = (text: string): string =>
+  text.length > MAX_MESSAGE_LENGTH ? `${text.slice(0, MAX_MESSAGE_LENGTH - 1).replace(/\p{Cs}$/u, '')}…` : text;
