@@ -362,6 +362,7 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
     breaker.ended(this, this.request.authorization, outcome, attempt !== undefined);
     throttle.ended(this, this.request.authorization, outcome);
     if (attempt !== undefined) {
+      attempt.isOutage = isUpstreamError(outcome) && outcome.isOutage;
       this.#events.attemptEnded(this.request, outcome, performance.now() - attempt.startedAt);
     }
     if (this.#isRetry) {

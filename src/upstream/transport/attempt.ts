@@ -56,6 +56,7 @@ export class BufferLimitError extends Error {
  * else here.
  */
 export class Attempt implements WaitingHandler, Progress {
+  isOutage = false;
   /** Start time, as in `performance.now()`. */
   readonly startedAt = performance.now();
   readonly #pool: SocketPool;
@@ -197,7 +198,11 @@ export function receive(
   { credential = '', timeoutMs, planBody }: { credential?: string; timeoutMs: number } & Pick<AttemptOwner, 'planBody'>,
 ): { response: Promise<UpstreamResponse>; progress: Progress } {
   const { promise, resolve, reject } = Promise.withResolvers<UpstreamResponse>();
-  const attempt = new Attempt(pool, { planBody, onResponse: resolve, onFailure: reject }, timeoutMs);
+  const onResponse = (response: UpstreamResponse) => {
+    attempt.isOutage = response.status >= 500;
+    resolve(response);
+  };
+  const attempt = new Attempt(pool, { planBody, onResponse, onFailure: reject }, timeoutMs);
   attempt.send(credential, request);
   return { response: promise, progress: attempt };
 }
