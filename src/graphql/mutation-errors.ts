@@ -8,6 +8,7 @@ import type { Builder } from './builder.ts';
 interface Failure {
   code: 'NOT_FOUND' | 'CONFLICT' | 'INVALID_INPUT' | 'UPSTREAM_FAILURE';
   message: string;
+  replayed: boolean;
 }
 
 interface NotFoundFailure extends Failure {
@@ -82,6 +83,10 @@ export function defineMutationErrors(builder: Builder) {
       }),
       message: t.exposeString('message', {
         description: "An explanation for people: the service's own message, if it sent one.",
+      }),
+      replayed: t.exposeBoolean('replayed', {
+        description:
+          'Whether this is the stored failure of an earlier request with the same idempotency key. Only a request with a new key can succeed.',
       }),
     }),
   });
@@ -168,10 +173,10 @@ export function toFailure(
   returned: ReturnedFailures,
 ): NotFoundFailure | InvalidInputFailure | ConflictFailure | BulkItemFailure | undefined {
   const { notFound, canConflict, path, inputNames, isBulkItem } = returned;
-  const { code, message } = error;
+  const { code, message, isReplayed: replayed } = error;
   if (notFound !== undefined && (code === 'NOT_FOUND' || (notFound.byMessage === true && saysNotFound(error)))) {
     const { resource, id } = notFound;
-    return { __typename: 'NotFoundError', code: 'NOT_FOUND', message, resource, id };
+    return { __typename: 'NotFoundError', code: 'NOT_FOUND', message, replayed, resource, id };
   }
   // 400, 422, and ids that are rejected before the call.
   if (code === 'BAD_USER_INPUT') {
@@ -179,13 +184,13 @@ export function toFailure(
       ...issue,
       path: [...path, ...issue.path.map((name) => inputNames.get(name) ?? name)],
     }));
-    return { __typename: 'InvalidInputError', code: 'INVALID_INPUT', message, issues };
+    return { __typename: 'InvalidInputError', code: 'INVALID_INPUT', message, replayed, issues };
   }
   // 409, and 422 of the idempotency protocol.
   // guard: test/graphql/error-model.test.ts
   const isReturnedConflict = code === 'CONFLICT' && canConflict;
   if (isReturnedConflict) {
-    return { __typename: 'ConflictError', code, message, reason: error.conflict };
+    return { __typename: 'ConflictError', code, message, replayed, reason: error.conflict };
   }
   const isAnonymous = code === 'UNAUTHENTICATED' && !error.sent; // Fails the whole mutation.
   return isBulkItem && !isAnonymous ? toItemFailure(error) : undefined;
@@ -196,14 +201,15 @@ const NOT_FOUND_MESSAGE = /\bnot (?:be )?f(?:ind|ound)\b|\bdoes(?: not|n't) exis
 /** Whether the service reports with 400 that a record is missing, so that only the message says so. */
 const saysNotFound = ({ status, message }: UpstreamError): boolean => status === 400 && NOT_FOUND_MESSAGE.test(message);
 
-const toItemFailure = ({ message, status, retryable, retryAfterSeconds, outcome }: UpstreamError): BulkItemFailure => ({
+const toItemFailure = (error: UpstreamError): BulkItemFailure => ({
   __typename: 'UpstreamFailure',
   code: 'UPSTREAM_FAILURE',
-  message,
-  status,
-  retryable,
-  retryAfterSeconds,
-  outcome: outcome ?? 'UNKNOWN',
+  message: error.message,
+  replayed: error.isReplayed,
+  status: error.status,
+  retryable: error.retryable,
+  retryAfterSeconds: error.retryAfterSeconds,
+  outcome: error.outcome ?? 'UNKNOWN',
 });
 
 /** Checks whether an error is a response of the service that rejects the input (400, 422). */

@@ -87,6 +87,8 @@ export class UpstreamError extends Error {
   readonly retry: RetryRule;
   /** Whether the failure shows that the service is down, and doesn't concern only this call. @default false */
   readonly isOutage: boolean;
+  /** Whether the service returned its stored failure of an earlier request with this idempotency key, as it would again. @default false */
+  readonly isReplayed: boolean;
   /** Whether a request was sent. @default true */
   readonly sent: boolean;
 
@@ -105,6 +107,7 @@ export class UpstreamError extends Error {
     this.rateLimit = options.rateLimit;
     this.retry = options.retry ?? 'never';
     this.isOutage = options.isOutage ?? false;
+    this.isReplayed = options.isReplayed ?? false;
     this.sent = options.sent ?? true;
   }
 }
@@ -271,6 +274,22 @@ export const afterUnknownOutcome = (error: UpstreamError): UpstreamError =>
         cause: error.cause,
       })
     : error;
+
+/** Added to the message of a failure that the service has stored. */
+export const STORED_FAILURE = 'The service stored this failure under the idempotency key, so use a new key.';
+
+/** Returns the error for a failure that the service stored under the idempotency key. It says nothing about the service's current state. */
+export const storedFailure = (error: UpstreamError): UpstreamError =>
+  new UpstreamError({
+    ...error,
+    message: `${error.message.replace(/[^.!?…]$/, '$&.')} ${STORED_FAILURE}`,
+    retryable: false,
+    retryAfterSeconds: undefined,
+    retry: 'never',
+    isOutage: false,
+    isReplayed: true,
+    cause: error.cause,
+  });
 
 /** Returns the error for a call that was not sent because the circuit breaker is open. */
 export const circuitOpen = (endpoint: Endpoint, retryAfterSeconds: number): UpstreamError =>

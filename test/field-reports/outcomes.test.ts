@@ -1,10 +1,18 @@
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
+import { createClient } from '../../src/client/client.ts';
 import type { GatewayDeps } from '../../src/gateway.ts';
 import { probeUpstream } from '../../src/upstream/transport/probe.ts';
 import { startScriptedGateway } from '../support/gateway.ts';
+import { type Sent, setUpImport } from '../support/import.ts';
 import { feed, workflow } from '../support/records.ts';
-import { type Script, startService, type TestService } from '../support/service.ts';
+import {
+  type Script,
+  type ServiceRequest,
+  type ServiceResponse,
+  startService,
+  type TestService,
+} from '../support/service.ts';
 import { startClient } from '../support/upstream-client.ts';
 
 const READ = '{ workflow(idOrIdentifier: "w1") { name } }';
@@ -13,7 +21,9 @@ const NAME = { workflow: { name: 'Workflow' } };
 
 const MODES = ['none', 'credential'] as const;
 
-const succeed: Script = ({ method }) => ({ body: { data: method === 'POST' ? feed() : workflow() } });
+const succeed = ({ method }: ServiceRequest): ServiceResponse => ({
+  body: { data: method === 'POST' ? feed() : workflow() },
+});
 
 const fail = (status: number) => ({ status, body: { statusCode: status, message: 'Failed' } });
 
@@ -22,8 +32,7 @@ const connectionsOf = ({ requests }: TestService) => requests.map(({ connection 
 describe.each(MODES)('with isolation %s', (isolateConnections) => {
   it('R7: every read succeeds with its first retry if one of two pods is sick', async () => {
     // A balancer assigns connections to pods in turn. The first of each pair is sick, and keeps its connections open.
-    const script: Script = (request, connection) =>
-      request.connection % 2 === 1 ? fail(503) : succeed(request, connection);
+    const script: Script = (request) => (request.connection % 2 === 1 ? fail(503) : succeed(request));
     await using gateway = await startScriptedGateway(script, { isolateConnections });
     for (let read = 0; read < 12; read += 1) {
       expect(await gateway.run(READ)).toEqual(NAME);
@@ -32,20 +41,19 @@ describe.each(MODES)('with isolation %s', (isolateConnections) => {
     expect(connectionsOf(gateway.service)).toEqual([1, ...Array.from({ length: 12 }, () => 2)]);
     expect(gateway.service.open()).toBe(1);
   });
+});
 
-  it('R7: each of several reads succeeds with its first retry if both pods fail every other request', async () => {
-    const seen = new Map<number, number>();
-    const script: Script = (request, connection) => {
-      const count = (seen.get(request.connection) ?? 0) + 1;
-      seen.set(request.connection, count);
-      return count % 2 === 0 ? fail(502) : succeed(request, connection);
-    };
-    await using gateway = await startScriptedGateway(script, { isolateConnections, sockets: 2 });
-    for (let read = 0; read < 12; read += 1) {
-      expect(await gateway.run(READ, `key-${read % 3}`)).toEqual(NAME);
-    }
-    await expect.poll(() => gateway.service.open()).toBeLessThanOrEqual(2);
-  });
+it('R7: queued reads are sent on the connections that replace those of a sick pod, and never on more than permitted', async () => {
+  const script: Script = (request) => (request.connection % 2 === 1 ? fail(503) : succeed(request));
+  await using gateway = await startScriptedGateway(script, { sockets: 2 });
+  const ids = Array.from({ length: 12 }, (_, i) => `w${i}`);
+  const results = await Promise.all(
+    ids.map((id) => gateway.run(`{ workflow(idOrIdentifier: "${id}") { name } }`, `key-${id}`)),
+  );
+  expect(results).toEqual(ids.map(() => NAME));
+  expect(gateway.service.requests).toHaveLength(14); // The first and the third connection have failed once.
+  expect(gateway.service.connections()).toBe(4);
+  await expect.poll(() => gateway.service.open()).toBe(2);
 });
 
 it.each([502, 503, 504])(
@@ -54,7 +62,7 @@ it.each([502, 503, 504])(
     let held: (() => void) | undefined;
     await using gateway = await startScriptedGateway((request, connection) => {
       if (request.connection > 1) {
-        return succeed(request, connection);
+        return succeed(request);
       }
       connection.send(`HTTP/1.1 ${status} Failed\r\ncontent-type: application/json\r\ncontent-length: 4\r\n\r\n{ `);
       held = () => connection.send(' }');
@@ -73,9 +81,9 @@ it.each([502, 503, 504])(
 
 it('a connection that answered 500, 429 or 404 stays open', async () => {
   const statuses = [500, 404, 429];
-  await using gateway = await startScriptedGateway((request, connection) => {
+  await using gateway = await startScriptedGateway((request) => {
     const status = statuses.shift();
-    return status === undefined ? succeed(request, connection) : fail(status);
+    return status === undefined ? succeed(request) : fail(status);
   });
   for (let read = 0; read < 3; read += 1) {
     await gateway.run(READ);
@@ -84,7 +92,7 @@ it('a connection that answered 500, 429 or 404 stays open', async () => {
 });
 
 it('the probe of the circuit breaker uses another connection than the failures before it', async () => {
-  const script: Script = (request, connection) => (request.connection <= 20 ? fail(503) : succeed(request, connection));
+  const script: Script = (request) => (request.connection <= 20 ? fail(503) : succeed(request));
   await using gateway = await startScriptedGateway(script, { maxRetries: 0 });
   const codes: unknown[] = [];
   for (let read = 0; read < 25; read += 1) {
@@ -175,4 +183,190 @@ it('R8: an idle connection that is old is not used again', async () => {
   gateway.advance(70);
   expect(await gateway.run(READ)).toEqual(NAME);
   expect([gateway.service.requests.length, gateway.after.requests.length]).toEqual([1, 1]);
+});
+
+/** Creates the script of a service that stores the response to each idempotency key, and replays it. The first response is given; others succeed. */
+function storing(first: ServiceResponse): Script {
+  const stored = new Map<string, ServiceResponse>();
+  return (request) => {
+    const { 'idempotency-key': key } = request.headers;
+    const earlier = key === undefined ? undefined : stored.get(key);
+    if (earlier !== undefined) {
+      return { ...earlier, headers: { ...earlier.headers, 'Idempotency-Replay': 'true' } };
+    }
+    const response = stored.size === 0 && key !== undefined ? first : succeed(request);
+    if (key !== undefined && response) {
+      stored.set(key, response);
+    }
+    return response;
+  };
+}
+
+const createWith = (key: string) =>
+  `mutation { createFeed(input: { name: "News", idempotencyKey: "${key}" }) {
+    __typename ... on CreateFeedSuccess { replayed } ... on MutationError { message replayed } } }`;
+
+const CREATED = { createFeed: { __typename: 'CreateFeedSuccess', replayed: false } };
+
+describe('R13: a failure that the service stores under the idempotency key', () => {
+  it('is not retried if it is a 503, and the error asks for a new key', async () => {
+    await using gateway = await startScriptedGateway(storing(fail(503)), { upstreamIdempotency: true });
+    const { body } = await gateway.send(createWith('k1'));
+    expect(gateway.service.requests).toHaveLength(2); // The retry is the first to see the header.
+    expect(body.errors).toEqual([
+      expect.objectContaining({
+        message:
+          'The notification service is unavailable. The change may have been applied. Check before sending it again. The service stored this failure under the idempotency key, so use a new key.',
+        extensions: {
+          code: 'UPSTREAM_UNAVAILABLE',
+          retryable: false,
+          requestId: expect.any(String),
+          outcome: 'UNKNOWN',
+          replayed: true,
+          upstream: { status: 503, method: 'POST', route: '/v1/feeds' },
+        },
+      }),
+    ]);
+    expect((await gateway.send(createWith('k1'))).body.errors).toMatchObject([{ extensions: { replayed: true } }]);
+    expect(gateway.service.requests).toHaveLength(3);
+    expect(await gateway.data(createWith('k2'))).toEqual(CREATED);
+  });
+
+  it('is no outage: it opens no circuit breaker, and its connection stays open', async () => {
+    await using gateway = await startScriptedGateway(storing(fail(503)), { maxRetries: 0 });
+    for (let write = 0; write < 30; write += 1) {
+      await gateway.send(createWith('k1'));
+    }
+    expect(gateway.service.requests).toHaveLength(30);
+    expect(gateway.service.connections()).toBe(2); // The first response was an outage.
+  });
+
+  it('is a failure with `replayed` if it is a 400', async () => {
+    await using gateway = await startScriptedGateway(
+      storing({ status: 400, body: { message: ['name is not available'] } }),
+    );
+    const message = 'name is not available';
+    const failure = { __typename: 'InvalidInputError', message, replayed: false };
+    expect(await gateway.data(createWith('k1'))).toEqual({ createFeed: failure });
+    const advice = 'The service stored this failure under the idempotency key, so use a new key.';
+    expect(await gateway.data(createWith('k1'))).toEqual({
+      createFeed: { ...failure, message: `${message}. ${advice}`, replayed: true },
+    });
+    expect(await gateway.data(createWith('k2'))).toEqual(CREATED);
+  });
+
+  it('is a failure with `replayed` of an item of a bulk mutation', async () => {
+    await using gateway = await startScriptedGateway(storing(fail(503)), { maxRetries: 0 });
+    const document = `mutation { createSubscribers(input: { subscribers: [{ subscriberId: "u", idempotencyKey: "k1" }] }) {
+      results { __typename ... on MutationError { replayed } ... on UpstreamFailure { retryable outcome status } } } }`;
+    const item = { __typename: 'UpstreamFailure', retryable: false, outcome: 'UNKNOWN', status: 503 };
+    expect(await gateway.data(document)).toEqual({ createSubscribers: { results: [{ ...item, replayed: false }] } });
+    expect(await gateway.data(document)).toEqual({ createSubscribers: { results: [{ ...item, replayed: true }] } });
+  });
+
+  it.each([
+    ['a 429', { status: 429, headers: { 'retry-after': '1' }, body: {} }, 'RATE_LIMITED'],
+    ['a success that cannot be read', { status: 201, body: '{' }, 'UPSTREAM_BAD_RESPONSE'],
+  ])('is not repeated if it is %s', async (_, first, code) => {
+    await using gateway = await startScriptedGateway(storing(first), { maxRetries: 0 });
+    await gateway.send(createWith('k1'));
+    const { body, headers } = await gateway.send(createWith('k1'));
+    expect(body.errors).toMatchObject([{ extensions: { code, retryable: false, replayed: true } }]);
+    expect(body.errors?.[0]?.extensions).not.toHaveProperty('retryAfterSeconds');
+    expect(headers.get('retry-after')).toBeNull();
+  });
+
+  it('is recognized only if a key was sent', async () => {
+    await using gateway = await startScriptedGateway((request) =>
+      gateway.service.requests.length > 1
+        ? succeed(request)
+        : { ...fail(503), headers: { 'Idempotency-Replay': 'true' } },
+    );
+    expect(await gateway.run(READ)).toEqual(NAME);
+  });
+
+  it('is returned by notigraph/client, which does not repeat it with the same key', async () => {
+    await using gateway = await startScriptedGateway(storing(fail(503)), { maxRetries: 0 });
+    await gateway.send(createWith('mine'));
+    const client = createClient({ url: gateway.url, authorization: 'ApiKey a' });
+    const result = await client.request(createWith('mine'), {}, { headers: { 'idempotency-key': 'other' } });
+    expect(result).toMatchObject({ attempts: 1, errors: [{ extensions: { replayed: true, retryable: false } }] });
+    expect(gateway.service.requests).toHaveLength(2);
+  });
+});
+
+describe('R13: an import', () => {
+  /** Starts an import of three rows into a service that stores failures. @param failures responses to the first requests of a subscriber */
+  const setUp = (failures: Record<string, ServiceResponse[]>, env: Readonly<Record<string, string>> = {}) => {
+    const stored = new Map<string, ServiceResponse>();
+    const respond = ({ subscriberId }: Sent, _path: string, key: string) => {
+      const earlier = stored.get(key);
+      if (earlier !== undefined) {
+        return { ...earlier, headers: { 'Idempotency-Replay': 'true' } };
+      }
+      const response = failures[subscriberId]?.shift();
+      if (response !== undefined) {
+        stored.set(key, response);
+      }
+      return response;
+    };
+    return setUpImport('subscriberId,email\na,a@example.com\nb,b@example.com\nc,c@example.com\n', respond, env);
+  };
+
+  it('sends a row with a new key if its 503 is stored', async () => {
+    const { run, sent } = await setUp({ a: [fail(503)] });
+    expect(await run()).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('All 3 rows of the file are applied.'),
+    });
+    const keys = sent().flatMap(({ subscriberId, key }) => (subscriberId === 'a' ? [key] : []));
+    expect(keys).toEqual([keys[0], keys[0], expect.not.stringMatching(String(keys[0]))]);
+  });
+
+  it('sends a row with a new key if an earlier import has stored its failure', async () => {
+    const { run, sent, results } = await setUp({
+      a: [fail(503)],
+      b: [{ status: 400, body: { message: ['email is not available'] } }],
+      c: [{ status: 201, body: '{' }],
+    });
+    expect(await run()).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining('1 of 3 rows are applied.'),
+    });
+    expect(results().map(({ outcome }) => outcome)).toEqual(['created', 'failed', 'unknown']);
+    const before = sent().length;
+    expect(await run()).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('All 3 rows of the file are applied.'),
+    });
+    expect(
+      sent()
+        .slice(before)
+        .map(({ subscriberId }) => subscriberId),
+    ).toEqual(['b', 'b', 'c', 'c']);
+    expect(results().map(({ message }) => message)).toEqual([undefined, undefined, undefined]);
+  });
+
+  it('sends a row with a new key if the earlier import ended with a stored 402', async () => {
+    const { run, sent } = await setUp({ b: [fail(402)] });
+    expect(await run()).toMatchObject({ code: 1, stderr: expect.stringContaining('Correct the API key') });
+    expect(await run()).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('All 3 rows of the file are applied.'),
+    });
+    expect(sent().filter(({ subscriberId }) => subscriberId === 'b')).toHaveLength(3);
+  });
+
+  it('gives up on a row whose failure is replayed for every key, and records the reason without the advice', async () => {
+    let keys = new Set<string>();
+    const { run, results } = await setUpImport('subscriberId,email\na,a@example.com\n', (_row, _path, key) => {
+      keys = keys.add(key);
+      return { ...fail(503), headers: { 'Idempotency-Replay': 'true' } };
+    });
+    expect(await run()).toMatchObject({ code: 1 });
+    expect(keys.size).toBe(5);
+    expect(results()).toMatchObject([
+      { outcome: 'unknown', code: 'UPSTREAM_UNAVAILABLE', message: 'The notification service is unavailable.' },
+    ]);
+  });
 });
