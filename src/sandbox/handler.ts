@@ -52,7 +52,7 @@ export function createHandler({
     const { method = 'GET', url = '/' } = request;
     const operation = router.match(method, url);
     const environment = authenticate(request.headers.authorization);
-    Object.assign(headers, rateLimit.count(environment));
+    Object.assign(headers, rateLimit.count(environment, url));
     const handle = operations.get(operation.operationId ?? '');
     if (handle === undefined) {
       throw new Error(`The operation ${operation.operationId} has no handler.`);

@@ -331,7 +331,7 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
     const { request } = this;
     const rateLimit = readRateLimit(response.status, response.headers);
     if (rateLimit !== undefined) {
-      throttle.note(request.authorization, rateLimit);
+      throttle.note(request.authorization, request.endpoint, rateLimit);
     }
     let result: Outcome;
     try {
@@ -355,7 +355,7 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
     const { throttle, breaker, retry } = this.#policies;
     const attempt = this.#attempt;
     breaker.ended(this, this.request.authorization, outcome, attempt !== undefined);
-    throttle.ended(this, this.request.authorization, outcome);
+    throttle.ended(this, outcome);
     if (attempt !== undefined) {
       attempt.isOutage = isUpstreamError(outcome) && outcome.isOutage;
       this.#events.attemptEnded(this.request, outcome, performance.now() - attempt.startedAt);

@@ -380,4 +380,6 @@ export interface UpstreamRateLimit {
   remaining: number;
   /** Whole seconds until the window resets. */
   resetSeconds?: number | undefined;
+  /** Category of endpoints that it applies to. @default all */
+  category?: string | undefined;
 }

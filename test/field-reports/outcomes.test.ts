@@ -2,10 +2,14 @@ import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { createClient } from '../../src/client/client.ts';
 import type { GatewayDeps } from '../../src/gateway.ts';
+import events from '../../src/modules/events.ts';
+import { SANDBOX_KEYS, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { probeUpstream } from '../../src/upstream/transport/probe.ts';
+import { readRateLimit } from '../../src/upstream/transport/rate-limit-headers.ts';
+import { measureCpu } from '../support/cpu-time.ts';
 import { startScriptedGateway } from '../support/gateway.ts';
 import { type Sent, setUpImport } from '../support/import.ts';
-import { feed, workflow } from '../support/records.ts';
+import { feed, group, workflow } from '../support/records.ts';
 import {
   type Script,
   type ServiceRequest,
@@ -21,7 +25,7 @@ const NAME = { workflow: { name: 'Workflow' } };
 
 const MODES = ['none', 'credential'] as const;
 
-const succeed = ({ method }: ServiceRequest): ServiceResponse => ({
+const succeed = ({ method }: Pick<ServiceRequest, 'method'>): ServiceResponse => ({
   body: { data: method === 'POST' ? feed() : workflow() },
 });
 
@@ -368,5 +372,147 @@ describe('R13: an import', () => {
     expect(results()).toMatchObject([
       { outcome: 'unknown', code: 'UPSTREAM_UNAVAILABLE', message: 'The notification service is unavailable.' },
     ]);
+  });
+});
+
+const TRIGGER = `mutation { triggerEvent(input: { event: { workflow: "w", subscriberIds: ["u"] } }) {
+  ... on TriggerEventSuccess { event { isProcessed } } } }`;
+const GROUPS = '{ notificationGroups { name } }';
+const TRIGGERED = { triggerEvent: { event: { isProcessed: true } } };
+
+describe('R14: a rate limit of one category', () => {
+  const respondTo = ({ method, path }: ServiceRequest): ServiceResponse => {
+    if (path.startsWith('/v1/events')) {
+      return { status: 201, body: { data: { acknowledged: true, status: 'processed', transactionId: 't' } } };
+    }
+    return path.startsWith('/v1/notification-groups') ? { body: { data: [group()] } } : succeed({ method });
+  };
+
+  const categoryOf = (path: string) =>
+    path.startsWith('/v1/events') ? 'trigger' : path.startsWith('/v1/feeds') ? 'global' : 'configuration';
+
+  /** Creates a service that counts categories apart. @param exhausted headers, or a whole response, by category */
+  const limited =
+    (
+      exhausted: Record<string, ServiceResponse>,
+      policyOf = (category: string) => `20;w=1;category="${category}"`,
+    ): Script =>
+    (request) => {
+      const category = categoryOf(request.path);
+      const headers = { 'ratelimit-remaining': '9', 'ratelimit-policy': policyOf(category) };
+      const response = { ...respondTo(request), ...exhausted[category] };
+      return { ...response, headers: { ...headers, ...response.headers } };
+    };
+
+  const REJECTED = { status: 429, headers: { 'retry-after': '30' }, body: {} };
+
+  it('stops no calls of another one, and those of its own', async () => {
+    await using gateway = await startScriptedGateway(limited({ configuration: REJECTED }), { modules: [events] });
+    expect(await gateway.run(GROUPS)).toEqual(['RATE_LIMITED']);
+    expect(await gateway.run(TRIGGER)).toEqual(TRIGGERED);
+    expect(await gateway.run(CREATE)).toEqual({ createFeed: { __typename: 'CreateFeedSuccess' } });
+    expect(await gateway.run(GROUPS)).toEqual(['RATE_LIMITED']);
+    expect(gateway.service.calls()).toEqual([
+      'GET /v1/notification-groups',
+      'POST /v1/events/trigger',
+      'POST /v1/feeds',
+    ]);
+    expect(await gateway.run(GROUPS, 'b')).toEqual(['RATE_LIMITED']);
+    expect(gateway.service.requests).toHaveLength(4); // It applies to one key.
+  });
+
+  it('stops the endpoints whose last response named it, with RateLimit-Remaining: 0', async () => {
+    const exhausted: Record<string, ServiceResponse> = {};
+    await using gateway = await startScriptedGateway(limited(exhausted), { modules: [events] });
+    expect([await gateway.run(READ), await gateway.run(TRIGGER)]).toEqual([NAME, TRIGGERED]);
+    exhausted.configuration = { headers: { 'ratelimit-remaining': '0', 'ratelimit-reset': '30' } };
+    expect(await gateway.run(GROUPS)).toEqual({ notificationGroups: [{ name: 'Group' }] });
+    expect(await gateway.run(READ)).toEqual(['RATE_LIMITED']);
+    expect(await gateway.run(TRIGGER)).toEqual(TRIGGERED);
+    expect(gateway.service.requests).toHaveLength(4);
+    gateway.advance(30);
+    delete exhausted.configuration;
+    expect(await gateway.run(READ)).toEqual(NAME);
+  });
+
+  it('is probed after a minute by calls of its own if it lasts longer', async () => {
+    const exhausted: Record<string, ServiceResponse> = {
+      configuration: { ...REJECTED, headers: { 'retry-after': '600' } },
+    };
+    await using gateway = await startScriptedGateway(limited(exhausted), { modules: [events] });
+    expect([await gateway.run(GROUPS), await gateway.run(READ)]).toEqual([['RATE_LIMITED'], ['RATE_LIMITED']]);
+    gateway.advance(60);
+    delete exhausted.configuration;
+    const held = gateway.service.hold();
+    const probe = gateway.run(GROUPS);
+    await held.arrived;
+    expect([await gateway.run(READ), await gateway.run(TRIGGER)]).toEqual([['RATE_LIMITED'], TRIGGERED]);
+    held.release();
+    await probe;
+    expect(await gateway.run(READ)).toEqual(NAME);
+  });
+
+  it('stops all calls of the key if a 429 names none, also while a category is probed', async () => {
+    const exhausted: Record<string, ServiceResponse> = {
+      configuration: { ...REJECTED, headers: { 'retry-after': '600' } },
+    };
+    await using gateway = await startScriptedGateway(limited(exhausted), { modules: [events] });
+    expect(await gateway.run(GROUPS)).toEqual(['RATE_LIMITED']);
+    exhausted.trigger = { ...REJECTED, headers: { 'retry-after': '600', 'ratelimit-policy': '20;w=1' } };
+    expect(await gateway.run(TRIGGER)).toEqual(['RATE_LIMITED']);
+    expect(await gateway.run(CREATE)).toEqual(['RATE_LIMITED']);
+    expect(gateway.service.requests).toHaveLength(2);
+    gateway.advance(60);
+    delete exhausted.configuration;
+    delete exhausted.trigger;
+    expect(await gateway.run(GROUPS)).toEqual({ notificationGroups: [{ name: 'Group' }] }); // Probes both limits.
+    expect([await gateway.run(GROUPS), await gateway.run(CREATE), await gateway.run(TRIGGER)]).toEqual([
+      { notificationGroups: [{ name: 'Group' }] },
+      { createFeed: { __typename: 'CreateFeedSuccess' } },
+      TRIGGERED,
+    ]);
+  });
+
+  it('is counted by the sandbox as by the service', async () => {
+    await using sandbox = await startSandbox({ rateLimit: 1 });
+    const send = async (path: string) => {
+      const response = await fetch(sandbox.url + path, {
+        headers: { authorization: `ApiKey ${SANDBOX_KEYS.development}` },
+      });
+      return [response.status, response.headers.get('ratelimit-policy')];
+    };
+    const configuration = '1;w=1;category="configuration"';
+    expect(await send('/v1/notification-groups')).toEqual([200, configuration]);
+    expect(await send('/v1/workflows/unknown')).toEqual([429, configuration]);
+    expect(await send('/v1/notifications/graph/stats')).toEqual([200, '1;w=1;category="global"']);
+  });
+});
+
+describe('the category of a rate limit', () => {
+  const read = (policy: string) =>
+    readRateLimit(200, { 'ratelimit-remaining': '0', 'ratelimit-policy': policy })?.category;
+
+  it.each([
+    ['20;w=1;category="configuration"', 'configuration'],
+    ['80;w=5;comment="token bucket";category="trigger"', 'trigger'],
+    ['80 ; w=5 ; Category = global', 'global'],
+    ['100;w=60, 20;w=1;category="trigger", 5;w=1;category="global"', 'trigger'],
+    ['"default";q=100;w=10', 'default'],
+    ['"burst";q=100;w=10;category="trigger", "daily";q=1000;w=86400', 'trigger'],
+    ['80;comment="a;category=\\"no\\";category=no";w=5;category="yes"', 'yes'],
+    ['80;comment="a;category=no"', undefined],
+    ['100;w=60', undefined],
+    ['80;category=""', undefined],
+    ['80;category="unclosed', undefined],
+    [`80;category="${'x'.repeat(65)}"`, undefined],
+    [`80;${'x'.repeat(10_000)};category="late"`, undefined],
+    ['', undefined],
+  ])('of %s is %s', (policy, category) => {
+    expect(read(policy)).toBe(category);
+  });
+
+  it('is read in little time', async () => {
+    const hostile = [`"${'\\"'.repeat(8_000)}`, ';category="'.repeat(1_500), '"'.repeat(16_000)];
+    expect((await measureCpu(() => void hostile.map(read))).cpuMs).toBeLessThan(20);
   });
 });

@@ -56,6 +56,7 @@ export class BufferLimitError extends Error {
  * else here.
  */
 export class Attempt implements WaitingHandler, Progress {
+  /** By default, whether its status is greater than 500. A call decides it by the error. */
   isOutage = false;
   /** Start time, as in `performance.now()`. */
   readonly startedAt = performance.now();
@@ -130,6 +131,7 @@ export class Attempt implements WaitingHandler, Progress {
     }
     this.#status = status;
     this.#headers = headers;
+    this.isOutage = status > 500;
     this.#body = this.#owner.planBody(status, headers);
   }
 
@@ -198,11 +200,7 @@ export function receive(
   { credential = '', timeoutMs, planBody }: { credential?: string; timeoutMs: number } & Pick<AttemptOwner, 'planBody'>,
 ): { response: Promise<UpstreamResponse>; progress: Progress } {
   const { promise, resolve, reject } = Promise.withResolvers<UpstreamResponse>();
-  const onResponse = (response: UpstreamResponse) => {
-    attempt.isOutage = response.status >= 500;
-    resolve(response);
-  };
-  const attempt = new Attempt(pool, { planBody, onResponse, onFailure: reject }, timeoutMs);
+  const attempt = new Attempt(pool, { planBody, onResponse: resolve, onFailure: reject }, timeoutMs);
   attempt.send(credential, request);
   return { response: promise, progress: attempt };
 }

@@ -99,12 +99,8 @@ export class SocketPool {
   #onQueueEmpty: (() => void) | undefined;
   #closed: Promise<void> | undefined;
 
-  constructor(
-    origin: string,
-    settings: SocketPoolSettings,
-    { buffer, connect, monotonicNow = () => performance.now(), ...connecting }: SocketPoolDeps = {},
-  ) {
-    this.buffer = buffer ?? { bytes: 0, maxBytes: settings.maxBufferedBytes };
+  constructor(origin: string, settings: SocketPoolSettings, deps: SocketPoolDeps = {}) {
+    this.buffer = deps.buffer ?? { bytes: 0, maxBytes: settings.maxBufferedBytes };
     this.#origin = origin;
     this.#limit = settings.sockets;
     this.#isIsolated = settings.isolateConnections === 'credential';
@@ -115,8 +111,8 @@ export class SocketPool {
       keepAliveTimeout: settings.socketIdleMs,
       keepAliveMaxTimeout: settings.socketIdleMs,
     };
-    this.#connect = connect ?? createConnector(settings, connecting);
-    this.#now = monotonicNow;
+    this.#connect = deps.connect ?? createConnector(settings, deps);
+    this.#now = deps.monotonicNow ?? (() => performance.now());
   }
 
   /** Sends a request as soon as a socket is available. */
@@ -208,7 +204,7 @@ export class SocketPool {
   #send(slot: Slot, credential: string, request: Dispatcher.DispatchOptions, handler: WaitingHandler): void {
     // guard: test/upstream/socket-isolation.test.ts
     const isOfOther = this.#isIsolated && slot.credential !== credential;
-    if (isOfOther || this.#isExpired(slot)) {
+    if (isOfOther || this.#now() >= slot.expiresAt) {
       slot.socket?.destroy(); // The client reconnects once it is closed, so the limit is never exceeded.
     }
     slot.credential = credential;
@@ -221,7 +217,7 @@ export class SocketPool {
 
   /** Returns a slot to the free ones. Called when its client can accept a request again. */
   #release(slot: Slot): void {
-    if (slot.handler?.isOutage || this.#isExpired(slot)) {
+    if (slot.handler?.isOutage || this.#now() >= slot.expiresAt) {
       slot.socket?.destroy();
     }
     slot.handler = undefined;
@@ -235,10 +231,6 @@ export class SocketPool {
     if (this.#queue.length > 0) {
       this.#serveQueue();
     }
-  }
-
-  #isExpired({ expiresAt }: Slot): boolean {
-    return this.#now() >= expiresAt;
   }
 
   #serveQueue(): void {
