@@ -1,5 +1,6 @@
 import { connect } from 'node:net';
-import { describe, expect, it } from 'vitest';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createClient } from '../../src/client/client.ts';
 import type { GatewayDeps } from '../../src/gateway.ts';
 import events from '../../src/modules/events.ts';
@@ -7,9 +8,10 @@ import { SANDBOX_KEYS, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { probeUpstream } from '../../src/upstream/transport/probe.ts';
 import { readRateLimit } from '../../src/upstream/transport/rate-limit-headers.ts';
 import { measureCpu } from '../support/cpu-time.ts';
-import { startScriptedGateway } from '../support/gateway.ts';
+import { startGateway, startScriptedGateway } from '../support/gateway.ts';
 import { type Sent, setUpImport } from '../support/import.ts';
 import { feed, group, workflow } from '../support/records.ts';
+import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import {
   type Script,
   type ServiceRequest,
@@ -379,6 +381,32 @@ const TRIGGER = `mutation { triggerEvent(input: { event: { workflow: "w", subscr
   ... on TriggerEventSuccess { event { isProcessed } } } }`;
 const GROUPS = '{ notificationGroups { name } }';
 const TRIGGERED = { triggerEvent: { event: { isProcessed: true } } };
+
+it('R13: the sandbox stores a 500 like the service, and replays it', async () => {
+  await using folder = await createTemporaryFolder();
+  const file = folder.path('sandbox.db');
+  await using sandbox = await startSandbox({ file });
+  const rewrite = (document: string) => {
+    const database = new DatabaseSync(file);
+    database.exec(`UPDATE workflows SET document = ${document}`);
+    database.close();
+  };
+  rewrite("'[]' || document");
+  const log = vi.spyOn(console, 'error').mockImplementation(() => {});
+  onTestFinished(() => log.mockRestore());
+  await using gateway = await startGateway({ upstream: sandbox.url, modules: [events] });
+  const triggerWith = (key: string) =>
+    gateway.send(TRIGGER.replace('"w"', '"weekly-digest"'), {}, { headers: { 'idempotency-key': key } });
+  const first = await triggerWith('k1');
+  expect(first.body.errors).toMatchObject([{ extensions: { code: 'UPSTREAM_ERROR', errorId: expect.any(String) } }]);
+  rewrite('substr(document, 3)');
+  const second = await triggerWith('k1');
+  expect(second.body.errors).toMatchObject([
+    { extensions: { replayed: true, outcome: 'UNKNOWN', errorId: first.body.errors?.[0]?.extensions?.errorId } },
+  ]);
+  expect((await triggerWith('k2')).body.data).toEqual(TRIGGERED);
+  expect(log).toHaveBeenCalledTimes(1);
+});
 
 describe('R14: a rate limit of one category', () => {
   const respondTo = ({ method, path }: ServiceRequest): ServiceResponse => {
