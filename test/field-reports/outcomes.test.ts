@@ -485,11 +485,12 @@ describe('R14: a rate limit of one category', () => {
       configuration: { ...REJECTED, headers: { 'retry-after': '600' } },
     };
     await using gateway = await startScriptedGateway(limited(exhausted), { modules: [events] });
+    expect(await gateway.run(CREATE)).toEqual({ createFeed: { __typename: 'CreateFeedSuccess' } });
     expect(await gateway.run(GROUPS)).toEqual(['RATE_LIMITED']);
     exhausted.trigger = { ...REJECTED, headers: { 'retry-after': '600', 'ratelimit-policy': '20;w=1' } };
     expect(await gateway.run(TRIGGER)).toEqual(['RATE_LIMITED']);
     expect(await gateway.run(CREATE)).toEqual(['RATE_LIMITED']);
-    expect(gateway.service.requests).toHaveLength(2);
+    expect(gateway.service.requests).toHaveLength(3);
     gateway.advance(60);
     delete exhausted.configuration;
     delete exhausted.trigger;
@@ -502,7 +503,7 @@ describe('R14: a rate limit of one category', () => {
   });
 
   it('is counted by the sandbox as by the service', async () => {
-    await using sandbox = await startSandbox({ rateLimit: 1 });
+    await using sandbox = await startSandbox({ rateLimit: 1, now: () => new Date('2027-01-15T12:00:00Z') });
     const send = async (path: string) => {
       const response = await fetch(sandbox.url + path, {
         headers: { authorization: `ApiKey ${SANDBOX_KEYS.development}` },

@@ -27,7 +27,7 @@ export const sandbox: Command = {
     {
       name: 'rate-limit',
       value: 'N',
-      description: 'Requests per second that each API key can send. Default: unlimited.',
+      description: 'Requests per second that each API key can send, per category. Default: unlimited.',
     },
   ],
   async run(commandLine, host) {
