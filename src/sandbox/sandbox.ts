@@ -19,7 +19,7 @@ export interface SandboxOptions {
   host?: string;
   /** Port to listen on. 0 picks a free one. @default 0 */
   port?: number;
-  /** Requests per second that each API key can send. @default 100_000, which no client reaches */
+  /** Requests per second that each API key can send, per category. @default 100_000, which no client reaches */
   rateLimit?: number;
   /** Returns the current time, used for timestamps and for the last day of the sample statistics. @default () => new Date() */
   now?: Clock;

@@ -29,7 +29,7 @@ export const sandbox: Command = {
     {
       name: 'rate-limit',
       value: 'N',
-      description: 'Requests per second that each API key can send. Default: unlimited.',
+      description: 'Requests per second that each API key can send, per category. Default: unlimited.',
     },
     { name: 'traits', value: 'NAMES', description: 'Behaviors of real services, comma-separated. Default: none.' },
   ],
