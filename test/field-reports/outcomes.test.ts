@@ -7,6 +7,7 @@ import events from '../../src/modules/events.ts';
 import { SANDBOX_KEYS, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { probeUpstream } from '../../src/upstream/transport/probe.ts';
 import { readRateLimit } from '../../src/upstream/transport/rate-limit-headers.ts';
+import { connectAgent, MCP } from '../support/agent.ts';
 import { measureCpu } from '../support/cpu-time.ts';
 import { startGateway, startScriptedGateway } from '../support/gateway.ts';
 import { type Sent, setUpImport } from '../support/import.ts';
@@ -289,6 +290,17 @@ describe('R13: a failure that the service stores under the idempotency key', () 
         : { ...fail(503), headers: { 'Idempotency-Replay': 'true' } },
     );
     expect(await gateway.run(READ)).toEqual(NAME);
+  });
+
+  it('is explained to AI agents, which are told to read the record and to use a new key', async () => {
+    await using gateway = await startScriptedGateway(storing(fail(503)), { maxRetries: 0, mcp: MCP });
+    await using agent = await connectAgent(gateway, 'ApiKey a');
+    const input = { name: 'News', idempotencyKey: 'k1' };
+    await agent.call('AddFeed', { input });
+    const { text, isError } = await agent.call('AddFeed', { input });
+    expect(isError).toBe(true);
+    expect(text).toContain('so use a new key. Read the record before you call the tool again.');
+    expect((await agent.call('AddFeed', { input: { ...input, idempotencyKey: 'k2' } })).isError).toBe(false);
   });
 
   it('is returned by notigraph/client, which does not repeat it with the same key', async () => {

@@ -26,8 +26,8 @@ const EPOCH_SECONDS = 1e8;
 const EPOCH_MILLISECONDS = 1e11;
 
 /**
- * Reads `RateLimit-Limit`, `-Remaining` and `-Reset`, with or without `X-`. A 429 means that none remain, and its `Retry-After`
- * overrides the reset. `RateLimit-Policy` names the category. Malformed and implausible values are ignored. Runs for every response, so it returns early without these headers.
+ * Reads `RateLimit-Limit`, `-Remaining`, `-Reset` and the category in `-Policy`, with or without `X-`. A 429 means that none remain, and its
+ * `Retry-After` overrides the reset. Malformed and implausible values are ignored. Runs for every response, so it returns early without these headers.
  *
  * @returns undefined if the response doesn't say how many calls remain
  */
