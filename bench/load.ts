@@ -29,15 +29,21 @@ export interface LoadOptions {
    */
   rate?: number;
   next: NextRequest;
+  /** Time without any response after which the load fails. @default 30 s */
+  stallTimeoutMs?: number;
 }
-
-/** Time without any response after which the load fails. */
-const STALL_TIMEOUT_MS = 30_000;
 
 /** Sends requests and waits for every response, so that all work of the subject is counted. */
 export async function load(
   url: string,
-  { connections, seconds = Number.POSITIVE_INFINITY, requests = Number.POSITIVE_INFINITY, rate, next }: LoadOptions,
+  {
+    connections,
+    seconds = Number.POSITIVE_INFINITY,
+    requests = Number.POSITIVE_INFINITY,
+    rate,
+    next,
+    stallTimeoutMs = 30_000,
+  }: LoadOptions,
 ): Promise<LoadResult> {
   const opened: Connection[] = [];
   for (let index = 0; index < connections; index += 1) {
@@ -100,8 +106,8 @@ export async function load(
   const ticks = setInterval(
     () => {
       sendDue();
-      if (performance.now() - lastResponseAt > STALL_TIMEOUT_MS) {
-        done.reject(new Error(`no response for ${STALL_TIMEOUT_MS / 1_000} seconds`));
+      if (performance.now() - lastResponseAt > stallTimeoutMs) {
+        done.reject(new Error(`no response for ${stallTimeoutMs / 1_000} seconds`));
       }
     },
     rate === undefined ? 1_000 : 1,

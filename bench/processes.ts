@@ -1,8 +1,8 @@
 import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { openSync, readFileSync, truncateSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { cpuUs, peakRssBytes, rssBytes } from './accounting.ts';
@@ -133,11 +133,18 @@ async function stop(child: ChildProcess): Promise<void> {
   clearTimeout(killTimer);
 }
 
+/** Returns a free port below those that the system gives to connections and other programs: under valgrind, a subject listens only seconds later. */
 async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo; // Listens on a port, not on a pipe.
-  server.close();
-  await once(server, 'close');
-  return port;
+  for (;;) {
+    const port = randomInt(20_000, 32_000);
+    const server = createServer();
+    const isFree = await new Promise<boolean>((resolve) => {
+      server.once('error', () => resolve(false)).listen(port, '127.0.0.1', () => resolve(true));
+    });
+    if (isFree) {
+      server.close();
+      await once(server, 'close');
+      return port;
+    }
+  }
 }
