@@ -74,3 +74,13 @@ test('learns that a write may have been applied', async () => {
   const second = await create();
   expect(second.data?.createFeed?.__typename).toBe('ConflictError');
 });
+
+test('uses a new key if the service has stored a failure', async () => {
+  gateway.behave('stored-failures');
+  const create = (idempotencyKey: string) =>
+    gateway.client.request(CreateFeedDocument, { input: { name: 'News', idempotencyKey } });
+  expect((await create('attempt-1')).errors).toHaveLength(1);
+  expect((await create('attempt-1')).errors).toHaveLength(1);
+  const { data } = await create('attempt-2');
+  expect(data?.createFeed?.__typename).toBe('CreateFeedSuccess');
+});

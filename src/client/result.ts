@@ -14,6 +14,8 @@ export interface ErrorExtensions {
   retryAfterSeconds?: number;
   /** Outcome of a failed mutation. After `UNKNOWN`, check whether it was applied before you repeat it. */
   outcome?: 'NOT_APPLIED' | 'UNKNOWN';
+  /** Present if the service stored the failure under the idempotency key. Only a request with a new key can succeed. */
+  replayed?: true;
   /** Missing scope, with `FORBIDDEN`. */
   scope?: string;
   /** Problem of the credential, such as `TOKEN_EXPIRED`, with `UNAUTHENTICATED`. */

@@ -17,6 +17,8 @@ export interface ClientExtensions {
   retryAfterSeconds?: number;
   /** Outcome of the write; only on mutations. */
   outcome?: WriteOutcome;
+  /** Present if the service stored the failure under the idempotency key, so that only a new key can succeed. */
+  replayed?: true;
   /** Problem with the credential; only with UNAUTHENTICATED. */
   reason?: string;
   /** Scope that the token lacks; only with FORBIDDEN. */
@@ -189,6 +191,7 @@ const upstreamExtensions = (error: UpstreamError, requestId: string | undefined)
   requestId,
   ...(error.retryAfterSeconds !== undefined && { retryAfterSeconds: error.retryAfterSeconds }),
   ...(error.outcome !== undefined && { outcome: error.outcome }),
+  ...(error.isReplayed && { replayed: true }),
   ...(error.errorId !== undefined && { errorId: error.errorId }),
   ...(error.sent && {
     upstream: { ...(error.status !== undefined && { status: error.status }), ...error.endpoint },

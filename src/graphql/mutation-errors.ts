@@ -8,6 +8,7 @@ import type { Builder } from './builder.ts';
 interface Failure {
   code: 'NOT_FOUND' | 'CONFLICT' | 'INVALID_INPUT' | 'UPSTREAM_FAILURE';
   message: string;
+  replayed: boolean;
 }
 
 interface NotFoundFailure extends Failure {
@@ -82,6 +83,10 @@ export function defineMutationErrors(builder: Builder) {
       }),
       message: t.exposeString('message', {
         description: "An explanation for people: the service's own message, if it sent one.",
+      }),
+      replayed: t.exposeBoolean('replayed', {
+        description:
+          'Whether this is the stored failure of an earlier request with the same idempotency key. Only a request with a new key can succeed.',
       }),
     }),
   });
@@ -168,22 +173,22 @@ export function toFailure(
   returned: ReturnedFailures,
 ): NotFoundFailure | InvalidInputFailure | ConflictFailure | BulkItemFailure | undefined {
   const { notFound, canConflict, path, toInputPath, isBulkItem } = returned;
-  const { code, message } = error;
+  const { code, message, isReplayed: replayed } = error;
   const isAbsent = code === 'NOT_FOUND' || (notFound?.byMessage === true && saysNotFound(error, notFound));
   if (notFound !== undefined && isAbsent) {
     const { resource, id } = notFound;
-    return { __typename: 'NotFoundError', code: 'NOT_FOUND', message, resource, id };
+    return { __typename: 'NotFoundError', code: 'NOT_FOUND', message, replayed, resource, id };
   }
   // 400, 422, and ids that are rejected before the call.
   if (code === 'BAD_USER_INPUT') {
     const issues = error.issues.map((issue) => ({ ...issue, path: [...path, ...toInputPath(issue.path)] }));
-    return { __typename: 'InvalidInputError', code: 'INVALID_INPUT', message, issues };
+    return { __typename: 'InvalidInputError', code: 'INVALID_INPUT', message, replayed, issues };
   }
   // 409, and 422 of the idempotency protocol.
   // guard: test/graphql/error-model.test.ts
   const isReturnedConflict = code === 'CONFLICT' && canConflict;
   if (isReturnedConflict) {
-    return { __typename: 'ConflictError', code, message, reason: error.conflict };
+    return { __typename: 'ConflictError', code, message, replayed, reason: error.conflict };
   }
   const isAnonymous = code === 'UNAUTHENTICATED' && !error.sent; // Fails the whole mutation.
   return isBulkItem && !isAnonymous ? toItemFailure(error) : undefined;
@@ -201,14 +206,15 @@ function saysNotFound({ status, message }: UpstreamError, { resource, id }: { re
   return status === 400 && new RegExp(`\\b(?:${forms.join('|')})`, 'i').test(words.join(' '));
 }
 
-const toItemFailure = ({ message, status, retryable, retryAfterSeconds, outcome }: UpstreamError): BulkItemFailure => ({
+const toItemFailure = (error: UpstreamError): BulkItemFailure => ({
   __typename: 'UpstreamFailure',
   code: 'UPSTREAM_FAILURE',
-  message,
-  status,
-  retryable,
-  retryAfterSeconds,
-  outcome: outcome ?? 'UNKNOWN',
+  message: error.message,
+  replayed: error.isReplayed,
+  status: error.status,
+  retryable: error.retryable,
+  retryAfterSeconds: error.retryAfterSeconds,
+  outcome: error.outcome ?? 'UNKNOWN',
 });
 
 /** Checks whether an error is a response of the service that rejects the input (400, 422). */

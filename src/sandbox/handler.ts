@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Clock } from './clock.ts';
 import type { SandboxDatabase } from './database.ts';
+import { fileFailureOf } from './database-file.ts';
 import { type Environment, findEnvironment } from './environments.ts';
 import { ApiError, SandboxError } from './errors.ts';
 import type { Idempotency } from './idempotency.ts';
@@ -26,7 +27,7 @@ interface HandlerDependencies {
 /** Part of a `node:http` request that the sandbox uses. */
 export type SandboxRequest = Pick<
   IncomingMessage,
-  'method' | 'url' | 'headers' | 'iterator' | 'destroyed' | 'complete'
+  'method' | 'url' | 'headers' | 'socket' | 'iterator' | 'destroyed' | 'complete'
 >;
 
 /** Responds to a request, whatever happens. Returns undefined if the client disconnected before its request was complete. */
@@ -52,7 +53,7 @@ export function createHandler({
     const { method = 'GET', url = '/' } = request;
     const operation = router.match(method, url);
     const environment = authenticate(request.headers.authorization);
-    Object.assign(headers, rateLimit.count(environment));
+    Object.assign(headers, rateLimit.count(environment, url));
     const handle = operations.get(operation.operationId ?? '');
     if (handle === undefined) {
       throw new Error(`The operation ${operation.operationId} has no handler.`);
@@ -70,12 +71,15 @@ export function createHandler({
         return handle({ environment, params, query, body: body ?? {} });
       };
       if (key !== undefined) {
-        // An error response undoes the operation's writes, and is itself stored for the key.
+        // An error response undoes the operation's writes, and is itself stored for the key, unless the file can't be written.
         return idempotency.respond(environment, key, body ?? null, () => {
           try {
             return database.savepoint(run);
           } catch (error) {
-            return toErrorResponse(error, url, clock);
+            if (fileFailureOf(error) !== undefined) {
+              throw error;
+            }
+            return toErrorResponse(error, request);
           }
         });
       }
@@ -93,37 +97,36 @@ export function createHandler({
     }
   }
 
+  /** Returns the response for any error, and logs it unless it is the client's. */
+  function toErrorResponse(error: unknown, { method, url = '/' }: SandboxRequest): SandboxResponse {
+    if (error instanceof ApiError) {
+      return errorResponse(error, url, clock);
+    }
+    if (error instanceof SandboxError) {
+      logFileProblem(error.message);
+      return unwritableFileResponse(url, clock);
+    }
+    const errorId = randomUUID();
+    console.error(`Sandbox: unexpected error ${errorId} on ${method} ${url}\n`, error);
+    return unexpectedErrorResponse(errorId, url, clock);
+  }
+
   return async (request) => {
-    const { method, url = '/' } = request;
+    const { method, url } = request;
+    const headers: Record<string, string> = {};
+    let response: SandboxResponse;
     try {
-      if (url === '/' && method === 'GET') {
-        return writePage(request.headers.host ?? 'localhost');
-      }
-      const headers: Record<string, string> = {};
-      const response = await respond(request, headers).catch((error) => toErrorResponse(error, url, clock));
+      const isPage = url === '/' && method === 'GET';
+      response = isPage ? writePage(request.headers.host ?? 'localhost') : await respond(request, headers);
       loggedProblem = method === 'GET' ? loggedProblem : undefined;
-      return { ...response, headers: { ...headers, ...response.headers } };
     } catch (error) {
       if (request.destroyed && !request.complete) {
         return undefined;
       }
-      if (error instanceof SandboxError) {
-        logFileProblem(error.message);
-        return unwritableFileResponse(url, clock);
-      }
-      const errorId = randomUUID();
-      console.error(`Sandbox: unexpected error ${errorId} on ${method} ${url}\n`, error);
-      return unexpectedErrorResponse(errorId, url, clock);
+      response = toErrorResponse(error, request);
     }
+    return { ...response, headers: { ...headers, ...response.headers } };
   };
-}
-
-/** Returns the response for an `ApiError`, and throws any other error again. */
-function toErrorResponse(error: unknown, url: string, clock: Clock): SandboxResponse {
-  if (error instanceof ApiError) {
-    return errorResponse(error, url, clock);
-  }
-  throw error;
 }
 
 function authenticate(authorization: string | undefined): Environment {

@@ -5,13 +5,19 @@ import { ApiError } from './errors.ts';
 /** Requests per second of each API key, more than one process can answer. */
 export const DEFAULT_RATE_LIMIT = 100_000;
 
-/** Counts the requests of each API key in windows of one second, and reports them in the `RateLimit` headers of the service. */
+/** Endpoints that the service counts apart. All others are `global`. */
+const CATEGORIES: Readonly<Record<string, RegExp>> = {
+  trigger: /^\/v1\/events\b/,
+  configuration: /^\/v1\/(?:notification-groups|subscribers|topics|workflows)\b/,
+};
+
+/** Counts the requests of each API key and category in windows of one second, and reports them in the `RateLimit` headers of the service. */
 export class RateLimit {
   readonly #limit: number;
   readonly #clock: Clock;
-  readonly #windows = new Map<Environment['id'], { second: number; count: number }>();
+  readonly #windows = new Map<string, { second: number; count: number }>();
 
-  /** @param limit requests per second and API key */
+  /** @param limit requests per second, API key and category */
   constructor(limit: number, clock: Clock) {
     this.#limit = limit;
     this.#clock = clock;
@@ -21,18 +27,20 @@ export class RateLimit {
    * Counts a request.
    *
    * @returns headers of its response
-   * @throws {ApiError} 429 if the key has no requests left in this second
+   * @throws {ApiError} 429 if the key has no requests of this category left in this second
    */
-  count({ id }: Environment): Record<string, string> {
+  count({ id }: Environment, path: string): Record<string, string> {
+    const category = Object.keys(CATEGORIES).find((name) => CATEGORIES[name]?.test(path)) ?? 'global';
+    const key = `${id} ${category}`;
     const second = Math.floor(this.#clock().getTime() / 1000);
-    const previous = this.#windows.get(id);
+    const previous = this.#windows.get(key);
     const count = previous?.second === second ? previous.count + 1 : 1;
-    this.#windows.set(id, { second, count });
+    this.#windows.set(key, { second, count });
     const headers = {
       'RateLimit-Limit': String(this.#limit),
       'RateLimit-Remaining': String(Math.max(0, this.#limit - count)),
       'RateLimit-Reset': '1',
-      'RateLimit-Policy': `${this.#limit};w=1`,
+      'RateLimit-Policy': `${this.#limit};w=1;category="${category}"`,
     };
     if (count > this.#limit) {
       const message = `Too many requests. This API key can send ${this.#limit} per second. Try again in a second.`;

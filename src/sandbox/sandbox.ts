@@ -5,6 +5,7 @@ import { DEFAULT_RATE_LIMIT } from './rate-limit.ts';
 import { resources } from './resources/index.ts';
 import { type RunningServer, startServer } from './server.ts';
 import { openService } from './service.ts';
+import { respondWithTraits, type TraitName } from './traits.ts';
 
 export { assertSandboxFile } from './database-file.ts';
 export { SANDBOX_KEYS } from './environments.ts';
@@ -18,10 +19,12 @@ export interface SandboxOptions {
   host?: string;
   /** Port to listen on. 0 picks a free one. @default 0 */
   port?: number;
-  /** Requests per second that each API key can send. @default 100_000, which no client reaches */
+  /** Requests per second that each API key can send, per category. @default 100_000, which no client reaches */
   rateLimit?: number;
   /** Returns the current time, used for timestamps and for the last day of the sample statistics. @default () => new Date() */
   now?: Clock;
+  /** Behaviors of real services. @default none */
+  traits?: readonly TraitName[];
 }
 
 /** Running sandbox. */
@@ -43,12 +46,14 @@ export async function startSandbox({
   port = 0,
   rateLimit = DEFAULT_RATE_LIMIT,
   now: clock = () => new Date(),
+  traits = [],
 }: SandboxOptions = {}): Promise<Sandbox> {
   const service = await openService({ file, rateLimit, clock, samples: SAMPLES });
+  const active = new Map(traits.map((name) => [name, new Set()]));
   let server: RunningServer;
   try {
     service.topUp();
-    server = await startServer(service.respond, host, port);
+    server = await startServer((request) => respondWithTraits(active, request, service.respond), host, port);
   } catch (error) {
     service[Symbol.dispose]();
     throw error;

@@ -18,7 +18,7 @@ import { integer, text } from './rows.ts';
 export interface ServiceOptions {
   /** SQLite file, or `:memory:`. */
   file: string;
-  /** Requests per second that each API key can send. */
+  /** Requests per second that each API key can send, per category. */
   rateLimit: number;
   clock: Clock;
   samples: readonly SampleEnvironment[];

@@ -1,25 +1,11 @@
 import { unknownSetting } from '../settings/setting.ts';
 import { findEndpoint, type Match, paramNamesOf } from './endpoints.ts';
 
-/** Status of a failure. */
-export type FaultStatus =
-  | 400
-  | 401
-  | 403
-  | 404
-  | 405
-  | 409
-  | 410
-  | 413
-  | 415
-  | 422
-  | 429
-  | 500
-  | 501
-  | 502
-  | 503
-  | 504
-  | 507;
+type Digit = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9;
+type NumberIn<Text extends string> = Text extends `${infer Value extends number}` ? Value : never;
+
+/** Status of a failure, from 400 to 599. */
+export type FaultStatus = NumberIn<`${4 | 5}${Digit}${Digit}`>;
 
 /** Response of the service instead of its own. Without `status` and `body`, the service responds as usual, but later or with more headers. */
 export interface FaultResponse {
@@ -50,9 +36,9 @@ export interface FailOptions<Param extends string = string> {
   applied?: boolean;
 }
 
-/** Fault that is in effect. Disposing it ends it. */
+/** Fault or trait that is in effect. Disposing it ends it. */
 export interface ActiveFault extends Disposable {
-  /** Ends the fault. */
+  /** Ends it. */
   recover(): void;
 }
 

@@ -15,6 +15,7 @@ export type {
   WorkflowRecord,
 } from '../sandbox/records/records.ts';
 export { SANDBOX_KEYS } from '../sandbox/sandbox.ts';
+export type { TraitName } from '../sandbox/traits.ts';
 export type { EnvironmentName, UpstreamCall } from './calls.ts';
 export type { Duration, TestClock } from './clock.ts';
 export type { Endpoint } from './endpoints.gen.ts';

@@ -3,6 +3,7 @@ import { type Client, createClient } from '../client/index.ts';
 import { createGateway, type Gateway, type GatewayOptions } from '../gateway.ts';
 import type { Records } from '../sandbox/records/records.ts';
 import { SANDBOX_KEYS } from '../sandbox/sandbox.ts';
+import type { TraitName } from '../sandbox/traits.ts';
 import { unknownSetting } from '../settings/setting.ts';
 import { GATEWAY_SETTINGS } from '../settings/settings.ts';
 import type { EnvironmentName, UpstreamCall } from './calls.ts';
@@ -21,6 +22,8 @@ export interface TestGatewayOptions<Own extends string = string>
    * `{ 'GET /v1/layouts/{id}': ({ params }) => ({ body: { data: { _id: params.id } } }) }`. @default none
    */
   endpoints?: Readonly<Record<Own, Responder>>;
+  /** Behaviors of real services from the start, and after each `reset()`. @default none */
+  traits?: readonly TraitName[];
   /** Start time of the clock, which stands still until it is moved. @default the current time */
   now?: Date | string;
   /** Logger of the gateway. @default only unexpected errors, on standard output */
@@ -61,9 +64,15 @@ export interface TestGateway<Own extends string = never> extends AsyncDisposable
     fault: Fault,
     options?: FailOptions<ParamsOf<Name>>,
   ): ActiveFault;
+  /**
+   * Switches on a behavior of real services, until `recover()` of the result or the next `reset()`.
+   *
+   * @throws {TypeError} if there is no such trait
+   */
+  behave(trait: TraitName): ActiveFault;
   /** Ends the faults of an endpoint, or all. */
   recover(endpoint?: EndpointPattern<Own>): void;
-  /** Restores everything as it was after the creation: records, clock, and an empty cache. Ends faults, and forgets calls. */
+  /** Restores everything as it was after the creation: records, traits, clock, and an empty cache. Ends faults, and forgets calls. */
   reset(): Promise<void>;
   /** Ends requests that are in flight, and closes the gateway. */
   close(): Promise<void>;
@@ -76,7 +85,7 @@ const ORIGIN = 'http://gateway.test';
 const FOREIGN = ['upstream', 'upstreams', 'proxy', 'tls'];
 
 const OPTIONS = [
-  ...['records', 'endpoints', 'now', 'logger', 'plugins', 'modules'],
+  ...['records', 'endpoints', 'traits', 'now', 'logger', 'plugins', 'modules'],
   ...Object.keys(GATEWAY_SETTINGS).filter((name) => !FOREIGN.includes(name)),
 ];
 
@@ -89,6 +98,7 @@ const OPTIONS = [
 export async function createTestGateway<const Own extends string = never>({
   records = 'sample',
   endpoints,
+  traits = [],
   now = new Date(),
   logger = pino({ level: 'error' }),
   ...options
@@ -106,11 +116,15 @@ export async function createTestGateway<const Own extends string = never>({
   const clock = createClock(now);
   const start = clock.now();
   const service = await TestService.open(records, clock.now, endpoints);
-  const open = (): Gateway =>
-    createGateway(
+  function open(): Gateway {
+    for (const trait of traits) {
+      service.behave(trait);
+    }
+    return createGateway(
       { retryBaseDelayMs: 1, ...options, upstream: 'http://service.test' },
       { logger, now: clock.now, monotonicNow: clock.monotonicNow, connect: service.connect },
     );
+  }
   let gateway: Gateway | undefined;
   try {
     gateway = open();
@@ -163,6 +177,7 @@ export async function createTestGateway<const Own extends string = never>({
     clearCalls: () => service.clearCalls(),
     seed: (added, { environment = 'development' } = {}) => service.add(added, environment),
     fail: (pattern, fault, settings) => service.faults.fail(pattern, fault, settings),
+    behave: (trait) => service.behave(trait),
     recover: (pattern) => service.faults.recover(pattern),
     async reset() {
       await disposeGateway(current());

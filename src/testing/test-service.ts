@@ -12,11 +12,13 @@ import type { Records } from '../sandbox/records/records.ts';
 import { errorResponse, type SandboxResponse } from '../sandbox/response.ts';
 import { sendResponse } from '../sandbox/server.ts';
 import { openService, type Service } from '../sandbox/service.ts';
+import { type ActiveTraits, isTrait, respondWithTraits, TRAIT_NAMES, type TraitName } from '../sandbox/traits.ts';
+import { unknownName } from '../settings/setting.ts';
 import { createCall, type EnvironmentName, type UpstreamCall } from './calls.ts';
 import { checkRecords } from './check-records.ts';
 import { ENDPOINTS } from './endpoints.gen.ts';
 import { matchRequest } from './endpoints.ts';
-import { type FaultResponse, Faults, type TakenFault } from './faults.ts';
+import { type ActiveFault, type FaultResponse, Faults, type TakenFault } from './faults.ts';
 
 const ENVIRONMENTS = { development: DEVELOPMENT, production: PRODUCTION } as const;
 
@@ -36,6 +38,7 @@ export interface ScriptedResponse {
 export class TestService {
   readonly faults: Faults;
   readonly #service: Service;
+  readonly #traits: ActiveTraits = new Map();
   readonly #now: () => Date;
   readonly #responders: ReadonlyMap<string, Responder>;
   /** Those of the test first. */
@@ -97,14 +100,25 @@ export class TestService {
     this.#service.add(ENVIRONMENTS[environment], records);
   }
 
+  /** Switches a trait on. @throws {TypeError} if there is no such trait */
+  behave(name: TraitName): ActiveFault {
+    if (!isTrait(name)) {
+      throw new TypeError(`The service has the ${unknownName(name, TRAIT_NAMES, 'trait')}.`);
+    }
+    this.#traits.set(name, new Set());
+    const recover = () => void this.#traits.delete(name);
+    return { recover, [Symbol.dispose]: recover };
+  }
+
   /** Breaks all connections, which ends requests that are in flight. */
   disconnect(): void {
     this.#server.breakAll(connectionReset);
   }
 
-  /** Restores the first records, and forgets faults and calls. */
+  /** Restores the first records, and forgets faults, traits and calls. */
   reset(): void {
     this.faults.recover();
+    this.#traits.clear();
     this.clearCalls();
     this.#service.reset();
   }
@@ -114,18 +128,20 @@ export class TestService {
   }
 
   async #answer(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
-    const { method = '', url = '', headers } = incoming;
+    const { method = '', url = '', headers, socket } = incoming;
     const body = await buffer(incoming).catch(() => undefined);
     if (body === undefined) {
       return; // Disconnected.
     }
-    const request = Object.assign(Readable.from([body]), { method, url, headers, complete: true });
+    const request = Object.assign(Readable.from([body]), { method, url, headers, socket, complete: true });
     const match = matchRequest(method, url, this.#endpoints);
     const call = createCall(request, match, body);
     this.#calls.push(call);
     const responder = this.#responders.get(match.endpoint);
-    const respond = async () =>
-      responder === undefined ? this.#service.respond(request) : toResponse(await responder(call));
+    const respond = () =>
+      respondWithTraits(this.#traits, request, async () =>
+        responder === undefined ? this.#service.respond(request) : toResponse(await responder(call)),
+      );
     const taken = this.faults.take(match);
     const response = await (taken === undefined ? respond() : this.#fail(incoming, respond, taken));
     if (response !== undefined && !outgoing.destroyed) {

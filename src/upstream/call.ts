@@ -8,6 +8,7 @@ import {
   endedEarly,
   isUpstreamError,
   overloaded,
+  storedFailure,
   type UpstreamError,
 } from './errors.ts';
 import type { CircuitBreaker } from './policies/circuit-breaker.ts';
@@ -18,7 +19,7 @@ import type { UpstreamRequest } from './request.ts';
 import { isTimeoutError } from './signal.ts';
 import { Attempt, type AttemptOwner, type BodyPlan, type Headers, type UpstreamResponse } from './transport/attempt.ts';
 import { planBody } from './transport/body.ts';
-import { readResult, toDispatchOptions, toUpstreamError } from './transport/exchange.ts';
+import { isReplay, readResult, toDispatchOptions, toUpstreamError } from './transport/exchange.ts';
 import { readRateLimit } from './transport/rate-limit-headers.ts';
 import type { SocketPool } from './transport/socket-pool.ts';
 
@@ -330,29 +331,23 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
     const { request } = this;
     const rateLimit = readRateLimit(response.status, response.headers);
     if (rateLimit !== undefined) {
-      throttle.note(request.authorization, rateLimit);
+      throttle.note(request.authorization, request.endpoint, rateLimit);
     }
     let result: Outcome;
     try {
       result = readResult(request, response, rateLimit, settings.maxUpstreamListItems, checkDrift);
     } catch (failure) {
-      this.onFailure(failure);
+      this.onFailure(failure, isReplay(request, response));
       return;
     }
     this.#attemptEnded(result);
   }
 
-  onFailure(failure: unknown): void {
+  onFailure(failure: unknown, isReplayed = false): void {
     const progress = this.#attempt ?? { sent: false, status: undefined };
-    this.#attemptEnded(
-      toUpstreamError(
-        this.request.endpoint,
-        failure,
-        progress,
-        this.#abortReason,
-        this.#policies.settings.attemptTimeoutMs,
-      ),
-    );
+    const { attemptTimeoutMs } = this.#policies.settings;
+    const error = toUpstreamError(this.request.endpoint, failure, progress, this.#abortReason, attemptTimeoutMs);
+    this.#attemptEnded(isReplayed ? storedFailure(error) : error);
   }
 
   /** Every way in which an attempt ends leads here, even if it was never sent. */
@@ -360,8 +355,9 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
     const { throttle, breaker, retry } = this.#policies;
     const attempt = this.#attempt;
     breaker.ended(this, this.request.authorization, outcome, attempt !== undefined);
-    throttle.ended(this, this.request.authorization, outcome);
+    throttle.ended(this, outcome);
     if (attempt !== undefined) {
+      attempt.isOutage = isUpstreamError(outcome) && outcome.isOutage;
       this.#events.attemptEnded(this.request, outcome, performance.now() - attempt.startedAt);
     }
     if (this.#isRetry) {

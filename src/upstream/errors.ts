@@ -89,6 +89,8 @@ export class UpstreamError extends Error {
   readonly isOutage: boolean;
   /** Whether a proxy, a firewall or a router without this path answered for the service. @default false */
   readonly isForeign: boolean;
+  /** Whether the service returned its stored failure of an earlier request with this idempotency key, as it would again. @default false */
+  readonly isReplayed: boolean;
   /** Whether a request was sent. @default true */
   readonly sent: boolean;
 
@@ -108,6 +110,7 @@ export class UpstreamError extends Error {
     this.retry = options.retry ?? 'never';
     this.isOutage = options.isOutage ?? false;
     this.isForeign = options.isForeign ?? false;
+    this.isReplayed = options.isReplayed ?? false;
     this.sent = options.sent ?? true;
   }
 }
@@ -293,6 +296,22 @@ export const afterUnknownOutcome = (error: UpstreamError): UpstreamError =>
       })
     : error;
 
+/** Added to the message of a failure that the service has stored. */
+export const STORED_FAILURE = 'The service stored this failure under the idempotency key, so use a new key.';
+
+/** Returns the error for a failure that the service stored under the idempotency key. It says nothing about the service's current state. */
+export const storedFailure = (error: UpstreamError): UpstreamError =>
+  new UpstreamError({
+    ...error,
+    message: `${error.message.replace(/[^.!?…]$/, '$&.')} ${STORED_FAILURE}`,
+    retryable: false,
+    retryAfterSeconds: undefined,
+    retry: 'never',
+    isOutage: false,
+    isReplayed: true,
+    cause: error.cause,
+  });
+
 /** Returns the error for a call that was not sent because the circuit breaker is open. */
 export const circuitOpen = (endpoint: Endpoint, retryAfterSeconds: number): UpstreamError =>
   new UpstreamError({
@@ -382,4 +401,6 @@ export interface UpstreamRateLimit {
   remaining: number;
   /** Whole seconds until the window resets. */
   resetSeconds?: number | undefined;
+  /** Category of endpoints that it applies to. @default all */
+  category?: string | undefined;
 }

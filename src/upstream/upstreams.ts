@@ -99,6 +99,7 @@ export function createUpstreams(
       tls,
       onTunnel: logProxyProblems(logger, name),
       connect: openConnection,
+      monotonicNow: deps.monotonicNow,
     });
     const service = new Service(serviceSettings, {
       ...deps,

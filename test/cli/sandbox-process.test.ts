@@ -42,6 +42,21 @@ describe('the sandbox as a process', () => {
     ]);
   });
 
+  it('takes on traits, and names the closest one to an unknown one', async () => {
+    await using sandbox = await spawnSandbox('--file', ':memory:', '--traits', 'null-items, ingress-404');
+    expect(sandbox.output()).toContain('Traits: null-items, ingress-404\n');
+    expect(await (await fetch(`${sandbox.url}/v1/feeds`)).text()).toBe('default backend - 404');
+
+    const unknown = await runSandbox('--traits', 'null-item,sick-pod,x');
+    expect(unknown).toMatchObject({ code: 2, stdout: '' });
+    expect(unknown.stderr).toBe(
+      `--traits: unknown trait "null-item" (did you mean "null-items"?). See notigraph sandbox --help.
+--traits: unknown trait "x". See notigraph sandbox --help.
+`,
+    );
+    expect((await runSandbox('--help')).stdout).toMatch(/\n {2}null-items\n/);
+  });
+
   it('reports in one sentence that its port is in use or its file is not a database', async () => {
     await using other = await startSandbox();
     const port = new URL(other.url).port;

@@ -3,6 +3,7 @@ export const TAKES_LONG = [
   'test/{add-a-noun,attacks,browser,cli,deploy,docs,rate-limits,redis}/**/*.test.ts',
   'test/auth/issuer-keys.test.ts',
   'test/client/{libraries,relay,retries}.test.ts',
+  'test/field-reports/outcomes.test.ts',
   'test/graphql/trusted-documents.test.ts',
   'test/upstream/{cache/{loads,redis-*,rejected-keys},faults,network,properties}.test.ts',
 ];

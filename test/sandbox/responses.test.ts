@@ -13,7 +13,7 @@ describe('the headers of responses', () => {
       const { status, headers } = await send(target, { as });
       expect(headers.get('ratelimit-limit')).toBe('2');
       expect(headers.get('ratelimit-reset')).toBe('1');
-      expect(headers.get('ratelimit-policy')).toBe('2;w=1');
+      expect(headers.get('ratelimit-policy')).toBe('2;w=1;category="configuration"');
       return [status, headers.get('ratelimit-remaining'), headers.get('retry-after')];
     };
     expect(await statusAndRemaining(GROUPS)).toEqual([200, '1', null]);
@@ -27,7 +27,7 @@ describe('the headers of responses', () => {
   it('report a limit that is out of reach without a setting', async () => {
     await using sandbox = await startSandbox();
     const { headers } = await (await createSandboxClient(sandbox.url))(GROUPS);
-    expect(headers.get('ratelimit-policy')).toBe('100000;w=1');
+    expect(headers.get('ratelimit-policy')).toBe('100000;w=1;category="configuration"');
   });
 
   it('have the ETag of a read, which saves sending it again until it changes', async () => {

@@ -23,7 +23,8 @@ export interface Sent {
  */
 export async function setUpImport(
   content: string,
-  respond: (row: Sent, path: string) => ServiceResponse | 'broken connection' | undefined = () => undefined,
+  respond: (row: Sent, path: string, key: string) => ServiceResponse | 'broken connection' | undefined = () =>
+    undefined,
   env: Readonly<Record<string, string>> = {},
   isDown: (method: string) => boolean = () => false,
 ) {
@@ -31,7 +32,7 @@ export async function setUpImport(
   const folder = await createTemporaryFolder();
   onTestFinished(() => folder[Symbol.asyncDispose]());
   await writeFile(folder.path('users.csv'), content);
-  const service = await startService(({ method, path, body }, { end }) => {
+  const service = await startService(({ method, path, headers, body }, { end }) => {
     if (isDown(method)) {
       return end();
     }
@@ -39,7 +40,7 @@ export async function setUpImport(
       return { body: { data: [group({ _environmentId: environment })] } };
     }
     const row: Sent = JSON.parse(body);
-    const response = respond(row, path) ?? {
+    const response = respond(row, path, headers['idempotency-key'] ?? '') ?? {
       status: 201,
       body: { data: subscriber({ subscriberId: row.subscriberId }) },
     };

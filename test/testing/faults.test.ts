@@ -42,6 +42,12 @@ it.each<[Fault, string | undefined, number]>([
   expect(countCalls()).toBe(calls);
 });
 
+it.each([408, 425, 499, 522] as const)('%i is a status of what stands in front of the service', async (status) => {
+  gateway.fail(WORKFLOW, status);
+  await load();
+  expect(gateway.calls[0]?.status).toBe(status);
+});
+
 it('a status has a body as the service sends it', async () => {
   gateway.fail('POST /v1/feeds', 409);
   expect(await createFeed()).toMatchObject({ __typename: 'ConflictError', message: 'Scripted failure.' });

@@ -204,7 +204,8 @@ describe('a sweep at every point', () => {
   it('lets the probe of a forgotten pause end no later one', () => {
     let time = 0;
     const throttle = createThrottle({ maxRetryAfterSeconds: 2 }, () => time);
-    const pause = (credential: string) => throttle.note(credential, { limit: 10, remaining: 0, resetSeconds: 600 });
+    const pause = (credential: string) =>
+      throttle.note(credential, GET, { limit: 10, remaining: 0, resetSeconds: 600 });
     const [probe, other] = [{}, {}];
     const response = { status: 200, body: {}, replayed: false, rateLimit: undefined, bytes: 2 };
     pause('a');
@@ -214,7 +215,7 @@ describe('a sweep at every point', () => {
     visitStrangers(pause, 20_000);
     expect(throttle.refusal(other, 'a', GET)).toBeUndefined(); // It was forgotten, which costs one rejected call.
     pause('a');
-    throttle.ended(probe, 'a', response);
+    throttle.ended(probe, response);
     expect(throttle.refusal(other, 'a', GET)).toMatchObject({ code: 'RATE_LIMITED', retryAfterSeconds: 60 });
   });
 });

@@ -1,5 +1,7 @@
 import { createInterface } from 'node:readline/promises';
+import { isTrait, TRAIT_NAMES } from '../../sandbox/traits.ts';
 import { DEFAULT_SANDBOX_FILE } from '../../settings/command.ts';
+import { unknownName } from '../../settings/setting.ts';
 import type { Command, CommandLine, Process } from '../command.ts';
 import { ConfigError } from '../config/problem.ts';
 import { findSandboxFileProblem } from '../sandbox-file.ts';
@@ -27,9 +29,11 @@ export const sandbox: Command = {
     {
       name: 'rate-limit',
       value: 'N',
-      description: 'Requests per second that each API key can send. Default: unlimited.',
+      description: 'Requests per second that each API key can send, per category. Default: unlimited.',
     },
+    { name: 'traits', value: 'NAMES', description: 'Behaviors of real services, comma-separated. Default: none.' },
   ],
+  details: `Traits, which docs/sandbox.md describes:\n\n  ${TRAIT_NAMES.join('\n  ')}`,
   async run(commandLine, host) {
     const options = readOptions(commandLine);
     const { SANDBOX_KEYS, startSandbox } = await import('../../sandbox/sandbox.ts');
@@ -37,6 +41,7 @@ export const sandbox: Command = {
     catchStopSignals(host, { stop: () => void running.close(), quit: () => host.exit(1) });
     host.stdout.write(`Sandbox listening on ${running.url}
 Data: ${options.file === ':memory:' ? 'in memory, lost when the sandbox stops' : options.file}
+Traits: ${options.traits.join(', ') || 'none'}
 API keys, one per environment:
   development  ${SANDBOX_KEYS.development}
   production   ${SANDBOX_KEYS.production}
@@ -94,6 +99,10 @@ function readOptions({ options, problems: usage }: CommandLine) {
   if (rateLimit !== undefined && !/^[1-9]\d{0,5}$/.test(rateLimit)) {
     problems.push('--rate-limit must be a whole number from 1 to 999999.');
   }
+  const traits = options.traits?.split(',').map((name) => name.trim()) ?? [];
+  for (const name of traits.filter((each) => !isTrait(each))) {
+    problems.push(`--traits: ${unknownName(name, TRAIT_NAMES, 'trait')}. See notigraph sandbox --help.`);
+  }
   const problem = findSandboxFileProblem(file);
   if (problem !== undefined) {
     problems.push(`--file: ${problem}.`);
@@ -101,5 +110,6 @@ function readOptions({ options, problems: usage }: CommandLine) {
   if (problems.length > 0) {
     throw new ConfigError(problems);
   }
-  return { port: Number(port), host, file, ...(rateLimit !== undefined && { rateLimit: Number(rateLimit) }) };
+  const limit = rateLimit !== undefined && { rateLimit: Number(rateLimit) };
+  return { port: Number(port), host, file, traits: traits.filter(isTrait), ...limit };
 }

@@ -1,5 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { createSubscriber, type SubscriberFields } from '../../upstream/endpoints.ts';
-import { isUpstreamError, OUTCOME_UNKNOWN, type UpstreamError } from '../../upstream/errors.ts';
+import { isUpstreamError, OUTCOME_UNKNOWN, STORED_FAILURE, type UpstreamError } from '../../upstream/errors.ts';
 import type { Abort } from '../../upstream/signal.ts';
 import { ImportError, type PendingRow, type Results } from './results.ts';
 import type { ImportService } from './service.ts';
@@ -56,13 +57,15 @@ export async function sendRows(sending: Sending): Promise<void> {
 }
 
 /**
- * Sends a row, again after temporary failures: repeating is safe, because it has the same idempotency key, and an existing subscriber is updated.
+ * Sends a row, again after temporary failures: repeating is safe, because it has the same idempotency key, and an existing subscriber is updated. If
+ * the service has stored a failure, the row gets a new key.
  *
  * @throws {ImportError} if no row can succeed
  */
-async function sendRow({ line, subscriber, key, outcome }: PendingRow, sending: Sending): Promise<void> {
+async function sendRow({ line, subscriber, key: firstKey, outcome }: PendingRow, sending: Sending): Promise<void> {
   const { results, service, progress } = sending;
   const { subscriberId } = subscriber;
+  let key = firstKey;
   let isUnknown = outcome === 'unknown';
   let isBroken = false;
   let lastAt = performance.now();
@@ -90,7 +93,9 @@ async function sendRow({ line, subscriber, key, outcome }: PendingRow, sending: 
         throw error;
       }
       const failure = { code: error.code, message: describeError(error, subscriber) };
-      assertUsable(error, `line ${line}: ${failure.message}`, service.hasApplied);
+      if (!error.isReplayed) {
+        assertUsable(error, `line ${line}: ${failure.message}`, service.hasApplied);
+      }
       isUnknown ||= error.outcome === 'UNKNOWN';
       // guard: test/cli/import-failures.test.ts
       if (isUnknown && error.sent) {
@@ -107,7 +112,7 @@ async function sendRow({ line, subscriber, key, outcome }: PendingRow, sending: 
       }
       if (
         // guard: test/cli/import.test.ts
-        !isTemporary(error) ||
+        !(isTemporary(error) || error.isReplayed) ||
         // guard: test/cli/import-failures.test.ts
         failures >= MAX_TRIES
       ) {
@@ -117,6 +122,10 @@ async function sendRow({ line, subscriber, key, outcome }: PendingRow, sending: 
         progress.failed += 1;
         service.failed(failure.code, failure.message);
         return;
+      }
+      if (error.isReplayed) {
+        key = randomUUID();
+        continue;
       }
       await service.backOff(error, failure.message, tries);
     }
@@ -177,7 +186,7 @@ const CUT = '…';
  * because the import sends the row again.
  */
 function describeError({ message }: UpstreamError, { subscriberId: _, ...fields }: SubscriberFields): string {
-  const sentence = message.replace(OUTCOME_UNKNOWN, '').trim();
+  const sentence = message.replace(STORED_FAILURE, '').replace(OUTCOME_UNKNOWN, '').trim();
   if (sentence.endsWith(CUT)) {
     return CUT;
   }

@@ -5,7 +5,7 @@ import { createId } from '../ids.ts';
 import { sampleId } from '../records/definition.ts';
 import type { Resource } from '../resource.ts';
 import { bareResponse, dataResponse } from '../response.ts';
-import { isRow, json, optionalText, type Row, text } from '../rows.ts';
+import { integer, isRow, json, optionalText, type Row, text } from '../rows.ts';
 
 /** Recipients. */
 export const resource: Resource = {
@@ -50,6 +50,7 @@ export const resource: Resource = {
     const write = createSubscriberWriter(database);
     const find = database.prepare('SELECT * FROM subscribers WHERE environment_id = ? AND subscriber_id = ?');
     const list = database.prepare('SELECT * FROM subscribers WHERE environment_id = ? ORDER BY rowid LIMIT ? OFFSET ?');
+    const count = database.prepare('SELECT count(*) AS total FROM subscribers WHERE environment_id = ?');
     const remove = database.prepare('DELETE FROM subscribers WHERE id = ?');
     const leaveTopics = database.prepare(`
       DELETE FROM topic_subscribers
@@ -76,9 +77,9 @@ export const resource: Resource = {
       listSubscribers({ environment, query }) {
         const { page = 0, limit = DEFAULT_PAGE_SIZE } = query;
         const [size, offset] = [Number(limit), Number(page) * Number(limit)];
-        const rows = list.all(environment.id, size + 1, offset); // One more shows whether there is another page.
-        const data = rows.slice(0, size).map((row) => toSubscriber(environment, row));
-        return bareResponse(200, { page, hasMore: rows.length > size, pageSize: limit, data });
+        const totalCount = integer(count.get(environment.id) ?? {}, 'total');
+        const data = list.all(environment.id, size, offset).map((row) => toSubscriber(environment, row));
+        return bareResponse(200, { page, hasMore: offset + size < totalCount, pageSize: limit, totalCount, data });
       },
 
       updateSubscriber({ environment, params, body }) {

@@ -17,8 +17,7 @@ interface Pause {
   until: number;
   /** Whether the service's limit resets later than `until`. One call then probes it before others follow. */
   isShortened: boolean;
-  /** Call that probes it. */
-  probe: object | undefined;
+  isProbed: boolean;
   limit: number | undefined;
 }
 
@@ -30,7 +29,8 @@ const BYTES_PER_PAUSE = 256;
 
 /**
  * Creates the policy that pauses the calls of a credential after the service reported an exhausted rate limit, until it resets. Rejected
- * calls would otherwise count against the credential. Responses to calls that were sent before the pause don't end it.
+ * calls would otherwise count against the credential. Responses to calls that were sent before the pause don't end it. A limit of a category pauses
+ * only endpoints whose last response named it.
  */
 export function createThrottle(
   { maxRetryAfterSeconds }: Pick<Settings, 'maxRetryAfterSeconds'>,
@@ -39,59 +39,73 @@ export function createThrottle(
   const minSeconds = Math.max(MIN_SECONDS, maxRetryAfterSeconds); // Retries wait for shorter limits.
   const pauses = new LRUCache<string, Pause>({
     maxSize: MAX_BYTES,
-    sizeCalculation: (_, credential) => BYTES_PER_PAUSE + credential.length,
+    sizeCalculation: (_, key) => BYTES_PER_PAUSE + key.length,
   });
+  /** Pauses that calls probe. */
+  const probed = new Map<object, Pause>();
+  /** Category that the last response of an endpoint named. */
+  const categories = new WeakMap<Endpoint, string | undefined>();
+
+  /** Returns the key of a pause. Credentials have no line breaks. */
+  const keyOf = (credential: string, category = '') => `${credential}\n${category}`;
 
   /**
    * Called before each attempt of a call.
    *
-   * @returns RATE_LIMITED while calls of the credential are paused; undefined if the attempt may be sent
+   * @returns RATE_LIMITED while calls of the credential to this endpoint are paused; undefined if the attempt may be sent
    */
   function refusal(call: object, credential: string, endpoint: Endpoint): UpstreamError | undefined {
-    const pause = pauses.size === 0 ? undefined : pauses.get(credential); // Avoids the lookup, because usually no credential is paused.
-    if (pause === undefined) {
-      return undefined;
+    if (pauses.size === 0) {
+      return undefined; // Avoids the lookups, because usually no credential is paused.
     }
-    const remainingMs = pause.until - now();
-    if (remainingMs > 0 || pause.probe !== undefined) {
-      const resetSeconds = Math.max(1, Math.ceil(remainingMs / 1_000));
-      return throttled(endpoint, { limit: pause.limit, remaining: 0, resetSeconds });
-    }
-    if (pause.isShortened) {
-      pause.probe = call;
-    } else {
-      pauses.delete(credential);
+    for (const key of new Set([keyOf(credential), keyOf(credential, categories.get(endpoint))])) {
+      const pause = pauses.get(key);
+      const remainingMs = (pause?.until ?? 0) - now();
+      if (pause !== undefined && (remainingMs > 0 || pause.isProbed)) {
+        const resetSeconds = Math.max(1, Math.ceil(remainingMs / 1_000));
+        return throttled(endpoint, { limit: pause.limit, remaining: 0, resetSeconds });
+      }
+      if (!pause?.isShortened) {
+        pauses.delete(key);
+      } else if (!probed.has(call)) {
+        probed.set(call, pause); // One per call. Another pause is probed by a later one.
+        pause.isProbed = true;
+      }
     }
     return undefined;
   }
 
   /** Ends an attempt, which may have probed a pause. */
-  function ended(call: object, credential: string, outcome: Outcome): void {
-    const pause = pauses.size === 0 ? undefined : pauses.peek(credential);
-    if (pause?.probe !== call) {
+  function ended(call: object, outcome: Outcome): void {
+    const pause = probed.get(call);
+    if (pause === undefined) {
       return;
     }
-    pause.probe = undefined;
+    probed.delete(call);
+    pause.isProbed = false;
     // Without a response the limit is unknown, so the next call probes immediately.
     const hasResponse = !isUpstreamError(outcome) || (outcome.status !== undefined && outcome.code !== 'RATE_LIMITED');
     if (hasResponse && pause.until <= now()) {
-      pauses.delete(credential); // No new limit was reported during the probe.
+      pause.isShortened = false; // No new limit was reported during the probe, so the next call deletes it.
     }
   }
 
   /** Called for every response that reports a rate limit. */
-  function note(credential: string, { limit, remaining, resetSeconds = 0 }: UpstreamRateLimit): void {
+  function note(credential: string, endpoint: Endpoint, rateLimit: UpstreamRateLimit): void {
+    const { limit, remaining, resetSeconds = 0, category } = rateLimit;
+    categories.set(endpoint, category);
     if (remaining > 0 || resetSeconds <= minSeconds) {
       return;
     }
     // guard: test/upstream/upstream-rate-limit.test.ts
     const until = now() + Math.min(resetSeconds, MAX_SECONDS) * 1_000;
-    const existing = pauses.get(credential);
+    const key = keyOf(credential, category);
+    const existing = pauses.get(key);
     if (existing !== undefined && existing.until >= until) {
       return;
     }
     const isShortened = resetSeconds > MAX_SECONDS;
-    pauses.set(credential, Object.assign(existing ?? { probe: undefined }, { until, isShortened, limit }));
+    pauses.set(key, Object.assign(existing ?? { isProbed: false }, { until, isShortened, limit }));
   }
 
   return { refusal, ended, note };

@@ -56,6 +56,8 @@ export class BufferLimitError extends Error {
  * else here.
  */
 export class Attempt implements WaitingHandler, Progress {
+  /** By default, whether its status is greater than 500. A call decides it by the error. */
+  isOutage = false;
   /** Start time, as in `performance.now()`. */
   readonly startedAt = performance.now();
   readonly #pool: SocketPool;
@@ -129,6 +131,7 @@ export class Attempt implements WaitingHandler, Progress {
     }
     this.#status = status;
     this.#headers = headers;
+    this.isOutage = status > 500;
     this.#body = this.#owner.planBody(status, headers);
   }
 

@@ -41,6 +41,10 @@ export function toDispatchOptions(
   };
 }
 
+/** Whether a response is the stored one to an earlier request with the same idempotency key. */
+export const isReplay = ({ args }: UpstreamRequest, { headers }: UpstreamResponse): boolean =>
+  args.idempotencyKey !== undefined && headerOf(headers, 'idempotency-replay') === 'true';
+
 /**
  * Decodes a response.
  *
@@ -49,12 +53,13 @@ export function toDispatchOptions(
  * @throws {UpstreamError | BodyError} if it isn't a success
  */
 export function readResult(
-  { endpoint, authorization, path, args, known }: UpstreamRequest,
+  request: UpstreamRequest,
   response: UpstreamResponse,
   rateLimit: UpstreamRateLimit | undefined,
   maxListItems: number,
   checkDrift: DriftCheck | undefined,
 ): UpstreamResult {
+  const { endpoint, authorization, path, args, known } = request;
   const { status, headers } = response;
   const bytes = response.body?.byteLength ?? 0;
   if (status <= 299) {
@@ -62,8 +67,7 @@ export function readResult(
     if (sent !== undefined) {
       checkDrift?.(endpoint, sent);
     }
-    const replayed = headerOf(headers, 'idempotency-replay') === 'true';
-    const result: UpstreamResult = { status, body, replayed, rateLimit, bytes };
+    const result: UpstreamResult = { status, body, replayed: isReplay(request, response), rateLimit, bytes };
     const etag = endpoint.method === 'GET' ? readETag(headers) : undefined;
     if (etag !== undefined) {
       result.etag = etag;

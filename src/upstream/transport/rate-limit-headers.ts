@@ -2,6 +2,15 @@ import type { UpstreamRateLimit } from '../errors.ts';
 import type { Headers } from './attempt.ts';
 import { headerOf } from './body.ts';
 
+/** Maximum characters of `RateLimit-Policy` that are read. */
+const MAX_POLICY_LENGTH = 512;
+
+/** Matches the parameter `category` of a policy, but not inside a quoted string: `80;w=5;comment="token bucket";category="trigger"`. */
+const CATEGORY = /^(?:"(?:[^"\\]|\\.)*"|[^"])*?;\s*category\s*=\s*("?)([\w .-]{1,64})\1\s*(?:[,;]|$)/i;
+
+/** Matches the name of the first policy, as in newer drafts: `"default";q=100;w=10`. */
+const POLICY_NAME = /^\s*"([\w .-]{1,64})"/;
+
 /** Matches a count. In `RateLimit-Limit`, window descriptions may follow. */
 const COUNT = /^\s*(\d{1,9})\s*(?:[,;]|$)/;
 
@@ -18,7 +27,7 @@ const EPOCH_MILLISECONDS = 1e11;
 
 /**
  * Reads `RateLimit-Limit`, `-Remaining` and `-Reset`, with or without `X-`. A 429 means that none remain, and its `Retry-After`
- * overrides the reset. Malformed and implausible values are ignored. Runs for every response, so it returns early without these headers.
+ * overrides the reset. `RateLimit-Policy` names the category. Malformed and implausible values are ignored. Runs for every response, so it returns early without these headers.
  *
  * @returns undefined if the response doesn't say how many calls remain
  */
@@ -34,7 +43,14 @@ export function readRateLimit(status: number, headers: Headers, now?: number): U
   }
   const retryAfter = status === 429 ? parseRetryAfter(headerOf(headers, 'retry-after'), now) : undefined;
   const reset = headerOf(headers, 'ratelimit-reset') ?? headerOf(headers, 'x-ratelimit-reset');
-  return { limit, remaining, resetSeconds: retryAfter ?? parseReset(reset, now) };
+  const policy = headerOf(headers, 'ratelimit-policy') ?? headerOf(headers, 'x-ratelimit-policy');
+  return { limit, remaining, resetSeconds: retryAfter ?? parseReset(reset, now), category: readCategory(policy) };
+}
+
+/** Returns the category that a policy names first, or else the name of the first policy. */
+function readCategory(header = ''): string | undefined {
+  const policies = header.slice(0, MAX_POLICY_LENGTH);
+  return CATEGORY.exec(policies)?.[2] ?? POLICY_NAME.exec(policies)?.[1];
 }
 
 function parseCount(header: string | undefined): number | undefined {

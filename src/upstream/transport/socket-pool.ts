@@ -7,6 +7,8 @@ import { type Connect, type ConnectorOptions, createConnector } from './connecto
 export interface WaitingHandler extends Dispatcher.DispatchHandler {
   /** Whether the caller has given up. The request is then removed from the queue. */
   readonly isAbandoned: boolean;
+  /** Whether the response shows an outage, perhaps only of the instance behind this connection. It is then closed, so that no retry uses it. */
+  readonly isOutage: boolean;
   onResponseError(controller: Dispatcher.DispatchController | null, error: Error): void;
 }
 
@@ -34,6 +36,8 @@ export interface SocketPoolDeps extends ConnectorOptions {
   buffer?: ResponseBuffer;
   /** Opens connections. @default over the network, as the settings say */
   connect?: Connect | undefined;
+  /** Clock of the age of sockets, in milliseconds. @default performance.now */
+  monotonicNow?: (() => number) | undefined;
 }
 
 /** Slot for one socket. Its client reconnects on its own after the socket was closed. */
@@ -43,9 +47,11 @@ interface Slot {
   socket: Socket | undefined;
   /** Credential of the last request. */
   credential: string | undefined;
-  /** Whether the client can't accept a request currently. */
-  isBusy: boolean;
+  /** Handler of the current request; undefined while the client can accept one. */
+  handler: WaitingHandler | undefined;
   idleSince: number;
+  /** Time after which the socket carries no further request. */
+  expiresAt: number;
 }
 
 interface Waiting {
@@ -59,6 +65,12 @@ interface Waiting {
  * arrives within this time finds the socket idle, and closes it.
  */
 const QUIET_MS = 20;
+
+/**
+ * Age at which a socket takes no further request, because long-lived ones would never reach another address of the service, or its new instances. Random
+ * in between, so that sockets opened together don't end together.
+ */
+const [MIN_AGE_MS, MAX_AGE_MS] = [50_000, 70_000];
 
 /** Number of idle sockets from which none is opened just to let others rest: using many in turn costs up to 10 % more CPU per request. */
 const MAX_RESTING = 16;
@@ -76,6 +88,7 @@ export class SocketPool {
   readonly #isIsolated: boolean;
   readonly #clientOptions: Client.Options;
   readonly #connect: Connect;
+  readonly #now: () => number;
   readonly #slots: Slot[] = [];
   /** Slots with an idle socket, in the order they became idle. */
   readonly #idle: Slot[] = [];
@@ -86,8 +99,8 @@ export class SocketPool {
   #onQueueEmpty: (() => void) | undefined;
   #closed: Promise<void> | undefined;
 
-  constructor(origin: string, settings: SocketPoolSettings, { buffer, connect, ...connecting }: SocketPoolDeps = {}) {
-    this.buffer = buffer ?? { bytes: 0, maxBytes: settings.maxBufferedBytes };
+  constructor(origin: string, settings: SocketPoolSettings, deps: SocketPoolDeps = {}) {
+    this.buffer = deps.buffer ?? { bytes: 0, maxBytes: settings.maxBufferedBytes };
     this.#origin = origin;
     this.#limit = settings.sockets;
     this.#isIsolated = settings.isolateConnections === 'credential';
@@ -98,7 +111,8 @@ export class SocketPool {
       keepAliveTimeout: settings.socketIdleMs,
       keepAliveMaxTimeout: settings.socketIdleMs,
     };
-    this.#connect = connect ?? createConnector(settings, connecting);
+    this.#connect = deps.connect ?? createConnector(settings, deps);
+    this.#now = deps.monotonicNow ?? (() => performance.now());
   }
 
   /** Sends a request as soon as a socket is available. */
@@ -163,9 +177,10 @@ export class SocketPool {
             return;
           }
           slot.socket = socket;
+          slot.expiresAt = this.#now() + MIN_AGE_MS + Math.random() * (MAX_AGE_MS - MIN_AGE_MS);
           socket.on('readable', () => {
             // guard: test/upstream/socket-isolation.test.ts
-            if (!slot.isBusy) {
+            if (slot.handler === undefined) {
               socket.destroy(); // Needed because undici tolerates line breaks before a response.
             }
           });
@@ -176,8 +191,9 @@ export class SocketPool {
       client,
       socket: undefined,
       credential: undefined,
-      isBusy: false,
+      handler: undefined,
       idleSince: 0,
+      expiresAt: 0,
     };
     client.on('drain', () => this.#release(slot));
     client.on('disconnect', () => this.#onDisconnect(slot));
@@ -187,11 +203,12 @@ export class SocketPool {
 
   #send(slot: Slot, credential: string, request: Dispatcher.DispatchOptions, handler: WaitingHandler): void {
     // guard: test/upstream/socket-isolation.test.ts
-    if (this.#isIsolated && slot.credential !== credential) {
+    const isOfOther = this.#isIsolated && slot.credential !== credential;
+    if (isOfOther || this.#now() >= slot.expiresAt) {
       slot.socket?.destroy(); // The client reconnects once it is closed, so the limit is never exceeded.
     }
     slot.credential = credential;
-    slot.isBusy = true;
+    slot.handler = handler;
     // guard: test/upstream/socket-isolation.test.ts
     if (!slot.client.dispatch(request, handler) && slot.client.stats.size === 0) {
       this.#release(slot); // undici rejected the request as invalid and emits no event.
@@ -200,7 +217,10 @@ export class SocketPool {
 
   /** Returns a slot to the free ones. Called when its client can accept a request again. */
   #release(slot: Slot): void {
-    slot.isBusy = false;
+    if (slot.handler?.isOutage || this.#now() >= slot.expiresAt) {
+      slot.socket?.destroy();
+    }
+    slot.handler = undefined;
     if (slot.socket === undefined || slot.socket.destroyed) {
       slot.credential = undefined;
       this.#empty.push(slot);
