@@ -1,6 +1,6 @@
 import type { GraphQLSchema } from 'graphql';
 import { code, table } from './markdown.ts';
-import { type CostlyField, listCostlyFields } from './schema-fields.ts';
+import { type CostlyField, listCostlyFields, listScopedFields } from './schema-fields.ts';
 
 /** Returns the REST calls that a field's description names. */
 export function restCallsOf({ field }: CostlyField): string[] {
@@ -21,8 +21,9 @@ export function writeOperationsTable(schema: GraphQLSchema): string {
 
 /** Writes the table of docs/frontend.md: the scopes of each field. Fields with the same scopes share a row. */
 export function writeScopesTable(schema: GraphQLSchema): string {
-  const groups = Map.groupBy(listCostlyFields(schema), ({ scope = '', recordScopes }) =>
-    [code(scope), recordScopes.map(code).join(', ')].join(' | '),
+  const groups = Map.groupBy(
+    [...listCostlyFields(schema), ...listScopedFields(schema)],
+    ({ scope = '', recordScopes }) => [code(scope), recordScopes.map(code).join(', ')].join(' | '),
   );
   const rows = [...groups].map(([scopes, fields]) => [fields.map(({ name }) => code(name)).join(', '), scopes]);
   return table(

@@ -1,4 +1,5 @@
 import { type GraphQLField, type GraphQLSchema, getNamedType, isObjectType, isUnionType } from 'graphql';
+import { isScope } from '../src/settings/scopes.ts';
 
 /** A field that can cost upstream calls. */
 export interface CostlyField {
@@ -41,6 +42,18 @@ export function listCostlyFields(schema: GraphQLSchema): CostlyField[] {
   );
 }
 
+/** Returns the fields, except root fields, that require a scope of their own. */
+export function listScopedFields(schema: GraphQLSchema): { name: string; scope: string; recordScopes: string[] }[] {
+  const roots = [schema.getQueryType(), schema.getMutationType()];
+  const parts = Object.values(schema.getTypeMap()).filter((type) => isObjectType(type) && !roots.includes(type));
+  return parts.filter(isObjectType).flatMap((parent) =>
+    Object.values(parent.getFields()).flatMap((field) => {
+      const scope = scopeOf(field);
+      return scope === undefined ? [] : [{ name: `${parent.name}.${field.name}`, scope, recordScopes: [] }];
+    }),
+  );
+}
+
 /** Collects the scopes of the records in a mutation's result, through its union or payload. */
 function collectRecordScopes(type: ReturnType<typeof getNamedType>): string[] {
   const results = isUnionType(type) ? type.getTypes() : isObjectType(type) && scopeOf(type) === undefined ? [type] : [];
@@ -53,7 +66,7 @@ function collectRecordScopes(type: ReturnType<typeof getNamedType>): string[] {
 /**
  * Returns every scope that a type or field requires, sorted.
  *
- * @throws {Error} if a scope is not written as `<noun>:read` or `<noun>:write`
+ * @throws {Error} if a scope has another form
  */
 export function listScopes(schema: GraphQLSchema): string[] {
   const types = Object.values(schema.getTypeMap()).filter(isObjectType);
@@ -61,8 +74,8 @@ export function listScopes(schema: GraphQLSchema): string[] {
     .flatMap((type) => [type, ...Object.values(type.getFields())])
     .flatMap((part) => scopeOf(part) ?? []);
   for (const scope of scopes) {
-    if (!/^[a-z]+(?:-[a-z]+)*:(?:read|write)$/.test(scope)) {
-      throw new Error(`The scope ${JSON.stringify(scope)} must be "<noun>:read" or "<noun>:write".`);
+    if (!isScope(scope)) {
+      throw new Error(`The scope ${JSON.stringify(scope)} must be "<noun>:read", "<noun>:write" or "<noun>:extra".`);
     }
   }
   return [...new Set(scopes)].sort();

@@ -20,6 +20,7 @@ import {
   printSchema,
   visit,
 } from 'graphql';
+import { memoizeByObject } from '../lib/memoize.ts';
 import { readSecret } from '../settings/kinds.ts';
 import { listAll, listAny } from '../settings/setting.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -149,9 +150,11 @@ type Representation = Readonly<Record<string, unknown>>;
  */
 function createResolveReference(types: readonly GraphQLObjectType[], maySeeSchema: MaySeeSchema) {
   const entities = new Map(
-    types.flatMap((type): [string, Entity][] => {
+    types.flatMap((type) => {
       const entity = entityOf(type);
-      return entity === undefined ? [] : [[type.name, entity]];
+      // Cached, so that many references to one record share what is cached for it.
+      const withType = memoizeByObject((record: object) => ({ ...record, __typename: type.name }));
+      return entity === undefined ? [] : [[type.name, { entity, withType }] as const];
     }),
   );
 
@@ -162,16 +165,16 @@ function createResolveReference(types: readonly GraphQLObjectType[], maySeeSchem
 
   return async (representation: Representation, context: GatewayContext): Promise<object | null> => {
     const { __typename: typeName } = representation;
-    const entity = typeof typeName === 'string' ? entities.get(typeName) : undefined;
-    if (entity === undefined) {
+    const known = typeof typeName === 'string' ? entities.get(typeName) : undefined;
+    if (known === undefined) {
       throw invalid('A representation must have the __typename of a resolvable entity', entities.keys(), context);
     }
-    const found = findKey(entity, representation);
+    const found = findKey(known.entity, representation);
     if (found === undefined) {
-      throw invalid(`A representation of ${typeName} must have a key as a string`, entity.keys.keys(), context);
+      throw invalid(`A representation of ${typeName} must have a key as a string`, known.entity.keys.keys(), context);
     }
     const record = await found.load(found.key, context);
-    return record && { ...record, __typename: typeName };
+    return record && known.withType(record);
   };
 }
 

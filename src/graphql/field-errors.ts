@@ -85,12 +85,12 @@ export function toId(sent: unknown): string | undefined {
   return typeof sent === 'number' ? String(sent) : typeof sent === 'string' ? sent : undefined;
 }
 
-/** Returns a list, which is empty if the service sent none. Throws UPSTREAM_BAD_RESPONSE if it is no list. */
+/** Returns a list of parts of a record without nulls, which count as drift. Empty if the service sent none. Throws UPSTREAM_BAD_RESPONSE if it is no list. */
 export function listOf<T>(sent: readonly T[] | null | undefined): readonly T[] {
   const list = sent ?? [];
   // guard: test/slow/wrong-types.test.ts
   if (!Array.isArray(list)) {
     throw badResponse('sent an invalid value for this field');
   }
-  return list;
+  return list.includes(null) ? list.filter((item) => item !== null) : list;
 }

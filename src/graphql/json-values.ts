@@ -1,4 +1,5 @@
 import { GraphQLError } from 'graphql';
+import { memoizeByObject } from '../lib/memoize.ts';
 
 /** Maximum nesting of JSON values in requests and responses. Deeper values can be parsed but not written. */
 export const MAX_JSON_DEPTH = 32;
@@ -16,31 +17,25 @@ export function checkJson(value: unknown): unknown {
     countNodes(value, 0, 0);
     return value;
   }
-  const result = checkedValues.get(value);
-  if (result instanceof GraphQLError) {
-    throw result;
-  }
-  if (result === undefined) {
-    checkedValues.set(value, findJsonError(value));
-    return checkJson(value);
+  const error = findJsonError(value);
+  if (error !== undefined) {
+    throw error;
   }
   return value;
 }
 
-/** Results of checks by value, because one record is often selected under several names. */
-const checkedValues = new WeakMap<object, GraphQLError | 'valid'>();
-
-function findJsonError(value: object): GraphQLError | 'valid' {
+/** Returns the reason why a value is rejected. Cached, because one record is often selected under several names. */
+const findJsonError = memoizeByObject((value: object): GraphQLError | undefined => {
   try {
     countNodes(value, 0, 0);
-    return 'valid';
+    return undefined;
   } catch (error) {
     if (error instanceof GraphQLError) {
       return error;
     }
     throw error;
   }
-}
+});
 
 /**
  * Adds to the number of members and items of a value.

@@ -31,7 +31,7 @@ const DESCRIPTION = `Workflows, notification groups, subscribers, feeds, message
 
 **Null.** A record that does not exist is null. A field whose call to the service failed is null too, and has an entry in \`errors\`.
 
-**Ids** are those of the service. An id belongs to one record of one type, so normalized caches can use it as the key.
+**Ids** are those of the service. A field \`id\` is unique over the records of all types, so normalized caches can use it as the key. Other fields are not: the \`templateId\` of a template can equal the \`id\` of its step.
 
 [Guides and error codes](https://github.com/notigraph/notigraph/tree/main/docs)`;
 

@@ -17,6 +17,21 @@ export function memoize<T>(compute: (text: string) => T, max: number): (text: st
   };
 }
 
+/** Returns a function that caches its results by the first argument, an object, for as long as that exists. */
+export function memoizeByObject<Key extends object, Rest extends unknown[], T>(
+  compute: (key: Key, ...rest: Rest) => T,
+): (key: Key, ...rest: Rest) => T {
+  const results = new WeakMap<Key, { value: T }>();
+  return (key, ...rest) => {
+    let result = results.get(key);
+    if (result === undefined) {
+      result = { value: compute(key, ...rest) };
+      results.set(key, result);
+    }
+    return result.value;
+  };
+}
+
 /**
  * Returns a function that caches its result while its source is the same object.
  *

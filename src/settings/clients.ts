@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { isKeysAddress, isOrigin } from '../lib/urls.ts';
 import { file, ofKind, ownSecret, path, publicKey, secret } from './kinds.ts';
 import { rateLimit, rateLimits } from './rate-limits.ts';
-import { SCOPE_PROBLEM, SCOPES } from './scopes.ts';
+import { SCOPE_ACTIONS, SCOPE_PROBLEM, SCOPES } from './scopes.ts';
 import { choice, group, integer, listOf, onOffInSection, setting, text } from './setting.ts';
 
 // The sections of the settings table: who may use the gateway, how often, and what is recorded.
@@ -58,7 +58,7 @@ const explain = (isOn: boolean) =>
 
 const KEYS_ADDRESS_PROBLEM = 'must be an https URL (http only on this machine) without user name and password';
 /** Scope of a module. Those of the schema are known only when its modules are. */
-const scopeOfModule = z.templateLiteral([z.string().regex(/^[a-z]+(?:-[a-z]+)*$/), ':', z.enum(['read', 'write'])]);
+const scopeOfModule = z.templateLiteral([z.string().regex(/^[a-z]+(?:-[a-z]+)*$/), ':', z.enum(SCOPE_ACTIONS)]);
 
 const AUDIENCE_PROBLEM = 'must be a string or a list of strings';
 

@@ -82,7 +82,7 @@ export interface GatewaySettingOptions {
         scopeClaim?: string;
       })[];
       /** Scopes that tokens can grant at most. See scopes. @default none */
-      scopes?: readonly ('feeds:read' | 'feeds:write' | 'groups:read' | 'groups:write' | 'messages:write' | 'stats:read' | 'subscribers:read' | 'subscribers:write' | 'workflows:read' | 'workflows:write' | ((`${string}:read` | `${string}:write`) & Record<never, never>))[];
+      scopes?: readonly ('feeds:read' | 'feeds:write' | 'groups:read' | 'groups:write' | 'messages:write' | 'stats:read' | 'subscribers:extra' | 'subscribers:read' | 'subscribers:write' | 'workflows:extra' | 'workflows:read' | 'workflows:write' | ((`${string}:read` | `${string}:write` | `${string}:extra`) & Record<never, never>))[];
       /** The service's API key of each tenant, without `ApiKey`, or `{ key, upstream }`. Names have up to 128 letters, digits, dots, dashes and underscores. @default none */
       tenants?: Readonly<Record<string, string | {
         /** Path of the file. */

@@ -7,8 +7,10 @@ export const SCOPES = [
   'groups:write',
   'messages:write',
   'stats:read',
+  'subscribers:extra',
   'subscribers:read',
   'subscribers:write',
+  'workflows:extra',
   'workflows:read',
   'workflows:write',
 ] as const;

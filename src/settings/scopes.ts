@@ -3,12 +3,15 @@ import { SCOPES } from './scopes.gen.ts';
 
 export { SCOPES };
 
-/** A permission of a token: to read or to write the records of one noun. */
-export type Scope = `${string}:${'read' | 'write'}`;
+/** Actions that a scope can permit. `extra` is to read the members of records that no field shows. */
+export const SCOPE_ACTIONS = ['read', 'write', 'extra'] as const;
+
+/** A permission of a token. */
+export type Scope = `${string}:${(typeof SCOPE_ACTIONS)[number]}`;
 
 /** Whether a text has the form of a scope. */
 export const isScope = (text: unknown): text is Scope =>
-  typeof text === 'string' && /^[a-z]+(?:-[a-z]+)*:(?:read|write)$/.test(text);
+  typeof text === 'string' && /^[a-z]+(?:-[a-z]+)*:(?:read|write|extra)$/.test(text);
 
 /** Clause that follows the path of a setting that is no scope of the schema. */
 export const SCOPE_PROBLEM = 'must be a scope such as groups:read; see docs/frontend.md'; // Without the list, which grows.

@@ -46,7 +46,7 @@ const named = z.union(
 
 const filter = members<FilterRecord>({
   value: oneOf(['AND', 'OR']),
-  children: list(members<FilterRecord['children'][number]>({ field: text, value: text, operator: text, on: text })),
+  children: list(z.record(text, z.unknown(), 'must be an object')),
 });
 
 const step = members<StepRecord>({
@@ -54,9 +54,11 @@ const step = members<StepRecord>({
   type: oneOf([...CHANNELS, 'digest', 'delay']),
   subject: anyText,
   content: z.union([text, z.array(z.record(text, z.unknown()))], 'must be a text or a list of blocks').optional(),
+  template: object,
   feed: anyText,
   metadata: object,
   filters: list(filter).optional(),
+  active: flag,
   shouldStopOnFail: flag,
   replyCallback: object,
 });

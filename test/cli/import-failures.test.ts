@@ -101,7 +101,7 @@ it('waits while an ingress answers 404, after rows were applied', async () => {
       : undefined;
   });
   const { code, stdout } = await run();
-  expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('30 rows are applied') });
+  expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('All 30 rows of the file are applied') });
   expect(sent().length).toBeGreaterThan(30);
 });
 

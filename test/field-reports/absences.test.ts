@@ -255,6 +255,16 @@ describe('a successful status with something else than the record', () => {
   });
 });
 
+it('null among the parts of a record costs only its own place, and counts as drift', async () => {
+  const step = { name: 'Email', template: { type: 'email' } };
+  const odd = { ...workflow(), tags: ['a', null], steps: [null, step], triggers: [null] };
+  await using gateway = await startScriptedGateway(() => ({ body: { data: odd } }));
+  expect(
+    await gateway.data('{ workflow(idOrIdentifier: "w1") { tags steps { name } triggers { identifier } identifier } }'),
+  ).toEqual({ workflow: { tags: ['a'], steps: [{ name: 'Email' }], triggers: [], identifier: null } });
+  expect(await gateway.metrics()).toMatch(/path="data\.steps\[\]",kind="null"\} 1/);
+});
+
 describe('a deletion', () => {
   it('with a bare 204 was applied', async () => {
     await using gateway = await startScriptedGateway((_, { send }) => send('HTTP/1.1 204 No Content\r\n\r\n'), {

@@ -25,7 +25,7 @@ it('a selection without its id breaks them', async () => {
   const filePath = 'schema/operations/Workflow.graphql';
   const text = readFileSync(`${cwd}/${filePath}`, 'utf8');
 
-  const results = await eslint.lintText(text.replace('template {\n        id', 'template {'), { filePath });
+  const results = await eslint.lintText(text.replace('filters {\n        id', 'filters {'), { filePath });
 
-  expect(linesOf(results)).toEqual([expect.stringContaining('Field `template.id` must be selected')]);
+  expect(linesOf(results)).toEqual([expect.stringContaining('Field `filters.id` must be selected')]);
 });

@@ -34,7 +34,9 @@ function normalize(value: unknown): unknown {
   return Object.fromEntries(
     members.map(([name, member]) => {
       const isBlocks = name === 'content' && Array.isArray(member);
-      return [isBlocks ? 'contentBlocks' : (NAMES[name] ?? name.replace(/^_/, '')), normalize(member)];
+      const isTemplateId = 'content' in value && /^_?id$/.test(name);
+      const special = isBlocks ? 'contentBlocks' : isTemplateId ? 'templateId' : NAMES[name];
+      return [special ?? name.replace(/^_/, ''), normalize(member)];
     }),
   );
 }

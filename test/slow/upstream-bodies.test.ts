@@ -70,6 +70,8 @@ const WORKFLOWS: [string, () => string][] = [
   ['invalid strings of 240 KB', () => fillBody(`{"active":"${'x'.repeat(240_000)}"}`, withSteps)],
   ['tags that are objects', () => fillBody(`{"a":"${'x'.repeat(480)}"}`, (tags) => withMembers(`"tags":[${tags}]`))],
   ['a long text of control characters', () => fillBody('\\u0001', (text) => withMembers(`"description":"${text}"`))],
+  ['600,000 unknown members in 9,900 steps', () => fillBody(`{${repeat(60, (i) => `"k${i}":1`, ',')}}`, withSteps)],
+  ['90,000 unknown members', () => fillBody((i) => `"${String(i).padEnd(48, 'k')}":1`, withMembers)],
   ['data with 500,000 keys', () => fillBody((i) => `"${i.toString(36)}":1`, withData)],
   ['data with 2.4 million numbers', () => fillBody('1', (items) => withData(`"a":[${items}]`))],
   ['data 500,000 deep', () => withData(`"a":${'['.repeat(500_000)}1${']'.repeat(500_000)}`)],
@@ -91,13 +93,13 @@ const WORKFLOWS: [string, () => string][] = [
   ],
 ];
 
-const ALL = `id identifier name description active draft critical tags data workflowIntegrationStatus createdAt updatedAt deletedAt revision parentId
+const ALL = `extra id identifier name description active draft critical tags data workflowIntegrationStatus createdAt updatedAt deletedAt revision parentId
   preferenceSettings { email sms inApp chat push } triggers { identifier type variables { name } }
   steps { ...Step }`;
 const STEP = `fragment Step on WorkflowStep { id uuid name templateId active shouldStopOnFail parentId replyCallback
   metadata { amount unit digestKey timed { weekDays monthDays } }
-  filters { id isNegated type value children { field value operator on } }
-  template { id type active subject content contentType contentBlocks variables { id name type required } } }`;
+  filters { id isNegated type value children { field value operator on extra } }
+  extra template { templateId extra type active subject content contentType contentBlocks variables { id name type required } } }`;
 
 /** Operations by the way in which they complete the record. */
 const WORKFLOW_OPERATIONS: [string, string][] = [
@@ -112,7 +114,7 @@ const WORKFLOW_OPERATIONS: [string, string][] = [
   ],
   [
     'its values under 29 names',
-    `{ workflow(idOrIdentifier: "a") { ${repeat(14, (i) => `a${i}: tags b${i}: data`)} } }`,
+    `{ workflow(idOrIdentifier: "a") { ${repeat(9, (i) => `a${i}: tags b${i}: data c${i}: extra`)} } }`,
   ],
   ['as 20 workflows', `{ workflows(idsOrIdentifiers: [${repeat(20, '"a"')}]) { ${ALL} } } ${STEP}`],
 ];

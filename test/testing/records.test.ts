@@ -76,6 +76,40 @@ describe('own records', () => {
     expect(await findWorkflow('payment-failed')).toBeNull();
   });
 
+  it('can have inactive steps, and members and conditions that only `extra` shows', async () => {
+    const group = { value: 'OR', children: [{ field: 'a', value: '1', operator: 'EQUAL', on: 'payload' }] };
+    gateway.seed({
+      workflows: [
+        {
+          identifier: 'special',
+          steps: [
+            {
+              type: 'email',
+              active: false,
+              template: { preheader: 'p' },
+              filters: [{ value: 'AND', children: [group] }],
+            },
+          ],
+        },
+      ],
+    });
+    const response = await gateway.fetch(gateway.url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `ApiKey ${gateway.key}` },
+      body: JSON.stringify({
+        query:
+          '{ workflow(idOrIdentifier: "special") { steps { active template { active extra } filters { children { value extra } } } } }',
+      }),
+    });
+    expect((await response.json()).data.workflow.steps).toEqual([
+      {
+        active: false,
+        template: { active: true, extra: { preheader: 'p' } },
+        filters: [{ children: [{ value: null, extra: group }] }],
+      },
+    ]);
+  });
+
   it('have statistics, messages and subscribers', async () => {
     const { data } = await gateway.client.request(NotificationStatsDocument, { days: 3 });
     const workflow = (await findWorkflow('invoice'))?.id;

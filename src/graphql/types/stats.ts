@@ -33,7 +33,7 @@ const sortEntries = (entries: readonly StatsEntryBody[]): StatsEntryBody[] =>
   entries.toSorted((a, b) => (periodOf(a) < periodOf(b) ? -1 : Number(periodOf(a) > periodOf(b))));
 
 /** Returns the ids of an entry's workflows. Services send nulls among them, which are reported as contract drift. */
-const workflowIdsOf = ({ templates }: StatsEntryBody): string[] => listOf(templates).filter((id) => id != null);
+const workflowIdsOf = ({ templates }: StatsEntryBody): readonly string[] => listOf(templates);
 
 const isChannel = (value: unknown): value is ChannelName => CHANNELS.includes(value);
 

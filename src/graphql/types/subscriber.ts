@@ -1,8 +1,9 @@
 import { isRecord } from '../../lib/is-record.ts';
 import { createSubscriber, type SubscriberBody } from '../../upstream/endpoints.ts';
 import type { GraphTypes } from '../builder.ts';
-import { requireValue } from '../field-errors.ts';
+import { listOf, requireValue } from '../field-errors.ts';
 import { defineModule } from '../module.ts';
+import { extraField, idField, mapMembers, timeField } from '../record-fields.ts';
 
 /** Maximum subscribers in one bulk mutation. */
 const MAX_BULK = 100;
@@ -32,12 +33,7 @@ export const subscribers = defineModule('subscribers', (toolkit) => {
         description:
           "The id that your system gave the subscriber, usually the user's id. Unique within the environment.",
       }),
-      id: t.id({
-        nullable: true,
-        description:
-          'The id that the service generated, or null if it sent none. Use `subscriberId` to identify the subscriber.',
-        resolve: ({ _id, id }) => _id ?? id,
-      }),
+      id: idField(t, 'subscriber', ' Use `subscriberId` to identify the subscriber.'),
       firstName: t.exposeString('firstName', { nullable: true, description: 'The first name.' }),
       lastName: t.exposeString('lastName', { nullable: true, description: 'The last name.' }),
       email: t.exposeString('email', { nullable: true, description: 'The email address.' }),
@@ -51,17 +47,17 @@ export const subscribers = defineModule('subscribers', (toolkit) => {
           'The settings per provider, such as push tokens and webhooks. With a token, credentials are `[masked]`.',
         resolve: ({ channels }, _args, { identity }) =>
           // guard: test/auth/scopes.test.ts
-          identity.clientKind === 'browser' ? maskCredentials(channels ?? []) : (channels ?? []),
+          identity.clientKind === 'browser' ? maskCredentials(listOf(channels)) : listOf(channels),
       }),
       isOnline: t.exposeBoolean('isOnline', {
         nullable: true,
         description: 'Whether the subscriber is connected to the in-app feed. Null if unknown.',
       }),
-      lastOnlineAt: t.expose('lastOnlineAt', {
-        type: 'DateTime',
-        nullable: true,
-        description: 'The time when the subscriber was last connected. Null if never, or unknown.',
-      }),
+      lastOnlineAt: timeField(
+        t,
+        'The time when the subscriber was last connected. Null if never, or unknown.',
+        ({ lastOnlineAt }) => lastOnlineAt,
+      ),
       organizationId: t.exposeID('_organizationId', {
         description: 'The id of the organization that owns the subscriber.',
       }),
@@ -78,6 +74,7 @@ export const subscribers = defineModule('subscribers', (toolkit) => {
         description: 'The time when the subscriber was last changed.',
       }),
       revision: t.exposeInt('__v', { nullable: true, description: 'The revision number that the service assigned.' }),
+      extra: extraField(t, 'subscribers', { toBrowser: maskLikelyCredentials }),
     }),
   });
 
@@ -158,14 +155,34 @@ const MAX_DEPTH = 16;
  */
 export function maskCredentials(channels: unknown): Record<string, unknown>[] {
   const records: unknown[] | undefined = Array.isArray(channels) ? channels : undefined;
-  return requireValue(records).map((channel) => {
-    const members = Object.entries(requireValue(isRecord(channel) ? channel : undefined));
-    return Object.fromEntries(
-      members.map(([name, value]) =>
-        VISIBLE_MEMBERS.has(name) && typeof value === 'string' ? [name, value] : [maskName(name), mask(value, 1)],
-      ),
-    );
-  });
+  return requireValue(records).map((channel) => maskMembers(requireValue(isRecord(channel) ? channel : undefined)));
+}
+
+/** Masks all members of a channel but those that identify its provider. */
+const maskMembers = (channel: Record<string, unknown>): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(channel).map(([name, value]) =>
+      VISIBLE_MEMBERS.has(name) && typeof value === 'string' ? [name, value] : [maskName(name), mask(value, 1)],
+    ),
+  );
+
+/** Names of members that may hold a credential. */
+const CREDENTIAL_NAME = /token|secret|passw|credential|key|webhook|auth|session|device|fcm|apns/i;
+
+/** Masks credentials anywhere in an unknown member: below such a name, in settings of a provider, and where it is nested too deep. */
+function maskLikelyCredentials(value: unknown, name: string, depth = 0): unknown {
+  if (CREDENTIAL_NAME.test(name) || depth > MAX_DEPTH) {
+    return mask(value, depth);
+  }
+  if (Array.isArray(value)) {
+    return value.map((item) => maskLikelyCredentials(item, '', depth + 1));
+  }
+  if (!isRecord(value)) {
+    return value;
+  }
+  return 'providerId' in value || '_integrationId' in value
+    ? maskMembers(value)
+    : mapMembers(value, (member, inner) => maskLikelyCredentials(member, inner, depth + 1));
 }
 
 /** Masks a value. Keeps its structure, and null and empty values. */

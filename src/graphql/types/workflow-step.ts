@@ -1,9 +1,28 @@
 import type { StepBody, StepTemplateBody } from '../../upstream/endpoints.ts';
+import { listOf } from '../field-errors.ts';
 import { defineModule } from '../module.ts';
+import { extraField, idField, listField, shows, timeField } from '../record-fields.ts';
 
 type Metadata = NonNullable<StepBody['metadata']>;
 
 type Filter = NonNullable<StepBody['filters']>[number];
+
+type Condition = NonNullable<Filter['children']>[number];
+
+/** Options of a field that can be null. */
+const optional = (description: string) => ({ nullable: true, description }) as const;
+
+/** Whether a condition's fields show a member. Without a field to compare, `value` and `operator` mean something else. */
+const isShown = ({ field, value }: Condition, member: string): boolean =>
+  member === 'on' || (Boolean(field) && (member !== 'value' || isText(value)));
+
+/** Numbers and booleans are shown as text, unless a number isn't exact. */
+const isText = (value: unknown): boolean =>
+  value === null ||
+  (typeof value !== 'object' && (typeof value !== 'number' || !Number.isInteger(value) || Number.isSafeInteger(value)));
+
+const shown = (condition: Condition, member: 'field' | 'value' | 'operator') =>
+  isShown(condition, member) ? condition[member] : null;
 
 /** Steps of workflows. */
 export const workflowSteps = defineModule('workflowSteps', ({ builder }) => {
@@ -13,12 +32,12 @@ export const workflowSteps = defineModule('workflowSteps', ({ builder }) => {
       weekDays: t.field({
         type: ['JSON'],
         description: 'The days of the week, as sent by the service.',
-        resolve: ({ weekDays }) => weekDays ?? [],
+        resolve: ({ weekDays }) => listOf(weekDays),
       }),
       monthDays: t.field({
         type: ['JSON'],
         description: 'The days of the month, as sent by the service.',
-        resolve: ({ monthDays }) => monthDays ?? [],
+        resolve: ({ monthDays }) => listOf(monthDays),
       }),
     }),
   });
@@ -26,19 +45,13 @@ export const workflowSteps = defineModule('workflowSteps', ({ builder }) => {
   const StepMetadata = builder.objectRef<Metadata>('StepMetadata').implement({
     description: 'The settings of a digest or delay.',
     fields: (t) => ({
-      amount: t.exposeFloat('amount', {
-        nullable: true,
-        description: 'The time to wait, or to collect events, in `unit`.',
-      }),
+      amount: t.exposeFloat('amount', optional('The time to wait, or to collect events, in `unit`.')),
       unit: t.exposeString('unit', { nullable: true, description: 'The unit of `amount`, such as `seconds`.' }),
       digestKey: t.exposeString('digestKey', {
         nullable: true,
         description: 'The variable by which a digest groups events. Null if it groups only by subscriber.',
       }),
-      type: t.exposeString('type', {
-        nullable: true,
-        description: 'The kind of digest or delay, such as `regular` or `timed`.',
-      }),
+      type: t.exposeString('type', optional('The kind of digest or delay, such as `regular` or `timed`.')),
       backoff: t.exposeBoolean('backoff', {
         nullable: true,
         description: 'Whether the first event is sent immediately, and only further ones are collected.',
@@ -47,10 +60,7 @@ export const workflowSteps = defineModule('workflowSteps', ({ builder }) => {
         nullable: true,
         description: 'The time to look back for an earlier event, in `backoffUnit`.',
       }),
-      backoffUnit: t.exposeString('backoffUnit', {
-        nullable: true,
-        description: 'The unit of `backoffAmount`, such as `seconds`.',
-      }),
+      backoffUnit: t.exposeString('backoffUnit', optional('The unit of `backoffAmount`, such as `seconds`.')),
       updateMode: t.exposeBoolean('updateMode', {
         nullable: true,
         description: 'Whether a digest updates the message that it already sent instead of sending another.',
@@ -58,83 +68,73 @@ export const workflowSteps = defineModule('workflowSteps', ({ builder }) => {
       timed: t.expose('timed', {
         type: TimedSettings,
         nullable: true,
-        description: 'The schedule of a timed digest. Null for other kinds.',
+        description:
+          'The days of a timed digest. Null for other kinds. `extra.timed` has the rest of the schedule, such as the time of day.',
       }),
+      extra: extraField(t, 'workflows'),
     }),
   });
 
-  const StepFilterCondition = builder
-    .objectRef<NonNullable<Filter['children']>[number]>('StepFilterCondition')
-    .implement({
-      description: 'One comparison of a filter.',
-      fields: (t) => ({
-        field: t.exposeString('field', { nullable: true, description: 'The name of the field to compare.' }),
-        value: t.exposeString('value', { nullable: true, description: 'The value to compare the field with.' }),
-        operator: t.exposeString('operator', {
-          nullable: true,
-          description: 'The comparison, such as `LARGER` or `EQUAL`.',
-        }),
-        on: t.exposeString('on', {
-          nullable: true,
-          description: 'The object that has the field, such as `subscriber` or `payload`.',
-        }),
+  const StepFilterCondition = builder.objectRef<Condition>('StepFilterCondition').implement({
+    description:
+      'A condition of a filter. A comparison has a `field`. In other conditions, such as a nested group, `field`, `operator` and `value` are null, and `extra` has the members.',
+    fields: (t) => ({
+      field: t.string({
+        nullable: true,
+        description: 'The name of the field to compare. Null if the condition is not a comparison.',
+        resolve: (condition) => shown(condition, 'field'),
       }),
-    });
+      value: t.string({
+        nullable: true,
+        description: 'The value to compare the field with. Null if it is a list or an object, which `extra` has.',
+        resolve: (condition) => shown(condition, 'value'),
+      }),
+      operator: t.string({
+        nullable: true,
+        description: 'The comparison, such as `LARGER` or `EQUAL`.',
+        resolve: (condition) => shown(condition, 'operator'),
+      }),
+      on: t.exposeString('on', {
+        nullable: true,
+        description:
+          'The object that has the field, such as `subscriber` or `payload`, or the kind of another condition, such as `previousStep`.',
+      }),
+      extra: extraField(t, 'workflows', { isShown }),
+    }),
+  });
 
   const StepFilter = builder.objectRef<Filter>('StepFilter').implement({
     description: 'A group of conditions that decide whether a step runs.',
     fields: (t) => ({
-      id: t.id({
-        nullable: true,
-        description: "The filter's id, or null if the service sent none.",
-        resolve: ({ _id, id }) => _id ?? id,
-      }),
-      isNegated: t.exposeBoolean('isNegated', {
-        nullable: true,
-        description: 'Whether the step runs if the conditions do not hold.',
-      }),
+      id: idField(t, 'filter'),
+      isNegated: t.exposeBoolean('isNegated', optional('Whether the step runs if the conditions do not hold.')),
       type: t.exposeString('type', { nullable: true, description: 'The kind of filter, such as `BOOLEAN`.' }),
-      value: t.exposeString('value', {
-        nullable: true,
-        description: 'The operator that combines the conditions: `AND` or `OR`.',
-      }),
-      children: t.field({
-        type: [StepFilterCondition],
-        description: 'The conditions of the group.',
-        resolve: ({ children }) => children ?? [],
-      }),
+      value: t.exposeString('value', optional('The operator that combines the conditions: `AND` or `OR`.')),
+      children: listField(t, StepFilterCondition, 'The conditions of the group.', ({ children }) => children),
+      extra: extraField(t, 'workflows'),
     }),
   });
 
   const WorkflowStep = builder.objectRef<StepBody>('WorkflowStep').implement({
     description: 'A step of a workflow: a message over one channel, a digest or a delay.',
     fields: (t) => ({
-      id: t.id({
-        nullable: true,
-        description: "The step's id, or null if the service sent none.",
-        resolve: ({ _id, id }) => _id ?? id,
-      }),
+      id: idField(t, 'step'),
       uuid: t.exposeString('uuid', { nullable: true, description: 'An id that the step has in every environment.' }),
       name: t.exposeString('name', { nullable: true, description: 'The name that people see.' }),
       templateId: t.exposeID('_templateId', { nullable: true, description: 'The id of `template`.' }),
-      active: t.exposeBoolean('active', {
-        nullable: true,
-        description: 'Whether the step runs when the workflow is triggered.',
-      }),
-      shouldStopOnFail: t.exposeBoolean('shouldStopOnFail', {
-        nullable: true,
-        description: 'Whether the workflow stops if this step fails.',
-      }),
+      active: t.exposeBoolean('active', optional('Whether the step runs when the workflow is triggered.')),
+      shouldStopOnFail: t.exposeBoolean('shouldStopOnFail', optional('Whether the workflow stops if this step fails.')),
       template: t.expose('template', {
         type: StepTemplate,
         nullable: true,
         description: 'The content to send. Null if the service sent none.',
       }),
-      filters: t.field({
-        type: [StepFilter],
-        description: 'The conditions under which the step runs. Empty if it always runs.',
-        resolve: ({ filters }) => filters ?? [],
-      }),
+      filters: listField(
+        t,
+        StepFilter,
+        'The conditions under which the step runs. Empty if it always runs.',
+        ({ filters }) => filters,
+      ),
       parentId: t.expose('_parentId', {
         type: 'JSON',
         nullable: true,
@@ -150,6 +150,7 @@ export const workflowSteps = defineModule('workflowSteps', ({ builder }) => {
         nullable: true,
         description: 'The destination of replies to an email, as sent by the service.',
       }),
+      extra: extraField(t, 'workflows'),
     }),
   });
 
@@ -158,41 +159,24 @@ export const workflowSteps = defineModule('workflowSteps', ({ builder }) => {
     .implement({
       description: 'A placeholder in the content of a step.',
       fields: (t) => ({
-        id: t.id({
-          nullable: true,
-          description: "The placeholder's id, or null if the service sent none.",
-          resolve: ({ _id, id }) => _id ?? id,
-        }),
+        id: idField(t, 'placeholder'),
         name: t.exposeString('name', {
           description: 'The name, as written between the braces: `name` for `{{name}}`.',
         }),
         type: t.exposeString('type', { nullable: true, description: 'The type of the value, such as `String`.' }),
         required: t.exposeBoolean('required', { nullable: true, description: 'Whether a trigger must send a value.' }),
+        extra: extraField(t, 'workflows'),
       }),
     });
 
   const StepTemplate = builder.objectRef<StepTemplateBody>('StepTemplate').implement({
     description: 'The content of the message that a step sends.',
     fields: (t) => ({
-      id: t.id({
-        nullable: true,
-        description: "The template's id, or null if the service sent none.",
-        resolve: ({ _id, id }) => _id ?? id,
-      }),
-      type: t.exposeString('type', {
-        nullable: true,
-        description: 'The channel or kind of the step, such as `email`, `in_app` or `digest`.',
-      }),
+      templateId: idField(t, 'template', ' Unique only among templates: it can equal the id of the step.'),
+      type: t.exposeString('type', optional('The channel or kind of the step, such as `email`, `in_app` or `digest`.')),
       active: t.exposeBoolean('active', { nullable: true, description: 'Whether the template is active.' }),
-      subject: t.exposeString('subject', {
-        nullable: true,
-        description: 'The subject of an email. Null for other channels.',
-      }),
-      variables: t.field({
-        type: [TemplateVariable],
-        description: 'The placeholders in the content.',
-        resolve: ({ variables }) => variables ?? [],
-      }),
+      subject: t.exposeString('subject', optional('The subject of an email. Null for other channels.')),
+      variables: listField(t, TemplateVariable, 'The placeholders in the content.', ({ variables }) => variables),
       content: t.string({
         nullable: true,
         description: 'The text with placeholders such as `{{name}}`. Null if the content is in `contentBlocks`.',
@@ -201,45 +185,21 @@ export const workflowSteps = defineModule('workflowSteps', ({ builder }) => {
       contentBlocks: t.field({
         type: ['JSONObject'],
         nullable: true,
+        extensions: shows('content'),
         description: 'The blocks of an email made with the visual editor. Null if the content is in `content`.',
         resolve: ({ content }) => (Array.isArray(content) ? content : null),
       }),
-      contentType: t.exposeString('contentType', {
-        nullable: true,
-        description: 'The format of an email, such as `editor`.',
-      }),
-      feedId: t.exposeID('_feedId', {
-        nullable: true,
-        description: 'The id of the feed that shows an in-app message. Null if none.',
-      }),
-      layoutId: t.exposeID('_layoutId', {
-        nullable: true,
-        description: 'The id of the layout of an email. Null if none.',
-      }),
-      creatorId: t.exposeID('_creatorId', {
-        nullable: true,
-        description: 'The id of the user who created the template.',
-      }),
-      organizationId: t.exposeID('_organizationId', {
-        nullable: true,
-        description: 'The id of the organization that owns the template.',
-      }),
-      environmentId: t.exposeID('_environmentId', {
-        nullable: true,
-        description: 'The id of the environment that the template belongs to.',
-      }),
+      contentType: t.exposeString('contentType', optional('The format of an email, such as `editor`.')),
+      feedId: t.exposeID('_feedId', optional('The id of the feed that shows an in-app message. Null if none.')),
+      layoutId: t.exposeID('_layoutId', optional('The id of the layout of an email. Null if none.')),
+      creatorId: t.exposeID('_creatorId', optional('The id of the user who created the template.')),
+      organizationId: t.exposeID('_organizationId', optional('The id of the organization that owns the template.')),
+      environmentId: t.exposeID('_environmentId', optional('The id of the environment that the template belongs to.')),
       deleted: t.exposeBoolean('deleted', { nullable: true, description: 'Whether the template is deleted.' }),
-      createdAt: t.expose('createdAt', {
-        type: 'DateTime',
-        nullable: true,
-        description: 'The time when the template was created.',
-      }),
-      updatedAt: t.expose('updatedAt', {
-        type: 'DateTime',
-        nullable: true,
-        description: 'The time when the template was last changed.',
-      }),
+      createdAt: timeField(t, 'The time when the template was created.', ({ createdAt }) => createdAt),
+      updatedAt: timeField(t, 'The time when the template was last changed.', ({ updatedAt }) => updatedAt),
       revision: t.exposeInt('__v', { nullable: true, description: 'The revision number that the service assigned.' }),
+      extra: extraField(t, 'workflows'),
     }),
   });
 

@@ -1,7 +1,8 @@
 import { getWorkflow, type TriggerBody, type WorkflowBody } from '../../upstream/endpoints.ts';
 import type { LoadByKey } from '../declarations.ts';
-import { assertRange, loadBySentId, requireId, requireValue, toId } from '../field-errors.ts';
+import { assertRange, listOf, loadBySentId, requireId, requireValue, toId } from '../field-errors.ts';
 import { defineModule } from '../module.ts';
+import { extraField, idField, listField, shows, timeField } from '../record-fields.ts';
 import { notificationGroups } from './notification-group.ts';
 import { workflowSteps } from './workflow-step.ts';
 
@@ -46,9 +47,14 @@ export const workflows = defineModule('workflows', ({ builder, declareCalls, ent
       ...entity({ id: loadBy(idOf), identifier: loadBy(identifierOf) }),
     },
     fields: (t) => ({
-      id: t.id({ description: "The workflow's id.", resolve: (workflow) => requireValue(idOf(workflow)) }),
+      id: t.id({
+        extensions: shows('_id', 'id'),
+        description: "The workflow's id.",
+        resolve: (workflow) => requireValue(idOf(workflow)),
+      }),
       identifier: t.string({
         nullable: true,
+        extensions: shows('triggers'),
         description:
           'The identifier with which apps trigger the workflow: that of the first trigger. Null if there is none.',
         resolve: identifierOf,
@@ -75,23 +81,21 @@ export const workflows = defineModule('workflows', ({ builder, declareCalls, ent
       }),
       tags: t.stringList({
         description: 'The labels for grouping and finding workflows.',
-        resolve: ({ tags }) => tags ?? [],
+        resolve: ({ tags }) => listOf(tags),
       }),
       preferenceSettings: t.expose('preferenceSettings', {
         type: PreferenceSettings,
         description: 'The channels on which the workflow sends by default.',
       }),
-      steps: t.field({
-        type: [WorkflowStep],
-        description: 'The steps, in the order in which they run.',
-        resolve: ({ steps }) => steps ?? [],
-      }),
-      triggers: t.field({
-        type: [WorkflowTrigger],
-        description: 'The triggers with which apps start the workflow.',
-        resolve: ({ triggers }) => triggers ?? [],
-      }),
+      steps: listField(t, WorkflowStep, 'The steps, in the order in which they run.', ({ steps }) => steps),
+      triggers: listField(
+        t,
+        WorkflowTrigger,
+        'The triggers with which apps start the workflow.',
+        ({ triggers }) => triggers,
+      ),
       notificationGroupId: t.id({
+        extensions: shows('_notificationGroupId'),
         description:
           'The id of the notification group that the workflow belongs to, even if the group no longer exists.',
         resolve: ({ _notificationGroupId, notificationGroup }) =>
@@ -139,26 +143,19 @@ export const workflows = defineModule('workflows', ({ builder, declareCalls, ent
         description: 'Whether the workflow is deleted.',
         resolve: ({ deleted }) => deleted ?? false,
       }),
-      deletedAt: t.expose('deletedAt', {
-        type: 'DateTime',
-        nullable: true,
-        description: 'The time when the workflow was deleted. Null if it is not deleted.',
-      }),
+      deletedAt: timeField(
+        t,
+        'The time when the workflow was deleted. Null if it is not deleted.',
+        ({ deletedAt }) => deletedAt,
+      ),
       deletedBy: t.exposeID('deletedBy', {
         nullable: true,
         description: 'The id of the user who deleted the workflow. Null if it is not deleted.',
       }),
-      createdAt: t.expose('createdAt', {
-        type: 'DateTime',
-        nullable: true,
-        description: 'The time when the workflow was created.',
-      }),
-      updatedAt: t.expose('updatedAt', {
-        type: 'DateTime',
-        nullable: true,
-        description: 'The time when the workflow was last changed.',
-      }),
+      createdAt: timeField(t, 'The time when the workflow was created.', ({ createdAt }) => createdAt),
+      updatedAt: timeField(t, 'The time when the workflow was last changed.', ({ updatedAt }) => updatedAt),
       revision: t.exposeInt('__v', { nullable: true, description: 'The revision number that the service assigned.' }),
+      extra: extraField(t, 'workflows'),
     }),
   });
 
@@ -196,43 +193,34 @@ export const workflows = defineModule('workflows', ({ builder, declareCalls, ent
     .implement({
       description: 'A variable that the content of a workflow uses.',
       fields: (t) => ({
-        id: t.id({
-          nullable: true,
-          description: "The variable's id, or null if the service sent none.",
-          resolve: ({ _id, id }) => _id ?? id,
-        }),
+        id: idField(t, 'variable'),
         name: t.exposeString('name', { description: 'The name, as used in the content.' }),
         type: t.exposeString('type', { nullable: true, description: 'The type of the value, such as `String`.' }),
+        extra: extraField(t, 'workflows'),
       }),
     });
 
   const WorkflowTrigger = builder.objectRef<TriggerBody>('WorkflowTrigger').implement({
     description: 'A trigger with which an app starts a workflow.',
     fields: (t) => ({
-      id: t.id({
-        nullable: true,
-        description: "The trigger's id, or null if the service sent none.",
-        resolve: ({ _id, id }) => _id ?? id,
-      }),
+      id: idField(t, 'trigger'),
       type: t.exposeString('type', { nullable: true, description: 'The kind of trigger, such as `event`.' }),
       identifier: t.exposeString('identifier', {
         description: 'The identifier with which apps trigger the workflow. The query `workflow` accepts it too.',
       }),
-      variables: t.field({
-        type: [TriggerVariable],
-        description: 'The variables that a trigger sends.',
-        resolve: ({ variables }) => variables ?? [],
-      }),
+      variables: listField(t, TriggerVariable, 'The variables that a trigger sends.', ({ variables }) => variables),
       reservedVariables: t.field({
         type: ['JSON'],
         description: 'The variables that the service sets itself, as sent by the service.',
-        resolve: ({ reservedVariables }) => reservedVariables ?? [],
+        resolve: ({ reservedVariables }) => listOf(reservedVariables),
       }),
-      subscriberVariables: t.field({
-        type: [TriggerVariable],
-        description: 'The variables that are read from the subscriber.',
-        resolve: ({ subscriberVariables }) => subscriberVariables ?? [],
-      }),
+      subscriberVariables: listField(
+        t,
+        TriggerVariable,
+        'The variables that are read from the subscriber.',
+        ({ subscriberVariables }) => subscriberVariables,
+      ),
+      extra: extraField(t, 'workflows'),
     }),
   });
 

@@ -56,10 +56,15 @@ export interface StepRecord {
   subject?: string;
   /** Text with placeholders such as `{{name}}`, or the blocks of an email. */
   content?: string | readonly Record<string, unknown>[];
+  /** Other members of the template, such as `preheader`. */
+  template?: Record<string, unknown>;
   /** Name or id of the in-app feed. */
   feed?: string;
   metadata?: Record<string, unknown>;
   filters?: readonly FilterRecord[];
+  /** @default true */
+  active?: boolean;
+  /** @default false */
   shouldStopOnFail?: boolean;
   replyCallback?: Record<string, unknown>;
 }
@@ -67,7 +72,8 @@ export interface StepRecord {
 /** Conditions under which a step runs. */
 export interface FilterRecord {
   value: 'AND' | 'OR';
-  children: readonly { field: string; value: string; operator: string; on: string }[];
+  /** Comparisons, such as `{ field: 'plan', value: 'team', operator: 'EQUAL', on: 'subscriber' }`, or conditions of another kind. */
+  children: readonly Record<string, unknown>[];
 }
 
 /** Person or system that receives notifications. */

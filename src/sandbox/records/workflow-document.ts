@@ -49,15 +49,14 @@ function createStep(
   index: number,
   context: WorkflowContext,
 ) {
-  const id = sampleId(environment, 'step', workflow.identifier, index);
   const template = createTemplate(environment, workflow, step, index, context);
   return {
-    _id: id,
-    id,
+    _id: template._id, // As in the real service.
+    id: template._id,
     uuid: createUuid(environment, workflow.identifier, index),
     name: step.name ?? step.type,
     _templateId: template._id,
-    active: true,
+    active: step.active ?? true,
     shouldStopOnFail: step.shouldStopOnFail ?? false,
     template,
     filters: (step.filters ?? []).map((filter, at) => createFilter(environment, workflow, filter, `${index}.${at}`)),
@@ -97,6 +96,7 @@ function createTemplate(
     createdAt,
     updatedAt,
     __v: 0,
+    ...step.template,
   };
 }
 

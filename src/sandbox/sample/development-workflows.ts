@@ -110,7 +110,7 @@ export const DEVELOPMENT_WORKFLOWS: readonly SampleWorkflow[] = [
           unit: 'weeks',
           digestKey: 'makerId',
           updateMode: false,
-          timed: { weekDays: ['monday'], monthDays: [] },
+          timed: { weekDays: ['monday'], monthDays: [], atTime: '09:00' },
         },
       },
       {
@@ -118,6 +118,7 @@ export const DEVELOPMENT_WORKFLOWS: readonly SampleWorkflow[] = [
         type: 'email',
         subject: 'Your week on Juniper: {{itemCount}} new items',
         content: 'Hello {{subscriber.firstName}}, {{makerCount}} makers you follow were busy. Read on: {{digestUrl}}',
+        template: { preheader: 'What is new', senderName: 'Juniper', cta: { data: { url: '{{digestUrl}}' } } },
         replyCallback: { active: true, url: 'https://api.juniper.example/replies/digest' },
       },
     ],
@@ -161,7 +162,7 @@ export const DEVELOPMENT_WORKFLOWS: readonly SampleWorkflow[] = [
             value: 'OR',
             children: [
               { field: 'amount', value: '100', operator: 'LARGER', on: 'payload' },
-              { field: 'attempt', value: '2', operator: 'LARGER_EQUAL', on: 'payload' },
+              { value: 'AND', children: [{ field: 'attempt', value: '2', operator: 'LARGER_EQUAL', on: 'payload' }] },
             ],
           },
         ],

@@ -1,0 +1,100 @@
+// Fields that many types of records have: ids, times, lists of parts, and `extra`, the members that no other field shows.
+import { type GraphQLObjectType, getNullableType, isObjectType } from 'graphql';
+import { isRecord } from '../lib/is-record.ts';
+import { memoizeByObject } from '../lib/memoize.ts';
+import type { GraphTypes } from './builder.ts';
+import { requireScopes } from './declarations.ts';
+import { listOf } from './field-errors.ts';
+
+type Fields<Body> = PothosSchemaTypes.ObjectFieldBuilder<GraphTypes, Body>;
+
+type Members = Record<string, unknown>;
+
+/** Extension of a field that shows other members of the record than the one with its name: `extensions: shows('content')`. */
+export const shows = (...members: string[]) => ({ shows: members });
+
+/** Creates the field with the id of a record, which the service sends under two names. */
+export const idField = <Body extends { _id?: string; id?: string }>(t: Fields<Body>, noun: string, note = '') =>
+  t.id({
+    nullable: true,
+    extensions: shows('_id', 'id'),
+    description: `The ${noun}'s id, or null if the service sent none.${note}`,
+    resolve: ({ _id, id }) => _id ?? id,
+  });
+
+/** Creates a field with a time, or null. */
+export const timeField = <Body>(
+  t: Fields<Body>,
+  description: string,
+  read: (record: Body) => string | null | undefined,
+) => t.field({ type: 'DateTime', nullable: true, description, resolve: read });
+
+/** Creates the field with a list of parts of a record, which is empty if the service sent none. */
+export const listField = <Body, Part>(
+  t: Fields<Body>,
+  type: PothosSchemaTypes.ObjectRef<GraphTypes, Part>,
+  description: string,
+  read: (record: Body) => readonly Part[] | null | undefined,
+) => t.field({ type: [type], description, resolve: (record) => listOf(read(record)) });
+
+interface ExtraOptions<Body> {
+  /** Whether the fields show a member of this record. @default all that they show in some records */
+  isShown?: (record: Body, member: string) => boolean;
+  /** Replaces members that browsers must never see, also with the scope. @default none */
+  toBrowser?: (value: unknown, member: string) => unknown;
+}
+
+/** Creates the field `extra` of a type, which requires the scope `<noun>:extra`: `extra: extraField(t, 'workflows')`. */
+export function extraField<Body extends object>(t: Fields<Body>, noun: string, options: ExtraOptions<Body> = {}) {
+  const { isShown = () => true, toBrowser } = options;
+  const extraOf = memoizeByObject((record: Body & Members, type: GraphQLObjectType) =>
+    collect(record, type, (member) => isShown(record, member)),
+  );
+  const maskedOf = toBrowser && memoizeByObject((extra: Members) => mapMembers(extra, toBrowser));
+  const note = toBrowser === undefined ? '' : ' With a token, values that look like credentials are `[masked]`.';
+  return t.field({
+    type: 'JSONObject',
+    nullable: true,
+    extensions: requireScopes(`${noun}:extra`),
+    description: `The members that no other field shows, as sent by the service. Null if there are none.${note}`,
+    resolve(record, _args, { identity }, { parentType }) {
+      const extra = isRecord(record) ? extraOf(record, parentType) : null;
+      // guard: test/field-reports/shapes.test.ts
+      return extra !== null && maskedOf !== undefined && identity.clientKind === 'browser' ? maskedOf(extra) : extra;
+    },
+  });
+}
+
+/** Returns a record with other values. */
+export const mapMembers = (record: Members, change: (value: unknown, member: string) => unknown): Members =>
+  Object.fromEntries(Object.entries(record).map(([member, value]) => [member, change(value, member)]));
+
+/** Returns the members of a record that no field shows; null if there are none. Those of its parts are below their names. */
+function collect(record: Members, type: GraphQLObjectType, isShown: (member: string) => boolean): Members | null {
+  const fields = fieldsByMember(type);
+  const extra = Object.entries(record).flatMap(([member, value]): [string, unknown][] => {
+    const field = fields.get(member);
+    if (field === undefined || !isShown(member)) {
+      return member === '__typename' ? [] : [[member, value]]; // Federation adds it.
+    }
+    const part = getNullableType(field.type);
+    const inner = isPart(part) && isRecord(value) ? collect(value, part, () => true) : null;
+    return inner === null ? [] : [[member, inner]];
+  });
+  return extra.length === 0 ? null : Object.fromEntries(extra);
+}
+
+/** Whether values of a type are parts of records without their own `extra`. Types with a scope are other records. Lists would take too long. */
+const isPart = (type: unknown): type is GraphQLObjectType =>
+  isObjectType(type) && !('extra' in type.getFields()) && type.extensions.scope === undefined;
+
+/** Returns the fields of a type by the members that they show: those they declare, the one they expose, or the one with their name. */
+const fieldsByMember = memoizeByObject((type: GraphQLObjectType) => {
+  const fields = Object.values(type.getFields()).filter(({ name }) => name !== 'extra');
+  return new Map(
+    fields.flatMap((field) => {
+      const { shows, pothosExposedField: exposed = field.name } = field.extensions;
+      return (Array.isArray(shows) ? shows : [exposed]).map((member): [unknown, typeof field] => [member, field]);
+    }),
+  );
+});

@@ -1,0 +1,589 @@
+import { ApolloClient, HttpLink, InMemoryCache } from '@apollo/client';
+import { type GraphQLObjectType, getNamedType, isObjectType, Kind, parse, type SelectionNode } from 'graphql';
+import {
+  type ConcreteRequest,
+  createOperationDescriptor,
+  Environment,
+  Network,
+  type NormalizationLinkedField,
+  type NormalizationScalarField,
+  RecordSource,
+  Store,
+} from 'relay-runtime';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { parse as load } from 'yaml';
+import { createSchema } from '../../src/graphql/schema.ts';
+import { subscribers } from '../../src/graphql/types/subscriber.ts';
+import { defineModule } from '../../src/modules/index.ts';
+import subscriberProfiles from '../../src/modules/subscribers.ts';
+import { SCOPES, type Scope } from '../../src/settings/scopes.ts';
+import { connectAgent } from '../support/agent.ts';
+import { measureCpu } from '../support/cpu-time.ts';
+import { read } from '../support/docs.ts';
+import { sendExplain } from '../support/explain.ts';
+import { type ScriptedGateway, startSandboxedGateway, startScriptedGateway } from '../support/gateway.ts';
+import { subscriber, workflow } from '../support/records.ts';
+import { clientsOf, createSigner } from '../support/tokens.ts';
+
+const schema = createSchema();
+const signer = createSigner();
+const bearer = (scopes: readonly Scope[]) => signer.bearer({ scope: scopes.join(' ') });
+const without = (scope: Scope) => SCOPES.filter((each) => each !== scope);
+
+let gateway: ScriptedGateway;
+/** JSON that the service sends. */
+let sent: { workflow: string; subscriber: string };
+
+beforeAll(async () => {
+  gateway = await startScriptedGateway(
+    ({ path }) => ({ body: path.startsWith('/v1/subscribers') ? sent.subscriber : sent.workflow }),
+    { clients: clientsOf(signer), modules: [subscriberProfiles], federation: true },
+  );
+});
+afterAll(() => gateway[Symbol.asyncDispose]());
+beforeEach(() => script({}));
+
+/** Decides what the service sends beside the members that the contract requires. */
+function script(ofWorkflow: object, ofSubscriber: object = {}): void {
+  sent = {
+    workflow: JSON.stringify({ data: { ...workflow(), ...ofWorkflow } }),
+    subscriber: JSON.stringify({ data: { ...subscriber(), ...ofSubscriber } }),
+  };
+}
+
+/** Reads a selection of a workflow with one step. */
+async function readStep(step: object, selection: string): Promise<unknown> {
+  script({ steps: [step] });
+  const { workflow: read } = await gateway.data<{ workflow: { steps: unknown[] } }>(
+    `{ workflow(idOrIdentifier: "w1") { steps { ${selection} } } }`,
+  );
+  return read.steps[0];
+}
+
+/** Reads the extra of a subscriber. */
+async function readExtra(record: object, authorization: string): Promise<unknown> {
+  script({}, record);
+  const { subscriber: read } = await gateway.data<{ subscriber: { extra: unknown } }>(
+    '{ subscriber(subscriberId: "u1") { extra } }',
+    {},
+    { authorization },
+  );
+  return read.extra;
+}
+
+const CONTRACT: { components: { schemas: Record<string, { properties: object }> } } = load(
+  read('schema/upstream.openapi.yaml'),
+);
+
+const SERVER = 'ApiKey of-a-server';
+
+const fieldsOf = (type: unknown) => (isObjectType(type) ? Object.values(type.getFields()) : []);
+
+/** Returns a selection of all fields of a type and of its parts, except `extra` and fields that make calls. */
+function selectAll(type: unknown): string {
+  const selections = fieldsOf(type)
+    .filter(({ name, extensions }) => name !== 'extra' && !('calls' in extensions))
+    .map((field) => {
+      const part = getNamedType(field.type);
+      return isObjectType(part) ? `${field.name} ${selectAll(part)}` : field.name;
+    });
+  return `{ __typename ${selections.join(' ')} }`;
+}
+
+interface RelayObject extends Omit<NormalizationLinkedField, 'selections'> {
+  selections: readonly RelayField[];
+}
+type RelayField = NormalizationScalarField | RelayObject;
+
+/** Compiles the fields of a query for Relay's store. */
+function toRelay(nodes: readonly SelectionNode[], parent: GraphQLObjectType | null | undefined): RelayField[] {
+  return nodes.map((node): RelayField => {
+    if (node.kind !== Kind.FIELD) {
+      return expect.unreachable();
+    }
+    const name = node.name.value;
+    const field = { alias: null, name, storageKey: null };
+    const type = getNamedType(parent?.getFields()[name]?.type);
+    const args = (node.arguments ?? []).map((argument) => ({
+      kind: 'Literal' as const,
+      name: argument.name.value,
+      value: argument.value.kind === Kind.STRING ? argument.value.value : null,
+    }));
+    return isObjectType(type) && node.selectionSet !== undefined
+      ? {
+          ...field,
+          kind: 'LinkedField',
+          args,
+          concreteType: type.name,
+          plural: String(parent?.getFields()[name]?.type).startsWith('['),
+          selections: toRelay(node.selectionSet.selections, type),
+        }
+      : { ...field, kind: 'ScalarField', args };
+  });
+}
+
+/** Writes the response of a query to a store of Relay. Returns what the store has for it. */
+async function viaRelay(text: string): Promise<unknown> {
+  const [definition] = parse(text).definitions;
+  const nodes = definition?.kind === Kind.OPERATION_DEFINITION ? definition.selectionSet.selections : [];
+  const selections = toRelay(nodes, schema.getQueryType());
+  const request: ConcreteRequest = {
+    kind: 'Request',
+    fragment: { kind: 'Fragment', name: 'Test', type: 'Query', metadata: null, argumentDefinitions: [], selections },
+    operation: { kind: 'Operation', name: 'Test', argumentDefinitions: [], selections },
+    params: { id: null, cacheID: 'test', metadata: {}, name: 'Test', operationKind: 'query', text },
+  };
+  const environment = new Environment({
+    store: new Store(new RecordSource()),
+    network: Network.create(() => expect.unreachable()),
+  });
+  const operation = createOperationDescriptor(request, {});
+  environment.commitPayload(operation, await gateway.data(text));
+  return environment.lookup(operation.fragment).data;
+}
+
+/** Does so with a cache of Apollo Client. */
+async function viaApollo(text: string, cache: InMemoryCache): Promise<unknown> {
+  const link = new HttpLink({ uri: gateway.url, headers: { authorization: SERVER } });
+  const query = parse(text);
+  await new ApolloClient({ cache, link }).query({ query });
+  return cache.readQuery({ query });
+}
+
+describe('R17: ids', () => {
+  it('R17: every store keeps an inactive step and its active template apart, although both have the same id', async () => {
+    script({
+      steps: [{ _id: 's1', id: 's1', active: false, template: { _id: 's1', id: 's1', active: true } }],
+    });
+    // Relay adds `id` to each selection whose type has one.
+    const text = `{ workflow(idOrIdentifier: "w1") ${selectAll(schema.getType('Workflow'))} }`;
+    const onlyId = new InMemoryCache({ dataIdFromObject: ({ id }) => (typeof id === 'string' ? id : undefined) });
+    for (const read of [viaRelay(text), viaApollo(text, new InMemoryCache()), viaApollo(text, onlyId)]) {
+      expect(await read).toMatchObject({
+        workflow: {
+          id: 'w1',
+          steps: [{ id: 's1', active: false, template: { active: true, templateId: 's1' } }],
+        },
+      });
+    }
+  });
+
+  it('R17: each value of a field `id` belongs to one record, in the sandbox, whose steps and templates have equal ids', async () => {
+    await using sandboxed = await startSandboxedGateway();
+    const names = ['comment-mention', 'payment-failed', 'weekly-digest', 'welcome-onboarding'];
+    const selections = `workflows(idsOrIdentifiers: ${JSON.stringify(names)}) ${selectAll(schema.getType('Workflow'))}
+      notificationGroups ${selectAll(schema.getType('NotificationGroup'))}`;
+    const data = await sandboxed.data(`{ ${selections} }`);
+    const owners = new Map<unknown, Set<string>>();
+    let templates = 0;
+    JSON.stringify(data, (_, value) => {
+      if (typeof value?.id === 'string') {
+        const { __typename: typeName, id } = value;
+        owners.set(id, (owners.get(id) ?? new Set()).add(`${typeName} ${value.name ?? ''}`));
+      }
+      if (value?.__typename === 'WorkflowStep') {
+        expect(value.template.templateId).toBe(value.id);
+        templates += 1;
+      }
+      return value;
+    });
+    expect(templates).toBeGreaterThan(8);
+    expect([...owners.values()].filter(({ size }) => size > 1)).toEqual([]);
+    expect(new Set([...owners.values()].flatMap((names) => [...names].map((name) => name.split(' ')[0])))).toEqual(
+      new Set([
+        'NotificationGroup',
+        'StepFilter',
+        'TemplateVariable',
+        'TriggerVariable',
+        'Workflow',
+        'WorkflowStep',
+        'WorkflowTrigger',
+      ]),
+    );
+  });
+});
+
+describe('R18: conditions', () => {
+  const NULLS = { field: null, operator: null, value: null };
+  const GROUP = { children: [{ field: 'a', value: '1', operator: 'EQUAL', on: 'payload' }], value: 'OR' };
+
+  it.each<[string, object, object]>([
+    ['a nested group', GROUP, { ...NULLS, on: null, extra: GROUP }],
+    [
+      'a period',
+      { on: 'isOnlineInLast', timeOperator: 'minutes', value: 5 },
+      { ...NULLS, on: 'isOnlineInLast', extra: { timeOperator: 'minutes', value: 5 } },
+    ],
+    ['a flag', { on: 'isOnline', value: true }, { ...NULLS, on: 'isOnline', extra: { value: true } }],
+    [
+      'a webhook',
+      { on: 'webhook', webhookUrl: 'https://example.com/hook' },
+      { ...NULLS, on: 'webhook', extra: { webhookUrl: 'https://example.com/hook' } },
+    ],
+    [
+      'a previous step',
+      { on: 'previousStep', step: 'u1', stepType: 'read' },
+      { ...NULLS, on: 'previousStep', extra: { step: 'u1', stepType: 'read' } },
+    ],
+    [
+      'another kind that has an empty field and an operator',
+      { on: 'tenant', field: '', operator: 'IS_DEFINED', _id: 'c1' },
+      { ...NULLS, on: 'tenant', extra: { field: '', operator: 'IS_DEFINED', _id: 'c1' } },
+    ],
+    [
+      'a comparison of the contract',
+      { field: 'age', value: '18', operator: 'LARGER', on: 'subscriber' },
+      { field: 'age', value: '18', operator: 'LARGER', on: 'subscriber', extra: null },
+    ],
+    [
+      'a comparison of what a webhook returns',
+      { field: 'age', value: '18', operator: 'LARGER', on: 'webhook', webhookUrl: 'https://example.com/hook' },
+      {
+        field: 'age',
+        value: '18',
+        operator: 'LARGER',
+        on: 'webhook',
+        extra: { webhookUrl: 'https://example.com/hook' },
+      },
+    ],
+    [
+      'a comparison with a number',
+      { field: 'age', value: 18, operator: 'LARGER', on: 'subscriber' },
+      { field: 'age', value: '18', operator: 'LARGER', on: 'subscriber', extra: null },
+    ],
+    [
+      'a comparison with a list',
+      { field: 'age', value: ['18', '19'], operator: 'IN', on: 'subscriber' },
+      { field: 'age', value: null, operator: 'IN', on: 'subscriber', extra: { value: ['18', '19'] } },
+    ],
+  ])('R18: %s has only its own members', async (_, condition, expected) => {
+    const step = await readStep(
+      { filters: [{ value: 'AND', children: [condition] }] },
+      'filters { value children { field operator value on extra } }',
+    );
+    expect(step).toEqual({ filters: [{ value: 'AND', children: [expected] }] });
+  });
+
+  it('R18: a comparison with a number that is not exact has no value, and its extra is an error', async () => {
+    const children = [{ field: 'age', value: 'X', operator: 'EQUAL', on: 'subscriber' }];
+    script({ steps: [{ filters: [{ children }] }] });
+    sent.workflow = sent.workflow.replace('"X"', '9007199254740993');
+    const { body, codes } = await gateway.send(
+      '{ workflow(idOrIdentifier: "w1") { steps { filters { children { field value extra } } } } }',
+    );
+    expect(body.data).toEqual({
+      workflow: { steps: [{ filters: [{ children: [{ field: 'age', value: null, extra: null }] }] }] },
+    });
+    expect(codes).toEqual(['UPSTREAM_BAD_RESPONSE']);
+  });
+});
+
+describe('R19: members without a field', () => {
+  it('R19: the rest of a timed digest, variants, and the members of a template can be read', async () => {
+    const variants = [{ name: 'B', template: { content: 'b' }, filters: [] }];
+    const cta = { type: 'redirect', data: { url: 'https://example.com' } };
+    const step = {
+      variants,
+      metadata: {
+        type: 'timed',
+        unit: 'months',
+        delayPath: 'sendAt',
+        timed: { weekDays: [], monthDays: [3], atTime: '09:30', ordinal: 'first', ordinalValue: 'monday' },
+      },
+      template: {
+        ...{ _id: 't1', id: 't1', content: 'Hello', contentType: 'editor', _feedId: null },
+        ...{ preheader: 'pre', senderName: 'Juniper', cta, contentBlocks: 'other' },
+        variables: [{ name: 'a' }, { name: 'b', defaultValue: '1' }],
+      },
+    };
+    expect(
+      await readStep(
+        step,
+        'extra metadata { type timed { monthDays } extra } template { templateId content extra variables { name extra } }',
+      ),
+    ).toEqual({
+      extra: { variants },
+      metadata: {
+        type: 'timed',
+        timed: { monthDays: [3] },
+        extra: { delayPath: 'sendAt', timed: { atTime: '09:30', ordinal: 'first', ordinalValue: 'monday' } },
+      },
+      template: {
+        templateId: 't1',
+        content: 'Hello',
+        extra: { preheader: 'pre', senderName: 'Juniper', cta, contentBlocks: 'other' },
+        variables: [
+          { name: 'a', extra: null },
+          { name: 'b', extra: { defaultValue: '1' } },
+        ],
+      },
+    });
+  });
+
+  it('R19: the sandbox has some', async () => {
+    await using sandboxed = await startSandboxedGateway();
+    const data = await sandboxed.data(
+      `{ digest: workflow(idOrIdentifier: "weekly-digest") { steps { metadata { extra } template { extra } } }
+         billing: workflow(idOrIdentifier: "payment-failed") { steps { template { extra } filters { children { field value extra } } } } }`,
+    );
+    const text = JSON.stringify(data);
+    for (const part of ['{"timed":{"atTime":"09:00"}}', '"preheader":', '"senderName":', '"cta":']) {
+      expect(text).toContain(part);
+    }
+    expect(text).toContain('{"field":null,"value":null,"extra":{"value":"AND","children":[{"field":"attempt"');
+  });
+
+  it('R19: of a record has the unknown members of its parts without `extra`, but not those of other records', async () => {
+    const unknown = { newMember: 1, extra: { a: null }, identifier: 'i', toString: 1 };
+    script({
+      ...unknown,
+      notificationGroup: { _id: 'g1', name: 'g', secretOfGroup: 1 },
+      preferenceSettings: { email: true, whatsapp: true },
+      triggers: [{ identifier: 'i', newMember: 2 }],
+    });
+    expect(await gateway.data('{ workflow(idOrIdentifier: "w1") { extra triggers { extra } } }')).toEqual({
+      workflow: {
+        extra: { ...unknown, preferenceSettings: { whatsapp: true } },
+        triggers: [{ extra: { newMember: 2 } }],
+      },
+    });
+  });
+
+  /** Selection of `extra` of each type, and the record around such a part, with what its other fields need. */
+  const TYPES: Record<string, [schemaName: string, selection: string, wrap: (part: object) => object]> = {
+    Workflow: ['Workflow', 'extra', (part) => ({ ...part, ...workflow() })],
+    WorkflowStep: ['Step', 'steps { extra }', (part) => ({ steps: [part] })],
+    StepTemplate: ['StepTemplate', 'steps { template { extra } }', (template) => ({ steps: [{ template }] })],
+    StepMetadata: ['StepMetadata', 'steps { metadata { extra } }', (metadata) => ({ steps: [{ metadata }] })],
+    StepFilter: ['Filter', 'steps { filters { extra } }', (part) => ({ steps: [{ filters: [part] }] })],
+    StepFilterCondition: [
+      'FilterChild',
+      'steps { filters { children { extra } } }',
+      (part) => ({ steps: [{ filters: [{ children: [{ ...part, field: 'a' }] }] }] }),
+    ],
+    TemplateVariable: [
+      'TemplateVariable',
+      'steps { template { variables { extra } } }',
+      (part) => ({ steps: [{ template: { variables: [part] } }] }),
+    ],
+    WorkflowTrigger: ['Trigger', 'triggers { extra }', (part) => ({ triggers: [part] })],
+    TriggerVariable: [
+      'TriggerVariable',
+      'triggers { variables { extra } }',
+      (part) => ({ triggers: [{ variables: [part] }] }),
+    ],
+  };
+
+  /** Returns a record with every member that the contract names. */
+  function recordOf(schemaName: string): object {
+    const { properties } = CONTRACT.components.schemas[schemaName] ?? expect.unreachable();
+    return Object.fromEntries(Object.keys(properties).map((member) => [member, null]));
+  }
+
+  it.each(Object.entries(TYPES))(
+    'R19: of %s has no member that the contract names, also if a field is added, and every other member',
+    async (_, [schemaName, selection, wrap]) => {
+      const read = async (part: object) => {
+        script(wrap(part));
+        return JSON.stringify(await gateway.data(`{ workflow(idOrIdentifier: "w1") { ${selection} } }`));
+      };
+      expect(await read(recordOf(schemaName))).toContain('{"extra":null}');
+      expect(await read({ ...recordOf(schemaName), newMember: 1 })).toContain('{"extra":{"newMember":1}}');
+    },
+  );
+
+  it('R19: of a subscriber has no member that the contract names, and every other member', async () => {
+    expect(await readExtra(recordOf('Subscriber'), SERVER)).toBeNull();
+    const extra = { timezone: 'UTC', topics: [] };
+    expect(await readExtra({ ...recordOf('Subscriber'), ...extra }, SERVER)).toEqual(extra);
+  });
+
+  it('R19: all types with `extra` are tested', () => {
+    const types = Object.values(schema.getTypeMap()).filter((type) =>
+      fieldsOf(type).some(({ name }) => name === 'extra'),
+    );
+    expect(types.map(({ name }) => name).toSorted()).toEqual([...Object.keys(TYPES), 'Subscriber'].toSorted());
+  });
+
+  it('R19: a field that a module adds leaves `extra` by itself', async () => {
+    const timezones = defineModule('timezones', ({ builder, use }) => {
+      builder.objectFields(use(subscribers).Subscriber, (t) => ({
+        timezone: t.string({
+          nullable: true,
+          description: 'The time zone.',
+          resolve: (record) => ('timezone' in record ? String(record.timezone) : null),
+        }),
+      }));
+    });
+    await using other = await startScriptedGateway(() => ({ body: sent.subscriber }), {
+      modules: [subscriberProfiles, timezones],
+    });
+    script({}, { timezone: 'UTC', topics: ['a'] });
+    const data = await other.data('{ subscriber(subscriberId: "u1") { timezone extra } }');
+    expect(data).toEqual({ subscriber: { timezone: 'UTC', extra: { topics: ['a'] } } });
+  });
+});
+
+describe('R19: `extra` of browsers', () => {
+  const RECORD = { variants: [], steps: [{ template: { preheader: 'p' } }] };
+  const FRAGMENT = 'fragment F on StepTemplate { ...G } fragment G on StepTemplate { extra }';
+  const ENTITIES = '{ _entities(representations: [{ __typename: "Workflow", id: "w1" }])';
+
+  it.each([
+    ['directly', '{ workflow(idOrIdentifier: "w1") { extra } }'],
+    ['with another name, deeper', '{ workflow(idOrIdentifier: "w1") { steps { template { other: extra } } } }'],
+    ['in fragments', `{ workflow(idOrIdentifier: "w1") { steps { template { ... { ...F } } } } } ${FRAGMENT}`],
+    [
+      'in a mutation',
+      'mutation { updateWorkflowStatus(input: { workflowId: "w1", active: true }) { ... on UpdateWorkflowStatusSuccess { workflow { extra } } } }',
+    ],
+    ['of an entity', `${ENTITIES} { ... on Workflow { extra } } }`],
+    [
+      'unless a variable excludes it',
+      'query ($a: Boolean = true) { workflow(idOrIdentifier: "w1") { name extra @include(if: $a) } }',
+    ],
+  ])('R19: need the scope workflows:extra %s', async (_, query) => {
+    script(RECORD);
+    gateway.service.forget();
+    const refused = await gateway.send(query, {}, { authorization: await bearer(without('workflows:extra')) });
+    expect([refused.status, refused.codes]).toEqual([403, ['FORBIDDEN']]);
+    expect(refused.body.errors?.[0]?.extensions).toMatchObject({ scope: 'workflows:extra' });
+    expect(gateway.service.requests).toEqual([]);
+
+    const explained = await sendExplain(
+      gateway,
+      { query },
+      { authorization: await bearer(without('workflows:extra')) },
+    );
+    expect([explained.status, gateway.service.requests.length]).toEqual([403, 0]);
+
+    const scopes: Scope[] = ['workflows:read', 'workflows:write', 'workflows:extra'];
+    const served = await gateway.send(query, {}, { authorization: await bearer(scopes) });
+    expect([served.status, served.codes]).toEqual([200, []]);
+    expect(JSON.stringify(served.body.data)).toMatch(/"(?:extra|other)":\{"(?:variants|preheader)":/);
+  });
+
+  it('R19: need no scope for it if a variable excludes it, and servers need none', async () => {
+    script(RECORD);
+    const query = 'query ($a: Boolean!) { workflow(idOrIdentifier: "w1") { name extra @include(if: $a) } }';
+    const authorization = await bearer(['workflows:read']);
+    expect(await gateway.data(query, { a: false }, { authorization })).toEqual({ workflow: { name: 'Workflow' } });
+    expect(await gateway.data(query, { a: true })).toMatchObject({ workflow: { extra: { variants: [] } } });
+    const { body } = await sendExplain(gateway, { query, variables: { a: true } }, { authorization: SERVER });
+    expect(body.extensions?.explain).toMatchObject({ scopes: ['workflows:read', 'workflows:extra'] });
+  });
+
+  it('R19: need another scope for subscribers', async () => {
+    const query = '{ subscriber(subscriberId: "u1") { extra } }';
+    const refused = await gateway.send(query, {}, { authorization: await bearer(without('subscribers:extra')) });
+    expect(refused.body.errors?.[0]?.extensions).toMatchObject({ code: 'FORBIDDEN', scope: 'subscribers:extra' });
+  });
+
+  it('R19: tools for AI agents need it too, and return it', async () => {
+    script(RECORD);
+    await using other = await startScriptedGateway(() => ({ body: sent.workflow }), {
+      clients: clientsOf(signer),
+      mcp: { manifest: { Extra: 'query Extra { workflow(idOrIdentifier: "w1") { extra } }' } },
+    });
+    await using reader = await connectAgent(other, await bearer(without('workflows:extra')));
+    await using all = await connectAgent(other, await bearer(SCOPES));
+    expect([await reader.names(), await all.names()]).toEqual([[], ['Extra']]);
+    expect((await all.call('Extra')).structured).toMatchObject({ data: { workflow: { extra: { variants: [] } } } });
+  });
+
+  it('R19: see no credentials of subscribers, also with the scope', async () => {
+    const SECRET = 'canary-of-a-member-4711';
+    const record = {
+      timezone: 'Europe/Berlin',
+      topics: ['news', { title: 'Offers' }],
+      nothing: null,
+      accessToken: SECRET,
+      webhookUrls: [SECRET],
+      devices: { [SECRET]: [SECRET, { a: SECRET }] },
+      settings: [{ deep: { apiKey: SECRET, color: 'red' } }],
+      providers: [{ providerId: 'fcm', anything: SECRET, nested: { [SECRET]: SECRET } }],
+    };
+    const extra = await readExtra(record, await bearer(SCOPES));
+    expect(extra).toEqual({
+      timezone: 'Europe/Berlin',
+      topics: ['news', { title: 'Offers' }],
+      nothing: null,
+      accessToken: '[masked]',
+      webhookUrls: ['[masked]'],
+      devices: { '[masked]': ['[masked]', { a: '[masked]' }] },
+      settings: [{ deep: { apiKey: '[masked]', color: 'red' } }],
+      providers: [{ providerId: 'fcm', anything: '[masked]', nested: { '[masked]': '[masked]' } }],
+    });
+    expect(await readExtra(record, SERVER)).toEqual(record);
+    expect(await readExtra({}, await bearer(SCOPES))).toBeNull();
+    expect(JSON.stringify(gateway.log)).not.toContain(SECRET);
+  });
+});
+
+describe('R19: limits of `extra`', () => {
+  const deep = (levels: number) => `${'['.repeat(levels)}1${']'.repeat(levels)}`;
+
+  it.each([
+    ['too deep', deep(32)],
+    ['much too deep', deep(100_000)],
+    ['not exact', '9007199254740993'],
+    ['not a number of JavaScript', '1e400'],
+    ['a key __proto__', '{"__proto__":{"polluted":true}}'],
+    ['too large', `[${Array(100_001).fill(1).join(',')}]`],
+  ])('R19: a member that is %s fails only the field', async (_, json) => {
+    script({ newMember: 'X' }, { newMember: 'X' });
+    sent = {
+      workflow: sent.workflow.replace('"X"', () => json),
+      subscriber: sent.subscriber.replace('"X"', () => json),
+    };
+    const { body, codes } = await gateway.send('{ workflow(idOrIdentifier: "w1") { name extra } }');
+    expect([body.data, codes]).toEqual([{ workflow: { name: 'Workflow', extra: null } }, ['UPSTREAM_BAD_RESPONSE']]);
+    const masked = await gateway.send(
+      '{ subscriber(subscriberId: "u1") { subscriberId extra } }',
+      {},
+      { authorization: await bearer(SCOPES) },
+    );
+    const deepest = JSON.stringify(masked.body).includes('[masked]');
+    expect([masked.codes, deepest]).toEqual(json.startsWith('[[[') ? [[], true] : [['UPSTREAM_BAD_RESPONSE'], false]);
+    expect(Object.hasOwn(Object.prototype, 'polluted')).toBe(false);
+  });
+
+  it('R19: a member __proto__ of the record fails only the field', async () => {
+    script({ newMember: 1 });
+    sent.workflow = sent.workflow.replace('"newMember":1', '"__proto__":{"polluted":true}');
+    const { body, codes } = await gateway.send('{ workflow(idOrIdentifier: "w1") { name extra } }');
+    expect([body.data, codes]).toEqual([{ workflow: { name: 'Workflow', extra: null } }, ['UPSTREAM_BAD_RESPONSE']]);
+  });
+
+  it('R19: a step, condition or template that is no object fails as without `extra`', async () => {
+    for (const odd of ['"text"', '7', '["a"]', 'true']) {
+      script({ steps: ['X'] });
+      sent.workflow = sent.workflow.replace('"X"', () => odd);
+      const { body, codes } = await gateway.send('{ workflow(idOrIdentifier: "w1") { steps { name extra } } }');
+      expect([codes, JSON.stringify(body.data)]).not.toContain('INTERNAL_SERVER_ERROR');
+      expect(JSON.stringify(body)).not.toContain('"extra":{');
+    }
+  });
+
+  it('R19: is found and checked once per record, however many references and names select it', async () => {
+    const members = Object.fromEntries(Array.from({ length: 90_000 }, (_, i) => [`m${i}`, 1]));
+    script({ large: members });
+    sent.workflow = sent.workflow.replace('"m89999":1', '"m89999":9007199254740993');
+    const references = (count: number) =>
+      gateway.send('query ($r: [_Any!]!) { _entities(representations: $r) { ... on Workflow { extra } } }', {
+        r: Array(count).fill({ __typename: 'Workflow', id: 'w1' }),
+      });
+    const cost = async (count: number) => (await measureCpu(() => references(count))).cpuMs;
+    await cost(1);
+    const [one, many] = [await cost(1), await cost(90)];
+    expect(many).toBeLessThan(4 * one + 50);
+  });
+});
+
+it('R19: `extra` of an entity has no members of the gateway', async () => {
+  script({ newMember: 1 });
+  const { body } = await gateway.send(
+    '{ _entities(representations: [{ __typename: "Workflow", id: "w1" }]) { ... on Workflow { extra } } }',
+  );
+  expect(body.data).toEqual({ _entities: [{ extra: { newMember: 1 } }] });
+});
