@@ -196,7 +196,7 @@ export function buildGateway(
   }
   const tools = settings.mcp && createToolFiles(settings.mcp, { schema, limits: settings });
   const documents = tools === undefined ? [manifests] : [manifests, tools];
-  const trustedDocuments = createTrustedDocuments(documents, logger);
+  const trustedDocuments = createTrustedDocuments(documents, settings, logger);
   const browser =
     clients.browser &&
     createBrowserAccess(clients.browser, settings.clientTokens, {

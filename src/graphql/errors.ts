@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { inspect } from 'node:util';
 import { GraphQLError, type SourceLocation } from 'graphql';
 import type { Logger } from 'pino';
 import type { Identity } from '../auth/identity.ts';
+import { isRecord } from '../lib/is-record.ts';
 import type { ErrorCode } from '../settings/error-codes.ts';
 import type { TenantNames, TraceIds } from '../telemetry/access-log.ts';
 import { describeCause, isUpstreamError, type UpstreamError, type WriteOutcome } from '../upstream/errors.ts';
@@ -86,7 +88,7 @@ export const createClientErrors =
 
     function mask(error: GraphQLError, original: unknown): ClientError {
       const errorId = randomUUID();
-      logger.error({ requestId, ...traceIds, errorId, path: error.path, err: original }, 'unexpected error');
+      logUnexpected(logger, { requestId, ...traceIds, errorId, path: error.path }, original);
       const outcome = outcomeOf(error, 'UNKNOWN');
       const code: ErrorCode = 'INTERNAL_SERVER_ERROR';
       const extensions = { code, retryable: false, requestId, errorId, ...outcome } as const;
@@ -134,6 +136,15 @@ export const createClientErrors =
     };
   };
 
+/** Logs an error of the gateway or its host. Loggers mark errors while they write them, which fails for frozen ones. */
+function logUnexpected(logger: Logger, fields: object, error: unknown): void {
+  try {
+    logger.error({ ...fields, err: error }, 'unexpected error');
+  } catch {
+    logger.error({ ...fields, err: { stack: inspect(error) } }, 'unexpected error');
+  }
+}
+
 /** Maximum locations of an error. A conflict of fields can have hundreds. */
 const MAX_LOCATIONS = 10;
 
@@ -168,10 +179,10 @@ function codeOf(error: GraphQLError, original: unknown): string | undefined {
   if (isInvalidValueError(original)) {
     return 'UPSTREAM_BAD_RESPONSE';
   }
-  if (!(original instanceof GraphQLError)) {
-    return undefined;
+  if (!(original instanceof GraphQLError) || !isRecord(original.extensions)) {
+    return undefined; // Subclasses of GraphQLError may have no extensions.
   }
-  const code = original.extensions?.code; // Subclasses of GraphQLError may have no extensions.
+  const { code } = original.extensions;
   if (typeof code === 'string') {
     return code === 'INTERNAL_SERVER_ERROR' ? undefined : code;
   }

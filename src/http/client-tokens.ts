@@ -67,7 +67,6 @@ export function createClientTokenRoute({
       status,
       headers: {
         'content-type': 'application/json',
-        'cache-control': 'no-store',
         [REQUEST_ID]: requestId,
         ...headers,
       },
