@@ -88,7 +88,13 @@ export const createClientErrors =
 
     function mask(error: GraphQLError, original: unknown): ClientError {
       const errorId = randomUUID();
-      logUnexpected(logger, { requestId, ...traceIds, errorId, path: error.path }, original);
+      const fields = { requestId, ...traceIds, errorId, path: error.path };
+      try {
+        logger.error({ ...fields, err: original }, 'unexpected error');
+      } catch {
+        // Loggers mark errors while they write them, which fails for frozen ones.
+        logger.error({ ...fields, err: { stack: inspect(original) } }, 'unexpected error');
+      }
       const outcome = outcomeOf(error, 'UNKNOWN');
       const code: ErrorCode = 'INTERNAL_SERVER_ERROR';
       const extensions = { code, retryable: false, requestId, errorId, ...outcome } as const;
@@ -135,15 +141,6 @@ export const createClientErrors =
       };
     };
   };
-
-/** Logs an error of the gateway or its host. Loggers mark errors while they write them, which fails for frozen ones. */
-function logUnexpected(logger: Logger, fields: object, error: unknown): void {
-  try {
-    logger.error({ ...fields, err: error }, 'unexpected error');
-  } catch {
-    logger.error({ ...fields, err: { stack: inspect(error) } }, 'unexpected error');
-  }
-}
 
 /** Maximum locations of an error. A conflict of fields can have hundreds. */
 const MAX_LOCATIONS = 10;

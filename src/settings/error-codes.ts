@@ -57,7 +57,8 @@ export const ERROR_CODES = {
   PERSISTED_QUERY_NOT_SUPPORTED: {
     status: 400,
     retryable: false,
-    meaning: 'The client sends hashes (automatic persisted queries), and the gateway has no manifest. urql and Apollo Client then send texts.',
+    meaning:
+      'The client sends hashes (automatic persisted queries), and the gateway has no manifest. urql and Apollo Client then send texts.',
     remedy: 'Nothing. To serve documents by hash, add a manifest.',
   },
   DOCUMENT_NOT_TRUSTED: {

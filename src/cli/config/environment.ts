@@ -89,7 +89,7 @@ interface WithProxies {
 }
 
 /**
- * Sets the proxy of each upstream that has no setting `proxy` to that of the environment. Reads the variables that other programs read; lower case
+ * Sets the proxy of each upstream and issuer that has no setting `proxy` to that of the environment. Reads the variables that other programs read; lower case
  * takes precedence.
  *
  * @param values settings before validation
@@ -121,15 +121,33 @@ export function applyProxyVariables(
     return { values, problems };
   }
   const proxy = proxyFor(values.upstream);
-  const upstreams = isRecord(values.upstreams)
-    ? Object.fromEntries(
-        Object.entries(values.upstreams).map(([name, entry]) => {
-          const upstreamProxy = isRecord(entry) && entry.proxy === undefined ? proxyFor(entry.url) : undefined;
-          return [name, upstreamProxy === undefined ? entry : { ...Object(entry), proxy: upstreamProxy }];
-        }),
-      )
-    : undefined;
-  return { values: { ...values, ...(proxy && { proxy }), ...(upstreams && { upstreams }) }, problems };
+  const { upstreams, clients } = values;
+  const browser = isRecord(clients) && isRecord(clients.browser) ? clients.browser : undefined;
+  const addProxy = (section: unknown, address: unknown, fallback?: string): unknown => {
+    const own = isRecord(section) && section.proxy === undefined ? (proxyFor(address) ?? fallback) : undefined;
+    return own === undefined ? section : { ...Object(section), proxy: own };
+  };
+  const changed = {
+    ...(proxy && { proxy }),
+    ...(isRecord(upstreams) && {
+      upstreams: Object.fromEntries(
+        Object.entries(upstreams).map(([name, entry]) => [name, addProxy(entry, Object(entry).url)]),
+      ),
+    }),
+    ...(Array.isArray(browser?.issuers) && {
+      clients: {
+        ...Object(clients),
+        browser: {
+          ...browser,
+          issuers: browser.issuers.map((issuer: unknown) => {
+            const { jwks } = Object(issuer);
+            return jwks === undefined ? issuer : addProxy(issuer, jwks, proxy && 'off'); // `proxy` is that of the upstream.
+          }),
+        },
+      },
+    }),
+  };
+  return { values: { ...values, ...changed }, problems };
 }
 
 /** Returns the name of the variable with the proxy for a protocol, if it is set. */

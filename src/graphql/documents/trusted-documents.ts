@@ -1,8 +1,7 @@
 import { stripIgnoredCharacters } from 'graphql';
-import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import { isRecord } from '../../lib/is-record.ts';
-import { memoizeBySource } from '../../lib/memoize.ts';
+import { memoize, memoizeBySource } from '../../lib/memoize.ts';
 import type { Refusal } from '../../lib/refusal.ts';
 import type { TrustedDocumentsMode } from '../../settings/clients.ts';
 import { refuse } from '../../settings/refuse.ts';
@@ -49,8 +48,8 @@ interface TrustedDocument {
 /** Maximum unlisted documents to log; each is logged once. */
 const MAX_LOGGED = 1_000;
 
-/** Maximum characters of cached texts. */
-const MAX_CACHED = 4 * 1024 * 1024;
+/** Maximum cached texts without ignored characters. */
+const MAX_STRIPPED = 100;
 
 /** Creates the lookup of trusted documents, which follows changes of the manifests. */
 export function createTrustedDocuments(
@@ -60,10 +59,7 @@ export function createTrustedDocuments(
 ): TrustedDocuments {
   const indexes = sources.map((files) => memoizeBySource(() => files.manifests(), createIndex));
   const loggedHashes = new Set<string>();
-  const strippedTexts = new LRUCache<string, string>({
-    maxSize: MAX_CACHED,
-    sizeCalculation: (stripped, text) => stripped.length + text.length + 1,
-  });
+  const strip = memoize(withoutIgnored, MAX_STRIPPED);
 
   const findIn = (by: 'byId' | 'byText' | 'byStripped', key: string): TrustedDocument | undefined => {
     for (const currentIndex of indexes) {
@@ -74,12 +70,6 @@ export function createTrustedDocuments(
     }
     return undefined;
   };
-
-  function strip(text: string): string {
-    const stripped = strippedTexts.get(text) ?? withoutIgnored(text);
-    strippedTexts.set(text, stripped);
-    return stripped;
-  }
 
   /** Returns the listed document with this text, or with one that differs only in characters without meaning, such as line breaks. */
   const findByText = (text: string): { text: string; hash?: string } =>
