@@ -205,7 +205,7 @@ export function buildGateway(
       documentOf: (id) => trustedDocuments.hashOf(id),
       upstreams: settings.upstreams,
       onTenantChange: (change) => logger.info(change, 'the keys of tenants were reloaded'),
-      proxy: settings.proxy,
+      network: settings,
     });
   const clientRules = createClientRules(settings);
   const authenticator = createAuthenticator(clients.server !== false, browser);

@@ -25,9 +25,6 @@ import {
 } from './tenants.ts';
 import { createTokenVerifier, createVerifiedTokenCache, readText, type TrustedIssuer } from './token-verifier.ts';
 
-/** Time limit for connecting to an issuer, in milliseconds. */
-const CONNECT_TIMEOUT_MS = 5_000;
-
 /** Services for the requests of browsers. */
 export interface BrowserAccess extends TokenAuthentication {
   /** Issues client tokens; undefined if they are not configured. */
@@ -46,8 +43,8 @@ export interface BrowserAccessDeps {
   upstreams: Settings['upstreams'];
   /** Called after the keys of tenants have changed. */
   onTenantChange: (change: SecretChange) => void;
-  /** Proxy to issuers that have no other. */
-  proxy: Settings['proxy'];
+  /** Time limit of connections to issuers, and the proxy to those that have no other. */
+  network: Pick<Settings, 'connectTimeoutMs' | 'proxy'>;
 }
 
 /**
@@ -58,7 +55,7 @@ export interface BrowserAccessDeps {
 export function createBrowserAccess(
   { issuers, scopes, tenants = {}, tenantKeys: keyFolder }: BrowserSettings,
   clientTokens: ClientTokenSettings | undefined,
-  { remoteKeys, now, documentOf, upstreams, onTenantChange, proxy }: BrowserAccessDeps,
+  { remoteKeys, now, documentOf, upstreams, onTenantChange, network }: BrowserAccessDeps,
 ): BrowserAccess {
   const tenantUpstreams = createTenantUpstreams({ tenants, ...(keyFolder && { tenantKeys: keyFolder }) }, upstreams);
   const tenantFiles = createSecretFiles(
@@ -71,13 +68,15 @@ export function createBrowserAccess(
   const keyFiles: SecretFiles[] = [];
   const certificates: TlsFiles[] = [];
 
-  function remoteKeysOf({ issuer, jwks = '', ca, proxy: own = proxy }: TokenIssuer): TrustedIssuer['keys'] {
+  function remoteKeysOf({ issuer, jwks = '', ca, proxy = network.proxy ?? 'off' }: TokenIssuer): TrustedIssuer['keys'] {
     const url = new URL(jwks);
     const tls = ca === undefined ? undefined : nameProblems(createTlsFiles({ ca }), () => `ca of the issuer ${issuer}`);
-    certificates.push(...(tls === undefined ? [] : [tls]));
+    if (tls !== undefined) {
+      certificates.push(tls);
+    }
     // http to this machine is trusted, but not to that of a proxy.
-    const route = own === undefined || isLoopbackHost(url.hostname) ? 'off' : own;
-    return remoteKeys(url, createConnector({ connectTimeoutMs: CONNECT_TIMEOUT_MS, proxy: route }, { tls }));
+    const route = { ...network, proxy: isLoopbackHost(url.hostname) ? 'off' : proxy };
+    return remoteKeys(url, createConnector(route, { tls }));
   }
 
   const trusted = issuers.map((issuer) => {

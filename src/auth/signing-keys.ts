@@ -1,14 +1,13 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
-import { createLocalJWKSet, errors, type JWTVerifyGetKey } from 'jose';
+import { createLocalJWKSet, errors, type FlattenedJWSInput, flattenedVerify, type JWTVerifyGetKey } from 'jose';
 import type { Logger } from 'pino';
-import { Client } from 'undici';
-import { errorCodeOf } from '../lib/error-code.ts';
+import { Client, errors as undiciErrors } from 'undici';
 import { SecretError, type SecretFiles, type SecretProblem } from '../lib/files/secret-files.ts';
-import { withoutByteOrderMark } from '../lib/files/text-file.ts';
 import { memoizeBySource } from '../lib/memoize.ts';
 import { VERSION } from '../lib/version.ts';
+import { describeCause } from '../upstream/errors.ts';
+import { isTimeoutError } from '../upstream/signal.ts';
 import type { Connect } from '../upstream/transport/connector.ts';
-import { ProxyError } from '../upstream/transport/proxy-tunnel.ts';
 import { AuthenticationError } from './identity.ts';
 
 /** Age after which a JWKS is fetched again, in milliseconds. After this time at the latest, a key removed by the issuer is rejected. */
@@ -96,14 +95,13 @@ export function createRemoteKeys(logger: Logger): RemoteKeys {
   };
 }
 
-/** A response that is not a JWKS. The message is for the log. */
-class JwksError extends Error {
-  override readonly name = 'JwksError';
-}
-
 /** Fetches a JWKS. Redirects are not followed. */
 async function readJwks(url: URL, connect: Connect): Promise<JWTVerifyGetKey> {
-  const client = new Client(url.origin, { connect });
+  const client = new Client(url.origin, {
+    connect,
+    // guard: test/auth/issuer-keys.test.ts
+    maxResponseSize: MAX_BYTES,
+  });
   try {
     const { statusCode, body } = await client.request({
       path: url.pathname + url.search,
@@ -112,39 +110,55 @@ async function readJwks(url: URL, connect: Connect): Promise<JWTVerifyGetKey> {
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });
     if (statusCode !== 200) {
-      throw new JwksError(`status ${statusCode}`);
+      throw new Error(`status ${statusCode}`);
     }
-    const chunks: Uint8Array[] = [];
-    let bytes = 0;
-    for await (const chunk of body) {
-      bytes += chunk.byteLength;
-      // guard: test/auth/issuer-keys.test.ts
-      if (bytes > MAX_BYTES) {
-        throw new JwksError(`more than ${MAX_BYTES} bytes`);
+    const keys = createLocalJWKSet(JSON.parse(await body.text()));
+    return async (header, token) => {
+      try {
+        return await keys(header, token);
+      } catch (error) {
+        // guard: test/auth/issuer-keys.test.ts
+        if (error instanceof errors.JWKSMultipleMatchingKeys && header.kid === undefined) {
+          return findSigner(error, token);
+        }
+        throw error;
       }
-      chunks.push(chunk);
-    }
-    return parseJwks(Buffer.concat(chunks).toString('utf8'));
+    };
   } finally {
     void client.destroy();
   }
 }
 
-function parseJwks(text: string): JWTVerifyGetKey {
-  try {
-    return createLocalJWKSet(JSON.parse(withoutByteOrderMark(text)));
-  } catch (cause) {
-    throw new JwksError('not a key set', { cause });
+/** Maximum keys that a token without `kid` is tried with: each costs a verification, also for a forged token. */
+const MAX_TRIED_KEYS = 4;
+
+/** Returns the key that has signed a token, of all keys that fit its algorithm. */
+async function findSigner(fitting: errors.JWKSMultipleMatchingKeys, token: FlattenedJWSInput): Promise<CryptoKey> {
+  const keys: CryptoKey[] = [];
+  for await (const key of fitting) {
+    // guard: test/field-reports/wire-tokens.test.ts
+    if (keys.push(key) > MAX_TRIED_KEYS) {
+      throw fitting;
+    }
   }
+  for (const key of keys) {
+    const isSigner = await flattenedVerify(token, key).then(Boolean, () => false);
+    if (isSigner) {
+      return key;
+    }
+  }
+  throw fitting;
 }
 
-/** Returns our own message, or the code of a failed connection. */
-function describe(error: unknown): string {
-  if (error instanceof JwksError || error instanceof ProxyError) {
-    return error.message;
+/** Returns the cause of a failed request for the log: never content of the response. */
+function describe(error: unknown): string | undefined {
+  if (error instanceof SyntaxError || error instanceof errors.JWKSInvalid) {
+    return 'not a key set';
   }
-  const code = errorCodeOf(error);
-  return typeof code === 'string' ? code : error instanceof Error ? error.name : 'unknown';
+  if (error instanceof undiciErrors.ResponseExceededMaxSizeError) {
+    return `more than ${MAX_BYTES} bytes`;
+  }
+  return isTimeoutError(error) ? 'TimeoutError' : describeCause(error);
 }
 
 /** Creates a function that returns the public key of a file (PEM or JWK), which is read again when it changes. */

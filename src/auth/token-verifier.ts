@@ -1,12 +1,4 @@
-import {
-  decodeJwt,
-  decodeProtectedHeader,
-  errors,
-  type JWTPayload,
-  type JWTVerifyGetKey,
-  type JWTVerifyOptions,
-  jwtVerify,
-} from 'jose';
+import { decodeJwt, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import { LRUCache } from 'lru-cache';
 import type { SecretFiles } from '../lib/files/secret-files.ts';
 import { isRecord } from '../lib/is-record.ts';
@@ -113,7 +105,7 @@ function readIssuer(token: string): unknown {
 async function verify(token: string, trusted: TrustedIssuer, now: Date): Promise<JWTPayload> {
   const { issuer, audiences, algorithms, keys, clockSkewSeconds } = trusted;
   try {
-    return await verifyWithAny(token, keys, {
+    const { payload } = await jwtVerify(token, keys, {
       issuer,
       // guard: test/auth/browser-client.test.ts
       audience: [...audiences],
@@ -125,6 +117,7 @@ async function verify(token: string, trusted: TrustedIssuer, now: Date): Promise
       requiredClaims: ['exp'],
       currentDate: now,
     });
+    return payload;
   } catch (error) {
     if (error instanceof AuthenticationError) {
       throw error;
@@ -132,39 +125,6 @@ async function verify(token: string, trusted: TrustedIssuer, now: Date): Promise
     const isOther = error instanceof errors.JWTClaimValidationFailed && error.claim === 'aud';
     const mismatch = isOther ? { claim: 'aud', found: error.payload.aud, expected: audiences } : undefined;
     throw new AuthenticationError(reasonOf(error), { cause: error, mismatch });
-  }
-}
-
-/** Maximum keys that a token is tried with, because each attempt at a forged one costs a verification. */
-const MAX_KEYS = 4;
-
-/** Verifies a token. One that names no key is tried with all keys that fit its algorithm, if there are only a few. */
-async function verifyWithAny(token: string, keys: JWTVerifyGetKey, options: JWTVerifyOptions): Promise<JWTPayload> {
-  try {
-    return (await jwtVerify(token, keys, options)).payload;
-  } catch (error) {
-    // guard: test/auth/issuer-keys.test.ts
-    if (!(error instanceof errors.JWKSMultipleMatchingKeys) || decodeProtectedHeader(token).kid !== undefined) {
-      throw error;
-    }
-    const fitting: CryptoKey[] = [];
-    for await (const key of error) {
-      fitting.push(key);
-      // guard: test/field-reports/wire-tokens.test.ts
-      if (fitting.length > MAX_KEYS) {
-        throw error;
-      }
-    }
-    for (const key of fitting) {
-      try {
-        return (await jwtVerify(token, key, options)).payload;
-      } catch (failure) {
-        if (!(failure instanceof errors.JWSSignatureVerificationFailed)) {
-          throw failure;
-        }
-      }
-    }
-    throw error;
   }
 }
 

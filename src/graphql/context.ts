@@ -19,6 +19,8 @@ export type PluginContext = Pick<YogaInitialContext, 'params' | 'request'>;
 export interface GatewayContext extends PluginContext {
   /** Id of this request in the response, the gateway's log and the upstream's log. */
   readonly requestId: string;
+  /** Method of the request. */
+  readonly method: string;
   /** Identity of the caller. */
   readonly identity: Identity;
   /** Cost of the upstream calls made for the operation so far. */
@@ -65,6 +67,7 @@ export interface OperationRequest {
   idempotencyKey: string | undefined;
   /** Id of the request in the response and the logs. */
   requestId: string;
+  method: string;
   /** Trace of the operation; undefined if there is none. */
   trace: OperationTrace | undefined;
   /** Aborted when the client disconnects. */
@@ -80,14 +83,28 @@ export interface OperationRequest {
 }
 
 /** Creates the context of one operation. */
-export type CreateContext = (request: OperationRequest, plugins: PluginContext) => GatewayContext;
+export type CreateContext = (
+  request: OperationRequest,
+  plugins: Pick<PluginContext, 'params'> & { toRequest: () => Request },
+) => GatewayContext;
 
 /** Creates a function that creates the context of each operation. */
 export const createContextFactory =
   ({ upstreams, logger, now, operationTimeoutMs, logsCalls, metricsOf, audit }: ContextOptions): CreateContext =>
   (
-    { identity, idempotencyKey, requestId, trace, signal, receivedAt, bypassesCache, reportsCalls, isExplained },
-    { params, request },
+    {
+      identity,
+      idempotencyKey,
+      requestId,
+      method,
+      trace,
+      signal,
+      receivedAt,
+      bypassesCache,
+      reportsCalls,
+      isExplained,
+    },
+    { params, toRequest },
   ) => {
     const usage = new Usage({
       metrics: metricsOf?.(identity.upstream),
@@ -111,8 +128,10 @@ export const createContextFactory =
     // guard: test/graphql/explain.test.ts
     const upstream = explainer?.client ?? operation;
     const fieldCalls = reportsCalls ? new FieldCallCounts(operation, operation.budget) : undefined;
+    let request: Request | undefined;
     return {
       requestId,
+      method,
       identity,
       usage,
       budget: operation.budget,
@@ -124,6 +143,13 @@ export const createContextFactory =
       logger,
       now,
       params,
-      request,
+      // Built when a plugin reads it, because that takes as long as a step of the pipeline.
+      get request() {
+        request ??= toRequest();
+        return request;
+      },
+      set request(replaced) {
+        request = replaced;
+      },
     };
   };

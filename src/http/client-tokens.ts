@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { ClientTokenRefusal, type ClientTokens } from '../auth/client-tokens.ts';
+import type { ClientTokens } from '../auth/client-tokens.ts';
 import { isCredential, normalizeScheme } from '../auth/identity.ts';
 import { Refusal, refusalErrors } from '../lib/refusal.ts';
 import type { RateLimiter } from '../rate-limits/rate-limiter.ts';
@@ -78,20 +78,12 @@ export function createClientTokenRoute({
       logger.info({ requestId, tenant, scopes, expiresInSeconds }, 'client token');
       return respond(200, token);
     } catch (error) {
-      const refusal = toRefusal(error) ?? unexpected(logger, requestId, error);
+      const refusal = error instanceof Refusal ? error : unexpected(logger, requestId, error);
       const { status, headers, errors } = refusal;
       logger.info({ requestId, code: errors[0]?.code, httpStatus: status }, 'client token refused');
       return respond(status, { errors: refusalErrors(refusal, { requestId }) }, headers);
     }
   };
-}
-
-/** Returns undefined for an unexpected error, which is a bug of the gateway. */
-function toRefusal(error: unknown): Refusal | undefined {
-  if (error instanceof ClientTokenRefusal) {
-    return refuse(error.code, error.message);
-  }
-  return error instanceof Refusal ? error : undefined;
 }
 
 function unexpected(logger: Logger, requestId: string, error: unknown): Refusal {

@@ -12,7 +12,6 @@ import {
   bypassesCache,
   type HandleRequest,
   type IncomingRequest,
-  lazyRequest,
   type NegotiateMediaType,
   type OutgoingResponse,
   type Params,
@@ -93,6 +92,7 @@ export function createPipeline(options: PipelineOptions): HandleRequest {
         identity,
         idempotencyKey,
         requestId,
+        method: request.method,
         trace,
         signal,
         receivedAt,
@@ -101,7 +101,7 @@ export function createPipeline(options: PipelineOptions): HandleRequest {
         reportsCalls,
         isExplained,
       },
-      { request: lazyRequest(request), params: toYogaParams(params, query) },
+      { toRequest: () => request.toFetchRequest(), params: toYogaParams(params, query) },
     );
   }
 

@@ -179,7 +179,7 @@ describe('the client token endpoint', () => {
   it.each([
     ['no credential', ''],
     ['another key', 'ApiKey of-nobody'],
-    ['a key in another case', ACME.toLowerCase()],
+    ['a key in another case', `ApiKey ${TENANT_KEYS.acme.toUpperCase()}`],
     ['the key as a token', `Bearer ${TENANT_KEYS.acme}`],
   ])('rejects %s with 401 and reveals nothing about tenants or keys', async (_, authorization) => {
     await using setup = await setUp();

@@ -121,12 +121,13 @@ export function applyProxyVariables(
     return { values, problems };
   }
   const proxy = proxyFor(values.upstream);
-  const { upstreams, clients } = values;
-  const browser = isRecord(clients) && isRecord(clients.browser) ? clients.browser : undefined;
   const addProxy = (section: unknown, address: unknown, fallback?: string): unknown => {
     const own = isRecord(section) && section.proxy === undefined ? (proxyFor(address) ?? fallback) : undefined;
     return own === undefined ? section : { ...Object(section), proxy: own };
   };
+  const { upstreams, clients } = values;
+  const { browser } = Object(clients);
+  const { issuers } = Object(browser);
   const changed = {
     ...(proxy && { proxy }),
     ...(isRecord(upstreams) && {
@@ -134,15 +135,15 @@ export function applyProxyVariables(
         Object.entries(upstreams).map(([name, entry]) => [name, addProxy(entry, Object(entry).url)]),
       ),
     }),
-    ...(Array.isArray(browser?.issuers) && {
+    ...(Array.isArray(issuers) && {
+      // Without one, an issuer has that of the upstream.
       clients: {
         ...Object(clients),
         browser: {
           ...browser,
-          issuers: browser.issuers.map((issuer: unknown) => {
-            const { jwks } = Object(issuer);
-            return jwks === undefined ? issuer : addProxy(issuer, jwks, proxy && 'off'); // `proxy` is that of the upstream.
-          }),
+          issuers: issuers.map((issuer: unknown) =>
+            addProxy(issuer, Object(issuer).jwks, Object(issuer).jwks && proxy && 'off'),
+          ),
         },
       },
     }),

@@ -2,7 +2,6 @@ import { stripIgnoredCharacters } from 'graphql';
 import type { Logger } from 'pino';
 import { isRecord } from '../../lib/is-record.ts';
 import { memoize, memoizeBySource } from '../../lib/memoize.ts';
-import type { Refusal } from '../../lib/refusal.ts';
 import type { TrustedDocumentsMode } from '../../settings/clients.ts';
 import { refuse } from '../../settings/refuse.ts';
 import type { GatewaySettings } from '../../settings/settings.ts';
@@ -60,6 +59,15 @@ export function createTrustedDocuments(
   const indexes = sources.map((files) => memoizeBySource(() => files.manifests(), createIndex));
   const loggedHashes = new Set<string>();
   const strip = memoize(withoutIgnored, MAX_STRIPPED);
+  const unknownId = refuse(
+    'PERSISTED_QUERY_NOT_FOUND',
+    'No manifest of this gateway contains a document with this id. Add the manifest of the app to the gateway.',
+  );
+  // Clients compare these messages, and send the text or no more hashes.
+  const unknownHash =
+    trustedDocuments.manifests.length > 0
+      ? refuse('PERSISTED_QUERY_NOT_FOUND', 'PersistedQueryNotFound')
+      : refuse('PERSISTED_QUERY_NOT_SUPPORTED', 'PersistedQueryNotSupported');
 
   const findIn = (by: 'byId' | 'byText' | 'byStripped', key: string): TrustedDocument | undefined => {
     for (const currentIndex of indexes) {
@@ -77,31 +85,15 @@ export function createTrustedDocuments(
     // guard: test/field-reports/wire.test.ts
     (text.length > maxDocumentCharacters ? undefined : findIn('byStripped', strip(text))) ?? { text };
 
-  /** Clients with automatic persisted queries send the text if they know the message, or send no more hashes. */
-  function notFound(isAutomatic: boolean): Refusal {
-    if (!isAutomatic) {
-      const message =
-        'No manifest of this gateway contains a document with this id. Add the manifest of the app to the gateway.';
-      return refuse('PERSISTED_QUERY_NOT_FOUND', message);
-    }
-    return trustedDocuments.manifests.length > 0
-      ? refuse('PERSISTED_QUERY_NOT_FOUND', 'PersistedQueryNotFound')
-      : refuse('PERSISTED_QUERY_NOT_SUPPORTED', 'PersistedQueryNotSupported');
-  }
-
   /** Finds a document by its id. If the request has a text too, the id must be its SHA-256. */
-  function findByIdAndText(
-    id: unknown,
-    query: string | undefined,
-    isAutomatic: boolean,
-  ): { text: string; hash?: string } {
+  function findByIdAndText(id: unknown, query: string | undefined, isApollo: boolean): { text: string; hash?: string } {
     if (typeof id !== 'string') {
       throw refuse('BAD_REQUEST', 'The id of a document must be a string.');
     }
     if (query === undefined) {
       const listed = findIn('byId', withoutHashPrefix(id));
       if (listed === undefined) {
-        throw notFound(isAutomatic);
+        throw isApollo ? unknownHash : unknownId;
       }
       return listed;
     }
@@ -162,25 +154,18 @@ export function createTrustedDocuments(
   };
 }
 
-/** Indexes the documents by text, by id and by SHA-256. */
+/** Indexes the documents by text, with and without ignored characters, by id and by SHA-256. */
 function createIndex(manifests: readonly Manifest[]) {
   const byId = new Map<string, TrustedDocument>();
   const byText = new Map<string, TrustedDocument>();
+  const byStripped = new Map<string, TrustedDocument>();
   for (const [id, text] of manifests.flatMap((manifest) => Object.entries(manifest))) {
     const listed = byText.get(text) ?? { text, hash: sha256Of(text) };
     byText.set(text, listed);
+    byStripped.set(withoutIgnored(text), listed);
     byId.set(listed.hash, listed).set(withoutHashPrefix(id), listed);
   }
-  let byStripped: Map<string, TrustedDocument> | undefined;
-  return {
-    byId,
-    byText,
-    /** Created when the first text is not listed as it is. */
-    get byStripped() {
-      byStripped ??= new Map([...byText.values()].map((listed) => [withoutIgnored(listed.text), listed]));
-      return byStripped;
-    },
-  };
+  return { byId, byText, byStripped };
 }
 
 /** Returns a document without characters that have no meaning; other texts unchanged. */
