@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
 import { ApolloClient, HttpLink, InMemoryCache } from '@apollo/client';
 import { PersistedQueryLink } from '@apollo/client/link/persisted-queries';
 import { Client, fetchExchange } from '@urql/core';
@@ -9,6 +10,7 @@ import { describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
 import { type ScriptedGateway, startScriptedGateway, type TestDeps } from '../support/gateway.ts';
 import { healthyService } from '../support/healthy-service.ts';
+import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
 const GROUPS = 'query Groups { notificationGroups { name } }';
@@ -340,7 +342,7 @@ describe('R23: Cache-Control', () => {
     ]);
   });
 
-  it('R23: is no-store when the server sheds load, and for duplicate headers', async () => {
+  it('R23: is no-store when the server sheds load', async () => {
     await using gateway = await start({}, { server: { maxInFlightRequests: 0 } });
     const { status, headers } = await send(gateway);
     expect([status, headers.get('cache-control')]).toEqual([503, 'no-store']);
@@ -445,6 +447,21 @@ describe('R27: encodings', () => {
       data: { createFeed: { message: 'This name is taken.' } },
     });
   });
+});
+
+it('R27: files with a byte order mark are read: a manifest, and the key of a tenant', async () => {
+  await using folder = await createTemporaryFolder();
+  const [manifest, key] = [folder.path('manifest.json'), folder.path('acme')];
+  await writeFile(manifest, `\u{feff}${JSON.stringify({ groups: GROUPS })}`);
+  await writeFile(key, '\u{feff}key-of-file\n');
+  const signer = createSigner();
+  await using gateway = await start({
+    trustedDocuments: { manifests: [manifest] },
+    clients: clientsOf(signer, { tenants: { acme: { file: key } } }),
+  });
+  const headers = { authorization: await signer.bearer() };
+  expect((await send(gateway, { headers, body: { documentId: 'groups' } })).status).toBe(200);
+  expect(gateway.service.requests[0]?.headers.authorization).toBe('ApiKey key-of-file');
 });
 
 describe('operationName', () => {

@@ -347,7 +347,12 @@ describe('a client token', () => {
     const token = await tokenFor(setup, { scopes: ['groups:read', 'workflows:read'], documents: ['flow/v1'] });
     expect(await sendWithToken(setup, token, FLOW)).toEqual(WORKS);
     const before = setup.service.requests.length;
-    for (const query of [GROUPS, `${FLOW} query Other { __typename }`, '{ __typename }', '{ __schema { queryType { name } } }']) {
+    for (const query of [
+      GROUPS,
+      `${FLOW} query Other { __typename }`,
+      '{ __typename }',
+      '{ __schema { queryType { name } } }',
+    ]) {
       expect(await sendWithToken(setup, token, query)).toMatchObject({ status: 400, code: 'DOCUMENT_NOT_TRUSTED' });
     }
     expect(setup.service.requests).toHaveLength(before);
