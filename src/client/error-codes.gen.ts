@@ -15,7 +15,7 @@ export type KnownErrorCode =
   | 'DOCUMENT_LIMIT_EXCEEDED'
   /** No manifest of the gateway contains a document with this id. Add the app's manifest to the gateway. */
   | 'PERSISTED_QUERY_NOT_FOUND'
-  /** The client sends hashes (automatic persisted queries), and the gateway has no manifest. urql and Apollo Client then send texts. Nothing. To serve documents by hash, add a manifest. */
+  /** The client sent a hash, but the gateway has no manifest. urql and Apollo Client then send texts. Send the text of the document, or add a manifest to the gateway. */
   | 'PERSISTED_QUERY_NOT_SUPPORTED'
   /** The document is not one of the trusted documents. Add it to a manifest, or to the token's documents. */
   | 'DOCUMENT_NOT_TRUSTED'

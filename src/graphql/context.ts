@@ -67,7 +67,6 @@ export interface OperationRequest {
   idempotencyKey: string | undefined;
   /** Id of the request in the response and the logs. */
   requestId: string;
-  method: string;
   /** Trace of the operation; undefined if there is none. */
   trace: OperationTrace | undefined;
   /** Aborted when the client disconnects. */
@@ -82,29 +81,20 @@ export interface OperationRequest {
   isExplained: boolean;
 }
 
+/** Parameters of an operation, and the request that becomes a Fetch `Request` when a plugin reads it: that takes as long as a step of the pipeline. */
+interface PluginRequest extends Pick<PluginContext, 'params'> {
+  incoming: { readonly method: string; toFetchRequest(): Request };
+}
+
 /** Creates the context of one operation. */
-export type CreateContext = (
-  request: OperationRequest,
-  plugins: Pick<PluginContext, 'params'> & { toRequest: () => Request },
-) => GatewayContext;
+export type CreateContext = (request: OperationRequest, plugins: PluginRequest) => GatewayContext;
 
 /** Creates a function that creates the context of each operation. */
 export const createContextFactory =
   ({ upstreams, logger, now, operationTimeoutMs, logsCalls, metricsOf, audit }: ContextOptions): CreateContext =>
   (
-    {
-      identity,
-      idempotencyKey,
-      requestId,
-      method,
-      trace,
-      signal,
-      receivedAt,
-      bypassesCache,
-      reportsCalls,
-      isExplained,
-    },
-    { params, toRequest },
+    { identity, idempotencyKey, requestId, trace, signal, receivedAt, bypassesCache, reportsCalls, isExplained },
+    { params, incoming },
   ) => {
     const usage = new Usage({
       metrics: metricsOf?.(identity.upstream),
@@ -131,7 +121,7 @@ export const createContextFactory =
     let request: Request | undefined;
     return {
       requestId,
-      method,
+      method: incoming.method,
       identity,
       usage,
       budget: operation.budget,
@@ -143,9 +133,8 @@ export const createContextFactory =
       logger,
       now,
       params,
-      // Built when a plugin reads it, because that takes as long as a step of the pipeline.
       get request() {
-        request ??= toRequest();
+        request ??= incoming.toFetchRequest();
         return request;
       },
       set request(replaced) {

@@ -92,7 +92,6 @@ export function createPipeline(options: PipelineOptions): HandleRequest {
         identity,
         idempotencyKey,
         requestId,
-        method: request.method,
         trace,
         signal,
         receivedAt,
@@ -101,7 +100,7 @@ export function createPipeline(options: PipelineOptions): HandleRequest {
         reportsCalls,
         isExplained,
       },
-      { toRequest: () => request.toFetchRequest(), params: toYogaParams(params, query) },
+      { incoming: request, params: toYogaParams(params, query) },
     );
   }
 

@@ -57,9 +57,8 @@ export const ERROR_CODES = {
   PERSISTED_QUERY_NOT_SUPPORTED: {
     status: 400,
     retryable: false,
-    meaning:
-      'The client sends hashes (automatic persisted queries), and the gateway has no manifest. urql and Apollo Client then send texts.',
-    remedy: 'Nothing. To serve documents by hash, add a manifest.',
+    meaning: 'The client sent a hash, but the gateway has no manifest. urql and Apollo Client then send texts.',
+    remedy: 'Send the text of the document, or add a manifest to the gateway.',
   },
   DOCUMENT_NOT_TRUSTED: {
     status: 400,

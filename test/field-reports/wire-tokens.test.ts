@@ -3,7 +3,7 @@ import { createServer } from 'node:https';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
 import { createAuthority, hasOpenssl, type TestAuthority, type TestCertificate } from '../support/certificates.ts';
-import { loadFrom } from '../support/configuration.ts';
+import { loadFrom, problemsOf } from '../support/configuration.ts';
 import { startConnectProxy } from '../support/connect-proxy.ts';
 import { startScriptedGateway } from '../support/gateway.ts';
 import { createTestKey, startTestIssuer, type TestKey } from '../support/issuer.ts';
@@ -164,6 +164,13 @@ clients:
       issuers: [PROXY, PROXY, undefined, 'off'],
     });
     expect(proxiesOf({})).toEqual({ proxy: undefined, issuers: [undefined, undefined, undefined, 'off'] });
+  });
+
+  it('R24: is reported once if it is invalid', () => {
+    const env = { ACME: 'k', HTTPS_PROXY: 'socks5://proxy' };
+    expect(problemsOf({ env, files: { 'notigraph.config.yaml': FILE } })).toEqual([
+      expect.stringContaining('HTTPS_PROXY (environment) must be the URL of a proxy'),
+    ]);
   });
 
   it('R24: is not used if the setting says another', () => {

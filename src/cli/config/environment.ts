@@ -125,9 +125,15 @@ export function applyProxyVariables(
     const own = isRecord(section) && section.proxy === undefined ? (proxyFor(address) ?? fallback) : undefined;
     return own === undefined ? section : { ...Object(section), proxy: own };
   };
-  const { upstreams, clients } = values;
-  const { browser } = Object(clients);
-  const { issuers } = Object(browser);
+  // Without one, an issuer has that of the upstream.
+  const addToIssuer = (issuer: unknown): unknown => {
+    const { jwks } = Object(issuer);
+    return jwks === undefined ? issuer : addProxy(issuer, jwks, proxy && 'off');
+  };
+  const { upstreams } = values;
+  const clients = Object(values.clients);
+  const browser = Object(clients.browser);
+  const issuers = Array.isArray(browser.issuers) ? browser.issuers.map(addToIssuer) : undefined;
   const changed = {
     ...(proxy && { proxy }),
     ...(isRecord(upstreams) && {
@@ -135,18 +141,7 @@ export function applyProxyVariables(
         Object.entries(upstreams).map(([name, entry]) => [name, addProxy(entry, Object(entry).url)]),
       ),
     }),
-    ...(Array.isArray(issuers) && {
-      // Without one, an issuer has that of the upstream.
-      clients: {
-        ...Object(clients),
-        browser: {
-          ...browser,
-          issuers: issuers.map((issuer: unknown) =>
-            addProxy(issuer, Object(issuer).jwks, Object(issuer).jwks && proxy && 'off'),
-          ),
-        },
-      },
-    }),
+    ...(issuers && { clients: { ...clients, browser: { ...browser, issuers } } }),
   };
   return { values: { ...values, ...changed }, problems };
 }
