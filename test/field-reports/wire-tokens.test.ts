@@ -270,7 +270,7 @@ describe('the scheme of a credential', () => {
   }
   const SCHEMES = ['ApiKey', 'apikey', 'APIKEY', 'Apikey'];
 
-  it('R27: has no case, and is forwarded as ApiKey', async () => {
+  it('has no case, and is forwarded as ApiKey', async () => {
     const gateway = await startServing();
     for (const scheme of SCHEMES.slice(0, 3)) {
       expect((await gateway.send(GROUPS, {}, { authorization: `${scheme} Key-1` })).status).toBe(200);
@@ -283,7 +283,7 @@ describe('the scheme of a credential', () => {
     expect(gateway.service.requests.at(-1)?.headers.authorization).toBe('ApiKey key-of-acme');
   });
 
-  it('R27: does not make another credential: one rate limit, one value in the log, one cache, one audit line’s tenant', async () => {
+  it('does not make another credential: one rate limit, one value in the log, one cache, one audit line’s tenant', async () => {
     await using folder = await createTemporaryFolder();
     const gateway = await startServing({ cache: true, audit: { to: { file: folder.path('audit.jsonl') } } });
     const codes: unknown[] = [];
@@ -298,7 +298,7 @@ describe('the scheme of a credential', () => {
     expect(new Set(lines.map((line) => JSON.parse(line).tenant)).size).toBe(1);
   });
 
-  it('R27: does not read the cache of the same key twice', async () => {
+  it('does not read the cache of the same key twice', async () => {
     const gateway = await startServing({ cache: true });
     for (const scheme of SCHEMES.slice(0, 3)) {
       await gateway.send(GROUPS, {}, { authorization: `${scheme} key-1` });
@@ -306,7 +306,7 @@ describe('the scheme of a credential', () => {
     expect(gateway.service.calls()).toEqual(['GET /v1/notification-groups']);
   });
 
-  it('R27: has no case in requests for client tokens, and in tools', async () => {
+  it('has no case in requests for client tokens, and in tools', async () => {
     const gateway = await startServing({ mcp: {} });
     const response = await fetch(new URL('/client-tokens', gateway.url), {
       method: 'POST',
@@ -327,7 +327,7 @@ describe('the scheme of a credential', () => {
     expect(tools.status).toBe(200);
   });
 
-  it('R27: is followed by exactly one space and the key', async () => {
+  it('is followed by exactly one space and the key', async () => {
     const gateway = await startServing();
     for (const authorization of ['apikey', 'apikey  k', 'apikeys k', 'apikey a b', 'bearer', 'bearer x', 'api-key k']) {
       const { status, headers } = await gateway.send(GROUPS, {}, { authorization });

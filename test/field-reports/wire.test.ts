@@ -465,7 +465,7 @@ it('R27: files with a byte order mark are read: a manifest, and the key of a ten
 });
 
 describe('operationName', () => {
-  it('R20: an empty one is absent', async () => {
+  it('is absent if it is empty', async () => {
     await using gateway = await start({ trustedDocuments: { manifests: [{ groups: GROUPS }] } });
     for (const request of [
       { body: { query: GROUPS, operationName: '' } },
