@@ -195,7 +195,7 @@ export function buildGateway(
   }
   const tools = settings.mcp && createToolFiles(settings.mcp, { schema, limits: settings });
   const documents = tools === undefined ? [manifests] : [manifests, tools];
-  const trustedDocuments = createTrustedDocuments(documents, logger);
+  const trustedDocuments = createTrustedDocuments(documents, settings, logger);
   const browser =
     clients.browser &&
     createBrowserAccess(clients.browser, settings.clientTokens, {
@@ -204,6 +204,7 @@ export function buildGateway(
       documentOf: (id) => trustedDocuments.hashOf(id),
       upstreams: settings.upstreams,
       onTenantChange: (change) => logger.info(change, 'the keys of tenants were reloaded'),
+      network: settings,
     });
   const clientRules = createClientRules(settings);
   const authenticator = createAuthenticator(clients.server !== false, browser);

@@ -1,8 +1,12 @@
+import type { WatchedFiles } from '../lib/files/file-watcher.ts';
 import { createSecretFiles, type SecretChange, type SecretFiles } from '../lib/files/secret-files.ts';
+import { isLoopbackHost } from '../lib/urls.ts';
 import type { BrowserSettings, ClientTokenSettings, TokenIssuer } from '../settings/clients.ts';
 import { requireLength } from '../settings/kinds.ts';
 import type { RateLimit } from '../settings/rate-limits.ts';
 import type { Settings } from '../settings/settings.ts';
+import { createConnector } from '../upstream/transport/connector.ts';
+import { createTlsFiles, nameProblems, type TlsFiles } from '../upstream/transport/tls-files.ts';
 import type { TokenAuthentication } from './authenticator.ts';
 import {
   CLIENT_TOKEN_ALGORITHM,
@@ -25,8 +29,8 @@ import { createTokenVerifier, createVerifiedTokenCache, readText, type TrustedIs
 export interface BrowserAccess extends TokenAuthentication {
   /** Issues client tokens; undefined if they are not configured. */
   clientTokens: { clientTokens: ClientTokens; rateLimit: RateLimit } | undefined;
-  /** Key and secret files to reload. */
-  files: readonly SecretFiles[];
+  /** Files of keys, secrets and certificates to reload. */
+  files: readonly WatchedFiles[];
 }
 
 /** Dependencies of `createBrowserAccess`. */
@@ -39,6 +43,8 @@ export interface BrowserAccessDeps {
   upstreams: Settings['upstreams'];
   /** Called after the keys of tenants have changed. */
   onTenantChange: (change: SecretChange) => void;
+  /** Time limit of connections to issuers, and the proxy to those that have no other. */
+  network: Pick<Settings, 'connectTimeoutMs' | 'proxy'>;
 }
 
 /**
@@ -49,7 +55,7 @@ export interface BrowserAccessDeps {
 export function createBrowserAccess(
   { issuers, scopes, tenants = {}, tenantKeys: keyFolder }: BrowserSettings,
   clientTokens: ClientTokenSettings | undefined,
-  { remoteKeys, now, documentOf, upstreams, onTenantChange }: BrowserAccessDeps,
+  { remoteKeys, now, documentOf, upstreams, onTenantChange, network }: BrowserAccessDeps,
 ): BrowserAccess {
   const tenantUpstreams = createTenantUpstreams({ tenants, ...(keyFolder && { tenantKeys: keyFolder }) }, upstreams);
   const tenantFiles = createSecretFiles(
@@ -60,11 +66,26 @@ export function createBrowserAccess(
   const tenantKeys = createTenantKeys(tenantFiles, tenantUpstreams);
   const ceiling = new Set(scopes);
   const keyFiles: SecretFiles[] = [];
+  const certificates: TlsFiles[] = [];
+
+  function remoteKeysOf({ issuer, jwks = '', ca, proxy = network.proxy ?? 'off' }: TokenIssuer): TrustedIssuer['keys'] {
+    const url = new URL(jwks);
+    const tls = ca === undefined ? undefined : nameProblems(createTlsFiles({ ca }), () => `ca of the issuer ${issuer}`);
+    if (tls !== undefined) {
+      certificates.push(tls);
+    }
+    // http to this machine is trusted, but not to that of a proxy.
+    const route = { ...network, proxy: isLoopbackHost(url.hostname) ? 'off' : proxy };
+    return remoteKeys(url, createConnector(route, { tls }));
+  }
 
   const trusted = issuers.map((issuer) => {
-    const { keys, file } = keysOf(issuer, remoteKeys);
-    keyFiles.push(...file);
-    return trust(issuer, keys);
+    if (issuer.publicKey === undefined) {
+      return trust(issuer, remoteKeysOf(issuer));
+    }
+    const file = createSecretFiles({ secrets: { publicKey: issuer.publicKey } }, findKeyProblem);
+    keyFiles.push(file);
+    return trust(issuer, createFixedKey(file));
   });
   let tokens: BrowserAccess['clientTokens'];
   if (clientTokens !== undefined) {
@@ -83,15 +104,7 @@ export function createBrowserAccess(
   }
 
   const verifiedTokens = createVerifiedTokenCache(createTokenVerifier(trusted, ceiling, now), keyFiles, now);
-  return { verifiedTokens, tenantKeys, clientTokens: tokens, files: [tenantFiles, ...keyFiles] };
-}
-
-function keysOf({ jwks, publicKey }: TokenIssuer, remoteKeys: RemoteKeys) {
-  if (publicKey === undefined) {
-    return { keys: remoteKeys(new URL(jwks ?? '')), file: [] };
-  }
-  const file = createSecretFiles({ secrets: { publicKey } }, findKeyProblem);
-  return { keys: createFixedKey(file), file: [file] };
+  return { verifiedTokens, tenantKeys, clientTokens: tokens, files: [tenantFiles, ...keyFiles, ...certificates] };
 }
 
 function trust(options: TokenIssuer, keys: TrustedIssuer['keys']): TrustedIssuer {

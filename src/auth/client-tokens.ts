@@ -3,6 +3,7 @@ import { type JWTHeaderParameters, SignJWT } from 'jose';
 import { z } from 'zod';
 import type { SecretFiles } from '../lib/files/secret-files.ts';
 import { memoizeBySource } from '../lib/memoize.ts';
+import { refuse } from '../settings/refuse.ts';
 import { isScope, type Scope } from '../settings/scopes.ts';
 import type { TenantKeys } from './tenants.ts';
 
@@ -20,17 +21,6 @@ export interface ClientToken {
   scopes: readonly Scope[];
   /** SHA-256 of the only documents it permits; absent if it is not restricted. */
   documents?: readonly string[];
-}
-
-/** A rejected request for a client token. The message is for the developer of the server. */
-export class ClientTokenRefusal extends Error {
-  override readonly name = 'ClientTokenRefusal';
-  readonly code: 'BAD_USER_INPUT' | 'FORBIDDEN';
-
-  constructor(code: ClientTokenRefusal['code'], message: string) {
-    super(message);
-    this.code = code;
-  }
 }
 
 /** Options of `createClientTokens`. */
@@ -107,20 +97,20 @@ export function createClientTokens({
      * Signs a token for the tenant.
      *
      * @param request parsed body of the request
-     * @throws {ClientTokenRefusal}
+     * @throws {Refusal} BAD_USER_INPUT or FORBIDDEN, with a message for the developer of the server
      */
     async issue(tenant: string, request: unknown): Promise<ClientToken> {
       const parsed = body.safeParse(request);
       if (!parsed.success) {
         const problems = [...new Set(parsed.error.issues.map(({ message }) => message))].join('; ');
-        throw new ClientTokenRefusal('BAD_USER_INPUT', `Token refused: ${problems}.`);
+        throw refuse('BAD_USER_INPUT', `Token refused: ${problems}.`);
       }
       const { expiresInSeconds, subject } = parsed.data;
       const scopes = [...new Set(parsed.data.scopes)];
       // guard: test/http/client-tokens.test.ts
       const denied = scopes.filter((scope) => !ceiling.has(scope));
       if (denied.length > 0) {
-        throw new ClientTokenRefusal(
+        throw refuse(
           'FORBIDDEN',
           `Token refused: ${denied.join(', ')} ${denied.length > 1 ? 'are' : 'is'} not in clients.browser.scopes.`,
         );
@@ -128,7 +118,7 @@ export function createClientTokens({
       const documents = parsed.data.documents?.map((id) => {
         const document = documentOf(id);
         if (document === undefined) {
-          throw new ClientTokenRefusal(
+          throw refuse(
             'BAD_USER_INPUT',
             'Token refused: "documents" contains an id that is in no manifest of this gateway.',
           );

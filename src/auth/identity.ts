@@ -33,7 +33,7 @@ export const ANONYMOUS: Identity = {
   callerId: 'anonymous',
 };
 
-/** `Authorization` header with an API key, checked for form and forwarded unchanged. It is a secret: never log or return it. */
+/** `Authorization` header with an API key, checked for form and forwarded as it is here. It is a secret: never log or return it. */
 export type Credential = string & { readonly __brand: 'Credential' };
 
 /** `ApiKey`, one space, then the key: visible ASCII without spaces (contract, section 5). The length is limited because keys are cached. */
@@ -41,6 +41,10 @@ const WELL_FORMED = /^ApiKey [\x21-\x7e]{1,2048}$/;
 
 /** Whether a header value is an API key in the form that the service accepts. */
 export const isCredential = (header: string): header is Credential => WELL_FORMED.test(header);
+
+/** Returns an `Authorization` header with its scheme in one form, so that it is one credential: schemes have no case (RFC 9110, 11.1). */
+export const normalizeScheme = (authorization: string): string =>
+  authorization.replace(/^(?:apikey|bearer) /i, (scheme) => (/^a/i.test(scheme) ? 'ApiKey ' : 'Bearer '));
 
 /** Reason for rejecting a credential. Tells the client what to do, but nothing about keys, tenants or other tokens. */
 export type AuthenticationReason =

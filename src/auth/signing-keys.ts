@@ -1,16 +1,13 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
-import {
-  createLocalJWKSet,
-  createRemoteJWKSet,
-  customFetch,
-  type FetchImplementation,
-  type JSONWebKeySet,
-  type JWTVerifyGetKey,
-} from 'jose';
+import { createLocalJWKSet, errors, type FlattenedJWSInput, flattenedVerify, type JWTVerifyGetKey } from 'jose';
 import type { Logger } from 'pino';
-import { errorCodeOf } from '../lib/error-code.ts';
+import { Client, errors as undiciErrors } from 'undici';
 import { SecretError, type SecretFiles, type SecretProblem } from '../lib/files/secret-files.ts';
 import { memoizeBySource } from '../lib/memoize.ts';
+import { VERSION } from '../lib/version.ts';
+import { describeCause } from '../upstream/errors.ts';
+import { isTimeoutError } from '../upstream/signal.ts';
+import type { Connect } from '../upstream/transport/connector.ts';
 import { AuthenticationError } from './identity.ts';
 
 /** Age after which a JWKS is fetched again, in milliseconds. After this time at the latest, a key removed by the issuer is rejected. */
@@ -31,100 +28,137 @@ const TIMEOUT_MS = 5_000;
 /** Maximum size of a JWKS, in bytes. */
 const MAX_BYTES = 256 * 1024;
 
+/** Finds a key in the JWKS of an issuer, which is fetched over a connection of the current gateway. */
+type FindRemoteKey = (connect: Connect, ...token: Parameters<JWTVerifyGetKey>) => ReturnType<JWTVerifyGetKey>;
+
 /**
  * Creates a function that finds keys in an issuer's JWKS. While the issuer is unreachable, it uses the previous keys, for at most an hour.
  * Without any keys it throws an `AuthenticationError` with KEYS_UNAVAILABLE.
  */
-function createRemoteJwks(url: URL, logger: Logger): JWTVerifyGetKey {
-  let last: { keys: JWTVerifyGetKey; renewedAt: number } | undefined;
+function createRemoteJwks(url: URL, logger: Logger): FindRemoteKey {
+  let last: { keys: JWTVerifyGetKey; fetchedAt: number } | undefined;
   let failedAt = Number.NEGATIVE_INFINITY;
+  let fetching: Promise<void> | undefined;
 
-  const fetchKeys: FetchImplementation = async (address, init) => {
+  async function fetchKeys(connect: Connect): Promise<void> {
     // guard: test/auth/issuer-keys.test.ts
     if (performance.now() - failedAt < RETRY_DELAY_MS) {
+      return;
+    }
+    try {
+      last = { keys: await readJwks(url, connect), fetchedAt: performance.now() };
+    } catch (error) {
+      logger.warn({ issuerKeys: url.origin, cause: describe(error) }, "an issuer's signing keys are unavailable");
+      failedAt = performance.now();
+    }
+  }
+
+  /** Fetches the keys if they are older, once for all tokens that wait for them. */
+  async function renewAfter(ageMs: number, connect: Connect): Promise<JWTVerifyGetKey> {
+    if (last === undefined || performance.now() - last.fetchedAt >= ageMs) {
+      fetching ??= fetchKeys(connect).finally(() => {
+        fetching = undefined;
+      });
+      await fetching;
+    }
+    // guard: test/auth/issuer-keys.test.ts
+    if (last === undefined || performance.now() - last.fetchedAt > MAX_STALE_MS) {
       throw new AuthenticationError('KEYS_UNAVAILABLE');
     }
-    try {
-      const set = await readJwks(await fetch(address, init));
-      last = { keys: createLocalJWKSet(set), renewedAt: performance.now() };
-      return Response.json(set);
-    } catch (cause) {
-      logger.warn({ issuerKeys: url.origin, cause: describe(cause) }, "an issuer's signing keys are unavailable");
-      failedAt = performance.now();
-      throw new AuthenticationError('KEYS_UNAVAILABLE', { cause });
-    }
-  };
-  const remote = createRemoteJWKSet(url, {
-    cacheMaxAge: MAX_AGE_MS,
-    cooldownDuration: COOLDOWN_MS,
-    timeoutDuration: TIMEOUT_MS,
-    [customFetch]: fetchKeys,
-  });
+    return last.keys;
+  }
 
-  return async (header, token) => {
+  return async (connect, header, token) => {
+    const keys = await renewAfter(MAX_AGE_MS, connect);
     try {
-      return await remote(header, token);
+      return await keys(header, token);
     } catch (error) {
-      // guard: test/auth/issuer-keys.test.ts
-      const isStale = last === undefined || performance.now() - last.renewedAt > MAX_STALE_MS;
-      if (!(error instanceof AuthenticationError) || last === undefined || isStale) {
+      if (!(error instanceof errors.JWKSNoMatchingKey)) {
         throw error;
       }
-      return last.keys(header, token);
+      const renewed = await renewAfter(COOLDOWN_MS, connect);
+      return renewed(header, token);
     }
   };
 }
 
 /** Returns the function that finds keys at an address. */
-export type RemoteKeys = (url: URL) => JWTVerifyGetKey;
+export type RemoteKeys = (url: URL, connect: Connect) => JWTVerifyGetKey;
 
 /** Creates a function that keeps the keys of each address, so that a gateway that replaces another one doesn't fetch them again. */
 export function createRemoteKeys(logger: Logger): RemoteKeys {
-  const byAddress = new Map<string, JWTVerifyGetKey>(); // As many as configurations name.
-  return (url) => {
-    const keys = byAddress.get(url.href) ?? createRemoteJwks(url, logger);
-    byAddress.set(url.href, keys);
-    return keys;
+  const byAddress = new Map<string, FindRemoteKey>(); // As many as configurations name.
+  return (url, connect) => {
+    const find = byAddress.get(url.href) ?? createRemoteJwks(url, logger);
+    byAddress.set(url.href, find);
+    return (header, token) => find(connect, header, token);
   };
 }
 
-/** A response that is not a JWKS. The message is for the log. */
-class JwksError extends Error {
-  override readonly name = 'JwksError';
-}
-
-async function readJwks({ status, body }: Response): Promise<JSONWebKeySet> {
-  if (status !== 200 || body === null) {
-    await body?.cancel();
-    throw new JwksError(`status ${status}`);
-  }
-  const reader = body.getReader();
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for (let part = await reader.read(); part.value !== undefined; part = await reader.read()) {
-    bytes += part.value.byteLength;
+/** Fetches a JWKS. Redirects are not followed. */
+async function readJwks(url: URL, connect: Connect): Promise<JWTVerifyGetKey> {
+  const client = new Client(url.origin, {
+    connect,
     // guard: test/auth/issuer-keys.test.ts
-    if (bytes > MAX_BYTES) {
-      await reader.cancel();
-      throw new JwksError(`more than ${MAX_BYTES} bytes`);
-    }
-    chunks.push(part.value);
-  }
+    maxResponseSize: MAX_BYTES,
+  });
   try {
-    return createLocalJWKSet(JSON.parse(Buffer.concat(chunks).toString('utf8'))).jwks();
-  } catch (cause) {
-    throw new JwksError('not a key set', { cause });
+    const { statusCode, body } = await client.request({
+      path: url.pathname + url.search,
+      method: 'GET',
+      headers: { accept: 'application/json, application/jwk-set+json', 'user-agent': `notigraph/${VERSION}` },
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    });
+    if (statusCode !== 200) {
+      throw new Error(`status ${statusCode}`);
+    }
+    const keys = createLocalJWKSet(JSON.parse(await body.text()));
+    return async (header, token) => {
+      try {
+        return await keys(header, token);
+      } catch (error) {
+        // guard: test/auth/issuer-keys.test.ts
+        if (error instanceof errors.JWKSMultipleMatchingKeys && header.kid === undefined) {
+          return findSigner(error, token);
+        }
+        throw error;
+      }
+    };
+  } finally {
+    void client.destroy();
   }
 }
 
-/** Returns our own message, or the code of a failed connection. */
-function describe(error: unknown): string {
-  if (error instanceof JwksError) {
-    return error.message;
+/** Maximum keys that a token without `kid` is tried with: each costs a verification, also for a forged token. */
+const MAX_TRIED_KEYS = 4;
+
+/** Returns the key that has signed a token, of all keys that fit its algorithm. */
+async function findSigner(fitting: errors.JWKSMultipleMatchingKeys, token: FlattenedJWSInput): Promise<CryptoKey> {
+  const keys: CryptoKey[] = [];
+  for await (const key of fitting) {
+    // guard: test/field-reports/wire-tokens.test.ts
+    if (keys.push(key) > MAX_TRIED_KEYS) {
+      throw fitting;
+    }
   }
-  const { name, cause } = error instanceof Error ? error : { name: 'unknown', cause: undefined };
-  const code = errorCodeOf(cause);
-  return typeof code === 'string' ? code : name;
+  for (const key of keys) {
+    const isSigner = await flattenedVerify(token, key).then(Boolean, () => false);
+    if (isSigner) {
+      return key;
+    }
+  }
+  throw fitting;
+}
+
+/** Returns the cause of a failed request for the log: never content of the response. */
+function describe(error: unknown): string | undefined {
+  if (error instanceof SyntaxError || error instanceof errors.JWKSInvalid) {
+    return 'not a key set';
+  }
+  if (error instanceof undiciErrors.ResponseExceededMaxSizeError) {
+    return `more than ${MAX_BYTES} bytes`;
+  }
+  return isTimeoutError(error) ? 'TimeoutError' : describeCause(error);
 }
 
 /** Creates a function that returns the public key of a file (PEM or JWK), which is read again when it changes. */

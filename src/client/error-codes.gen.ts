@@ -15,6 +15,8 @@ export type KnownErrorCode =
   | 'DOCUMENT_LIMIT_EXCEEDED'
   /** No manifest of the gateway contains a document with this id. Add the app's manifest to the gateway. */
   | 'PERSISTED_QUERY_NOT_FOUND'
+  /** The client sent a hash, but the gateway has no manifest. urql and Apollo Client then send texts. Send the text of the document, or add a manifest to the gateway. */
+  | 'PERSISTED_QUERY_NOT_SUPPORTED'
   /** The document is not one of the trusted documents. Add it to a manifest, or to the token's documents. */
   | 'DOCUMENT_NOT_TRUSTED'
   /** The credential is missing, or refused: by the gateway with a `reason`, or by the service. Send a valid credential. */

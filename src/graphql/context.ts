@@ -20,6 +20,8 @@ export type PluginContext = Pick<YogaInitialContext, 'params' | 'request'>;
 export interface GatewayContext extends PluginContext {
   /** Id of this request in the response, the gateway's log and the upstream's log. */
   readonly requestId: string;
+  /** Method of the request. */
+  readonly method: string;
   /** Identity of the caller. */
   readonly identity: Identity;
   /** Cost of the upstream calls made for the operation so far. */
@@ -80,8 +82,13 @@ export interface OperationRequest {
   isExplained: boolean;
 }
 
+/** Parameters of an operation, and the request that becomes a Fetch `Request` when a plugin reads it: that takes as long as a step of the pipeline. */
+interface PluginRequest extends Pick<PluginContext, 'params'> {
+  incoming: { readonly method: string; toFetchRequest(): Request };
+}
+
 /** Creates the context of one operation. */
-export type CreateContext = (request: OperationRequest, plugins: PluginContext) => GatewayContext;
+export type CreateContext = (request: OperationRequest, plugins: PluginRequest) => GatewayContext;
 
 /** Creates a function that creates the context of each operation. */
 export const createContextFactory =
@@ -97,7 +104,7 @@ export const createContextFactory =
   }: ContextOptions): CreateContext =>
   (
     { identity, idempotencyKey, requestId, trace, signal, bypassesCache, reportsCalls, isExplained },
-    { params, request },
+    { params, incoming },
   ) => {
     const usage = new Usage({
       metrics: metricsOf?.(identity.upstream),
@@ -122,8 +129,10 @@ export const createContextFactory =
     // guard: test/graphql/explain.test.ts
     const upstream = explainer?.client ?? operation;
     const fieldCalls = reportsCalls ? new FieldCallCounts(operation, operation.budget) : undefined;
+    let request: Request | undefined;
     return {
       requestId,
+      method: incoming.method,
       identity,
       usage,
       budget: operation.budget,
@@ -135,6 +144,12 @@ export const createContextFactory =
       logger,
       now,
       params,
-      request,
+      get request() {
+        request ??= incoming.toFetchRequest();
+        return request;
+      },
+      set request(replaced) {
+        request = replaced;
+      },
     };
   };

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { inspect } from 'node:util';
 import { GraphQLError, type SourceLocation } from 'graphql';
 import type { Logger } from 'pino';
 import type { Identity } from '../auth/identity.ts';
+import { isRecord } from '../lib/is-record.ts';
 import type { ErrorCode } from '../settings/error-codes.ts';
 import type { TenantNames, TraceIds } from '../telemetry/access-log.ts';
 import { describeCause, isUpstreamError, type UpstreamError, type WriteOutcome } from '../upstream/errors.ts';
@@ -88,7 +90,13 @@ export const createClientErrors =
 
     function mask(error: GraphQLError, original: unknown): ClientError {
       const errorId = randomUUID();
-      logger.error({ requestId, ...traceIds, errorId, path: error.path, err: original }, 'unexpected error');
+      const fields = { requestId, ...traceIds, errorId, path: error.path };
+      try {
+        logger.error({ ...fields, err: original }, 'unexpected error');
+      } catch {
+        // Loggers mark errors while they write them, which fails for frozen ones.
+        logger.error({ ...fields, err: { stack: inspect(original) } }, 'unexpected error');
+      }
       const outcome = outcomeOf(error, 'UNKNOWN');
       const code: ErrorCode = 'INTERNAL_SERVER_ERROR';
       const extensions = { code, retryable: false, requestId, errorId, ...outcome } as const;
@@ -170,10 +178,10 @@ function codeOf(error: GraphQLError, original: unknown): string | undefined {
   if (isInvalidValueError(original)) {
     return 'UPSTREAM_BAD_RESPONSE';
   }
-  if (!(original instanceof GraphQLError)) {
-    return undefined;
+  if (!(original instanceof GraphQLError) || !isRecord(original.extensions)) {
+    return undefined; // Subclasses of GraphQLError may have no extensions.
   }
-  const code = original.extensions?.code; // Subclasses of GraphQLError may have no extensions.
+  const { code } = original.extensions;
   if (typeof code === 'string') {
     return code === 'INTERNAL_SERVER_ERROR' ? undefined : code;
   }

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Authenticator } from '../auth/authenticator.ts';
 import type { RulesByClientKind } from '../auth/client-rules.ts';
-import { AuthenticationError, type ClaimMismatch, type Identity } from '../auth/identity.ts';
+import { AuthenticationError, type ClaimMismatch, type Identity, normalizeScheme } from '../auth/identity.ts';
 import type { Operation } from '../graphql/documents/prepared-documents.ts';
 import { logEpisodes, type NoteEvent } from '../lib/episodes.ts';
 import { isPromise } from '../lib/is-promise.ts';
@@ -64,7 +64,10 @@ export function createAuthenticate({ authenticator, schemes, maxWaiting, logger 
       waiting -= 1;
     }
   }
-  return (authorization, requestId) => authenticator.identifyNow(authorization) ?? verify(authorization, requestId);
+  return (header, requestId) => {
+    const authorization = header && normalizeScheme(header);
+    return authenticator.identifyNow(authorization) ?? verify(authorization, requestId);
+  };
 }
 
 function toRefusal(

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
-import { ClientTokenRefusal, type ClientTokens } from '../auth/client-tokens.ts';
-import { isCredential } from '../auth/identity.ts';
-import { Refusal } from '../lib/refusal.ts';
+import type { ClientTokens } from '../auth/client-tokens.ts';
+import { isCredential, normalizeScheme } from '../auth/identity.ts';
+import { Refusal, refusalErrors } from '../lib/refusal.ts';
 import type { RateLimiter } from '../rate-limits/rate-limiter.ts';
 import type { RateLimit } from '../settings/rate-limits.ts';
 import { refuse } from '../settings/refuse.ts';
@@ -41,7 +41,7 @@ export function createClientTokenRoute({
     if (request.method !== 'POST') {
       throw refuse('METHOD_NOT_ALLOWED', 'Use POST to request a token.', { headers: { allow: 'POST' } });
     }
-    const authorization = request.header('authorization') ?? '';
+    const authorization = normalizeScheme(request.header('authorization') ?? '');
     const tenant = isCredential(authorization) ? clientTokens.tenantOf(authorization) : undefined;
     const allowance = await limiter.take(`client-tokens\n${tenant ?? ''}`, rateLimit, 1);
     // guard: test/http/client-tokens.test.ts
@@ -67,7 +67,6 @@ export function createClientTokenRoute({
       status,
       headers: {
         'content-type': 'application/json',
-        'cache-control': 'no-store',
         [REQUEST_ID]: requestId,
         ...headers,
       },
@@ -79,23 +78,12 @@ export function createClientTokenRoute({
       logger.info({ requestId, tenant, scopes, expiresInSeconds }, 'client token');
       return respond(200, token);
     } catch (error) {
-      const { status, headers, errors } = toRefusal(error) ?? unexpected(logger, requestId, error);
+      const refusal = error instanceof Refusal ? error : unexpected(logger, requestId, error);
+      const { status, headers, errors } = refusal;
       logger.info({ requestId, code: errors[0]?.code, httpStatus: status }, 'client token refused');
-      const clientErrors = errors.map(({ message, ...details }) => ({
-        message,
-        extensions: { ...details, requestId },
-      }));
-      return respond(status, { errors: clientErrors }, headers);
+      return respond(status, { errors: refusalErrors(refusal, { requestId }) }, headers);
     }
   };
-}
-
-/** Returns undefined for an unexpected error, which is a bug of the gateway. */
-function toRefusal(error: unknown): Refusal | undefined {
-  if (error instanceof ClientTokenRefusal) {
-    return refuse(error.code, error.message);
-  }
-  return error instanceof Refusal ? error : undefined;
 }
 
 function unexpected(logger: Logger, requestId: string, error: unknown): Refusal {

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { ClientRules, RulesByClientKind } from '../auth/client-rules.ts';
 import type { ClientKind } from '../auth/identity.ts';
 import { toPrintable } from '../lib/to-printable.ts';
-import { CLIENT_NAME_HEADERS, type IncomingRequest, type OutgoingResponse } from './request.ts';
+import type { IncomingRequest, OutgoingResponse } from './request.ts';
 
 /** Returns the CORS headers of a response. Origins that are not allowed get no `Access-Control-*` header. */
 export type CorsHeaders = (
@@ -20,12 +20,8 @@ export interface Cors {
   headers: CorsHeaders;
   /** Whether pages of an origin may send requests with any kind of credential. */
   allows(origin: string): boolean;
-  /**
-   * Responds to a preflight. The origins of all kinds of clients are allowed, because a preflight contains no credential.
-   *
-   * @param moreHeaders headers that web pages may send to this path, in addition to those of GraphQL requests
-   */
-  preflight(request: IncomingRequest, moreHeaders?: readonly string[]): OutgoingResponse;
+  /** Responds to a preflight. The origins of all kinds of clients are allowed, because a preflight contains no credential. */
+  preflight(request: IncomingRequest): OutgoingResponse;
 }
 
 /**
@@ -74,10 +70,10 @@ export function createCors(
       return { vary: 'Origin' };
     },
     allows,
-    preflight(request, moreHeaders = []) {
+    preflight(request) {
       const origin = request.header('origin');
       return origin !== undefined && allows(origin)
-        ? { status: 204, headers: preflightHeaders(moreHeaders), body: undefined }
+        ? { status: 204, headers: preflightHeaders(request.header('access-control-request-headers')), body: undefined }
         : { status: 405, headers: { allow: 'GET, POST' }, body: undefined };
     },
   };
@@ -115,24 +111,24 @@ function guessClientKind(authorization: string | undefined): ClientKind {
   if (authorization === undefined) {
     return 'anonymous';
   }
-  return authorization.startsWith('Bearer ') ? 'browser' : 'server';
+  return /^bearer /i.test(authorization) ? 'browser' : 'server';
 }
 
-/** Headers that web pages may send. Credentials are sent in `Authorization`, never in cookies. */
-const ALLOWED_HEADERS = [
-  'authorization',
-  'cache-control',
-  'content-type',
-  'idempotency-key',
-  'x-request-id',
-  'graphql-require-preflight',
-  'traceparent',
-  'tracestate',
-  ...CLIENT_NAME_HEADERS,
-];
+/** Maximum length of the list of headers that a preflight asks for. */
+const MAX_ASKED_LENGTH = 2_048;
 
-const preflightHeaders = (moreHeaders: readonly string[]) => ({
-  'access-control-allow-methods': 'GET, POST',
-  'access-control-allow-headers': [...ALLOWED_HEADERS, ...moreHeaders].join(', '),
-  'access-control-max-age': '86400',
-});
+/** Name of a header (RFC 9110, 5.6.2). */
+const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+$/;
+
+/** Allows all headers that the page asks for: the gateway ignores those that it doesn't know, and credentials are never in cookies. */
+function preflightHeaders(asked = ''): OutgoingResponse['headers'] {
+  // guard: test/field-reports/wire.test.ts
+  const names = asked.length > MAX_ASKED_LENGTH ? [] : asked.split(',').map((name) => name.trim());
+  const allowed = names.filter((name) => HEADER_NAME.test(name)).join(', ');
+  return {
+    'access-control-allow-methods': 'GET, POST',
+    ...(allowed !== '' && { 'access-control-allow-headers': allowed }),
+    'access-control-max-age': '86400',
+    vary: 'Access-Control-Request-Headers',
+  };
+}

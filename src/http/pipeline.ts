@@ -12,7 +12,6 @@ import {
   bypassesCache,
   type HandleRequest,
   type IncomingRequest,
-  lazyRequest,
   type NegotiateMediaType,
   type OutgoingResponse,
   type Params,
@@ -89,7 +88,7 @@ export function createPipeline(options: PipelineOptions): HandleRequest {
         reportsCalls,
         isExplained,
       },
-      { request: lazyRequest(request), params: toYogaParams(params, query) },
+      { incoming: request, params: toYogaParams(params, query) },
     );
   }
 

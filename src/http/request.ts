@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
 import type { ClientRules } from '../auth/client-rules.ts';
+import { withoutByteOrderMark } from '../lib/files/text-file.ts';
 import { isRecord } from '../lib/is-record.ts';
 import { memoize } from '../lib/memoize.ts';
 import type { Refusal } from '../lib/refusal.ts';
@@ -90,7 +91,7 @@ export function paramsFromBody(body: unknown): Params {
   return {
     query: readString(body, 'query'),
     documentId: readString(body, 'documentId'),
-    operationName: readString(body, 'operationName'),
+    operationName: readString(body, 'operationName') || undefined,
     variables: readObject(body, 'variables') ?? {},
     extensions: readObject(body, 'extensions'),
   };
@@ -106,7 +107,7 @@ export function paramsFromQuery(query: string): Params {
   return paramsFromBody({
     query: search.get('query') || undefined,
     documentId: search.get('documentId') ?? undefined,
-    operationName: search.get('operationName') || undefined,
+    operationName: search.get('operationName') ?? undefined,
     variables: parseParam('variables', search),
     extensions: parseParam('extensions', search),
   });
@@ -208,7 +209,7 @@ export function requireJson(request: IncomingRequest): void {
     );
   }
   // guard: test/http/hostile.test.ts
-  if ((request.header('content-encoding') ?? 'identity') !== 'identity') {
+  if (!/^(?:identity)?$/i.test(request.header('content-encoding') ?? '')) {
     throw refuse('UNSUPPORTED_MEDIA_TYPE', 'Send the request uncompressed, without a Content-Encoding header.');
   }
 }
@@ -232,7 +233,7 @@ export function readBody(request: IncomingRequest, maxBytes: number): Promise<st
  */
 export function parseBody(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(withoutByteOrderMark(text));
   } catch {
     throw refuse('BAD_REQUEST', 'The request body is not valid JSON.');
   }
@@ -334,21 +335,41 @@ export function createNegotiateMediaType(): NegotiateMediaType {
   };
 }
 
-/** Returns the first available type in the list, or JSON for a wildcard. */
+/** Quoted value of a parameter. One without an end reaches to the end of the header. */
+const QUOTED = /"(?:[^"\\]|\\.)*\\?(?:"|$)/g;
+
+/**
+ * Returns the available type with the highest weight (RFC 9110, 12.5.1). The weight of a type is that of the entry that names it most precisely.
+ * Of types with the same weight, an exactly named one is preferred to a wildcard, then the first in the list, then JSON.
+ */
 function choose(accept: string): string | undefined {
-  for (const entry of accept.replace(/\s/g, '').toLowerCase().split(',')) {
-    const [type, ...params] = entry.split(';');
-    const charset = params.find((param) => param.includes('charset=')) ?? 'charset=utf-8';
-    if (charset === 'charset=utf-8') {
-      if (type === JSON_TYPE || type === 'application/*' || type === '*/*' || type === '*/json') {
-        return `${JSON_TYPE}; charset=utf-8`;
-      }
-      if (type === GRAPHQL_TYPE) {
-        return `${GRAPHQL_TYPE}; charset=utf-8`;
-      }
-    }
-  }
-  return undefined;
+  const text = accept.toLowerCase().replace(QUOTED, (value) => value.replace(/[",;\\]/g, ''));
+  const ranges = text.replace(/\s/g, '').split(',').map(toMediaRange);
+  const offers = [JSON_TYPE, GRAPHQL_TYPE].flatMap((type) => {
+    const matches = ranges.map((range) => ({ ...range, type, precision: precisionOf(range, type) }));
+    const [best] = matches.sort((a, b) => b.precision - a.precision);
+    return best !== undefined && best.precision >= 0 && best.weight > 0 ? [best] : [];
+  });
+  const [chosen] = offers.sort(
+    (a, b) => b.weight - a.weight || Math.floor(b.precision) - Math.floor(a.precision) || a.index - b.index,
+  );
+  return chosen && `${chosen.type}; charset=utf-8`;
+}
+
+/** Entry of an `Accept` header. */
+type MediaRange = ReturnType<typeof toMediaRange>;
+
+function toMediaRange(entry: string, index: number) {
+  const [, charset] = /;charset=([^;]*)/.exec(entry) ?? [];
+  const [, weight = 1] = /;q=([01](?:\.\d*)?)(?:;|$)/.exec(entry) ?? [];
+  return { range: entry.split(';', 1)[0] ?? '', charset, weight: Number(weight), index };
+}
+
+/** Returns how precisely an entry names a type; a negative number if it doesn't. */
+function precisionOf({ range, charset }: MediaRange, type: string): number {
+  return charset === undefined || charset === 'utf-8'
+    ? ['*/*', 'application/*', type].indexOf(range) + (charset === undefined ? 0 : 0.5)
+    : -1;
 }
 
 /**
@@ -376,9 +397,6 @@ const HEADERS = [
   ['apollographql-client-name', 'apollographql-client-version'],
 ] as const;
 
-/** Names of these headers, for CORS. */
-export const CLIENT_NAME_HEADERS: readonly string[] = HEADERS.flat();
-
 /** Form of names and versions, such as `@acme/web` and `1.4.0-beta+5`. It excludes tokens and everything that needs escaping. */
 const CLIENT_NAME_FORM = /^[\w@][\w .@/+:-]{0,63}$/;
 
@@ -404,44 +422,9 @@ const REQUEST_ID_FORM = /^[\w.:-]{1,128}$/;
 /** Name of the header with the request id, in requests and responses. */
 export const REQUEST_ID = 'x-request-id';
 
+/** Keeps caches from storing a response: those of one path differ by credential and body. */
+export const NOT_STORED = { 'cache-control': 'no-store' } as const;
+
 /** Returns the client's id if it is acceptable, otherwise a new one. */
 export const toRequestId = (given: string | undefined): string =>
   given !== undefined && REQUEST_ID_FORM.test(given) ? given : randomUUID();
-
-/**
- * Returns a Fetch `Request` that is built when a plugin first reads anything but its method. Building one costs as much as a pipeline step,
- * and Yoga itself reads only the method.
- */
-export const lazyRequest = (incoming: IncomingRequest): Request => new Proxy(Request.prototype, new Handler(incoming));
-
-/** Proxy handler that reads from the request and never from the proxy's target. */
-class Handler implements ProxyHandler<Request> {
-  readonly #incoming: IncomingRequest;
-  #request: Request | undefined;
-
-  constructor(incoming: IncomingRequest) {
-    this.#incoming = incoming;
-  }
-
-  get(_target: Request, name: string | symbol): unknown {
-    if (name === 'method') {
-      return this.#incoming.method;
-    }
-    const request = this.#build();
-    const value: unknown = Reflect.get(request, name, request);
-    return typeof value === 'function' ? value.bind(request) : value;
-  }
-
-  has(_target: Request, name: string | symbol): boolean {
-    return Reflect.has(this.#build(), name);
-  }
-
-  getPrototypeOf(): object {
-    return Request.prototype;
-  }
-
-  #build(): Request {
-    this.#request ??= this.#incoming.toFetchRequest();
-    return this.#request;
-  }
-}

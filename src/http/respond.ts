@@ -10,7 +10,7 @@ import type { UpstreamRateLimit } from '../upstream/errors.ts';
 import type { Admission, AdmissionAllowance } from './access.ts';
 import type { CorsHeaders } from './cors.ts';
 import { InvalidDocument } from './engine.ts';
-import { type OutgoingResponse, REQUEST_ID, readClientName } from './request.ts';
+import { NOT_STORED, type OutgoingResponse, REQUEST_ID, readClientName } from './request.ts';
 import type { RequestState, StartTrace } from './request-state.ts';
 
 /** Result of an execution, or the value that was thrown instead. */
@@ -95,6 +95,7 @@ export function createRespond(options: RespondOptions): Respond {
       headers: {
         'content-type': mediaType,
         [REQUEST_ID]: requestId,
+        ...NOT_STORED,
         ...corsHeaders(request.header('origin'), request.header('authorization')),
         ...rateLimitHeaders({ allowance, cost, usage, errors }),
         ...headers,
@@ -206,7 +207,7 @@ function toGraphQLErrors(failure: unknown): readonly GraphQLError[] {
 
 /** Returns `extensions.http`, in which Yoga plugins set a status and headers. */
 const httpExtensionOf = (error: GraphQLError | undefined): Record<string, unknown> =>
-  isRecord(error?.extensions.http) ? error.extensions.http : {};
+  isRecord(error?.extensions?.http) ? error.extensions.http : {}; // Subclasses of GraphQLError may have no extensions.
 
 function statusOf({ extensions }: ClientError, error: GraphQLError | undefined): number {
   const { status } = httpExtensionOf(error);

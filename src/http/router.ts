@@ -3,6 +3,7 @@ import type { FindPage } from './graphiql/graphiql.ts';
 import {
   type HandleRequest,
   type IncomingRequest,
+  NOT_STORED,
   type OutgoingResponse,
   pathOf,
   REQUEST_ID,
@@ -19,8 +20,8 @@ export interface RouterOptions {
   findPage: FindPage;
   /** Route for client tokens, with its exact paths. @default none */
   clientTokens: { paths: ReadonlySet<string>; route: Route } | undefined;
-  /** Route for AI agents, with its exact paths and the headers that web pages may send to it. @default none */
-  mcp: { paths: ReadonlySet<string>; headers: readonly string[]; route: HandleRequest } | undefined;
+  /** Route for AI agents, with its exact paths. @default none */
+  mcp: { paths: ReadonlySet<string>; route: HandleRequest } | undefined;
   pipeline: HandleRequest;
 }
 
@@ -34,6 +35,7 @@ export function createRouter(options: RouterOptions): HandleRequest {
     const vary = [response.headers.vary, corsHeaders.vary].filter((value) => value !== undefined).join(', ');
     const headers = {
       [REQUEST_ID]: toRequestId(request.header(REQUEST_ID)),
+      ...NOT_STORED,
       ...corsHeaders,
       ...response.headers,
       ...(vary !== '' && { vary }),
@@ -45,8 +47,7 @@ export function createRouter(options: RouterOptions): HandleRequest {
   function findRoute(request: IncomingRequest): Route | undefined {
     const path = pathOf(request);
     if (request.method === 'OPTIONS') {
-      const moreHeaders = mcp?.paths.has(path) === true ? mcp.headers : [];
-      return async () => cors.preflight(request, moreHeaders);
+      return async () => cors.preflight(request);
     }
     return findPage(request) ?? (clientTokens?.paths.has(path) ? clientTokens.route : undefined);
   }

@@ -43,6 +43,7 @@ export function sendRefusal(response: ServerResponse, refusal: Refusal, { closes
   response.writeHead(refusal.status, {
     'content-type': 'application/json',
     'content-length': body.length,
+    'cache-control': 'no-store',
     ...refusal.headers,
     ...(closes && { connection: 'close' }),
   });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isKeysAddress, isOrigin } from '../lib/urls.ts';
-import { file, ofKind, ownSecret, path, publicKey, secret } from './kinds.ts';
+import { file, ofKind, ownSecret, path, pem, proxyAddress, publicKey, secret } from './kinds.ts';
 import { rateLimit, rateLimits } from './rate-limits.ts';
 import { SCOPE_ACTIONS, SCOPE_PROBLEM, SCOPES } from './scopes.ts';
 import { choice, group, integer, listOf, onOffInSection, setting, text } from './setting.ts';
@@ -80,6 +80,16 @@ const issuer = group({
     'Public key in place of `jwks`: PEM or JSON Web Key, inline, `{ env }` or `{ file }`. RSA keys need 2048 bits.',
     { defaultText: 'none', isReloadable: true },
   ),
+  ca: setting(
+    pem('certificate').exactOptional(),
+    'Certificates of private authorities that sign the certificate of `jwks`, in PEM: inline, `{ env }` or `{ file }`.',
+    { defaultText: 'none', isReloadable: true },
+  ),
+  proxy: setting(
+    proxyAddress.exactOptional(),
+    'Proxy to the address of `jwks`, as in the general `proxy`. Addresses on this machine are reached directly.',
+    { defaultText: '`proxy`; by default as in the environment, unless `NO_PROXY` excludes the address' },
+  ),
   algorithms: setting(
     listOf(choice(SIGNATURE_ALGORITHMS)).nonempty('must name at least one algorithm').default(['RS256', 'ES256']),
     'Accepted signature algorithms.',
@@ -107,6 +117,10 @@ const issuer = group({
   ),
 })
   .refine(({ jwks, publicKey }) => (jwks === undefined) !== (publicKey === undefined), 'needs either jwks or publicKey')
+  .refine(
+    ({ publicKey, ca, proxy }) => publicKey === undefined || (ca === undefined && proxy === undefined),
+    'has a publicKey, so ca and proxy have no effect; remove them',
+  )
   .refine(
     ({ tenant, tenantClaim, tenants }) => tenant === undefined || (tenantClaim === undefined && tenants === undefined),
     'has a fixed tenant, so tenantClaim and tenants have no effect; remove them',

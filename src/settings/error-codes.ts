@@ -54,6 +54,12 @@ export const ERROR_CODES = {
     meaning: 'No manifest of the gateway contains a document with this id.',
     remedy: "Add the app's manifest to the gateway.",
   },
+  PERSISTED_QUERY_NOT_SUPPORTED: {
+    status: 400,
+    retryable: false,
+    meaning: 'The client sent a hash, but the gateway has no manifest. urql and Apollo Client then send texts.',
+    remedy: 'Send the text of the document, or add a manifest to the gateway.',
+  },
   DOCUMENT_NOT_TRUSTED: {
     status: 400,
     retryable: false,

@@ -68,6 +68,13 @@ export interface GatewaySettingOptions {
           /** Path of the file. */
           file: string;
         };
+        /** Certificates of private authorities that sign the certificate of `jwks`, in PEM: inline, `{ env }` or `{ file }`. @default none */
+        ca?: string | {
+          /** Path of the file. */
+          file: string;
+        };
+        /** Proxy to the address of `jwks`, as in the general `proxy`. Addresses on this machine are reached directly. @default `proxy`; by default as in the environment, unless `NO_PROXY` excludes the address */
+        proxy?: string;
         /** Accepted signature algorithms. @default ['RS256','ES256'] */
         algorithms?: readonly ('RS256' | 'RS384' | 'RS512' | 'PS256' | 'PS384' | 'PS512' | 'ES256' | 'ES384' | 'ES512' | 'EdDSA' | 'Ed25519')[];
         /** Maximum difference between the issuer's clock and the gateway's. 0 to 300 s. @default 5 */

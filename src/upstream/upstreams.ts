@@ -79,7 +79,8 @@ export function createUpstreams(
           logger.warn({ upstream: name, expiry }, 'The client certificate for the upstream has expired.');
         }
       });
-    return files && nameProblems(files, name);
+    const owner = name === undefined ? '' : ` of the upstream ${name}`;
+    return files && nameProblems(files, (setting) => `tls.${setting}${owner}`);
   }
 
   /** An upstream without a cache still invalidates the cache of another upstream of the same service. */

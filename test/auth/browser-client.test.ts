@@ -366,7 +366,7 @@ describe('client tokens and issuer tokens', () => {
 it.each([
   '',
   'Bearer ',
-  'bearer TOKEN',
+  'bearer  TOKEN',
   'Bearer  TOKEN',
   'Token TOKEN',
   'Bearer,TOKEN',

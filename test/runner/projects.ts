@@ -2,6 +2,7 @@
 export const TAKES_LONG = [
   'test/{add-a-noun,attacks,browser,cli,deploy,docs,rate-limits,redis}/**/*.test.ts',
   'test/auth/issuer-keys.test.ts',
+  'test/field-reports/wire-tokens.test.ts',
   'test/client/{libraries,relay,retries}.test.ts',
   'test/field-reports/outcomes.test.ts',
   'test/graphql/trusted-documents.test.ts',

@@ -19,6 +19,7 @@ it('a rejected request has the status, code and retryable of the table', async (
     ['OPERATION_RESOLUTION_FAILURE', post('{"query":"{ __typename }","operationName":"X"}')],
     ['DOCUMENT_LIMIT_EXCEEDED', post(JSON.stringify({ query: `{ ${'__typename '.repeat(30)} }` }))],
     ['PERSISTED_QUERY_NOT_FOUND', post('{"documentId":"none"}')],
+    ['PERSISTED_QUERY_NOT_SUPPORTED', post('{"extensions":{"persistedQuery":{"sha256Hash":"none"}}}')],
     ['UNAUTHENTICATED', post('{"query":"{ __typename }"}', { authorization: 'Basic x' })],
     ['CSRF_REFUSED', { method: 'GET' }, '?query={__typename}'],
     ['NOT_FOUND', post('{}'), '/other'],

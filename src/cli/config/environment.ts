@@ -89,7 +89,7 @@ interface WithProxies {
 }
 
 /**
- * Sets the proxy of each upstream that has no setting `proxy` to that of the environment. Reads the variables that other programs read; lower case
+ * Sets the proxy of each upstream and issuer that has no setting `proxy` to that of the environment. Reads the variables that other programs read; lower case
  * takes precedence.
  *
  * @param values settings before validation
@@ -121,15 +121,29 @@ export function applyProxyVariables(
     return { values, problems };
   }
   const proxy = proxyFor(values.upstream);
-  const upstreams = isRecord(values.upstreams)
-    ? Object.fromEntries(
-        Object.entries(values.upstreams).map(([name, entry]) => {
-          const upstreamProxy = isRecord(entry) && entry.proxy === undefined ? proxyFor(entry.url) : undefined;
-          return [name, upstreamProxy === undefined ? entry : { ...Object(entry), proxy: upstreamProxy }];
-        }),
-      )
-    : undefined;
-  return { values: { ...values, ...(proxy && { proxy }), ...(upstreams && { upstreams }) }, problems };
+  const addProxy = (section: unknown, address: unknown, fallback?: string): unknown => {
+    const own = isRecord(section) && section.proxy === undefined ? (proxyFor(address) ?? fallback) : undefined;
+    return own === undefined ? section : { ...Object(section), proxy: own };
+  };
+  // Without one, an issuer has that of the upstream.
+  const addToIssuer = (issuer: unknown): unknown => {
+    const { jwks } = Object(issuer);
+    return jwks === undefined ? issuer : addProxy(issuer, jwks, proxy && 'off');
+  };
+  const { upstreams } = values;
+  const clients = Object(values.clients);
+  const browser = Object(clients.browser);
+  const issuers = Array.isArray(browser.issuers) ? browser.issuers.map(addToIssuer) : undefined;
+  const changed = {
+    ...(proxy && { proxy }),
+    ...(isRecord(upstreams) && {
+      upstreams: Object.fromEntries(
+        Object.entries(upstreams).map(([name, entry]) => [name, addProxy(entry, Object(entry).url)]),
+      ),
+    }),
+    ...(issuers && { clients: { ...clients, browser: { ...browser, issuers } } }),
+  };
+  return { values: { ...values, ...changed }, problems };
 }
 
 /** Returns the name of the variable with the proxy for a protocol, if it is set. */

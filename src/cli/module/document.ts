@@ -206,7 +206,7 @@ function readDocument(file: string, name: string): Part {
 
 function parseDocument(file: string, name: string): unknown {
   try {
-    const text = readTextFile(file, MAX_BYTES).replace(/^\uFEFF/, '');
+    const text = readTextFile(file, MAX_BYTES);
     return /^\s*\{/.test(text) && isJson(text)
       ? JSON.parse(text)
       : parse(text, { logLevel: 'silent', merge: true, uniqueKeys: false });

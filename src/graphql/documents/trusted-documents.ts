@@ -1,8 +1,10 @@
+import { stripIgnoredCharacters } from 'graphql';
 import type { Logger } from 'pino';
 import { isRecord } from '../../lib/is-record.ts';
-import { memoizeBySource } from '../../lib/memoize.ts';
+import { memoize, memoizeBySource } from '../../lib/memoize.ts';
 import type { TrustedDocumentsMode } from '../../settings/clients.ts';
 import { refuse } from '../../settings/refuse.ts';
+import type { GatewaySettings } from '../../settings/settings.ts';
 import { type Manifest, type ManifestFiles, sha256Of, withoutHashPrefix } from './manifest.ts';
 
 /** Parameters of a request that identify its document. */
@@ -31,7 +33,7 @@ export interface TrustedDocuments {
   /**
    * Finds the text to execute.
    *
-   * @throws {Refusal} BAD_REQUEST, PERSISTED_QUERY_NOT_FOUND or DOCUMENT_NOT_TRUSTED
+   * @throws {Refusal} BAD_REQUEST, PERSISTED_QUERY_NOT_FOUND, PERSISTED_QUERY_NOT_SUPPORTED or DOCUMENT_NOT_TRUSTED
    */
   find(request: DocumentRequest, caller: DocumentCaller): string;
 }
@@ -45,15 +47,29 @@ interface TrustedDocument {
 /** Maximum unlisted documents to log; each is logged once. */
 const MAX_LOGGED = 1_000;
 
+/** Maximum cached texts without ignored characters. */
+const MAX_STRIPPED = 100;
+
 /** Creates the lookup of trusted documents, which follows changes of the manifests. */
 export function createTrustedDocuments(
   sources: readonly Pick<ManifestFiles, 'manifests'>[],
+  { trustedDocuments, maxDocumentCharacters }: Pick<GatewaySettings, 'trustedDocuments' | 'maxDocumentCharacters'>,
   logger: Logger,
 ): TrustedDocuments {
   const indexes = sources.map((files) => memoizeBySource(() => files.manifests(), createIndex));
   const loggedHashes = new Set<string>();
+  const strip = memoize(withoutIgnored, MAX_STRIPPED);
+  const unknownId = refuse(
+    'PERSISTED_QUERY_NOT_FOUND',
+    'No manifest of this gateway contains a document with this id. Add the manifest of the app to the gateway.',
+  );
+  // Clients compare these messages, and send the text or no more hashes.
+  const unknownHash =
+    trustedDocuments.manifests.length > 0
+      ? refuse('PERSISTED_QUERY_NOT_FOUND', 'PersistedQueryNotFound')
+      : refuse('PERSISTED_QUERY_NOT_SUPPORTED', 'PersistedQueryNotSupported');
 
-  const findIn = (by: 'byId' | 'byText', key: string): TrustedDocument | undefined => {
+  const findIn = (by: 'byId' | 'byText' | 'byStripped', key: string): TrustedDocument | undefined => {
     for (const currentIndex of indexes) {
       const found = currentIndex()[by].get(key);
       if (found !== undefined) {
@@ -63,27 +79,23 @@ export function createTrustedDocuments(
     return undefined;
   };
 
-  function findById(id: string): TrustedDocument {
-    const listed = findIn('byId', withoutHashPrefix(id));
-    if (listed === undefined) {
-      throw refuse(
-        'PERSISTED_QUERY_NOT_FOUND',
-        'No manifest of this gateway contains a document with this id. Add the manifest of the app to the gateway.',
-      );
-    }
-    return listed;
-  }
-
-  /** Returns the text, with its SHA-256 if a manifest contains it. */
-  const findByText = (text: string): { text: string; hash?: string } => findIn('byText', text) ?? { text };
+  /** Returns the listed document with this text, or with one that differs only in characters without meaning, such as line breaks. */
+  const findByText = (text: string): { text: string; hash?: string } =>
+    findIn('byText', text) ??
+    // guard: test/field-reports/wire.test.ts
+    (text.length > maxDocumentCharacters ? undefined : findIn('byStripped', strip(text))) ?? { text };
 
   /** Finds a document by its id. If the request has a text too, the id must be its SHA-256. */
-  function findByIdAndText(id: unknown, query: string | undefined): { text: string; hash?: string } {
+  function findByIdAndText(id: unknown, query: string | undefined, isApollo: boolean): { text: string; hash?: string } {
     if (typeof id !== 'string') {
       throw refuse('BAD_REQUEST', 'The id of a document must be a string.');
     }
     if (query === undefined) {
-      return findById(id);
+      const listed = findIn('byId', withoutHashPrefix(id));
+      if (listed === undefined) {
+        throw isApollo ? unknownHash : unknownId;
+      }
+      return listed;
     }
     // guard: test/graphql/trusted-documents.test.ts
     if (sha256Of(query) !== withoutHashPrefix(id)) {
@@ -119,7 +131,10 @@ export function createTrustedDocuments(
       if (id === undefined && query !== undefined && !isRestricted) {
         return query;
       }
-      const { text, hash } = query !== undefined && id === undefined ? findByText(query) : findByIdAndText(id, query);
+      const { text, hash } =
+        query !== undefined && id === undefined
+          ? findByText(query)
+          : findByIdAndText(id, query, documentId === undefined);
       // guard: test/http/client-tokens.test.ts
       if (documents !== undefined && (hash === undefined || !documents.has(hash))) {
         throw refuse('DOCUMENT_NOT_TRUSTED', 'This token does not permit this document.');
@@ -139,16 +154,27 @@ export function createTrustedDocuments(
   };
 }
 
-/** Indexes the documents by text, by id and by SHA-256. */
+/** Indexes the documents by text, with and without ignored characters, by id and by SHA-256. */
 function createIndex(manifests: readonly Manifest[]) {
   const byId = new Map<string, TrustedDocument>();
   const byText = new Map<string, TrustedDocument>();
+  const byStripped = new Map<string, TrustedDocument>();
   for (const [id, text] of manifests.flatMap((manifest) => Object.entries(manifest))) {
     const listed = byText.get(text) ?? { text, hash: sha256Of(text) };
     byText.set(text, listed);
+    byStripped.set(withoutIgnored(text), listed);
     byId.set(listed.hash, listed).set(withoutHashPrefix(id), listed);
   }
-  return { byId, byText };
+  return { byId, byText, byStripped };
+}
+
+/** Returns a document without characters that have no meaning; other texts unchanged. */
+function withoutIgnored(text: string): string {
+  try {
+    return stripIgnoredCharacters(text);
+  } catch {
+    return text;
+  }
 }
 
 /** Returns the id in Apollo's form, if any. */

@@ -10,6 +10,7 @@ import {
   type HandleRequest,
   type IncomingRequest,
   type NegotiateMediaType,
+  NOT_STORED,
   type OutgoingResponse,
   parseBody,
   pathOf,
@@ -45,14 +46,9 @@ export interface McpOptions extends Omit<ToolServerOptions, 'failures'> {
 /** Path at which AI agents call tools. */
 export const MCP_PATH = '/mcp';
 
-/** Headers of the protocol that clients in web pages send, without those for sessions and resumed streams, which don't exist here. */
-const MCP_HEADERS = ['mcp-protocol-version', 'mcp-method', 'mcp-name'];
-
 /** Tools for AI agents, over HTTP and over streams. */
 export interface Mcp {
   paths: ReadonlySet<string>;
-  /** Request headers of the protocol. */
-  headers: readonly string[];
   route: HandleRequest;
   /**
    * Serves one client over streams until one of them ends, or the signal is aborted.
@@ -131,6 +127,7 @@ export function createMcp({ schema, ...options }: McpOptions): Mcp {
       const response = await handler.fetch(request.toFetchRequest(), { parsedBody });
       const common = {
         [REQUEST_ID]: requestId,
+        ...NOT_STORED,
         ...cors.headers(request.header('origin'), request.header('authorization')),
       };
       const outgoing = await toOutgoing(response, common);
@@ -146,7 +143,6 @@ export function createMcp({ schema, ...options }: McpOptions): Mcp {
 
   return {
     paths,
-    headers: MCP_HEADERS,
     route,
     async serve(streams) {
       const identity = await authenticate(streams.authorization);

@@ -28,7 +28,7 @@ export function readTextFile(path: string, maxBytes: number): string {
     assertRegularFile(path);
     const file = openSync(path, READ_WITHOUT_WAITING);
     try {
-      return readAll(file, maxBytes).toString('utf8');
+      return withoutByteOrderMark(readAll(file, maxBytes).toString('utf8'));
     } finally {
       closeSync(file);
     }
@@ -36,6 +36,9 @@ export function readTextFile(path: string, maxBytes: number): string {
     throw toFileError(error);
   }
 }
+
+/** Returns a text without the mark with which some programs begin UTF-8 (U+FEFF), and which JSON doesn't allow. */
+export const withoutByteOrderMark = (text: string): string => (text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
 
 /** Reads an open file, whatever size it claims to have. */
 function readAll(file: number, maxBytes: number): Buffer {

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { withoutByteOrderMark } from '../../lib/files/text-file.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { unwrap } from '../contract/envelope.ts';
 import { type DeclaredEndpoint, type Expected, isIdentified } from '../endpoint.ts';
@@ -115,7 +116,7 @@ function readJson({ status, headers, body, isTooLong }: UpstreamResponse): unkno
     throw new BodyError('an object has too many members');
   }
   try {
-    return JSON.parse(body.toString('utf8'));
+    return JSON.parse(withoutByteOrderMark(body.toString('utf8')));
   } catch (error) {
     throw new BodyError('the body is not JSON', { cause: error });
   }
@@ -128,7 +129,7 @@ const KNOWN_TYPE =
 /** Returns why the body can't be JSON, judging by the headers; undefined if it can. */
 function findHeaderProblem(headers: Headers): string | undefined {
   // guard: test/graphql/error-model.test.ts
-  if ((headerOf(headers, 'content-encoding') ?? 'identity') !== 'identity') {
+  if (!/^(?:identity)?$/i.test(headerOf(headers, 'content-encoding') ?? '')) {
     return 'a content encoding that was not requested';
   }
   const type = headerOf(headers, 'content-type') ?? '';

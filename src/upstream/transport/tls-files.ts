@@ -64,8 +64,8 @@ export function createTlsFiles(
   };
 }
 
-/** Names the setting and the upstream in the problems of reloads, because the log has no other place for them. */
-export const nameProblems = (files: TlsFiles, upstream: string | undefined): TlsFiles => ({
+/** Names the setting in the problems of reloads, because the log has no other place for it. */
+export const nameProblems = (files: TlsFiles, settingOf: (name: string) => string): TlsFiles => ({
   ...files,
   reload() {
     try {
@@ -74,8 +74,7 @@ export const nameProblems = (files: TlsFiles, upstream: string | undefined): Tls
       if (!(error instanceof SecretError)) {
         throw error;
       }
-      const owner = upstream === undefined ? '' : ` of the upstream ${upstream}`;
-      const problems = error.problems.map(({ name, problem }) => ({ problem: `tls.${name}${owner}: ${problem}` }));
+      const problems = error.problems.map(({ name = '', problem }) => ({ problem: `${settingOf(name)}: ${problem}` }));
       throw new SecretError(problems, { cause: error });
     }
   },

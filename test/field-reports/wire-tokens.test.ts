@@ -1,0 +1,341 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:https';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import type { GatewayOptions } from '../../src/gateway.ts';
+import { createAuthority, hasOpenssl, type TestAuthority, type TestCertificate } from '../support/certificates.ts';
+import { loadFrom, problemsOf } from '../support/configuration.ts';
+import { startConnectProxy } from '../support/connect-proxy.ts';
+import { startScriptedGateway } from '../support/gateway.ts';
+import { createTestKey, startTestIssuer, type TestKey } from '../support/issuer.ts';
+import { listen } from '../support/listen.ts';
+import { metricValues } from '../support/metrics-text.ts';
+import { createTemporaryFolder } from '../support/sandbox-files.ts';
+import { type BrowserOptions, clientsOf, createSigner } from '../support/tokens.ts';
+
+const GROUPS = '{ notificationGroups { name } }';
+const AUDIENCE = 'dashboard';
+
+type Issuer = NonNullable<BrowserOptions['issuers']>[number];
+
+/** Starts an issuer, and a gateway that trusts its tokens. */
+async function start(issuerOptions: Partial<Issuer> = {}, options: Partial<GatewayOptions> = {}) {
+  const issuer = await startTestIssuer({ claims: { aud: AUDIENCE, tenant: 'acme', scope: 'groups:read' } });
+  onTestFinished(() => issuer[Symbol.asyncDispose]());
+  const settings: Issuer = { issuer: issuer.url, audience: AUDIENCE, jwks: issuer.jwks, ...issuerOptions };
+  const gateway = await startScriptedGateway(() => ({ body: { data: [] } }), {
+    ...options,
+    clients: { browser: { issuers: [settings], scopes: ['groups:read'], tenants: { acme: 'key-of-acme' } } },
+  });
+  onTestFinished(() => gateway[Symbol.asyncDispose]());
+  /** Returns the status of a request with the token, and the reason or code if any, such as `401 TOKEN_INVALID`. */
+  async function outcome(token: string, query = GROUPS): Promise<string> {
+    const { status, body } = await gateway.send(query, {}, { authorization: `Bearer ${token}` });
+    const { code, reason } = body.errors?.[0]?.extensions ?? {};
+    return [status, reason ?? code].filter((word) => word !== undefined).join(' ');
+  }
+  const causes = () => gateway.log.flatMap(({ issuerKeys, cause }) => (issuerKeys === undefined ? [] : [cause]));
+  return { issuer, gateway, outcome, causes };
+}
+
+describe.skipIf(!hasOpenssl)('R24: the signing keys of an issuer', () => {
+  let authority: TestAuthority;
+  let certificate: TestCertificate;
+  beforeAll(() => {
+    authority = createAuthority();
+    certificate = authority.issue('service.test');
+  });
+  afterAll(() => authority[Symbol.dispose]());
+
+  const JWKS = 'https://service.test/keys?v=1';
+
+  /** Starts an https server with the keys of an issuer. */
+  async function publish() {
+    const source = await startTestIssuer({ claims: { aud: AUDIENCE, tenant: 'acme', scope: 'groups:read' } });
+    onTestFinished(() => source[Symbol.asyncDispose]());
+    const requests: string[] = [];
+    const server = createServer({ ...certificate }, ({ url, headers }, response) => {
+      requests.push(`${url} ${headers.host}`);
+      response.end(JSON.stringify({ keys: source.published }));
+    });
+    const { url, close } = await listen(server);
+    onTestFinished(close);
+    return { source, url: url.replace('http:', 'https:'), requests };
+  }
+
+  /** Starts a proxy, behind which the names of all hosts lead to the issuer. */
+  async function publishBehindProxy() {
+    const published = await publish();
+    const proxy = await startConnectProxy(published.url);
+    onTestFinished(() => proxy[Symbol.asyncDispose]());
+    return { ...published, proxy, issuer: { issuer: published.source.url, jwks: JWKS, ca: authority.cert } };
+  }
+
+  it('R24: are fetched through the proxy of the issuer', async () => {
+    const { source, issuer, proxy, requests } = await publishBehindProxy();
+    const { outcome } = await start({ ...issuer, proxy: proxy.url });
+    expect(await outcome(source.sign())).toBe('200');
+    expect(proxy.tunnels.map(({ authority: to }) => to)).toEqual(['service.test:443']);
+    expect(requests).toEqual(['/keys?v=1 service.test']);
+    expect(proxy.received()).not.toContain('/keys'); // TLS is between the gateway and the issuer.
+  });
+
+  it('R24: are fetched through the general proxy, unless the issuer has none', async () => {
+    const { source, issuer, proxy } = await publishBehindProxy();
+    const general = await start(issuer, { proxy: proxy.url });
+    expect(await general.outcome(source.sign(), '{ __typename }')).toBe('200');
+    expect(proxy.tunnels).toHaveLength(1);
+    const direct = await start({ ...issuer, proxy: 'off' }, { proxy: proxy.url });
+    expect(await direct.outcome(source.sign(), '{ __typename }')).toBe('503 SIGN_IN_UNAVAILABLE');
+    expect(proxy.tunnels).toHaveLength(1);
+  });
+
+  it('R24: of this machine are fetched directly, because http is trusted only there', async () => {
+    const { issuer, outcome } = await start({ proxy: 'http://127.0.0.1:1' });
+    expect(await outcome(issuer.sign())).toBe('200');
+    expect(issuer.keyRequests).toBe(1);
+  });
+
+  it('R24: are unavailable while the proxy refuses, which the log says without its password', async () => {
+    const { source, issuer, proxy } = await publishBehindProxy();
+    const address = proxy.url.replace('//', '//ada:canary@');
+    const { outcome, causes, gateway } = await start({ ...issuer, proxy: address });
+    proxy.behavior = 407;
+    expect(await outcome(source.sign())).toBe('503 SIGN_IN_UNAVAILABLE');
+    expect(causes()).toEqual(['the proxy rejects the user name and password (status 407)']);
+    expect(JSON.stringify(gateway.log)).not.toContain('canary');
+  });
+
+  it('R24: are fetched from a server with a certificate of a private authority, but not without `ca`', async () => {
+    const { source, url, requests } = await publish();
+    const settings = { issuer: source.url, jwks: `${url}/keys?v=1` };
+    const trusting = await start({ ...settings, ca: authority.cert });
+    expect(await trusting.outcome(source.sign())).toBe('200');
+    expect(requests).toEqual([`/keys?v=1 ${new URL(url).host}`]);
+    const other = await start(settings);
+    expect(await other.outcome(source.sign())).toBe('503 SIGN_IN_UNAVAILABLE');
+    expect(other.causes()).toEqual(['UNABLE_TO_VERIFY_LEAF_SIGNATURE']);
+    expect(requests).toHaveLength(1);
+  });
+
+  it('R24: follow a file with the authority without a restart', async () => {
+    await using folder = await createTemporaryFolder();
+    const file = folder.path('ca.pem');
+    using stranger = createAuthority();
+    await writeFile(file, stranger.cert);
+    const { source, url } = await publish();
+    const { outcome, gateway } = await start(
+      { issuer: source.url, jwks: `${url}/keys`, ca: { file } },
+      { reloadSeconds: 0.05 },
+    );
+    expect(await outcome(source.sign())).toBe('503 SIGN_IN_UNAVAILABLE');
+    await writeFile(file, 'no certificate');
+    const problems = () => gateway.log.flatMap(({ problem }) => (problem === undefined ? [] : [problem]));
+    await expect.poll(problems, { timeout: 20_000 }).toEqual([expect.stringMatching(/^ca of the issuer http.*PEM/)]);
+    await writeFile(file, authority.cert);
+    await expect.poll(() => outcome(source.sign()), { timeout: 20_000, interval: 500 }).toBe('200');
+  });
+});
+
+describe('R24: the proxy of an issuer in the environment', () => {
+  const PROXY = 'http://proxy.example.com:3128';
+  const FILE = `
+upstream: https://api.example.com
+clients:
+  browser:
+    tenants: { acme: { env: ACME } }
+    issuers:
+      - { issuer: a, audience: x, jwks: https://login.example.com/keys }
+      - { issuer: b, audience: x, jwks: https://login.internal.test/keys }
+      - { issuer: c, audience: x, jwks: http://localhost:1/keys }
+      - { issuer: d, audience: x, jwks: https://login.example.com/keys, proxy: off }
+`;
+  const proxiesOf = (env: Record<string, string>) => {
+    const { clients, proxy } = loadFrom({ env: { ACME: 'k', ...env }, files: { 'notigraph.config.yaml': FILE } });
+    return { proxy, issuers: clients.browser?.issuers.map((issuer) => issuer.proxy) };
+  };
+
+  it('R24: is the one for its address, unless NO_PROXY excludes it', () => {
+    expect(proxiesOf({ HTTPS_PROXY: PROXY, NO_PROXY: 'internal.test' })).toEqual({
+      proxy: PROXY,
+      issuers: [PROXY, 'off', 'off', 'off'],
+    });
+    expect(proxiesOf({ HTTPS_PROXY: PROXY, NO_PROXY: 'api.example.com' })).toEqual({
+      proxy: undefined,
+      issuers: [PROXY, PROXY, undefined, 'off'],
+    });
+    expect(proxiesOf({})).toEqual({ proxy: undefined, issuers: [undefined, undefined, undefined, 'off'] });
+  });
+
+  it('R24: is reported once if it is invalid', () => {
+    const env = { ACME: 'k', HTTPS_PROXY: 'socks5://proxy' };
+    expect(problemsOf({ env, files: { 'notigraph.config.yaml': FILE } })).toEqual([
+      expect.stringContaining('HTTPS_PROXY (environment) must be the URL of a proxy'),
+    ]);
+  });
+
+  it('R24: is not used if the setting says another', () => {
+    const { issuers } = proxiesOf({ HTTPS_PROXY: PROXY, NOTIGRAPH_PROXY: 'off' });
+    expect(issuers).toEqual([undefined, undefined, undefined, 'off']);
+  });
+
+  it('R24: has no effect with a public key, which is said', () => {
+    const { publicKey } = createSigner();
+    const issuer = (own: object) => ({
+      env: { ACME: 'k' },
+      files: {
+        'notigraph.config.yaml': `upstream: https://a.example.com\nclients: ${JSON.stringify({
+          browser: { tenants: { acme: { env: 'ACME' } }, issuers: [{ issuer: 'a', audience: 'x', publicKey, ...own }] },
+        })}`,
+      },
+    });
+    expect(() => loadFrom(issuer({ proxy: PROXY }))).toThrow('ca and proxy have no effect');
+    expect(loadFrom({ ...issuer({}), env: { ACME: 'k', HTTPS_PROXY: PROXY } }).clients.browser?.issuers).toMatchObject([
+      { publicKey },
+    ]);
+  });
+});
+
+describe('R25: a token without kid', () => {
+  const WITHOUT_KID = { kid: undefined };
+  const withoutId = ({ jwk: { kid: _, ...jwk } }: TestKey) => jwk;
+
+  it.each([2, 4])('R25: is verified with any of %i keys of its algorithm', async (count) => {
+    const { issuer, outcome } = await start({ algorithms: ['ES256', 'RS256'] });
+    const keys = Array.from({ length: count }, () => createTestKey('ES256'));
+    issuer.published = [...keys.map(({ jwk }) => jwk), createTestKey('RS256').jwk, createTestKey('ES384').jwk];
+    for (const key of keys) {
+      expect(await outcome(issuer.sign({}, { key, header: WITHOUT_KID }))).toBe('200');
+      expect(await outcome(issuer.sign({}, { key }))).toBe('200');
+    }
+    expect(issuer.keyRequests).toBe(1);
+  });
+
+  it('R25: is verified with keys that have no id either', async () => {
+    const { issuer, outcome } = await start();
+    const keys = [createTestKey(), createTestKey()];
+    issuer.published = keys.map(withoutId);
+    for (const key of keys) {
+      expect(await outcome(issuer.sign({}, { key, header: WITHOUT_KID }))).toBe('200');
+      expect(await outcome(issuer.sign({}, { key }))).toBe('401 TOKEN_INVALID');
+    }
+  });
+
+  it('R25: is rejected in one way if no key, or more than four, fit', async () => {
+    const { issuer, outcome, gateway } = await start();
+    const keys = Array.from({ length: 5 }, () => createTestKey());
+    issuer.published = keys.map(({ jwk }) => jwk);
+    for (const key of keys) {
+      expect(await outcome(issuer.sign({}, { key, header: WITHOUT_KID }))).toBe('401 TOKEN_INVALID');
+    }
+    for (const key of keys) {
+      expect(await outcome(issuer.sign({}, { key }))).toBe('200');
+    }
+    expect(gateway.service.requests).toHaveLength(5);
+  });
+
+  it('R25: is rejected like one with kid if it is forged, expired, or for another algorithm', async () => {
+    const { issuer, outcome } = await start();
+    const [first = createTestKey(), second = createTestKey()] = [createTestKey(), createTestKey()];
+    issuer.published = [first.jwk, second.jwk];
+    const header = WITHOUT_KID;
+    expect(await outcome(issuer.sign({}, { key: createTestKey(), header }))).toBe('401 TOKEN_INVALID');
+    expect(await outcome(issuer.sign({ exp: 1 }, { key: createTestKey(), header }))).toBe('401 TOKEN_INVALID');
+    for (const key of [first, second]) {
+      expect(await outcome(issuer.sign({ exp: 1 }, { key, header }))).toBe('401 TOKEN_EXPIRED');
+      expect(await outcome(issuer.sign({ aud: 'other' }, { key, header }))).toBe('401 TOKEN_FOR_ANOTHER');
+    }
+    expect(await outcome(issuer.sign({}, { key: createTestKey('ES384'), header }))).toBe('401 TOKEN_INVALID');
+    expect(await outcome(issuer.sign({}, { key: first, header: { kid: 7 } }))).toBe('401 TOKEN_INVALID');
+    expect(await outcome(issuer.sign({}, { key: first, header: { kid: '' } }))).toBe('401 TOKEN_INVALID');
+  });
+});
+
+it('R27: a JWKS with a byte order mark is read', async () => {
+  const { issuer, outcome } = await start();
+  issuer.behavior = (response) => response.end(`\u{feff}${JSON.stringify({ keys: issuer.published })}`);
+  expect(await outcome(issuer.sign())).toBe('200');
+});
+
+describe('the scheme of a credential', () => {
+  const signer = createSigner();
+
+  async function startServing(options: Partial<GatewayOptions> = {}) {
+    const gateway = await startScriptedGateway(() => ({ body: { data: [] } }), {
+      clients: clientsOf(signer, {}, { server: { rateLimit: { calls: 3, perSeconds: 3_600 } } }),
+      clientTokens: { secrets: ['s'.repeat(32)] },
+      ...options,
+    });
+    onTestFinished(() => gateway[Symbol.asyncDispose]());
+    return gateway;
+  }
+  const SCHEMES = ['ApiKey', 'apikey', 'APIKEY', 'Apikey'];
+
+  it('has no case, and is forwarded as ApiKey', async () => {
+    const gateway = await startServing();
+    for (const scheme of SCHEMES.slice(0, 3)) {
+      expect((await gateway.send(GROUPS, {}, { authorization: `${scheme} Key-1` })).status).toBe(200);
+    }
+    expect(gateway.service.requests.map(({ headers }) => headers.authorization)).toEqual(Array(3).fill('ApiKey Key-1'));
+    for (const scheme of ['Bearer', 'bearer', 'BEARER']) {
+      const token = await signer.sign({ sub: scheme });
+      expect((await gateway.send(GROUPS, {}, { authorization: `${scheme} ${token}` })).status).toBe(200);
+    }
+    expect(gateway.service.requests.at(-1)?.headers.authorization).toBe('ApiKey key-of-acme');
+  });
+
+  it('does not make another credential: one rate limit, one value in the log, one cache, one audit line’s tenant', async () => {
+    await using folder = await createTemporaryFolder();
+    const gateway = await startServing({ cache: true, audit: { to: { file: folder.path('audit.jsonl') } } });
+    const codes: unknown[] = [];
+    for (const scheme of SCHEMES) {
+      const write = `mutation { createFeed(input: { name: "${scheme}" }) { __typename } }`;
+      codes.push((await gateway.send(write, {}, { authorization: `${scheme} key-1` })).codes);
+    }
+    expect(codes).toEqual([[], [], [], ['RATE_LIMITED']].map((list) => (list.length > 0 ? list : expect.anything())));
+    const tenants = gateway.log.flatMap(({ msg, tenant }) => (msg === 'operation' ? [tenant] : []));
+    expect([tenants.length, new Set(tenants).size]).toEqual([4, 1]);
+    const lines = (await readFile(folder.path('audit.jsonl'), 'utf8')).trimEnd().split('\n');
+    expect(new Set(lines.map((line) => JSON.parse(line).tenant)).size).toBe(1);
+  });
+
+  it('does not read the cache of the same key twice', async () => {
+    const gateway = await startServing({ cache: true });
+    for (const scheme of SCHEMES.slice(0, 3)) {
+      await gateway.send(GROUPS, {}, { authorization: `${scheme} key-1` });
+    }
+    expect(gateway.service.calls()).toEqual(['GET /v1/notification-groups']);
+  });
+
+  it('has no case in requests for client tokens, and in tools', async () => {
+    const gateway = await startServing({ mcp: {} });
+    const response = await fetch(new URL('/client-tokens', gateway.url), {
+      method: 'POST',
+      headers: { authorization: 'apikey key-of-acme', 'content-type': 'application/json' },
+      body: JSON.stringify({ scopes: ['groups:read'] }),
+    });
+    expect(response.status).toBe(200);
+    const call = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} };
+    const tools = await fetch(new URL('/mcp', gateway.url), {
+      method: 'POST',
+      headers: {
+        authorization: 'APIKEY key-1',
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+      },
+      body: JSON.stringify(call),
+    });
+    expect(tools.status).toBe(200);
+  });
+
+  it('is followed by exactly one space and the key', async () => {
+    const gateway = await startServing();
+    for (const authorization of ['apikey', 'apikey  k', 'apikeys k', 'apikey a b', 'bearer', 'bearer x', 'api-key k']) {
+      const { status, headers } = await gateway.send(GROUPS, {}, { authorization });
+      expect([authorization, status, headers.has('www-authenticate')]).toEqual([authorization, 401, true]);
+    }
+    const invalid = await gateway.send(GROUPS, {}, { authorization: 'bearer a.b.c' });
+    expect(invalid.headers.get('www-authenticate')).toContain('error="invalid_token"');
+    expect(gateway.service.requests).toEqual([]);
+    expect(metricValues(await gateway.metrics(), /^notigraph_upstream_requests_total/)).toEqual({});
+  });
+});

@@ -1,0 +1,577 @@
+import { createHash } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { ApolloClient, HttpLink, InMemoryCache } from '@apollo/client';
+import { PersistedQueryLink } from '@apollo/client/link/persisted-queries';
+import { Client, fetchExchange } from '@urql/core';
+import { persistedExchange } from '@urql/exchange-persisted';
+import { GraphQLError, parse, print, stripIgnoredCharacters } from 'graphql';
+import type { Plugin } from 'graphql-yoga';
+import { describe, expect, it } from 'vitest';
+import type { GatewayOptions } from '../../src/gateway.ts';
+import { type ScriptedGateway, startScriptedGateway, type TestDeps } from '../support/gateway.ts';
+import { healthyService } from '../support/healthy-service.ts';
+import { createTemporaryFolder } from '../support/sandbox-files.ts';
+import { clientsOf, createSigner } from '../support/tokens.ts';
+
+const GROUPS = 'query Groups { notificationGroups { name } }';
+const NAMES = [{ name: 'Group' }, { name: 'Group' }];
+const authorization = 'ApiKey a';
+const JSON_TYPE = 'application/json; charset=utf-8';
+const GRAPHQL_TYPE = 'application/graphql-response+json; charset=utf-8';
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+const start = (options: Partial<GatewayOptions> = {}, deps: TestDeps = {}) =>
+  startScriptedGateway(healthyService, options, deps);
+
+/** Sends a request and returns its response with the parsed body and the calls that it caused. */
+async function send(
+  { url, service }: ScriptedGateway,
+  { headers = {}, body = { query: GROUPS }, path = '', method = 'POST' }: RequestOptions = {},
+) {
+  service.forget();
+  const hasBody = method === 'POST' || method === 'PUT';
+  const response = await fetch(path.startsWith('/') ? new URL(path, url) : url + path, {
+    method,
+    headers: { authorization, ...(hasBody && { 'content-type': 'application/json' }), ...headers },
+    ...(hasBody && { body: typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  const parsed = text.startsWith('{') ? JSON.parse(text) : undefined;
+  const code = parsed?.errors?.[0]?.extensions?.code;
+  return { status: response.status, headers: response.headers, body: parsed, code, calls: service.calls() };
+}
+
+interface RequestOptions {
+  headers?: Record<string, string>;
+  body?: object | string | Uint8Array<ArrayBuffer>;
+  /** Path, or query string after that of the endpoint. @default the endpoint's */
+  path?: string;
+  method?: string;
+}
+
+const GROUP_CALLS = ['GET /v1/notification-groups'];
+
+const TOKENS: Partial<GatewayOptions> = { clientTokens: { secrets: ['s'.repeat(32)] } };
+
+const TOKENS_WITH_BROWSER: Partial<GatewayOptions> = { ...TOKENS, clients: clientsOf(createSigner()) };
+const TOKEN_REQUEST = {
+  path: '/client-tokens',
+  headers: { authorization: 'ApiKey key-of-acme' },
+  body: { scopes: ['groups:read'] },
+};
+
+describe('R20: automatic persisted queries', () => {
+  const WORKFLOW = 'query Flow($id: ID!) { workflow(idOrIdentifier: $id) { name } }';
+
+  /** Clients with their default settings, which send hashes first. */
+  const CLIENTS = {
+    urql(url: string, send: typeof fetch) {
+      const exchanges = [persistedExchange(), fetchExchange];
+      const client = new Client({ url, fetch: send, exchanges, fetchOptions: { headers: { authorization } } });
+      return async (text: string) => {
+        const { data, error } = await client.query(text, { id: 'w1' });
+        return error === undefined ? data : error.message;
+      };
+    },
+    'Apollo Client'(uri: string, send: typeof fetch) {
+      const link = new PersistedQueryLink({ sha256 }).concat(
+        new HttpLink({ uri, fetch: send, headers: { authorization } }),
+      );
+      const client = new ApolloClient({ cache: new InMemoryCache(), link });
+      return async (text: string) => {
+        const { data, error } = await client.query({
+          query: parse(text),
+          variables: { id: 'w1' },
+          fetchPolicy: 'no-cache',
+          errorPolicy: 'all',
+        });
+        return error === undefined ? data : error.message;
+      };
+    },
+  };
+
+  async function ask(create: (typeof CLIENTS)['urql'], options: Partial<GatewayOptions>, texts: readonly string[]) {
+    await using gateway = await start(options);
+    const codes: unknown[] = [];
+    const client = create(gateway.url, async (input, init) => {
+      const response = await fetch(input, init);
+      const { errors } = await response.clone().json();
+      codes.push(errors?.[0]?.extensions.code ?? response.status);
+      return response;
+    });
+    const data: unknown[] = [];
+    for (const text of texts) {
+      data.push(await client(text));
+    }
+    return { data, codes };
+  }
+  const groups = expect.objectContaining({ notificationGroups: NAMES.map((name) => expect.objectContaining(name)) });
+  const workflow = expect.objectContaining({ workflow: expect.objectContaining({ name: expect.any(String) }) });
+  const TEXTS = [GROUPS, WORKFLOW, GROUPS];
+
+  it.each(Object.entries(CLIENTS))(
+    'R20: %s stops sending hashes to a gateway without a manifest',
+    async (_, create) => {
+      const { data, codes } = await ask(create, {}, TEXTS);
+      expect(data).toEqual([groups, workflow, groups]);
+      expect(codes).toEqual(['PERSISTED_QUERY_NOT_SUPPORTED', 200, 200, 200]);
+    },
+  );
+
+  it.each(Object.entries(CLIENTS))('R20: %s sends the text of what no manifest has', async (_, create) => {
+    const { data, codes } = await ask(create, { trustedDocuments: { manifests: [{ other: '{ __typename }' }] } }, [
+      GROUPS,
+      WORKFLOW,
+    ]);
+    expect(data).toEqual([groups, workflow]);
+    expect(codes).toEqual(['PERSISTED_QUERY_NOT_FOUND', 200, 'PERSISTED_QUERY_NOT_FOUND', 200]);
+  });
+
+  it.each(Object.entries(CLIENTS))(
+    'R20: the text that %s sends is rejected where it must be listed',
+    async (_, create) => {
+      const options: Partial<GatewayOptions> = {
+        trustedDocuments: { manifests: [{ other: '{ __typename }' }] },
+        clients: { server: { trustedDocuments: 'enforce' } },
+      };
+      const { data, codes } = await ask(create, options, [GROUPS]);
+      expect(data).toEqual([expect.stringContaining('only trusted documents')]);
+      expect(codes).toEqual(['PERSISTED_QUERY_NOT_FOUND', 'DOCUMENT_NOT_TRUSTED']);
+    },
+  );
+
+  it('R20: the errors are those of the convention, without a call', async () => {
+    await using without = await start({ mcp: {} }); // Tools for agents are no manifest of apps.
+    await using withManifest = await start({ trustedDocuments: { manifests: [{}] } });
+    const body = { extensions: { persistedQuery: { version: 1, sha256Hash: sha256(GROUPS) } } };
+    for (const [gateway, message, code] of [
+      [without, 'PersistedQueryNotSupported', 'PERSISTED_QUERY_NOT_SUPPORTED'],
+      [withManifest, 'PersistedQueryNotFound', 'PERSISTED_QUERY_NOT_FOUND'],
+    ] as const) {
+      const response = await send(gateway, { body });
+      expect(response).toMatchObject({ status: 400, calls: [], body: { errors: [{ message, extensions: { code } }] } });
+      // An id of a trusted document is no such hash: nothing would send the text.
+      const byId = await send(gateway, { body: { documentId: sha256(GROUPS) } });
+      expect(byId).toMatchObject({ status: 400, code: 'PERSISTED_QUERY_NOT_FOUND' });
+      expect(byId.body.errors[0].message).toContain('Add the manifest');
+    }
+  });
+
+  it('R20: a hash with another text is rejected', async () => {
+    await using gateway = await start();
+    const extensions = { persistedQuery: { version: 1, sha256Hash: sha256(`${GROUPS} `) } };
+    expect(await send(gateway, { body: { query: GROUPS, extensions } })).toMatchObject({
+      status: 400,
+      code: 'BAD_REQUEST',
+      calls: [],
+    });
+  });
+});
+
+describe('R21: a manifest with texts on one line', () => {
+  const PRINTED = print(
+    parse('query Flow($id: ID!) { workflow(idOrIdentifier: $id) { ...Part } } fragment Part on Workflow { id name }'),
+  );
+  const ONE_LINE = PRINTED.replace(/\s+/g, ' ').trim();
+  const enforcing = (manifest: Record<string, string>, options: Partial<GatewayOptions> = {}) =>
+    start({
+      trustedDocuments: { manifests: [manifest] },
+      clients: { server: { trustedDocuments: 'enforce' } },
+      ...options,
+    });
+  const variables = { id: 'w1' };
+
+  it.each([
+    ['the printed text', PRINTED],
+    ['the text itself', ONE_LINE],
+    ['the text without ignored characters', stripIgnoredCharacters(PRINTED)],
+    ['another layout with comments', `# App\n${PRINTED.replaceAll(',', '').replaceAll('{', '{ # open\n')}`],
+  ])('R21: trusts %s', async (_, query) => {
+    await using gateway = await enforcing({ 'sha1-of-codegen': ONE_LINE });
+    for (let i = 0; i < 2; i += 1) {
+      expect(await send(gateway, { body: { query, variables } })).toMatchObject({
+        status: 200,
+        body: { data: { workflow: { name: expect.any(String) } } },
+        calls: ['GET /v1/workflows/w1'],
+      });
+    }
+    const extensions = { persistedQuery: { version: 1, sha256Hash: sha256(query) } };
+    expect((await send(gateway, { body: { query, variables, extensions } })).status).toBe(200);
+  });
+
+  it('R21: still identifies documents by the hash of their own text', async () => {
+    await using gateway = await enforcing({ id: ONE_LINE });
+    expect((await send(gateway, { body: { documentId: sha256(ONE_LINE), variables } })).status).toBe(200);
+    expect((await send(gateway, { body: { documentId: sha256(PRINTED), variables } })).code).toBe(
+      'PERSISTED_QUERY_NOT_FOUND',
+    );
+    const body = { documentId: sha256(ONE_LINE), query: PRINTED, variables };
+    expect((await send(gateway, { body })).code).toBe('BAD_REQUEST');
+  });
+
+  it.each([
+    ['another field', PRINTED.replace('name', 'active')],
+    ['another value in a string', '{ workflow(idOrIdentifier: "a  b") { name } }'],
+    ['an additional operation', `${PRINTED}\nquery Other { __typename }`],
+    ['a text that is no document', '{ workflow(idOrIdentifier: "'],
+    ['a long text', `${PRINTED}${' '.repeat(40_000)}`],
+  ])('R21: rejects %s', async (_, query) => {
+    await using gateway = await enforcing({ id: ONE_LINE, string: '{ workflow(idOrIdentifier: "a b") { name } }' });
+    for (let i = 0; i < 2; i += 1) {
+      expect(await send(gateway, { body: { query, variables } })).toMatchObject({
+        status: 400,
+        code: 'DOCUMENT_NOT_TRUSTED',
+        calls: [],
+      });
+    }
+  });
+
+  it('R21: follows a token that permits only this document', async () => {
+    await using gateway = await enforcing(
+      { flow: ONE_LINE, groups: GROUPS },
+      { ...TOKENS, clients: clientsOf(createSigner()) },
+    );
+    const issued = await send(gateway, {
+      path: '/client-tokens',
+      headers: { authorization: 'ApiKey key-of-acme' },
+      body: { scopes: ['workflows:read', 'groups:read'], documents: ['flow'] },
+    });
+    const headers = { authorization: `Bearer ${issued.body.token}` };
+    expect((await send(gateway, { headers, body: { query: PRINTED, variables } })).status).toBe(200);
+    expect((await send(gateway, { headers, body: { query: GROUPS } })).code).toBe('DOCUMENT_NOT_TRUSTED');
+  });
+});
+
+describe('R22: Accept', () => {
+  it.each<[accept: string, type: string | undefined]>([
+    ['application/json;q=0.1, application/graphql-response+json', GRAPHQL_TYPE],
+    ['application/graphql-response+json;q=0.1, application/json;q=0.25', JSON_TYPE],
+    ['application/json, application/graphql-response+json', JSON_TYPE],
+    ['application/graphql-response+json, application/json', GRAPHQL_TYPE],
+    ['application/graphql-response+json, application/json;q=0.9', GRAPHQL_TYPE],
+    ['text/html, application/json;q=0.5', JSON_TYPE],
+    ['*/*', JSON_TYPE],
+    ['application/*', JSON_TYPE],
+    ['*/*;q=0.1, application/graphql-response+json', GRAPHQL_TYPE],
+    ['*/*, application/graphql-response+json', GRAPHQL_TYPE],
+    ['*/*, application/graphql-response+json;q=0.1', JSON_TYPE],
+    ['application/json;q=0, */*', GRAPHQL_TYPE],
+    ['*/*, application/json;q=0', GRAPHQL_TYPE],
+    ['*/*;q=0, application/json;q=0.001', JSON_TYPE],
+    ['application/*;q=0, */*', undefined],
+    ['application/json;q=0', undefined],
+    ['application/json; q=0.000', undefined],
+    ['*/*;q=0', undefined],
+    ['APPLICATION/JSON ; Q=1', JSON_TYPE],
+    ['application/json; charset="utf-8"', JSON_TYPE],
+    ['application/json; charset="UTF-8"; q=0.5', JSON_TYPE],
+    ['application/json; charset=utf-8', JSON_TYPE],
+    ['application/json; charset=latin1', undefined],
+    ['application/json; charset="latin1", application/graphql-response+json;q=0.1', GRAPHQL_TYPE],
+    ['application/json;charset=utf-8;q=0, application/json, application/graphql-response+json;q=0.1', GRAPHQL_TYPE],
+    ['text/html; title="a, application/json;q=1"', undefined],
+    ['text/html; title="a \\", application/json;q=1", application/graphql-response+json;q=0.2', GRAPHQL_TYPE],
+    ['image/png', undefined],
+    ['application/json;q=high', JSON_TYPE],
+  ])('R22: %j leads to %j', async (accept, type) => {
+    await using gateway = await start();
+    const { status, headers, code, calls } = await send(gateway, { headers: { accept } });
+    expect([status, headers.get('content-type'), code, calls]).toEqual(
+      type === undefined ? [406, JSON_TYPE, 'NOT_ACCEPTABLE', []] : [200, type, undefined, GROUP_CALLS],
+    );
+  });
+
+  it('R22: a long header takes no longer than a pipeline step of a long body', async () => {
+    await using gateway = await start();
+    for (const part of ['"', '"\\', '\\"', ',', ';', 'a/b;q=0.5,', ' ', '"a",', 'application/json;q=0,']) {
+      const accept = `${part.repeat(15_000 / part.length)},*/*`;
+      const startedAt = process.cpuUsage();
+      await send(gateway, { headers: { accept } });
+      const { user } = process.cpuUsage(startedAt);
+      expect([part, user < 300_000]).toEqual([part, true]);
+    }
+  });
+});
+
+describe('R23: Cache-Control', () => {
+  it('R23: is no-store in every response of the endpoint', async () => {
+    await using gateway = await start({ ...TOKENS, mcp: {}, graphiql: true, clients: clientsOf(createSigner()) });
+    const origin = { origin: 'https://elsewhere.example' };
+    const search = `?query=${encodeURIComponent(GROUPS)}`;
+    const initialize = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} };
+    const mcp = { path: '/mcp', headers: { accept: 'application/json, text/event-stream' } };
+    const answers: [string, RequestOptions, number][] = [
+      ['a query', {}, 200],
+      ['GET with Authorization', { method: 'GET', path: search }, 200],
+      ['GET without a document', { method: 'GET' }, 400],
+      ['an invalid document', { body: { query: '{' } }, 400],
+      ['a malformed body', { body: '{' }, 400],
+      ['a malformed credential', { headers: { authorization: 'Basic x' } }, 401],
+      ['another path', { path: '/other', method: 'GET' }, 404],
+      ['another method', { method: 'PUT' }, 405],
+      ['a mutation by GET', { method: 'GET', path: '?query=mutation{__typename}' }, 405],
+      ['an unavailable type', { headers: { accept: 'image/png' } }, 406],
+      ['a large body', { body: ' '.repeat(300_000) }, 413],
+      ['another type', { headers: { 'content-type': 'text/plain' } }, 415],
+      ['a refused preflight', { method: 'OPTIONS', headers: origin }, 405],
+      ['GET of client tokens', { method: 'GET', path: '/client-tokens' }, 405],
+      [
+        'a client token',
+        { path: '/client-tokens', headers: { authorization: 'ApiKey key-of-acme' }, body: { scopes: ['groups:read'] } },
+        200,
+      ],
+      ['tools', { ...mcp, body: initialize }, 200],
+      ['GET of tools', { ...mcp, method: 'GET' }, 405],
+    ];
+    for (const [name, request, status] of answers) {
+      const { headers, ...response } = await send(gateway, request);
+      expect([name, response.status, headers.get('cache-control')]).toEqual([name, status, 'no-store']);
+    }
+  });
+
+  it('R23: of the page, which has no data, and of its files stays as it is', async () => {
+    await using gateway = await start({ graphiql: true });
+    const page = await fetch(gateway.url, { headers: { accept: 'text/html' } });
+    expect(page.headers.get('cache-control')).toBe('no-cache');
+    const [, file] = /(?:src|href)="([^"]+\.(?:js|css)[^"]*)"/.exec(await page.text()) ?? [];
+    const response = await fetch(new URL(file ?? '', gateway.url));
+    expect([response.status, response.headers.get('cache-control')]).toEqual([
+      200,
+      'public, max-age=31536000, immutable',
+    ]);
+  });
+
+  it('R23: is no-store when the server sheds load', async () => {
+    await using gateway = await start({}, { server: { maxInFlightRequests: 0 } });
+    const { status, headers } = await send(gateway);
+    expect([status, headers.get('cache-control')]).toEqual([503, 'no-store']);
+  });
+});
+
+describe('R26: the preflight of an allowed origin', () => {
+  const ORIGIN = 'https://app.example.com';
+  const ask = async (gateway: ScriptedGateway, asked?: string, origin = ORIGIN, path = '') =>
+    send(gateway, {
+      method: 'OPTIONS',
+      path,
+      headers: {
+        origin,
+        'access-control-request-method': 'POST',
+        ...(asked !== undefined && { 'access-control-request-headers': asked }),
+      },
+    });
+
+  it.each<[string, string | undefined, string | null]>([
+    ['tracing headers', 'baggage, sentry-trace', 'baggage, sentry-trace'],
+    ['the headers of GraphQL requests', 'authorization,content-type', 'authorization, content-type'],
+    ['names in upper case', 'X-Custom', 'X-Custom'],
+    ['no headers', undefined, null],
+    ['an empty list', '', null],
+    ['invalid names too', 'baggage, a b, x:y, "q", é, ok', 'baggage, ok'],
+    ['too many', Array.from({ length: 400 }, (_, i) => `x-header-${i}`).join(','), null],
+  ])('R26: allows %s', async (_, asked, allowed) => {
+    await using gateway = await start({ corsOrigins: [ORIGIN], mcp: {} });
+    for (const path of ['', '/mcp']) {
+      const { status, headers } = await ask(gateway, asked, ORIGIN, path);
+      expect([status, headers.get('access-control-allow-headers')]).toEqual([204, allowed]);
+      expect(headers.get('vary')).toBe('Access-Control-Request-Headers, Origin');
+    }
+  });
+
+  it('R26: allows nothing to other origins', async () => {
+    await using gateway = await start({ corsOrigins: [ORIGIN] });
+    const { status, headers } = await ask(gateway, 'baggage', 'https://elsewhere.example');
+    expect([status, headers.get('access-control-allow-headers'), headers.get('vary')]).toEqual([405, null, 'Origin']);
+  });
+
+  it('R26: the request with such headers is served, and they are not forwarded', async () => {
+    await using gateway = await start({ corsOrigins: [ORIGIN] });
+    const headers = { origin: ORIGIN, baggage: 'a=1', 'sentry-trace': 'x' };
+    expect((await send(gateway, { headers })).status).toBe(200);
+    const [call] = gateway.service.requests;
+    expect(Object.keys(call?.headers ?? {})).not.toEqual(expect.arrayContaining(['baggage']));
+    expect(call?.headers).not.toHaveProperty('sentry-trace');
+  });
+});
+
+describe('R27: encodings', () => {
+  const BOM = '\u{feff}';
+
+  it.each([{ 'content-encoding': 'Identity' }, { 'content-encoding': '' }, { 'content-encoding': 'identity' }])(
+    'R27: a request with %j is read',
+    async (headers) => {
+      await using gateway = await start(TOKENS_WITH_BROWSER);
+      expect((await send(gateway, { headers })).status).toBe(200);
+      expect(
+        (await send(gateway, { ...TOKEN_REQUEST, headers: { ...TOKEN_REQUEST.headers, ...headers } })).status,
+      ).toBe(200);
+    },
+  );
+
+  it.each(['gzip', 'identity, gzip', 'x-identity'])('R27: a request with %j is rejected', async (encoding) => {
+    await using gateway = await start();
+    expect(await send(gateway, { headers: { 'content-encoding': encoding } })).toMatchObject({
+      status: 415,
+      calls: [],
+    });
+  });
+
+  it.each(['listener', 'fetch'] as const)('R27: a body with a byte order mark is read by %s', async (entry) => {
+    await using gateway = await start({ ...TOKENS_WITH_BROWSER, mcp: {} }, { entry });
+    const marked = (body: object) => BOM + JSON.stringify(body);
+    expect(await send(gateway, { body: marked({ query: GROUPS }) })).toMatchObject({
+      body: { data: { notificationGroups: NAMES } },
+    });
+    expect((await send(gateway, { ...TOKEN_REQUEST, body: marked(TOKEN_REQUEST.body) })).status).toBe(200);
+    const list = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} };
+    const headers = { accept: 'application/json, text/event-stream' };
+    expect((await send(gateway, { path: '/mcp', headers, body: marked(list) })).status).toBe(200);
+    expect((await send(gateway, { body: `${BOM}${marked({ query: GROUPS })}` })).code).toBe('BAD_REQUEST');
+  });
+
+  it.each([
+    ['Content-Encoding: Identity', { 'content-encoding': 'Identity' }, ''],
+    ['an empty Content-Encoding', { 'content-encoding': '' }, ''],
+    ['a byte order mark', {}, BOM],
+  ])('R27: a response of the service with %s is read', async (_, headers, mark) => {
+    const respond = (status: number, body: object) => ({ status, headers, body: mark + JSON.stringify(body) });
+    await using gateway = await startScriptedGateway(({ method }) =>
+      method === 'GET'
+        ? respond(200, { data: [{ _id: 'g1', name: 'Group' }] })
+        : respond(409, { message: 'This name is taken.' }),
+    );
+    expect((await send(gateway)).body).toEqual({ data: { notificationGroups: [{ name: 'Group' }] } });
+    const query = 'mutation { createFeed(input: { name: "f" }) { ... on MutationError { message } } }';
+    expect((await send(gateway, { body: { query } })).body).toEqual({
+      data: { createFeed: { message: 'This name is taken.' } },
+    });
+  });
+});
+
+it('R27: files with a byte order mark are read: a manifest, and the key of a tenant', async () => {
+  await using folder = await createTemporaryFolder();
+  const [manifest, key] = [folder.path('manifest.json'), folder.path('acme')];
+  await writeFile(manifest, `\u{feff}${JSON.stringify({ groups: GROUPS })}`);
+  await writeFile(key, '\u{feff}key-of-file\n');
+  const signer = createSigner();
+  await using gateway = await start({
+    trustedDocuments: { manifests: [manifest] },
+    clients: clientsOf(signer, { tenants: { acme: { file: key } } }),
+  });
+  const headers = { authorization: await signer.bearer() };
+  expect((await send(gateway, { headers, body: { documentId: 'groups' } })).status).toBe(200);
+  expect(gateway.service.requests[0]?.headers.authorization).toBe('ApiKey key-of-file');
+});
+
+describe('operationName', () => {
+  it('is absent if it is empty', async () => {
+    await using gateway = await start({ trustedDocuments: { manifests: [{ groups: GROUPS }] } });
+    for (const request of [
+      { body: { query: GROUPS, operationName: '' } },
+      { body: { documentId: 'groups', operationName: '' } },
+      { method: 'GET', path: `?query=${encodeURIComponent(GROUPS)}&operationName=` },
+      { method: 'GET', path: '?documentId=groups&operationName=' },
+    ]) {
+      expect([request, (await send(gateway, request)).status]).toEqual([request, 200]);
+    }
+  });
+});
+
+describe('R28: 100 Continue that was not asked for', () => {
+  it('R28: fails the call, because undici closes the connection', async () => {
+    await using gateway = await startScriptedGateway((_, connection) => {
+      connection.send('HTTP/1.1 100 Continue\r\n\r\n');
+      return { body: { data: [] } };
+    });
+    expect(await send(gateway)).toMatchObject({ status: 200, code: 'UPSTREAM_BAD_RESPONSE', calls: GROUP_CALLS });
+    await gateway.service.allClosed();
+    expect((await send(gateway)).code).toBe('UPSTREAM_BAD_RESPONSE');
+  });
+});
+
+describe('R29: an error of a host', () => {
+  const HOOKS = ['onParse', 'onValidate', 'onContextBuilding', 'onExecute'];
+  /** Error of a class that declares `extensions`, which in JavaScript creates the member without a value. */
+  const declaring = <E extends Error>(error: E): E => Object.defineProperty(error, 'extensions', { value: undefined });
+
+  const ERRORS: [string, () => unknown][] = [
+    ['a GraphQL error without extensions', () => declaring(new GraphQLError('a secret of the host'))],
+    ['an error without extensions', () => declaring(new Error('a secret of the host'))],
+    ['a frozen error', () => Object.freeze(new Error('a secret of the host'))],
+    [
+      'a frozen GraphQL error with a path',
+      () => Object.freeze(new GraphQLError('a secret of the host', { path: ['a'] })),
+    ],
+    [
+      'an error with a frozen cause',
+      () => new AggregateError([Object.freeze(new Error('a secret of the host'))], 'secret'),
+    ],
+    ['a frozen object', () => Object.freeze({ message: 'a secret of the host' })],
+  ];
+  const unexpectedIn = ({ log }: ScriptedGateway) => log.filter(({ level }) => level === 50);
+  const masked = {
+    message: 'Unexpected error.',
+    extensions: {
+      code: 'INTERNAL_SERVER_ERROR',
+      retryable: false,
+      requestId: expect.any(String),
+      errorId: expect.any(String),
+    },
+  };
+
+  it.each(ERRORS)(
+    'R29: %s of a resolver is located and masked, and other fields keep their data',
+    async (_, create) => {
+      const plugin: Plugin = {
+        onSchemaChange({ schema }) {
+          const field = schema.getQueryType()?.getFields().notificationGroups;
+          if (field !== undefined) {
+            field.resolve = () => {
+              throw create();
+            };
+          }
+        },
+      };
+      await using gateway = await start({ plugins: [plugin] });
+      const query = '{ notificationGroups { name } workflow(idOrIdentifier: "w1") { name } }';
+      const { status, body } = await send(gateway, { body: { query } });
+      expect([status, body.data]).toEqual([200, { notificationGroups: null, workflow: { name: expect.any(String) } }]);
+      const [error] = body.errors;
+      expect(body.errors).toHaveLength(1);
+      expect(error).toMatchObject(masked);
+      expect(error.path).toEqual(
+        create() instanceof GraphQLError && 'path' in Object(create()) && Object(create()).path
+          ? ['a']
+          : ['notificationGroups'],
+      );
+      expect(unexpectedIn(gateway)).toMatchObject([{ errorId: error.extensions.errorId }]);
+      expect(JSON.stringify(unexpectedIn(gateway))).toContain('secret of the host');
+    },
+  );
+
+  it.each(ERRORS.flatMap(([name, create]) => HOOKS.map((hook) => [name, hook, create] as const)))(
+    'R29: %s of %s is masked',
+    async (_, hook, create) => {
+      const plugin = {
+        [hook]: () => {
+          throw create();
+        },
+      };
+      await using gateway = await start({ plugins: [plugin] });
+      const { status, body, calls } = await send(gateway);
+      expect([status, body, calls]).toEqual([500, { errors: [expect.objectContaining(masked)] }, []]);
+      expect(unexpectedIn(gateway)).toMatchObject([{ errorId: body.errors[0].extensions.errorId }]);
+    },
+  );
+
+  it('R29: one in a result of a plugin is masked', async () => {
+    const errors = [declaring(new GraphQLError('a secret of the host', { path: ['b'] }))];
+    const plugin: Plugin = {
+      onExecute: ({ setResultAndStopExecution }) => setResultAndStopExecution({ data: { a: 1, b: null }, errors }),
+    };
+    await using gateway = await start({ plugins: [plugin] });
+    const { status, body } = await send(gateway);
+    expect([status, body]).toEqual([200, { data: { a: 1, b: null }, errors: [{ ...masked, path: ['b'] }] }]);
+  });
+});
