@@ -1,4 +1,5 @@
 // Fields that many types of records have: ids, times, lists of parts, and `extra`, the members that no other field shows.
+import type { FieldRef } from '@pothos/core';
 import { type GraphQLObjectType, getNullableType, isObjectType } from 'graphql';
 import { isRecord } from '../lib/is-record.ts';
 import { memoizeByObject } from '../lib/memoize.ts';
@@ -14,7 +15,11 @@ type Members = Record<string, unknown>;
 export const shows = (...members: string[]) => ({ shows: members });
 
 /** Creates the field with the id of a record, which the service sends under two names. */
-export const idField = <Body extends { _id?: string; id?: string }>(t: Fields<Body>, noun: string, note = '') =>
+export const idField = <Body extends { _id?: string; id?: string }>(
+  t: Fields<Body>,
+  noun: string,
+  note = '',
+): FieldRef<GraphTypes> =>
   t.id({
     nullable: true,
     extensions: shows('_id', 'id'),
@@ -27,7 +32,7 @@ export const timeField = <Body>(
   t: Fields<Body>,
   description: string,
   read: (record: Body) => string | null | undefined,
-) => t.field({ type: 'DateTime', nullable: true, description, resolve: read });
+): FieldRef<GraphTypes> => t.field({ type: 'DateTime', nullable: true, description, resolve: read });
 
 /** Creates the field with a list of parts of a record, which is empty if the service sent none. */
 export const listField = <Body, Part>(
@@ -35,7 +40,7 @@ export const listField = <Body, Part>(
   type: PothosSchemaTypes.ObjectRef<GraphTypes, Part>,
   description: string,
   read: (record: Body) => readonly Part[] | null | undefined,
-) => t.field({ type: [type], description, resolve: (record) => listOf(read(record)) });
+): FieldRef<GraphTypes> => t.field({ type: [type], description, resolve: (record) => listOf(read(record)) });
 
 interface ExtraOptions<Body> {
   /** Whether the fields show a member of this record. @default all that they show in some records */
@@ -45,7 +50,11 @@ interface ExtraOptions<Body> {
 }
 
 /** Creates the field `extra` of a type, which requires the scope `<noun>:extra`: `extra: extraField(t, 'workflows')`. */
-export function extraField<Body extends object>(t: Fields<Body>, noun: string, options: ExtraOptions<Body> = {}) {
+export function extraField<Body extends object>(
+  t: Fields<Body>,
+  noun: string,
+  options: ExtraOptions<Body> = {},
+): FieldRef<GraphTypes> {
   const { isShown = () => true, toBrowser } = options;
   const extraOf = memoizeByObject((record: Body & Members, type: GraphQLObjectType) =>
     collect(record, type, (member) => isShown(record, member)),

@@ -1,15 +1,22 @@
 import type { Clock } from './clock.ts';
 import { SandboxDatabase } from './database.ts';
+import { DEVELOPMENT, PRODUCTION } from './environments.ts';
 import { IDEMPOTENCY_SCHEMA } from './idempotency.ts';
 import { type SampleEnvironment, sampleId } from './records/definition.ts';
 import type { RecordRows } from './records/record-rows.ts';
 import { toRecordRows } from './records/to-record-rows.ts';
 import type { Resource } from './resource.ts';
-import { DEVELOPMENT_SAMPLE } from './sample/development.ts';
-import { PRODUCTION_SAMPLE } from './sample/production.ts';
+import development from './sample/development.json' with { type: 'json' };
+import production from './sample/production.json' with { type: 'json' };
 
-/** The sample records of both environments. */
-export const SAMPLES: readonly SampleEnvironment[] = [DEVELOPMENT_SAMPLE, PRODUCTION_SAMPLE];
+/**
+ * The sample records of both environments: those of Juniper, a fictional marketplace for crafts. No name occurs in both, so that tests notice records of
+ * the wrong one. Types of JSON files have no literals, such as names of channels: tests compare the records with the contract.
+ */
+export const SAMPLES = [
+  { environment: DEVELOPMENT, ...development },
+  { environment: PRODUCTION, ...production },
+] as readonly SampleEnvironment[];
 
 /** Returns the statements that create all tables. */
 export const schemaOf = (resources: readonly Resource[]): string =>

@@ -34,16 +34,6 @@ export interface SampleTransaction extends TransactionRecord {
   channels: readonly Channel[];
 }
 
-/** Creates the function that completes a subscriber: the email follows from the name, and belongs to the domain. */
-export const createPerson =
-  (domain: string) =>
-  (subscriberId: string, name: string, locale: string, createdAt: string, more: Partial<SubscriberRecord> = {}) => {
-    const [firstName = '', lastName = ''] = name.split(' ');
-    const ascii = `${firstName}.${lastName}`.normalize('NFD').replace(/[^a-z.]/gi, '');
-    const email = `${ascii.toLowerCase()}@${domain}`;
-    return { subscriberId, firstName, lastName, email, locale, createdAt, ...more };
-  };
-
 /** Returns the id of a sample record. It is the same in every file, and different in each environment. */
 export function sampleId(environment: Environment, kind: string, ...path: (string | number)[]): string {
   return createHash('sha256')
