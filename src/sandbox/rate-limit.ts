@@ -8,8 +8,12 @@ export const DEFAULT_RATE_LIMIT = 100_000;
 /** Endpoints that the service counts apart. All others are `global`. */
 const CATEGORIES: Readonly<Record<string, RegExp>> = {
   trigger: /^\/v1\/events\b/,
-  configuration: /^\/v1\/(?:notification-groups|subscribers|topics|workflows)\b/,
+  configuration: /^\/v1\/(?:feeds|notification-groups|subscribers|topics|workflows)\b/,
 };
+
+/** Returns the category of a path, whose requests the service counts together. */
+export const categoryOf = (path: string): string =>
+  Object.keys(CATEGORIES).find((name) => CATEGORIES[name]?.test(path)) ?? 'global';
 
 /** Counts the requests of each API key and category in windows of one second, and reports them in the `RateLimit` headers of the service. */
 export class RateLimit {
@@ -30,7 +34,7 @@ export class RateLimit {
    * @throws {ApiError} 429 if the key has no requests of this category left in this second
    */
   count({ id }: Environment, path: string): Record<string, string> {
-    const category = Object.keys(CATEGORIES).find((name) => CATEGORIES[name]?.test(path)) ?? 'global';
+    const category = categoryOf(path);
     const key = `${id} ${category}`;
     const second = Math.floor(this.#clock().getTime() / 1000);
     const previous = this.#windows.get(key);

@@ -2,6 +2,7 @@
 
 import { STATUS_CODES } from 'node:http';
 import type { Respond, SandboxRequest } from './handler.ts';
+import { categoryOf } from './rate-limit.ts';
 import { bareResponse, dataResponse, emptyResponse, type SandboxResponse } from './response.ts';
 import { isRow } from './rows.ts';
 
@@ -57,10 +58,9 @@ const TRAITS = {
 
   /** Exhausts the rate-limit category `configuration`, but not `trigger` and `global`. `RateLimit-Policy` names them. */
   async 'rate-limit-categories'({ url = '' }, respond) {
-    const [, path] = /^\/v1\/(events|messages|notifications)\//.exec(url) ?? [];
-    const category = path === undefined ? 'configuration' : path === 'events' ? 'trigger' : 'global';
+    const category = categoryOf(url);
     const headers = { 'RateLimit-Policy': `80;w=5;comment="token bucket";category="${category}"` };
-    return path === undefined
+    return category === 'configuration'
       ? withHeaders(failure(429), { ...headers, 'RateLimit-Remaining': '0', 'Retry-After': '1' })
       : withHeaders(await respond(), headers);
   },
