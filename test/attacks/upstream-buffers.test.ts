@@ -7,7 +7,7 @@ const MIB = 1024 * 1024;
 
 it('upstream responses that together exceed the memory limit are OVERLOADED and count toward load shedding', async () => {
   const waiting: Connection[] = [];
-  const start = `{"data":[{"name":"${'x'.repeat(2 * MIB)}`;
+  const start = `{"data":[{"_id":"g1","name":"${'x'.repeat(2 * MIB)}`;
   const end = '"}]}';
   await using upstream = await startService((_, connection) => {
     connection.send(`${HEAD}content-length: ${start.length + end.length}\r\n\r\n${start}`);

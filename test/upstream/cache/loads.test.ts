@@ -98,7 +98,7 @@ it.each(STORES)('a response with very deep values can be read (%s)', async (kind
   await using cache = await startTestCache(kind);
   await using cached = await startCachedGateway({ cache: cache.settings });
   const deep = '['.repeat(20_000) + ']'.repeat(20_000);
-  cached.service.script = () => ({ body: `{"data":{"name":"deep","payload":${deep}}}` });
+  cached.service.script = () => ({ body: `{"data":{"_id":"w1","name":"deep","payload":${deep}}}` });
   expect(await cached.run(READ_WORKFLOW)).toEqual({ workflow: { name: 'deep' } });
   expect(await cached.run(READ_WORKFLOW)).toEqual({ workflow: { name: 'deep' } });
   expect(cached.service.calls()).toEqual(kind === 'memory' ? [GET] : [GET, GET]); // Redis stores JSON.
