@@ -1,7 +1,7 @@
 import { GraphQLError, type GraphQLType, getNullableType, isInputObjectType, isListType } from 'graphql';
 import { isRecord } from '../lib/is-record.ts';
 import type { InputIssue } from '../upstream/errors.ts';
-import { findTextProblem, PROFILE_FIELD } from '../upstream/input-rules.ts';
+import { findProfileProblem, findTextProblem } from '../upstream/input-rules.ts';
 import { findIdProblem } from '../upstream/transport/path.ts';
 
 /** Creates the error of an argument that the gateway rejects before any call. */
@@ -27,25 +27,35 @@ export function assertRange(name: string, value: number, min: number, max: numbe
   }
 }
 
+/** Extension of the input fields of a subscriber's profile, which null clears. */
+export const PROFILE = { isProfile: true } as const;
+
 /**
- * Returns the problems of an input, at any depth: ids that no path can have, because what is created with one couldn't be read, and profile fields of
- * subscribers that can't be sent.
+ * Returns the problems of an input, at any depth: ids that no path can have, because what is created with one couldn't be read, and fields with `PROFILE`
+ * that can't be sent.
  */
-export function findInputIssues(value: unknown, type: GraphQLType | undefined, path: string[] = []): InputIssue[] {
+export function findInputIssues(
+  value: unknown,
+  type: GraphQLType | undefined,
+  path: string[] = [],
+  isProfile = false,
+): InputIssue[] {
   const inner = getNullableType(type);
   if (Array.isArray(value) && isListType(inner)) {
     return value.flatMap((item, i) => findInputIssues(item, inner.ofType, [...path, String(i)]));
   }
   if (isRecord(value) && isInputObjectType(inner)) {
     const fields = Object.values(inner.getFields());
-    return fields.flatMap((field) => findInputIssues(value[field.name], field.type, [...path, field.name]));
+    return fields.flatMap(({ name, type: fieldType, extensions }) =>
+      findInputIssues(value[name], fieldType, [...path, name], extensions.isProfile === true),
+    );
   }
   const name = path.slice(path.findLastIndex((part) => !/^\d+$/.test(part))).join('.');
   const isId = String(inner) === 'ID';
-  if (typeof value !== 'string' || !(isId || PROFILE_FIELD.test(name))) {
+  if (typeof value !== 'string' || !(isId || isProfile)) {
     return [];
   }
-  const problem = findTextProblem(name, value) ?? (isId ? findIdProblem(value) : undefined);
+  const problem = isId ? (findTextProblem(name, value) ?? findIdProblem(value)) : findProfileProblem(name, value);
   return problem === undefined ? [] : [{ path, message: `${name} ${problem}.` }];
 }
 

@@ -2,12 +2,9 @@ import type { DeclaredEndpoint } from './endpoint.ts';
 import { type InputIssue, invalidInput } from './errors.ts';
 import { CONTROL_CHARACTER } from './transport/path.ts';
 
-/** Fields of a subscriber's profile that are texts. Null clears them. */
-export const PROFILE_FIELD = /^(?:email|firstName|lastName|phone|avatar|locale)$/;
-
 /**
  * Returns why a text can't be sent as a field of a record, or undefined if it can. Every field that is a text has a single line, and an avatar is
- * a URL that pages can show without risk. An empty profile field would be another way to clear it, which not every service has.
+ * a URL that pages can show without risk.
  */
 export function findTextProblem(field: string, text: string): string | undefined {
   if (CONTROL_CHARACTER.test(text)) {
@@ -16,11 +13,12 @@ export function findTextProblem(field: string, text: string): string | undefined
   if (!text.isWellFormed()) {
     return 'must be well-formed Unicode';
   }
-  if (field === 'avatar' && !isHttpUrl(text)) {
-    return 'must be an http or https URL';
-  }
-  return text === '' && PROFILE_FIELD.test(field) ? 'must not be empty. Use null to clear it' : undefined;
+  return field === 'avatar' && !isHttpUrl(text) ? 'must be an http or https URL' : undefined;
 }
+
+/** Returns why a text can't be a field of a subscriber's profile. An empty one would be another way to clear it, which not every service has. */
+export const findProfileProblem = (field: string, text: string): string | undefined =>
+  findTextProblem(field, text) ?? (text === '' ? 'must not be empty. Use null to clear it' : undefined);
 
 const isHttpUrl = (text: string): boolean => /^https?:\/\//i.test(text) && URL.canParse(text);
 

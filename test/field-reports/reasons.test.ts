@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { defineModule } from '../../src/graphql/module.ts';
 import events from '../../src/modules/events.ts';
 import subscriberProfiles from '../../src/modules/subscribers.ts';
 import topics from '../../src/modules/topics.ts';
@@ -673,4 +674,32 @@ describe('an odd value', () => {
     });
     expect(deviationsIn(gateway.log)).toEqual(['GET /v1/notifications/graph/stats data[].templates[] null']);
   });
+});
+
+it('R15: fields of other records may be empty, whatever their names are', async () => {
+  const contacts = defineModule('contacts', ({ endpoint, mutation }) => {
+    const create = endpoint<{ body: { email: string } }, { _id: string }>('POST /v1/contacts');
+    mutation('createContact', {
+      description: 'Creates a contact.',
+      scope: 'contacts:write',
+      endpoint: create,
+      input: {
+        description: 'The contact.',
+        fields: (t) => ({ email: t.string({ required: true, description: 'The email address, if there is one.' }) }),
+      },
+      resolve: async (input, send) => ({ id: (await send({ body: input }))._id }),
+      success: {
+        description: 'It was created.',
+        fields: (t) => ({ id: t.exposeID('id', { description: 'The id.' }) }),
+      },
+    });
+  });
+  await using gateway = await startScriptedGateway(() => ({ status: 201, body: { _id: 'c1' } }), {
+    modules: [contacts],
+  });
+  const created = await gateway.data(
+    'mutation { createContact(input: { email: "" }) { ... on CreateContactSuccess { id } } }',
+  );
+  expect(created).toEqual({ createContact: { id: 'c1' } });
+  expect(JSON.parse(gateway.service.requests[0]?.body ?? '')).toEqual({ email: '' });
 });

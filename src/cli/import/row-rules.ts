@@ -4,7 +4,7 @@ import { checkJson } from '../../graphql/json-values.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { suggest, unknownName } from '../../settings/setting.ts';
 import type { SubscriberFields } from '../../upstream/endpoints.ts';
-import { findTextProblem } from '../../upstream/input-rules.ts';
+import { findProfileProblem } from '../../upstream/input-rules.ts';
 import { findIdProblem } from '../../upstream/transport/path.ts';
 
 const TEXT = 'must be text';
@@ -16,7 +16,7 @@ const CHANNELS = 'must be a JSON list of objects';
 /** Text that can be sent, by the same rules as in GraphQL. */
 const text = (field: string) =>
   z.string(TEXT).superRefine((value, context) => {
-    const message = findTextProblem(field, value);
+    const message = findProfileProblem(field, value);
     if (message !== undefined) {
       context.addIssue({ code: 'custom', message, continue: false });
     }

@@ -1,7 +1,7 @@
 import { isRecord } from '../../lib/is-record.ts';
 import { createSubscriber, type SubscriberBody } from '../../upstream/endpoints.ts';
 import type { GraphTypes } from '../builder.ts';
-import { listOf, requireValue } from '../field-errors.ts';
+import { listOf, PROFILE, requireValue } from '../field-errors.ts';
 import { defineModule } from '../module.ts';
 import { extraField, idField, mapMembers, timeField } from '../record-fields.ts';
 
@@ -9,16 +9,18 @@ import { extraField, idField, mapMembers, timeField } from '../record-fields.ts'
 const MAX_BULK = 100;
 
 /** Returns the fields of a subscriber's profile, for inputs. */
-export const profileFields = (t: PothosSchemaTypes.InputFieldBuilder<GraphTypes, 'InputObject'>) => ({
-  email: t.string({ description: `The email address. ${CLEARING}` }),
-  firstName: t.string({ description: `The first name. ${CLEARING}` }),
-  lastName: t.string({ description: `The last name. ${CLEARING}` }),
-  phone: t.string({ description: `The phone number. ${CLEARING}` }),
-  avatar: t.string({ description: `The http or https URL of the profile picture. ${CLEARING}` }),
-  locale: t.string({ description: `The language and region, such as \`en-US\`. ${CLEARING}` }),
-});
-
-const CLEARING = 'Null clears it; it must not be empty.';
+export function profileFields(t: PothosSchemaTypes.InputFieldBuilder<GraphTypes, 'InputObject'>) {
+  const text = (description: string) =>
+    t.string({ extensions: PROFILE, description: `${description} Null clears it; it must not be empty.` });
+  return {
+    email: text('The email address.'),
+    firstName: text('The first name.'),
+    lastName: text('The last name.'),
+    phone: text('The phone number.'),
+    avatar: text('The http or https URL of the profile picture.'),
+    locale: text('The language and region, such as `en-US`.'),
+  };
+}
 
 /** Subscribers, which can be created. */
 export const subscribers = defineModule('subscribers', (toolkit) => {
