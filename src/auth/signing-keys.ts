@@ -106,7 +106,11 @@ async function readJwks(url: URL, connect: Connect): Promise<JWTVerifyGetKey> {
     const { statusCode, body } = await client.request({
       path: url.pathname + url.search,
       method: 'GET',
-      headers: { accept: 'application/json, application/jwk-set+json', 'user-agent': `notigraph/${VERSION}` },
+      headers: {
+        accept: 'application/json, application/jwk-set+json',
+        'accept-encoding': 'identity',
+        'user-agent': `notigraph/${VERSION}`,
+      },
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });
     if (statusCode !== 200) {
@@ -147,7 +151,7 @@ async function findSigner(fitting: errors.JWKSMultipleMatchingKeys, token: Flatt
       return key;
     }
   }
-  throw fitting;
+  throw new errors.JWKSNoMatchingKey(); // The issuer may have published the key since.
 }
 
 /** Returns the cause of a failed request for the log: never content of the response. */

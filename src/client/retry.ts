@@ -161,7 +161,7 @@ export function canRepeat(attempt: Attempt<unknown>, { isWrite, hasOwnKey }: Rep
 /** Returns whether a request without a response of the gateway can succeed later: no connection, or a proxy that can't reach the gateway. */
 const isTemporary = (cause: unknown): boolean =>
   cause instanceof UnexpectedResponseError
-    ? [429, 502, 503, 504].includes(cause.status)
+    ? [408, 425, 429, 502, 503, 504].includes(cause.status) || (cause.status >= 520 && cause.status <= 530)
     : !(cause instanceof InvalidUrlError);
 
 /**

@@ -7,7 +7,7 @@ import { isRecord } from '../lib/is-record.ts';
 import type { ErrorCode } from '../settings/error-codes.ts';
 import type { TenantNames, TraceIds } from '../telemetry/access-log.ts';
 import { describeCause, isUpstreamError, type UpstreamError, type WriteOutcome } from '../upstream/errors.ts';
-import { DocumentError, isInvalidValueError, truncateMessage } from './located-error.ts';
+import { DocumentError, isInvalidValueError, truncateMessage, UNREADABLE } from './located-error.ts';
 
 /** The `extensions` of errors in responses. Errors never have other members. */
 export interface ClientExtensions {
@@ -118,7 +118,7 @@ export const createClientErrors =
       };
     }
 
-    return (error) => {
+    const convert: ToClientError = (error) => {
       const original = originalOf(error);
       if (isUpstreamError(original)) {
         return toUpstreamClientError(error, original);
@@ -141,6 +141,14 @@ export const createClientErrors =
           ...readDetails(error.extensions),
         },
       };
+    };
+
+    return (error) => {
+      try {
+        return convert(error);
+      } catch {
+        return mask(error, new Error(UNREADABLE));
+      }
     };
   };
 

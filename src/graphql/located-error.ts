@@ -41,6 +41,17 @@ export const isInvalidValueError = (error: unknown): boolean => error instanceof
  * @param nodes the AST nodes of the field; not used if the error has nodes
  */
 export function locate(raw: unknown, nodes: readonly ASTNode[], path: ResponsePath): GraphQLError {
+  try {
+    return locateReadable(raw, nodes, path);
+  } catch {
+    return locateReadable(new Error(UNREADABLE), nodes, path); // For example a revoked proxy, or a getter that throws.
+  }
+}
+
+/** Message in the log of a thrown value that throws when it is read. */
+export const UNREADABLE = 'The thrown value cannot be read.';
+
+function locateReadable(raw: unknown, nodes: readonly ASTNode[], path: ResponsePath): GraphQLError {
   const error = locatedError(raw, undefined, responsePathAsArray(path));
   if (error === raw || error.nodes !== undefined) {
     return error;

@@ -60,7 +60,7 @@ export function extraField<Body extends object>(
     collect(record, type, (member) => isShown(record, member)),
   );
   const maskedOf = toBrowser && memoizeByObject((extra: Members) => mapMembers(extra, toBrowser));
-  const note = toBrowser === undefined ? '' : ' With a token, values that look like credentials are `[masked]`.';
+  const note = toBrowser === undefined ? '' : ' With a token, members whose names suggest a credential are `[masked]`.';
   return t.field({
     type: 'JSONObject',
     nullable: true,

@@ -344,7 +344,7 @@ const QUOTED = /"(?:[^"\\]|\\.)*\\?(?:"|$)/g;
  */
 function choose(accept: string): string | undefined {
   const text = accept.toLowerCase().replace(QUOTED, (value) => value.replace(/[",;\\]/g, ''));
-  const ranges = text.replace(/\s/g, '').split(',').map(toMediaRange);
+  const ranges = text.replace(/\s/g, '').split(',').filter(Boolean).map(toMediaRange);
   const offers = [JSON_TYPE, GRAPHQL_TYPE].flatMap((type) => {
     const matches = ranges.map((range) => ({ ...range, type, precision: precisionOf(range, type) }));
     const [best] = matches.sort((a, b) => b.precision - a.precision);
@@ -362,7 +362,7 @@ type MediaRange = ReturnType<typeof toMediaRange>;
 function toMediaRange(entry: string, index: number) {
   const [, charset] = /;charset=([^;]*)/.exec(entry) ?? [];
   const [, weight = 1] = /;q=([01](?:\.\d*)?)(?:;|$)/.exec(entry) ?? [];
-  return { range: entry.split(';', 1)[0] ?? '', charset, weight: Number(weight), index };
+  return { range: entry.split(';', 1)[0] ?? '', charset, weight: Math.min(1, Number(weight)), index };
 }
 
 /** Returns how precisely an entry names a type; a negative number if it doesn't. */

@@ -2,6 +2,7 @@ import { type ExecutionResult, GraphQLError } from 'graphql';
 import type { GatewayContext } from '../graphql/context.ts';
 import type { Operation } from '../graphql/documents/prepared-documents.ts';
 import type { ClientError, CreateClientErrors, ToClientError } from '../graphql/errors.ts';
+import { UNREADABLE } from '../graphql/located-error.ts';
 import { isRecord } from '../lib/is-record.ts';
 import { Refusal, refusalErrors } from '../lib/refusal.ts';
 import { type AccessLogEntry, CLIENT_CLOSED } from '../telemetry/access-log.ts';
@@ -169,6 +170,18 @@ interface ErrorResponseOptions {
 
 /** Converts a thrown value to a response. The client sees refusals and GraphQL errors; everything else is a bug and masked. */
 export function toErrorResponse(
+  failure: unknown,
+  toClientError: ToClientError,
+  options: ErrorResponseOptions,
+): ErrorResponse {
+  try {
+    return toReadableResponse(failure, toClientError, options);
+  } catch {
+    return toReadableResponse(new Error(UNREADABLE), toClientError, options); // For example a revoked proxy, or a getter that throws.
+  }
+}
+
+function toReadableResponse(
   failure: unknown,
   toClientError: ToClientError,
   { requestId, isMutation, allowsStatus200 }: ErrorResponseOptions,

@@ -199,7 +199,7 @@ export interface GatewaySettingOptions {
   connectTimeoutMs?: number;
   /** Time limit from sending a request to its response headers. 50 to 600000 ms. @default 5000 */
   headersTimeoutMs?: number;
-  /** Maximum retries of a call. Reads and `PUT …/status` are retried after 502, 503, 504, a reset or a timeout; other writes only if they cannot have been applied. 0 to 10. @default 2 */
+  /** Maximum retries of a call. Reads and `PUT …/status` are retried after 408, 425, 502 to 504, 520 to 530, a reset or a timeout; other writes only if they cannot have been applied. 0 to 10. @default 2 */
   maxRetries?: number;
   /** Maximum first pause before a retry. It is random and doubles each time. 1 to 10000 ms. @default 100 */
   retryBaseDelayMs?: number;
@@ -211,7 +211,7 @@ export interface GatewaySettingOptions {
   retryBudgetPercent?: number;
   /** In-flight retries that are always allowed. 0 to 1000. @default 3 */
   retryBudgetFloor?: number;
-  /** Share of calls without a connection, without response headers in time, or with 502, 503 or 504 that opens the circuit breaker. 1 to 100 %. @default 50 */
+  /** Share of calls without a connection, without response headers in time, or with 408, 425, 502 to 504 or 520 to 530 that opens the circuit breaker. 1 to 100 %. @default 50 */
   breakerPercent?: number;
   /** Minimum calls in the window for the circuit breaker to open. 1 to 100000. @default 20 */
   breakerMinimumCalls?: number;
@@ -305,7 +305,7 @@ export interface GatewaySettingOptions {
     headersTimeoutMs?: number;
     /** Time limit of one request, to the end of the response body. 50 to 600000 ms. @default as for all upstreams */
     attemptTimeoutMs?: number;
-    /** Maximum retries of a call. Reads and `PUT …/status` are retried after 502, 503, 504, a reset or a timeout; other writes only if they cannot have been applied. 0 to 10. @default as for all upstreams */
+    /** Maximum retries of a call. Reads and `PUT …/status` are retried after 408, 425, 502 to 504, 520 to 530, a reset or a timeout; other writes only if they cannot have been applied. 0 to 10. @default as for all upstreams */
     maxRetries?: number;
     /** Maximum in-flight calls per API key. 1 to 10000. @default as for all upstreams */
     maxConcurrentCallsPerKey?: number;

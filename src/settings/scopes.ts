@@ -9,9 +9,10 @@ export const SCOPE_ACTIONS = ['read', 'write', 'extra'] as const;
 /** A permission of a token. */
 export type Scope = `${string}:${(typeof SCOPE_ACTIONS)[number]}`;
 
+const SCOPE = new RegExp(`^[a-z]+(?:-[a-z]+)*:(?:${SCOPE_ACTIONS.join('|')})$`);
+
 /** Whether a text has the form of a scope. */
-export const isScope = (text: unknown): text is Scope =>
-  typeof text === 'string' && /^[a-z]+(?:-[a-z]+)*:(?:read|write|extra)$/.test(text);
+export const isScope = (text: unknown): text is Scope => typeof text === 'string' && SCOPE.test(text);
 
 /** Clause that follows the path of a setting that is no scope of the schema. */
 export const SCOPE_PROBLEM = 'must be a scope such as groups:read; see docs/frontend.md'; // Without the list, which grows.

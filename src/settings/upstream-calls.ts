@@ -20,7 +20,7 @@ export const upstreamCalls = {
   ),
   maxRetries: setting(
     integer(0, 10).default(2),
-    'Maximum retries of a call. Reads and `PUT …/status` are retried after 502, 503, 504, a reset or a timeout; other writes only if they cannot have been applied.',
+    'Maximum retries of a call. Reads and `PUT …/status` are retried after 408, 425, 502 to 504, 520 to 530, a reset or a timeout; other writes only if they cannot have been applied.',
   ),
   retryBaseDelayMs: setting(
     integer(1, 10_000).default(100),
@@ -35,7 +35,7 @@ export const upstreamCalls = {
   retryBudgetFloor: setting(integer(0, 1_000).default(3), 'In-flight retries that are always allowed.'),
   breakerPercent: setting(
     integer(1, 100).default(50),
-    'Share of calls without a connection, without response headers in time, or with 502, 503 or 504 that opens [the circuit breaker](reliability.md#the-circuit-breaker).',
+    'Share of calls without a connection, without response headers in time, or with 408, 425, 502 to 504 or 520 to 530 that opens [the circuit breaker](reliability.md#the-circuit-breaker).',
   ),
   breakerMinimumCalls: setting(
     integer(1, 100_000).default(20),

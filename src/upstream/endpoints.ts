@@ -32,8 +32,7 @@ export type StepTemplateBody = Schemas['StepTemplate'];
 export type TriggerBody = Schemas['Trigger'];
 
 // The contract lets `_id` be absent. What a record then has for certain is the environment that it belongs to.
-const WORKFLOW = ['_id', 'id', '_environmentId'];
-const GROUP = ['_id', 'id', '_environmentId'];
+const RECORD = ['_id', 'id', '_environmentId'];
 const FEED = ['_id', 'identifier'];
 
 /** Creates a feed. The service rejects an existing name with 409. */
@@ -60,7 +59,7 @@ export const deleteMessagesByTransaction = endpoint<
 export const getNotificationGroup = endpoint<{ id: string }, NotificationGroupBody>(
   'GET /v1/notification-groups/{id}',
   {
-    identifiedBy: GROUP,
+    identifiedBy: RECORD,
     cached: { resource: 'notificationGroups', kind: 'workflows' }, // Workflows embed their group.
     response: RESPONSES['GET /v1/notification-groups/{id}'],
   },
@@ -69,7 +68,7 @@ export const getNotificationGroup = endpoint<{ id: string }, NotificationGroupBo
 /** Returns all groups. The service has no pagination. */
 export const listNotificationGroups = endpoint<NoArgs, NotificationGroupBody[]>('GET /v1/notification-groups', {
   expect: 'list',
-  identifiedBy: GROUP,
+  identifiedBy: RECORD,
   cached: { resource: 'notificationGroups', kind: 'workflows' },
   response: RESPONSES['GET /v1/notification-groups'],
 });
@@ -79,7 +78,7 @@ export const createNotificationGroup = endpoint<{ body: { name: string } }, Noti
   'POST /v1/notification-groups',
   {
     idempotent: true,
-    identifiedBy: GROUP,
+    identifiedBy: RECORD,
     empties: ['workflows'],
     response: RESPONSES['POST /v1/notification-groups'],
   },
@@ -90,7 +89,7 @@ export const updateNotificationGroup = endpoint<{ id: string; body: { name: stri
   'PATCH /v1/notification-groups/{id}',
   {
     idempotent: true,
-    identifiedBy: GROUP,
+    identifiedBy: RECORD,
     empties: ['workflows'],
     response: RESPONSES['PATCH /v1/notification-groups/{id}'],
   },
@@ -124,7 +123,7 @@ export const createSubscriber = endpoint<{ body: SubscriberFields }, SubscriberB
 export const getWorkflow = endpoint<{ workflowIdOrIdentifier: string }, WorkflowBody>(
   'GET /v1/workflows/{workflowIdOrIdentifier}',
   {
-    identifiedBy: WORKFLOW,
+    identifiedBy: RECORD,
     cached: { resource: 'workflows' },
     response: RESPONSES['GET /v1/workflows/{workflowIdOrIdentifier}'],
   },
@@ -135,7 +134,7 @@ export const updateWorkflowStatus = endpoint<{ workflowId: string; body: { activ
   'PUT /v1/workflows/{workflowId}/status',
   {
     repeatable: true,
-    identifiedBy: WORKFLOW,
+    identifiedBy: RECORD,
     empties: ['workflows'],
     response: RESPONSES['PUT /v1/workflows/{workflowId}/status'],
   },

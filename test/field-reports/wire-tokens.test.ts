@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:https';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
 import { createAuthority, hasOpenssl, type TestAuthority, type TestCertificate } from '../support/certificates.ts';
 import { loadFrom, problemsOf } from '../support/configuration.ts';
@@ -231,6 +231,20 @@ describe('R25: a token without kid', () => {
       expect(await outcome(issuer.sign({}, { key }))).toBe('200');
     }
     expect(gateway.service.requests).toHaveLength(5);
+  });
+
+  it('R25: is verified with a key that the issuer has published since', async () => {
+    vi.useFakeTimers({ toFake: ['Date', 'performance'] }); // Only the clocks.
+    onTestFinished(() => void vi.useRealTimers());
+    const { issuer, outcome } = await start();
+    const keys = [createTestKey(), createTestKey()];
+    issuer.published = keys.map(({ jwk }) => jwk);
+    expect(await outcome(issuer.sign({}, { key: keys[0] ?? createTestKey(), header: WITHOUT_KID }))).toBe('200');
+    const added = createTestKey();
+    issuer.published = [...issuer.published, added.jwk];
+    vi.advanceTimersByTime(60_000);
+    expect(await outcome(issuer.sign({}, { key: added, header: WITHOUT_KID }))).toBe('200');
+    expect(issuer.keyRequests).toBe(2);
   });
 
   it('R25: is rejected like one with kid if it is forged, expired, or for another algorithm', async () => {

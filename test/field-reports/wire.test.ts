@@ -229,7 +229,7 @@ describe('R21: a manifest with texts on one line', () => {
 
   it('R21: follows a token that permits only this document', async () => {
     await using gateway = await enforcing(
-      { flow: ONE_LINE, groups: GROUPS },
+      { flow: ONE_LINE, groups: GROUPS, sameFlow: PRINTED }, // The same document in two formats.
       { ...TOKENS, clients: clientsOf(createSigner()) },
     );
     const issued = await send(gateway, {
@@ -238,7 +238,9 @@ describe('R21: a manifest with texts on one line', () => {
       body: { scopes: ['workflows:read', 'groups:read'], documents: ['flow'] },
     });
     const headers = { authorization: `Bearer ${issued.body.token}` };
-    expect((await send(gateway, { headers, body: { query: PRINTED, variables } })).status).toBe(200);
+    for (const query of [ONE_LINE, PRINTED, stripIgnoredCharacters(PRINTED)]) {
+      expect((await send(gateway, { headers, body: { query, variables } })).status).toBe(200);
+    }
     expect((await send(gateway, { headers, body: { query: GROUPS } })).code).toBe('DOCUMENT_NOT_TRUSTED');
   });
 });
@@ -274,6 +276,8 @@ describe('R22: Accept', () => {
     ['text/html; title="a \\", application/json;q=1", application/graphql-response+json;q=0.2', GRAPHQL_TYPE],
     ['image/png', undefined],
     ['application/json;q=high', JSON_TYPE],
+    [', application/json;q=1.5,, application/graphql-response+json', JSON_TYPE],
+    ['application/graphql-response+json, application/json;q=1.5,', GRAPHQL_TYPE],
   ])('R22: %j leads to %j', async (accept, type) => {
     await using gateway = await start();
     const { status, headers, code, calls } = await send(gateway, { headers: { accept } });
@@ -564,6 +568,54 @@ describe('R29: an error of a host', () => {
       expect(unexpectedIn(gateway)).toMatchObject([{ errorId: body.errors[0].extensions.errorId }]);
     },
   );
+
+  /** Values that throw when they are read. */
+  const UNREADABLE: [string, () => unknown][] = [
+    ['an object without a prototype', () => Object.assign(Object.create(null), { a: 1 })],
+    ['a revoked proxy', () => revoked()],
+    ['an error whose message throws', () => Object.defineProperty(new Error('x'), 'message', { get: fail })],
+    [
+      'a GraphQL error whose code throws',
+      () => new GraphQLError('x', { extensions: Object.defineProperty({}, 'code', { get: fail, enumerable: true }) }),
+    ],
+  ];
+  const fail = () => {
+    throw new Error('read');
+  };
+  function revoked(): unknown {
+    const { proxy, revoke } = Proxy.revocable(new Error('x'), {});
+    revoke();
+    return proxy;
+  }
+
+  it.each(UNREADABLE)('R29: %s of a resolver costs only its field, and of a hook is masked', async (_, create) => {
+    const resolver: Plugin = {
+      onSchemaChange({ schema }) {
+        const field = schema.getQueryType()?.getFields().notificationGroups;
+        if (field !== undefined) {
+          field.resolve = () => {
+            throw create();
+          };
+        }
+      },
+    };
+    await using gateway = await start({ plugins: [resolver] });
+    const query = '{ notificationGroups { name } workflow(idOrIdentifier: "w1") { name } }';
+    const { status, body } = await send(gateway, { body: { query } });
+    expect([status, body.data]).toEqual([200, { notificationGroups: null, workflow: { name: expect.any(String) } }]);
+    expect(body.errors).toMatchObject([{ ...masked, path: ['notificationGroups'] }]);
+    expect(unexpectedIn(gateway)).toHaveLength(1);
+
+    const hook: Plugin = {
+      onExecute() {
+        throw create();
+      },
+    };
+    await using hooked = await start({ plugins: [hook] });
+    const failed = await send(hooked);
+    expect([failed.status, failed.body]).toEqual([500, { errors: [expect.objectContaining(masked)] }]);
+    expect(unexpectedIn(hooked)).toHaveLength(1);
+  });
 
   it('R29: one in a result of a plugin is masked', async () => {
     const errors = [declaring(new GraphQLError('a secret of the host', { path: ['b'] }))];

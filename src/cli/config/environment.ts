@@ -123,22 +123,23 @@ export function applyProxyVariables(
   const proxy = proxyFor(values.upstream);
   const addProxy = (section: unknown, address: unknown, fallback?: string): unknown => {
     const own = isRecord(section) && section.proxy === undefined ? (proxyFor(address) ?? fallback) : undefined;
-    return own === undefined ? section : { ...Object(section), proxy: own };
+    return own === undefined || !isRecord(section) ? section : { ...section, proxy: own };
   };
-  // Without one, an issuer has that of the upstream.
-  const addToIssuer = (issuer: unknown): unknown => {
-    const { jwks } = Object(issuer);
-    return jwks === undefined ? issuer : addProxy(issuer, jwks, proxy && 'off');
-  };
+  // Otherwise, an issuer that NO_PROXY excludes would use the upstream's proxy.
+  const addToIssuer = (issuer: unknown): unknown =>
+    isRecord(issuer) && issuer.jwks !== undefined ? addProxy(issuer, issuer.jwks, proxy && 'off') : issuer;
   const { upstreams } = values;
-  const clients = Object(values.clients);
-  const browser = Object(clients.browser);
+  const clients = isRecord(values.clients) ? values.clients : {};
+  const browser = isRecord(clients.browser) ? clients.browser : {};
   const issuers = Array.isArray(browser.issuers) ? browser.issuers.map(addToIssuer) : undefined;
   const changed = {
     ...(proxy && { proxy }),
     ...(isRecord(upstreams) && {
       upstreams: Object.fromEntries(
-        Object.entries(upstreams).map(([name, entry]) => [name, addProxy(entry, Object(entry).url)]),
+        Object.entries(upstreams).map(([name, entry]) => [
+          name,
+          addProxy(entry, isRecord(entry) ? entry.url : undefined),
+        ]),
       ),
     }),
     ...(issuers && { clients: { ...clients, browser: { ...browser, issuers } } }),

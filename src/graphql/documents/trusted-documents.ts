@@ -160,10 +160,11 @@ function createIndex(manifests: readonly Manifest[]) {
   const byText = new Map<string, TrustedDocument>();
   const byStripped = new Map<string, TrustedDocument>();
   for (const [id, text] of manifests.flatMap((manifest) => Object.entries(manifest))) {
-    const listed = byText.get(text) ?? { text, hash: sha256Of(text) };
+    const stripped = withoutIgnored(text);
+    const listed = byStripped.get(stripped) ?? { text, hash: sha256Of(text) }; // The same document can be listed in several formats.
     byText.set(text, listed);
-    byStripped.set(withoutIgnored(text), listed);
-    byId.set(listed.hash, listed).set(withoutHashPrefix(id), listed);
+    byStripped.set(stripped, listed);
+    byId.set(sha256Of(text), listed).set(withoutHashPrefix(id), listed);
   }
   return { byId, byText, byStripped };
 }

@@ -140,8 +140,11 @@ export const subscribers = defineModule('subscribers', (toolkit) => {
 /** Replacement for a credential. */
 const MASK = '[masked]';
 
+/** Members that name the provider of a channel. */
+const PROVIDER_MEMBERS = ['providerId', 'provider', 'integrationIdentifier', '_integrationId'];
+
 /** Members that identify the provider of a channel. All others can contain a token or a webhook URL. */
-const VISIBLE_MEMBERS = new Set(['providerId', 'provider', 'type', 'integrationIdentifier', '_integrationId']);
+const VISIBLE_MEMBERS = new Set(['type', ...PROVIDER_MEMBERS]);
 
 /** Form of member names that are shown. Other names can be tokens used as keys. */
 const MEMBER_NAME = /^[a-z_]{1,32}$/i;
@@ -169,7 +172,8 @@ const maskMembers = (channel: Record<string, unknown>): Record<string, unknown> 
   );
 
 /** Names of members that may hold a credential. */
-const CREDENTIAL_NAME = /token|secret|passw|credential|key|webhook|auth|session|device|fcm|apns/i;
+const CREDENTIAL_NAME =
+  /token|secret|passw|pwd|^pin$|^otp$|credential|key|webhook|auth|bearer|jwt|cookie|session|device|fcm|apns|endpoint|p256dh|hmac|hash|signature/i;
 
 /** Masks credentials anywhere in an unknown member: below such a name, in settings of a provider, and where it is nested too deep. */
 function maskLikelyCredentials(value: unknown, name: string, depth = 0): unknown {
@@ -182,7 +186,7 @@ function maskLikelyCredentials(value: unknown, name: string, depth = 0): unknown
   if (!isRecord(value)) {
     return value;
   }
-  return 'providerId' in value || '_integrationId' in value
+  return PROVIDER_MEMBERS.some((member) => member in value)
     ? maskMembers(value)
     : mapMembers(value, (member, inner) => maskLikelyCredentials(member, inner, depth + 1));
 }

@@ -12,9 +12,10 @@ type Condition = NonNullable<Filter['children']>[number];
 /** Options of a field that can be null. */
 const optional = (description: string) => ({ nullable: true, description }) as const;
 
-/** Whether a condition's fields show a member. Without a field to compare, `value` and `operator` mean something else. */
-const isShown = ({ field, value }: Condition, member: string): boolean =>
-  member === 'on' || (Boolean(field) && (member !== 'value' || isText(value)));
+/** Whether a condition's fields show a member. In a group, and without a field to compare, `value` and `operator` mean something else. */
+const isShown = (condition: Condition, member: string): boolean =>
+  member === 'on' ||
+  (Boolean(condition.field) && !('children' in condition) && (member !== 'value' || isText(condition.value)));
 
 /** Numbers and booleans are shown as text, unless a number isn't exact. */
 const isText = (value: unknown): boolean =>

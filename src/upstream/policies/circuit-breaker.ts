@@ -32,7 +32,7 @@ const BUCKETS = 10;
 
 /**
  * Creates the circuit breaker, which stops calls to a service that is down and probes it with one call at a time until it recovers. All
- * callers share it, so only outages count (`isOutage`: no connection, no headers in time, 502, 503, 504). One caller's bad requests, even if they
+ * callers share it, so only outages count (`isOutage`: no connection, no headers in time, 408, 425, 502 to 504, 520 to 530). One caller's bad requests, even if they
  * cause a 500, never open it for others. Neither do its slow ones: if only calls of one credential timed out, only these are paused.
  *
  * @param now monotonic clock, in milliseconds

@@ -56,7 +56,7 @@ export class BufferLimitError extends Error {
  * else here.
  */
 export class Attempt implements WaitingHandler, Progress {
-  /** By default, whether its status is greater than 500. A call decides it by the error. */
+  /** A call sets it when it knows the error. Requests without a call, such as the check at start, have only the status. */
   isOutage = false;
   /** Start time, as in `performance.now()`. */
   readonly startedAt = performance.now();

@@ -19,7 +19,7 @@ const MAX_DISCARDED_BYTES = 128 * 1024;
 /** Decides from the headers whether a body is kept, or only read to its end so that the socket can be reused. */
 export function planBody(status: number, headers: Headers, expected: Expected, maxBytes: number): BodyPlan {
   const isFailure = status > 299;
-  const mayBeEmpty = headers['content-type'] === undefined;
+  const mayBeEmpty = headers['content-type'] === undefined; // An empty body is told from an unreadable one by its size.
   const keep = (isFailure || expected !== 'nothing') && (mayBeEmpty || findHeaderProblem(headers) === undefined);
   return { keep, maxBytes: keep ? (isFailure ? MAX_ERROR_BYTES : maxBytes) : MAX_DISCARDED_BYTES };
 }

@@ -7,7 +7,7 @@ const MAX_ID_LENGTH = 256;
 /** Matches ordinary ids, which need no further checks. */
 const PLAIN = /^[\w-]{1,256}$/;
 
-/** Line breaks and other control characters. Services put names and addresses into the headers of emails. */
+/** Line breaks and other control characters, which ids can't have, and texts neither: services put names and addresses into headers of emails. */
 export const CONTROL_CHARACTER = /[\p{Cc}\p{Zl}\p{Zp}]/u;
 
 /**
