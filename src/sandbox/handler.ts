@@ -8,7 +8,14 @@ import { ApiError, SandboxError } from './errors.ts';
 import type { Idempotency } from './idempotency.ts';
 import type { RateLimit } from './rate-limit.ts';
 import type { OperationHandler } from './resource.ts';
-import { errorResponse, type SandboxResponse, unexpectedErrorResponse, unwritableFileResponse } from './response.ts';
+import {
+  errorResponse,
+  type Respond,
+  type SandboxRequest,
+  type SandboxResponse,
+  unexpectedErrorResponse,
+  unwritableFileResponse,
+} from './response.ts';
 import type { Router } from './router.ts';
 import { isRow, type Row } from './rows.ts';
 
@@ -23,15 +30,6 @@ interface HandlerDependencies {
   writePage(host: string): SandboxResponse;
   clock: Clock;
 }
-
-/** Part of a `node:http` request that the sandbox uses. */
-export type SandboxRequest = Pick<
-  IncomingMessage,
-  'method' | 'url' | 'headers' | 'socket' | 'iterator' | 'destroyed' | 'complete'
->;
-
-/** Responds to a request, whatever happens. Returns undefined if the client disconnected before its request was complete. */
-export type Respond = (request: SandboxRequest) => Promise<SandboxResponse | undefined>;
 
 /**
  * Creates the function that handles a request: route, API key, rate limit, body, validation, operation. It responds to problems with the file and

@@ -1,4 +1,4 @@
-import { STATUS_CODES } from 'node:http';
+import { type IncomingMessage, STATUS_CODES } from 'node:http';
 
 import type { Clock } from './clock.ts';
 import type { ApiError } from './errors.ts';
@@ -9,6 +9,15 @@ export interface SandboxResponse {
   body: string | null;
   headers: Record<string, string>;
 }
+
+/** Part of a `node:http` request that the sandbox uses. */
+export type SandboxRequest = Pick<
+  IncomingMessage,
+  'method' | 'url' | 'headers' | 'socket' | 'iterator' | 'destroyed' | 'complete'
+>;
+
+/** Responds to a request, whatever happens. Returns undefined if the client disconnected before its request was complete. */
+export type Respond = (request: SandboxRequest) => Promise<SandboxResponse | undefined>;
 
 /** Wraps the result in an object with one key, `data`, as most endpoints do. */
 export function dataResponse(status: 200 | 201, data: unknown): SandboxResponse {

@@ -3,8 +3,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import { finished } from 'node:stream/promises';
 
 import { SandboxError } from './errors.ts';
-import type { Respond } from './handler.ts';
-import type { SandboxResponse } from './response.ts';
+import type { Respond, SandboxResponse } from './response.ts';
 
 /** Maximum time that `close()` waits for in-flight requests. A stalled upload would never end. */
 const CLOSE_GRACE_MS = 5000;

@@ -1,7 +1,7 @@
 import type { Clock } from './clock.ts';
 import type { SandboxDatabase } from './database.ts';
 import { DEVELOPMENT, type Environment, PRODUCTION, SANDBOX_KEYS } from './environments.ts';
-import { createHandler, type Respond } from './handler.ts';
+import { createHandler } from './handler.ts';
 import { Idempotency } from './idempotency.ts';
 import { openDatabase } from './open-database.ts';
 import { RateLimit } from './rate-limit.ts';
@@ -10,7 +10,7 @@ import type { Records } from './records/records.ts';
 import { type FindRecord, type ReferredKind, toRecordRows } from './records/to-record-rows.ts';
 import type { Resource } from './resource.ts';
 import { resources } from './resources/index.ts';
-import type { SandboxResponse } from './response.ts';
+import type { Respond, SandboxResponse } from './response.ts';
 import { createRouter } from './router.ts';
 import { integer, text } from './rows.ts';
 

@@ -1,9 +1,15 @@
 // Behaviors of real services, and of what stands in front of them, so that clients can be tested against them.
 
 import { STATUS_CODES } from 'node:http';
-import type { Respond, SandboxRequest } from './handler.ts';
 import { categoryOf } from './rate-limit.ts';
-import { bareResponse, dataResponse, emptyResponse, type SandboxResponse } from './response.ts';
+import {
+  bareResponse,
+  dataResponse,
+  emptyResponse,
+  type Respond,
+  type SandboxRequest,
+  type SandboxResponse,
+} from './response.ts';
 import { isRow } from './rows.ts';
 
 type Result = SandboxResponse | undefined;
