@@ -196,7 +196,7 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
   #isOutcomeUnknown = false;
   #attempt: Attempt | undefined;
   #pause: NodeJS.Timeout | undefined;
-  /** Failure of the last attempt, while it pauses. */
+  /** Failure of the last attempt that is repeated. */
   #failure: UpstreamError | undefined;
   #abortReason: unknown;
   #outcome: Outcome | undefined;
@@ -315,6 +315,7 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
     const traceHeaders = this.#events.sent(this.request, this.#retries, settings.upstream);
     const attempt = new Attempt(pool, this, settings.attemptTimeoutMs);
     this.#attempt = attempt;
+    attempt.isRetry = this.#failure !== undefined && this.#failure.code !== 'RATE_LIMITED'; // Which says nothing about the connection.
     try {
       attempt.send(authorization, toDispatchOptions(settings.upstream.origin, this.request, traceHeaders));
     } catch (failure) {
@@ -323,13 +324,13 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
   }
 
   planBody(status: number, headers: Headers): BodyPlan {
-    return planBody(status, headers, this.request.endpoint.expect, this.#policies.settings.maxUpstreamBodyBytes);
+    return planBody(status, headers, this.#policies.settings.maxUpstreamBodyBytes);
   }
 
   onResponse(response: UpstreamResponse): void {
     const { settings, throttle, checkDrift } = this.#policies;
     const { request } = this;
-    const rateLimit = readRateLimit(response.status, response.headers);
+    const rateLimit = isReplay(request, response) ? undefined : readRateLimit(response.status, response.headers);
     if (rateLimit !== undefined) {
       throttle.note(request.authorization, request.endpoint, rateLimit);
     }

@@ -152,10 +152,13 @@ export class OperationClient implements UpstreamClient {
 function withInvalidItems(endpoint: DeclaredEndpoint, body: unknown): unknown {
   const { expect: expected, identifiedBy } = endpoint;
   const isInvalid = (item: unknown) => !isIdentified(item, identifiedBy);
-  const replaceIn = (list: unknown) =>
-    Array.isArray(list) && list.some(isInvalid)
-      ? list.map((item) => (isInvalid(item) ? badResponse(endpoint, undefined, 'an item is not a record') : item))
-      : list;
+  const replaceIn = (list: unknown) => {
+    if (!Array.isArray(list) || !list.some(isInvalid)) {
+      return list;
+    }
+    const error = badResponse(endpoint, undefined, 'an item is not a record'); // One for all of them, because each takes 5 µs.
+    return list.map((item) => (isInvalid(item) ? error : item));
+  };
   if (expected === 'page' && isRecord(body)) {
     const data = replaceIn(body.data);
     return data === body.data ? body : { ...body, data };

@@ -165,5 +165,8 @@ export const isIdentified = (value: unknown, identifiedBy: readonly string[]): b
   isRecord(value) &&
   (identifiedBy.length === 0 ||
     identifiedBy.some(
-      (name) => (typeof value[name] === 'string' && value[name] !== '') || typeof value[name] === 'number',
+      (name) =>
+        (typeof value[name] === 'string' && value[name] !== '') ||
+        typeof value[name] === 'number' ||
+        value[name] === true,
     ));

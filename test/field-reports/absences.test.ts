@@ -3,6 +3,7 @@ import events from '../../src/modules/events.ts';
 import subscribers from '../../src/modules/subscribers.ts';
 import topics from '../../src/modules/topics.ts';
 import { startCachedGateway } from '../support/cached-gateway.ts';
+import { measureCpu } from '../support/cpu-time.ts';
 import { healthyResponse, LIST, READ, SET_STATUS, WRITES } from '../support/faults.ts';
 import { startScriptedGateway } from '../support/gateway.ts';
 import { feed, group, subscriber, workflow } from '../support/records.ts';
@@ -31,6 +32,11 @@ const FOREIGN: Record<string, (method: string, path: string) => ServiceResponse>
     status: 404,
     body: { message: `Route ${method}:${path} not found`, error: 'Not Found', statusCode: 404 },
   }),
+  'a message in an object': (method, path) => ({
+    status: 404,
+    body: { statusCode: 404, message: { message: `Cannot ${method} ${path}`, error: 'Not Found' } },
+  }),
+  'a message in a list': (method, path) => ({ status: 404, body: { message: [`Cannot ${method} ${path}`] } }),
   'the JSON of Kong': () => ({ status: 404, body: { message: 'no Route matched with those values' } }),
   'a page with 410': () => html(410, '<h1>Gone</h1>'),
   'JSON that is cut off': () => ({ status: 404, body: '{"statusCode":404,"mess' }),
@@ -168,7 +174,7 @@ it('with the cache, such a 404 is an outage: stored responses stay usable', asyn
   const before = await Promise.all(documents.map((document) => gateway.run(document)));
   for (const respond of Object.values(FOREIGN)) {
     gateway.service.script = ({ method, path }) => respond(method, path);
-    gateway.advance(70);
+    gateway.advance(65);
     expect(await Promise.all(documents.map((document) => gateway.run(document)))).toEqual(before);
   }
   gateway.service.script = () => ({ status: 404, body: { statusCode: 404, message: 'Workflow not found' } });
@@ -244,7 +250,8 @@ describe('a successful status with something else than the record', () => {
       );
     }
     const { body } = await gateway.send('{ notificationStats { key } }');
-    expect(body.data).toEqual({ notificationStats: expect.arrayContaining([{ key: '2026-01-01' }, null]) });
+    const entries = [null, null, null, { key: '2026-01-01' }, { key: '2026-01-01' }]; // Sorted by key.
+    expect(body.data).toEqual({ notificationStats: entries });
     expect(body.errors).toHaveLength(3);
     // A record that a batch takes from such a list may be one of the unreadable ones.
     const groups = await gateway.send(
@@ -277,15 +284,15 @@ describe('a deletion', () => {
     }
   });
 
-  it('or another write without a record is UNKNOWN if the body is an error', async () => {
-    const body = { statusCode: 500, message: 'db down' };
-    await using gateway = await startScriptedGateway(() => ({ body }), { modules: [subscribers, topics] });
+  it.each<[string, ServiceResponse]>([
+    ['an error', { body: { statusCode: 500, message: 'db down' } }],
+    ['a page', html(200, '<h1>Sign in</h1>')],
+  ])('or another write without a record is UNKNOWN if the body is %s', async (_, response) => {
+    await using gateway = await startScriptedGateway(() => response, { modules: [subscribers, topics] });
     for (const name of [
-      'deleteNotificationGroup',
-      'deleteFeed',
-      'deleteSubscriber',
-      'addSubscribersToTopic',
-    ] as const) {
+      ...(['deleteNotificationGroup', 'deleteFeed', 'deleteMessagesByTransaction'] as const),
+      ...(['deleteSubscriber', 'deleteTopic', 'addSubscribersToTopic'] as const),
+    ]) {
       expect((await gateway.send(ALL_WRITES[name])).body.errors).toMatchObject([
         { extensions: { code: 'UPSTREAM_BAD_RESPONSE', outcome: 'UNKNOWN' } },
       ]);
@@ -313,6 +320,26 @@ describe('a deletion', () => {
       deleteSubscriber: { __typename: 'DeleteSubscriberSuccess' },
       deleteTopic: { __typename: 'DeleteTopicSuccess' },
     });
+  });
+});
+
+it('many invalid items cost little', async () => {
+  await using gateway = await startScriptedGateway(() => ({
+    body: { data: Array.from({ length: 10_000 }, () => null) },
+  }));
+  const fields = Array.from({ length: 20 }, (_, i) => `f${i}: notificationGroups { name }`);
+  await gateway.send(LIST); // Warm.
+  const { cpuMs } = await measureCpu(() => gateway.send(`{ ${fields.join(' ')} }`));
+  expect(cpuMs).toBeLessThan(500); // Without the bound on errors, more than twice as much.
+});
+
+it('an event without a status is recognized by its acknowledgement', async () => {
+  await using gateway = await startScriptedGateway(
+    () => ({ status: 201, body: { data: { acknowledged: true, transactionId: 't1' } } }),
+    MODULES,
+  );
+  expect(await gateway.data(ALL_WRITES.triggerEvent)).toEqual({
+    triggerEvent: { __typename: 'TriggerEventSuccess' },
   });
 });
 
@@ -367,6 +394,12 @@ describe('a status that asks to try again', () => {
       ]);
       expect(gateway.service.requests.length - before).toBe(1);
     }
+  });
+
+  it('499 does not say what became of a write', async () => {
+    await using gateway = await startScriptedGateway(() => ({ status: 499, body: {} }));
+    const { body } = await gateway.send(WRITES.createFeed);
+    expect(body.errors).toMatchObject([{ extensions: { code: 'UPSTREAM_ERROR', outcome: 'UNKNOWN' } }]);
   });
 
   it('425 says that the request was not processed', async () => {

@@ -63,6 +63,35 @@ it('R7: queued reads are sent on the connections that replace those of a sick po
   await expect.poll(() => gateway.service.open()).toBe(2);
 });
 
+it('R7: retries use new connections, because idle ones can lead to the same sick pod', async () => {
+  let isSick = false;
+  const script: Script = (request) => (isSick && request.connection <= 6 ? fail(503) : succeed(request));
+  await using gateway = await startScriptedGateway(script, { maxRetries: 1 });
+  const ids = Array.from({ length: 6 }, (_, i) => `w${i}`);
+  const held = gateway.service.hold(undefined, 6);
+  const first = Promise.all(ids.map((id) => gateway.run(`{ workflow(idOrIdentifier: "${id}") { name } }`)));
+  await gateway.service.arrived(6);
+  held.release();
+  await first;
+  expect(gateway.service.connections()).toBe(6);
+  isSick = true;
+  for (let read = 0; read < 4; read += 1) {
+    expect(await gateway.run(READ)).toEqual(NAME);
+  }
+});
+
+it.each([408, 524])('a %i of the calls with one key opens the circuit breaker for this key only', async (status) => {
+  await using gateway = await startScriptedGateway(
+    (request) => (request.headers.authorization === 'ApiKey slow' ? fail(status) : succeed(request)),
+    { maxRetries: 0, breakerMinimumCalls: 4 },
+  );
+  for (let i = 0; i < 8; i += 1) {
+    expect(await gateway.run(READ, 'slow')).toEqual(['UPSTREAM_UNAVAILABLE']);
+  }
+  expect(gateway.service.requests).toHaveLength(4);
+  expect(await gateway.run(READ, 'other')).toEqual(NAME);
+});
+
 it.each([502, 503, 504])(
   'a connection that answered %i to a write or a read is closed after the response',
   async (status) => {
@@ -283,6 +312,18 @@ describe('R13: a failure that the service stores under the idempotency key', () 
     expect(headers.get('retry-after')).toBeNull();
   });
 
+  it('that is a 429 pauses no call: the rate limit has passed since', async () => {
+    const replay = {
+      ...fail(429),
+      headers: { 'Idempotency-Replay': 'true', 'Retry-After': '30', 'RateLimit-Remaining': '0' },
+    };
+    await using gateway = await startScriptedGateway((request) =>
+      request.method === 'POST' ? replay : succeed(request),
+    );
+    expect(await gateway.run(createWith('k1'))).toEqual(['RATE_LIMITED']);
+    expect(await gateway.run(READ)).toEqual(NAME);
+  });
+
   it('is recognized only if a key was sent', async () => {
     await using gateway = await startScriptedGateway((request) =>
       gateway.service.requests.length > 1
@@ -373,6 +414,15 @@ describe('R13: an import', () => {
       stdout: expect.stringContaining('All 3 rows of the file are applied.'),
     });
     expect(sent().filter(({ subscriberId }) => subscriberId === 'b')).toHaveLength(3);
+  });
+
+  it.each([429, 503])('gives up on a row whose %i is replayed for every key', async (status) => {
+    const { run, sent } = await setUpImport('subscriberId,email\na,a@example.com\n', () => ({
+      ...fail(status),
+      headers: { 'Idempotency-Replay': 'true', 'Retry-After': '90' },
+    }));
+    expect(await run('--max-wait', '30')).toMatchObject({ code: 1 });
+    expect(sent()).toHaveLength(5);
   });
 
   it('gives up on a row whose failure is replayed for every key, and records the reason without the advice', async () => {

@@ -703,3 +703,23 @@ it('R15: fields of other records may be empty, whatever their names are', async 
   expect(created).toEqual({ createContact: { id: 'c1' } });
   expect(JSON.parse(gateway.service.requests[0]?.body ?? '')).toEqual({ email: '' });
 });
+
+it.each([
+  { errors: [{ path: { toString: 1 }, message: 'x' }] },
+  { errors: [{ field: JSON.parse('['.repeat(3_000) + ']'.repeat(3_000)), message: 'x' }] },
+  { errors: { received: 'a private value', message: ['x'] } },
+  { message: 'x', errors: { target: 'a private value', received: 'a private value' } },
+  { errors: { field: 'name', received: 'a private value', messages: ['x'] } },
+])('odd reasons of a failure stay a failure of the input, without values (%#)', async (body) => {
+  await using gateway = await startScriptedGateway(() => ({ status: 400, body }));
+  const { data } = (
+    await gateway.send(
+      'mutation { createFeed(input: { name: "News" }) { ... on InvalidInputError { message issues { path message } } } }',
+    )
+  ).body;
+  expect(data).toEqual({
+    createFeed: { message: expect.any(String), issues: expect.arrayContaining([expect.anything()]) },
+  });
+  expect(JSON.stringify(data)).not.toContain('private');
+  expect(gateway.service.requests).toHaveLength(1);
+});

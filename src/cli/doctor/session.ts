@@ -77,7 +77,7 @@ export function openSession(url: URL, settings: ServiceSettings, authorization: 
       {
         credential: hasKey ? authorization : '',
         timeoutMs: attemptTimeoutMs,
-        planBody: (status, received) => planBody(status, received, endpoint.expect, maxUpstreamBodyBytes),
+        planBody: (status, received) => planBody(status, received, maxUpstreamBodyBytes),
       },
     );
     const response = await attempt.response.catch((failure: unknown) => {

@@ -104,7 +104,7 @@ async function sendRow({ line, subscriber, key: firstKey, outcome }: PendingRow,
       const isAnswered = isAnswer(error);
       // During an outage, no row fails: only those count that fail while the service answers.
       // guard: test/cli/import-failures.test.ts
-      failures += Number(isAnswered || (error.sent && service.answeredSince(lastAt)));
+      failures += Number(isAnswered || error.isReplayed || (error.sent && service.answeredSince(lastAt)));
       lastAt = performance.now();
       isBroken = error.sent && error.status === undefined && error.code === 'UPSTREAM_UNAVAILABLE';
       if (isAnswered) {

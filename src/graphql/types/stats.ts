@@ -26,7 +26,7 @@ function readFirst(first: unknown): number {
 const CHANNELS: readonly unknown[] = ['in_app', 'email', 'sms', 'chat', 'push'] satisfies ChannelName[];
 
 /** Returns the value to sort by. An object can't be compared; the field `key` reports it. */
-const periodOf = ({ _id }: StatsEntryBody): string => (typeof _id === 'object' ? '' : _id);
+const periodOf = ({ _id }: StatsEntryBody): string => (typeof _id === 'object' ? '' : (_id ?? ''));
 
 /** Sorts entries, oldest first. */
 const sortEntries = (entries: readonly StatsEntryBody[]): StatsEntryBody[] =>

@@ -142,8 +142,8 @@ const EVERYBODY = Symbol('everybody');
 /** Only credential with failures, which may be to blame, because its requests take long; otherwise `EVERYBODY`. */
 type Culprit = string | typeof EVERYBODY;
 
-const culpritOf = ({ code }: UpstreamError, credential: string): Culprit =>
-  code === 'UPSTREAM_TIMEOUT' ? credential : EVERYBODY;
+const culpritOf = ({ code, status }: UpstreamError, credential: string): Culprit =>
+  code === 'UPSTREAM_TIMEOUT' || status === 408 || status === 524 ? credential : EVERYBODY;
 
 /** Calls of a period. */
 interface Totals {

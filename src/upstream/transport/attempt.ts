@@ -58,6 +58,8 @@ export class BufferLimitError extends Error {
 export class Attempt implements WaitingHandler, Progress {
   /** A call sets it when it knows the error. Requests without a call, such as the check at start, have only the status. */
   isOutage = false;
+  /** Whether the call has failed on another connection. */
+  isRetry = false;
   /** Start time, as in `performance.now()`. */
   readonly startedAt = performance.now();
   readonly #pool: SocketPool;

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { withoutByteOrderMark } from '../../lib/files/text-file.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { unwrap } from '../contract/envelope.ts';
-import { type DeclaredEndpoint, type Expected, isIdentified } from '../endpoint.ts';
+import { type DeclaredEndpoint, isIdentified } from '../endpoint.ts';
 import type { BodyPlan, Headers, UpstreamResponse } from './attempt.ts';
 
 /** Response body that violates the contract. The message is for the log. */
@@ -17,10 +17,10 @@ const MAX_ERROR_BYTES = 64 * 1024;
 const MAX_DISCARDED_BYTES = 128 * 1024;
 
 /** Decides from the headers whether a body is kept, or only read to its end so that the socket can be reused. */
-export function planBody(status: number, headers: Headers, expected: Expected, maxBytes: number): BodyPlan {
+export function planBody(status: number, headers: Headers, maxBytes: number): BodyPlan {
   const isFailure = status > 299;
   const mayBeEmpty = headers['content-type'] === undefined; // An empty body is told from an unreadable one by its size.
-  const keep = (isFailure || expected !== 'nothing') && (mayBeEmpty || findHeaderProblem(headers) === undefined);
+  const keep = mayBeEmpty || findHeaderProblem(headers) === undefined;
   return { keep, maxBytes: keep ? (isFailure ? MAX_ERROR_BYTES : maxBytes) : MAX_DISCARDED_BYTES };
 }
 
@@ -44,13 +44,16 @@ export function readSuccess(
   { expect: expected, identifiedBy }: Pick<DeclaredEndpoint, 'expect' | 'identifiedBy'>,
   maxListItems: number,
 ): SuccessBody {
-  if (expected === 'nothing' || (expected === 'value' && isEmpty(response))) {
+  if ((expected === 'nothing' || expected === 'value') && isEmpty(response)) {
     return NO_BODY;
   }
   const sent = readJson(response);
   const body = expected === 'page' ? sent : unwrap(sent);
   if (isErrorObject(sent) || isErrorObject(body)) {
     throw new BodyError(`the body is an error, although the status is ${response.status}`);
+  }
+  if (expected === 'nothing') {
+    return NO_BODY;
   }
   const list = expected === 'page' && isRecord(sent) ? sent.data : body;
   // guard: test/graphql/error-model.test.ts

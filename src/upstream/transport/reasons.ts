@@ -18,6 +18,9 @@ const MAX_DEPTH = 8;
 /** Form of names. Others could be anything, such as a quoted value. */
 const NAME = /^[\p{L}\p{N}_$-]{1,64}$/u;
 
+/** Members with which validators quote the input. */
+const QUOTED_INPUT = /^(?:value|received|input|target)$/;
+
 /** Message if the service sent no readable reason. */
 export const REJECTED = 'The notification service rejected the input.';
 
@@ -48,9 +51,10 @@ export function readReasons(
     });
   };
   const sentences = read([['', message]]);
-  const isMap = isRecord(errors) && typeof errors.message !== 'string'; // Otherwise, it is one error, or a list.
+  const isMap =
+    isRecord(errors) && !['message', 'field', 'property', 'path'].some((name) => typeof errors[name] === 'string'); // Otherwise, it is one error, or a list.
   const reasons = read([
-    ...(isMap ? Object.entries(errors).filter(([name]) => name !== 'value') : [['', errors] as const]),
+    ...(isMap ? Object.entries(errors).filter(([name]) => !QUOTED_INPUT.test(name)) : [['', errors] as const]),
     ...(isRecord(cause) ? Object.entries(cause).filter(([, value]) => Array.isArray(value)) : []), // Other causes are internal errors.
   ]);
   const issues = reasons.length > 0 ? reasons : sentences;
@@ -69,7 +73,7 @@ function collect(value: unknown, path: string[], into: InputIssue[], depth: numb
       collect(item, path, into, depth - 1);
     }
   } else if (depth > 0 && isRecord(value)) {
-    const isUrlPath = String(value.path).startsWith('/');
+    const isUrlPath = typeof value.path === 'string' && value.path.startsWith('/');
     const { constraints, field = value.property ?? (isUrlPath ? undefined : value.path) } = value;
     const text = value.message ?? value.messages ?? (isRecord(constraints) ? Object.values(constraints) : undefined);
     collect(text, [...path, ...splitName(field)], into, depth - 1);
@@ -78,10 +82,12 @@ function collect(value: unknown, path: string[], into: InputIssue[], depth: numb
 
 /** Returns the parts of a name: `to[0].email`, `/to/0/email` or a list. */
 const splitName = (name: unknown): string[] =>
-  [name ?? []].flat(2).flatMap((part) =>
-    String(part)
-      .split(/[.[\]/]+/)
-      .filter(Boolean),
+  [name].flat(2).flatMap((part) =>
+    typeof part === 'string' || typeof part === 'number'
+      ? String(part)
+          .split(/[.[\]/]+/)
+          .filter(Boolean)
+      : [],
   );
 
 /** Returns a path without a first name that stands for the whole body or record. Empty if a name isn't plain. */

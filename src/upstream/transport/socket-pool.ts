@@ -7,6 +7,8 @@ import { type Connect, type ConnectorOptions, createConnector } from './connecto
 export interface WaitingHandler extends Dispatcher.DispatchHandler {
   /** Whether the caller has given up. The request is then removed from the queue. */
   readonly isAbandoned: boolean;
+  /** Whether it is sent again: on a new connection, because idle ones can lead to the same sick instance. */
+  readonly isRetry: boolean;
   /** Whether the response shows an outage, perhaps only of the instance behind this connection. It is then closed, so that no retry uses it. */
   readonly isOutage: boolean;
   onResponseError(controller: Dispatcher.DispatchController | null, error: Error): void;
@@ -121,7 +123,7 @@ export class SocketPool {
       handler.onResponseError(null, new errors.ClientClosedError());
       return;
     }
-    const slot = this.#queue.length === 0 ? this.#take(credential) : undefined;
+    const slot = this.#queue.length === 0 ? this.#take(credential, handler.isRetry) : undefined;
     if (slot === undefined) {
       this.#queue.push({ credential, request, handler });
     } else {
@@ -145,8 +147,13 @@ export class SocketPool {
   }
 
   /** Removes and returns the best free slot for a credential; undefined if all are busy. */
-  #take(credential: string): Slot | undefined {
+  #take(credential: string, isRetry: boolean): Slot | undefined {
     const idle = this.#idle;
+    // guard: test/field-reports/outcomes.test.ts
+    const unused = isRetry ? this.#takeEmpty() : undefined;
+    if (unused !== undefined) {
+      return unused;
+    }
     for (let i = idle.length - 1; i >= 0; i -= 1) {
       // guard: test/upstream/socket-isolation.test.ts
       if (idle[i]?.credential === credential) {
@@ -164,7 +171,12 @@ export class SocketPool {
     if (!this.#isIsolated && idle.length >= MAX_RESTING) {
       return idle.shift();
     }
-    return this.#empty.pop() ?? (this.#slots.length < this.#limit ? this.#createSlot() : idle.shift());
+    return this.#takeEmpty() ?? idle.shift();
+  }
+
+  /** Removes and returns a slot without a socket; undefined if all have one. */
+  #takeEmpty(): Slot | undefined {
+    return this.#empty.pop() ?? (this.#slots.length < this.#limit ? this.#createSlot() : undefined);
   }
 
   #createSlot(): Slot {
@@ -235,7 +247,7 @@ export class SocketPool {
 
   #serveQueue(): void {
     for (let next = this.#queue[0]; next !== undefined; next = this.#queue[0]) {
-      const slot = next.handler.isAbandoned ? undefined : this.#take(next.credential);
+      const slot = next.handler.isAbandoned ? undefined : this.#take(next.credential, next.handler.isRetry);
       if (slot === undefined && !next.handler.isAbandoned) {
         return;
       }

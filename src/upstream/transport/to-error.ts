@@ -41,6 +41,9 @@ export interface FailedRequest {
   idempotencyKey: string | undefined;
 }
 
+/** Status of a proxy that took the gateway's disconnect for granted (nginx): the handler may have gone on. */
+const CLIENT_GONE = 499;
+
 /** Converts a response other than 2xx to an `UpstreamError`. Passes on the service's own message if the caller can act on it. */
 export function errorFromResponse(request: FailedRequest, response: FailedResponse): UpstreamError {
   const { endpoint } = request;
@@ -110,7 +113,7 @@ export function errorFromResponse(request: FailedRequest, response: FailedRespon
           status >= 500
             ? 'The notification service failed on this request.'
             : `The notification service rejected the request (status ${status}).`,
-        outcome: status >= 500 ? 'UNKNOWN' : 'NOT_APPLIED',
+        outcome: status >= 500 || status === CLIENT_GONE ? 'UNKNOWN' : 'NOT_APPLIED',
         errorId: readErrorId(response.body.json, isShowable),
       });
   }
@@ -141,8 +144,8 @@ const NO_ROUTE =
   /^(?:Cannot (?:GET|POST|PUT|PATCH|DELETE) \/|Route (?:GET|POST|PUT|PATCH|DELETE):|no Route matched|404 Route Not Found|No (?:static resource|endpoint|handler found))/i;
 
 function saysNoRoute(body: unknown): boolean {
-  const message = isRecord(body) ? (body.message ?? body.error_msg) : undefined;
-  return typeof message === 'string' && NO_ROUTE.test(message);
+  const { message, error_msg: sent = isRecord(message) ? message.message : message } = isRecord(body) ? body : {};
+  return [sent].flat().some((text) => typeof text === 'string' && NO_ROUTE.test(text));
 }
 
 /**
