@@ -44,7 +44,9 @@ export const isCredential = (header: string): header is Credential => WELL_FORME
 
 /** Returns an `Authorization` header with its scheme in one form, so that it is one credential: schemes have no case (RFC 9110, 11.1). */
 export const normalizeScheme = (authorization: string): string =>
-  authorization.replace(/^(?:apikey|bearer) /i, (scheme) => (/^a/i.test(scheme) ? 'ApiKey ' : 'Bearer '));
+  authorization.startsWith('ApiKey ') || authorization.startsWith('Bearer ')
+    ? authorization // Nearly always, and cheaper than the expression.
+    : authorization.replace(/^(?:apikey|bearer) /i, (scheme) => (/^a/i.test(scheme) ? 'ApiKey ' : 'Bearer '));
 
 /** Reason for rejecting a credential. Tells the client what to do, but nothing about keys, tenants or other tokens. */
 export type AuthenticationReason =

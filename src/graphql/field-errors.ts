@@ -1,5 +1,14 @@
-import { GraphQLError, type GraphQLType, getNullableType, isInputObjectType, isListType } from 'graphql';
+import {
+  GraphQLError,
+  type GraphQLInputObjectType,
+  type GraphQLType,
+  getNamedType,
+  getNullableType,
+  isInputObjectType,
+  isListType,
+} from 'graphql';
 import { isRecord } from '../lib/is-record.ts';
+import { memoizeByObject } from '../lib/memoize.ts';
 import type { InputIssue } from '../upstream/errors.ts';
 import { findProfileProblem, findTextProblem } from '../upstream/input-rules.ts';
 import { findIdProblem } from '../upstream/transport/path.ts';
@@ -41,23 +50,31 @@ export function findInputIssues(
   isProfile = false,
 ): InputIssue[] {
   const inner = getNullableType(type);
+  if (isRecord(value) && isInputObjectType(inner)) {
+    return checkedFieldsOf(inner).flatMap(({ name, type: fieldType, extensions }) =>
+      value[name] == null
+        ? []
+        : findInputIssues(value[name], fieldType, [...path, name], extensions.isProfile === true),
+    );
+  }
   if (Array.isArray(value) && isListType(inner)) {
     return value.flatMap((item, i) => findInputIssues(item, inner.ofType, [...path, String(i)]));
   }
-  if (isRecord(value) && isInputObjectType(inner)) {
-    const fields = Object.values(inner.getFields());
-    return fields.flatMap(({ name, type: fieldType, extensions }) =>
-      findInputIssues(value[name], fieldType, [...path, name], extensions.isProfile === true),
-    );
-  }
-  const name = path.slice(path.findLastIndex((part) => !/^\d+$/.test(part))).join('.');
-  const isId = String(inner) === 'ID';
-  if (typeof value !== 'string' || !(isId || isProfile)) {
+  if (typeof value !== 'string') {
     return [];
   }
-  const problem = isId ? (findTextProblem(name, value) ?? findIdProblem(value)) : findProfileProblem(name, value);
+  const name = path.slice(path.findLastIndex((part) => !/^\d+$/.test(part))).join('.');
+  const problem = isProfile ? findProfileProblem(name, value) : (findTextProblem(name, value) ?? findIdProblem(value));
   return problem === undefined ? [] : [{ path, message: `${name} ${problem}.` }];
 }
+
+/** Returns the fields of an input that can have problems: ids, profile fields, and other inputs, of which most inputs have few. */
+const checkedFieldsOf = memoizeByObject((type: GraphQLInputObjectType) =>
+  Object.values(type.getFields()).filter(({ type: fieldType, extensions }) => {
+    const named = getNamedType(fieldType);
+    return named.name === 'ID' || extensions.isProfile === true || isInputObjectType(named);
+  }),
+);
 
 /** Returns an id that the service must send. Throws UPSTREAM_BAD_RESPONSE if it is missing, or neither a string nor a number. */
 export function requireId(sent: string | null | undefined): string {
