@@ -1,7 +1,8 @@
 import { createManifestFiles } from '../../graphql/documents/manifest.ts';
 import { shippedManifest } from '../../graphql/documents/shipped-operations.ts';
 import type { GatewayModule } from '../../graphql/module.ts';
-import { createSchema, endpointsOf, scopesOf } from '../../graphql/schema.ts';
+import { createSchema, endpointsOf } from '../../graphql/schema.ts';
+import { scopesOf } from '../../graphql/scopes.ts';
 import { readTools } from '../../graphql/tools/tool-files.ts';
 import type { CommandLine, Process } from '../command.ts';
 import { readEnvironment } from '../config/environment.ts';
