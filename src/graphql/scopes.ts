@@ -94,18 +94,6 @@ export const adderOf = (moduleOf: ModuleOf, type: FieldsType, field: string): st
     .map(({ name }) => moduleOf(`${name}.${field}`))
     .find((module) => module !== undefined);
 
-/** Returns the parts of a type or field on which no scope is checked. */
-function uncheckedPartsOf(part: SchemaElement['part']) {
-  if ('args' in part) {
-    return part.args;
-  }
-  return isEnumType(part)
-    ? part.getValues()
-    : isInputObjectType(part)
-      ? [part, ...Object.values(part.getFields())]
-      : [];
-}
-
 /**
  * Returns a problem because of which tokens could read more than intended: a scope of another form, or where none is checked, or none where one is due.
  * That is on root fields, on entities, and on fields with calls that a module adds to the type of another one.
@@ -117,23 +105,25 @@ export function findScopeProblem(schema: GraphQLSchema, moduleOf: ModuleOf): str
     if ('scope' in extensions && !isScope(extensions.scope)) {
       return `${path} requires the scope ${JSON.stringify(extensions.scope)}, which ${SCOPE_PROBLEM}`;
     }
-    const ignored = uncheckedPartsOf(part).find((each) => 'scope' in each.extensions);
+    const inputs =
+      'args' in part ? part.args : isInputObjectType(part) ? [part, ...Object.values(part.getFields())] : [];
+    const ignored = (isEnumType(part) ? part.getValues() : inputs).find((each) => 'scope' in each.extensions);
     if (ignored !== undefined) {
       return `${path} has a scope at ${ignored.name}, where none is checked; declare it for a field, or for the type that fields return`;
     }
-    if (scopes.length > 0) {
-      continue;
-    }
     const adder = parent && adderOf(moduleOf, parent, part.name);
-    const remedy = `declare one in the module ${adder ?? moduleOf(parent?.name ?? path)}, as in extensions: requireScopes('topics:read')`;
-    if (parent === undefined) {
-      if (entityOf(part) !== undefined) {
-        return `the type ${path} is an entity, which _entities returns, but requires no scope of its own; ${remedy}`;
-      }
-    } else if (roots.includes(parent)) {
-      return `the field ${path} requires no scope, nor does its type; ${remedy}`;
-    } else if ('calls' in extensions && adder !== undefined) {
-      return `the field ${path} makes calls, but neither it nor its type requires a scope; ${remedy}`;
+    const reasons: [isDue: boolean, clause: string][] = [
+      [
+        parent === undefined && entityOf(part) !== undefined,
+        'is an entity, so _entities returns it, but requires no scope of its own',
+      ],
+      [parent !== undefined && roots.includes(parent), 'requires no scope'],
+      ['calls' in extensions && adder !== undefined, 'makes calls, but requires no scope of its own'],
+    ];
+    const reason = reasons.find(([isDue]) => isDue && scopes.length === 0);
+    if (reason !== undefined) {
+      const [kind, target] = parent === undefined ? ['type', 'it'] : ['field', 'it or its type'];
+      return `the ${kind} ${path} ${reason[1]}; in the module ${adder ?? moduleOf(parent?.name ?? path)}, declare one for ${target}, as in extensions: requireScopes('topics:read')`;
     }
   }
   return undefined;

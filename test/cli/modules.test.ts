@@ -112,16 +112,58 @@ it('check reports what each module adds, and schema print contains it', async ()
   await writeModule();
   await write('empty.mjs', "export default { name: 'empty', define() {} };");
   const { code, stdout } = await run('check', '--modules', './greetings.ts,notigraph/modules/events,./empty.mjs');
-  expect([code, ...stdout.split('\n')]).toEqual([
+  expect([code, ...stdout.split('\n').filter((line) => /^(?: .*greeting|\S|$)/.test(line))]).toEqual([
     0,
-    'Module greetings adds Query.greeting, GET /v1/greetings/{id}, greetings:read.',
-    expect.stringContaining('Module events adds Mutation.cancelTriggeredEvent, Mutation.triggerEvent, '),
-    'Module empty adds no root fields, endpoints or scopes.',
+    'Module greetings adds 0 types, 1 field and 1 endpoint:',
+    '  Query.greeting (greetings:read)',
+    '  GET /v1/greetings/{id}',
+    expect.stringMatching(/^Module events adds \d+ types, \d+ fields and \d endpoints:$/),
+    'Module empty adds nothing to the schema.',
     expect.stringMatching(/ is valid/),
     '',
   ]);
+  expect(stdout).toContain('\n  Mutation.triggerEvent (events:write)\n');
+  expect(stdout).toContain('\n  TriggerEventInput\n');
   expect((await run('schema', 'print', '--modules', './greetings.ts')).stdout).toContain('  greeting: String\n');
   expect((await run('schema', 'print')).stdout).not.toContain('greeting');
+});
+
+it('check reports what a module adds below the root and to other types, and which scopes it changes', async () => {
+  await write(
+    'nested.mjs',
+    `import { defineModule } from 'notigraph/modules';
+export default defineModule('nested', ({ builder, declareCalls, endpoint, requireScopes }) => {
+  const list = endpoint('GET /v1/notes', { expect: 'list' });
+  const Note = builder.objectRef('Note').implement({
+    extensions: requireScopes('notes:read'),
+    fields: (t) => ({
+      text: t.exposeString('text'),
+      secret: t.exposeString('secret', { extensions: requireScopes('secrets:read') }),
+    }),
+  });
+  builder.objectField('Workflow', 'notes', (t) =>
+    t.field({
+      type: [Note],
+      nullable: true,
+      extensions: declareCalls('1 per workflow'),
+      resolve: (_root, _args, ctx) => ctx.upstream.read(list, {}),
+    }),
+  );
+});
+`,
+  );
+  const elements = [
+    { name: 'Workflow.notes', scopes: ['notes:read'] },
+    { name: 'Note', scopes: ['notes:read'] },
+    { name: 'Note.text', scopes: [] },
+    { name: 'Note.secret', scopes: ['secrets:read'] },
+  ];
+  const json = JSON.parse((await run('check', '--modules', './nested.mjs', '--format', 'json')).stdout);
+  const [{ elements: reported, ...others }] = json.modules;
+  expect(others).toEqual({ name: 'nested', endpoints: ['GET /v1/notes'], scopes: ['notes:read', 'secrets:read'] });
+  expect(reported).toHaveLength(elements.length);
+  expect(reported).toEqual(expect.arrayContaining(elements));
+  expect((await run('check', '--modules', './nested.mjs')).stdout).toContain('\n  Note.secret (secrets:read)\n');
 });
 
 describe("a module that can't be used is one line with its place in the configuration and in its code:", () => {

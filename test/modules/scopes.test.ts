@@ -207,7 +207,7 @@ describe('a module is refused at start', () => {
         });
         toolkit.builder.queryField('thing', (t) => t.field({ type: Thing, ...rooted(toolkit), resolve: () => ({}) }));
       },
-      /^the type Thing is an entity, .* requires no scope of its own; declare one in the module a, /,
+      /^the type Thing is an entity, .* requires no scope of its own; in the module a, declare one for it, /,
     ],
     [
       'with an enum of an unknown scope',
@@ -285,7 +285,7 @@ describe('a module is refused at start', () => {
         builder.objectField(use(workflows).Workflow, 'cost', (t) =>
           t.int({ nullable: true, extensions: declareCalls('1'), resolve: () => 1 }),
         ),
-      /^the field Workflow\.cost makes calls, .* declare one in the module a, /,
+      /^the field Workflow\.cost makes calls, but .*; in the module a, declare one for it or its type, /,
     ],
     [
       'with such a field of an interface',
@@ -293,7 +293,7 @@ describe('a module is refused at start', () => {
         builder.interfaceField('MutationError' as never, 'cost', (t) =>
           t.int({ nullable: true, extensions: declareCalls('1'), resolve: () => 1 }),
         ),
-      /^the field \w+Error\.cost makes calls, .* in the module a, /,
+      /^the field \w+Error\.cost makes calls, but .*; in the module a, /,
     ],
   ])('%s', (_, define, message) => {
     const build = () => createSchema(undefined, [defineModule('a', define)]);
