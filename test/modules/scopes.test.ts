@@ -12,7 +12,8 @@ import subscriberProfiles from '../../src/modules/subscribers.ts';
 import topics from '../../src/modules/topics.ts';
 import type { Scope } from '../../src/settings/scopes.ts';
 import { startScriptedGateway } from '../support/gateway.ts';
-import { workflow } from '../support/records.ts';
+import { group, workflow } from '../support/records.ts';
+import type { Script } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 import { layouts } from './example.ts';
 
@@ -173,7 +174,8 @@ describe('the modules that are shipped, and one of a user', () => {
 
   it('have no record that _entities returns without its scope', async () => {
     const clients = clientsOf(signer, { scopes: ['groups:read', 'topics:read', 'layouts:read', 'subscribers:read'] });
-    await using gateway = await startScriptedGateway(() => ({}), { modules, clients, federation: true });
+    const script: Script = () => ({ body: { data: group() } });
+    await using gateway = await startScriptedGateway(script, { modules, clients, federation: true });
     const authorization = await signer.bearer({ scope: 'groups:read' });
     for (const representation of [
       '__typename: "Topic", key: "a"',
@@ -184,6 +186,10 @@ describe('the modules that are shipped, and one of a user', () => {
       expect((await gateway.send(query, {}, { authorization })).codes).toEqual(['FORBIDDEN']);
     }
     expect(gateway.service.requests).toEqual([]);
+    const permitted = '{ _entities(representations: [{ __typename: "NotificationGroup", id: "g1" }]) { __typename } }';
+    expect((await gateway.send(permitted, {}, { authorization })).body.data).toEqual({
+      _entities: [{ __typename: 'NotificationGroup' }],
+    });
   });
 });
 
@@ -363,5 +369,27 @@ describe('a field that a module adds to a built-in type', () => {
     }
     expect(gateway.service.calls().filter((call) => call.includes('costs'))).toEqual([]);
     expect(JSON.stringify(gateway.log)).toContain('Workflow.secretCost makes calls, but requires no scope of its own');
+  });
+
+  it('makes no such call through an interface either', async () => {
+    const reasons = defineModule('reasons', ({ builder, endpoint }) => {
+      const getReason = endpoint<NoArgs, { text: string }>('GET /v1/reasons');
+      builder.interfaceField('MutationError' as never, 'reasonText', (t) =>
+        t.string({
+          nullable: true,
+          resolve: async (_error, _args, ctx) => (await ctx.upstream.read(getReason, {}))?.text,
+        }),
+      );
+    });
+    await using gateway = await startScriptedGateway(({ method }) => ({ status: method === 'POST' ? 409 : 200 }), {
+      modules: [reasons],
+    });
+    const text = 'mutation { createFeed(input: { name: "n" }) { ... on MutationError { code reasonText } } }';
+    const { codes, body } = await gateway.send(text, {}, { authorization: 'ApiKey a' });
+    expect([codes, body.data]).toEqual([
+      ['INTERNAL_SERVER_ERROR'],
+      { createFeed: { code: 'CONFLICT', reasonText: null } },
+    ]);
+    expect(gateway.service.calls()).toEqual(['POST /v1/feeds']);
   });
 });
