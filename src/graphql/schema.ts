@@ -180,7 +180,7 @@ function watchFields(schema: GraphQLSchema, moduleOf: ModuleOf): void {
   }
 }
 
-/** Whether a module adds a field to the type of another one, and every token that reads the type can read the field. */
+/** Whether a module adds a field to the type of another one, without a scope: every token that reads the type reads the field. */
 const isUnscoped = (schema: GraphQLSchema, moduleOf: ModuleOf, type: GraphQLObjectType, field: string): boolean =>
   adderOf(moduleOf, type, field) !== undefined && scopesOfField(schema, type, field).length === 0;
 

@@ -112,18 +112,15 @@ export function findScopeProblem(schema: GraphQLSchema, moduleOf: ModuleOf): str
       return `${path} has a scope at ${ignored.name}, where none is checked; declare it for a field, or for the type that fields return`;
     }
     const adder = parent && adderOf(moduleOf, parent, part.name);
-    const reasons: [isDue: boolean, clause: string][] = [
-      [
-        parent === undefined && entityOf(part) !== undefined,
-        'is an entity, so _entities returns it, but requires no scope of its own',
-      ],
-      [parent !== undefined && roots.includes(parent), 'requires no scope'],
-      ['calls' in extensions && adder !== undefined, 'makes calls, but requires no scope of its own'],
-    ];
-    const reason = reasons.find(([isDue]) => isDue && scopes.length === 0);
-    if (reason !== undefined) {
+    const reason =
+      parent === undefined
+        ? entityOf(part) && 'is an entity, so _entities returns it, but requires no scope of its own'
+        : roots.includes(parent)
+          ? 'requires no scope'
+          : adder && 'calls' in extensions && 'makes calls, but requires no scope of its own';
+    if (reason && scopes.length === 0) {
       const [kind, target] = parent === undefined ? ['type', 'it'] : ['field', 'it or its type'];
-      return `the ${kind} ${path} ${reason[1]}; in the module ${adder ?? moduleOf(parent?.name ?? path)}, declare one for ${target}, as in extensions: requireScopes('topics:read')`;
+      return `the ${kind} ${path} ${reason}; in the module ${adder ?? moduleOf(parent?.name ?? path)}, declare one for ${target}, as in extensions: requireScopes('topics:read')`;
     }
   }
   return undefined;
