@@ -1,5 +1,5 @@
 import { type GraphQLField, type GraphQLSchema, getNamedType, isObjectType, isUnionType } from 'graphql';
-import { isScope } from '../src/settings/scopes.ts';
+import { findScopeProblem, scopesOf } from '../src/graphql/scopes.ts';
 
 /** A field that can cost upstream calls. */
 export interface CostlyField {
@@ -66,17 +66,12 @@ function collectRecordScopes(type: ReturnType<typeof getNamedType>): string[] {
 /**
  * Returns every scope that a type or field requires, sorted.
  *
- * @throws {Error} if a scope has another form
+ * @throws {Error} if one has another form, or a root field has none
  */
 export function listScopes(schema: GraphQLSchema): string[] {
-  const types = Object.values(schema.getTypeMap()).filter(isObjectType);
-  const scopes = types
-    .flatMap((type) => [type, ...Object.values(type.getFields())])
-    .flatMap((part) => scopeOf(part) ?? []);
-  for (const scope of scopes) {
-    if (!isScope(scope)) {
-      throw new Error(`The scope ${JSON.stringify(scope)} must be "<noun>:read", "<noun>:write" or "<noun>:extra".`);
-    }
+  const problem = findScopeProblem(schema, () => 'built-in');
+  if (problem !== undefined) {
+    throw new Error(problem);
   }
-  return [...new Set(scopes)].sort();
+  return scopesOf(schema);
 }

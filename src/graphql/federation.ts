@@ -27,6 +27,7 @@ import type { Settings } from '../settings/settings.ts';
 import type { GatewayContext } from './context.ts';
 import { type Entity, entityOf } from './declarations.ts';
 import { badUserInput } from './field-errors.ts';
+import { SCOPED_BY_REQUEST } from './scopes.ts';
 
 /** Returns the schema with the fields that a federation router uses: `_entities` and `_service`. Its other types are the same objects. */
 export function toSubgraph(schema: GraphQLSchema, maySeeSchema: MaySeeSchema): GraphQLSchema {
@@ -57,6 +58,7 @@ function createEntitiesField(
   const union = new GraphQLUnionType({
     name: '_Entity',
     description: 'A record that other subgraphs can refer to.',
+    extensions: SCOPED_BY_REQUEST, // By the types of the representations.
     types,
   });
   const jsonObject = schema.getType('JSONObject');

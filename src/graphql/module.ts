@@ -6,6 +6,7 @@ import { assertRange, badResponse, badUserInput, loadBySentId } from './field-er
 import type { Loader } from './loaders.ts';
 import { defineMutationErrors, type MutationErrors } from './mutation-errors.ts';
 import { createMutations, type Mutations } from './mutations.ts';
+import type { ModuleOf } from './scopes.ts';
 
 /** Part of the graph, such as a noun with its types and the fields of `Query` and `Mutation` that return them. */
 export interface GatewayModule<Types = unknown> {
@@ -60,6 +61,8 @@ export interface DefinedModules {
   builder: Builder;
   /** Endpoints that modules declared themselves, with the names of these modules. */
   endpoints: readonly { module: string; endpoint: DeclaredEndpoint }[];
+  /** Returns the module of a type or of a field that was added to one, once the schema is built. */
+  moduleOf: ModuleOf;
 }
 
 /** Error of a module that can't be part of the schema. */
@@ -75,17 +78,43 @@ export class ModuleError extends Error {
  */
 export function defineAll(modules: readonly GatewayModule[]): DefinedModules {
   const builder = createBuilder();
+  const { configStore } = builder;
   const errors = defineMutationErrors(builder);
   const mutations = createMutations(builder, errors);
   const endpoints: { module: string; endpoint: DeclaredEndpoint }[] = [];
   const loaders = new Set<string>(); // Explanations and reports tell records apart by these names.
   const types = new Map<string, unknown>();
+  const owners = new Map<string, string>();
+  let current = ''; // Module that is being defined.
+
+  function enter(name: string): string {
+    for (const type of configStore.typeConfigs.keys()) {
+      owners.set(type, owners.get(type) ?? current);
+    }
+    const before = current;
+    current = name;
+    return before;
+  }
+
+  const addFields = configStore.addFields.bind(configStore);
+  configStore.addFields = (type, fields) => {
+    const owner = current;
+    addFields(type, () => {
+      const added = fields();
+      for (const field of Object.keys(added)) {
+        owners.set(`${configStore.getTypeConfig(type).name}.${field}`, owner);
+      }
+      return added;
+    });
+  };
 
   const use = <Types>(module: GatewayModule<Types>): Types => {
     const { name } = module;
     if (!types.has(name)) {
       types.set(name, undefined); // Modules that use each other get no types.
+      const user = enter(name);
       types.set(name, define(module));
+      enter(user);
     }
     return types.get(name) as Types; // What this module's `define` returned.
   };
@@ -139,5 +168,5 @@ export function defineAll(modules: readonly GatewayModule[]): DefinedModules {
   }
 
   modules.forEach(use);
-  return { builder, endpoints };
+  return { builder, endpoints, moduleOf: (element) => owners.get(element) };
 }

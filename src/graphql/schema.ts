@@ -1,12 +1,12 @@
 import {
+  type GraphQLObjectType,
   type GraphQLSchema,
-  getNamedType,
   isObjectType,
   lexicographicSortSchema,
   printSchema,
   validateSchema,
 } from 'graphql';
-import { isScope, SCOPE_PROBLEM, type Scope } from '../settings/scopes.ts';
+import { memoizeByObject } from '../lib/memoize.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { DeclaredEndpoint } from '../upstream/endpoint.ts';
 import { CONTRACT } from '../upstream/endpoints.ts';
@@ -15,6 +15,7 @@ import type { GatewayContext } from './context.ts';
 import { createSchemaAccess, toSubgraph } from './federation.ts';
 import { defineAll, defineModule, type GatewayModule, ModuleError } from './module.ts';
 import { scalars } from './scalars.ts';
+import { adderOf, describeScopes, findScopeProblem, type ModuleOf, scopesOfField } from './scopes.ts';
 import { feeds } from './types/feed.ts';
 import { messages } from './types/message.ts';
 import { notificationGroups } from './types/notification-group.ts';
@@ -67,26 +68,29 @@ export function createSchema(
   settings: Pick<Settings, 'federation' | 'introspection'> = { federation: false, introspection: true },
   modules: readonly GatewayModule[] = [],
 ): GraphQLSchema {
-  const schema = buildSchema(modules);
+  const { schema, moduleOf } = buildSchema(modules);
   schema.description = DESCRIPTION;
   describeScopes(schema);
   const served = settings.federation === false ? schema : toSubgraph(schema, createSchemaAccess(settings));
-  watchFields(served);
+  watchFields(served, moduleOf);
   return served;
 }
 
-function buildSchema(modules: readonly GatewayModule[]): GraphQLSchema {
+function buildSchema(modules: readonly GatewayModule[]): { schema: GraphQLSchema; moduleOf: ModuleOf } {
   assertNames(modules);
-  const { builder, endpoints } = defineAll([...BUILT_IN, ...modules]);
+  const { builder, endpoints, moduleOf } = defineAll([...BUILT_IN, ...modules]);
   const own = endpoints.map(({ endpoint }) => endpoint);
   assertEndpoints(own);
   const schema = toSchema(builder);
   if (modules.length > 0) {
     assertValid(schema);
-    assertScopes(schema);
+    const problem = findScopeProblem(schema, moduleOf);
+    if (problem !== undefined) {
+      throw new ModuleError(problem);
+    }
   }
   schema.extensions = { ...schema.extensions, endpoints: [...CONTRACT, ...own] };
-  return schema;
+  return { schema, moduleOf };
 }
 
 /** Throws a `ModuleError` if two modules have the same name. */
@@ -130,42 +134,9 @@ function assertValid(schema: GraphQLSchema): void {
   }
 }
 
-/**
- * Throws a `ModuleError` if a scope has another form, which no token could be checked for, or if a root field requires no scope, so that every
- * token could use it.
- */
-function assertScopes(schema: GraphQLSchema): void {
-  const roots = new Set([schema.getQueryType(), schema.getMutationType()]);
-  for (const type of Object.values(schema.getTypeMap()).filter(isObjectType)) {
-    assertForm(type.name, scopeOf(type));
-    for (const field of Object.values(type.getFields())) {
-      const path = `${type.name}.${field.name}`;
-      assertForm(path, scopeOf(field));
-      if (roots.has(type) && (scopeOf(field) ?? scopeOf(getNamedType(field.type))) === undefined) {
-        throw new ModuleError(
-          `the field ${path} requires no scope; declare one for it or its type, as in extensions: requireScopes('topics:read')`,
-        );
-      }
-    }
-  }
-}
-
-function assertForm(path: string, scope: unknown): void {
-  if (scope !== undefined && !isScope(scope)) {
-    throw new ModuleError(`${path} requires the scope ${JSON.stringify(scope)}, which ${SCOPE_PROBLEM}`);
-  }
-}
-
 /** Returns the endpoints that the fields of a schema can call. */
 export function endpointsOf({ extensions }: GraphQLSchema): readonly DeclaredEndpoint[] {
   return extensions.endpoints as readonly DeclaredEndpoint[]; // Set by `buildSchema`.
-}
-
-/** Returns all scopes that types and fields require, sorted. */
-export function scopesOf(schema: GraphQLSchema): Scope[] {
-  const types = Object.values(schema.getTypeMap()).filter(isObjectType);
-  const parts = types.flatMap((type) => [type, ...Object.values(type.getFields())]);
-  return [...new Set(parts.map(scopeOf).filter(isScope))].toSorted();
 }
 
 /** Prints a schema, sorted. */
@@ -175,17 +146,23 @@ export const printSdl = (schema: GraphQLSchema): string => `${printSchema(lexico
  * Lets root fields and fields with `calls` record or count their own calls, if the request asks for it. Fields of mutations, which run one after
  * another, note their names for the audit log.
  */
-function watchFields(schema: GraphQLSchema): void {
+function watchFields(schema: GraphQLSchema, moduleOf: ModuleOf): void {
   const mutation = schema.getMutationType();
   const roots = new Set([schema.getQueryType(), mutation]);
   for (const type of Object.values(schema.getTypeMap()).filter(isObjectType)) {
     const isRoot = roots.has(type);
     for (const field of Object.values(type.getFields())) {
       const { resolve, extensions } = field;
+      const name = `${type.name}.${field.name}`;
+      if (resolve !== undefined && isUnscoped(schema, moduleOf, type, field.name)) {
+        const withoutCalls = memoizeByObject((context: GatewayContext) => denyCalls(context, name));
+        field.resolve = (source, args, context: GatewayContext, info) =>
+          resolve(source, args, withoutCalls(context), info);
+        continue;
+      }
       if (resolve === undefined || !(isRoot || 'calls' in extensions)) {
         continue;
       }
-      const name = `${type.name}.${field.name}`;
       field.resolve = (source, args, context: GatewayContext, info) => {
         const { explainer, fieldCalls, loaders, usage } = context;
         if (type === mutation) {
@@ -203,24 +180,14 @@ function watchFields(schema: GraphQLSchema): void {
   }
 }
 
-interface Described {
-  description?: string | null | undefined;
-}
+/** Whether a module adds a field to the type of another one, without a scope: every token that reads the type reads the field. */
+const isUnscoped = (schema: GraphQLSchema, moduleOf: ModuleOf, type: GraphQLObjectType, field: string): boolean =>
+  adderOf(moduleOf, type, field) !== undefined && scopesOfField(schema, type, field).length === 0;
 
-const scopeOf = ({ extensions }: { extensions: { scope?: unknown } }): unknown => extensions.scope;
-
-/** Adds the scope to the description of every type and field that requires one. */
-export function describeScopes(schema: GraphQLSchema): void {
-  for (const type of Object.values(schema.getTypeMap()).filter(isObjectType)) {
-    addScope(type, scopeOf(type));
-    for (const field of Object.values(type.getFields())) {
-      addScope(field, scopeOf(field) ?? scopeOf(getNamedType(field.type)));
-    }
-  }
-}
-
-function addScope(part: Described, scope: unknown): void {
-  if (typeof scope === 'string') {
-    part.description = `${part.description ?? ''}\n\nToken scope: \`${scope}\`.`;
-  }
+/** Returns the context of a field that may make no calls: those that it doesn't declare can't be found when the schema is built. */
+function denyCalls(context: GatewayContext, name: string): GatewayContext {
+  const deny = (): never => {
+    throw new Error(`${name} makes calls, but requires no scope of its own; declare one for it or its type.`);
+  };
+  return Object.defineProperties({ ...context }, { upstream: { get: deny }, loaders: { get: deny } });
 }

@@ -1,9 +1,12 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { ROOT } from '../support/docs.ts';
 import { runNotigraph, startNotigraph } from '../support/process.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { sendOperation } from '../support/send-operation.ts';
 import { startService } from '../support/service.ts';
+import { clientsOf, createSigner } from '../support/tokens.ts';
 import { findWorkerPids, waitForLogLines } from '../support/worker-load.ts';
 
 let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
@@ -112,16 +115,101 @@ it('check reports what each module adds, and schema print contains it', async ()
   await writeModule();
   await write('empty.mjs', "export default { name: 'empty', define() {} };");
   const { code, stdout } = await run('check', '--modules', './greetings.ts,notigraph/modules/events,./empty.mjs');
-  expect([code, ...stdout.split('\n')]).toEqual([
+  expect([code, ...stdout.split('\n').filter((line) => /^(?: .*greeting|\S|$)/.test(line))]).toEqual([
     0,
-    'Module greetings adds Query.greeting, GET /v1/greetings/{id}, greetings:read.',
-    expect.stringContaining('Module events adds Mutation.cancelTriggeredEvent, Mutation.triggerEvent, '),
-    'Module empty adds no root fields, endpoints or scopes.',
+    'Module greetings adds 0 types, 1 field and 1 endpoint:',
+    '  Query.greeting (greetings:read)',
+    '  GET /v1/greetings/{id}',
+    expect.stringMatching(/^Module events adds \d+ types, \d+ fields and \d endpoints:$/),
+    'Module empty adds nothing to the schema.',
     expect.stringMatching(/ is valid/),
     '',
   ]);
+  expect(stdout).toContain('\n  Mutation.triggerEvent (events:write)\n');
+  expect(stdout).toContain('\n  TriggerEventInput\n');
   expect((await run('schema', 'print', '--modules', './greetings.ts')).stdout).toContain('  greeting: String\n');
   expect((await run('schema', 'print')).stdout).not.toContain('greeting');
+});
+
+it('check reports what a module adds below the root and to other types, and which scopes it changes', async () => {
+  await write(
+    'nested.mjs',
+    `import { defineModule } from 'notigraph/modules';
+export default defineModule('nested', ({ builder, declareCalls, endpoint, requireScopes }) => {
+  const list = endpoint('GET /v1/notes', { expect: 'list' });
+  const Note = builder.objectRef('Note').implement({
+    extensions: requireScopes('notes:read'),
+    fields: (t) => ({
+      text: t.exposeString('text'),
+      secret: t.exposeString('secret', { extensions: requireScopes('secrets:read') }),
+    }),
+  });
+  builder.objectField('Workflow', 'notes', (t) =>
+    t.field({
+      type: [Note],
+      nullable: true,
+      extensions: declareCalls('1 per workflow'),
+      resolve: (_root, _args, ctx) => ctx.upstream.read(list, {}),
+    }),
+  );
+});
+`,
+  );
+  const elements = [
+    { name: 'Workflow.notes', scopes: ['notes:read'] },
+    { name: 'Note', scopes: ['notes:read'] },
+    { name: 'Note.text', scopes: [] },
+    { name: 'Note.secret', scopes: ['secrets:read'] },
+  ];
+  const json = JSON.parse((await run('check', '--modules', './nested.mjs', '--format', 'json')).stdout);
+  const [{ elements: reported, ...others }] = json.modules;
+  expect(others).toEqual({ name: 'nested', endpoints: ['GET /v1/notes'], scopes: ['notes:read', 'secrets:read'] });
+  expect(reported).toHaveLength(elements.length);
+  expect(reported).toEqual(expect.arrayContaining(elements));
+  expect((await run('check', '--modules', './nested.mjs')).stdout).toContain('\n  Note.secret (secrets:read)\n');
+});
+
+it('a generated module requires its scopes of tokens, also as an entity', async () => {
+  await cp(join(ROOT, 'test/cli/documents/library.yaml'), folder.path('library.yaml'));
+  await run('module', 'new', 'books', '--openapi', 'library.yaml');
+  const signer = createSigner();
+  const { browser } = clientsOf(signer, { scopes: ['groups:read', 'books:read'] });
+  await using service = await startService(() => ({ body: { data: { _id: 'b1', title: 'Emma', status: 'on-loan' } } }));
+  const config = {
+    upstream: service.url,
+    modules: ['./books.ts'],
+    federation: true,
+    clients: { browser: { ...browser, tenants: { acme: { env: 'ACME_KEY' } } } },
+  };
+  await write('notigraph.config.yaml', JSON.stringify(config));
+
+  const type = 'Book.implement({';
+  const generated = await readFile(folder.path('books.ts'), 'utf8');
+  expect(generated).toContain(type);
+  const asEntity = (extensions: string) =>
+    generated.replace(type, `${type} extensions: ${extensions},`).replace('({ builder, ', '({ entity, builder, ');
+  await write('books.ts', asEntity('entity({ id: async () => ({}) })'));
+  const refused = await run('check', '--without-secrets');
+  expect([refused.code, refused.stdout]).toEqual([
+    2,
+    expect.stringMatching(
+      /the type Book is an entity, .* requires no scope of its own; in the module books, declare one/,
+    ),
+  ]);
+
+  await write(
+    'books.ts',
+    asEntity("{ ...requireScopes('books:read'), ...entity({ id: async () => ({ _id: 'b1' }) }) }"),
+  );
+  await using notigraph = await startNotigraph({ cwd: folder.path(), env: { ACME_KEY: 'k' } });
+  const entity = '{ _entities(representations: [{ __typename: "Book", id: "b1" }]) { __typename } }';
+  for (const query of ['{ book(bookId: "b1") { title } }', '{ books { books { title } } }', entity]) {
+    const send = async (scope: string) => sendOperation(notigraph.url, query, {}, await signer.bearer({ scope }));
+    expect(await send('groups:read')).toMatchObject({
+      errors: [{ extensions: { code: 'FORBIDDEN', scope: 'books:read' } }],
+    });
+    expect((await send('books:read')).errors?.[0].extensions.code).not.toBe('FORBIDDEN');
+  }
 });
 
 describe("a module that can't be used is one line with its place in the configuration and in its code:", () => {

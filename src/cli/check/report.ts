@@ -1,8 +1,10 @@
 import { createManifestFiles } from '../../graphql/documents/manifest.ts';
 import { shippedManifest } from '../../graphql/documents/shipped-operations.ts';
 import type { GatewayModule } from '../../graphql/module.ts';
-import { createSchema, endpointsOf, scopesOf } from '../../graphql/schema.ts';
+import { createSchema, endpointsOf } from '../../graphql/schema.ts';
+import { elementsOf, scopesOf } from '../../graphql/scopes.ts';
 import { readTools } from '../../graphql/tools/tool-files.ts';
+import { listAll } from '../../settings/setting.ts';
 import type { CommandLine, Process } from '../command.ts';
 import { readEnvironment } from '../config/environment.ts';
 import { FILES, type LoadedConfig, loadConfig } from '../config/load-config.ts';
@@ -28,8 +30,8 @@ export interface Report {
 /** Additions of a module to the schema. */
 interface ModuleReport {
   name: string;
-  /** Such as `Query.topics`. */
-  fields: readonly string[];
+  /** Types such as `Topic` and fields such as `Query.topics` or `Topic.key`, also existing ones whose scopes it changes. */
+  elements: readonly { name: string; scopes: readonly string[] }[];
   /** Such as `GET /v1/topics`. */
   endpoints: readonly string[];
   /** Scopes that no module before it requires. */
@@ -87,25 +89,41 @@ function describeModules(modules: readonly GatewayModule[]): ModuleReport[] {
   let before = describeSchema([]);
   return modules.map(({ name }, i) => {
     const after = describeSchema(modules.slice(0, i + 1));
-    const newOf = (kind: keyof typeof after) => after[kind].filter((item) => !before[kind].includes(item));
-    const report = { name, fields: newOf('fields'), endpoints: newOf('endpoints'), scopes: newOf('scopes') };
+    const report = {
+      name,
+      elements: [...after.elements].flatMap(([text, element]) => (before.elements.has(text) ? [] : element)),
+      endpoints: after.endpoints.filter((endpoint) => !before.endpoints.includes(endpoint)),
+      scopes: after.scopes.filter((scope) => !before.scopes.includes(scope)),
+    };
     before = after;
     return report;
   });
 }
 
-function describeSchema(modules: readonly GatewayModule[]): Omit<ModuleReport, 'name'> {
+function describeSchema(modules: readonly GatewayModule[]) {
   const schema = createSchema(undefined, modules);
-  const roots = [schema.getQueryType(), schema.getMutationType()].filter((type) => type != null);
+  const elements = elementsOf(schema).map(({ path, scopes }) => ({ name: path, scopes }));
   return {
-    fields: roots.flatMap((type) => Object.keys(type.getFields()).map((field) => `${type.name}.${field}`)),
+    elements: new Map(elements.map((element) => [formatElement(element), element])),
     endpoints: endpointsOf(schema).map(({ method, route }) => `${method} ${route}`),
     scopes: scopesOf(schema),
   };
 }
 
-const formatModule = ({ name, fields, endpoints, scopes }: ModuleReport): string =>
-  `Module ${name} adds ${[...fields, ...endpoints, ...scopes].join(', ') || 'no root fields, endpoints or scopes'}.`;
+const formatElement = ({ name, scopes }: ModuleReport['elements'][number]): string =>
+  scopes.length === 0 ? name : `${name} (${scopes.join(', ')})`;
+
+/** Returns a line per addition, so that the reports of two versions can be compared. */
+function formatModule({ name, elements, endpoints }: ModuleReport): string {
+  const fields = elements.filter((element) => element.name.includes('.')).length;
+  const counts = [
+    countOf(elements.length - fields, 'type'),
+    countOf(fields, 'field'),
+    countOf(endpoints.length, 'endpoint'),
+  ];
+  const lines = [...elements.map(formatElement), ...endpoints].map((line) => `\n  ${line}`);
+  return `Module ${name} adds ${lines.length === 0 ? 'nothing to the schema.' : `${listAll(counts)}:${lines.join('')}`}`;
+}
 
 /** Returns a number with its unit: `1 problem`, `2 problems`. */
 const countOf = (number: number, unit: string): string => `${number} ${unit}${number === 1 ? '' : 's'}`;

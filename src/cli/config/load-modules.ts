@@ -85,7 +85,8 @@ export async function checkModules(
   if (modules.length === 0) {
     return;
   }
-  const { createSchema, scopesOf } = await import('../../graphql/schema.ts');
+  const { createSchema } = await import('../../graphql/schema.ts');
+  const { scopesOf } = await import('../../graphql/scopes.ts');
   const { findUnknownScopes } = await import('../../settings/scopes.ts');
   const createChecked = () => {
     try {

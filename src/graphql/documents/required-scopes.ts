@@ -3,11 +3,11 @@ import {
   type DocumentNode,
   type FragmentDefinitionNode,
   type GraphQLCompositeType,
+  type GraphQLNamedType,
   type GraphQLSchema,
   getNamedType,
   isCompositeType,
-  isInterfaceType,
-  isObjectType,
+  isUnionType,
   Kind,
   type OperationDefinitionNode,
   type SelectionSetNode,
@@ -16,7 +16,9 @@ import {
   visit,
 } from 'graphql';
 import { isRecord } from '../../lib/is-record.ts';
-import { isScope, type Scope } from '../../settings/scopes.ts';
+import { memoizeByObject } from '../../lib/memoize.ts';
+import type { Scope } from '../../settings/scopes.ts';
+import { scopesOfField, scopesOfType } from '../scopes.ts';
 
 /** Scopes that an operation requires, computed once for all of its executions. */
 export interface RequiredScopes {
@@ -68,11 +70,13 @@ export function readRequiredScopes(
   );
   const requirements = collect(schema, document, operation.selectionSet, root);
   const readRepresentations = findRepresentations(schema, document, operation);
-  /** Returns the scope of the record that a representation refers to. Loading it requires the scope, whatever is selected. */
-  const scopeOf = (representation: unknown): unknown =>
-    isRecord(representation) && typeof representation.__typename === 'string'
-      ? schema.getType(representation.__typename)?.extensions.scope
-      : undefined;
+  const scopesOf = memoizeByObject((type: GraphQLNamedType) => scopesOfType(schema, type));
+  /** Returns the scopes of the record that a representation refers to. Loading it requires them, whatever is selected. */
+  function scopesOfRecord(representation: unknown): readonly Scope[] {
+    const name = isRecord(representation) ? representation.__typename : undefined;
+    const type = typeof name === 'string' ? schema.getType(name) : undefined;
+    return type === undefined ? NO_SCOPES : scopesOf(type);
+  }
   return {
     missing(granted, variables) {
       let missing: Set<Scope> | undefined;
@@ -83,9 +87,8 @@ export function readRequiredScopes(
         }
       }
       for (const representations of new Set(readRepresentations?.(variables))) {
-        for (const representation of representations) {
-          const scope = scopeOf(representation);
-          if (isScope(scope) && !granted.has(scope)) {
+        for (const scope of representations.flatMap(scopesOfRecord)) {
+          if (!granted.has(scope)) {
             missing ??= new Set();
             missing.add(scope);
           }
@@ -112,15 +115,7 @@ function collect(
   /** Visited fragments. Each is walked at most twice: after a second spread it counts as always included. */
   const seen = new Map<string, 'sometimes' | 'always'>();
 
-  function addRequirement(scope: unknown, conditions: readonly Condition[]): void {
-    if (isScope(scope)) {
-      requirements.push({ scope, conditions });
-    }
-  }
-
   function walk({ selections }: SelectionSetNode, parent: GraphQLCompositeType, outer: readonly Condition[]): void {
-    // guard: test/auth/scopes.test.ts
-    addRequirement(parent.extensions.scope, outer); // Also if a fragment on a member of a union selects it.
     for (const selection of selections) {
       const selectionConditions = conditionsOf(selection.directives);
       if (selectionConditions === undefined) {
@@ -129,14 +124,14 @@ function collect(
       const conditions = [...outer, ...selectionConditions];
       switch (selection.kind) {
         case Kind.FIELD: {
-          const field =
-            isObjectType(parent) || isInterfaceType(parent) ? parent.getFields()[selection.name.value] : undefined;
-          if (field === undefined) {
+          const field = isUnionType(parent) ? undefined : parent.getFields()[selection.name.value];
+          if (isUnionType(parent) || field === undefined) {
             break; // `__typename` and introspection require no scope.
           }
           const type = getNamedType(field.type);
+          const scopes = scopesOfField(schema, parent, field.name);
           // guard: test/auth/scopes.test.ts
-          addRequirement(field.extensions.scope, conditions);
+          requirements.push(...scopes.map((scope) => ({ scope, conditions })));
           if (selection.selectionSet !== undefined && isCompositeType(type)) {
             walk(selection.selectionSet, type, conditions);
           }
