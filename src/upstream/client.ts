@@ -174,6 +174,7 @@ export class OperationClient implements UpstreamClient {
       });
       this.#target.write(request, reader);
     });
+    sent.catch(() => {}); // A resolver that doesn't wait for a write that is refused must not end the process.
     return this.#writes?.ofField?.track(sent) ?? sent;
   }
 

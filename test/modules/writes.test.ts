@@ -463,6 +463,29 @@ describe('a write outside the resolver of a mutation’s field', () => {
     expect(gateway.service.requests).toHaveLength(0);
   });
 
+  it('does not end the process if nothing waits for it', async () => {
+    const unhandled: unknown[] = [];
+    const note = (error: unknown) => unhandled.push(error);
+    process.on('unhandledRejection', note);
+    const unawaited = defineModule('unawaited', ({ builder, endpoint, requireScopes }) => {
+      const remove = endpoint<{ id: string }, void>('DELETE /v1/steps/{id}', { expect: 'nothing' });
+      builder.queryField('careless', (t) =>
+        t.boolean({
+          extensions: requireScopes('steps:read'),
+          description: 'Writes.',
+          resolve: (_root, _args, ctx) => {
+            void ctx.upstream.write(remove, { id: 's' });
+            return true;
+          },
+        }),
+      );
+    });
+    await using gateway = await startScriptedGateway(createSteps(), { modules: [unawaited] });
+    expect(await gateway.run('{ careless }')).toEqual({ careless: true });
+    process.off('unhandledRejection', note);
+    expect([unhandled, gateway.service.requests]).toEqual([[], []]);
+  });
+
   it('is permitted in an explained mutation, and not sent', async () => {
     await using gateway = await start(async ({ send }) => send('one'));
     const { body } = await gateway.send(APPLY, {}, { extensions: { explain: true } });
