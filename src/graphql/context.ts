@@ -5,7 +5,7 @@ import type { AuditLog } from '../telemetry/audit-log.ts';
 import type { UpstreamMetrics } from '../telemetry/gateway-metrics.ts';
 import type { OperationTrace } from '../telemetry/tracing/operation-trace.ts';
 import { Usage } from '../telemetry/usage.ts';
-import type { CallBudget, UpstreamClient } from '../upstream/client.ts';
+import type { CallBudget, OperationWrites, UpstreamClient } from '../upstream/client.ts';
 import type { Endpoint } from '../upstream/errors.ts';
 import type { Signal } from '../upstream/signal.ts';
 import type { Upstreams } from '../upstream/upstreams.ts';
@@ -28,8 +28,9 @@ export interface GatewayContext extends PluginContext {
   readonly usage: Usage;
   /** Calls that the operation has made, none if it is only explained. */
   readonly budget: Readonly<CallBudget>;
-  /** Client of the service, with the caller's credential. */
+  /** Client of the service, with the caller's credential. Only the resolver of a mutation's field can write. */
   readonly upstream: UpstreamClient;
+  readonly writes: OperationWrites;
   /** Loaders that batch and cache reads of the operation. */
   readonly loaders: Loaders;
   /** Calls by field; undefined unless the request asks for a report of its calls. */
@@ -114,8 +115,9 @@ export const createContextFactory =
       logsCalls,
     });
     const { credential: authorization } = identity;
+    const writes: OperationWrites = { ofField: undefined };
     const explainer = isExplained
-      ? new Explainer(upstreams.record(identity.upstream, { authorization, requestId }))
+      ? new Explainer(upstreams.record(identity.upstream, { authorization, requestId, writes }))
       : undefined;
     const deadlineAt = performance.now() + operationTimeoutMs;
     const operation = upstreams.bind(identity.upstream, {
@@ -125,6 +127,7 @@ export const createContextFactory =
       requestId,
       events: usage,
       bypassesCache,
+      writes,
     });
     // guard: test/graphql/explain.test.ts
     const upstream = explainer?.client ?? operation;
@@ -137,6 +140,7 @@ export const createContextFactory =
       usage,
       budget: operation.budget,
       upstream,
+      writes,
       loaders: new OperationLoaders(upstream, explainer ?? fieldCalls),
       fieldCalls,
       explainer,

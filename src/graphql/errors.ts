@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { inspect } from 'node:util';
-import { GraphQLError, type SourceLocation } from 'graphql';
+import { GraphQLError, Kind, type SourceLocation } from 'graphql';
 import type { Logger } from 'pino';
 import type { Identity } from '../auth/identity.ts';
 import { isRecord } from '../lib/is-record.ts';
@@ -80,17 +80,21 @@ export const createClientErrors =
       }
     }
 
-    /** Returns the outcome of a write. An error without a path is UNKNOWN if anything was sent upstream. */
+    /** Returns the outcome of a write. An error without a path is UNKNOWN if anything was sent upstream, and one below the write's field always. */
     const outcomeOf = (error: GraphQLError, outcome: WriteOutcome): { outcome?: WriteOutcome } => {
       if (!isMutation) {
         return {};
       }
-      return { outcome: error.path === undefined ? (wasSent ? 'UNKNOWN' : 'NOT_APPLIED') : outcome };
+      const { path } = error;
+      const isUnknown = path === undefined ? wasSent : path.length > 1 || outcome === 'UNKNOWN';
+      return { outcome: isUnknown ? 'UNKNOWN' : 'NOT_APPLIED' };
     };
 
     function mask(error: GraphQLError, original: unknown): ClientError {
       const errorId = randomUUID();
-      const fields = { requestId, ...traceIds, errorId, path: error.path };
+      const [node] = error.nodes ?? [];
+      const field = node?.kind === Kind.FIELD ? node.name.value : undefined;
+      const fields = { requestId, ...traceIds, errorId, field, path: error.path };
       try {
         logger.error({ ...fields, err: original }, 'unexpected error');
       } catch {

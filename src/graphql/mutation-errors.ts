@@ -1,4 +1,5 @@
-import { isUpstreamError, type UpstreamError } from '../upstream/errors.ts';
+import { GraphQLError } from 'graphql';
+import { addUnknownOutcome, afterUnknownOutcome, isUpstreamError, type UpstreamError } from '../upstream/errors.ts';
 import type { Builder } from './builder.ts';
 
 /**
@@ -165,6 +166,8 @@ export interface ReturnedFailures {
   path: readonly string[];
   /** Whether the input is an item of a bulk mutation, which returns all failures. */
   isBulkItem: boolean;
+  /** Whether a write was applied, or may have been. Then no failure says that nothing was changed. */
+  hasWritten: boolean;
 }
 
 /** Returns the failure that is the result of a mutation; undefined if the error is reported in `errors`. */
@@ -172,7 +175,10 @@ export function toFailure(
   error: UpstreamError,
   returned: ReturnedFailures,
 ): NotFoundFailure | InvalidInputFailure | ConflictFailure | BulkItemFailure | undefined {
-  const { notFound, canConflict, path, toInputPath, isBulkItem } = returned;
+  const { notFound, canConflict, path, toInputPath, isBulkItem, hasWritten } = returned;
+  if (hasWritten) {
+    return isBulkItem ? toItemFailure(afterUnknownOutcome(error)) : undefined;
+  }
   const { code, message, isReplayed: replayed } = error;
   const isAbsent = code === 'NOT_FOUND' || (notFound?.byMessage === true && saysNotFound(error, notFound));
   if (notFound !== undefined && isAbsent) {
@@ -216,6 +222,15 @@ const toItemFailure = (error: UpstreamError): BulkItemFailure => ({
   retryAfterSeconds: error.retryAfterSeconds,
   outcome: error.outcome ?? 'UNKNOWN',
 });
+
+/** Returns the error of a field after a write that was applied, or may have been. Other errors than these are masked, with the same outcome. */
+export function afterWrite(error: unknown): unknown {
+  if (error instanceof GraphQLError) {
+    const extensions = { ...error.extensions, retryable: false, outcome: 'UNKNOWN' };
+    return new GraphQLError(addUnknownOutcome(error.message), { originalError: error, extensions });
+  }
+  return isUpstreamError(error) ? afterUnknownOutcome(error) : error;
+}
 
 /** Checks whether an error is a response of the service that rejects the input (400, 422). */
 export const isRejectedInput = (error: unknown): boolean =>

@@ -2,19 +2,20 @@ import { createHash } from 'node:crypto';
 import type { InputFieldMap, InputShapeFromFields, ObjectFieldsShape } from '@pothos/core';
 import type { GraphQLResolveInfo } from 'graphql';
 import type { Scope } from '../settings/scopes.ts';
-import type { CallArgs, DeclaredEndpoint, WriteEndpoint, WriteOptions } from '../upstream/endpoint.ts';
+import { misplacedWrite, type UpstreamClient, WriteCount } from '../upstream/client.ts';
+import type { CallArgs, DeclaredEndpoint, WriteEndpoint } from '../upstream/endpoint.ts';
 import { invalidInput, isUpstreamError } from '../upstream/errors.ts';
 import { createBoundedMap } from './bounded-map.ts';
 import type { Builder, GraphTypes } from './builder.ts';
 import type { GatewayContext } from './context.ts';
 import { declareCalls, requireScopes } from './declarations.ts';
 import { assertRange, badUserInput, findInputIssues } from './field-errors.ts';
-import { type MutationErrors, toFailure } from './mutation-errors.ts';
+import { afterWrite, type MutationErrors, toFailure } from './mutation-errors.ts';
 
-/** Sends the write of a mutation, and returns the response. Adds the caller's idempotency key if the endpoint accepts it. */
+/** Sends a write of a mutation, and returns the response. Adds an idempotency key of its own if the endpoint accepts it, and the caller sent one. */
 export type Send<Args, Body> = (args: Args) => Promise<Body>;
 
-/** Declaration of a mutation that sends one write, and whose result is a union of a success and failures. */
+/** Declaration of a mutation that sends a write or several, and whose result is a union of a success and failures. */
 export interface MutationOptions<Args extends CallArgs, Body, Fields extends InputFieldMap, Success extends object> {
   /** Description. The REST call is added to it, unless it names one. */
   description: string;
@@ -53,7 +54,7 @@ export interface MutationOptions<Args extends CallArgs, Body, Fields extends Inp
    * @default the same path, but if the input has another field with that value, its name
    */
   inputPath?: (path: readonly string[], input: NoInfer<InputShapeFromFields<Fields>>) => readonly string[];
-  /** Sends the write, and returns the source of the success. */
+  /** Sends the write or several, and returns the source of the success. */
   resolve: (
     input: InputShapeFromFields<Fields>,
     send: Send<Args, Body>,
@@ -88,8 +89,11 @@ export interface DeclaredMutation {
   /** Types of failures in its result. */
   readonly failureTypes: readonly PothosSchemaTypes.ObjectRef<GraphTypes, object>[];
   /** Checks one input, and returns the function that applies it. */
-  readonly prepare: (input: Input, ctx: GatewayContext, info: WrittenField, item?: BulkItem) => () => Promise<object>;
+  readonly prepare: (input: Input, ctx: GatewayContext, info: WrittenField, item?: BulkItem) => () => Promise<Result>;
 }
+
+/** Success or failure. */
+type Result = { readonly __typename: string };
 
 type WrittenField = Pick<GraphQLResolveInfo, 'fieldName' | 'path' | 'schema'>;
 
@@ -187,7 +191,9 @@ export function createMutations(builder: Builder, errors: MutationErrors): Mutat
         description: result.item,
         types: [single.Success, ...single.failureTypes, UpstreamFailure],
       });
-      const Payload = builder.objectRef<{ results: object[] }>(`${typeName}Payload`).implement({
+      const countFailures = (results: readonly Result[]) =>
+        results.filter(({ __typename }) => __typename !== single.Success.name).length;
+      const Payload = builder.objectRef<{ results: Result[] }>(`${typeName}Payload`).implement({
         description: `The result of \`${name}\`.`,
         fields: (t) => ({
           results: t.field({ type: [Item], description: result.results, resolve: ({ results }) => results }),
@@ -212,7 +218,7 @@ export function createMutations(builder: Builder, errors: MutationErrors): Mutat
             const prepared = inputs.map((each, index) =>
               single.prepare(each, ctx, info, { index, path: ['input', items, String(index)] }),
             );
-            const applyAll = createBoundedMap<() => Promise<object>, object>(BULK_CONCURRENCY);
+            const applyAll = createBoundedMap<() => Promise<Result>, Result>(BULK_CONCURRENCY);
             return { results: await applyAll(prepared, (apply, end, fail) => void apply().then(end, fail)) };
           },
         }),
@@ -228,28 +234,37 @@ function createPreparation(
   canConflict: boolean,
 ): DeclaredMutation['prepare'] {
   return (fields, ctx, info, item) => {
-    const { idempotencyKey: sent } = fields;
+    const { idempotencyKey: sent, ...input } = fields;
     const inputKey = typeof sent === 'string' ? sent : undefined;
-    const input = sent === undefined ? fields : withoutKey(fields);
-    const idempotencyKey = endpoint.isIdempotent ? deriveIdempotencyKey(ctx, info, inputKey, item?.index) : undefined;
+    const deriveKey = (write: number) =>
+      endpoint.isIdempotent ? deriveIdempotencyKey(ctx, info, inputKey, item?.index, write) : undefined;
+    deriveKey(1); // An invalid key is rejected before anything is sent.
+    const { ofField = new WriteCount() } = ctx.writes;
+    const writes = item === undefined ? ofField : new WriteCount();
+    const context = item === undefined ? ctx : { ...ctx, upstream: countWrites(ctx.upstream, writes) };
     // An async function, so that `resolve` can throw: a bulk mutation awaits what it returns.
     return async () => {
-      let replayed = false;
+      let sends = 0;
+      let areReplayed = true;
       let toInputPath = (path: readonly string[]) => path;
-      const send: Send<CallArgs, unknown> = (args) => {
+      const send: Send<CallArgs, unknown> = async (args) => {
+        if (ctx.writes.ofField !== ofField) {
+          throw misplacedWrite(endpoint);
+        }
         toInputPath = (path) => inputPath?.(path, input) ?? findInInput(path, input, args);
-        return ctx.upstream.write(endpoint, withOptions(args, idempotencyKey, item)).then((result) => {
-          replayed = result.replayed;
-          return result.body;
-        });
+        sends += 1;
+        const options = { idempotencyKey: deriveKey(sends), isBulkItem: item !== undefined };
+        const { body, replayed } = await context.upstream.write(endpoint, { ...args, ...options });
+        areReplayed &&= replayed;
+        return body;
       };
       try {
         const issues = findInputIssues(input, info.schema.getType(`${typeName}Input`));
         if (issues.length > 0) {
           throw invalidInput(endpoint, issues.slice(0, MAX_ISSUES));
         }
-        const source = await resolve(input, send, ctx);
-        return { ...source, __typename: `${typeName}Success`, replayed };
+        const source = await resolve(input, send, context);
+        return { ...source, __typename: `${typeName}Success`, replayed: sends > 0 && areReplayed };
       } catch (error) {
         const failure =
           isUpstreamError(error) &&
@@ -259,6 +274,7 @@ function createPreparation(
             toInputPath,
             path: item?.path ?? ['input'],
             isBulkItem: item !== undefined,
+            hasWritten: writes.applied > 0,
           });
         if (failure) {
           return failure;
@@ -269,6 +285,27 @@ function createPreparation(
   };
 }
 
+/** Returns a client that counts writes. */
+const countWrites = (client: UpstreamClient, writes: WriteCount): UpstreamClient => ({
+  read: (endpoint, args) => client.read(endpoint, args),
+  write: (endpoint, args) => writes.track(client.write(endpoint, args)),
+});
+
+/** Runs the resolver of a mutation's field. Until it returns, it can write. */
+export async function runMutation(ctx: GatewayContext, field: string, resolve: () => unknown): Promise<unknown> {
+  const ofField = new WriteCount();
+  ctx.writes.ofField = ofField;
+  ctx.usage.field = field;
+  ctx.loaders.reset();
+  try {
+    return await resolve();
+  } catch (error) {
+    throw ofField.applied > 0 ? afterWrite(error) : error;
+  } finally {
+    ctx.writes.ofField = undefined;
+  }
+}
+
 /** Returns the path in the input of a parameter of the path, or of a member of the body: that of the field with the same value. */
 function findInInput([name = '', ...rest]: readonly string[], input: Input, args: CallArgs): readonly string[] {
   const value = args[name] ?? Reflect.get(args.body ?? {}, name);
@@ -277,17 +314,6 @@ function findInInput([name = '', ...rest]: readonly string[], input: Input, args
   return name === '' ? [] : [field, ...rest];
 }
 
-const withoutKey = ({ idempotencyKey: _, ...input }: Input): Input => input;
-
-const withOptions = (
-  args: CallArgs,
-  idempotencyKey: string | undefined,
-  item: BulkItem | undefined,
-): CallArgs & WriteOptions =>
-  idempotencyKey === undefined && item === undefined
-    ? args
-    : { ...args, idempotencyKey, isBulkItem: item !== undefined };
-
 const isReplayed = (source: object): boolean => 'replayed' in source && source.replayed === true;
 
 const toTypeName = (name: string): string => name.slice(0, 1).toUpperCase() + name.slice(1);
@@ -295,8 +321,6 @@ const toTypeName = (name: string): string => name.slice(0, 1).toUpperCase() + na
 /** Adds the REST call to the description of a field, unless it names one. */
 const describeCall = (description: string, { method, route }: DeclaredEndpoint): string =>
   description.includes('REST: ') ? description : `${description}\n\nREST: \`${method} ${route}\`.`;
-
-const countFailures = (results: readonly object[]): number => results.filter((result) => 'code' in result).length;
 
 /** Description of the input field `idempotencyKey`. */
 const IDEMPOTENCY_KEY =
@@ -307,12 +331,13 @@ const REPLAYED =
   'Whether this is the stored result of an earlier request with the same idempotency key. Nothing was changed again.';
 
 /**
- * Derives the idempotency key that is sent upstream for one write: a digest of field name, response path and the caller's key. This lets
- * one header serve several root fields. Services store keys without the endpoint, so the caller's key itself would replay the response of
+ * Derives the idempotency key that is sent upstream for one write: a digest of field name, response path, the caller's key and the number of a
+ * further write. This lets one header serve several root fields. Services store keys without the endpoint, so the caller's key itself would replay the response of
  * another endpoint.
  *
  * @param inputKey the key of the input, which takes precedence over the request header
  * @param item the position in a bulk mutation
+ * @param write the number of the write in the field or item, from 1
  * @returns the key, or undefined if the caller sent none
  * @throws {GraphQLError} BAD_USER_INPUT if the caller's key is empty
  */
@@ -321,6 +346,7 @@ export function deriveIdempotencyKey(
   info: Pick<GraphQLResolveInfo, 'fieldName' | 'path'>,
   inputKey: string | null | undefined,
   item?: number,
+  write = 1,
 ): string | undefined {
   const key = inputKey ?? ctx.idempotencyKey;
   if (key === undefined) {
@@ -337,6 +363,7 @@ export function deriveIdempotencyKey(
     key,
     ...(item === undefined ? [] : [item]),
     ...(clientKind === 'browser' ? [callerId] : []), // Browser users share a tenant's upstream key; a user must not get another's response.
+    ...(write === 1 ? [] : [{ write }]), // An object, because a caller's id is a text.
   ];
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
 }

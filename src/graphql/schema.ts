@@ -14,6 +14,7 @@ import type { Builder } from './builder.ts';
 import type { GatewayContext } from './context.ts';
 import { createSchemaAccess, toSubgraph } from './federation.ts';
 import { defineAll, defineModule, type GatewayModule, ModuleError } from './module.ts';
+import { runMutation } from './mutations.ts';
 import { scalars } from './scalars.ts';
 import { adderOf, describeScopes, findScopeProblem, type ModuleOf, scopesOfField } from './scopes.ts';
 import { feeds } from './types/feed.ts';
@@ -143,8 +144,8 @@ export function endpointsOf({ extensions }: GraphQLSchema): readonly DeclaredEnd
 export const printSdl = (schema: GraphQLSchema): string => `${printSchema(lexicographicSortSchema(schema))}\n`;
 
 /**
- * Lets root fields and fields with `calls` record or count their own calls, if the request asks for it. Fields of mutations, which run one after
- * another, note their names for the audit log.
+ * Lets root fields and fields with `calls` record or count their own calls, if the request asks for it. Only fields of mutations, which run one after
+ * another, can write.
  */
 function watchFields(schema: GraphQLSchema, moduleOf: ModuleOf): void {
   const mutation = schema.getMutationType();
@@ -164,17 +165,16 @@ function watchFields(schema: GraphQLSchema, moduleOf: ModuleOf): void {
         continue;
       }
       field.resolve = (source, args, context: GatewayContext, info) => {
-        const { explainer, fieldCalls, loaders, usage } = context;
-        if (type === mutation) {
-          usage.field = info.fieldName;
-          loaders.reset();
-        }
-        if (explainer !== undefined && isRoot) {
-          return explainer.run(context, info, args, (fieldContext) => resolve(source, args, fieldContext, info));
-        }
-        const fieldContext =
-          fieldCalls === undefined ? context : { ...context, ...fieldCalls.contextOf(name, loaders) };
-        return resolve(source, args, fieldContext, info);
+        const { explainer, fieldCalls, loaders } = context;
+        const run = () => {
+          if (explainer !== undefined && isRoot) {
+            return explainer.run(context, info, args, (fieldContext) => resolve(source, args, fieldContext, info));
+          }
+          const fieldContext =
+            fieldCalls === undefined ? context : { ...context, ...fieldCalls.contextOf(name, loaders) };
+          return resolve(source, args, fieldContext, info);
+        };
+        return type === mutation ? runMutation(context, info.fieldName, run) : run();
       };
     }
   }

@@ -32,14 +32,44 @@ export interface Caller {
   events: CallEvents;
   /** Whether reads use no stored responses. Their responses are stored. @default false */
   bypassesCache?: boolean;
+  /** Writes of the operation. @default any may be sent */
+  writes?: OperationWrites;
 }
+
+/** Writes of an operation. */
+export interface OperationWrites {
+  /**
+   * Writes of the mutation's field whose resolver is running. While there is none, no write is sent: it would have no key, no outcome and no field in the
+   * audit log.
+   */
+  ofField: WriteCount | undefined;
+}
+
+/** Counts writes that were applied, may have been, or are in flight. */
+export class WriteCount {
+  applied = 0;
+
+  /** Counts a write, unless it is refused. */
+  track<Result>(write: Promise<Result>): Promise<Result> {
+    this.applied += 1;
+    return write.catch((error) => {
+      // Errors of other classes precede the call.
+      this.applied -= isUpstreamError(error) && error.outcome === 'UNKNOWN' ? 0 : 1;
+      throw error;
+    });
+  }
+}
+
+/** Creates the error of a write outside the resolver of a mutation's field, which is a bug of a module. */
+export const misplacedWrite = ({ method, route }: DeclaredEndpoint): Error =>
+  new Error(`${method} ${route} was not sent. Only the resolver of a field of Mutation can write, until it has ended.`);
 
 /** Settings of operations. */
 export type OperationSettings = { upstream: URL } & Pick<Settings, 'maxUpstreamCalls' | 'maxBulkItems'>;
 
 /**
- * Client of the upstream service, bound to one caller. Fails only with `UpstreamError`. The fields of a record are not validated here,
- * because GraphQL validates the requested ones.
+ * Client of the upstream service, bound to one caller. Fails only with `UpstreamError`, and for misplaced writes. The fields of a record are not
+ * validated here, because GraphQL validates the requested ones.
  */
 export interface UpstreamClient {
   /** Returns null if the service has no such record (404, 410). An invalid item of a list is an `UpstreamError` in its place. */
@@ -58,9 +88,9 @@ export class CallBudget {
   /** Items of bulk writes so far. */
   bulkItems = 0;
   readonly #settings: OperationSettings;
-  readonly #caller: Pick<Caller, 'authorization' | 'requestId'>;
+  readonly #caller: Pick<Caller, 'authorization' | 'requestId' | 'writes'>;
 
-  constructor(settings: OperationSettings, caller: Pick<Caller, 'authorization' | 'requestId'>) {
+  constructor(settings: OperationSettings, caller: Pick<Caller, 'authorization' | 'requestId' | 'writes'>) {
     this.#settings = settings;
     this.#caller = caller;
   }
@@ -68,11 +98,15 @@ export class CallBudget {
   /**
    * Adds the credential to a call, and counts it.
    *
-   * @throws {UpstreamError} if it must not be sent
+   * @throws {Error} if it must not be sent
    */
   prepare(endpoint: DeclaredEndpoint, args: UpstreamRequest['args']): UpstreamRequest {
-    const { authorization, requestId } = this.#caller;
+    const { authorization, requestId, writes } = this.#caller;
     const { upstream, maxUpstreamCalls, maxBulkItems } = this.#settings;
+    // guard: test/modules/writes.test.ts
+    if (endpoint.method !== 'GET' && writes !== undefined && writes.ofField === undefined) {
+      throw misplacedWrite(endpoint);
+    }
     if (authorization === undefined) {
       throw missingCredential(endpoint);
     }
@@ -98,6 +132,7 @@ export class OperationClient implements UpstreamClient {
   readonly #deadline: Deadline;
   readonly #events: CallEvents;
   readonly #bypassesCache: boolean;
+  readonly #writes: OperationWrites | undefined;
 
   constructor(settings: OperationSettings, target: CallTarget, caller: Caller) {
     this.budget = new CallBudget(settings, caller);
@@ -105,6 +140,7 @@ export class OperationClient implements UpstreamClient {
     this.#deadline = new Deadline(caller.signal, caller.deadlineAt);
     this.#events = caller.events;
     this.#bypassesCache = caller.bypassesCache === true;
+    this.#writes = caller.writes;
   }
 
   read<Args extends CallArgs, Body>(endpoint: ReadEndpoint<Args, Body>, args: Args): Promise<Body | null> {
@@ -127,7 +163,7 @@ export class OperationClient implements UpstreamClient {
     endpoint: WriteEndpoint<Args, Body>,
     args: Args & WriteOptions,
   ): Promise<WriteResult<Body>> {
-    return new Promise((resolve, reject) => {
+    const sent = new Promise<WriteResult<Body>>((resolve, reject) => {
       const request = this.budget.prepare(endpoint, args);
       const reader = this.#createReader((outcome) => {
         if (isUpstreamError(outcome)) {
@@ -138,6 +174,8 @@ export class OperationClient implements UpstreamClient {
       });
       this.#target.write(request, reader);
     });
+    sent.catch(() => {}); // A resolver that doesn't wait for a write that is refused must not end the process.
+    return this.#writes?.ofField?.track(sent) ?? sent;
   }
 
   #createReader(onOutcome: (outcome: Outcome) => void): Reader {

@@ -73,7 +73,7 @@ export class UpstreamError extends Error {
   readonly retryable: boolean;
   /** Time after which the caller can try again. */
   readonly retryAfterSeconds: number | undefined;
-  /** Outcome of a write; undefined for reads. @default 'NOT_APPLIED' */
+  /** Outcome of a write; undefined for reads, unless they follow one. @default 'NOT_APPLIED' */
   readonly outcome: WriteOutcome | undefined;
   /** The service's own id of the failure, to find it in its logs. */
   readonly errorId: string | undefined;
@@ -139,8 +139,12 @@ export function describeCause(cause: unknown): string | undefined {
 /** Added to the message of a failed write that may have been applied. */
 export const OUTCOME_UNKNOWN = 'The change may have been applied. Check before sending it again.';
 
+/** Adds that a write may have been applied to a message. */
+export const addUnknownOutcome = (message: string): string =>
+  `${message.replace(/[^.!?…]$/, '$&.')} ${OUTCOME_UNKNOWN}`;
+
 const withUnknownOutcome = (endpoint: Endpoint, message: string): string =>
-  endpoint.method === 'GET' ? message : `${message} ${OUTCOME_UNKNOWN}`;
+  endpoint.method === 'GET' ? message : addUnknownOutcome(message);
 
 /** Returns the error for a response that violates the service's contract. */
 export const badResponse = (endpoint: Endpoint, status: number | undefined, cause: string | Error): UpstreamError =>
@@ -284,17 +288,19 @@ export const brokenConnection = (endpoint: Endpoint, status: number | undefined,
     cause,
   });
 
-/** Returns the error for a retried write whose first attempt may have been applied, even if a later attempt was rejected. */
+/** Returns the error for a call after an attempt or another write that may have been applied, even if this call was rejected or is a read. */
 export const afterUnknownOutcome = (error: UpstreamError): UpstreamError =>
-  error.outcome === 'NOT_APPLIED'
-    ? new UpstreamError({
-        ...error,
-        message: withUnknownOutcome(error.endpoint, error.message),
-        retryable: false,
-        outcome: 'UNKNOWN',
-        cause: error.cause,
-      })
-    : error;
+  error.outcome === 'UNKNOWN'
+    ? error
+    : Object.assign(
+        new UpstreamError({
+          ...error,
+          message: addUnknownOutcome(error.message),
+          retryable: false,
+          cause: error.cause,
+        }),
+        { outcome: 'UNKNOWN' as const },
+      );
 
 /** Added to the message of a failure that the service has stored. */
 export const STORED_FAILURE = 'The service stored this failure under the idempotency key, so use a new key.';

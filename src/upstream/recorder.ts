@@ -21,7 +21,7 @@ interface RecorderCache {
   settings: CacheSettings;
 }
 
-type RecordedCaller = Pick<Caller, 'authorization' | 'requestId'>;
+type RecordedCaller = Pick<Caller, 'authorization' | 'requestId' | 'writes'>;
 
 /** Error of a write that was recorded instead of sent. */
 export class NotSent extends Error {

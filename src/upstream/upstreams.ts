@@ -146,7 +146,7 @@ export function createUpstreams(
       return new OperationClient(upstream.settings, upstream.target, caller);
     },
     /** Binds a recorder of calls to an upstream, which sends nothing, to one caller. */
-    record(name: string | undefined, caller: Pick<Caller, 'authorization' | 'requestId'>): Recorder {
+    record(name: string | undefined, caller: Pick<Caller, 'authorization' | 'requestId' | 'writes'>): Recorder {
       const { settings: serviceSettings, cached } = find(name);
       return new Recorder(serviceSettings, cached, caller);
     },

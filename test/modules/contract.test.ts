@@ -411,14 +411,15 @@ describe('the code of a module', () => {
   /** Returns a module with a field that makes calls in its own way. */
   const calling = (call: (ctx: GatewayContext, endpoints: typeof ENDPOINTS) => Promise<unknown>) =>
     defineModule('calling', ({ builder, requireScopes }) => {
-      builder.queryField('calls', (t) =>
-        t.boolean({
-          nullable: true,
-          extensions: requireScopes('x:read'),
-          description: 'Makes calls.',
-          resolve: async (_root, _args, ctx) => (await call(ctx, ENDPOINTS)) !== undefined,
-        }),
-      );
+      const options = {
+        nullable: true,
+        extensions: requireScopes('x:read'),
+        description: 'Makes calls.',
+        resolve: async (_root: unknown, _args: object, ctx: GatewayContext) =>
+          (await call(ctx, ENDPOINTS)) !== undefined,
+      } as const;
+      builder.queryField('calls', (t) => t.boolean(options));
+      builder.mutationField('calls', (t) => t.boolean(options));
     });
   const ENDPOINTS = {
     get: endpoint<{ id: string }, object>('GET /v1/things/{id}'),
@@ -462,7 +463,7 @@ describe('the code of a module', () => {
       ),
     ];
     await using gateway = await start(() => ({ body: { data: {} } }), { modules, maxBulkItems: 7 });
-    await gateway.run('{ calls }');
+    await gateway.run('mutation { calls }');
     expect(gateway.service.requests).toHaveLength(7);
   });
 
