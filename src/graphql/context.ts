@@ -83,13 +83,8 @@ export interface OperationRequest {
   isExplained: boolean;
 }
 
-/** Parameters of an operation, and the request that becomes a Fetch `Request` when a plugin reads it: that takes as long as a step of the pipeline. */
-interface PluginRequest extends Pick<PluginContext, 'params'> {
-  incoming: { readonly method: string; toFetchRequest(): Request };
-}
-
 /** Creates the context of one operation. */
-export type CreateContext = (request: OperationRequest, plugins: PluginRequest) => GatewayContext;
+export type CreateContext = (request: OperationRequest, plugins: PluginContext) => GatewayContext;
 
 /** Creates a function that creates the context of each operation. */
 export const createContextFactory =
@@ -105,7 +100,7 @@ export const createContextFactory =
   }: ContextOptions): CreateContext =>
   (
     { identity, idempotencyKey, requestId, trace, signal, bypassesCache, reportsCalls, isExplained },
-    { params, incoming },
+    { params, request },
   ) => {
     const usage = new Usage({
       metrics: metricsOf?.(identity.upstream),
@@ -132,10 +127,9 @@ export const createContextFactory =
     // guard: test/graphql/explain.test.ts
     const upstream = explainer?.client ?? operation;
     const fieldCalls = reportsCalls ? new FieldCallCounts(operation, operation.budget) : undefined;
-    let request: Request | undefined;
     return {
       requestId,
-      method: incoming.method,
+      method: request.method,
       identity,
       usage,
       budget: operation.budget,
@@ -148,12 +142,6 @@ export const createContextFactory =
       logger,
       now,
       params,
-      get request() {
-        request ??= incoming.toFetchRequest();
-        return request;
-      },
-      set request(replaced) {
-        request = replaced;
-      },
+      request,
     };
   };

@@ -12,6 +12,7 @@ import {
   bypassesCache,
   type HandleRequest,
   type IncomingRequest,
+  lazyRequest,
   type NegotiateMediaType,
   type OutgoingResponse,
   type Params,
@@ -88,7 +89,7 @@ export function createPipeline(options: PipelineOptions): HandleRequest {
         reportsCalls,
         isExplained,
       },
-      { incoming: request, params: toYogaParams(params, query) },
+      { request: lazyRequest(request), params: toYogaParams(params, query) },
     );
   }
 
