@@ -291,7 +291,7 @@ export function buildGateway(
       operationTimeoutMs: settings.operationTimeoutMs,
       logsCalls: logger.isLevelEnabled('debug'),
       metricsOf: metrics?.metricsOf,
-      foreignReporterOf: createForeignLog(logger),
+      noteForeign: createForeignLog(logger),
       audit,
     }),
     prepare: engine.prepare,

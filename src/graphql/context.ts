@@ -4,9 +4,8 @@ import type { Identity } from '../auth/identity.ts';
 import type { AuditLog } from '../telemetry/audit-log.ts';
 import type { UpstreamMetrics } from '../telemetry/gateway-metrics.ts';
 import type { OperationTrace } from '../telemetry/tracing/operation-trace.ts';
-import { Usage } from '../telemetry/usage.ts';
+import { type NoteForeign, Usage } from '../telemetry/usage.ts';
 import type { CallBudget, OperationWrites, UpstreamClient } from '../upstream/client.ts';
-import type { Endpoint } from '../upstream/errors.ts';
 import type { Signal } from '../upstream/signal.ts';
 import type { Upstreams } from '../upstream/upstreams.ts';
 import { Explainer } from './explain/explainer.ts';
@@ -20,8 +19,6 @@ export type PluginContext = Pick<YogaInitialContext, 'params' | 'request'>;
 export interface GatewayContext extends PluginContext {
   /** Id of this request in the response, the gateway's log and the upstream's log. */
   readonly requestId: string;
-  /** Method of the request. */
-  readonly method: string;
   /** Identity of the caller. */
   readonly identity: Identity;
   /** Cost of the upstream calls made for the operation so far. */
@@ -57,8 +54,8 @@ export interface ContextOptions {
   logsCalls: boolean;
   /** Returns the metrics of an upstream. @default none */
   metricsOf: ((upstream: string | undefined) => UpstreamMetrics) | undefined;
-  /** Returns the function that is called for responses that come from something else than an upstream. */
-  foreignReporterOf: (upstream: string | undefined) => (endpoint: Endpoint) => void;
+  /** Called for each response that comes from something else than an upstream. */
+  noteForeign: NoteForeign;
   /** Log of writes. @default none */
   audit: AuditLog | undefined;
 }
@@ -95,7 +92,7 @@ export const createContextFactory =
     operationTimeoutMs,
     logsCalls,
     metricsOf,
-    foreignReporterOf,
+    noteForeign,
     audit,
   }: ContextOptions): CreateContext =>
   (
@@ -104,7 +101,8 @@ export const createContextFactory =
   ) => {
     const usage = new Usage({
       metrics: metricsOf?.(identity.upstream),
-      noteForeign: foreignReporterOf(identity.upstream),
+      noteForeign,
+      upstream: identity.upstream,
       trace,
       audit: audit && { log: audit, identity },
       logsCalls,
@@ -129,7 +127,6 @@ export const createContextFactory =
     const fieldCalls = reportsCalls ? new FieldCallCounts(operation, operation.budget) : undefined;
     return {
       requestId,
-      method: request.method,
       identity,
       usage,
       budget: operation.budget,

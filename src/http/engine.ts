@@ -183,7 +183,7 @@ const isDocument = (result: unknown): result is DocumentNode =>
   typeof result === 'object' && result !== null && 'kind' in result && result.kind === Kind.DOCUMENT;
 
 /** Returns the operation to execute. GET must not change anything, because browsers fetch links and images without the user's intent. */
-function resolveOperation(document: PreparedDocument, { params, method }: GatewayContext): Operation {
+function resolveOperation(document: PreparedDocument, { params, request }: GatewayContext): Operation {
   const operation = document.operation(params.operationName);
   if (operation === undefined) {
     throw refuse(
@@ -194,7 +194,7 @@ function resolveOperation(document: PreparedDocument, { params, method }: Gatewa
     );
   }
   // guard: test/http/pipeline.test.ts
-  if (operation.type === 'mutation' && method === 'GET') {
+  if (operation.type === 'mutation' && request.method === 'GET') {
     throw refuse('METHOD_NOT_ALLOWED', 'Mutations require POST.', { headers: { allow: 'POST' } });
   }
   return operation;

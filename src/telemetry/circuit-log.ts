@@ -1,8 +1,9 @@
 import type { Logger } from 'pino';
 import { logEpisodes } from '../lib/episodes.ts';
-import { describeCause, type Endpoint } from '../upstream/errors.ts';
+import { describeCause } from '../upstream/errors.ts';
 import type { ReportCircuitChange } from '../upstream/policies/circuit-breaker.ts';
 import type { TenantNames } from './access-log.ts';
+import type { NoteForeign } from './usage.ts';
 
 const OPENED = 'The circuit breaker opened. Calls to the service are paused.';
 const OPENED_FOR_ONE =
@@ -33,14 +34,13 @@ export function createCircuitLog(logger: Logger, nameTenant: TenantNames, now: (
     };
 }
 
-/** Creates a function that returns the log of responses which come from something else than an upstream: one line when they begin, one when they have ended. */
-export function createForeignLog(logger: Logger) {
+/** Creates the log of responses that come from something else than an upstream: one line when they begin, one when they have ended. */
+export function createForeignLog(logger: Logger): NoteForeign {
   const note = logEpisodes(logger, {
     began:
       'Something else answers for the service: it has no such endpoint, or a proxy or firewall in front of it responds. Check the base address of the upstream, and what is in front of it.',
     ended: 'The service itself answers again, or this endpoint is no longer called.',
   });
-  return (upstream: string | undefined) =>
-    ({ method, route }: Endpoint): void =>
-      note([upstream, method, route].join(' '), () => ({ both: { upstream, method, route }, first: {} }));
+  return (upstream, { method, route }) =>
+    note([upstream, method, route].join(' '), () => ({ both: { upstream, method, route }, first: {} }));
 }

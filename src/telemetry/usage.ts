@@ -7,12 +7,17 @@ import type { AuditLog, WriteRecord } from './audit-log.ts';
 import type { UpstreamMetrics } from './gateway-metrics.ts';
 import type { OperationTrace } from './tracing/operation-trace.ts';
 
+/** Notes a response that comes from something else than an upstream. */
+export type NoteForeign = (upstream: string | undefined, endpoint: Endpoint) => void;
+
 /** Receivers of what happens to the calls of one operation. */
 export interface UsageReceivers {
   /** Metrics of the service. @default none */
   metrics?: UpstreamMetrics | undefined;
   /** Called for each response that comes from something else than the service. @default nothing */
-  noteForeign?: ((endpoint: Endpoint) => void) | undefined;
+  noteForeign?: NoteForeign | undefined;
+  /** Name of the upstream. @default the only one, which has none */
+  upstream?: string | undefined;
   /** Trace of the operation. @default none */
   trace?: OperationTrace | undefined;
   /** Log of writes, with their author. @default none */
@@ -98,12 +103,12 @@ export class Usage implements CallEvents {
   }
 
   attemptEnded(request: UpstreamRequest, outcome: Outcome, milliseconds: number): void {
-    const { metrics, trace, noteForeign } = this.#receivers;
+    const { metrics, trace, noteForeign, upstream } = this.#receivers;
     this.#closeEntry(request, outcome);
     metrics?.requestEnded(request.endpoint, outcome, milliseconds);
     trace?.endRequest(request, outcome);
     if (isUpstreamError(outcome) && outcome.isForeign) {
-      noteForeign?.(request.endpoint);
+      noteForeign?.(upstream, request.endpoint);
     }
   }
 
@@ -154,8 +159,8 @@ export class Usage implements CallEvents {
   }
 
   inBackground(): Usage {
-    const { metrics, trace, noteForeign } = this.#receivers;
-    return new Usage({ metrics, trace, noteForeign });
+    const { metrics, trace, noteForeign, upstream } = this.#receivers;
+    return new Usage({ metrics, trace, noteForeign, upstream });
   }
 
   #openEntry(request: UpstreamRequest, details: Pick<CallEntry, 'attempt' | 'shared'>): void {

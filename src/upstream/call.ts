@@ -330,7 +330,8 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
   onResponse(response: UpstreamResponse): void {
     const { settings, throttle, checkDrift } = this.#policies;
     const { request } = this;
-    const rateLimit = isReplay(request, response) ? undefined : readRateLimit(response.status, response.headers);
+    const isReplayed = isReplay(request, response);
+    const rateLimit = isReplayed ? undefined : readRateLimit(response.status, response.headers);
     if (rateLimit !== undefined) {
       throttle.note(request.authorization, request.endpoint, rateLimit);
     }
@@ -338,7 +339,7 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
     try {
       result = readResult(request, response, rateLimit, settings.maxUpstreamListItems, checkDrift);
     } catch (failure) {
-      this.onFailure(failure, isReplay(request, response));
+      this.onFailure(failure, isReplayed);
       return;
     }
     this.#attemptEnded(result);

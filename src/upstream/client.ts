@@ -189,17 +189,20 @@ export class OperationClient implements UpstreamClient {
  */
 function withInvalidItems(endpoint: DeclaredEndpoint, body: unknown): unknown {
   const { expect: expected, identifiedBy } = endpoint;
-  const isInvalid = (item: unknown) => !isIdentified(item, identifiedBy);
-  const replaceIn = (list: unknown) => {
-    if (!Array.isArray(list) || !list.some(isInvalid)) {
-      return list;
-    }
-    const error = badResponse(endpoint, undefined, 'an item is not a record'); // One for all of them, because each takes 5 µs.
-    return list.map((item) => (isInvalid(item) ? error : item));
-  };
   if (expected === 'page' && isRecord(body)) {
-    const data = replaceIn(body.data);
+    const data = replaceInvalid(endpoint, body.data);
     return data === body.data ? body : { ...body, data };
   }
-  return expected === 'list' || (expected === 'value' && identifiedBy.length > 0) ? replaceIn(body) : body;
+  return expected === 'list' || (expected === 'value' && identifiedBy.length > 0)
+    ? replaceInvalid(endpoint, body)
+    : body;
+}
+
+function replaceInvalid(endpoint: DeclaredEndpoint, list: unknown): unknown {
+  const isInvalid = (item: unknown) => !isIdentified(item, endpoint.identifiedBy);
+  if (!Array.isArray(list) || !list.some(isInvalid)) {
+    return list;
+  }
+  const error = badResponse(endpoint, undefined, 'an item is not a record'); // One for all of them, because each takes 5 µs.
+  return list.map((item) => (isInvalid(item) ? error : item));
 }

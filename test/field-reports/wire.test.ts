@@ -524,20 +524,22 @@ describe('R29: an error of a host', () => {
     },
   };
 
+  /** Creates a plugin that lets the resolver of `notificationGroups` throw. */
+  const failingField = (create: () => unknown): Plugin => ({
+    onSchemaChange({ schema }) {
+      const field = schema.getQueryType()?.getFields().notificationGroups;
+      if (field !== undefined) {
+        field.resolve = () => {
+          throw create();
+        };
+      }
+    },
+  });
+
   it.each(ERRORS)(
     'R29: %s of a resolver is located and masked, and other fields keep their data',
     async (_, create) => {
-      const plugin: Plugin = {
-        onSchemaChange({ schema }) {
-          const field = schema.getQueryType()?.getFields().notificationGroups;
-          if (field !== undefined) {
-            field.resolve = () => {
-              throw create();
-            };
-          }
-        },
-      };
-      await using gateway = await start({ plugins: [plugin] });
+      await using gateway = await start({ plugins: [failingField(create)] });
       const query = '{ notificationGroups { name } workflow(idOrIdentifier: "w1") { name } }';
       const { status, body } = await send(gateway, { body: { query } });
       expect([status, body.data]).toEqual([200, { notificationGroups: null, workflow: { name: expect.any(String) } }]);
@@ -589,17 +591,7 @@ describe('R29: an error of a host', () => {
   }
 
   it.each(UNREADABLE)('R29: %s of a resolver costs only its field, and of a hook is masked', async (_, create) => {
-    const resolver: Plugin = {
-      onSchemaChange({ schema }) {
-        const field = schema.getQueryType()?.getFields().notificationGroups;
-        if (field !== undefined) {
-          field.resolve = () => {
-            throw create();
-          };
-        }
-      },
-    };
-    await using gateway = await start({ plugins: [resolver] });
+    await using gateway = await start({ plugins: [failingField(create)] });
     const query = '{ notificationGroups { name } workflow(idOrIdentifier: "w1") { name } }';
     const { status, body } = await send(gateway, { body: { query } });
     expect([status, body.data]).toEqual([200, { notificationGroups: null, workflow: { name: expect.any(String) } }]);

@@ -103,7 +103,8 @@ const isEmpty = ({ headers, body }: UpstreamResponse): boolean =>
   body === undefined ? headerOf(headers, 'content-length') === '0' : body.byteLength === 0;
 
 function readJson({ status, headers, body, isTooLong }: UpstreamResponse): unknown {
-  const problem = findHeaderProblem(headers);
+  // The headers of other bodies that were kept are known to have none.
+  const problem = body === undefined || headers['content-type'] === undefined ? findHeaderProblem(headers) : undefined;
   if (problem !== undefined) {
     throw new BodyError(`status ${status} with ${problem}`);
   }
