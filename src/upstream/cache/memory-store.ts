@@ -72,7 +72,7 @@ export class MemoryStore implements CacheStore {
 
   async connected(): Promise<void> {}
 
-  find({ owner, kind, path }: EntryAddress): Lookup {
+  find({ owner, kind, read }: EntryAddress): Lookup {
     const at = this.#now();
     const owned = this.#keyOf(owner, kind);
     const version = this.#versions.get(owned);
@@ -83,7 +83,7 @@ export class MemoryStore implements CacheStore {
     if (version === undefined) {
       return { entry: undefined, version: `none ${this.#epoch}`, at };
     }
-    const key = `${owned} ${path}`;
+    const key = `${owned} ${read}`;
     const entry = this.#entries.get(key);
     // guard: test/upstream/cache/memory-store.test.ts
     if (entry?.version !== version || entry.expiresAt <= at) {
@@ -93,7 +93,7 @@ export class MemoryStore implements CacheStore {
     return { entry: { result: entry.result, ageMs: at - entry.at }, version, at };
   }
 
-  put({ owner, kind, path }: EntryAddress, { version, at }: Lookup, result: UpstreamResult, lifetimeMs: number): void {
+  put({ owner, kind, read }: EntryAddress, { version, at }: Lookup, result: UpstreamResult, lifetimeMs: number): void {
     const owned = this.#keyOf(owner, kind);
     const isFirst = version === `none ${this.#epoch}`; // No write has come since the lookup.
     const current = this.#versions.get(owned) ?? this.#newVersion();
@@ -104,7 +104,7 @@ export class MemoryStore implements CacheStore {
     if (!isFirst && version !== current) {
       return;
     }
-    const key = `${owned} ${path}`;
+    const key = `${owned} ${read}`;
     const existing = this.#entries.peek(key);
     const isNewer = existing === undefined || existing.version !== current || existing.at <= at; // A later read may have been faster.
     if (isNewer) {

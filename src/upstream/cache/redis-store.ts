@@ -120,8 +120,8 @@ export function createRedisCacheStore({
     const { id } = keysOf(owner);
     return { version: `${prefix}version:${id}:${kind}`, writes: `${prefix}writes:${id}:${kind}` };
   };
-  const entryKeyOf = ({ owner, kind, path }: EntryAddress) =>
-    `${prefix}entry:${keysOf(owner).digestOf(`${kind} ${path}`)}`;
+  const entryKeyOf = ({ owner, kind, read }: EntryAddress) =>
+    `${prefix}entry:${keysOf(owner).digestOf(`${kind} ${read}`)}`;
 
   async function replaceMissed(): Promise<void> {
     const keys = [...missed];

@@ -15,8 +15,8 @@ export type CachedKind = string;
 export interface EntryAddress {
   readonly owner: Owner;
   readonly kind: CachedKind;
-  /** Path of a GET, with its query. */
-  readonly path: string;
+  /** Key of the read: see `readKeyOf`. */
+  readonly read: string;
 }
 
 /** Result of a lookup. */

@@ -9,7 +9,7 @@ const MIB = 1024 * 1024;
 const addressOf = (owner: number, i: number): EntryAddress => ({
   owner: { upstream: 'http://127.0.0.1:1', credential: `ApiKey ${owner}` },
   kind: 'workflows',
-  path: `/v1/workflows/${String(i).padStart(24, '0')}`,
+  read: `/v1/workflows/${String(i).padStart(24, '0')}`,
 });
 
 /** Stores a response of a size, as a read would. */
