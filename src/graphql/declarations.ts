@@ -31,8 +31,12 @@ export class DependentCalls {
 
   /** @param argsOf returns the arguments of each part of the field that makes the calls. @default it has no parts */
   constructor(options: DependentCallsOptions, argsOf = (args: Args): readonly Args[] => [args]) {
+    const endpoint = options.loader?.get ?? options.endpoint;
+    if (endpoint === undefined) {
+      throw new TypeError('declareCalls needs a loader or an endpoint for calls that only data shows'); // From JavaScript.
+    }
     this.options = options;
-    this.endpoint = options.loader === undefined ? options.endpoint : options.loader.get;
+    this.endpoint = endpoint;
     this.#argsOf = argsOf;
   }
 

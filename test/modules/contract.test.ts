@@ -412,6 +412,11 @@ describe('a module', () => {
       ({ endpoint: declare, loader }) => void loader({ name: 'thing', get: declare<NoArgs, object>(template) }),
     );
 
+  const declaresNothing = defineModule(
+    'nothing',
+    ({ declareCalls }) => void declareCalls('1', Object({ reason: 'A.' })),
+  );
+
   const removes = defineModule('removes', ({ endpoint: declare, mutation }) => {
     mutation('remove', {
       description: 'Removes a thing.',
@@ -457,6 +462,7 @@ describe('a module', () => {
       /two loaders .* thing/,
     ],
     ['a loader without a key in its path', [loads('a', 'GET /v1/a')], /must have exactly one parameter/],
+    ['calls without an endpoint', [declaresNothing], /^the module nothing fails: .* needs a loader or an endpoint/],
     ['a loader with two', [loads('a', 'GET /v1/a/{b}/{c}')], /must have exactly one parameter/],
   ])('is refused with %s', (_, modules, message) => {
     const build = () => createSchema(undefined, modules);
