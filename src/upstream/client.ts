@@ -73,11 +73,11 @@ export type OperationSettings = { upstream: URL } & Pick<Settings, 'maxUpstreamC
  */
 export interface UpstreamClient {
   /** Returns null if the service has no such record (404, 410). An invalid item of a list is an `UpstreamError` in its place. */
-  read<Args extends CallArgs, Body>(endpoint: ReadEndpoint<Args, Body>, args: Args): Promise<Body | null>;
+  read<Args extends CallArgs, Body>(endpoint: ReadEndpoint<Args, Body>, args: NoInfer<Args>): Promise<Body | null>;
   /** Sends a write. Unlike `read`, fails with `NOT_FOUND` if the service has no such record. */
   write<Args extends CallArgs, Body>(
     endpoint: WriteEndpoint<Args, Body>,
-    args: Args & WriteOptions,
+    args: NoInfer<Args> & WriteOptions,
   ): Promise<WriteResult<Body>>;
 }
 
@@ -143,7 +143,7 @@ export class OperationClient implements UpstreamClient {
     this.#writes = caller.writes;
   }
 
-  read<Args extends CallArgs, Body>(endpoint: ReadEndpoint<Args, Body>, args: Args): Promise<Body | null> {
+  read<Args extends CallArgs, Body>(endpoint: ReadEndpoint<Args, Body>, args: NoInfer<Args>): Promise<Body | null> {
     return new Promise((resolve, reject) => {
       const request = this.budget.prepare(endpoint, args);
       const reader = this.#createReader((outcome) => {
@@ -161,7 +161,7 @@ export class OperationClient implements UpstreamClient {
 
   write<Args extends CallArgs, Body>(
     endpoint: WriteEndpoint<Args, Body>,
-    args: Args & WriteOptions,
+    args: NoInfer<Args> & WriteOptions,
   ): Promise<WriteResult<Body>> {
     const sent = new Promise<WriteResult<Body>>((resolve, reject) => {
       const request = this.budget.prepare(endpoint, args);

@@ -3,17 +3,21 @@ import type { Endpoint } from './errors.ts';
 import type { Shape } from './shape.ts';
 
 /**
- * Form of a successful response: one object, a list of objects, a page (an object with a list in `data`), any JSON value or none, or a body that is
- * ignored. All but a page can be in an envelope.
+ * Form of a successful response: one object, a list of objects, a page (an object with a list in `data`), any JSON value or none, a text of any media
+ * type, or a body that is ignored. Those in JSON can be in an envelope, except a page.
  */
-export type Expected = 'record' | 'list' | 'page' | 'value' | 'nothing';
+export type Expected = 'record' | 'list' | 'page' | 'value' | 'text' | 'nothing';
+
+/** Value of a query parameter. Null and undefined are left out. */
+export type QueryValue = string | number | boolean | null | undefined | readonly (string | number | boolean)[];
 
 /** Arguments of a call, and the parameters of the path by their names, not encoded. */
 export interface CallArgs {
-  /** Query parameters; undefined values are left out. */
-  readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
-  /** Sent as JSON. Only for writes. */
+  readonly query?: Readonly<Record<string, QueryValue>>;
+  /** Only for writes. Undefined members are left out, and null is sent. */
   readonly body?: object;
+  /** Values of the headers that the endpoint declares with `true`. Null and undefined are left out. */
+  readonly headers?: Readonly<Record<string, string | null | undefined>>;
   readonly [parameter: string]: unknown;
 }
 
@@ -45,9 +49,18 @@ export interface CacheWindowSeconds {
   readonly staleIfErrorSeconds: number;
 }
 
-interface EndpointOptions {
+/** Request headers of an endpoint: texts are sent with every call, and `true` stands for a value in the argument `headers` of the call. */
+export type DeclaredHeaders = Readonly<Record<string, string | true>>;
+
+interface EndpointOptions<Form extends Expected, Headers extends DeclaredHeaders> {
   /** Form of a successful response. Any other form violates the contract. @default 'record' */
-  expect?: Expected;
+  expect?: Form;
+  /** Request headers, except those that the gateway sets. @default none */
+  headers?: Headers;
+  /** Time limit of one attempt, in milliseconds. The operation's deadline still holds. @default the setting `upstreamTimeoutMs` */
+  timeoutMs?: number;
+  /** How a list in `query` is sent: `a=1&a=2` or `a=1,2`. @default 'repeated' */
+  lists?: 'repeated' | 'comma';
   /** Shape with which responses are compared. Deviations are logged and counted. @default not compared */
   response?: Shape | undefined;
   /**
@@ -59,19 +72,27 @@ interface EndpointOptions {
 }
 
 /** Options of a read. */
-export interface ReadEndpointOptions extends EndpointOptions {
+export interface ReadEndpointOptions<
+  Form extends Expected = Expected,
+  Headers extends DeclaredHeaders = DeclaredHeaders,
+> extends EndpointOptions<Form, Headers> {
   /** Use of the cache, if the setting `cache` is on. @default not cached */
   cached?: CachedRead;
 }
 
 /** Options of a write. */
-export interface WriteEndpointOptions extends EndpointOptions {
+export interface WriteEndpointOptions<
+  Form extends Expected = Expected,
+  Headers extends DeclaredHeaders = DeclaredHeaders,
+> extends EndpointOptions<Form, Headers> {
   /** Whether the service accepts the header `Idempotency-Key` here. @default false */
   idempotent?: boolean;
   /** Whether the service can apply it twice without harm, so that it is sent again after a temporary failure. @default false */
   repeatable?: boolean;
   /** Kinds of cached reads that it changes. @default none */
   empties?: readonly string[];
+  /** Format of the body. @default 'json' */
+  bodyFormat?: 'json' | 'form';
   /** Members of the body that can be any text, such as HTML. Other texts directly in the body must be single lines. @default none */
   multiline?: readonly string[];
 }
@@ -81,6 +102,10 @@ export interface DeclaredEndpoint extends Endpoint {
   /** Names of the parameters of the path. */
   readonly params: readonly string[];
   readonly expect: Expected;
+  readonly headers: DeclaredHeaders | undefined;
+  readonly timeoutMs: number | undefined;
+  readonly lists: 'repeated' | 'comma';
+  readonly bodyFormat: 'json' | 'form';
   readonly isIdempotent: boolean;
   readonly isRepeatable: boolean;
   readonly cached: CachedRead | undefined;
@@ -106,28 +131,74 @@ export interface WriteEndpoint<Args extends CallArgs, Body> extends DeclaredEndp
 
 type WriteMethod = Exclude<Endpoint['method'], 'GET'>;
 
-/** Arguments of an endpoint without any. */
-export type NoArgs = Readonly<Record<never, never>>;
+type ParametersOf<Template extends string> = Template extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | ParametersOf<Rest>
+  : never;
 
-const TEMPLATE = /^(GET|POST|PUT|PATCH|DELETE) ((?:\/(?:[\w~-][\w.~-]*|\{\w+\}))+)$/;
+/** Arguments that follow from a declaration: the parameters of its path, and the headers whose values the call has. */
+type ArgsOf<Template extends string, Headers extends DeclaredHeaders> = {
+  readonly [Name in ParametersOf<Template>]: string;
+} & (true extends Headers[keyof Headers]
+  ? { readonly headers: { readonly [Name in keyof Headers as Headers[Name] extends true ? Name : never]: HeaderValue } }
+  : { readonly headers?: never }) & { readonly query?: never; readonly body?: never };
 
-/** Names of `CallArgs` and `WriteOptions`. */
-const RESERVED = ['query', 'body', 'idempotencyKey', 'isBulkItem'];
+type HeaderValue = string | null | undefined;
+
+type BodyOf<Form extends Expected> = Form extends 'nothing' ? undefined : Form extends 'text' ? string : unknown;
+
+/** Arguments of a call that `takes` adds. Other members are mistakes. */
+type Taken<More, Names extends 'query' | 'body'> = Pick<CallArgs, Names> & {
+  readonly [Name in Exclude<keyof More, Names>]: never;
+};
+
+/** Read that is being declared. */
+export interface ReadDeclaration<Args extends CallArgs, Body> extends ReadEndpoint<Args, Body> {
+  /** Declares the type of `query`. */
+  takes<More extends Taken<More, 'query'>>(): ReadDeclaration<Omit<Args, keyof More> & More, Body>;
+  /** Declares the type of the response without its envelope. */
+  returns<Result>(): ReadDeclaration<Args, Result>;
+}
+
+/** Write that is being declared. */
+export interface WriteDeclaration<Args extends CallArgs, Body> extends WriteEndpoint<Args, Body> {
+  /** Declares the types of `query` and `body`. */
+  takes<More extends Taken<More, 'query' | 'body'>>(): WriteDeclaration<Omit<Args, keyof More> & More, Body>;
+  /** Declares the type of the response without its envelope. */
+  returns<Result>(): WriteDeclaration<Args, Result>;
+}
 
 /**
- * Declares an endpoint of the service. `Args` are the parameters of its path, `query` and `body`; `Body` is the response without its envelope.
+ * Matches a method and a path. Parts of a segment after a parameter, such as `:archive` and `.json`, end with a letter or digit, so that no id makes
+ * them a dot segment. Several parameters are separated by characters that are encoded in ids, so that only one path has the same ids.
+ */
+const TEMPLATE =
+  /^(GET|POST|PUT|PATCH|DELETE) ((?:\/(?=[\w~{-])[\w.~:@,;=-]*(?:\{\w+\}(?:[\w.~-]*[:@,;=][\w.~-]*\{\w+\})*(?:[\w.~:@,;=-]*\w)?)?)+)$/;
+
+/** Names of `CallArgs` and `WriteOptions`. */
+const RESERVED = ['query', 'body', 'headers', 'idempotencyKey', 'isBulkItem'];
+
+/**
+ * Declares an endpoint of the service. The parameters of its path are arguments of its calls; `takes` declares others, and `returns` the response.
  *
- * @example endpoint<{ topicKey: string }, TopicBody>('GET /v1/topics/{topicKey}')
+ * @example endpoint('PATCH /v1/topics/{topicKey}').takes<{ body: { name: string } }>().returns<TopicBody>()
  * @throws {TypeError} if the method and path have another form
  */
-export function endpoint<Args extends CallArgs, Body>(
-  template: `GET /${string}`,
-  options?: ReadEndpointOptions,
-): ReadEndpoint<Args, Body>;
-export function endpoint<Args extends CallArgs, Body>(
-  template: `${WriteMethod} /${string}`,
-  options?: WriteEndpointOptions,
-): WriteEndpoint<Args, Body>;
+export function endpoint<
+  const Template extends `GET /${string}`,
+  const Headers extends DeclaredHeaders = Readonly<Record<never, never>>,
+  const Form extends Expected = 'record',
+>(
+  template: Template,
+  options?: ReadEndpointOptions<Form, Headers>,
+): ReadDeclaration<ArgsOf<Template, Headers>, BodyOf<Form>>;
+export function endpoint<
+  const Template extends `${WriteMethod} /${string}`,
+  const Headers extends DeclaredHeaders = Readonly<Record<never, never>>,
+  const Form extends Expected = 'record',
+>(
+  template: Template,
+  options?: WriteEndpointOptions<Form, Headers>,
+): WriteDeclaration<ArgsOf<Template, Headers>, BodyOf<Form>>;
 export function endpoint(template: string, options: ReadEndpointOptions & WriteEndpointOptions = {}): DeclaredEndpoint {
   const [, method, route = ''] = TEMPLATE.exec(template) ?? [];
   const params = [...route.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
@@ -137,12 +208,17 @@ export function endpoint(template: string, options: ReadEndpointOptions & WriteE
     );
   }
   const { expect = 'record', response, cached, idempotent = false, repeatable = false } = options;
-  const { empties = [], multiline = [], identifiedBy = [] } = options;
-  return {
+  const { empties = [], multiline = [], identifiedBy = [], headers, timeoutMs } = options;
+  const { lists = 'repeated', bodyFormat = 'json' } = options;
+  const declared = {
     method,
     route,
     params,
     expect,
+    headers,
+    timeoutMs,
+    lists,
+    bodyFormat,
     isIdempotent: idempotent,
     isRepeatable: method === 'GET' || repeatable,
     cached,
@@ -150,7 +226,10 @@ export function endpoint(template: string, options: ReadEndpointOptions & WriteE
     multiline,
     response,
     identifiedBy,
+    takes: () => declared, // Types only.
+    returns: () => declared,
   };
+  return declared;
 }
 
 const METHODS: readonly unknown[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] satisfies Endpoint['method'][];

@@ -108,7 +108,7 @@ export const serviceAddressOf = (upstream: URL): string => upstream.origin + pat
 function buildQuery(query: NonNullable<CallArgs['query']>): string {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
-    if (value !== undefined) {
+    if (value != null) {
       search.set(name, String(value));
     }
   }
