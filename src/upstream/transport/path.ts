@@ -1,4 +1,4 @@
-import type { CallArgs, DeclaredEndpoint } from '../endpoint.ts';
+import { type CallArgs, type DeclaredEndpoint, invalidCall } from '../endpoint.ts';
 import { invalidInput } from '../errors.ts';
 
 /** Maximum length of an id. Real ids are much shorter. */
@@ -93,9 +93,10 @@ export function buildPath(endpoint: DeclaredEndpoint, args: CallArgs): string {
 }
 
 /** Returns the path and query of a call, whatever its ids are. */
-export function fillPath({ route, params }: DeclaredEndpoint, args: CallArgs): string {
+export function fillPath(endpoint: DeclaredEndpoint, args: CallArgs): string {
+  const { route, params } = endpoint;
   const path = params.length === 0 ? route : fillRoute(route, args);
-  return args.query === undefined ? path : path + buildQuery(args.query);
+  return args.query === undefined ? path : path + buildQuery(endpoint, args.query);
 }
 
 /** Returns the path of the service's address, to which the paths of calls are added. */
@@ -105,12 +106,61 @@ export const pathPrefixOf = ({ pathname }: URL): string => pathname.replace(/\/+
 export const serviceAddressOf = (upstream: URL): string => upstream.origin + pathPrefixOf(upstream);
 
 /** Returns the query with its question mark, or an empty string. */
-function buildQuery(query: NonNullable<CallArgs['query']>): string {
+function buildQuery(endpoint: DeclaredEndpoint, query: NonNullable<CallArgs['query']>): string {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
-    if (value != null) {
-      search.set(name, String(value));
+    if (Array.isArray(value)) {
+      addList(search, endpoint, name, value, 'query');
+    } else if (value != null) {
+      search.set(name, toText(endpoint, name, value, 'query'));
     }
   }
   return search.size > 0 ? `?${search}` : '';
+}
+
+/** Returns a body as it is sent. */
+export function encodeBody(endpoint: DeclaredEndpoint, body: object): string {
+  if (endpoint.bodyFormat === 'json') {
+    return JSON.stringify(body);
+  }
+  const form = new URLSearchParams();
+  for (const [name, value] of Object.entries(body)) {
+    if (Array.isArray(value)) {
+      addList(form, endpoint, name, value, 'body');
+    } else if (value !== undefined) {
+      form.set(name, value === null ? '' : toText(endpoint, name, value, 'body'));
+    }
+  }
+  return form.toString();
+}
+
+function addList(to: URLSearchParams, endpoint: DeclaredEndpoint, name: string, list: unknown[], part: string): void {
+  const texts = list.map((item) => toText(endpoint, name, item, part));
+  if (part === 'body' || endpoint.lists === 'repeated') {
+    for (const text of texts) {
+      to.append(name, text);
+    }
+  } else if (texts.some((text) => text.includes(','))) {
+    throw invalidInput(endpoint, [{ path: [name], message: `An item of ${name} must not contain a comma.` }]);
+  } else if (texts.length > 0) {
+    to.set(name, texts.join(','));
+  }
+}
+
+/** Returns a value of a query or form as text. Its kind is up to the module, and the characters of a text to the caller. */
+function toText(endpoint: DeclaredEndpoint, name: string, value: unknown, part: string): string {
+  if (typeof value === 'string') {
+    if (!value.isWellFormed()) {
+      throw invalidInput(endpoint, [{ path: [name], message: `${name} must be well-formed Unicode.` }]);
+    }
+    return value;
+  }
+  if (typeof value === 'boolean' || Number.isFinite(value)) {
+    return String(value);
+  }
+  const kind = typeof value === 'number' ? String(value) : Array.isArray(value) ? 'a list in a list' : typeof value;
+  throw invalidCall(
+    endpoint,
+    `${part}.${name} must be a text, a finite number, a boolean or a list of them, not ${kind}`,
+  );
 }
