@@ -256,6 +256,8 @@ function returnThis<Self>(this: Self): Self {
 /** Matches values that a header can have (RFC 9110, section 5.5), in Latin-1. */
 export const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
+const isHeader = (value: unknown) => value === true || (typeof value === 'string' && HEADER_VALUE.test(value));
+
 /** Matches names of headers, except those that the gateway sets, that carry credentials, or that change what is called or how it is read. */
 const HEADER_NAME =
   /^(?!(?:accept(?:-encoding)?|connection|content-(?:encoding|length|type)|cookie|expect|host|idempotency-key|if-(?:none-match|modified-since)|keep-alive|(?:proxy-.*)?authorization|proxy-.*|range|te|trace(?:parent|state)|trailer|transfer-encoding|upgrade|user-agent|x-request-id|x-(?:http-)?method(?:-override)?)$)[\w!#$%&'*+.^`|~-]+$/i;
@@ -271,10 +273,7 @@ const OPTIONS = options(
     headers: z
       .record(
         z.string(),
-        z.union(
-          [z.literal(true), z.string().regex(HEADER_VALUE)],
-          'must be true, or a text without control characters',
-        ),
+        z.custom<string | true>(isHeader, 'must be true, or a text without control characters'),
         'must be an object',
       )
       .refine((all) => Object.keys(all).every((name) => HEADER_NAME.test(name)), {

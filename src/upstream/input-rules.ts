@@ -1,6 +1,12 @@
-import { isRecord } from '../lib/is-record.ts';
 import { suggest } from '../settings/setting.ts';
-import { type CallArgs, type DeclaredEndpoint, type DeclaredHeaders, HEADER_VALUE, invalidCall } from './endpoint.ts';
+import {
+  type CallArgs,
+  type DeclaredEndpoint,
+  type DeclaredHeaders,
+  HEADER_VALUE,
+  invalidCall,
+  type WriteOptions,
+} from './endpoint.ts';
 import { type InputIssue, invalidInput } from './errors.ts';
 import { CONTROL_CHARACTER, encodeBody } from './transport/path.ts';
 
@@ -25,30 +31,24 @@ export const findProfileProblem = (field: string, text: string): string | undefi
 const isHttpUrl = (text: string): boolean => /^https?:\/\//i.test(text) && URL.canParse(text);
 
 /** Throws an error if the arguments of a call are not those of its endpoint, which the compiler finds only in TypeScript. */
-export function assertArgs(endpoint: DeclaredEndpoint, args: CallArgs): void {
-  const { params, method, bodyFormat, headers = {} } = endpoint;
-  const parts = [
-    'query',
-    ...(method === 'GET' ? [] : ['body']),
-    ...(Object.values(headers).includes(true) ? ['headers'] : []),
-  ];
+export function assertArgs(endpoint: DeclaredEndpoint, args: CallArgs & WriteOptions): void {
+  const { params, method, headers = {} } = endpoint;
+  const { idempotencyKey, isBulkItem, ...given } = args;
+  const takesHeaders = Object.values(headers).includes(true);
+  const parts = ['query', ...(method === 'GET' ? [] : ['body']), ...(takesHeaders ? ['headers'] : [])];
   const known = [...params, ...parts];
-  for (const [name, value] of Object.entries(args)) {
-    const isKnown = known.includes(name) || name === 'idempotencyKey' || name === 'isBulkItem';
+  for (const name of new Set([...Object.keys(given), ...params])) {
+    const value = args[name];
     // guard: test/modules/endpoints.test.ts
-    if (!isKnown && value !== undefined) {
+    if (!known.includes(name) && value !== undefined) {
       throw invalidCall(endpoint, `it has no argument "${name}"${suggest(name, known)}`);
     }
-  }
-  const missing = params.find((name) => typeof args[name] !== 'string' && typeof args[name] !== 'number');
-  if (missing !== undefined) {
-    throw invalidCall(endpoint, `the argument "${missing}" must be a text`);
-  }
-  const isObject = (name: string) =>
-    isRecord(args[name]) || (name === 'body' && bodyFormat === 'json' && Array.isArray(args.body));
-  const invalid = parts.find((name) => args[name] !== undefined && !isObject(name));
-  if (invalid !== undefined) {
-    throw invalidCall(endpoint, `the argument "${invalid}" must be an object`);
+    if (params.includes(name) && typeof value !== 'string' && typeof value !== 'number') {
+      throw invalidCall(endpoint, `the argument "${name}" must be a text`);
+    }
+    if (parts.includes(name) && value !== undefined && (typeof value !== 'object' || value === null)) {
+      throw invalidCall(endpoint, `the argument "${name}" must be an object`);
+    }
   }
 }
 

@@ -107,48 +107,39 @@ export const serviceAddressOf = (upstream: URL): string => upstream.origin + pat
 
 /** Returns the query with its question mark, or an empty string. */
 function buildQuery(endpoint: DeclaredEndpoint, query: NonNullable<CallArgs['query']>): string {
-  const search = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) {
-    if (Array.isArray(value)) {
-      addList(search, endpoint, name, value, 'query');
-    } else if (value != null) {
-      search.set(name, toText(endpoint, name, value, 'query'));
-    }
-  }
+  const search = encodeFields(endpoint, 'query', query);
   return search.size > 0 ? `?${search}` : '';
 }
 
 /** Returns a body as it is sent. */
-export function encodeBody(endpoint: DeclaredEndpoint, body: object): string {
-  if (endpoint.bodyFormat === 'json') {
-    return JSON.stringify(body);
-  }
-  const form = new URLSearchParams();
-  for (const [name, value] of Object.entries(body)) {
-    if (Array.isArray(value)) {
-      addList(form, endpoint, name, value, 'body');
-    } else if (value !== undefined) {
-      form.set(name, value === null ? '' : toText(endpoint, name, value, 'body'));
-    }
-  }
-  return form.toString();
-}
+export const encodeBody = (endpoint: DeclaredEndpoint, body: object): string =>
+  endpoint.bodyFormat === 'json' ? JSON.stringify(body) : encodeFields(endpoint, 'body', body).toString();
 
-function addList(to: URLSearchParams, endpoint: DeclaredEndpoint, name: string, list: unknown[], part: string): void {
-  const texts = list.map((item) => toText(endpoint, name, item, part));
-  if (part === 'body' || endpoint.lists === 'repeated') {
-    for (const text of texts) {
-      to.append(name, text);
-    }
-  } else if (texts.some((text) => text.includes(','))) {
-    throw invalidInput(endpoint, [{ path: [name], message: `An item of ${name} must not contain a comma.` }]);
-  } else if (texts.length > 0) {
-    to.set(name, texts.join(','));
+/** Encodes a query or a form. In a query, null is left out. */
+function encodeFields(endpoint: DeclaredEndpoint, part: 'query' | 'body', fields: object): URLSearchParams {
+  const encoded = new URLSearchParams();
+  if (Array.isArray(fields)) {
+    throw invalidCall(endpoint, `the argument "${part}" must be an object`);
   }
+  for (const [name, value] of Object.entries(fields)) {
+    if (Array.isArray(value)) {
+      const texts = value.map((item) => toText(endpoint, part, name, item));
+      const isJoined = part === 'query' && endpoint.lists === 'comma' && texts.length > 0;
+      if (isJoined && texts.some((text) => text.includes(','))) {
+        throw invalidInput(endpoint, [{ path: [name], message: `An item of ${name} must not contain a comma.` }]);
+      }
+      for (const text of isJoined ? [texts.join(',')] : texts) {
+        encoded.append(name, text);
+      }
+    } else if (value !== undefined && (value !== null || part === 'body')) {
+      encoded.set(name, toText(endpoint, part, name, value ?? ''));
+    }
+  }
+  return encoded;
 }
 
 /** Returns a value of a query or form as text. Its kind is up to the module, and the characters of a text to the caller. */
-function toText(endpoint: DeclaredEndpoint, name: string, value: unknown, part: string): string {
+function toText(endpoint: DeclaredEndpoint, part: string, name: string, value: unknown): string {
   if (typeof value === 'string') {
     if (!value.isWellFormed()) {
       throw invalidInput(endpoint, [{ path: [name], message: `${name} must be well-formed Unicode.` }]);
