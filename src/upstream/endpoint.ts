@@ -61,7 +61,7 @@ interface EndpointOptions<Form extends Expected, Headers extends DeclaredHeaders
   headers?: Headers;
   /** Time limit of one attempt, in milliseconds. The operation's deadline still holds. @default the setting `attemptTimeoutMs` */
   timeoutMs?: number;
-  /** How a list in `query` is sent: `a=1&a=2` or `a=1,2`. @default 'repeated' */
+  /** Form of lists in `query`: `a=1&a=2` or `a=1,2`. @default 'repeated' */
   lists?: 'repeated' | 'comma';
   /** Shape with which responses are compared. Deviations are logged and counted. @default not compared */
   response?: Shape | undefined;
