@@ -105,6 +105,8 @@ export interface DeclaredEndpoint extends Endpoint {
   readonly module: string | undefined;
   /** Names of the parameters of the path. */
   readonly params: readonly string[];
+  /** Names of the arguments of its calls. */
+  readonly argNames: readonly string[];
   /** Tells its reads apart from those of other endpoints with the same path. The same in all processes and after a reload. */
   readonly identity: string;
   readonly expect: Expected;
@@ -230,6 +232,12 @@ export function endpoint(template: string, options: ReadEndpointOptions & WriteE
     method,
     route,
     params,
+    argNames: [
+      ...params,
+      'query',
+      ...(method === 'GET' ? [] : ['body', 'idempotencyKey', 'isBulkItem']),
+      ...(Object.values(headers ?? {}).includes(true) ? ['headers'] : []),
+    ],
     identity: JSON.stringify([template, expect, identifiedBy, headers]), // All that decides the result of a response.
     expect,
     headers,

