@@ -1,4 +1,4 @@
-import { defineModule, type NoArgs } from 'notigraph/modules';
+import { defineModule } from 'notigraph/modules';
 
 interface LayoutBody {
   _id: string;
@@ -8,14 +8,14 @@ interface LayoutBody {
 export default defineModule('layouts', (toolkit) => {
   const { ADDS_ONLY, builder, declareCalls, endpoint, loader, mutation, requireScopes } = toolkit;
 
-  const listLayouts = endpoint<NoArgs, LayoutBody[]>('GET /v1/layouts', { expect: 'list' });
+  const listLayouts = endpoint('GET /v1/layouts', { expect: 'list' }).returns<LayoutBody[]>();
 
   const Layout = builder.objectRef<LayoutBody>('Layout').implement({
-    description: 'A frame around the content of emails.',
+    description: 'A frame of emails.',
     extensions: requireScopes('layouts:read'),
     fields: (t) => ({
       id: t.exposeID('_id', { description: "The layout's id." }),
-      name: t.exposeString('name', { description: 'The name that people see.' }),
+      name: t.exposeString('name', { description: "The layout's name." }),
     }),
   });
 
@@ -28,7 +28,7 @@ export default defineModule('layouts', (toolkit) => {
     }),
   );
 
-  const getLayout = endpoint<{ id: string }, LayoutBody>('GET /v1/layouts/{id}');
+  const getLayout = endpoint('GET /v1/layouts/{id}').returns<LayoutBody>();
 
   const layout = loader<LayoutBody>({
     name: 'layout',
@@ -47,7 +47,9 @@ export default defineModule('layouts', (toolkit) => {
     }),
   );
 
-  const createLayout = endpoint<{ body: { name: string } }, LayoutBody>('POST /v1/layouts', { idempotent: true });
+  const createLayout = endpoint('POST /v1/layouts', { idempotent: true })
+    .takes<{ body: { name: string } }>()
+    .returns<LayoutBody>();
 
   mutation('createLayout', {
     description: 'Creates a layout.',
@@ -57,7 +59,7 @@ export default defineModule('layouts', (toolkit) => {
     input: {
       description: 'The layout to create.',
       fields: (t) => ({
-        name: t.string({ required: true, description: 'The name that people see.' }),
+        name: t.string({ required: true, description: "The layout's name." }),
       }),
     },
     resolve: async (body, send) => ({ layout: await send({ body }) }),
@@ -67,7 +69,7 @@ export default defineModule('layouts', (toolkit) => {
     },
   });
 
-  const deleteLayout = endpoint<{ id: string }, void>('DELETE /v1/layouts/{id}', { expect: 'nothing' });
+  const deleteLayout = endpoint('DELETE /v1/layouts/{id}', { expect: 'nothing' });
 
   mutation('deleteLayout', {
     description: 'Deletes a layout.',

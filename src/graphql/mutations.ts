@@ -322,9 +322,9 @@ export async function runMutation(ctx: GatewayContext, field: string, resolve: (
   }
 }
 
-/** Returns the path in the input of a parameter of the path, or of a member of the body: that of the field with the same value. */
+/** Returns the path in the input of a parameter, a header, or a member of the body: that of the field with the same value. */
 function findInInput([name = '', ...rest]: readonly string[], input: Input, args: CallArgs): readonly string[] {
-  const value = args[name] ?? Reflect.get(args.body ?? {}, name);
+  const value: unknown = Reflect.get({ ...args.body, ...args.headers, ...args.query, ...args }, name);
   const field =
     value === undefined ? name : ([name, ...Object.keys(input)].find((each) => input[each] === value) ?? name);
   return name === '' ? [] : [field, ...rest];

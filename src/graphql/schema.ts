@@ -7,9 +7,10 @@ import {
   validateSchema,
 } from 'graphql';
 import { memoize, memoizeByObject } from '../lib/memoize.ts';
+import { unknownName } from '../settings/setting.ts';
 import type { Settings } from '../settings/settings.ts';
 import { type Emptied, findEmptied } from '../upstream/cache/cache-rules.ts';
-import type { DeclaredEndpoint } from '../upstream/endpoint.ts';
+import { type DeclaredEndpoint, kindOf } from '../upstream/endpoint.ts';
 import { CONTRACT } from '../upstream/endpoints.ts';
 import type { Builder } from './builder.ts';
 import type { GatewayContext } from './context.ts';
@@ -90,6 +91,7 @@ function buildSchema(modules: readonly GatewayModule[]): { schema: GraphQLSchema
   const { builder, endpoints, moduleOf } = defineAll([...BUILT_IN, ...modules]);
   const own = endpoints.map(({ endpoint }) => endpoint);
   assertEndpoints(own);
+  assertEmpties(endpoints);
   const schema = toSchema(builder);
   if (modules.length > 0) {
     assertValid(schema);
@@ -122,6 +124,20 @@ function assertEndpoints(own: readonly DeclaredEndpoint[]): void {
       throw new ModuleError(`the endpoint ${endpoint.method} ${endpoint.route} is declared twice`);
     }
     forms.add(form);
+  }
+}
+
+/** Throws a `ModuleError` if a write empties a kind of reads that doesn't exist. */
+function assertEmpties(declared: readonly { module: string; endpoint: DeclaredEndpoint }[]): void {
+  const all = [...CONTRACT, ...declared.map(({ endpoint }) => endpoint)];
+  const kinds = [...new Set(all.flatMap(({ cached }) => (cached === undefined ? [] : kindOf(cached))))];
+  for (const { module, endpoint } of declared) {
+    const unknown = endpoint.empties?.find((kind) => !kinds.includes(kind));
+    if (unknown !== undefined) {
+      const { method, route } = endpoint;
+      const problem = unknownName(unknown, kinds, 'kind of cached reads');
+      throw new ModuleError(`${method} ${route} of the module ${module} empties the ${problem}`);
+    }
   }
 }
 

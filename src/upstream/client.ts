@@ -11,7 +11,7 @@ import {
   type WriteOptions,
 } from './endpoint.ts';
 import { badResponse, callBudgetExceeded, isUpstreamError, missingCredential } from './errors.ts';
-import { assertBody } from './input-rules.ts';
+import { assertArgs, assertBody, headersOf } from './input-rules.ts';
 import { Deadline } from './policies/deadline.ts';
 import type { UpstreamRequest, WriteResult } from './request.ts';
 import type { CallTarget } from './service.ts';
@@ -73,11 +73,11 @@ export type OperationSettings = { upstream: URL } & Pick<Settings, 'maxUpstreamC
  */
 export interface UpstreamClient {
   /** Returns null if the service has no such record (404, 410). An invalid item of a list is an `UpstreamError` in its place. */
-  read<Args extends CallArgs, Body>(endpoint: ReadEndpoint<Args, Body>, args: Args): Promise<Body | null>;
+  read<Args extends CallArgs, Body>(endpoint: ReadEndpoint<Args, Body>, args: NoInfer<Args>): Promise<Body | null>;
   /** Sends a write. Unlike `read`, fails with `NOT_FOUND` if the service has no such record. */
   write<Args extends CallArgs, Body>(
     endpoint: WriteEndpoint<Args, Body>,
-    args: Args & WriteOptions,
+    args: NoInfer<Args> & WriteOptions,
   ): Promise<WriteResult<Body>>;
 }
 
@@ -110,7 +110,11 @@ export class CallBudget {
     if (authorization === undefined) {
       throw missingCredential(endpoint);
     }
+    if (endpoint.module !== undefined) {
+      assertArgs(endpoint, args);
+    }
     const path = pathPrefixOf(upstream) + buildPath(endpoint, args);
+    const headers = endpoint.headers && headersOf(endpoint, endpoint.headers, args);
     if (args.body !== undefined) {
       assertBody(endpoint, args.body);
     }
@@ -121,7 +125,7 @@ export class CallBudget {
       throw callBudgetExceeded(endpoint, limit);
     }
     this[kind] += 1;
-    return { endpoint, authorization, path, requestId, args };
+    return { endpoint, authorization, path, requestId, args, headers };
   }
 }
 
@@ -143,7 +147,7 @@ export class OperationClient implements UpstreamClient {
     this.#writes = caller.writes;
   }
 
-  read<Args extends CallArgs, Body>(endpoint: ReadEndpoint<Args, Body>, args: Args): Promise<Body | null> {
+  read<Args extends CallArgs, Body>(endpoint: ReadEndpoint<Args, Body>, args: NoInfer<Args>): Promise<Body | null> {
     return new Promise((resolve, reject) => {
       const request = this.budget.prepare(endpoint, args);
       const reader = this.#createReader((outcome) => {
@@ -161,7 +165,7 @@ export class OperationClient implements UpstreamClient {
 
   write<Args extends CallArgs, Body>(
     endpoint: WriteEndpoint<Args, Body>,
-    args: Args & WriteOptions,
+    args: NoInfer<Args> & WriteOptions,
   ): Promise<WriteResult<Body>> {
     const sent = new Promise<WriteResult<Body>>((resolve, reject) => {
       const request = this.budget.prepare(endpoint, args);

@@ -25,7 +25,7 @@ import { greeting } from './greeting.ts';
 interface GreetingBody { name: string }
 
 export default defineModule('greetings', ({ builder, endpoint, requireScopes }) => {
-  const get = endpoint<{ id: string }, GreetingBody>('GET /v1/greetings/{id}');
+  const get = endpoint('GET /v1/greetings/{id}').returns<GreetingBody>();
   builder.queryField('greeting', (t) =>
     t.string({
       nullable: true,

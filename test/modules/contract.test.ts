@@ -6,7 +6,7 @@ import { loadOperations } from '../../src/graphql/documents/shipped-operations.t
 import { ModuleError } from '../../src/graphql/module.ts';
 import { createSchema, printSdl } from '../../src/graphql/schema.ts';
 import events from '../../src/modules/events.ts';
-import { defineModule, type GatewayModule, type NoArgs } from '../../src/modules/index.ts';
+import { defineModule, type GatewayModule } from '../../src/modules/index.ts';
 import subscribers from '../../src/modules/subscribers.ts';
 import topics from '../../src/modules/topics.ts';
 import { SANDBOX_KEYS, startSandbox } from '../../src/sandbox/sandbox.ts';
@@ -273,7 +273,7 @@ describe('an item of a bulk write of a module', () => {
       const check = mutation('check', {
         description: 'Checks a layout.',
         scope: 'layouts:write',
-        endpoint: declare<{ id: string }, object>('POST /v1/checks/{id}'),
+        endpoint: declare('POST /v1/checks/{id}').returns<object>(),
         input: { description: 'It.', fields: (t) => ({ id: t.id({ required: true, description: 'Its id.' }) }) },
         // Not async, so that it throws instead of returning a promise that rejects.
         resolve({ id }, send) {
@@ -404,12 +404,12 @@ describe('a module', () => {
     });
   });
   const declares = (name: string, template: `GET /${string}`) =>
-    defineModule(name, ({ endpoint: declare }) => void declare<Record<string, never>, object>(template));
+    defineModule(name, ({ endpoint: declare }) => void declare(template).returns<object>());
 
   const loads = (name: string, template: `GET /${string}`) =>
     defineModule(
       name,
-      ({ endpoint: declare, loader }) => void loader({ name: 'thing', get: declare<NoArgs, object>(template) }),
+      ({ endpoint: declare, loader }) => void loader({ name: 'thing', get: declare(template).returns<object>() }),
     );
 
   const declaresNothing = defineModule(
@@ -421,7 +421,7 @@ describe('a module', () => {
     mutation('remove', {
       description: 'Removes a thing.',
       scope: 'x:write',
-      endpoint: declare<{ id: string }, void>('DELETE /v1/things/{id}', { expect: 'nothing' }),
+      endpoint: declare('DELETE /v1/things/{id}', { expect: 'nothing' }),
       input: { description: 'The thing.', fields: (t) => ({ id: t.id({ required: true, description: 'Its id.' }) }) },
       resolve: ({ id }, send) => send({ id }).then(() => ({})),
       success: { description: 'It is removed.', fields: () => ({}) },
@@ -486,8 +486,8 @@ describe('the code of a module', () => {
       builder.mutationField('calls', (t) => t.boolean(options));
     });
   const ENDPOINTS = {
-    get: endpoint<{ id: string }, object>('GET /v1/things/{id}'),
-    create: endpoint<NoArgs, object>('POST /v1/things'),
+    get: endpoint('GET /v1/things/{id}').returns<object>(),
+    create: endpoint('POST /v1/things').returns<object>(),
   };
   const hundred = Array.from({ length: 100 }, (_, i) => String(i));
 

@@ -7,7 +7,7 @@ import { scopesOf } from '../../src/graphql/scopes.ts';
 import { subscribers } from '../../src/graphql/types/subscriber.ts';
 import { workflows } from '../../src/graphql/types/workflow.ts';
 import events from '../../src/modules/events.ts';
-import { defineModule, type GatewayModule, type NoArgs, type Toolkit } from '../../src/modules/index.ts';
+import { defineModule, type GatewayModule, type Toolkit } from '../../src/modules/index.ts';
 import subscriberProfiles from '../../src/modules/subscribers.ts';
 import topics from '../../src/modules/topics.ts';
 import type { Scope } from '../../src/settings/scopes.ts';
@@ -311,7 +311,7 @@ describe('a module is refused at start', () => {
 describe('a field that a module adds to a built-in type', () => {
   const clients = clientsOf(signer, { scopes: ['workflows:read', 'costs:read', 'subscribers:read'] });
   const costs = defineModule('costs', ({ builder, endpoint, requireScopes, use }) => {
-    const getCost = endpoint<NoArgs, { cost: number }>('GET /v1/costs');
+    const getCost = endpoint('GET /v1/costs').returns<{ cost: number }>();
     const { Workflow } = use(workflows);
     use(subscribers);
     const Cost = builder.objectRef<{ cost: number }>('Cost').implement({
@@ -373,7 +373,7 @@ describe('a field that a module adds to a built-in type', () => {
 
   it('makes no such call through an interface either', async () => {
     const reasons = defineModule('reasons', ({ builder, endpoint }) => {
-      const getReason = endpoint<NoArgs, { text: string }>('GET /v1/reasons');
+      const getReason = endpoint('GET /v1/reasons').returns<{ text: string }>();
       builder.interfaceField('MutationError' as never, 'reasonText', (t) =>
         t.string({
           nullable: true,

@@ -30,9 +30,9 @@ interface Steps extends Pick<Toolkit, 'badResponse' | 'badUserInput'>, Endpoints
 type Resolve = (steps: Steps, id: string) => Promise<object>;
 
 const declareEndpoints = ({ endpoint }: Toolkit) => ({
-  create: endpoint<{ body: { name: string } }, StepBody>('POST /v1/steps', { idempotent: true }),
-  replace: endpoint<{ id: string }, StepBody>('PUT /v1/steps/{id}'),
-  get: endpoint<{ id: string }, StepBody>('GET /v1/steps/{id}'),
+  create: endpoint('POST /v1/steps', { idempotent: true }).takes<{ body: { name: string } }>().returns<StepBody>(),
+  replace: endpoint('PUT /v1/steps/{id}').returns<StepBody>(),
+  get: endpoint('GET /v1/steps/{id}').returns<StepBody>(),
 });
 
 /** Declares the mutations `apply`, `applyAll` (in bulk) and `applyBare` (without `mutation`), and fields that write where none may. */
@@ -468,7 +468,7 @@ describe('a write outside the resolver of a mutation’s field', () => {
     const note = (error: unknown) => unhandled.push(error);
     process.on('unhandledRejection', note);
     const unawaited = defineModule('unawaited', ({ builder, endpoint, requireScopes }) => {
-      const remove = endpoint<{ id: string }, void>('DELETE /v1/steps/{id}', { expect: 'nothing' });
+      const remove = endpoint('DELETE /v1/steps/{id}', { expect: 'nothing' });
       builder.queryField('careless', (t) =>
         t.boolean({
           extensions: requireScopes('steps:read'),

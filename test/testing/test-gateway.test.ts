@@ -213,8 +213,8 @@ it.each([
 
 describe('a call that explanations do not list', () => {
   const notes = defineModule('notes', ({ builder, endpoint, requireScopes }) => {
-    const get = endpoint<{ id: string }, { next: string }>('GET /v1/notes/{id}');
-    const getLast = endpoint<{ id: string }, object>('GET /v1/last/{id}');
+    const get = endpoint('GET /v1/notes/{id}').returns<{ next: string }>();
+    const getLast = endpoint('GET /v1/last/{id}').returns<object>();
     const options = { nullable: true, extensions: requireScopes('notes:read'), description: 'Reads notes.' } as const;
     builder.queryFields((t) => ({
       inSequence: t.boolean({
