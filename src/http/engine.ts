@@ -13,9 +13,12 @@ import { listDeprecated } from '../graphql/documents/deprecated-usage.ts';
 import { type Operation, type PreparedDocument, PreparedDocuments } from '../graphql/documents/prepared-documents.ts';
 import { limitExceeded, useDocumentLimits } from '../graphql/documents/validate.ts';
 import { createExecutor, type ExecuteInputs, type ExecuteResult } from '../graphql/executor/execute.ts';
+import { earlyEnd } from '../graphql/executor/limits.ts';
 import { refuse } from '../settings/refuse.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
 import type { DeprecatedCounts } from '../telemetry/counts.ts';
+import { Deadline } from '../upstream/policies/deadline.ts';
+import { isTimeoutError } from '../upstream/signal.ts';
 
 /** Engine of operations. */
 export interface Engine {
@@ -84,21 +87,20 @@ export function createEngine(
   function prepareWithHooks(text: string, context: GatewayContext): PreparedOperation {
     const { document, schema: currentSchema, contextFactory, execute: executeFn } = envelop(text, context);
     const { operationName } = context.params;
-    return {
-      operation: resolveOperation(document, context),
-      async execute(variableValues) {
-        const contextValue = await contextFactory();
-        return requireSingleResult(
-          await executeFn({
-            schema: currentSchema,
-            document: document.node,
-            operationName,
-            contextValue,
-            variableValues,
-          }),
-        );
-      },
-    };
+    const operation = resolveOperation(document, context);
+    async function execute(variableValues: Readonly<Record<string, unknown>>): Promise<ExecutionResult> {
+      const contextValue = await contextFactory();
+      return requireSingleResult(
+        await executeFn({
+          schema: currentSchema,
+          document: document.node,
+          operationName,
+          contextValue,
+          variableValues,
+        }),
+      );
+    }
+    return { operation, execute: (variables) => untilDeadline(execute(variables), operation, context) };
   }
 
   function prepareOnce(text: string, context: GatewayContext): PreparedOperation {
@@ -110,7 +112,8 @@ export function createEngine(
     const operation = resolveOperation(document, context);
     return {
       operation,
-      execute: (variableValues) => executeOperation(operation, { variableValues, contextValue: context }),
+      execute: (variableValues) =>
+        executeOperation(operation, { variableValues, contextValue: context, deadline: context.deadline }),
     };
   }
 
@@ -147,7 +150,11 @@ export const createExecuteDocument =
   (documents: PreparedDocuments, executeOperation: ExecuteOperation) =>
   (args: ExecutionArgs): ExecuteResult => {
     const operation = documents.of(args.document, args.schema).operation(args.operationName ?? undefined);
-    return operation === undefined ? executeWithGraphqlJs(args) : executeOperation(operation, args); // graphql-js returns the error that explains it.
+    if (operation === undefined) {
+      return executeWithGraphqlJs(args); // It returns the error that explains it.
+    }
+    const deadline: unknown = Reflect.get(Object(args.contextValue), 'deadline');
+    return executeOperation(operation, deadline instanceof Deadline ? { ...args, deadline } : args);
   };
 
 /** Creates a plugin that executes operations with the gateway's executor. */
@@ -199,6 +206,21 @@ function resolveOperation(document: PreparedDocument, { params, request }: Gatew
   }
   return operation;
 }
+
+/** Waits for an execution with hooks, which may never end. */
+const untilDeadline = (
+  executing: Promise<ExecutionResult>,
+  { type }: Operation,
+  { deadline }: GatewayContext,
+): Promise<ExecutionResult> =>
+  new Promise<ExecutionResult>((resolve, reject) => {
+    const end = (reason: DOMException) =>
+      resolve({ data: null, errors: [earlyEnd(isTimeoutError(reason), type === 'mutation')] });
+    // The executor ends one turn earlier, with the fields that are complete.
+    const waiting = { stop: (reason: DOMException) => void setImmediate(() => setImmediate(end, reason)) };
+    deadline.add(waiting);
+    void executing.then(resolve, reject).finally(() => deadline.remove(waiting));
+  });
 
 /** Returns the result of an execution. Plugins could have replaced it with a stream or another value. */
 function requireSingleResult(result: unknown): ExecutionResult {
