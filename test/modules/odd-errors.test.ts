@@ -121,7 +121,15 @@ const VALUES: Record<string, () => unknown> = {
 };
 
 function oddModule(make: () => unknown, isError: boolean) {
-  return defineModule('odd', ({ builder, requireScopes }) => {
+  return defineModule('odd', ({ builder, endpoint, loader, requireScopes }) => {
+    const failing = (): never => {
+      throw make();
+    };
+    const get = endpoint<{ id: string }, { value?: unknown }>('GET /v1/odd/{id}');
+    const single = loader({ name: 'single', get, identify: failing });
+    const list = endpoint<{ query: { id: string } }, { value?: unknown }[]>('GET /v1/odd', { expect: 'list' });
+    const argsOf = (ids: readonly string[]) => ({ query: { id: ids.join() } });
+    const several = loader({ name: 'several', get, many: { endpoint: list, argsOf, keyOf: failing } });
     const extensions = requireScopes('odd:read');
     const resolve = (): never => {
       if (isError) {
@@ -155,6 +163,17 @@ function oddModule(make: () => unknown, isError: boolean) {
       }),
     );
     builder.queryField('leaf', (t) => t.field({ type: 'JSONObject', nullable: true, extensions, resolve }));
+    builder.queryField('single', (t) =>
+      t.field({ type: Odd, nullable: true, extensions, resolve: (_root, _args, ctx) => ctx.loaders.load(single, 'a') }),
+    );
+    builder.queryField('several', (t) =>
+      t.field({
+        type: [Odd],
+        nullable: { list: true, items: true },
+        extensions,
+        resolve: (_root, _args, ctx) => ['a', 'b'].map((id) => ctx.loaders.load(several, id)),
+      }),
+    );
     builder.mutationField('change', (t) => t.field({ type: Odd, nullable: true, extensions, resolve }));
   });
 }
@@ -190,7 +209,14 @@ describe.each([
         expect.arrayContaining(['sync', 'async', 'again', 'list', 'items.0.value', 'items.0.later', 'leaf']),
       );
     }
-    const logged = gateway.log.filter(({ msg }) => msg === 'unexpected error');
+    const masked = () => gateway.log.filter(({ msg }) => msg === 'unexpected error');
+    const before = masked().length;
+    if (isError) {
+      const loaded = await gateway.send('{ ok single { later } several { later } }');
+      expect([loaded.status, loaded.body.data]).toEqual([200, { ok: 1, single: null, several: [null, null] }]);
+      expect(loaded.body.errors?.map(({ path }) => path?.join('.'))).toEqual(['single', 'several.0', 'several.1']);
+    }
+    const logged = masked().slice(0, before);
     expect(logged).toHaveLength(
       body.errors?.filter(({ extensions }) => extensions?.code === 'INTERNAL_SERVER_ERROR').length ?? 0,
     );
