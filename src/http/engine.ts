@@ -18,7 +18,6 @@ import { refuse } from '../settings/refuse.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
 import type { DeprecatedCounts } from '../telemetry/counts.ts';
 import { Deadline } from '../upstream/policies/deadline.ts';
-import { isTimeoutError } from '../upstream/signal.ts';
 
 /** Engine of operations. */
 export interface Engine {
@@ -88,19 +87,22 @@ export function createEngine(
     const { document, schema: currentSchema, contextFactory, execute: executeFn } = envelop(text, context);
     const { operationName } = context.params;
     const operation = resolveOperation(document, context);
-    async function execute(variableValues: Readonly<Record<string, unknown>>): Promise<ExecutionResult> {
-      const contextValue = await contextFactory();
-      return requireSingleResult(
-        await executeFn({
-          schema: currentSchema,
-          document: document.node,
-          operationName,
-          contextValue,
-          variableValues,
+    return {
+      operation,
+      execute: (variableValues) =>
+        untilDeadline(context, operation, async () => {
+          const contextValue = await contextFactory();
+          return requireSingleResult(
+            await executeFn({
+              schema: currentSchema,
+              document: document.node,
+              operationName,
+              contextValue,
+              variableValues,
+            }),
+          );
         }),
-      );
-    }
-    return { operation, execute: (variables) => untilDeadline(execute(variables), operation, context) };
+    };
   }
 
   function prepareOnce(text: string, context: GatewayContext): PreparedOperation {
@@ -207,19 +209,19 @@ function resolveOperation(document: PreparedDocument, { params, request }: Gatew
   return operation;
 }
 
-/** Waits for an execution with hooks, which may never end. */
+/** Runs an execution with hooks, which may never end. */
 const untilDeadline = (
-  executing: Promise<ExecutionResult>,
-  { type }: Operation,
   { deadline }: GatewayContext,
+  { type }: Operation,
+  execute: () => Promise<ExecutionResult>,
 ): Promise<ExecutionResult> =>
   new Promise<ExecutionResult>((resolve, reject) => {
-    const end = (reason: DOMException) =>
-      resolve({ data: null, errors: [earlyEnd(isTimeoutError(reason), type === 'mutation')] });
-    // The executor ends one turn earlier, with the fields that are complete.
-    const waiting = { stop: (reason: DOMException) => void setImmediate(() => setImmediate(end, reason)) };
+    const end = () => resolve({ data: null, errors: [earlyEnd(type === 'mutation')] });
+    const waiting = { stop: () => void setImmediate(() => setImmediate(end)) }; // The executor ends one turn earlier, with what is complete.
     deadline.add(waiting);
-    void executing.then(resolve, reject).finally(() => deadline.remove(waiting));
+    void execute()
+      .then(resolve, reject)
+      .finally(() => deadline.remove(waiting));
   });
 
 /** Returns the result of an execution. Plugins could have replaced it with a stream or another value. */

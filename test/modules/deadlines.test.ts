@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { GatewayOptions } from '../../src/gateway.ts';
+import { createGateway, type GatewayOptions } from '../../src/gateway.ts';
 import type { GatewayContext } from '../../src/graphql/context.ts';
 import { defineModule } from '../../src/modules/index.ts';
 import { type ScriptedGateway, startScriptedGateway, type TestDeps } from '../support/gateway.ts';
@@ -108,6 +108,14 @@ describe('at the deadline', () => {
     expect(gateway.log.filter(({ msg }) => msg === 'operation')).toHaveLength(2);
   });
 
+  it('with plugins of the host too, what is complete arrives', async () => {
+    await using gateway = await start({ plugins: [{ onExecute: () => undefined }] });
+    expect(await sendAndFollow(gateway, '{ hang { ready never } }')).toMatchObject({
+      data: { hang: { ready: 1, never: null } },
+      errors: [['hang.never', CODE]],
+    });
+  });
+
   it('a result with more pending fields than errors stops', async () => {
     await using gateway = await start({ maxErrors: 10 });
     const { status, data, errors } = await sendAndFollow(gateway, '{ hangs { never } }');
@@ -159,6 +167,18 @@ async function sendOnly(gateway: ScriptedGateway, query: string) {
   const { status, body } = await gateway.send(query);
   return [status, body.data, body.errors?.map(({ path, extensions }) => [path, extensions?.code, extensions?.outcome])];
 }
+
+it('an operation whose client left before its execution ends at once', async () => {
+  const { module } = createHangs();
+  await using gateway = createGateway({ upstream: 'http://127.0.0.1:1', modules: [module] });
+  const url = `http://gateway.test/graphql?query=${encodeURIComponent('{ hang { never } }')}`;
+  const request = new Request(url, {
+    headers: { accept: 'application/json', 'apollo-require-preflight': '1' },
+    signal: AbortSignal.abort(),
+  });
+  const response = await gateway.fetch(request);
+  expect(await response.json()).toMatchObject({ data: { hang: { never: null } } });
+});
 
 it('when the client leaves, execution ends and its place is free', async () => {
   await using gateway = await start({ operationTimeoutMs: 60_000 });

@@ -171,6 +171,9 @@ class ModuleImports implements Disposable {
     this.#files = files;
     this.#generation = generation;
     this.#known = moduleFiles;
+    for (const [path, file] of Object.entries(moduleFiles)) {
+      files.set(path, file); // Node.js asks for no file of a module that it keeps.
+    }
     const parentURL = pathToFileURL(resolve(dirname(source), 'package.json')).href; // Packages are searched from here.
     this.#hooks = registerHooks({
       resolve: (specifier, context, next) => {
@@ -220,18 +223,8 @@ class ModuleImports implements Disposable {
     }
     const path = fileURLToPath(url);
     importer?.imports.push(path);
-    this.#add(path);
+    this.#files.set(path, this.#files.get(path));
     return { ...resolved, url: `${url}${QUERY}${this.#known[path]?.generation ?? this.#generation}` };
-  }
-
-  /** Adds a file and those that it imports, because Node.js asks for no file of a module that it keeps. */
-  #add(path: string): void {
-    if (!this.#files.has(path)) {
-      this.#files.set(path, this.#known[path]);
-      for (const imported of this.#known[path]?.imports ?? []) {
-        this.#add(imported);
-      }
-    }
   }
 }
 

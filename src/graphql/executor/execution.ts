@@ -13,7 +13,6 @@ import {
   type ResponsePath,
 } from 'graphql';
 import type { Deadline, Waiting } from '../../upstream/policies/deadline.ts';
-import { isTimeoutError } from '../../upstream/signal.ts';
 import { locate, toOperationError } from '../located-error.ts';
 import type { Fragments, PlanSource } from './collect-fields.ts';
 import { earlyEnd, type Limits, outcomeError, STOPPED, type StopReason, stopError } from './limits.ts';
@@ -25,11 +24,10 @@ export interface ExecutionInputs
   deadline?: Deadline | undefined;
 }
 
-/** Value of a promise that is awaited. They are linked, because a set would cost more than the value. */
+/** Member of a ring: the values that an execution awaits, and the execution itself. Cheaper than a set. */
 export interface Awaited {
-  isAwaited: boolean;
-  before: Awaited | undefined;
-  after: Awaited | undefined;
+  before: Awaited;
+  after: Awaited;
   reject(error: unknown): void;
 }
 
@@ -41,7 +39,7 @@ export interface Position {
 }
 
 /** State of one execution: its inputs, errors and counters of its limits. */
-export class Execution implements PlanSource, Waiting {
+export class Execution implements PlanSource, Waiting, Awaited {
   readonly schema: GraphQLSchema;
   readonly fragments: Fragments;
   readonly operation: OperationDefinitionNode;
@@ -60,10 +58,11 @@ export class Execution implements PlanSource, Waiting {
 
   /** Error of what was not complete when execution ended early. */
   endError: GraphQLError | undefined;
+  before: Awaited = this;
+  after: Awaited = this;
 
   readonly #deadline: Deadline | undefined;
   readonly #errors: GraphQLError[] = [];
-  #lastAwaited: Awaited | undefined;
   /** Lists passed to `isFirstVisit`. */
   #visitedLists: WeakSet<object> | undefined;
   /** Paths that are null because of an error. */
@@ -124,58 +123,43 @@ export class Execution implements PlanSource, Waiting {
 
   /** Ends execution at the deadline, or when the client disconnects. Called if it doesn't end at once. */
   limitTime(): void {
-    const reason = this.#deadline?.endReason();
-    if (reason === undefined) {
+    if (this.#deadline?.endReason() === undefined) {
       this.#deadline?.add(this);
     } else {
-      this.stop(reason);
+      this.stop();
     }
   }
 
-  stop(reason: DOMException): void {
-    setImmediate(() => this.#end(reason)); // Calls that end for the same reason say more, and settle before.
+  stop(): void {
+    setImmediate(() => this.reject(earlyEnd(this.isMutation))); // Calls that end for the same reason say more, and settle before.
   }
 
   /** Adds a value that is awaited. */
   await(value: Awaited): void {
-    const before = this.#lastAwaited;
-    value.isAwaited = true;
-    value.before = before;
-    if (before !== undefined) {
-      before.after = value;
-    }
-    this.#lastAwaited = value;
+    value.before = this.before;
+    value.after = this;
+    this.before.after = value;
+    this.before = value;
   }
 
   /** Removes a value that has settled. Returns false if it was no longer awaited. */
   settle(value: Awaited): boolean {
-    const { isAwaited, before, after } = value;
-    if (isAwaited) {
-      value.isAwaited = false;
-      if (before !== undefined) {
-        before.after = after;
-      }
-      if (after !== undefined) {
-        after.before = before;
-      } else {
-        this.#lastAwaited = before;
-      }
-    }
-    return isAwaited;
+    const { before, after } = value;
+    before.after = after;
+    after.before = before;
+    value.before = value;
+    value.after = value;
+    return before !== value;
   }
 
   /** Fails all that is awaited or waits for its turn, and executes nothing more. */
-  #end(reason: DOMException): void {
+  reject(error: GraphQLError): void {
     if (!this.isStopped) {
       this.isStopped = true;
-      this.endError = earlyEnd(isTimeoutError(reason), this.isMutation);
+      this.endError = error;
     }
-    const awaited: Awaited[] = [];
-    for (let value = this.#lastAwaited; value !== undefined; value = value.before) {
-      awaited.unshift(value);
-    }
-    for (const value of awaited) {
-      value.reject(this.endError ?? STOPPED);
+    while (this.after !== this) {
+      this.after.reject(this.endError ?? STOPPED);
     }
     for (const task of this.#tasks.splice(0)) {
       task();

@@ -50,14 +50,11 @@ export function stopError(reason: StopReason, limits: Limits): GraphQLError {
 }
 
 /** Creates the error of what was not complete when the operation timed out, or its client disconnected. A mutation may have been applied. */
-export function earlyEnd(isTimeout: boolean, isMutation: boolean): GraphQLError {
-  const message = isTimeout ? 'The operation timed out.' : 'The client has disconnected.';
+export function earlyEnd(isMutation: boolean): GraphQLError {
+  const message = 'The operation timed out.';
+  const outcome = isMutation ? { outcome: 'UNKNOWN' } : {};
   return new GraphQLError(isMutation ? addUnknownOutcome(message) : message, {
-    extensions: {
-      code: isTimeout ? 'UPSTREAM_TIMEOUT' : 'CLIENT_CLOSED',
-      retryable: !isMutation,
-      ...(isMutation && { outcome: 'UNKNOWN' }),
-    },
+    extensions: { code: 'UPSTREAM_TIMEOUT', retryable: !isMutation, ...outcome },
   });
 }
 

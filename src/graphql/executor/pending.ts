@@ -156,9 +156,8 @@ export class PendingList extends PendingContainer {
 
 /** Pending value of a promise, until execution ends. What the promise does later is ignored. */
 class AwaitedValue extends Pending implements Awaited {
-  isAwaited = false;
-  before: Awaited | undefined;
-  after: Awaited | undefined;
+  before: Awaited = this;
+  after: Awaited = this;
 
   override resolve(value: unknown): void {
     if (this.execution.settle(this)) {
