@@ -125,9 +125,11 @@ function oddModule(make: () => unknown, isError: boolean) {
     const failing = (): never => {
       throw make();
     };
-    const get = endpoint<{ id: string }, { value?: unknown }>('GET /v1/odd/{id}');
+    const get = endpoint('GET /v1/odd/{id}').returns<{ value?: unknown }>();
     const single = loader({ name: 'single', get, identify: failing });
-    const list = endpoint<{ query: { id: string } }, { value?: unknown }[]>('GET /v1/odd', { expect: 'list' });
+    const list = endpoint('GET /v1/odd', { expect: 'list' })
+      .takes<{ query: { id: string } }>()
+      .returns<{ value?: unknown }[]>();
     const argsOf = (ids: readonly string[]) => ({ query: { id: ids.join() } });
     const several = loader({ name: 'several', get, many: { endpoint: list, argsOf, keyOf: failing } });
     const extensions = requireScopes('odd:read');
