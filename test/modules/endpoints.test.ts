@@ -299,6 +299,22 @@ describe('a text', () => {
     expect(gateway.service.requests[0]?.headers.accept).toBe('*/*');
   });
 
+  it('is stored as it is', async () => {
+    const windows = { freshSeconds: 60, staleWhileRevalidateSeconds: 0, staleIfErrorSeconds: 0 };
+    await using gateway = await start(
+      ({ endpoint }) => {
+        const get = endpoint('GET /v1/things/{id}.csv', { expect: 'text', cached: { resource: 'things', windows } });
+        return ({ upstream }, { a }) => upstream.read(get, { id: a });
+      },
+      () => ({ headers: { 'content-type': 'text/csv' }, body: 'a,b' }),
+      { cache: {} as const },
+    );
+    for (let i = 0; i < 2; i += 1) {
+      expect(await gateway.run('{ read }')).toEqual({ read: '"a,b"' });
+    }
+    expect(gateway.service.calls()).toEqual(['GET /v1/things/a.csv']);
+  });
+
   it.each<[string, Awaited<ReturnType<Script>>]>([
     [
       'a page instead of a record that is missing',
