@@ -328,7 +328,7 @@ const MISPLACED = [
 /** Validates options and applies defaults. @throws {TypeError} that names all that are wrong */
 function readOptions(template: string, method: Endpoint['method'], given: object) {
   const { data, error } = OPTIONS.safeParse(given);
-  const problems = (error?.issues ?? []).map(({ path, message }) => [...path, message].join(' '));
+  const problems = (error?.issues ?? []).map(({ path, message }) => `${path.join('.') || 'it'} ${message}`);
   for (const { names, methods, forms } of data === undefined ? [] : MISPLACED) {
     const conflict = [method, data?.expect].find((each) => [...methods, ...forms].some((other) => other === each));
     const misplaced = names.filter((name) => conflict !== undefined && Reflect.get(given, name) !== undefined);

@@ -299,6 +299,22 @@ describe('a text', () => {
     expect(gateway.service.requests[0]?.headers.accept).toBe('*/*');
   });
 
+  it('is stored as it is', async () => {
+    const windows = { freshSeconds: 60, staleWhileRevalidateSeconds: 0, staleIfErrorSeconds: 0 };
+    await using gateway = await start(
+      ({ endpoint }) => {
+        const get = endpoint('GET /v1/things/{id}.csv', { expect: 'text', cached: { resource: 'things', windows } });
+        return ({ upstream }, { a }) => upstream.read(get, { id: a });
+      },
+      () => ({ headers: { 'content-type': 'text/csv' }, body: 'a,b' }),
+      { cache: {} as const },
+    );
+    for (let i = 0; i < 2; i += 1) {
+      expect(await gateway.run('{ read }')).toEqual({ read: '"a,b"' });
+    }
+    expect(gateway.service.calls()).toEqual(['GET /v1/things/a.csv']);
+  });
+
   it.each<[string, Awaited<ReturnType<Script>>]>([
     [
       'a page instead of a record that is missing',
@@ -382,7 +398,7 @@ describe('options', () => {
   const windows = { freshSeconds: 1, staleWhileRevalidateSeconds: 0, staleIfErrorSeconds: 0 };
 
   it.each<[string, object, string]>([
-    ['GET', { expects: 'list' }, 'has the unknown option "expects" (did you mean "expect"?)'],
+    ['GET', { expects: 'list' }, 'it has the unknown option "expects" (did you mean "expect"?)'],
     ['GET', { expect: 'lists' }, 'expect must be record, list, page, value, text or nothing'],
     ['GET', { timeoutMs: 0 }, 'timeoutMs must be a whole number from 1 to 600000'],
     ['GET', { timeoutMs: '5' }, 'timeoutMs must be a whole number from 1 to 600000'],
@@ -399,12 +415,12 @@ describe('options', () => {
     [
       'GET',
       { cached: { resource: 'a', windows: { freshSeconds: 1, staleIfErrorSeconds: 1 } } },
-      'cached windows staleWhileRevalidateSeconds must be a whole number from 0 to 86400',
+      'cached.windows.staleWhileRevalidateSeconds must be a whole number from 0 to 86400',
     ],
     [
       'GET',
       { cached: { resource: 'a', windows: { ...windows, freshSeconds: 259_200 } } },
-      'cached windows freshSeconds must be a whole number from 1 to 86400',
+      'cached.windows.freshSeconds must be a whole number from 1 to 86400',
     ],
     ['GET', { idempotent: true }, "idempotent can't be used with GET"],
     ['GET', { empties: [], multiline: [] }, "empties can't be used with GET; multiline can't be used with GET"],
@@ -413,8 +429,8 @@ describe('options', () => {
     ['POST', { bodyFormat: 'xml' }, 'bodyFormat must be json or form'],
     ['GET', { expect: 'text', identifiedBy: ['_id'] }, "identifiedBy can't be used with text"],
     ['GET', { headers: ['X-A'] }, 'headers must be an object'],
-    ['GET', { headers: { 'X-A': 5 } }, 'headers X-A must be true, or a text without control characters'],
-    ['GET', { headers: { 'X-A': 'a\nb' } }, 'headers X-A must be true, or a text without control characters'],
+    ['GET', { headers: { 'X-A': 5 } }, 'headers.X-A must be true, or a text without control characters'],
+    ['GET', { headers: { 'X-A': 'a\nb' } }, 'headers.X-A must be true, or a text without control characters'],
     ['GET', { headers: { 'X A': 'a' } }, "headers has X A, which an endpoint can't declare"],
     ['GET', { headers: { AUTHORIZATION: 'Bearer x' } }, "headers has AUTHORIZATION, which an endpoint can't declare"],
     [
