@@ -481,7 +481,7 @@ describe('options', () => {
 });
 
 it('the testing kit knows actions, texts, forms, lists and headers', async () => {
-  const things = defineModule('things', ({ builder, endpoint, requireScopes }) => {
+  const things = defineModule('things', ({ builder, declareCalls, endpoint, requireScopes }) => {
     const get = endpoint('GET /v1/things/{id}');
     const getText = endpoint('GET /v1/things/{id}.csv', { expect: 'text', headers: { 'X-Version': '2' } }).takes<{
       query: { tag: string[] };
@@ -493,7 +493,10 @@ it('the testing kit knows actions, texts, forms, lists and headers', async () =>
     builder.queryField('thing', (t) =>
       t.string({
         nullable: true,
-        extensions: requireScopes('things:read'),
+        extensions: {
+          ...requireScopes('things:read'),
+          ...declareCalls('2', { endpoint: get, max: 1, reason: 'It follows the text.' }),
+        },
         resolve: async (_root, _args, { upstream }) =>
           `${await upstream.read(getText, { id: 'a:b', query: { tag: ['x', 'y'] } })} ${JSON.stringify(await upstream.read(get, { id: '1' }))}`,
       }),
@@ -501,7 +504,10 @@ it('the testing kit knows actions, texts, forms, lists and headers', async () =>
     builder.mutationField('archive', (t) =>
       t.boolean({
         nullable: true,
-        extensions: requireScopes('things:write'),
+        extensions: {
+          ...requireScopes('things:write'),
+          ...declareCalls('2', { endpoint: archive, max: 1, reason: 'It follows the replacement.' }),
+        },
         resolve: async (_root, _args, { upstream }) => {
           await upstream.write(replace, { id: '1' });
           return (await upstream.write(archive, { id: '1', body: { tag: ['x', 'y'] } })) !== undefined;
