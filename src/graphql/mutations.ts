@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { InputFieldMap, InputShapeFromFields, ObjectFieldsShape } from '@pothos/core';
-import type { GraphQLResolveInfo } from 'graphql';
+import { type GraphQLFieldResolver, type GraphQLResolveInfo, Kind } from 'graphql';
+import { ignoreRejection, isPromise } from '../lib/is-promise.ts';
 import type { Scope } from '../settings/scopes.ts';
 import { misplacedWrite, type UpstreamClient, WriteCount } from '../upstream/client.ts';
 import type { CallArgs, DeclaredEndpoint, WriteEndpoint } from '../upstream/endpoint.ts';
@@ -89,11 +90,14 @@ export interface DeclaredMutation {
   /** Types of failures in its result. */
   readonly failureTypes: readonly PothosSchemaTypes.ObjectRef<GraphTypes, object>[];
   /** Checks one input, and returns the function that applies it. */
-  readonly prepare: (input: Input, ctx: GatewayContext, info: WrittenField, item?: BulkItem) => () => Promise<Result>;
+  readonly prepare: (input: Input, ctx: GatewayContext, info: WrittenField, item?: BulkItem) => Apply;
 }
 
 /** Success or failure. */
 type Result = { readonly __typename: string };
+
+/** Applies an input. Can throw. */
+type Apply = () => Result | Promise<Result>;
 
 type WrittenField = Pick<GraphQLResolveInfo, 'fieldName' | 'path' | 'schema'>;
 
@@ -218,8 +222,9 @@ export function createMutations(builder: Builder, errors: MutationErrors): Mutat
             const prepared = inputs.map((each, index) =>
               single.prepare(each, ctx, info, { index, path: ['input', items, String(index)] }),
             );
-            const applyAll = createBoundedMap<() => Promise<Result>, Result>(BULK_CONCURRENCY);
-            return { results: await applyAll(prepared, (apply, end, fail) => void apply().then(end, fail)) };
+            const applyAll = createBoundedMap<Apply, Result>(BULK_CONCURRENCY);
+            const start = (apply: Apply) => new Promise<Result>((end) => end(apply())); // Rejects if it throws.
+            return { results: await applyAll(prepared, (apply, end, fail) => void start(apply).then(end, fail)) };
           },
         }),
       );
@@ -234,38 +239,37 @@ function createPreparation(
   canConflict: boolean,
 ): DeclaredMutation['prepare'] {
   return (fields, ctx, info, item) => {
-    const { idempotencyKey: sent, ...input } = fields;
+    const { idempotencyKey: sent } = fields;
     const inputKey = typeof sent === 'string' ? sent : undefined;
     const deriveKey = (write: number) =>
       endpoint.isIdempotent ? deriveIdempotencyKey(ctx, info, inputKey, item?.index, write) : undefined;
-    deriveKey(1); // An invalid key is rejected before anything is sent.
+    const firstKey = deriveKey(1); // An invalid key is rejected before anything is sent.
+    const input = sent === undefined ? fields : withoutKey(fields);
     const { ofField = new WriteCount() } = ctx.writes;
     const writes = item === undefined ? ofField : new WriteCount();
     const context = item === undefined ? ctx : { ...ctx, upstream: countWrites(ctx.upstream, writes) };
-    // An async function, so that `resolve` can throw: a bulk mutation awaits what it returns.
-    return async () => {
+    return () => {
       let sends = 0;
       let areReplayed = true;
       let toInputPath = (path: readonly string[]) => path;
-      const send: Send<CallArgs, unknown> = async (args) => {
-        if (ctx.writes.ofField !== ofField) {
-          throw misplacedWrite(endpoint);
-        }
+      const send: Send<CallArgs, unknown> = (args) => {
         toInputPath = (path) => inputPath?.(path, input) ?? findInInput(path, input, args);
         sends += 1;
-        const options = { idempotencyKey: deriveKey(sends), isBulkItem: item !== undefined };
-        const { body, replayed } = await context.upstream.write(endpoint, { ...args, ...options });
-        areReplayed &&= replayed;
-        return body;
+        const idempotencyKey = sends === 1 ? firstKey : deriveKey(sends);
+        const isBulkItem = item !== undefined;
+        const write = idempotencyKey || isBulkItem ? { ...args, idempotencyKey, isBulkItem } : args;
+        const sent = context.upstream.write(endpoint, write).then(({ body, replayed }) => {
+          areReplayed &&= replayed;
+          return body;
+        });
+        return ignoreRejection(sent);
       };
-      try {
-        const issues = findInputIssues(input, info.schema.getType(`${typeName}Input`));
-        if (issues.length > 0) {
-          throw invalidInput(endpoint, issues.slice(0, MAX_ISSUES));
-        }
-        const source = await resolve(input, send, context);
-        return { ...source, __typename: `${typeName}Success`, replayed: sends > 0 && areReplayed };
-      } catch (error) {
+      const succeed = (source: object) => ({
+        ...source,
+        __typename: `${typeName}Success`,
+        replayed: sends > 0 && areReplayed,
+      });
+      const fail = (error: unknown): Result => {
         const failure =
           isUpstreamError(error) &&
           toFailure(error, {
@@ -280,10 +284,22 @@ function createPreparation(
           return failure;
         }
         throw error;
+      };
+      try {
+        const issues = findInputIssues(input, info.schema.getType(`${typeName}Input`));
+        if (issues.length > 0) {
+          throw invalidInput(endpoint, issues.slice(0, MAX_ISSUES));
+        }
+        const source = resolve(input, send, context);
+        return isPromise(source) ? Promise.resolve<object>(source).then(succeed, fail) : succeed(source);
+      } catch (error) {
+        return fail(error);
       }
     };
   };
 }
+
+const withoutKey = ({ idempotencyKey: _, ...input }: Input): Input => input;
 
 /** Returns a client that counts writes. */
 const countWrites = (client: UpstreamClient, writes: WriteCount): UpstreamClient => ({
@@ -292,19 +308,48 @@ const countWrites = (client: UpstreamClient, writes: WriteCount): UpstreamClient
 });
 
 /** Runs the resolver of a mutation's field. Until it returns, it can write. */
-export async function runMutation(ctx: GatewayContext, field: string, resolve: () => unknown): Promise<unknown> {
+export function runMutation(ctx: GatewayContext, field: string, resolve: () => unknown): unknown {
   const ofField = new WriteCount();
   ctx.writes.ofField = ofField;
   ctx.usage.field = field;
   ctx.loaders.reset();
-  try {
-    return await resolve();
-  } catch (error) {
-    throw ofField.applied > 0 ? afterWrite(error) : error;
-  } finally {
+  const end = <Value>(value: Value): Value => {
     ctx.writes.ofField = undefined;
+    return value;
+  };
+  const fail = (error: unknown): never => {
+    throw end(ofField.applied > 0 ? afterWrite(error) : error);
+  };
+  let result: unknown;
+  try {
+    result = resolve();
+  } catch (error) {
+    return fail(error);
   }
+  return isPromise(result) ? Promise.resolve(result).then(end, fail) : end(result);
 }
+
+/** Returns a resolver whose context sends only the writes of its own field: one that has ended can still run while the next field writes. */
+export const withOwnWrites =
+  (resolve: Resolver): Resolver =>
+  (source, args, ctx, info) => {
+    const [first, ...others] = info.operation.selectionSet.selections;
+    if (first?.kind === Kind.FIELD && others.length === 0) {
+      return resolve(source, args, ctx, info); // After the only field, no write is sent.
+    }
+    const { upstream, writes } = ctx;
+    const { ofField } = writes;
+    const client: UpstreamClient = {
+      read: (endpoint, input) => upstream.read(endpoint, input),
+      write: (endpoint, input) =>
+        writes.ofField === ofField
+          ? upstream.write(endpoint, input)
+          : ignoreRejection(Promise.reject(misplacedWrite(endpoint))),
+    };
+    return resolve(source, args, { ...ctx, upstream: client }, info);
+  };
+
+type Resolver = GraphQLFieldResolver<unknown, GatewayContext>;
 
 /** Returns the path in the input of a parameter of the path, or of a member of the body: that of the field with the same value. */
 function findInInput([name = '', ...rest]: readonly string[], input: Input, args: CallArgs): readonly string[] {
