@@ -24,12 +24,12 @@ export interface MutationOptions<Args extends CallArgs, Body, Fields extends Inp
   scope: Scope;
   /** Endpoint that is called. If it is idempotent, the input has `idempotencyKey`, and the success `replayed`. */
   endpoint: WriteEndpoint<Args, Body>;
-  /** Other extensions of the field, such as `ADDS_ONLY` or those of `declareCalls`. @default none */
-  extensions?: Readonly<Record<string, unknown>>;
+  /** Other extensions of the field than `scope`, such as `ADDS_ONLY` or those of `declareCalls`. @default none */
+  extensions?: Readonly<Record<string, unknown>> & { readonly scope?: never };
   /** Reason why the field is deprecated. @default it isn't */
   deprecationReason?: string;
-  /** The only argument, `input`. */
-  input: {
+  /** The only argument, `input`. @default none; if the endpoint is idempotent, an optional one with only `idempotencyKey` */
+  input?: {
     description: string;
     /** Description of the argument. @default description */
     argument?: string;
@@ -85,7 +85,8 @@ export interface DeclaredMutation {
   readonly endpoint: DeclaredEndpoint;
   readonly scope: Scope;
   readonly extensions: Readonly<Record<string, unknown>>;
-  readonly Input: PothosSchemaTypes.InputObjectRef<GraphTypes, Input>;
+  /** Undefined if it has no input. */
+  readonly Input: PothosSchemaTypes.InputObjectRef<GraphTypes, Input> | undefined;
   readonly Success: PothosSchemaTypes.ObjectRef<GraphTypes, object>;
   /** Types of failures in its result. */
   readonly failureTypes: readonly PothosSchemaTypes.ObjectRef<GraphTypes, object>[];
@@ -123,11 +124,15 @@ export interface Mutations {
    * Declares a mutation with its types, whose names are derived from its own: `CreateFeedInput`, `CreateFeedSuccess` and `CreateFeedResult` for
    * `createFeed`.
    */
-  mutation<Args extends CallArgs, Body, Fields extends InputFieldMap, Success extends object>(
+  mutation<Args extends CallArgs, Body, Success extends object, Fields extends InputFieldMap = Record<never, never>>(
     name: string,
     options: MutationOptions<Args, Body, Fields, Success>,
   ): DeclaredMutation;
-  /** Declares a mutation that applies another one to each item of a list. Each has its own result, so one failure doesn't affect the others. */
+  /**
+   * Declares a mutation that applies another one to each item of a list. Each has its own result, so one failure doesn't affect the others.
+   *
+   * @throws {TypeError} if the other one has no input
+   */
   bulkMutation(name: string, single: DeclaredMutation, options: BulkMutationOptions): void;
 }
 
@@ -139,17 +144,21 @@ export function createMutations(builder: Builder, errors: MutationErrors): Mutat
   const { ConflictError, InvalidInputError, NotFoundError, UpstreamFailure } = errors;
 
   function declareMutation(name: string, options: AnyMutation): DeclaredMutation {
-    const { endpoint, scope, extensions = {}, input, failures = {}, success } = options;
+    const { endpoint, scope, extensions = {}, failures = {}, success } = options;
+    const input: AnyMutation['input'] =
+      options.input ?? (endpoint.isIdempotent ? { description: KEY_INPUT, fields: () => ({}) } : undefined);
     const { notFound, conflict = endpoint.isIdempotent } = failures;
     const typeName = toTypeName(name);
 
-    const Input = builder.inputType(`${typeName}Input`, {
-      description: input.description,
-      fields: (t) => ({
-        ...input.fields(t),
-        ...(endpoint.isIdempotent && { idempotencyKey: t.string({ description: IDEMPOTENCY_KEY }) }),
-      }),
-    });
+    const Input =
+      input &&
+      builder.inputType(`${typeName}Input`, {
+        description: input.description,
+        fields: (t) => ({
+          ...input.fields(t),
+          ...(endpoint.isIdempotent && { idempotencyKey: t.string({ description: IDEMPOTENCY_KEY }) }),
+        }),
+      });
     const Success = builder.objectRef<object>(`${typeName}Success`).implement({
       description: success.description,
       fields: (t) => ({
@@ -171,11 +180,21 @@ export function createMutations(builder: Builder, errors: MutationErrors): Mutat
       t.field({
         type: Result,
         nullable: true,
-        extensions: { ...requireScopes(scope), ...extensions },
+        extensions: { ...extensions, ...requireScopes(scope) },
         description: describeCall(options.description, endpoint),
         ...(options.deprecationReason !== undefined && { deprecationReason: options.deprecationReason }),
-        args: { input: t.arg({ type: Input, required: true, description: input.argument ?? input.description }) },
-        resolve: (_root, args, ctx, info) => prepare(args.input, ctx, info)(),
+        args:
+          input && Input
+            ? {
+                input: t.arg({
+                  type: Input,
+                  required: options.input !== undefined,
+                  description: input.argument ?? input.description,
+                }),
+              }
+            : {},
+        resolve: (_root, args: { input?: Input | null | undefined }, ctx, info) =>
+          prepare(args.input ?? {}, ctx, info)(),
       }),
     );
     return { endpoint, scope, extensions, Input, Success, failureTypes, prepare };
@@ -186,10 +205,14 @@ export function createMutations(builder: Builder, errors: MutationErrors): Mutat
     bulkMutation(name, single, options) {
       const { items, max, input, result, calls = `1 per item, ${BULK_CONCURRENCY} at a time` } = options;
       const typeName = toTypeName(name);
+      const { Input: Each } = single;
+      if (Each === undefined) {
+        throw new TypeError(`${name} applies a mutation to each item of a list, so that mutation needs an input`);
+      }
 
       const Input = builder.inputType(`${typeName}Input`, {
         description: input.description,
-        fields: (t) => ({ [items]: t.field({ type: [single.Input], required: true, description: input.items }) }),
+        fields: (t) => ({ [items]: t.field({ type: [Each], required: true, description: input.items }) }),
       });
       const Item = builder.unionType(`${typeName}Item`, {
         description: result.item,
@@ -366,6 +389,9 @@ const toTypeName = (name: string): string => name.slice(0, 1).toUpperCase() + na
 /** Adds the REST call to the description of a field, unless it names one. */
 const describeCall = (description: string, { method, route }: DeclaredEndpoint): string =>
   description.includes('REST: ') ? description : `${description}\n\nREST: \`${method} ${route}\`.`;
+
+/** Description of an input with only that field. */
+const KEY_INPUT = 'The key with which the change can be repeated.';
 
 /** Description of the input field `idempotencyKey`. */
 const IDEMPOTENCY_KEY =
