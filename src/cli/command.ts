@@ -6,6 +6,8 @@ export interface CommandOption {
   short?: string | undefined;
   /** Placeholder of its value: `FILE`, `[FILE]` if the value is optional, or words such as `on|off`. @default none: a switch */
   value?: string | undefined;
+  /** Whether its value is a comma-separated list. If it is given several times, they add up. @default false */
+  isList?: boolean;
   /** One or more sentences. */
   description: string;
 }

@@ -13,6 +13,7 @@ export const init: Command = {
     {
       name: 'tenant',
       value: 'NAMES',
+      isList: true,
       description: 'Tenants whose users sign in, comma-separated. Each has an API key of the service.',
     },
     {
@@ -35,6 +36,7 @@ export const init: Command = {
     {
       name: 'origin',
       value: 'URLS',
+      isList: true,
       description:
         'Origins of the pages that call the gateway, comma-separated, such as https://app.example.com. Default: none.',
     },
