@@ -10,7 +10,6 @@ import { memoizeByObject } from '../lib/memoize.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { DeclaredEndpoint } from '../upstream/endpoint.ts';
 import { CONTRACT } from '../upstream/endpoints.ts';
-import type { Builder } from './builder.ts';
 import type { GatewayContext } from './context.ts';
 import { createSchemaAccess, toSubgraph } from './federation.ts';
 import { defineAll, defineModule, type GatewayModule, ModuleError } from './module.ts';
@@ -77,12 +76,24 @@ export function createSchema(
   return served;
 }
 
-function buildSchema(modules: readonly GatewayModule[]): { schema: GraphQLSchema; moduleOf: ModuleOf } {
+function buildSchema(modules: readonly GatewayModule[]): BuiltSchema {
   assertNames(modules);
+  try {
+    return addModules(modules);
+  } catch (error) {
+    const failing = modules.find((_, i) => !canAdd(modules.slice(0, i + 1)));
+    const message = error instanceof ModuleError ? error.message : String(error);
+    throw failing === undefined || message.includes('the module ')
+      ? error
+      : new ModuleError(`the module ${failing.name} fails: ${message}`, { cause: error });
+  }
+}
+
+function addModules(modules: readonly GatewayModule[]): BuiltSchema {
   const { builder, endpoints, moduleOf } = defineAll([...BUILT_IN, ...modules]);
   const own = endpoints.map(({ endpoint }) => endpoint);
   assertEndpoints(own);
-  const schema = toSchema(builder);
+  const schema = builder.toSchema(); // Throws if names are used twice, or types are missing.
   if (modules.length > 0) {
     assertValid(schema);
     const problem = findScopeProblem(schema, moduleOf);
@@ -93,6 +104,16 @@ function buildSchema(modules: readonly GatewayModule[]): { schema: GraphQLSchema
   schema.extensions = { ...schema.extensions, endpoints: [...CONTRACT, ...own] };
   return { schema, moduleOf };
 }
+
+function canAdd(modules: readonly GatewayModule[]): boolean {
+  try {
+    return addModules(modules) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+type BuiltSchema = { schema: GraphQLSchema; moduleOf: ModuleOf };
 
 /** Throws a `ModuleError` if two modules have the same name. */
 function assertNames(modules: readonly GatewayModule[]): void {
@@ -113,17 +134,6 @@ function assertEndpoints(own: readonly DeclaredEndpoint[]): void {
       throw new ModuleError(`the endpoint ${endpoint.method} ${endpoint.route} is declared twice`);
     }
     forms.add(form);
-  }
-}
-
-/** Builds the schema. Pothos finds out here whether names are used twice, or types are missing. */
-function toSchema(builder: Builder): GraphQLSchema {
-  try {
-    return builder.toSchema();
-  } catch (error) {
-    throw new ModuleError(`the modules don't fit together: ${error instanceof Error ? error.message : String(error)}`, {
-      cause: error,
-    });
   }
 }
 

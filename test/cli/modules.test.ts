@@ -314,7 +314,7 @@ describe("a module that can't be used is one line with its place in the configur
       'a type without fields',
       './a.ts',
       define("builder.objectRef('A').implement({ fields: () => ({}) });"),
-      /modules: the schema is invalid: Type A must define one or more fields\.$/,
+      /modules: the module a fails: the schema is invalid: Type A must define one or more fields\.$/,
     ],
   ])('%s', async (_, name, code, message) => {
     await write('a.ts', code);

@@ -218,12 +218,12 @@ describe('a module is refused at start', () => {
     [
       'with an enum of an unknown scope',
       ({ builder }) => void builder.enumType('Level', { ...odd, values: ['LOW'] as const }),
-      /^Level requires the scope "secrets", which must be a scope such as groups:read/,
+      /^the module a fails: Level requires the scope "secrets", which must be a scope such as groups:read/,
     ],
     [
       'with a scalar of an unknown scope',
       ({ builder }) => void builder.scalarType('Code' as 'JSON', { ...odd, serialize: String }),
-      /^Code requires the scope "secrets"/,
+      /^the module a fails: Code requires the scope "secrets"/,
     ],
     [
       'with an interface of an unknown scope',
@@ -232,7 +232,7 @@ describe('a module is refused at start', () => {
           ...odd,
           fields: (t) => ({ name: t.string({ resolve: () => '' }) }),
         }),
-      /^Named requires the scope "secrets"/,
+      /^the module a fails: Named requires the scope "secrets"/,
     ],
     [
       'with a field of an interface of an unknown scope',
@@ -240,7 +240,7 @@ describe('a module is refused at start', () => {
         void builder.interfaceRef<object>('Named').implement({
           fields: (t) => ({ name: t.string({ ...odd, resolve: () => '' }) }),
         }),
-      /^Named\.name requires the scope "secrets"/,
+      /^the module a fails: Named\.name requires the scope "secrets"/,
     ],
     [
       'with a field of a union of an unknown scope',
@@ -251,12 +251,12 @@ describe('a module is refused at start', () => {
         const Either = toolkit.builder.unionType('Either', { ...odd, types: [Thing], resolveType: () => 'Thing' });
         toolkit.builder.queryField('either', (t) => t.field({ type: Either, ...rooted(toolkit), resolve: () => ({}) }));
       },
-      /^Either requires the scope "secrets"/,
+      /^the module a fails: Either requires the scope "secrets"/,
     ],
     [
       'with a scope that is undefined',
       ({ builder }) => void builder.enumType('Level', { extensions: { scope: undefined }, values: ['LOW'] as const }),
-      /^Level requires the scope undefined/,
+      /^the module a fails: Level requires the scope undefined/,
     ],
     [
       'with a scope of an argument, which no check would see',
@@ -268,7 +268,7 @@ describe('a module is refused at start', () => {
             resolve: () => 1,
           }),
         ),
-      /^Query\.thing has a scope at id, where none is checked/,
+      /^the module a fails: Query\.thing has a scope at id, where none is checked/,
     ],
     [
       'with a scope of an input',
@@ -277,13 +277,13 @@ describe('a module is refused at start', () => {
           extensions: requireScopes('secrets:read'),
           fields: (t) => ({ name: t.string() }),
         }),
-      /^Filter has a scope at Filter, where none is checked/,
+      /^the module a fails: Filter has a scope at Filter, where none is checked/,
     ],
     [
       'with a scope of an enum’s value',
       ({ builder, requireScopes }) =>
         void builder.enumType('Level', { values: { LOW: { extensions: requireScopes('secrets:read') } } as const }),
-      /^Level has a scope at LOW, where none is checked/,
+      /^the module a fails: Level has a scope at LOW, where none is checked/,
     ],
     [
       'with a field that makes calls on a built-in type, without a scope of its own',
