@@ -23,7 +23,7 @@ export interface UpstreamCall {
   headers: Readonly<Record<string, string>>;
   /** Environment of the API key; undefined if the key is unknown. */
   environment: EnvironmentName | undefined;
-  /** Decoded JSON body; undefined if there is none. */
+  /** Decoded body, JSON or a form; undefined if there is none. */
   body: unknown;
   /** Status of the response; undefined if none was sent, or not yet. */
   status: number | undefined;
@@ -44,7 +44,12 @@ export function createCall(
     query: Object.fromEntries(new URL(path, 'http://service.test').searchParams),
     headers: Object.fromEntries(Object.entries(others).map(([name, value]) => [name, String(value)])),
     environment: findEnvironment(authorization)?.name,
-    body: body.length === 0 ? undefined : JSON.parse(body.toString('utf8')),
+    body: body.length === 0 ? undefined : decodeBody(body.toString('utf8'), headers['content-type']),
     status: undefined,
   };
 }
+
+const decodeBody = (text: string, type = ''): unknown =>
+  type.startsWith('application/x-www-form-urlencoded')
+    ? Object.fromEntries(new URLSearchParams(text))
+    : JSON.parse(text);
