@@ -45,7 +45,7 @@ export function readCommandLine(argv: readonly string[], commands: readonly [Com
     } else if (option.value === undefined && token.value !== undefined) {
       problems.push(`--${option.name} takes no value.`);
     } else {
-      const before = option.isList ? options[option.name] : undefined;
+      const before = option.value?.endsWith(',…') ? options[option.name] : undefined;
       options[option.name] = before === undefined ? (token.value ?? '') : `${before},${token.value}`;
     }
   }

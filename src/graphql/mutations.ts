@@ -175,6 +175,10 @@ export function createMutations(builder: Builder, errors: MutationErrors): Mutat
       description: `The result of \`${name}\`.`,
       types: [Success, ...failureTypes],
     });
+    const argument = input && {
+      required: options.input !== undefined,
+      description: input.argument ?? input.description,
+    };
     const prepare = createPreparation(typeName, options, conflict);
     builder.mutationField(name, (t) =>
       t.field({
@@ -183,16 +187,7 @@ export function createMutations(builder: Builder, errors: MutationErrors): Mutat
         extensions: { ...extensions, ...requireScopes(scope) },
         description: describeCall(options.description, endpoint),
         ...(options.deprecationReason !== undefined && { deprecationReason: options.deprecationReason }),
-        args:
-          input && Input
-            ? {
-                input: t.arg({
-                  type: Input,
-                  required: options.input !== undefined,
-                  description: input.argument ?? input.description,
-                }),
-              }
-            : {},
+        args: Input && argument ? { input: t.arg({ type: Input, ...argument }) } : {},
         resolve: (_root, args: { input?: Input | null | undefined }, ctx, info) =>
           prepare(args.input ?? {}, ctx, info)(),
       }),
@@ -246,8 +241,7 @@ export function createMutations(builder: Builder, errors: MutationErrors): Mutat
               single.prepare(each, ctx, info, { index, path: ['input', items, String(index)] }),
             );
             const applyAll = createBoundedMap<Apply, Result>(BULK_CONCURRENCY);
-            const start = (apply: Apply) => new Promise<Result>((end) => end(apply())); // Rejects if it throws.
-            return { results: await applyAll(prepared, (apply, end, fail) => void start(apply).then(end, fail)) };
+            return { results: await applyAll(prepared, (apply, end, fail) => void settle(apply, end, fail)) };
           },
         }),
       );
@@ -270,7 +264,7 @@ function createPreparation(
     const input = sent === undefined ? fields : withoutKey(fields);
     const { ofField = new WriteCount() } = ctx.writes;
     const writes = item === undefined ? ofField : new WriteCount();
-    const context = item === undefined ? ctx : { ...ctx, upstream: countWrites(ctx.upstream, writes) };
+    const context = item === undefined ? ctx : { ...ctx, upstream: ownClient(ctx, writes) };
     return () => {
       let sends = 0;
       let areReplayed = true;
@@ -308,27 +302,46 @@ function createPreparation(
         }
         throw error;
       };
-      try {
+      const run = () => {
         const issues = findInputIssues(input, info.schema.getType(`${typeName}Input`));
         if (issues.length > 0) {
           throw invalidInput(endpoint, issues.slice(0, MAX_ISSUES));
         }
-        const source = resolve(input, send, context);
-        return isPromise(source) ? Promise.resolve<object>(source).then(succeed, fail) : succeed(source);
-      } catch (error) {
-        return fail(error);
-      }
+        return resolve(input, send, context);
+      };
+      return settle(run, succeed, fail);
     };
   };
 }
 
+/** Passes on what a function returns or throws. Waits only for promises. */
+function settle<Value, To>(
+  run: () => Value | Promise<Value>,
+  end: (value: Value) => To,
+  fail: (error: unknown) => To,
+): To | Promise<To> {
+  let value: Value | Promise<Value>;
+  try {
+    value = run();
+  } catch (error) {
+    return fail(error);
+  }
+  return isPromise(value) ? Promise.resolve(value).then(end, fail) : end(value);
+}
+
 const withoutKey = ({ idempotencyKey: _, ...input }: Input): Input => input;
 
-/** Returns a client that counts writes. */
-const countWrites = (client: UpstreamClient, writes: WriteCount): UpstreamClient => ({
-  read: (endpoint, args) => client.read(endpoint, args),
-  write: (endpoint, args) => writes.track(client.write(endpoint, args)),
-});
+/** Returns the client of a field, or of an item of it: it counts writes, and sends none once the field has ended. */
+function ownClient({ upstream, writes }: GatewayContext, count = new WriteCount()): UpstreamClient {
+  const { ofField } = writes;
+  return {
+    read: (endpoint, args) => upstream.read(endpoint, args),
+    write: (endpoint, args) =>
+      count.track(
+        writes.ofField === ofField ? upstream.write(endpoint, args) : Promise.reject(misplacedWrite(endpoint)),
+      ),
+  };
+}
 
 /** Runs the resolver of a mutation's field. Until it returns, it can write. */
 export function runMutation(ctx: GatewayContext, field: string, resolve: () => unknown): unknown {
@@ -343,13 +356,7 @@ export function runMutation(ctx: GatewayContext, field: string, resolve: () => u
   const fail = (error: unknown): never => {
     throw end(ofField.applied > 0 ? afterWrite(error) : error);
   };
-  let result: unknown;
-  try {
-    result = resolve();
-  } catch (error) {
-    return fail(error);
-  }
-  return isPromise(result) ? Promise.resolve(result).then(end, fail) : end(result);
+  return settle(resolve, end, fail);
 }
 
 /** Returns a resolver whose context sends only the writes of its own field: one that has ended can still run while the next field writes. */
@@ -360,16 +367,7 @@ export const withOwnWrites =
     if (first?.kind === Kind.FIELD && others.length === 0) {
       return resolve(source, args, ctx, info); // After the only field, no write is sent.
     }
-    const { upstream, writes } = ctx;
-    const { ofField } = writes;
-    const client: UpstreamClient = {
-      read: (endpoint, input) => upstream.read(endpoint, input),
-      write: (endpoint, input) =>
-        writes.ofField === ofField
-          ? upstream.write(endpoint, input)
-          : ignoreRejection(Promise.reject(misplacedWrite(endpoint))),
-    };
-    return resolve(source, args, { ...ctx, upstream: client }, info);
+    return resolve(source, args, { ...ctx, upstream: ownClient(ctx) }, info);
   };
 
 type Resolver = GraphQLFieldResolver<unknown, GatewayContext>;

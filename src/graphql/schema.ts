@@ -81,11 +81,13 @@ function buildSchema(modules: readonly GatewayModule[]): BuiltSchema {
   try {
     return addModules(modules);
   } catch (error) {
-    const failing = modules.find((_, i) => !canAdd(modules.slice(0, i + 1)));
+    const last = modules.at(-1);
     const message = error instanceof ModuleError ? error.message : String(error);
-    throw failing === undefined || message.includes('the module ')
-      ? error
-      : new ModuleError(`the module ${failing.name} fails: ${message}`, { cause: error });
+    if (last === undefined || message.includes('the module ')) {
+      throw error;
+    }
+    buildSchema(modules.slice(0, -1)); // Throws if the reason is one of these.
+    throw new ModuleError(`the module ${last.name} fails: ${message}`, { cause: error });
   }
 }
 
@@ -103,14 +105,6 @@ function addModules(modules: readonly GatewayModule[]): BuiltSchema {
   }
   schema.extensions = { ...schema.extensions, endpoints: [...CONTRACT, ...own] };
   return { schema, moduleOf };
-}
-
-function canAdd(modules: readonly GatewayModule[]): boolean {
-  try {
-    return addModules(modules) !== undefined;
-  } catch {
-    return false;
-  }
 }
 
 type BuiltSchema = { schema: GraphQLSchema; moduleOf: ModuleOf };

@@ -12,8 +12,7 @@ export const init: Command = {
     },
     {
       name: 'tenant',
-      value: 'NAMES',
-      isList: true,
+      value: 'NAME,…',
       description: 'Tenants whose users sign in, comma-separated. Each has an API key of the service.',
     },
     {
@@ -35,8 +34,7 @@ export const init: Command = {
     },
     {
       name: 'origin',
-      value: 'URLS',
-      isList: true,
+      value: 'URL,…',
       description:
         'Origins of the pages that call the gateway, comma-separated, such as https://app.example.com. Default: none.',
     },

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { formsOf } from '../../settings/kinds.ts';
 import { withoutMarkdown } from '../../settings/markdown.ts';
 import { optionOf, SETTING_INFO, variableOf } from '../../settings/setting.ts';
 import { SETTING_GROUPS, SETTINGS, type SettingName } from '../../settings/settings.ts';
@@ -70,9 +69,6 @@ const listSettingOptions = (): CommandOption[] =>
       name: optionOf(name),
       short,
       value: flag,
-      get isList() {
-        return formsOf(SETTINGS[name]).some((form) => form instanceof z.ZodArray);
-      },
       // Computed for the help only, because every start parses the command line.
       get description() {
         return `${describe(SETTINGS[name])} ${variableOf(name)}`;
