@@ -175,10 +175,7 @@ export function createMutations(builder: Builder, errors: MutationErrors): Mutat
       description: `The result of \`${name}\`.`,
       types: [Success, ...failureTypes],
     });
-    const argument = input && {
-      required: options.input !== undefined,
-      description: input.argument ?? input.description,
-    };
+    const required = options.input !== undefined;
     const prepare = createPreparation(typeName, options, conflict);
     builder.mutationField(name, (t) =>
       t.field({
@@ -187,7 +184,9 @@ export function createMutations(builder: Builder, errors: MutationErrors): Mutat
         extensions: { ...extensions, ...requireScopes(scope) },
         description: describeCall(options.description, endpoint),
         ...(options.deprecationReason !== undefined && { deprecationReason: options.deprecationReason }),
-        args: Input && argument ? { input: t.arg({ type: Input, ...argument }) } : {},
+        args: Input
+          ? { input: t.arg({ type: Input, required, description: input?.argument ?? input?.description }) }
+          : {},
         resolve: (_root, args: { input?: Input | null | undefined }, ctx, info) =>
           prepare(args.input ?? {}, ctx, info)(),
       }),
@@ -255,6 +254,7 @@ function createPreparation(
   { endpoint, failures: { notFound } = {}, inputPath, resolve }: AnyMutation,
   canConflict: boolean,
 ): DeclaredMutation['prepare'] {
+  const __typename = `${typeName}Success`;
   return (fields, ctx, info, item) => {
     const { idempotencyKey: sent } = fields;
     const inputKey = typeof sent === 'string' ? sent : undefined;
@@ -281,11 +281,7 @@ function createPreparation(
         });
         return ignoreRejection(sent);
       };
-      const succeed = (source: object) => ({
-        ...source,
-        __typename: `${typeName}Success`,
-        replayed: sends > 0 && areReplayed,
-      });
+      const succeed = (source: object) => ({ ...source, __typename, replayed: sends > 0 && areReplayed });
       const fail = (error: unknown): Result => {
         const failure =
           isUpstreamError(error) &&

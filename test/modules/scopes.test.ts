@@ -1,5 +1,7 @@
+import { ObjectFieldBuilder } from '@pothos/core';
 import { getNamedType, isCompositeType, isObjectType } from 'graphql';
 import { describe, expect, it } from 'vitest';
+import type { GraphTypes } from '../../src/graphql/builder.ts';
 import { declareCalls } from '../../src/graphql/declarations.ts';
 import { ModuleError } from '../../src/graphql/module.ts';
 import { createSchema, printSdl } from '../../src/graphql/schema.ts';
@@ -291,6 +293,16 @@ describe('a module is refused at start', () => {
         builder.objectField(use(workflows).Workflow, 'cost', (t) =>
           t.int({ nullable: true, extensions: declareCalls('1'), resolve: () => 1 }),
         ),
+      /^the field Workflow\.cost makes calls, but .*; in the module a, declare one for it or its type, /,
+    ],
+    [
+      'with such a field that the reference of the type adds',
+      ({ builder, use }) => {
+        const t = new ObjectFieldBuilder<GraphTypes, object>(builder);
+        use(workflows).Workflow.addFields(() => ({
+          cost: t.int({ nullable: true, extensions: declareCalls('1'), resolve: () => 1 }),
+        }));
+      },
       /^the field Workflow\.cost makes calls, but .*; in the module a, declare one for it or its type, /,
     ],
     [
