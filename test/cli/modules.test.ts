@@ -220,6 +220,62 @@ it('check reports what each module adds, and schema print contains it', async ()
   expect((await run('schema', 'print')).stdout).not.toContain('greeting');
 });
 
+it('schema print and schema diff have the modules of the configuration, without its secrets and without a service', async () => {
+  await writeModule();
+  const config =
+    'modules: [./greetings.ts]\nlogSecret: { env: NO_SUCH_SECRET }\ntrustedDocuments: { manifests: [./none.json] }\n';
+  await write('notigraph.config.yaml', config);
+  const inProduction = (env: Record<string, string>, ...args: string[]) =>
+    runNotigraph({ cwd: folder.path(), args, env: { NODE_ENV: 'production', ...env } });
+  const printed = await inProduction({}, 'schema', 'print');
+  expect(printed).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('  greeting: String\n') });
+  expect((await inProduction({}, 'schema', 'print', '--federation')).stdout).toContain('  greeting: String\n');
+  await write('printed.graphql', printed.stdout);
+  expect((await inProduction({}, 'schema', 'diff', 'printed.graphql')).stdout).toBe(
+    'No breaking or dangerous changes, additions or deprecations.\n',
+  );
+  const events = 'notigraph/modules/events';
+  const fromVariable = await inProduction({ NOTIGRAPH_MODULES: events }, 'schema', 'print');
+  expect(fromVariable.stdout).toContain('triggerEvent');
+  expect(fromVariable.stdout).not.toContain('greeting');
+  const fromFlags = await run('schema', 'print', '--modules', events, '--modules', './greetings.ts');
+  expect(fromFlags.stdout).toContain('triggerEvent');
+  expect(fromFlags.stdout).toContain('  greeting: String\n');
+  await write('other.yaml', 'modules: [./none.ts]\n');
+  expect(await run('schema', 'print', '--config', 'other.yaml')).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/^other\.yaml:1:11: modules\.0: Cannot find module '.*none\.ts'\.\n$/),
+  });
+});
+
+it('a promise of a module that fails and that nothing awaits costs a line of the log', async () => {
+  await write(
+    'careless.mjs',
+    `import { defineModule } from 'notigraph/modules';
+    export default defineModule('careless', ({ builder, requireScopes }) => {
+      builder.queryField('careless', (t) => t.boolean({
+        description: 'Fails later.',
+        extensions: requireScopes('a:read'),
+        resolve() {
+          Promise.reject(new Error('nobody waits'));
+          Promise.reject(Object.freeze({ odd: true }));
+          return true;
+        },
+      }));
+    });`,
+  );
+  await using notigraph = await startNotigraph({
+    cwd: folder.path(),
+    args: ['--sandbox', ':memory:', '--modules', './careless.mjs', '--modules', 'notigraph/modules/events'],
+  });
+  expect(notigraph.output()).toContain('  Modules    ./careless.mjs, notigraph/modules/events\n');
+  for (let i = 0; i < 2; i += 1) {
+    expect(await sendOperation(notigraph.url, '{ careless }')).toEqual({ data: { careless: true } });
+  }
+  const [line] = await notigraph.printed('stdout', /^.*nobody waits.*$/m);
+  expect(JSON.parse(line)).toMatchObject({ level: 'error', msg: 'unexpected error', err: { message: 'nobody waits' } });
+});
+
 it('check reports what a module adds below the root and to other types, and which scopes it changes', async () => {
   await write(
     'nested.mjs',
@@ -411,7 +467,7 @@ describe("a module that can't be used is one line with its place in the configur
       'a type without fields',
       './a.ts',
       define("builder.objectRef('A').implement({ fields: () => ({}) });"),
-      /modules: the schema is invalid: Type A must define one or more fields\.$/,
+      /modules: the module a fails: the schema is invalid: Type A must define one or more fields\.$/,
     ],
   ])('%s', async (_, name, code, message) => {
     await write('a.ts', code);

@@ -172,10 +172,10 @@ it('records the calls, without the credential', async () => {
   expect(JSON.stringify(gateway.calls)).not.toContain(gateway.key);
 });
 
-it('records calls that neither the service nor the test has an endpoint for', async () => {
+it('records calls that neither the service nor the test responds to, by the endpoint of the module', async () => {
   await using extended = await createTestGateway({ modules: [layouts] });
   await extended.client.request('{ layout(id: "a") { name } }');
-  expect(extended.calls).toMatchObject([{ endpoint: 'GET /v1/layouts/a', params: {}, status: 404 }]);
+  expect(extended.calls).toMatchObject([{ endpoint: 'GET /v1/layouts/{id}', params: { id: 'a' }, status: 404 }]);
 });
 
 it('a reset restores records, clock, cache, rate limits and faults, and forgets calls', async () => {

@@ -31,7 +31,7 @@ export const sandbox: Command = {
       value: 'N',
       description: 'Requests per second that each API key can send, per category. Default: unlimited.',
     },
-    { name: 'traits', value: 'NAMES', description: 'Behaviors of real services, comma-separated. Default: none.' },
+    { name: 'traits', value: 'NAME,…', description: 'Behaviors of real services, comma-separated. Default: none.' },
   ],
   details: `Traits, which docs/sandbox.md describes:\n\n  ${TRAIT_NAMES.join('\n  ')}`,
   async run(commandLine, host) {
