@@ -1,5 +1,6 @@
 import { types } from 'node:util';
 import DataLoader from 'dataloader';
+import { ignoreRejection } from '../lib/is-promise.ts';
 import type { UpstreamClient } from '../upstream/client.ts';
 import type { CallArgs, DeclaredEndpoint, ReadEndpoint } from '../upstream/endpoint.ts';
 import { assertIds } from '../upstream/transport/path.ts';
@@ -141,7 +142,7 @@ class LoadedRecords<Row> {
       if (many !== undefined) {
         assertIds(get, argsOf(get, key)); // A call for several would accept an invalid id and return null.
       }
-      promise = this.#batches.load(key);
+      promise = ignoreRejection(this.#batches.load(key));
       recent.set(key, promise);
     }
     return promise;

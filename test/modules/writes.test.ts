@@ -23,6 +23,7 @@ interface Steps extends Pick<Toolkit, 'badResponse' | 'badUserInput'>, Endpoints
   ctx: GatewayContext;
   send: (name: string) => Promise<StepBody>;
   read: (id: string) => Promise<StepBody | null>;
+  load: (id: string) => Promise<StepBody | null>;
   /** Writes without the mutation's function. */
   write: (name: string) => Promise<unknown>;
 }
@@ -40,6 +41,7 @@ const stepsOf = (resolve: Resolve) =>
   defineModule('steps', (toolkit) => {
     const { badResponse, badUserInput, builder, bulkMutation, mutation, requireScopes } = toolkit;
     const endpoints = declareEndpoints(toolkit);
+    const step = toolkit.loader<StepBody>({ name: 'step', get: endpoints.get });
     const stepsFor = (ctx: GatewayContext): Steps => ({
       ...endpoints,
       badResponse,
@@ -47,6 +49,7 @@ const stepsOf = (resolve: Resolve) =>
       ctx,
       send: (name) => ctx.upstream.write(endpoints.create, { body: { name } }).then(({ body }) => body),
       read: (id) => ctx.upstream.read(endpoints.get, { id }),
+      load: (id) => ctx.loaders.load(step, id),
       write: (id) => ctx.upstream.write(endpoints.replace, { id }),
     });
 
@@ -525,6 +528,8 @@ describe('a call that fails, and that no resolver awaits', () => {
   const calls: [string, Resolve][] = [
     ['a read', async ({ read }) => ({ call: void read('lost') })],
     ['a refused read', async ({ read }) => ({ call: void read('..') })],
+    ['a loaded record', async ({ load }) => ({ call: void load('lost') })],
+    ['a record with an id that no path has', async ({ load }) => ({ call: void load('..') })],
     ['a write', async ({ write }) => ({ call: void write('lost') })],
     ['a refused write', async ({ write }) => ({ call: void write('..') })],
     ['send', async ({ send }) => ({ call: void send('refused') })],
