@@ -42,7 +42,8 @@ const METHODS = ['get', 'post', 'put', 'patch', 'delete', 'head', 'options', 'tr
 /** OpenAPI document, version 3. */
 export class OpenApiDocument {
   readonly #root: Part;
-  readonly #schemas = new Map<Part, ResolvedSchema>();
+  /** Each schema is resolved once: compositions of compositions would take exponential time. */
+  readonly #schemas = new Map<Part, ResolvedSchema | Unsupported>();
 
   /** @throws {ConfigError} if the file is no OpenAPI document of version 3 */
   constructor(file: string, name: string) {
@@ -83,24 +84,39 @@ export class OpenApiDocument {
 
   #schemaOf(sent: unknown, steps: number): ResolvedSchema {
     if (steps > MAX_STEPS) {
-      throw new Unsupported('its schema refers to itself');
+      throw new Unsupported('its schema is nested too deeply');
     }
     const { part, name } = this.#follow(sent);
-    const stored = this.#schemas.get(part);
-    if (stored !== undefined) {
-      return stored;
+    let stored = this.#schemas.get(part);
+    if (stored === undefined) {
+      this.#schemas.set(part, new Unsupported('its schema refers to itself')); // Until it is resolved.
+      stored = this.#tryResolve(part, steps, name);
+      this.#schemas.set(part, stored);
     }
-    const inner = this.#withoutComposition(part, steps);
-    const types = listOf(inner.schema.type);
-    const others = types.filter((type) => type !== 'null');
-    const hasNull = others.length < types.length || inner.schema.nullable === true || isNullEnum(inner.schema);
-    const resolved: ResolvedSchema = {
-      schema: types.length > 0 ? { ...inner.schema, type: others.length === 1 ? others[0] : undefined } : inner.schema,
-      isNullable: inner.isNullable || hasNull,
-      name: name ?? inner.name,
-    };
-    this.#schemas.set(part, resolved);
-    return resolved;
+    if (stored instanceof Unsupported) {
+      throw stored;
+    }
+    return stored;
+  }
+
+  #tryResolve(part: Part, steps: number, name: string | undefined): ResolvedSchema | Unsupported {
+    try {
+      const inner = this.#withoutComposition(part, steps);
+      const types = listOf(inner.schema.type);
+      const others = types.filter((type) => type !== 'null');
+      const hasNull = others.length < types.length || inner.schema.nullable === true || isNullEnum(inner.schema);
+      return {
+        schema:
+          types.length > 0 ? { ...inner.schema, type: others.length === 1 ? others[0] : undefined } : inner.schema,
+        isNullable: inner.isNullable || hasNull,
+        name: name ?? inner.name,
+      };
+    } catch (error) {
+      if (error instanceof Unsupported) {
+        return error;
+      }
+      throw error;
+    }
   }
 
   /** Merges `allOf`, and removes null from alternatives. */
@@ -126,7 +142,7 @@ export class OpenApiDocument {
     const schema = {
       ...Object.assign({}, ...parts),
       properties: Object.fromEntries(parts.flatMap(({ properties }) => Object.entries(recordOf(properties)))),
-      required: parts.flatMap(({ required }) => listOf(required)),
+      required: [...new Set(parts.flatMap(({ required }) => listOf(required)))],
       nullable: false,
     };
     return { schema, isNullable, name: undefined };

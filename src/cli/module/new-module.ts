@@ -7,7 +7,8 @@ import { toPrintable } from '../../lib/to-printable.ts';
 import type { CommandLine, Process } from '../command.ts';
 import { ConfigError } from '../config/problem.ts';
 import { OpenApiDocument } from './document.ts';
-import { type EndpointPlan, type ModulePlan, Planner } from './plan.ts';
+import { type ModulePlan, Planner } from './plan.ts';
+import type { EndpointPlan } from './types.ts';
 import { writeModule } from './write.ts';
 
 /** Writes a module from an OpenAPI document, and prints what it contains and what it doesn't. */

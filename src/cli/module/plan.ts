@@ -1,16 +1,31 @@
-import { type GraphQLSchema, isScalarType } from 'graphql';
-import { isScope, type Scope } from '../../settings/scopes.ts';
-import type { Expected } from '../../upstream/endpoint.ts';
+import type { GraphQLSchema } from 'graphql';
+import { isScope } from '../../settings/scopes.ts';
+import { type Expected, endpoint, kindOf } from '../../upstream/endpoint.ts';
 import { CONTRACT } from '../../upstream/endpoints.ts';
 import { listOf, type OpenApiDocument, type Operation, type Part, recordOf, Unsupported } from './document.ts';
-import { findNameProblem, INHERITED, Names, toCamel, toPascal, toSingular, toUpper, toWords } from './names.ts';
+import { INHERITED, Names, toCamel, toPascal, toSingular, toWords } from './names.ts';
+import {
+  assertName,
+  describe,
+  type EndpointPlan,
+  type FieldPlan,
+  fieldOf,
+  hasAlternatives,
+  isSecretField,
+  json,
+  type LoaderPlan,
+  scalar,
+  type TypePlan,
+  Types,
+  type Value,
+} from './types.ts';
 
 /** Module to write. */
 export interface ModulePlan {
   name: string;
   endpoints: EndpointPlan[];
   types: TypePlan[];
-  enums: EnumPlan[];
+  loaders: LoaderPlan[];
   skipped: Skip[];
 }
 
@@ -21,181 +36,102 @@ export interface Skip {
   reason: string;
 }
 
-/** Type of a value, in GraphQL and in TypeScript. */
-export interface Value {
-  /** Name of a scalar, or of the constant with the type. */
-  type: string;
-  kind: 'scalar' | 'enum' | 'object';
-  /** Type of one value. */
-  code: string;
-  isList: boolean;
-  isNullable: boolean;
-  /** Decision to take: a sentence. */
-  todo?: string | undefined;
-}
-
-/** Object type, with an interface of the body. */
-export interface TypePlan {
-  name: string;
-  description: string;
-  fields: FieldPlan[];
-  todos: string[];
-}
-
-/** Field of an object type or an input. */
-export interface FieldPlan {
-  name: string;
-  /** Name in the document. */
-  source: string;
-  value: Value;
-  isRequired: boolean;
-  description: string;
-  isDeprecated: boolean;
-  todos: string[];
-}
-
-export interface EnumPlan {
-  name: string;
-  description: string;
-  values: { name: string; value: string }[];
-}
-
-/** Endpoint with the field of `Query` or `Mutation` that calls it. */
-export interface EndpointPlan {
-  method: string;
-  route: string;
-  /** Name of the field. */
-  field: string;
-  /** Name of the constant with the endpoint. */
-  constant: string;
-  /** Name of the interface of the request's body. */
-  bodyType: string;
-  description: string;
-  isDeprecated: boolean;
-  scope: Scope;
-  params: FieldPlan[];
-  query: FieldPlan[];
-  body: FieldPlan[];
-  /** Field with the whole body, if it has no known members. */
-  wholeBody: FieldPlan | undefined;
-  expect: Expected;
-  /** Value of the response; undefined if there is none. */
-  response: Value | undefined;
-  /** Name of the record in results and errors. */
-  resource: string;
-  isIdempotent: boolean;
-  canConflict: boolean;
-  todos: string[];
-}
-
-/** Schema within a document that becomes an object type. */
-interface PendingType {
-  plan: TypePlan;
-  schema: Part;
-  depth: number;
-  /** Name of the field with the items of a page. @default that of the document */
-  items: string | undefined;
-}
-
-/** Maximum depth of objects that have no name in the document. Deeper ones are JSON. */
-const MAX_DEPTH = 6;
-
-const TOO_DEEP = 'It is nested too deeply for types that have no names.';
-
-/** Longest list of values that becomes an enum. */
-const MAX_VALUES = 200;
-
-/** Largest integer of GraphQL's Int. */
-const MAX_INT = 2 ** 31 - 1;
-
-/** Identifiers that the module uses for other purposes, and words of TypeScript. Names that are global are not shadowed. */
+/** Identifiers that the module uses for other purposes, and words of TypeScript. */
 const RESERVED =
-  'ADDS_ONLY args await break builder case catch class const continue ctx debugger default defineModule delete do else endpoint enum export extends false finally for function if implements import in input instanceof interface let mutation new null NoArgs package private protected public requireScopes return send static super switch t this throw true try typeof undefined var void while with yield _root _args'.split(
+  'args assertRange await break builder case catch class const continue ctx debugger declareCalls default defineModule delete do else endpoint enum export extends false finally for function if implements import in input instanceof interface let loadBySentId loader mutation new null package parent private protected public requireScopes return send static super switch t this throw true try typeof undefined use var void while with yield _root _args _input'.split(
     ' ',
   );
 
-/** Headers that the gateway sends itself, or that OpenAPI says to ignore. */
-const OWN_HEADERS = ['accept', 'authorization', 'content-type', 'idempotency-key', 'x-request-id'];
+/** Headers that the gateway sets itself, or that OpenAPI says to ignore. */
+const OWN_HEADERS =
+  /^(?:accept(?:-encoding)?|authorization|connection|content-(?:type|length)|cookie|host|idempotency-key|traceparent|transfer-encoding|user-agent|x-request-id)$/i;
 
 /** Names of `CallArgs` and `WriteOptions`, which parameters of a path can't have. */
-const RESERVED_PARAMS = ['query', 'body', 'idempotencyKey', 'isBulkItem'];
+const RESERVED_PARAMS = ['query', 'body', 'headers', 'idempotencyKey', 'isBulkItem'];
 
-const SUFFIXES = /(?:Response)?(?:Dto|DTO)$/;
+/** Endpoints whose responses show which types of the document are built in, with the names that their modules export. */
+const BUILT_IN_TYPES: Readonly<Record<string, { module: string; type: string; loader?: string }>> = {
+  'GET /v1/workflows/{}': { module: 'workflows', type: 'Workflow', loader: 'workflow' },
+  'GET /v1/notification-groups/{}': {
+    module: 'notificationGroups',
+    type: 'NotificationGroup',
+    loader: 'notificationGroup',
+  },
+  'POST /v1/subscribers': { module: 'subscribers', type: 'Subscriber' },
+  'POST /v1/feeds': { module: 'feeds', type: 'Feed' },
+};
+
+/** Texts that can have several lines, by their names or media types. */
+const MULTILINE = /(?:html|content|body|description|text|message|markdown|notes?|comments?|css|template)$/i;
 
 /** Plans the module of a document. What can't be written is skipped. */
 export class Planner {
   readonly #document: OpenApiDocument;
-  readonly #prefix: string;
+  readonly #name: string;
+  readonly #types: Types;
   readonly #typeNames: Names;
   readonly #fieldNames: Names;
   readonly #constants: Names;
-  readonly #types = new Map<Part, TypePlan>();
-  readonly #pending: PendingType[] = [];
-  readonly #enums = new Map<string, EnumPlan>();
   readonly #endpoints: EndpointPlan[] = [];
+  readonly #loaders: LoaderPlan[] = [];
   readonly #skipped: Skip[] = [];
   readonly #forms = new Map(CONTRACT.map((endpoint) => [formOf(endpoint), 'a built-in field calls it']));
+  /** Kinds of stored reads that writes below a collection change, by its noun. */
+  readonly #empties = new Map<string, Set<string>>();
 
   /**
    * @param name name of the module
    * @param builtIn schema without modules, whose names are not used again
    */
   constructor(document: OpenApiDocument, name: string, builtIn: GraphQLSchema) {
-    const types = builtIn.getTypeMap();
     const roots = [builtIn.getQueryType(), builtIn.getMutationType()];
     this.#document = document;
-    this.#prefix = name;
-    this.#typeNames = new Names([...Object.keys(types), 'Subscription']);
+    this.#name = name;
+    this.#types = new Types(document, builtIn, (part, error) => this.#skip(part, error));
+    this.#typeNames = new Names([...Object.keys(builtIn.getTypeMap()), 'Subscription']);
     this.#fieldNames = new Names(roots.flatMap((root) => Object.keys(root?.getFields() ?? {})));
-    const scalars = Object.values(types).filter(isScalarType);
-    this.#constants = new Names([...RESERVED, ...scalars.map((scalar) => scalar.name)]);
+    this.#constants = new Names([...RESERVED, ...Object.values(BUILT_IN_TYPES).flatMap((each) => Object.values(each))]);
+    for (const { route, cached, empties } of CONTRACT) {
+      const [noun = ''] = segmentsOf(route);
+      const kinds = [...empties, ...(cached === undefined ? [] : [kindOf(cached)])];
+      this.#empties.set(noun, new Set([...(this.#empties.get(noun) ?? []), ...kinds]));
+    }
   }
 
   /** Plans all operations whose path matches. */
   plan(matches: (route: string) => boolean): ModulePlan {
     for (const [route, item] of this.#document.paths) {
-      if (matches(route)) {
-        this.#try(route, () => {
-          for (const operation of this.#document.operationsOf(route, item)) {
-            this.#try(`${operation.method} ${route}`, () => this.#planEndpoint(operation));
-          }
-        });
-      }
+      this.#try(route, matches(route), () => {
+        for (const operation of this.#document.operationsOf(route, item)) {
+          const part = `${operation.method} ${route}`;
+          this.#try(part, false, () => this.#findBuiltIn(operation));
+          this.#try(part, matches(route), () => this.#planEndpoint(operation));
+        }
+      });
     }
-    for (let next = this.#pending.pop(); next !== undefined; next = this.#pending.pop()) {
-      this.#planType(next);
+    this.#types.complete();
+    for (const { options, response } of this.#endpoints) {
+      options.identifiedBy = toOption(identifiersOf(response, options.expect));
     }
-    const used = this.#usedTypes();
+    this.#planLoaders();
+    const types = this.#usedTypes();
+    this.#nameTypes(types);
     return {
-      name: this.#prefix,
+      name: this.#name,
       endpoints: this.#endpoints,
-      types: [...this.#types.values()].filter(({ name }) => used.has(name)),
-      enums: [...this.#enums.values()].filter(({ name }) => used.has(name)),
+      types,
+      loaders: this.#loaders,
       skipped: this.#skipped,
     };
   }
 
-  /** Returns the names of the types that endpoints use. Others belong to endpoints that were skipped later. */
-  #usedTypes(): Set<string> {
-    const types = new Map([...this.#types.values()].map((type) => [type.name, type]));
-    const values = this.#endpoints.flatMap(({ response, query, body }) => [
-      ...(response === undefined ? [] : [response]),
-      ...[...query, ...body].map(({ value }) => value),
-    ]);
-    const used = new Set(values.map(({ type }) => type));
-    for (const name of used) {
-      for (const { value } of types.get(name)?.fields ?? []) {
-        used.add(value.type); // Visited by this loop too.
-      }
-    }
-    return used;
-  }
-
-  #try(part: string, run: () => void): void {
+  #try(part: string, isWanted: boolean, run: () => void): void {
     try {
       run();
     } catch (error) {
-      this.#skip(part, error);
+      if (isWanted || !(error instanceof Unsupported)) {
+        this.#skip(part, error);
+      }
     }
   }
 
@@ -206,70 +142,94 @@ export class Planner {
     this.#skipped.push({ part, reason: error.message });
   }
 
-  #planEndpoint(planned: Operation): void {
-    const { method, route: path, operation } = planned;
-    const form = formOf({ method, route: path });
-    const reason = this.#forms.get(form);
-    if (reason !== undefined) {
-      throw new Unsupported(reason);
+  /** Recognizes a built-in type by the response of a built-in endpoint. */
+  #findBuiltIn(operation: Operation): void {
+    const builtIn = BUILT_IN_TYPES[formOf(operation)];
+    if (builtIn === undefined) {
+      return;
     }
-    if (!['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].includes(method)) {
-      throw new Unsupported('endpoints have the methods GET, POST, PUT, PATCH and DELETE');
-    }
-    const parameters = this.#document.parametersOf(planned);
-    const endpoint = `${method} ${path}`;
-    const isQuery = method === 'GET';
-    const headers = parameters.filter(({ in: place }) => place === 'header');
-    const isIdempotent = !isQuery && headers.some((header) => nameOf(header).toLowerCase() === 'idempotency-key');
-    const inputs = new Names([...INHERITED, ...(isQuery ? [] : ['idempotencyKey', 'replayed'])]);
-    const { route, params } = this.#planPath(path, parameters, inputs);
-    const words = namesOf(method, path, operation);
-    const query = this.#planParameters(endpoint, parameters, inputs, words);
-    const success = this.#successOf(operation);
-    const response = this.#planResponse(success, words, path, method);
-    if (isQuery && response.value === undefined) {
-      throw new Unsupported('its response has no body');
-    }
-    if (isQuery && operation.requestBody !== undefined) {
-      this.#skipped.push({ part: `${endpoint}, body`, reason: 'a GET has none' });
-    }
-    const body = isQuery ? { fields: [], whole: undefined } : this.#planBody(endpoint, operation, inputs, words);
-    if (!isQuery && params.length + query.length + body.fields.length === 0 && !body.whole && !isIdempotent) {
-      throw new Unsupported('it has neither parameters nor a body, and the input of a mutation has at least one field');
-    }
-
-    const wanted = toCamel(words);
-    const field = this.#fieldNames.take(
-      [wanted, toCamel([...toWords(this.#prefix), ...words])],
-      (name) => isQuery || ['Input', 'Success', 'Result'].every((end) => !this.#typeNames.has(toPascal([name]) + end)),
-    );
-    if (!isQuery) {
-      for (const end of ['Input', 'Success', 'Result']) {
-        this.#typeNames.take([toPascal([field]) + end]);
+    const { module, type: name, loader } = builtIn;
+    const { response } = this.#planResponse(this.#successOf(operation.operation).schema, [name], operation);
+    const type = response?.type;
+    if (type !== undefined && typeof type !== 'string') {
+      Object.assign(type, { name, module });
+      if (loader !== undefined) {
+        const id = `${toWords(loader).join(' ')} id`;
+        this.#loaders.push({ name: loader, type, noun: loader, key: '_id', id, get: undefined, many: undefined });
       }
     }
+  }
+
+  #planEndpoint(planned: Operation): void {
+    const { method, route: path, operation } = planned;
+    const form = formOf(planned);
+    const known = this.#forms.get(form);
+    if (known !== undefined) {
+      throw new Unsupported(known);
+    }
+    const isQuery = method === 'GET';
+    if (!/^(?:GET|POST|PUT|PATCH|DELETE)$/.test(method)) {
+      throw new Unsupported(`the gateway sends no ${method}`);
+    }
+    const parameters = this.#document.parametersOf(planned);
+    const inputs = new Names(['idempotencyKey', ...INHERITED]);
+    const words = namesOf(method, path, operation);
+    const { route, params } = this.#planPath(path, parameters, inputs);
+    const part = `${method} ${path}`;
+    const { query, headers, lists, fixed } = this.#planParameters(part, parameters, inputs, words);
+    const success = this.#successOf(operation);
+    const { expect, response, todo } = this.#planResponse(success.schema, words, planned);
+    if (isQuery && operation.requestBody !== undefined) {
+      this.#skipped.push({ part: `${part}, body`, reason: 'a GET has none' });
+    }
+    const { body, wholeBody, format } = isQuery
+      ? { body: [], wholeBody: undefined, format: undefined }
+      : this.#planBody(part, operation, inputs, words);
+    const wanted = toCamel(words);
+    const ends = isQuery ? [] : ['Input', 'Success', 'Result'];
+    const field = this.#fieldNames.take([wanted, toCamel([...toWords(this.#name), ...words])], (name) =>
+      ends.every((end) => !this.#typeNames.has(toPascal([name]) + end)),
+    );
+    for (const end of ends) {
+      this.#typeNames.take([toPascal([field]) + end]);
+    }
     this.#forms.set(form, 'the document has it twice');
+    const [collection = ''] = segmentsOf(path);
+    const kinds = this.#empties.get(collection);
+    const multiline = body.filter(
+      ({ source, value: { type, isList } }) => type === 'String' && !isList && MULTILINE.test(source),
+    );
     this.#endpoints.push({
       method,
       route,
       field,
       constant: this.#constants.take([isQuery ? toCamel(['get', toPascal([field])]) : field], isNotGlobal),
-      bodyType: this.#constants.take([`${toPascal([field])}Request`]),
       description: describe(operation, `Calls \`${method} ${route}\`.`, 'summary'),
       isDeprecated: operation.deprecated === true,
-      scope: scopeOf(path, this.#prefix, isQuery),
+      noun: [collection, this.#name].map(toScopeNoun).find((noun) => isScope(`${noun}:read`)) ?? 'module',
       params,
       query,
-      body: body.fields,
-      wholeBody: body.whole,
-      expect: response.expect,
-      response: response.value,
-      resource: response.value?.kind === 'object' ? response.value.type : toPascal(nounOf(path)),
-      isIdempotent,
+      headers,
+      body,
+      wholeBody,
+      options: {
+        expect: expect === 'record' ? undefined : expect,
+        idempotent:
+          (!isQuery && parameters.some((each) => /^idempotency-key$/i.test(nameOf(each)) && each.in === 'header')) ||
+          undefined,
+        headers: toOption({ ...fixed, ...Object.fromEntries(headers.map(({ source }) => [source, true])) }),
+        lists,
+        bodyFormat: format,
+        empties: isQuery || kinds === undefined ? undefined : [...kinds],
+        multiline: toOption(multiline.map(({ source }) => source)),
+      },
+      response,
+      loader: undefined,
+      resource: toPascal(nounOf(path)),
       canConflict: Object.hasOwn(recordOf(operation.responses), '409'),
       todos: [
         ...(field === wanted ? [] : [`Find a better name: ${wanted} exists.`]),
-        ...(response.todo === undefined ? [] : [response.todo]),
+        ...[success.todo, todo].filter((each) => each !== undefined),
       ],
     });
   }
@@ -278,381 +238,344 @@ export class Planner {
   #planPath(path: string, parameters: readonly Part[], inputs: Names) {
     const names = new Names([...RESERVED_PARAMS, ...INHERITED]);
     const params: FieldPlan[] = [];
-    const segments = path.split('/').slice(1);
-    const route = segments.map((segment) => {
-      const [, name] = /^\{([^{}]+)\}$/.exec(segment) ?? [];
-      if (name === undefined) {
-        if (!/^[\w~-][\w.~-]*$/.test(segment)) {
-          throw new Unsupported('its path has a segment that is neither a plain text nor a parameter');
-        }
-        return segment;
-      }
+    const route = path.replace(/\{([^{}]+)\}/g, (_, name: string) => {
       const words = toWords(name);
       if (words.length === 0) {
         throw new Unsupported('the name of a parameter of its path has neither letters nor digits of ASCII');
       }
       const source = names.take(/^\w+$/.test(name) ? [name, toCamel([...words, 'param'])] : [toCamel(words)]);
-      const parameter = parameters.find((each) => each.in === 'path' && each.name === name) ?? {};
-      params.push({
-        name: inputs.take([toCamel(words)]),
-        source,
-        value: scalar('ID'),
-        isRequired: true,
-        description: describe(parameter, `The service's \`${name}\`.`),
-        isDeprecated: false,
-        todos: [],
-      });
+      const part = parameters.find((each) => each.in === 'path' && each.name === name) ?? {};
+      const wanted = toCamel(words);
+      params.push({ ...fieldOf({ name, part, value: scalar('ID'), isRequired: true, names: inputs, wanted }), source });
       return `{${source}}`;
     });
-    return { route: `/${route.join('/')}`, params };
+    try {
+      endpoint(`GET /${route.slice(1)}`);
+    } catch {
+      throw new Unsupported('its path has a segment that no endpoint can have');
+    }
+    return { route, params };
   }
 
-  /** Plans the parameters of the query. An endpoint that requires others can't be called. */
-  #planParameters(endpoint: string, parameters: readonly Part[], inputs: Names, words: readonly string[]): FieldPlan[] {
-    return parameters.flatMap((parameter) => {
-      const { in: place, required, schema } = parameter;
+  /** Plans the parameters of the query and the headers. An endpoint that requires others can't be called. */
+  #planParameters(operation: string, parameters: readonly Part[], inputs: Names, words: readonly string[]) {
+    const query: FieldPlan[] = [];
+    const headers: FieldPlan[] = [];
+    const fixed: Record<string, string> = {};
+    let lists: 'comma' | undefined;
+    for (const parameter of parameters) {
+      const { in: place, required } = parameter;
       const name = nameOf(parameter);
-      if (place === 'path' || (place === 'header' && OWN_HEADERS.includes(name.toLowerCase()))) {
-        return [];
-      }
-      let problem = place === 'query' ? findNameProblem(name) : 'the gateway sends no headers or cookies of callers';
-      if (problem === undefined) {
-        const value = this.#valueOf(schema, [...words, ...toWords(name)], name, 'input');
-        if (!value.isList && value.type !== 'JSON' && value.type !== 'JSONObject') {
-          return [fieldOf({ name, part: parameter, value, isRequired: required === true, names: inputs })];
+      const isRequired = required === true;
+      try {
+        if (place === 'header' && !OWN_HEADERS.test(name)) {
+          const { schema } = this.#document.schemaOf(parameter.schema);
+          const [only, ...others] = listOf(schema.enum);
+          if (isRequired && typeof only === 'string' && others.length === 0) {
+            fixed[name] = only;
+          } else {
+            assertName(name);
+            headers.push(fieldOf({ name, part: parameter, value: scalar('String'), isRequired, names: inputs }));
+          }
+        } else if (place === 'cookie') {
+          throw new Unsupported('the gateway sends no cookies');
+        } else if (place === 'query') {
+          for (const [source, part, isNeeded] of this.#partsOf(parameter)) {
+            assertName(source);
+            const value = this.#queryValueOf(part, [...words, ...toWords(source)], source);
+            query.push(
+              fieldOf({
+                name: source,
+                part: { ...this.#document.schemaOf(part).schema, ...recordOf(part), ...parameter },
+                value,
+                isRequired: isRequired && isNeeded,
+                names: inputs,
+              }),
+            );
+            lists = value.isList && parameter.explode === false ? 'comma' : lists;
+          }
         }
-        problem = 'a parameter of the query is a text, a number or a boolean';
+      } catch (error) {
+        if (isRequired && error instanceof Unsupported) {
+          throw new Unsupported(`it requires the ${place} parameter ${name}, but ${error.message}`);
+        }
+        this.#skip(`${operation}, ${place} parameter ${name}`, error);
       }
-      if (required === true) {
-        throw new Unsupported(`it requires the ${place} parameter ${name}, but ${problem}`);
-      }
-      this.#skipped.push({ part: `${endpoint}, ${place} parameter ${name}`, reason: problem });
-      return [];
-    });
+    }
+    return { query, headers, lists, fixed };
   }
 
-  #planBody(endpoint: string, { requestBody }: Part, inputs: Names, words: readonly string[]) {
-    const fields: FieldPlan[] = [];
+  /** Returns the names and schemas of the query parameters that one of the document stands for: those of an object are several. */
+  #partsOf(parameter: Part): [name: string, part: unknown, isRequired: boolean][] {
+    const { schema, style, content } = parameter;
+    const name = nameOf(parameter);
+    const resolved = content === undefined ? this.#document.schemaOf(schema).schema : {};
+    const properties = Object.entries(recordOf(resolved.properties));
+    return properties.length === 0
+      ? [[name, content === undefined ? schema : undefined, true]]
+      : properties.map(([member, part]) => [
+          style === 'deepObject' ? `${name}[${member}]` : member,
+          part,
+          listOf(resolved.required).includes(member),
+        ]);
+  }
+
+  /** Plans a value in a query. Those that are no text, number or boolean, or a list of them, are sent as texts of the caller. */
+  #queryValueOf(part: unknown, words: readonly string[], property: string): Value {
+    const value = this.#types.valueOf(part, { words, property, use: 'input' });
+    const isPlain = typeof value.type === 'string' ? !value.type.startsWith('JSON') : value.type.kind === 'enum';
+    return isPlain
+      ? value
+      : { ...scalar('String'), todo: 'The text is sent as it is, because the document allows several forms.' };
+  }
+
+  #planBody(operation: string, { requestBody }: Part, inputs: Names, words: readonly string[]) {
+    const body: FieldPlan[] = [];
     if (requestBody === undefined) {
-      return { fields, whole: undefined };
+      return { body, wholeBody: undefined, format: undefined };
     }
-    const { content } = this.#document.resolve(requestBody);
-    const [type, media] = jsonOf(content);
-    if (type === undefined) {
-      throw new Unsupported(`its body is ${typesOf(content)}, not JSON`);
+    const { content, required: isNeeded } = this.#document.resolve(requestBody);
+    const found = mediaOf(content, JSON_TYPE) ?? mediaOf(content, /^application\/x-www-form-urlencoded/i);
+    if (found === undefined) {
+      throw new Unsupported(`its body is ${typesOf(content)}, neither JSON nor a form`);
     }
-    const { schema } = this.#document.schemaOf(media?.schema);
+    const format = found.type.includes('form') ? 'form' : undefined;
+    const { schema } = this.#document.schemaOf(found.media.schema);
     const properties = Object.entries(recordOf(schema.properties));
     if (properties.length === 0 || hasAlternatives(schema)) {
-      if (schema.type !== undefined && schema.type !== 'object') {
-        throw new Unsupported('its body is no object');
+      const todo = 'Declare the fields of the body, which the document leaves open.';
+      const value =
+        schema.type === 'array'
+          ? this.#types.valueOf(found.media.schema, { words: [...words, 'item'], use: 'input' })
+          : { ...scalar('JSONObject'), todo };
+      if ((schema.type !== undefined && schema.type !== 'object' && !value.isList) || value.type === 'JSON') {
+        throw new Unsupported('its body is neither an object nor a list');
       }
-      const value = {
-        ...scalar('JSONObject'),
-        todo: 'Declare the fields of the body, which the document leaves open.',
-      };
-      return {
-        fields,
-        whole: fieldOf({ name: 'body', part: {}, value, isRequired: true, names: inputs }),
-      };
+      const isRequired = isNeeded === true || value.isList;
+      return { body, wholeBody: fieldOf({ name: 'body', part: {}, value, isRequired, names: inputs }), format };
     }
     for (const [name, part] of properties) {
       const isRequired = listOf(schema.required).includes(name);
       try {
-        assertName(name);
         const resolved = this.#document.schemaOf(part).schema;
         if (resolved.readOnly !== true) {
-          const value = this.#valueOf(part, [...words, ...toWords(name)], name, 'input');
-          fields.push(fieldOf({ name, part: { ...resolved, ...recordOf(part) }, value, isRequired, names: inputs }));
+          assertName(name);
+          const value = this.#types.valueOf(part, {
+            words: [...words, ...toWords(name)],
+            property: name,
+            use: 'input',
+          });
+          body.push(fieldOf({ name, part: { ...resolved, ...recordOf(part) }, value, isRequired, names: inputs }));
         }
       } catch (error) {
         if (isRequired && error instanceof Unsupported) {
           throw new Unsupported(`its body requires ${name}, but ${error.message}`);
         }
-        this.#skip(`${endpoint}, body.${name}`, error);
+        this.#skip(`${operation}, body.${name}`, error);
       }
     }
-    return { fields, whole: undefined };
+    return { body, wholeBody: undefined, format };
   }
 
-  /** Returns the schema of a successful response; undefined if it has no body. */
-  #successOf({ responses }: Part): unknown {
-    const all = Object.entries(recordOf(responses)).filter(([status]) => /^2/.test(status));
-    const [, response] = all.find(([status]) => status !== '204') ?? all[0] ?? [];
-    if (response === undefined) {
-      throw new Unsupported('the document describes no successful response');
-    }
-    const { content } = this.#document.resolve(response);
+  /** Returns the schema of a successful response: undefined if it has no body, null if it is a text. */
+  #successOf({ responses }: Part): { schema: unknown; todo?: string } {
+    const all = Object.entries(recordOf(responses));
+    const successes = all.filter(([status]) => /^2/.test(status));
+    const [status, response] =
+      successes.find(([each]) => each !== '204') ?? successes[0] ?? all.find(([each]) => each === 'default') ?? [];
+    const { content } = response === undefined ? {} : this.#document.resolve(response);
     if (Object.keys(recordOf(content)).length === 0) {
-      return undefined;
+      return status === '204' ? { schema: undefined } : { schema: {}, todo: 'The document describes no response.' };
     }
-    const [type, media] = jsonOf(content);
-    if (type === undefined) {
-      throw new Unsupported(`its response is ${typesOf(content)}, not JSON`);
+    const found = mediaOf(content, JSON_TYPE);
+    if (found === undefined && mediaOf(content, /^text\/|[/+](?:xml|yaml|x-ndjson)\b/i) === undefined) {
+      throw new Unsupported(`its response is ${typesOf(content)}, neither JSON nor a text`);
     }
-    return media?.schema ?? {};
+    return { schema: found === undefined ? null : (found.media.schema ?? {}) };
   }
 
   #planResponse(
     success: unknown,
     words: readonly string[],
-    path: string,
-    method: string,
-  ): { expect: Expected; value?: Value; todo?: string } {
-    if (success === undefined) {
-      return { expect: 'nothing' };
+    { method, route }: Operation,
+  ): { expect: Expected; response?: Value; todo?: string } {
+    if (success === null) {
+      return { expect: 'text', response: scalar('String') };
     }
-    const name = method === 'GET' ? words : [...words, 'response'];
+    if (success === undefined) {
+      return method === 'GET'
+        ? { expect: 'value', response: json('The document says that the response has no body.') }
+        : { expect: 'nothing' };
+    }
+    const place = { words: method === 'GET' ? words : [...words, 'response'], use: 'output' } as const;
     const { schema } = this.#document.schemaOf(success);
     const properties = recordOf(schema.properties);
     if (!Object.hasOwn(properties, 'data') || Object.hasOwn(properties, '_organizationId')) {
-      return formOfValue(this.#valueOf(success, name, '', 'output'));
+      return formOfValue(this.#types.valueOf(success, place));
     }
     const others = Object.keys(properties).filter((other) => other !== 'data');
-    const value = this.#valueOf(properties.data, name, '', 'output');
-    if (others.length === 0 || !(value.isList && value.kind === 'object')) {
+    const value = this.#types.valueOf(properties.data, place);
+    if (others.length === 0 || !(value.isList && typeof value.type !== 'string' && value.type.kind === 'object')) {
       const todo = 'The document has members beside data, which are not returned: the gateway removes the envelope.';
       return { ...formOfValue(value), ...(others.length > 0 && { todo }) };
     }
-    const items = toCamel(listNounOf(path));
-    return { expect: 'page', value: this.#valueOf(success, [...name, 'page'], '', 'output', { items }) };
+    const items = toCamel(listNounOf(route));
+    const page = this.#types.valueOf(success, { ...place, words: [...place.words, 'page'], items });
+    return { expect: 'page', response: { ...page, isNullable: false } };
   }
 
-  /** Plans a value. Objects of an input are JSON. @throws {Unsupported} if its schema is in another document */
-  #valueOf(
-    part: unknown,
-    words: readonly string[],
-    property: string,
-    use: 'input' | 'output',
-    { items, depth = 0 }: { items?: string; depth?: number } = {},
-  ): Value {
-    const { schema, isNullable, name } = this.#document.schemaOf(part);
-    const withNull = (value: Value): Value => ({ ...value, isNullable });
-    const { type, format } = schema;
-    if (hasAlternatives(schema)) {
-      return withNull({ ...scalar('JSON'), todo: 'The document allows several forms.' });
-    }
-    const isTooDeep = depth > MAX_DEPTH && name === undefined;
-    if (type === 'array' && isTooDeep) {
-      return withNull({ ...scalar('JSON'), todo: TOO_DEEP });
-    }
-    if (type === 'array') {
-      const inner = [...words.slice(0, -1), ...words.slice(-1).map(toSingular)];
-      const item = this.#valueOf(schema.items, inner, property, use, { depth: depth + 1 });
-      return item.isList || item.isNullable || item.type === 'JSON'
-        ? withNull({ ...scalar('JSON'), todo: 'A list of lists, of values that can be null, or of several forms.' })
-        : withNull({ ...item, isList: true });
-    }
-    const properties = Object.entries(recordOf(schema.properties));
-    if (type === 'object' || (type === undefined && properties.length > 0)) {
-      const hasFields = properties.some(([each]) => findNameProblem(each) === undefined);
-      if (use === 'input' || !hasFields || isTooDeep) {
-        const todo = !hasFields
-          ? undefined
-          : isTooDeep
-            ? TOO_DEEP
-            : 'An object, whose fields clients see only if you declare a type.';
-        return withNull({ ...scalar('JSONObject'), todo });
+  /** Plans a loader for each endpoint that reads a record by its id only, and fields for the ids of such records. */
+  #planLoaders(): void {
+    for (const get of this.#endpoints) {
+      const [param, ...others] = inputsOf(get);
+      const type = get.response?.type;
+      const isRead = get.method === 'GET' && get.options.expect === undefined && others.length === 0;
+      if (!isRead || param === undefined || get.params.length === 0 || type === undefined || typeof type === 'string') {
+        continue;
       }
-      const plan = this.#typeOf({ schema, name, words, depth: name === undefined ? depth : 0, items });
-      return withNull({ type: plan.name, kind: 'object', code: `${plan.name}Body`, isList: false, isNullable });
-    }
-    if (type === 'string') {
-      const values = this.#enumOf(schema, name, words);
-      if (values !== undefined) {
-        return withNull({ type: values.name, kind: 'enum', code: `${values.name}Value`, isList: false, isNullable });
-      }
-      const byFormat = format === 'date-time' ? 'DateTime' : format === 'date' ? 'LocalDate' : undefined;
-      return withNull(
-        scalar(byFormat ?? (/(?:^|_|[a-z])(?:id|Id|ids|Ids)$/.test(property) && isIdName(property) ? 'ID' : 'String')),
+      const words = toWords(param.source);
+      const noun = toCamel(words.length > 1 && isIdWord(words.at(-1)) ? words.slice(0, -1) : nounOf(get.route));
+      const list = this.#endpoints.find(
+        (each) =>
+          each.method === 'GET' &&
+          each.options.expect === 'list' &&
+          inputsOf(each).length === 0 &&
+          each.response?.type === type &&
+          get.route === `${each.route}/{${param.source}}`,
       );
+      const names = words.map((_, i) => words.slice(i).join(' '));
+      const key = names.flatMap((each) => type.fields.filter(({ source }) => toWords(source).join(' ') === each))[0]?.source;
+      const name = this.#constants.take([noun, get.field, `${noun}Loader`], isNotGlobal);
+      const many = list !== undefined && key !== undefined ? list : undefined;
+      const loader = { name, type, noun, key, id: [...toWords(noun), words.at(-1)].join(' '), get, many };
+      get.loader = loader;
+      if (many !== undefined) {
+        many.loader = loader;
+      }
+      this.#loaders.push(loader);
     }
-    if (type === 'integer') {
-      const isLarge = format === 'int64' || Number(schema.maximum) > MAX_INT;
-      return withNull(isLarge ? { ...scalar('Float'), todo: 'Int, if it is always below 2^31.' } : scalar('Int'));
-    }
-    if (type === 'number' || type === 'boolean') {
-      return withNull(scalar(type === 'number' ? 'Float' : 'Boolean'));
-    }
-    return withNull({ ...scalar('JSON'), todo: 'The document states no type.' });
   }
 
-  #typeOf({
-    schema,
-    name,
-    words,
-    depth,
-    items,
-  }: {
-    schema: Part;
-    name: string | undefined;
-    words: readonly string[];
-    depth: number;
-    items: string | undefined;
-  }): TypePlan {
-    const stored = this.#types.get(schema);
-    if (stored !== undefined) {
-      return stored;
-    }
-    const wanted = toPascal(name === undefined ? words : toWords(name.replace(SUFFIXES, ''))) || toPascal(words);
-    const taken = this.#takeType(wanted, 'Body');
-    const plan: TypePlan = {
-      name: taken,
-      description: describe(
-        schema,
-        items === undefined ? `A record of the service: ${toWords(taken).join(' ')}.` : 'A page of a list.',
-        'title',
-      ),
-      fields: [],
-      todos: taken === wanted ? [] : [`Find a better name: ${wanted} exists.`],
+  /** Returns the types that endpoints use, and decides their scopes. Others belong to endpoints that were skipped later. */
+  #usedTypes(): TypePlan[] {
+    const used = new Set<TypePlan>();
+    const add = ({ type }: Value, noun: string, isRecord = false): void => {
+      if (typeof type !== 'string') {
+        type.noun ||= noun;
+        type.isRecord ||= isRecord;
+        used.add(type);
+      }
     };
-    this.#types.set(schema, plan);
-    this.#pending.push({ plan, schema, depth, items });
-    return plan;
-  }
-
-  /** Plans the fields of an object type. */
-  #planType({ plan, schema, depth, items }: PendingType): void {
-    const names = new Names(INHERITED);
-    const required = listOf(schema.required);
-    for (const [name, part] of Object.entries(recordOf(schema.properties))) {
-      this.#try(`${plan.name}.${name}`, () => {
-        assertName(name);
-        const words = [...toWords(plan.name), ...toWords(name)];
-        const resolved = this.#document.schemaOf(part).schema;
-        if (resolved.writeOnly !== true) {
-          const value = this.#valueOf(part, words, name, 'output', { depth: depth + 1 });
-          const isItems = items !== undefined && name === 'data';
-          const field = fieldOf({
-            name,
-            part: { ...(value.kind === 'object' ? {} : resolved), ...recordOf(part) },
-            value,
-            isRequired: isItems || required.includes(name),
-            names,
-            wanted: isItems ? items : toCamel(toWords(name)),
-          });
-          plan.fields.push(field);
+    for (const { method, response, noun, ...endpoint } of this.#endpoints.toSorted(
+      (a, b) => Number(b.method === 'GET') - Number(a.method === 'GET'),
+    )) {
+      if (response !== undefined) {
+        add(response, noun, method === 'GET');
+      }
+      for (const { value } of inputsOf(endpoint)) {
+        add(value, noun);
+      }
+    }
+    for (const type of used) {
+      const isPage =
+        type.isRecord &&
+        this.#endpoints.some(({ options, response }) => options.expect === 'page' && response?.type === type);
+      for (const field of type.module === undefined ? type.fields : []) {
+        field.link = type.kind === 'object' ? this.#linkOf(type, field) : undefined;
+        field.isSecret = isSecretField(field) && !this.#isId(type, field);
+        add(field.value, type.noun, isPage && field.source === 'data'); // Visited by this loop too.
+        if (field.link !== undefined) {
+          add(scalar(field.link.type), type.noun);
         }
-      });
+      }
     }
-    if (required.length === 0) {
-      plan.todos.push('The document does not state which fields are always sent: remove nullable from these.');
-    }
-    const links = plan.fields.map(({ name }) => name).filter((name) => /.Ids?$/.test(name));
-    if (links.length > 0) {
-      plan.todos.push(`Link the records that these fields name: ${links.join(', ')}.`);
-    }
+    return [...used];
   }
 
-  /** Plans the enum of a text with certain values; undefined if they can't be names. Equal lists of values are one enum. */
-  #enumOf(schema: Part, name: string | undefined, words: readonly string[]): EnumPlan | undefined {
-    const values = listOf(schema.enum).filter((value) => typeof value === 'string');
-    const plans = values.map((value) => ({ name: toUpper(toWords(value)), value }));
-    const isUsable = plans.every((plan) => plan.name !== '' && plan.value.length <= 64);
-    if (
-      plans.length === 0 ||
-      plans.length > MAX_VALUES ||
-      !isUsable ||
-      new Set(plans.map((plan) => plan.name)).size < plans.length
-    ) {
-      return undefined;
-    }
-    const key = JSON.stringify(values);
-    const stored = this.#enums.get(key);
-    if (stored !== undefined) {
-      return stored;
-    }
-    const wanted = toPascal(name === undefined ? words : toWords(name)) || toPascal(words);
-    const taken = this.#takeType(wanted, 'Value');
-    const plan = {
-      name: taken,
-      description: describe(schema, `A value of the service: ${toWords(taken).join(' ')}.`, 'title'),
-      values: plans,
-    };
-    this.#enums.set(key, plan);
-    return plan;
+  /** Returns the loader of the records that a field names. An id such as `_subscriberId` is not that of a loader with another key. */
+  #linkOf(type: TypePlan, { source, value }: FieldPlan): LoaderPlan | undefined {
+    const id = toWords(source).join(' ');
+    return this.#loaders.find(
+      (loader) =>
+        loader.id === id &&
+        loader.type !== type &&
+        typeof value.type === 'string' &&
+        !value.isList &&
+        !(source.startsWith('_') && loader.key !== '_id' && loader.type.fields.some((each) => each.source === '_id')) &&
+        !type.fields.some(({ name, link }) => name === loader.noun || link?.noun === loader.noun),
+    );
   }
 
-  /** Returns a free name of a type, whose interface in TypeScript has a suffix. */
-  #takeType(wanted: string, suffix: string): string {
-    const prefixed = toPascal(toWords(this.#prefix)) + wanted;
-    const isFree = (name: string) =>
-      isNotGlobal(name) && !this.#constants.has(name) && !this.#constants.has(name + suffix);
-    const name = this.#typeNames.take([wanted, prefixed], isFree);
-    this.#constants.take([name]);
-    this.#constants.take([name + suffix]);
-    return name;
+  /** Whether a field has the value of a parameter of a path, such as the `key` of a topic for `topicKey`. */
+  #isId({ name, wanted }: TypePlan, { source }: FieldPlan): boolean {
+    const field = toWords(source).join(' ');
+    const noun = toWords(wanted[0] ?? name);
+    return this.#endpoints.some(({ params }) =>
+      params.some((param) => {
+        const [first = '', ...rest] = toWords(param.source);
+        return [first, ...rest].join(' ') === field || (rest.join(' ') === field && noun.includes(first));
+      }),
+    );
+  }
+
+  /** Names types, and the interfaces of their bodies. */
+  #nameTypes(types: readonly TypePlan[]): void {
+    for (const type of types) {
+      if (type.module === undefined) {
+        const [first = 'Record'] = type.wanted;
+        const prefix = toPascal(toWords(this.#name));
+        const isFree = (name: string) =>
+          isNotGlobal(name) && ![name, `${name}Body`].some((each) => this.#constants.has(each));
+        type.name = this.#typeNames.take([...type.wanted, prefix + first], isFree);
+        if (!type.wanted.includes(type.name)) {
+          type.todos.push(`Find a better name: ${first} exists.`);
+        }
+        this.#constants.take([`${type.name}Body`]);
+      }
+      this.#constants.take([type.name]);
+    }
   }
 }
 
 const isNotGlobal = (name: string): boolean => !(name in globalThis);
 
-const scalar = (type: string): Value => ({
-  type,
-  kind: 'scalar',
-  code: CODES[type] ?? 'string',
-  isList: false,
-  isNullable: false,
-});
+/** Whether a name ends as those of ids do. */
+const isIdWord = (word: string | undefined): boolean => /^(?:id|key|identifier)$/.test(word ?? '');
 
-/** Types of TypeScript by scalar, other than strings. */
-const CODES: Readonly<Record<string, string>> = {
-  Int: 'number',
-  Float: 'number',
-  Boolean: 'boolean',
-  JSON: 'unknown',
-  JSONObject: 'Record<string, unknown>',
-};
+/** Returns all fields of the input or arguments. */
+export const inputsOf = ({
+  params,
+  query,
+  headers,
+  body,
+  wholeBody,
+}: Pick<EndpointPlan, 'params' | 'query' | 'headers' | 'body' | 'wholeBody'>): FieldPlan[] => [
+  ...params,
+  ...query,
+  ...headers,
+  ...body,
+  ...(wholeBody === undefined ? [] : [wholeBody]),
+];
 
-/** @throws {Unsupported} if a property can't be written */
-function assertName(name: string): void {
-  const problem = findNameProblem(name);
-  if (problem !== undefined) {
-    throw new Unsupported(problem);
-  }
-}
+/** Returns an option; undefined if it is empty. */
+const toOption = <T extends object>(option: T): T | undefined => (Object.keys(option).length > 0 ? option : undefined);
 
-/** Returns the field of a property or parameter. */
-function fieldOf({
-  name,
-  part,
-  value,
-  isRequired,
-  names,
-  wanted = toCamel(toWords(name)),
-}: {
-  name: string;
-  part: Part;
-  value: Value;
-  isRequired: boolean;
-  names: Names;
-  wanted?: string;
-}): FieldPlan {
-  const taken = names.take([wanted]);
-  return {
-    name: taken,
-    source: name,
-    value,
-    isRequired,
-    description: describe(part, `The service's \`${name}\`.`),
-    isDeprecated: part.deprecated === true,
-    todos: [
-      ...(taken === wanted ? [] : [`Find a better name: ${wanted} exists.`]),
-      ...(value.todo === undefined ? [] : [value.todo]),
-    ],
-  };
+/** Returns the ids that each record of a response must have. */
+function identifiersOf(response: Value | undefined, expect: unknown): string[] {
+  const type = response?.type;
+  const records =
+    expect === 'page' && typeof type === 'object'
+      ? type.fields.find(({ source }) => source === 'data')?.value.type
+      : type;
+  return typeof records === 'object' && expect !== 'value'
+    ? records.fields.filter(({ source, isRequired }) => isRequired && /^_?id$/.test(source)).map(({ source }) => source)
+    : [];
 }
 
 /** Returns how the response of an endpoint is checked. */
-function formOfValue(value: Value): { expect: Expected; value: Value } {
-  const isRecord = value.kind === 'object' && !value.isNullable;
-  return { expect: isRecord ? (value.isList ? 'list' : 'record') : 'value', value };
-}
-
-/** Returns the description of a part, or of its other member. */
-function describe(part: Part, fallback: string, other = 'description'): string {
-  const text = [part.description, part[other]].find((each) => typeof each === 'string' && each.trim() !== '');
-  return typeof text === 'string' ? text.trim().toWellFormed() : fallback;
+function formOfValue(value: Value): { expect: Expected; response: Value } {
+  const isRecord = typeof value.type !== 'string' && value.type.kind === 'object' && !value.isNullable;
+  return { expect: isRecord ? (value.isList ? 'list' : 'record') : 'value', response: value };
 }
 
 const nameOf = ({ name }: Part): string => String(name ?? '');
@@ -660,17 +583,12 @@ const nameOf = ({ name }: Part): string => String(name ?? '');
 const formOf = ({ method, route }: { method: string; route: string }): string =>
   `${method} ${route.replace(/\{[^{}]*\}/g, '{}')}`;
 
-/** Whether a value can have one of several forms. */
-const hasAlternatives = ({ oneOf, anyOf }: Part): boolean => listOf(oneOf).length + listOf(anyOf).length > 1;
+const JSON_TYPE = /^(?:application\/(?:[\w.-]+\+)?json|\*\/\*)\s*(?:;|$)/i;
 
-const isIdName = (name: string): boolean => /^ids?$/.test(toWords(name).at(-1) ?? '');
-
-/** Returns the JSON among the types of a body. */
-function jsonOf(content: unknown): [type?: string, media?: Part] {
-  const found = Object.entries(recordOf(content)).find(([type]) =>
-    /^(?:application\/(?:[\w.-]+\+)?json|\*\/\*)\s*(?:;|$)/i.test(type),
-  );
-  return found === undefined ? [] : [found[0], recordOf(found[1])];
+/** Returns the first of the media types of a body that matches. */
+function mediaOf(content: unknown, type: RegExp): { type: string; media: Part } | undefined {
+  const found = Object.entries(recordOf(content)).find(([each]) => type.test(each));
+  return found === undefined ? undefined : { type: found[0], media: recordOf(found[1]) };
 }
 
 const typesOf = (content: unknown): string => Object.keys(recordOf(content)).join(', ') || 'of no type';
@@ -704,25 +622,15 @@ function namesOf(method: string, path: string, { operationId }: Part): string[] 
   if (words.length > 1 && rest.length > 0 && id.length <= 64) {
     return rest;
   }
-  const noun = nounOf(path);
   if (method === 'GET') {
-    return path.endsWith('}') ? noun : listNounOf(path);
+    return path.endsWith('}') ? nounOf(path) : listNounOf(path);
   }
-  return [{ POST: 'create', PUT: 'update', PATCH: 'update', DELETE: 'delete' }[method] ?? '', ...noun];
+  return [{ POST: 'create', PUT: 'update', PATCH: 'update', DELETE: 'delete' }[method] ?? '', ...nounOf(path)];
 }
 
-/** Returns the scope of a path: its first noun. */
-function scopeOf(path: string, moduleName: string, isRead: boolean): Scope {
-  const [noun = ''] = segmentsOf(path);
-  const end = isRead ? 'read' : 'write';
-  const scope = [noun, moduleName]
-    .map(
-      (name) =>
-        `${toWords(name)
-          .map((word) => word.replace(/\d/g, ''))
-          .filter(Boolean)
-          .join('-')}:${end}`,
-    )
-    .find(isScope);
-  return isScope(scope) ? scope : `module:${end}`;
-}
+/** Returns the first words of a scope. */
+const toScopeNoun = (name: string): string =>
+  toWords(name)
+    .map((word) => word.replace(/\d/g, ''))
+    .filter(Boolean)
+    .join('-');

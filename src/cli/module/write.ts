@@ -1,374 +1,406 @@
-import {
-  arrow,
-  block,
-  type Code,
-  call,
-  commented,
-  member,
-  object,
-  objectType,
-  print,
-  property,
-  quote,
-  union,
-  WIDTH,
-} from './code.ts';
+import { arrow, braces, commented, indent, literal, object, property, quote } from './code.ts';
 import { toCamel, toWords } from './names.ts';
-import type { EndpointPlan, EnumPlan, FieldPlan, ModulePlan, TypePlan, Value } from './plan.ts';
+import { inputsOf, type ModulePlan } from './plan.ts';
+import {
+  type EndpointPlan,
+  type FieldPlan,
+  json,
+  type LoaderPlan,
+  scalar,
+  type TypePlan,
+  type Value,
+} from './types.ts';
 
 /** Returns the file of a module. Texts of the document are in it only as literals, and as names that were converted. */
-export function writeModule({ name, endpoints, types, enums }: ModulePlan): string {
-  const queries = endpoints.filter(({ method }) => method === 'GET');
-  const mutations = endpoints.filter(({ method }) => method !== 'GET');
-  const tools = [
-    ...(queries.length + types.length + enums.length > 0 ? ['builder'] : []),
-    'endpoint',
-    ...(mutations.length > 0 ? ['mutation'] : []),
-    ...(queries.length > 0 ? ['requireScopes'] : []),
-  ];
-  const hasNoArgs = endpoints.some((endpoint) => inputsOf(endpoint).length === 0);
-  const interfaces = [
-    ...enums.map((each) => `${print(writeValues(each), '', 0, 1)};\n`),
-    ...types.map(writeBody),
-    ...mutations.filter(({ body }) => body.length > 0).map(writeRequest),
-  ];
-  const statements: Code[] = [
-    ...endpoints.map(writeEndpoint),
-    ...enums.map(writeEnum),
-    ...(types.length === 0 ? [] : [types.map(writeRef).join(';\n  ')]),
-    ...types.map(writeType),
-    ...(queries.length === 0
-      ? []
-      : [call('builder.queryFields', [arrow('(t)', object(queries.map(writeQuery), ['(', ')']))])]),
-    ...mutations.map(writeMutation),
-  ];
-  const code = statements.map((statement) => `  ${print(statement, '  ', 0, 1)};\n`);
-  return `import { defineModule${hasNoArgs ? ', type NoArgs' : ''} } from 'notigraph/modules';
+export const writeModule = (plan: ModulePlan): string => new Writer().write(plan);
 
-// TODO: Check what the document doesn't say: the scopes, which are named after the paths; \`repeatable\` for writes that can be applied twice,
-// \`multiline\` for texts that may have line breaks, and \`cached\` for reads that may be stored.
+/** Types of TypeScript by scalar, other than strings. */
+const CODES: Readonly<Record<string, string>> = {
+  Int: 'number',
+  Float: 'number',
+  Boolean: 'boolean',
+  JSON: 'unknown',
+  JSONObject: 'Record<string, unknown>',
+};
 
-${interfaces.join('\n')}${interfaces.length === 0 ? '' : '\n'}export default defineModule(${quote(name)}, ({ ${tools.join(', ')} }) => {
-${code.join('\n')}});
-`;
-}
+const DEPRECATED = quote('The service deprecates it.');
 
-const toTodos = (todos: readonly string[]): string[] => todos.map((todo) => `// TODO: ${todo}`);
-
+/** Whether clients may leave a field out, or get null. */
 const isNullable = ({ isRequired, value }: FieldPlan): boolean =>
   !isRequired || value.isNullable || value.type === 'JSON';
 
-/** Returns the types of a value in TypeScript. */
-function codesOf({ value, isRequired }: FieldPlan, isRequest: boolean): string[] {
-  const code = value.isList ? `${value.code}[]` : value.code;
-  return code === 'unknown'
-    ? [code]
-    : [code, ...(value.isNullable ? ['null'] : []), ...(isRequest && !isRequired ? ['undefined'] : [])];
+const nameOf = ({ type }: Value): string => (typeof type === 'string' ? quote(type) : type.name);
+
+/** Returns the type of a value in GraphQL. */
+const typeOf = (value: Value): string => (value.isList ? `[${nameOf(value)}]` : nameOf(value));
+
+/** Returns the type of a value in TypeScript, without null. */
+function codeOf({ type, isList }: Value): string {
+  const code = typeof type === 'string' ? (CODES[type] ?? 'string') : `${type.name}Body`;
+  return isList ? `${code}[]` : code;
 }
 
-const writeValues = ({ name, values }: EnumPlan): Code =>
-  union(
-    `type ${name}Value =`,
-    values.map(({ value }) => quote(value)),
+/** Returns a member of an interface of TypeScript. Those of a request can have any value that an input has. */
+function memberOf(field: FieldPlan, isRequest: boolean): string {
+  const code = codeOf(field.value);
+  const types = isRequest
+    ? [code, ...(isNullable(field) ? ['null', 'undefined'] : [])]
+    : [code, ...(field.value.isNullable ? ['null'] : [])];
+  const isOptional = !field.isRequired && (!isRequest || field.value.type !== 'JSON');
+  return `${property(field.source)}${isOptional ? '?' : ''}: ${code === 'unknown' ? code : types.join(' | ')}`;
+}
+
+const bodyOf = (fields: readonly FieldPlan[], isRequest: boolean): string =>
+  braces(
+    fields.map((field) => memberOf(field, isRequest)),
+    ';',
   );
 
-const writeMember = (field: FieldPlan, isRequest: boolean): string =>
-  `  ${print(union(`${property(field.source)}${field.isRequired ? '' : '?'}:`, codesOf(field, isRequest)), '  ', 0, 1)};\n`;
-
-const writeBody = ({ name, fields }: TypePlan): string =>
-  `interface ${name}Body {\n${fields.map((field) => writeMember(field, false)).join('')}}\n`;
-
-const writeRequest = ({ bodyType, body }: EndpointPlan): string =>
-  `interface ${bodyType} {\n${body.map((field) => writeMember(field, true)).join('')}}\n`;
-
-const inputsOf = ({ params, query, body, wholeBody }: EndpointPlan): FieldPlan[] => [
-  ...params,
-  ...query,
-  ...body,
-  ...(wholeBody === undefined ? [] : [wholeBody]),
-];
-
-function writeEndpoint(endpoint: EndpointPlan): Code {
-  const { method, route, constant, params, query, body, bodyType, wholeBody, expect, response, isIdempotent } =
-    endpoint;
-  const args = [
-    ...params.map(({ source }) => `${source}: string`),
-    ...(query.length === 0
-      ? []
-      : [
-          member(
-            'query',
-            objectType(
-              query.map(
-                (field) =>
-                  `${property(field.source)}: ${[field.value.code, ...(isNullable(field) ? ['undefined'] : [])].join(' | ')}`,
-              ),
-            ),
-          ),
-        ]),
-    ...(body.length === 0 ? [] : [`body: ${bodyType}`]),
-    ...(wholeBody === undefined ? [] : ['body: Record<string, unknown>']),
-  ];
-  const result = response === undefined ? 'undefined' : resultOf(response);
-  const options = [
-    ...(expect === 'record' ? [] : [member('expect', quote(expect))]),
-    ...(isIdempotent ? ['idempotent: true'] : []),
-  ];
-  const begin = `const ${constant} = endpoint`;
-  return call(
-    begin,
-    [quote(`${method} ${route}`), ...(options.length === 0 ? [] : [object(options)])],
-    [args.length === 0 ? 'NoArgs' : objectType(args), result],
-  );
-}
-
-const resultOf = ({ code, isList, isNullable }: Value): string =>
-  `${code}${isList ? '[]' : ''}${isNullable && code !== 'unknown' ? ' | null' : ''}`;
-
-const writeEnum = ({ name, description, values }: EnumPlan): Code =>
-  call(`const ${name} = builder.enumType`, [
-    quote(name),
-    object([
-      member('description', quote(description)),
-      member(
-        'values',
-        object(
-          values.map((each) => member(each.name, object([member('value', quote(each.value))]))),
-          ['', ' as const'],
-        ),
-      ),
-    ]),
-  ]);
-
-/** Longest literal that formatters don't put on a line of its own. */
-const SHORT = 30;
-
-function writeRef({ name }: TypePlan): string {
-  const begin = `const ${name} =`;
-  const ref = call(`builder.objectRef<${name}Body>`, [quote(name)]);
-  const code = print(ref, '  ', begin.length + 1, 1);
-  const [firstLine = '', ...others] = code.split('\n');
-  const isBelow = others.length > 0 && (quote(name).length <= SHORT || `  ${begin} ${firstLine}`.length > WIDTH);
-  return isBelow ? `${begin}\n    ${print(ref, '    ', 0, 1)}` : `${begin} ${code}`;
-}
-
-function writeType({ name, description, fields, todos }: TypePlan): Code {
-  const code = call(`${name}.implement`, [
-    object([
-      member('description', quote(description)),
-      member(
-        'fields',
-        arrow(
-          '(t)',
-          object(
-            fields.map((field) => writeExposed(field, field.source)),
-            ['(', ')'],
-          ),
-        ),
-      ),
-    ]),
-  ]);
-  return commented(toTodos(todos), code);
-}
-
-/** Writes a field that returns a member of the body. */
-function writeExposed(field: FieldPlan, source: string): Code {
-  const { name, value, description, isDeprecated, todos } = field;
-  const [method, type] = methodOf(value, 'expose');
-  const options = [
-    ...type,
-    ...(isNullable(field) ? ['nullable: true'] : []),
-    member('description', quote(description)),
-    ...(isDeprecated ? [DEPRECATED] : []),
-  ];
-  return commented(toTodos(todos), member(name, call(`t.${method}`, [quote(source), object(options)])));
-}
-
-const DEPRECATED = member('deprecationReason', quote('The service deprecates it.'));
-
-/** Writes an argument, or a field of an input. */
-function writeInput(field: FieldPlan, builder: 't' | 't.arg'): Code {
-  const { name, value, isRequired, description, todos } = field;
-  const [method, type] = methodOf(value, builder === 't' ? 'field' : '');
-  const options = [
-    ...type,
-    ...(isRequired && !value.isNullable ? ['required: true'] : []),
-    member('description', quote(description)),
-  ];
-  return commented(
-    toTodos(todos),
-    member(name, call(method === '' ? builder : `${builder}.${method}`, [object(options)])),
-  );
-}
-
-/** Scalars that have methods of their own. */
-const METHODS: Readonly<Record<string, string>> = {
-  ID: 'ID',
-  String: 'String',
-  Int: 'Int',
-  Float: 'Float',
-  Boolean: 'Boolean',
-};
-
-/** Returns the method that declares a field, and its option `type`, if it has none for the type. */
-function methodOf({ type, kind, isList }: Value, general: string): [method: string, type: string[]] {
-  const name = kind === 'scalar' ? METHODS[type] : undefined;
-  if (name !== undefined) {
-    const method = general === 'expose' ? `expose${name}` : name.toLowerCase();
-    return [`${method}${isList ? 'List' : ''}`, []];
+/** Returns the option `nullable` of a field. Invalid records in lists, and unknown values of enums, are null and don't fail others. */
+function nullabilityOf(value: Value, isNull: boolean): string | undefined {
+  const { type, isList } = value;
+  const isEnum = typeof type !== 'string' && type.kind === 'enum';
+  if (isList && typeof type !== 'string') {
+    return `{ list: ${isNull}, items: true }`;
   }
-  const code = kind === 'scalar' ? quote(type) : type;
-  return [general, [`type: ${isList ? `[${code}]` : code}`]];
+  return isNull || isEnum ? 'true' : undefined;
 }
 
-/** Writes the arguments of a call from those of a field. */
-function writeArgs({ params, query, body, wholeBody }: EndpointPlan, from: 'args' | 'input'): Code {
-  const toValue = (field: FieldPlan): string => {
-    const { name, isRequired, value } = field;
-    if (isRequired && !value.isNullable) {
-      return `${from}.${name}`;
-    }
-    return `${from}.${name}${value.isNullable ? (isRequired ? ' ?? null' : '') : ' ?? undefined'}`;
-  };
-  const toMember = (field: FieldPlan) => member(property(field.source), toValue(field));
-  return object([
-    ...params.map(toMember),
-    ...(query.length === 0
-      ? []
-      : [
-          member(
-            'query',
-            object(
-              query.map((field) =>
-                member(property(field.source), `${from}.${field.name}${isNullable(field) ? ' ?? undefined' : ''}`),
-              ),
-            ),
-          ),
-        ]),
-    ...(body.length === 0 ? [] : [member('body', object(body.map(toMember)))]),
-    ...(wholeBody === undefined ? [] : [toMember(wholeBody)]),
-  ]);
-}
+/** Writes one module, and keeps in mind which tools and modules its code uses. */
+class Writer {
+  readonly #tools = new Set<string>();
 
-function writeQuery(endpoint: EndpointPlan): Code {
-  const { method, route, field, constant, description, isDeprecated, scope, response, todos } = endpoint;
-  const inputs = inputsOf(endpoint);
-  const type = response === undefined || response.kind === 'scalar' ? quote(response?.type ?? 'JSON') : response.type;
-  const options = [
-    `type: ${response?.isList ? `[${type}]` : type}`,
-    'nullable: true',
-    member('extensions', call('requireScopes', [quote(scope)])),
-    member('description', quote(`${description}\n\nREST: \`${method} ${route}\`.`)),
-    ...(isDeprecated ? [DEPRECATED] : []),
-    ...(inputs.length === 0 ? [] : [member('args', object(inputs.map((input) => writeInput(input, 't.arg'))))]),
-    member(
-      'resolve',
-      arrow(
-        `(_root, ${inputs.length === 0 ? '_args' : 'args'}, ctx)`,
-        call('ctx.upstream.read', [constant, writeArgs(endpoint, 'args')]),
-      ),
-    ),
-  ];
-  return commented(toTodos([...todos, ...todosOf(response)]), member(field, call('t.field', [object(options)])));
-}
-
-const todosOf = (value: Value | undefined): string[] => (value?.todo === undefined ? [] : [value.todo]);
-
-function writeMutation(endpoint: EndpointPlan): Code {
-  const { method, field, constant, description, isDeprecated, scope, params, response, resource } = endpoint;
-  const inputs = inputsOf(endpoint);
-  const key = params.at(-1);
-  const failures = [
-    ...(key === undefined
-      ? []
-      : [
-          member(
-            'notFound',
-            object([member('resource', quote(resource)), member('id', arrow('(input)', `input.${key.name}`))]),
-          ),
-        ]),
-    ...(endpoint.canConflict && !endpoint.isIdempotent ? ['conflict: true'] : []),
-  ];
-  const sent = call('await send', [writeArgs(endpoint, 'input')]);
-  const signature = `(${inputs.length === 0 ? '_input' : 'input'}, send)`;
-  const result = response === undefined ? undefined : resultFieldOf(response);
-  const resolve =
-    result === undefined
-      ? block(`async resolve${signature}`, [
-          sent,
-          key === undefined ? 'return { accepted: true }' : `return { ${key.name}: input.${key.name} }`,
-        ])
-      : member('resolve', arrow(`async ${signature}`, object([member(result.name, sent)], ['(', ')'])));
-  const done: FieldPlan = result ?? {
-    ...(key ?? ACCEPTED),
-    name:
-      key === undefined
-        ? 'accepted'
-        : toCamel([
-            ...(method === 'DELETE' ? ['deleted'] : key.name === 'id' ? ['requested'] : []),
-            ...toWords(key.name),
+  write({ name, endpoints, types, loaders }: ModulePlan): string {
+    const queries = endpoints.filter(({ method }) => method === 'GET');
+    const mutations = endpoints.filter(({ method }) => method !== 'GET');
+    const used = new Set(types);
+    const objects = types.filter(({ kind, module }) => kind === 'object' && module === undefined);
+    const links = loaders.filter(
+      ({ get }) =>
+        get !== undefined ||
+        objects.some(({ fields }) => fields.some(({ link }) => link?.get === undefined && link !== undefined)),
+    );
+    const own = types.filter(({ module }) => module === undefined);
+    const statements = [
+      ...types.flatMap((type) => this.#writeBody(type)),
+      ...endpoints.map((endpoint) => this.#writeEndpoint(endpoint)),
+      ...links.filter(({ get }) => get !== undefined).map((loader) => this.#writeLoader(loader)),
+      ...own.filter(({ kind }) => kind === 'enum').map((type) => this.#writeEnum(type)),
+      ...own
+        .filter(({ kind }) => kind !== 'enum')
+        .map(
+          (type) =>
+            `const ${type.name} = ${this.#tool('builder')}.${type.kind}Ref<${type.name}Body>(${quote(type.name)});`,
+        ),
+      ...own.filter(({ kind }) => kind !== 'enum').map((type) => this.#writeType(type)),
+      ...(queries.length === 0
+        ? []
+        : [
+            `${this.#tool('builder')}.queryFields((t) => (${braces(queries.map((query) => this.#writeQuery(query)))}));`,
           ]),
-  };
-  const code = call('mutation', [
-    quote(field),
-    object([
-      member('description', quote(description)),
-      member('scope', quote(scope)),
-      member('endpoint', constant),
-      ...(isDeprecated ? [DEPRECATED] : []),
-      member(
-        'input',
-        object([
-          member('description', quote(`The input of \`${field}\`.`)),
-          member(
-            'fields',
-            arrow(
-              inputs.length === 0 ? '()' : '(t)',
-              object(
-                inputs.map((input) => writeInput(input, 't')),
-                ['(', ')'],
-              ),
-            ),
-          ),
-        ]),
-      ),
-      ...(failures.length === 0 ? [] : [member('failures', object(failures))]),
-      resolve,
-      member(
-        'success',
-        object([
-          member('description', quote('The service applied the change.')),
-          member(
-            'fields',
-            arrow('(t)', object([writeExposed(done, result?.name ?? key?.name ?? 'accepted')], ['(', ')'])),
-          ),
-        ]),
-      ),
-    ]),
-  ]);
-  return commented(toTodos(endpoint.todos), code);
+      ...mutations.map((mutation) => this.#writeMutation(mutation)),
+    ];
+    const modules = [...new Set(types.flatMap(({ module }) => module ?? []))].toSorted();
+    const uses = modules.map((module) => {
+      const names = types
+        .filter((type) => type.module === module && (type.kind !== 'object' || used.has(type)))
+        .map((type) => type.name);
+      const loaded = loaders
+        .filter(
+          ({ get, type }) =>
+            get === undefined &&
+            type.module === module &&
+            objects.some(({ fields }) => fields.some(({ link }) => link?.type === type)),
+        )
+        .map((loader) => loader.name);
+      return `const { ${[...names, ...loaded].join(', ')} } = ${this.#tool('use')}(${module});`;
+    });
+    const tools = [...this.#tools].toSorted().join(', ');
+    return `import { ${['defineModule', ...modules].toSorted().join(', ')} } from 'notigraph/modules';
+
+// TODO: Check what the document doesn't say: the scopes, which are named after the paths; \`repeatable\` for writes that can be applied twice,
+// \`empties\` and \`cached\` for reads that may be stored, and \`multiline\` for texts that may have line breaks.
+
+export default defineModule(${quote(name)}, (toolkit) => {
+${indent([`const { ${tools} } = toolkit;`, ...uses].join('\n'))}
+
+${statements.map(indent).join('\n\n')}
+});
+`;
+  }
+
+  #tool(name: string): string {
+    this.#tools.add(name);
+    return name;
+  }
+
+  #scopes(scope: string): string {
+    return `${this.#tool('requireScopes')}(${quote(scope)})`;
+  }
+
+  /** Writes the type of a body, or of the values of an enum. */
+  #writeBody({ kind, name, module, fields, values }: TypePlan): string[] {
+    if (kind === 'enum') {
+      return [`type ${name}Body = ${values.map(({ value }) => quote(value)).join(' | ')};`];
+    }
+    return [
+      module === undefined
+        ? `interface ${name}Body ${bodyOf(fields, kind === 'input')}`
+        : `type ${name}Body = typeof ${name}.$inferType;`,
+    ];
+  }
+
+  #writeEndpoint({ method, route, constant, query, body, wholeBody, options, response }: EndpointPlan): string {
+    const taken = [
+      ...(query.length === 0 ? [] : [`query: ${bodyOf(query, true).replaceAll('?:', ':')}`]),
+      ...(body.length === 0 ? [] : [`body: ${bodyOf(body, true)}`]),
+      ...(wholeBody === undefined ? [] : [`body: ${codeOf(wholeBody.value)}`]),
+    ];
+    const set = Object.entries(options).filter(([, value]) => value !== undefined);
+    const args = set.length === 0 ? '' : `, ${braces(set.map(([name, value]) => `${name}: ${literal(value)}`))}`;
+    const result =
+      response === undefined || options.expect === 'text'
+        ? ''
+        : `.returns<${codeOf(response)}${response.isNullable && response.type !== 'JSON' ? ' | null' : ''}>()`;
+    return `const ${constant} = ${this.#tool('endpoint')}(${quote(`${method} ${route}`)}${args})${taken.length === 0 ? '' : `.takes<${braces(taken, ';')}>()`}${result};`;
+  }
+
+  #writeLoader({ name, type, get, key = '', many }: LoaderPlan): string {
+    return `const ${name} = ${this.#tool('loader')}<${type.name}Body>(${object({
+      name: quote(name),
+      get: get?.constant,
+      many: many && object({ endpoint: many.constant, keyOf: `(record) => record${memberAccess(key)}` }),
+    })});`;
+  }
+
+  #writeEnum({ name, description, values }: TypePlan): string {
+    const members = values.map((each) => `${each.name}: { value: ${quote(each.value)} }`);
+    return `const ${name} = ${this.#tool('builder')}.enumType(${quote(name)}, ${object({
+      description: quote(description),
+      values: `${braces(members)} as const`,
+    })});`;
+  }
+
+  #writeType(type: TypePlan): string {
+    const { name, kind, description, fields, todos, noun, isRecord } = type;
+    const members =
+      kind === 'input'
+        ? fields.map((field) => this.#writeInput(field, 't.field'))
+        : fields.flatMap((field) => [
+            this.#writeExposed(field, field.source, `${noun}-secrets:read`),
+            ...this.#writeLink(field),
+          ]);
+    return commented(
+      todos,
+      `${name}.implement(${object({
+        description: quote(description),
+        extensions: isRecord && kind === 'object' ? this.#scopes(`${noun}:read`) : undefined,
+        fields: arrow('t', braces(members)),
+      })});`,
+    );
+  }
+
+  /** Writes a field that returns a member of the body. */
+  #writeExposed(field: FieldPlan, source: string, secretScope = ''): string {
+    const { name, value, description, isDeprecated, isSecret = false, todos } = field;
+    const code = `${name}: t.expose(${quote(source)}, ${object({
+      type: typeOf(value),
+      nullable: nullabilityOf(value, isNullable(field)),
+      extensions: isSecret ? this.#scopes(secretScope) : undefined,
+      description: quote(description),
+      deprecationReason: isDeprecated ? DEPRECATED : undefined,
+    })})`;
+    return commented(
+      isSecret ? [...todos, 'Leave it out, or give it another scope, if it is no secret.'] : todos,
+      code,
+    );
+  }
+
+  /** Writes the field with the record whose id a field has. */
+  #writeLink({ source, value, link, isSecret }: FieldPlan): string[] {
+    if (link === undefined || isSecret) {
+      return [];
+    }
+    const { name, noun, type, get } = link;
+    const id = `parent${memberAccess(source)}`;
+    return [
+      `${noun}: t.field(${object({
+        type: type.name,
+        nullable: 'true',
+        extensions: `${this.#tool('declareCalls')}(${quote('1 per distinct id in the operation')}, ${object({ loader: name, reason: quote('One per distinct id, which the service sends.') })})`,
+        description: quote(
+          `The record with this id, or null if it does not exist.\n\nREST: \`${get === undefined ? 'that of the built-in field' : `GET ${get.route}`}\`.`,
+        ),
+        resolve: `(parent, _args, ctx) =>\n  ${id} == null ? null : ${this.#tool('loadBySentId')}(${value.type === 'Int' || value.type === 'Float' ? `String(${id})` : id}, (id) => ctx.loaders.load(${name}, id))`,
+      })})`,
+    ];
+  }
+
+  /** Writes an argument, or a field of an input. */
+  #writeInput(field: FieldPlan, method: 't.field' | 't.arg'): string {
+    const { name, value, description, todos } = field;
+    const code = `${name}: ${method}(${object({
+      type: typeOf(value),
+      required: field.isRequired && !value.isNullable ? 'true' : undefined,
+      description: quote(description),
+    })})`;
+    return commented(todos, code);
+  }
+
+  /** Writes the arguments of a call from those of a field. */
+  #writeArgs({ params, query, headers, body, wholeBody }: EndpointPlan, from: 'args' | 'input'): string {
+    const toMember = ({ source, name }: FieldPlan) => `${property(source)}: ${from}.${name}`;
+    const group = (name: string, fields: readonly FieldPlan[]) =>
+      fields.length === 0 ? [] : [`${name}: ${braces(fields.map(toMember))}`];
+    return braces([
+      ...params.map(toMember),
+      ...group('query', query),
+      ...group('headers', headers),
+      ...group('body', body),
+      ...(wholeBody === undefined ? [] : [toMember(wholeBody)]),
+    ]);
+  }
+
+  /** Writes checks of the ranges of parameters. */
+  #writeRanges({ query }: EndpointPlan, from: 'args' | 'input'): string[] {
+    return query.flatMap((field) => {
+      const { name, range } = field;
+      const value = `${from}.${name}${isNullable(field) ? ` ?? ${range?.[0]}` : ''}`;
+      return range === undefined
+        ? []
+        : [`${this.#tool('assertRange')}(${quote(name)}, ${value}, ${range[0]}, ${range[1]});`];
+    });
+  }
+
+  #writeQuery(endpoint: EndpointPlan): string {
+    const {
+      method,
+      route,
+      field,
+      constant,
+      description,
+      isDeprecated,
+      noun,
+      params,
+      response = json(''),
+      loader,
+      todos,
+    } = endpoint;
+    const inputs = inputsOf(endpoint);
+    const [param] = params;
+    const read =
+      loader === undefined
+        ? `ctx.upstream.read(${constant}, ${this.#writeArgs(endpoint, 'args')})`
+        : param === undefined
+          ? `ctx.loaders.list(${loader.name})`
+          : `ctx.loaders.load(${loader.name}, args.${param.name})`;
+    const scopes = this.#scopes(`${noun}:read`);
+    const calls = loader?.many ? '1 for the whole operation' : '1 per distinct id in the operation';
+    const body = [...this.#writeRanges(endpoint, 'args'), `return ${read};`];
+    const code = `${field}: t.field(${object({
+      type: typeOf(response),
+      nullable: nullabilityOf(response, true),
+      extensions: loader === undefined ? scopes : `{ ...${scopes}, ...${this.#tool('declareCalls')}(${quote(calls)}) }`,
+      description: quote(`${description}\n\nREST: \`${method} ${route}\`.`),
+      deprecationReason: isDeprecated ? DEPRECATED : undefined,
+      args: inputs.length === 0 ? undefined : braces(inputs.map((input) => this.#writeInput(input, 't.arg'))),
+      resolve: `(_root, ${inputs.length === 0 ? '_args' : 'args'}, ctx) => {\n${indent(body.join('\n'))}\n}`,
+    })})`;
+    return commented([...todos, ...todosOf(response)], code);
+  }
+
+  #writeMutation(endpoint: EndpointPlan): string {
+    const {
+      field,
+      constant,
+      description,
+      isDeprecated,
+      noun,
+      options,
+      params,
+      response,
+      resource,
+      canConflict,
+      todos,
+    } = endpoint;
+    const inputs = inputsOf(endpoint);
+    const key = params.at(-1);
+    const type = response?.type;
+    const done = response === undefined ? doneOf(endpoint) : resultOf(response);
+    const failures = object({
+      notFound:
+        key &&
+        object({
+          resource: quote(typeof type === 'object' && !response?.isList ? type.name : resource),
+          id: `(input) => input.${key.name}`,
+        }),
+      conflict: canConflict && options.idempotent === undefined ? 'true' : undefined,
+    });
+    const send = `await send(${this.#writeArgs(endpoint, 'input')})`;
+    const value = key === undefined ? '{ accepted: true }' : `{ ${key.name}: input.${key.name} }`;
+    const statements = [
+      ...this.#writeRanges(endpoint, 'input'),
+      ...(response === undefined ? [`${send};`, `return ${value};`] : [`return { ${done.name}: ${send} };`]),
+    ];
+    const code = `${this.#tool('mutation')}(${quote(field)}, ${object({
+      description: quote(description),
+      scope: quote(`${noun}:write`),
+      endpoint: constant,
+      deprecationReason: isDeprecated ? DEPRECATED : undefined,
+      input:
+        inputs.length === 0
+          ? undefined
+          : object({
+              description: quote(`The input of \`${field}\`.`),
+              fields: arrow('t', braces(inputs.map((input) => this.#writeInput(input, 't.field')))),
+            }),
+      failures: failures === '{}' ? undefined : failures,
+      resolve: `async (${inputs.length === 0 ? '_input' : 'input'}, send) => {\n${indent(statements.join('\n'))}\n}`,
+      success: object({
+        description: quote('The service applied the change.'),
+        fields: arrow('t', braces([this.#writeExposed(done, done.source)])),
+      }),
+    })});`;
+    return commented(todos, code);
+  }
 }
+
+/** Returns the access to a member. */
+const memberAccess = (name: string): string => (/^[A-Za-z_]\w*$/.test(name) ? `.${name}` : `[${quote(name)}]`);
+
+const todosOf = ({ todo }: Value): string[] => (todo === undefined ? [] : [todo]);
 
 /** Field of a success without a value. */
 const ACCEPTED: FieldPlan = {
   name: 'accepted',
   source: 'accepted',
-  value: { type: 'Boolean', kind: 'scalar', code: 'boolean', isList: false, isNullable: false },
+  value: scalar('Boolean'),
   isRequired: true,
   description: 'Always true.',
   isDeprecated: false,
+  range: undefined,
   todos: [],
 };
 
+/** Returns the field of a success that names the record, if the response has none. */
+function doneOf({ method, params }: EndpointPlan): FieldPlan {
+  const key = params.at(-1);
+  const first = method === 'DELETE' ? ['deleted'] : key?.name === 'id' ? ['requested'] : [];
+  return key === undefined
+    ? ACCEPTED
+    : { ...key, name: toCamel([...first, ...toWords(key.name)]), source: key.name, todos: [] };
+}
+
 /** Returns the field of a success with the value of the response. */
-function resultFieldOf(value: Value): FieldPlan {
-  const name = value.kind === 'object' ? toCamel(toWords(value.type)) + (value.isList ? 'List' : '') : 'result';
+function resultOf(value: Value): FieldPlan {
+  const isObject = typeof value.type !== 'string' && value.type.kind === 'object';
+  const name = isObject ? toCamel(toWords(nameOf(value))) + (value.isList ? 'List' : '') : 'result';
   return {
     ...ACCEPTED,
     name,
     source: name,
     value,
-    description: value.kind === 'object' ? 'The record.' : 'The response of the service.',
+    description: isObject ? 'The record.' : 'The response of the service.',
     todos: todosOf(value),
   };
 }
