@@ -1,6 +1,6 @@
 import { isPromise } from '../lib/is-promise.ts';
 import { type DeclaredEndpoint, endpoint } from '../upstream/endpoint.ts';
-import { type Builder, createBuilder } from './builder.ts';
+import { type Builder, createBuilder, type GraphTypes } from './builder.ts';
 import { ADDS_ONLY, declareCalls, Entity, requireScopes } from './declarations.ts';
 import { assertRange, badResponse, badUserInput, loadBySentId } from './field-errors.ts';
 import type { Loader } from './loaders.ts';
@@ -24,6 +24,11 @@ export interface Toolkit extends Mutations {
   readonly errors: MutationErrors;
   /** Declares an endpoint of the service. */
   readonly endpoint: typeof endpoint;
+  /** Declares a scalar, to be used as a type. `Input` is what `parseValue` returns, `Output` what resolvers return. */
+  readonly scalar: <Input, Output = Input>(
+    name: string,
+    options: PothosSchemaTypes.ScalarTypeOptions<GraphTypes, Input, Output>,
+  ) => PothosSchemaTypes.ScalarRef<GraphTypes, Output, Input>;
   /** Declares how records are loaded by a key. `ctx.loaders.load(loader, key)` then batches the reads of an operation. */
   readonly loader: <Row>(loader: Loader<Row>) => Loader<Row>;
   /** Returns the types of another module, which becomes part of the schema. */
@@ -145,6 +150,7 @@ export function defineAll(modules: readonly GatewayModule[]): DefinedModules {
         ...mutations,
         errors,
         endpoint: declare as typeof endpoint, // Its overloads are those of `endpoint`.
+        scalar: builder.scalarType.bind(builder) as unknown as Toolkit['scalar'], // Its types know the names of built-in scalars only.
         loader: declareLoader,
         use,
         requireScopes,

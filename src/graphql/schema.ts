@@ -14,7 +14,7 @@ import type { Builder } from './builder.ts';
 import type { GatewayContext } from './context.ts';
 import { createSchemaAccess, toSubgraph } from './federation.ts';
 import { defineAll, defineModule, type GatewayModule, ModuleError } from './module.ts';
-import { runMutation } from './mutations.ts';
+import { runMutation, withOwnWrites } from './mutations.ts';
 import { scalars } from './scalars.ts';
 import { adderOf, describeScopes, findScopeProblem, type ModuleOf, scopesOfField } from './scopes.ts';
 import { feeds } from './types/feed.ts';
@@ -153,7 +153,8 @@ function watchFields(schema: GraphQLSchema, moduleOf: ModuleOf): void {
   for (const type of Object.values(schema.getTypeMap()).filter(isObjectType)) {
     const isRoot = roots.has(type);
     for (const field of Object.values(type.getFields())) {
-      const { resolve, extensions } = field;
+      const { extensions } = field;
+      const resolve = field.resolve && type === mutation ? withOwnWrites(field.resolve) : field.resolve;
       const name = `${type.name}.${field.name}`;
       if (resolve !== undefined && isUnscoped(schema, moduleOf, type, field.name)) {
         const withoutCalls = memoizeByObject((context: GatewayContext) => denyCalls(context, name));

@@ -1,3 +1,4 @@
+import { ignoreRejection } from '../lib/is-promise.ts';
 import { isRecord } from '../lib/is-record.ts';
 import type { Settings } from '../settings/settings.ts';
 import { Reader } from './call.ts';
@@ -49,14 +50,17 @@ export interface OperationWrites {
 export class WriteCount {
   applied = 0;
 
+  /** Ends the count of a write that failed, unless it may have been applied. */
+  uncount(error: unknown): void {
+    // Errors of other classes precede the call.
+    this.applied -= isUpstreamError(error) && error.outcome === 'UNKNOWN' ? 0 : 1;
+  }
+
   /** Counts a write, unless it is refused. */
   track<Result>(write: Promise<Result>): Promise<Result> {
     this.applied += 1;
-    return write.catch((error) => {
-      // Errors of other classes precede the call.
-      this.applied -= isUpstreamError(error) && error.outcome === 'UNKNOWN' ? 0 : 1;
-      throw error;
-    });
+    write.catch((error) => this.uncount(error));
+    return write;
   }
 }
 
@@ -144,7 +148,7 @@ export class OperationClient implements UpstreamClient {
   }
 
   read<Args extends CallArgs, Body>(endpoint: ReadEndpoint<Args, Body>, args: NoInfer<Args>): Promise<Body | null> {
-    return new Promise((resolve, reject) => {
+    const read = new Promise<Body | null>((resolve, reject) => {
       const request = this.budget.prepare(endpoint, args);
       const reader = this.#createReader((outcome) => {
         if (!isUpstreamError(outcome)) {
@@ -157,6 +161,7 @@ export class OperationClient implements UpstreamClient {
       });
       this.#target.read(request, reader);
     });
+    return ignoreRejection(read);
   }
 
   write<Args extends CallArgs, Body>(
@@ -165,8 +170,11 @@ export class OperationClient implements UpstreamClient {
   ): Promise<WriteResult<Body>> {
     const sent = new Promise<WriteResult<Body>>((resolve, reject) => {
       const request = this.budget.prepare(endpoint, args);
+      const ofField = this.#writes?.ofField ?? new WriteCount();
+      ofField.applied += 1;
       const reader = this.#createReader((outcome) => {
         if (isUpstreamError(outcome)) {
+          ofField.uncount(outcome);
           reject(outcome);
         } else {
           resolve({ body: withInvalidItems(endpoint, outcome.body) as Body, replayed: outcome.replayed }); // As above.
@@ -174,8 +182,7 @@ export class OperationClient implements UpstreamClient {
       });
       this.#target.write(request, reader);
     });
-    sent.catch(() => {}); // A resolver that doesn't wait for a write that is refused must not end the process.
-    return this.#writes?.ofField?.track(sent) ?? sent;
+    return ignoreRejection(sent);
   }
 
   #createReader(onOutcome: (outcome: Outcome) => void): Reader {

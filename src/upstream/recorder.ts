@@ -1,3 +1,4 @@
+import { ignoreRejection } from '../lib/is-promise.ts';
 import { quoteForShell } from '../lib/quote-for-shell.ts';
 import type { CacheSettings } from '../settings/cache.ts';
 import type { CacheStore } from './cache/store.ts';
@@ -51,15 +52,17 @@ export class Recorder {
    */
   client(onCall: (request: UpstreamRequest) => void): UpstreamClient {
     const budget = this.#budget;
+    const read: UpstreamClient['read'] = async (endpoint, args) => {
+      onCall(budget.prepare(endpoint, args));
+      return null;
+    };
+    const write: UpstreamClient['write'] = async (endpoint, args) => {
+      onCall(budget.prepare(endpoint, args));
+      throw new NotSent('The write was recorded, but not sent.');
+    };
     return {
-      async read(endpoint, args) {
-        onCall(budget.prepare(endpoint, args));
-        return null;
-      },
-      async write(endpoint, args) {
-        onCall(budget.prepare(endpoint, args));
-        throw new NotSent('The write was recorded, but not sent.');
-      },
+      read: (endpoint, args) => ignoreRejection(read(endpoint, args)),
+      write: (endpoint, args) => ignoreRejection(write(endpoint, args)),
     };
   }
 

@@ -334,7 +334,7 @@ export class Planner {
     if (requestBody === undefined) {
       return { body, wholeBody: undefined, format: undefined };
     }
-    const { content, required: isNeeded } = this.#document.resolve(requestBody);
+    const { content } = this.#document.resolve(requestBody);
     const found = mediaOf(content, JSON_TYPE) ?? mediaOf(content, /^application\/x-www-form-urlencoded/i);
     if (found === undefined) {
       throw new Unsupported(`its body is ${typesOf(content)}, neither JSON nor a form`);
@@ -351,8 +351,7 @@ export class Planner {
       if ((schema.type !== undefined && schema.type !== 'object' && !value.isList) || value.type === 'JSON') {
         throw new Unsupported('its body is neither an object nor a list');
       }
-      const isRequired = isNeeded === true || value.isList;
-      return { body, wholeBody: fieldOf({ name: 'body', part: {}, value, isRequired, names: inputs }), format };
+      return { body, wholeBody: fieldOf({ name: 'body', part: {}, value: { ...value, isNullable: false }, isRequired: true, names: inputs }), format };
     }
     for (const [name, part] of properties) {
       const isRequired = listOf(schema.required).includes(name);
@@ -388,7 +387,7 @@ export class Planner {
       return status === '204' ? { schema: undefined } : { schema: {}, todo: 'The document describes no response.' };
     }
     const found = mediaOf(content, JSON_TYPE);
-    if (found === undefined && mediaOf(content, /^text\/|[/+](?:xml|yaml|x-ndjson)\b/i) === undefined) {
+    if (found === undefined && mediaOf(content, /\b(?:text|xml|yaml|x-ndjson)\b/i) === undefined) {
       throw new Unsupported(`its response is ${typesOf(content)}, neither JSON nor a text`);
     }
     return { schema: found === undefined ? null : (found.media.schema ?? {}) };
@@ -444,7 +443,8 @@ export class Planner {
           get.route === `${each.route}/{${param.source}}`,
       );
       const names = words.map((_, i) => words.slice(i).join(' '));
-      const key = names.flatMap((each) => type.fields.filter(({ source }) => toWords(source).join(' ') === each))[0]?.source;
+      const key = names.flatMap((each) => type.fields.filter(({ source }) => toWords(source).join(' ') === each))[0]
+        ?.source;
       const name = this.#constants.take([noun, get.field, `${noun}Loader`], isNotGlobal);
       const many = list !== undefined && key !== undefined ? list : undefined;
       const loader = { name, type, noun, key, id: [...toWords(noun), words.at(-1)].join(' '), get, many };

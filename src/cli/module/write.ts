@@ -46,7 +46,7 @@ function memberOf(field: FieldPlan, isRequest: boolean): string {
   const types = isRequest
     ? [code, ...(isNullable(field) ? ['null', 'undefined'] : [])]
     : [code, ...(field.value.isNullable ? ['null'] : [])];
-  const isOptional = !field.isRequired && (!isRequest || field.value.type !== 'JSON');
+  const isOptional = isRequest ? isNullable(field) : !field.isRequired;
   return `${property(field.source)}${isOptional ? '?' : ''}: ${code === 'unknown' ? code : types.join(' | ')}`;
 }
 
@@ -73,47 +73,28 @@ class Writer {
   write({ name, endpoints, types, loaders }: ModulePlan): string {
     const queries = endpoints.filter(({ method }) => method === 'GET');
     const mutations = endpoints.filter(({ method }) => method !== 'GET');
-    const used = new Set(types);
-    const objects = types.filter(({ kind, module }) => kind === 'object' && module === undefined);
-    const links = loaders.filter(
-      ({ get }) =>
-        get !== undefined ||
-        objects.some(({ fields }) => fields.some(({ link }) => link?.get === undefined && link !== undefined)),
-    );
     const own = types.filter(({ module }) => module === undefined);
+    const builder = this.#tool('builder');
+    const objects = own.filter(({ kind }) => kind === 'object');
     const statements = [
       ...types.flatMap((type) => this.#writeBody(type)),
       ...endpoints.map((endpoint) => this.#writeEndpoint(endpoint)),
-      ...links.filter(({ get }) => get !== undefined).map((loader) => this.#writeLoader(loader)),
+      ...loaders.filter(({ get }) => get !== undefined).map((loader) => this.#writeLoader(loader)),
       ...own.filter(({ kind }) => kind === 'enum').map((type) => this.#writeEnum(type)),
-      ...own
-        .filter(({ kind }) => kind !== 'enum')
-        .map(
-          (type) =>
-            `const ${type.name} = ${this.#tool('builder')}.${type.kind}Ref<${type.name}Body>(${quote(type.name)});`,
-        ),
+      ...objects.map((type) => `const ${type.name} = ${builder}.objectRef<${type.name}Body>(${quote(type.name)});`),
       ...own.filter(({ kind }) => kind !== 'enum').map((type) => this.#writeType(type)),
       ...(queries.length === 0
         ? []
-        : [
-            `${this.#tool('builder')}.queryFields((t) => (${braces(queries.map((query) => this.#writeQuery(query)))}));`,
-          ]),
+        : [`${builder}.queryFields((t) => (${braces(queries.map((query) => this.#writeQuery(query)))}));`]),
       ...mutations.map((mutation) => this.#writeMutation(mutation)),
     ];
+    const links = new Set(objects.flatMap(({ fields }) => fields.map(({ link }) => link)));
     const modules = [...new Set(types.flatMap(({ module }) => module ?? []))].toSorted();
     const uses = modules.map((module) => {
-      const names = types
-        .filter((type) => type.module === module && (type.kind !== 'object' || used.has(type)))
-        .map((type) => type.name);
-      const loaded = loaders
-        .filter(
-          ({ get, type }) =>
-            get === undefined &&
-            type.module === module &&
-            objects.some(({ fields }) => fields.some(({ link }) => link?.type === type)),
-        )
-        .map((loader) => loader.name);
-      return `const { ${[...names, ...loaded].join(', ')} } = ${this.#tool('use')}(${module});`;
+      const loaded = loaders.filter((loader) => loader.get === undefined && links.has(loader));
+      const used = [...types, ...loaded.map(({ name, type }) => ({ name, module: type.module }))];
+      const names = used.filter((each) => each.module === module).map((each) => each.name);
+      return `const { ${names.join(', ')} } = ${this.#tool('use')}(${module});`;
     });
     const tools = [...this.#tools].toSorted().join(', ');
     return `import { ${['defineModule', ...modules].toSorted().join(', ')} } from 'notigraph/modules';
@@ -152,7 +133,7 @@ ${statements.map(indent).join('\n\n')}
 
   #writeEndpoint({ method, route, constant, query, body, wholeBody, options, response }: EndpointPlan): string {
     const taken = [
-      ...(query.length === 0 ? [] : [`query: ${bodyOf(query, true).replaceAll('?:', ':')}`]),
+      ...(query.length === 0 ? [] : [`query: ${bodyOf(query, true)}`]),
       ...(body.length === 0 ? [] : [`body: ${bodyOf(body, true)}`]),
       ...(wholeBody === undefined ? [] : [`body: ${codeOf(wholeBody.value)}`]),
     ];
@@ -190,14 +171,14 @@ ${statements.map(indent).join('\n\n')}
             this.#writeExposed(field, field.source, `${noun}-secrets:read`),
             ...this.#writeLink(field),
           ]);
-    return commented(
-      todos,
-      `${name}.implement(${object({
-        description: quote(description),
-        extensions: isRecord && kind === 'object' ? this.#scopes(`${noun}:read`) : undefined,
-        fields: arrow('t', braces(members)),
-      })});`,
-    );
+    const begin =
+      kind === 'input' ? `const ${name} = ${this.#tool('builder')}.inputType(${quote(name)}, ` : `${name}.implement(`;
+    const options = object({
+      description: quote(description),
+      extensions: isRecord && kind === 'object' ? this.#scopes(`${noun}:read`) : undefined,
+      fields: arrow('t', braces(members)),
+    });
+    return commented(todos, `${begin}${options});`);
   }
 
   /** Writes a field that returns a member of the body. */

@@ -10,7 +10,7 @@ import {
   type ResponsePath,
 } from 'graphql';
 import { inspect } from 'graphql/jsutils/inspect.js';
-import { isPromise } from '../../lib/is-promise.ts';
+import { ignoreRejection, isPromise } from '../../lib/is-promise.ts';
 import { excerpt, markInvalidValue } from '../located-error.ts';
 import type { Execution } from './execution.ts';
 import { listError, STOPPED } from './limits.ts';
@@ -150,7 +150,7 @@ function toItems(execution: Execution, value: unknown, info: GraphQLResolveInfo)
 function ignoreRejections(items: readonly unknown[]): void {
   for (const item of items) {
     if (item instanceof Promise) {
-      item.catch(() => undefined);
+      ignoreRejection(item);
     }
   }
 }
