@@ -172,7 +172,7 @@ export interface WriteDeclaration<Args extends CallArgs, Body> extends WriteEndp
  * them a dot segment. Several parameters are separated by characters that are encoded in ids, so that only one path has the same ids.
  */
 const TEMPLATE =
-  /^(GET|POST|PUT|PATCH|DELETE) ((?:\/(?=[\w~{-])[\w.~:@,;=-]*(?:\{\w+\}(?:[\w.~-]*[:@,;=][\w.~-]*\{\w+\})*(?:[\w.~:@,;=-]*\w)?)?)+)$/;
+  /^(GET|POST|PUT|PATCH|DELETE) ((?:\/(?=\.?[\w~-]|\{)[\w.~:@,;=-]*(?:\{\w+\}(?:[\w.~-]*[:@,;=][\w.~-]*\{\w+\})*(?:[\w.~:@,;=-]*\w)?)?)+)$/;
 
 /** Names of `CallArgs` and `WriteOptions`. */
 const RESERVED = ['query', 'body', 'headers', 'idempotencyKey', 'isBulkItem'];

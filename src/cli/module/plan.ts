@@ -116,13 +116,7 @@ export class Planner {
     this.#planLoaders();
     const types = this.#usedTypes();
     this.#nameTypes(types);
-    return {
-      name: this.#name,
-      endpoints: this.#endpoints,
-      types,
-      loaders: this.#loaders,
-      skipped: this.#skipped,
-    };
+    return { name: this.#name, endpoints: this.#endpoints, types, loaders: this.#loaders, skipped: this.#skipped };
   }
 
   #try(part: string, isWanted: boolean, run: () => void): void {
@@ -351,7 +345,17 @@ export class Planner {
       if ((schema.type !== undefined && schema.type !== 'object' && !value.isList) || value.type === 'JSON') {
         throw new Unsupported('its body is neither an object nor a list');
       }
-      return { body, wholeBody: fieldOf({ name: 'body', part: {}, value: { ...value, isNullable: false }, isRequired: true, names: inputs }), format };
+      return {
+        body,
+        wholeBody: fieldOf({
+          name: 'body',
+          part: {},
+          value: { ...value, isNullable: false },
+          isRequired: true,
+          names: inputs,
+        }),
+        format,
+      };
     }
     for (const [name, part] of properties) {
       const isRequired = listOf(schema.required).includes(name);
@@ -382,9 +386,12 @@ export class Planner {
     const successes = all.filter(([status]) => /^2/.test(status));
     const [status, response] =
       successes.find(([each]) => each !== '204') ?? successes[0] ?? all.find(([each]) => each === 'default') ?? [];
+    if (status === '204') {
+      return { schema: undefined };
+    }
     const { content } = response === undefined ? {} : this.#document.resolve(response);
     if (Object.keys(recordOf(content)).length === 0) {
-      return status === '204' ? { schema: undefined } : { schema: {}, todo: 'The document describes no response.' };
+      return { schema: {}, todo: 'The document describes no response.' };
     }
     const found = mediaOf(content, JSON_TYPE);
     if (found === undefined && mediaOf(content, /\b(?:text|xml|yaml|x-ndjson)\b/i) === undefined) {

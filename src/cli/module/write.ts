@@ -192,7 +192,7 @@ ${statements.map(indent).join('\n\n')}
       deprecationReason: isDeprecated ? DEPRECATED : undefined,
     })})`;
     return commented(
-      isSecret ? [...todos, 'Leave it out, or give it another scope, if it is no secret.'] : todos,
+      isSecret ? [...todos, 'It is named like a secret: remove it, or its scope if it is none.'] : todos,
       code,
     );
   }
