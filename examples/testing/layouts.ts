@@ -11,11 +11,11 @@ export default defineModule('layouts', (toolkit) => {
   const listLayouts = endpoint('GET /v1/layouts', { expect: 'list' }).returns<LayoutBody[]>();
 
   const Layout = builder.objectRef<LayoutBody>('Layout').implement({
-    description: 'A frame around the content of emails.',
+    description: 'A frame of emails.',
     extensions: requireScopes('layouts:read'),
     fields: (t) => ({
       id: t.exposeID('_id', { description: "The layout's id." }),
-      name: t.exposeString('name', { description: 'The name that people see.' }),
+      name: t.exposeString('name', { description: "The layout's name." }),
     }),
   });
 
@@ -59,7 +59,7 @@ export default defineModule('layouts', (toolkit) => {
     input: {
       description: 'The layout to create.',
       fields: (t) => ({
-        name: t.string({ required: true, description: 'The name that people see.' }),
+        name: t.string({ required: true, description: "The layout's name." }),
       }),
     },
     resolve: async (body, send) => ({ layout: await send({ body }) }),

@@ -140,7 +140,7 @@ export function defineAll(modules: readonly GatewayModule[]): DefinedModules {
 
   function define({ name, define: run }: GatewayModule): unknown {
     const declare = (...args: Parameters<typeof endpoint>) => {
-      const declared = endpoint(...args);
+      const declared = { ...endpoint(...args), module: name };
       endpoints.push({ module: name, endpoint: declared });
       return declared;
     };

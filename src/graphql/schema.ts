@@ -7,8 +7,10 @@ import {
   validateSchema,
 } from 'graphql';
 import { memoizeByObject } from '../lib/memoize.ts';
+import { unknownName } from '../settings/setting.ts';
 import type { Settings } from '../settings/settings.ts';
-import type { DeclaredEndpoint } from '../upstream/endpoint.ts';
+import { type Emptied, findEmptied } from '../upstream/cache/cache-rules.ts';
+import { type DeclaredEndpoint, kindOf } from '../upstream/endpoint.ts';
 import { CONTRACT } from '../upstream/endpoints.ts';
 import type { Builder } from './builder.ts';
 import type { GatewayContext } from './context.ts';
@@ -82,6 +84,7 @@ function buildSchema(modules: readonly GatewayModule[]): { schema: GraphQLSchema
   const { builder, endpoints, moduleOf } = defineAll([...BUILT_IN, ...modules]);
   const own = endpoints.map(({ endpoint }) => endpoint);
   assertEndpoints(own);
+  assertEmpties(endpoints);
   const schema = toSchema(builder);
   if (modules.length > 0) {
     assertValid(schema);
@@ -90,7 +93,8 @@ function buildSchema(modules: readonly GatewayModule[]): { schema: GraphQLSchema
       throw new ModuleError(problem);
     }
   }
-  schema.extensions = { ...schema.extensions, endpoints: [...CONTRACT, ...own] };
+  const emptied = findEmptied([...CONTRACT.map((endpoint) => ({ endpoint })), ...endpoints]);
+  schema.extensions = { ...schema.extensions, emptied };
   return { schema, moduleOf };
 }
 
@@ -116,6 +120,20 @@ function assertEndpoints(own: readonly DeclaredEndpoint[]): void {
   }
 }
 
+/** Throws a `ModuleError` if a write empties a kind of reads that doesn't exist. */
+function assertEmpties(declared: readonly { module: string; endpoint: DeclaredEndpoint }[]): void {
+  const all = [...CONTRACT, ...declared.map(({ endpoint }) => endpoint)];
+  const kinds = [...new Set(all.flatMap(({ cached }) => (cached === undefined ? [] : kindOf(cached))))];
+  for (const { module, endpoint } of declared) {
+    const unknown = endpoint.empties?.find((kind) => !kinds.includes(kind));
+    if (unknown !== undefined) {
+      const { method, route } = endpoint;
+      const problem = unknownName(unknown, kinds, 'kind of cached reads');
+      throw new ModuleError(`${method} ${route} of the module ${module} empties the ${problem}`);
+    }
+  }
+}
+
 /** Builds the schema. Pothos finds out here whether names are used twice, or types are missing. */
 function toSchema(builder: Builder): GraphQLSchema {
   try {
@@ -135,10 +153,13 @@ function assertValid(schema: GraphQLSchema): void {
   }
 }
 
-/** Returns the endpoints that the fields of a schema can call. */
-export function endpointsOf({ extensions }: GraphQLSchema): readonly DeclaredEndpoint[] {
-  return extensions.endpoints as readonly DeclaredEndpoint[]; // Set by `buildSchema`.
+/** Returns the endpoints that the fields of a schema can call, with the cached reads that each one empties. */
+export function emptiedOf({ extensions }: GraphQLSchema): ReadonlyMap<DeclaredEndpoint, Emptied> {
+  return extensions.emptied as ReadonlyMap<DeclaredEndpoint, Emptied>; // Set by `buildSchema`.
 }
+
+/** Returns the endpoints that the fields of a schema can call. */
+export const endpointsOf = (schema: GraphQLSchema): DeclaredEndpoint[] => [...emptiedOf(schema).keys()];
 
 /** Prints a schema, sorted. */
 export const printSdl = (schema: GraphQLSchema): string => `${printSchema(lexicographicSortSchema(schema))}\n`;

@@ -45,11 +45,15 @@ export function findEndpoint(pattern: string, endpoints: readonly string[]): str
   return found;
 }
 
+/** Length of an endpoint without its parameters. Of two that match a request, such as `{id}` and `{id}.json`, the longer one is meant. */
+export const literalLength = (endpoint: string): number => endpoint.replace(PARAM, '').length;
+
 /** Returns the endpoint of a request. If it is none of these, that is its method and path. */
 export function matchRequest(method: string, path: string, endpoints: readonly string[]): Match {
   const name = `${method} ${path.split('?', 1)[0]}`;
   for (const endpoint of endpoints) {
-    const values = new RegExp(`^${endpoint.replace(PARAM, '([^/]+)')}$`).exec(name)?.slice(1);
+    const pattern = endpoint.replace(/[.*+?^$()|[\]\\]/g, '\\$&').replace(PARAM, '([^/:]+)'); // Ids have no colon: it is encoded.
+    const values = new RegExp(`^${pattern}$`).exec(name)?.slice(1);
     if (values !== undefined) {
       const names = paramNamesOf(endpoint);
       return {

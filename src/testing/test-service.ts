@@ -17,7 +17,7 @@ import { unknownName } from '../settings/setting.ts';
 import { createCall, type EnvironmentName, type UpstreamCall } from './calls.ts';
 import { checkRecords } from './check-records.ts';
 import { ENDPOINTS } from './endpoints.gen.ts';
-import { matchRequest } from './endpoints.ts';
+import { literalLength, matchRequest } from './endpoints.ts';
 import { type ActiveFault, type FaultResponse, Faults, type TakenFault } from './faults.ts';
 
 const ENVIRONMENTS = { development: DEVELOPMENT, production: PRODUCTION } as const;
@@ -29,7 +29,7 @@ export type Responder = (call: UpstreamCall) => ScriptedResponse | Promise<Scrip
 export interface ScriptedResponse {
   /** @default 200; without a body, 204 */
   status?: number;
-  /** JSON value. @default none */
+  /** JSON value. A text is sent as it is if `headers` has a content type other than JSON. @default none */
   body?: unknown;
   headers?: Readonly<Record<string, string>>;
 }
@@ -50,7 +50,8 @@ export class TestService {
     this.#service = service;
     this.#now = now;
     this.#responders = responders;
-    this.#endpoints = [...responders.keys(), ...ENDPOINTS];
+    const own = [...responders.keys()];
+    this.#endpoints = [...own.toSorted((a, b) => literalLength(b) - literalLength(a)), ...ENDPOINTS];
     this.faults = new Faults(this.#endpoints);
   }
 
@@ -178,13 +179,18 @@ export class TestService {
   }
 }
 
+const isJson = (headers: Readonly<Record<string, string>>): boolean => {
+  const [, type = 'json'] = Object.entries(headers).find(([name]) => /^content-type$/i.test(name)) ?? [];
+  return /json/i.test(type);
+};
+
 const toResponse = ({
   body,
   status = body === undefined ? 204 : 200,
   headers = {},
 }: ScriptedResponse): SandboxResponse => ({
   status,
-  body: body === undefined ? null : JSON.stringify(body),
+  body: body === undefined ? null : typeof body === 'string' && !isJson(headers) ? body : JSON.stringify(body),
   headers,
 });
 

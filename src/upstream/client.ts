@@ -12,7 +12,7 @@ import {
   type WriteOptions,
 } from './endpoint.ts';
 import { badResponse, callBudgetExceeded, isUpstreamError, missingCredential } from './errors.ts';
-import { assertBody } from './input-rules.ts';
+import { assertArgs, assertBody, headersOf } from './input-rules.ts';
 import { Deadline } from './policies/deadline.ts';
 import type { UpstreamRequest, WriteResult } from './request.ts';
 import type { CallTarget } from './service.ts';
@@ -114,7 +114,11 @@ export class CallBudget {
     if (authorization === undefined) {
       throw missingCredential(endpoint);
     }
+    if (endpoint.module !== undefined) {
+      assertArgs(endpoint, args);
+    }
     const path = pathPrefixOf(upstream) + buildPath(endpoint, args);
+    const headers = endpoint.headers && headersOf(endpoint, endpoint.headers, args);
     if (args.body !== undefined) {
       assertBody(endpoint, args.body);
     }
@@ -125,7 +129,7 @@ export class CallBudget {
       throw callBudgetExceeded(endpoint, limit);
     }
     this[kind] += 1;
-    return { endpoint, authorization, path, requestId, args };
+    return { endpoint, authorization, path, requestId, args, headers };
   }
 }
 

@@ -1,4 +1,6 @@
+import { z } from 'zod';
 import { isRecord } from '../lib/is-record.ts';
+import { choice, group, integer, listOf, text } from '../settings/setting.ts';
 import type { Endpoint } from './errors.ts';
 import type { Shape } from './shape.ts';
 
@@ -34,9 +36,9 @@ export interface CachedRead {
   /** Name in settings and metrics. The setting `cache` has windows for its own names; others need `windows`. */
   readonly resource: string;
   /** Name by which writes empty it, shared by reads of the same data. @default resource */
-  readonly kind?: string;
+  readonly kind?: string | undefined;
   /** Times for which a response is used, in seconds. @default those of the setting `cache` */
-  readonly windows?: CacheWindowSeconds;
+  readonly windows?: CacheWindowSeconds | undefined;
 }
 
 /** Times for which a response is used, in seconds. */
@@ -57,9 +59,9 @@ interface EndpointOptions<Form extends Expected, Headers extends DeclaredHeaders
   expect?: Form;
   /** Request headers, except those that the gateway sets. @default none */
   headers?: Headers;
-  /** Time limit of one attempt, in milliseconds. The operation's deadline still holds. @default the setting `upstreamTimeoutMs` */
+  /** Time limit of one attempt, in milliseconds. The operation's deadline still holds. @default the setting `attemptTimeoutMs` */
   timeoutMs?: number;
-  /** How a list in `query` is sent: `a=1&a=2` or `a=1,2`. @default 'repeated' */
+  /** Form of lists in `query`: `a=1&a=2` or `a=1,2`. @default 'repeated' */
   lists?: 'repeated' | 'comma';
   /** Shape with which responses are compared. Deviations are logged and counted. @default not compared */
   response?: Shape | undefined;
@@ -89,7 +91,7 @@ export interface WriteEndpointOptions<
   idempotent?: boolean;
   /** Whether the service can apply it twice without harm, so that it is sent again after a temporary failure. @default false */
   repeatable?: boolean;
-  /** Kinds of cached reads that it changes. @default none */
+  /** Kinds of cached reads that it changes. @default those of the reads whose paths are at, above or below its own */
   empties?: readonly string[];
   /** Format of the body. @default 'json' */
   bodyFormat?: 'json' | 'form';
@@ -99,9 +101,14 @@ export interface WriteEndpointOptions<
 
 /** REST endpoint with its rules. */
 export interface DeclaredEndpoint extends Endpoint {
+  /** Module that declares it; undefined if it is built in. */
+  readonly module: string | undefined;
   /** Names of the parameters of the path. */
   readonly params: readonly string[];
+  /** Tells its reads apart from those of other endpoints with the same path. The same in all processes and after a reload. */
+  readonly identity: string;
   readonly expect: Expected;
+  /** Undefined if there are none. */
   readonly headers: DeclaredHeaders | undefined;
   readonly timeoutMs: number | undefined;
   readonly lists: 'repeated' | 'comma';
@@ -109,7 +116,8 @@ export interface DeclaredEndpoint extends Endpoint {
   readonly isIdempotent: boolean;
   readonly isRepeatable: boolean;
   readonly cached: CachedRead | undefined;
-  readonly empties: readonly string[];
+  /** Undefined if it isn't declared. */
+  readonly empties: readonly string[] | undefined;
   readonly multiline: readonly string[];
   readonly response: Shape | undefined;
   readonly identifiedBy: readonly string[];
@@ -136,11 +144,16 @@ type ParametersOf<Template extends string> = Template extends `${string}{${infer
   : never;
 
 /** Arguments that follow from a declaration: the parameters of its path, and the headers whose values the call has. */
-type ArgsOf<Template extends string, Headers extends DeclaredHeaders> = {
-  readonly [Name in ParametersOf<Template>]: string;
-} & (true extends Headers[keyof Headers]
-  ? { readonly headers: { readonly [Name in keyof Headers as Headers[Name] extends true ? Name : never]: HeaderValue } }
-  : { readonly headers?: never }) & { readonly query?: never; readonly body?: never };
+type ArgsOf<Template extends string, Headers extends DeclaredHeaders> =
+  Record<never, never> extends Record<Template, true>
+    ? CallArgs // The template isn't known to the compiler.
+    : { readonly [Name in ParametersOf<Template>]: string } & (true extends Headers[keyof Headers]
+        ? {
+            readonly headers: {
+              readonly [Name in keyof Headers as Headers[Name] extends true ? Name : never]: HeaderValue;
+            };
+          }
+        : { readonly headers?: never }) & { readonly query?: never; readonly body?: never };
 
 type HeaderValue = string | null | undefined;
 
@@ -207,30 +220,123 @@ export function endpoint(template: string, options: ReadEndpointOptions & WriteE
       `The endpoint ${JSON.stringify(template)} must be a method and a path such as "GET /v1/topics/{topicKey}". Its parameters need different names, other than ${RESERVED.join(', ')}.`,
     );
   }
-  const { expect = 'record', response, cached, idempotent = false, repeatable = false } = options;
-  const { empties = [], multiline = [], identifiedBy = [], headers, timeoutMs } = options;
-  const { lists = 'repeated', bodyFormat = 'json' } = options;
+  const { expect, headers, timeoutMs, cached, empties, response, identifiedBy, ...rules } = readOptions(
+    template,
+    method,
+    options,
+  );
   const declared = {
+    module: undefined,
     method,
     route,
     params,
+    identity: JSON.stringify([template, expect, identifiedBy, headers]), // All that decides the result of a response.
     expect,
     headers,
     timeoutMs,
-    lists,
-    bodyFormat,
-    isIdempotent: idempotent,
-    isRepeatable: method === 'GET' || repeatable,
+    lists: rules.lists,
+    bodyFormat: rules.bodyFormat,
+    isIdempotent: rules.idempotent,
+    isRepeatable: method === 'GET' || rules.repeatable,
     cached,
     empties,
-    multiline,
+    multiline: rules.multiline,
     response,
     identifiedBy,
-    takes: () => declared, // Types only.
-    returns: () => declared,
+    takes: returnThis, // Both declare only types.
+    returns: returnThis,
   };
   return declared;
 }
+
+function returnThis<Self>(this: Self): Self {
+  return this;
+}
+
+/** Matches values that a header can have (RFC 9110, section 5.5), in Latin-1. */
+export const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+const isHeader = (value: unknown) => value === true || (typeof value === 'string' && HEADER_VALUE.test(value));
+
+/** Matches names of headers, except those that the gateway sets, that carry credentials, or that change what is called or how it is read. */
+const HEADER_NAME =
+  /^(?!(?:accept(?:-encoding)?|connection|content-(?:encoding|length|type)|cookie|expect|host|idempotency-key|if-(?:none-match|modified-since)|keep-alive|(?:proxy-.*)?authorization|proxy-.*|range|te|trace(?:parent|state)|trailer|transfer-encoding|upgrade|user-agent|x-request-id|x-(?:http-)?method(?:-override)?)$)[\w!#$%&'*+.^`|~-]+$/i;
+
+const names = () => listOf(text(), 'must be a list of texts');
+const flag = () => z.boolean('must be true or false').default(false);
+const seconds = (min: number) => integer(min, 86_400);
+const options = <Shape extends z.ZodRawShape>(shape: Shape, problem: string) => group(shape, problem, 'option');
+
+const OPTIONS = options(
+  {
+    expect: choice(['record', 'list', 'page', 'value', 'text', 'nothing']).default('record'),
+    headers: z
+      .record(
+        z.string(),
+        z.custom<string | true>(isHeader, 'must be true, or a text without control characters'),
+        'must be an object',
+      )
+      .refine((all) => Object.keys(all).every((name) => HEADER_NAME.test(name)), {
+        error: ({ input }) =>
+          `has ${Object.keys(input ?? {}).find((name) => !HEADER_NAME.test(name))}, which an endpoint can't declare`,
+      })
+      .optional(),
+    timeoutMs: integer(1, 600_000).optional(),
+    lists: choice(['repeated', 'comma']).default('repeated'),
+    response: z.custom<Shape>(isRecord, 'must be a shape').optional(),
+    identifiedBy: names().default([]),
+    cached: options(
+      {
+        resource: text(),
+        kind: text().optional(),
+        windows: options(
+          { freshSeconds: seconds(1), staleWhileRevalidateSeconds: seconds(0), staleIfErrorSeconds: seconds(0) },
+          'must be an object of three times in seconds',
+        ).optional(),
+      },
+      'must be an object with a resource',
+    )
+      .refine(({ resource, windows }) => windows !== undefined || RESOURCES.includes(resource), 'must have windows')
+      .optional(),
+    idempotent: flag(),
+    repeatable: flag(),
+    empties: names().optional(),
+    bodyFormat: choice(['json', 'form']).default('json'),
+    multiline: names().default([]),
+  },
+  'has options that are not an object',
+);
+
+/** Resources for which the setting `cache` has windows. */
+const RESOURCES: readonly string[] = ['workflows', 'notificationGroups', 'statistics'];
+
+/** Options that an endpoint can't have: of writes, of reads, and of responses with records. */
+const MISPLACED = [
+  { names: ['idempotent', 'repeatable', 'empties', 'bodyFormat', 'multiline'], methods: ['GET'], forms: [] },
+  { names: ['cached'], methods: ['POST', 'PUT', 'PATCH', 'DELETE'], forms: ['nothing'] },
+  { names: ['identifiedBy', 'response'], methods: [], forms: ['text', 'nothing'] },
+] as const;
+
+/** Validates options and applies defaults. @throws {TypeError} that names all that are wrong */
+function readOptions(template: string, method: Endpoint['method'], given: object) {
+  const { data, error } = OPTIONS.safeParse(given);
+  const problems = (error?.issues ?? []).map(({ path, message }) => [...path, message].join(' '));
+  for (const { names, methods, forms } of data === undefined ? [] : MISPLACED) {
+    const conflict = [method, data?.expect].find((each) => [...methods, ...forms].some((other) => other === each));
+    const misplaced = names.filter((name) => conflict !== undefined && Reflect.get(given, name) !== undefined);
+    problems.push(...misplaced.map((name) => `${name} can't be used with ${conflict}`));
+  }
+  if (data === undefined || problems.length > 0) {
+    throw new TypeError(`The endpoint ${template} is invalid: ${problems.join('; ')}.`);
+  }
+  return data;
+}
+
+/** Creates the error of a call that a module makes in a way that its endpoint doesn't declare. */
+export const invalidCall = ({ method, route, module }: DeclaredEndpoint, problem: string): TypeError =>
+  new TypeError(
+    `${method} ${route}${module === undefined ? '' : ` of the module ${module}`} was not sent: ${problem}.`,
+  );
 
 const METHODS: readonly unknown[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] satisfies Endpoint['method'][];
 

@@ -76,7 +76,6 @@ export const listNotificationGroups = endpoint('GET /v1/notification-groups', {
 export const createNotificationGroup = endpoint('POST /v1/notification-groups', {
   idempotent: true,
   identifiedBy: RECORD,
-  empties: ['workflows'],
   response: RESPONSES['POST /v1/notification-groups'],
 })
   .takes<{ body: { name: string } }>()
@@ -86,7 +85,6 @@ export const createNotificationGroup = endpoint('POST /v1/notification-groups', 
 export const updateNotificationGroup = endpoint('PATCH /v1/notification-groups/{id}', {
   idempotent: true,
   identifiedBy: RECORD,
-  empties: ['workflows'],
   response: RESPONSES['PATCH /v1/notification-groups/{id}'],
 })
   .takes<{ body: { name: string } }>()
@@ -95,7 +93,6 @@ export const updateNotificationGroup = endpoint('PATCH /v1/notification-groups/{
 /** Deletes a group. Some services return the deleted group or nothing instead of an acknowledgement. */
 export const deleteNotificationGroup = endpoint('DELETE /v1/notification-groups/{id}', {
   expect: 'value',
-  empties: ['workflows'],
   response: RESPONSES['DELETE /v1/notification-groups/{id}'],
 }).returns<Partial<DeletionBody> | undefined>();
 
@@ -129,7 +126,6 @@ export const getWorkflow = endpoint('GET /v1/workflows/{workflowIdOrIdentifier}'
 export const updateWorkflowStatus = endpoint('PUT /v1/workflows/{workflowId}/status', {
   repeatable: true,
   identifiedBy: RECORD,
-  empties: ['workflows'],
   response: RESPONSES['PUT /v1/workflows/{workflowId}/status'],
 })
   .takes<{ body: { active: boolean } }>()

@@ -1,12 +1,13 @@
 import { ignoreRejection } from '../lib/is-promise.ts';
 import { quoteForShell } from '../lib/quote-for-shell.ts';
 import type { CacheSettings } from '../settings/cache.ts';
+import { windowsOf } from './cache/cache-rules.ts';
 import type { CacheStore } from './cache/store.ts';
-import { windowsOf } from './cache/windows.ts';
 import { CallBudget, type Caller, type OperationSettings, type UpstreamClient } from './client.ts';
 import { type DeclaredEndpoint, kindOf } from './endpoint.ts';
-import type { UpstreamRequest } from './request.ts';
-import { serviceAddressOf } from './transport/path.ts';
+import { readKeyOf, type UpstreamRequest } from './request.ts';
+import { contentTypeOf } from './transport/exchange.ts';
+import { encodeBody, serviceAddressOf } from './transport/path.ts';
 
 /** Use of the cache for a read. */
 export interface RecordedCache {
@@ -87,7 +88,7 @@ export class Recorder {
       return { state: 'unknown', freshSeconds };
     }
     const owner = { upstream: serviceAddressOf(this.#settings.upstream), credential: request.authorization };
-    const { entry } = await this.#cache.store.find({ owner, kind: kindOf(cached), path: request.path });
+    const { entry } = await this.#cache.store.find({ owner, kind: kindOf(cached), read: readKeyOf(request) });
     const ageMs = entry?.ageMs;
     const isUsable = ageMs !== undefined && ageMs <= windows.lifetimeMs;
     return { state: !isUsable ? 'absent' : ageMs <= windows.freshMs ? 'fresh' : 'stale', freshSeconds };
@@ -99,18 +100,25 @@ export class Recorder {
  *
  * Returns undefined if the key is also in another part of the request, because then the command can't be shown.
  */
-function toCurl(origin: string, { endpoint, authorization, path, args }: UpstreamRequest): string | undefined {
+function toCurl(
+  origin: string,
+  { endpoint, authorization, path, args, headers: declared = {} }: UpstreamRequest,
+): string | undefined {
   const url = origin + path;
-  const body = args.body && JSON.stringify(args.body);
+  const body = args.body && encodeBody(endpoint, args.body);
+  const own = Object.entries(declared).map(([name, value]) => (value === '' ? `${name};` : `${name}: ${value}`)); // As curl sends empty ones.
   const key = authorization.slice(authorization.indexOf(' ') + 1);
   // guard: test/graphql/explain.test.ts
-  if (url.includes(encodeURIComponent(key)) || body?.includes(JSON.stringify(key).slice(1, -1))) {
+  const hasKey = (text = '') =>
+    [key, encodeURIComponent(key), JSON.stringify(key).slice(1, -1)].some((form) => text.includes(form));
+  if ([url, body, ...own].some(hasKey)) {
     return undefined;
   }
   const headers = [
     `Authorization: ${authorization.slice(0, authorization.indexOf(' '))} ***`,
-    ...(body === undefined ? [] : ['Content-Type: application/json']),
+    ...(body === undefined ? [] : [`Content-Type: ${contentTypeOf(endpoint)}`]),
     ...(args.idempotencyKey === undefined ? [] : [`Idempotency-Key: ${args.idempotencyKey}`]),
+    ...own,
   ];
   return [
     `curl --request ${endpoint.method}`,
