@@ -21,9 +21,6 @@ const write = (file: string, content: unknown) =>
 
 const run = (...args: string[]) => runNotigraph({ cwd: folder.path(), args });
 
-const runTool = (tool: string, ...args: string[]) =>
-  promisify(execFile)(process.execPath, [join(ROOT, 'node_modules', tool), ...args], { cwd: folder.path() });
-
 /** Compiles a file strictly. Rejects if that fails. */
 async function compile(file: string): Promise<void> {
   await write('package.json', { type: 'module' });

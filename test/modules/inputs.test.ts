@@ -27,9 +27,9 @@ interface PatchBody {
 
 const keys = defineModule('keys', (toolkit) => {
   const { ADDS_ONLY, builder, endpoint, mutation, requireScopes, scalar } = toolkit;
-  const rotate = endpoint<Record<never, never>, KeyBody>('PUT /v1/keys');
-  const create = endpoint<Record<never, never>, KeyBody>('POST /v1/keys', { idempotent: true });
-  const patch = endpoint<{ body: PatchBody }, KeyBody>('PATCH /v1/keys');
+  const rotate = endpoint('PUT /v1/keys').returns<KeyBody>();
+  const create = endpoint('POST /v1/keys', { idempotent: true }).returns<KeyBody>();
+  const patch = endpoint('PATCH /v1/keys').takes<{ body: PatchBody }>().returns<KeyBody>();
 
   const Cents = scalar('Cents', {
     description: 'An amount of money with two decimals, such as `12.50`.',
@@ -192,7 +192,7 @@ describe('the scope of a mutation', () => {
         scope: 'things:write',
         // @ts-expect-error: scope is the only place for it
         extensions: requireScopes('groups:read'),
-        endpoint: endpoint<Record<never, never>, object>('POST /v1/things/purge'),
+        endpoint: endpoint('POST /v1/things/purge').returns<object>(),
         resolve: async (_input, send) => send({}),
         success: {
           description: 'It is done.',

@@ -93,7 +93,7 @@ export class Planner {
     this.#constants = new Names([...RESERVED, ...Object.values(BUILT_IN_TYPES).flatMap((each) => Object.values(each))]);
     for (const { route, cached, empties } of CONTRACT) {
       const [noun = ''] = segmentsOf(route);
-      const kinds = [...empties, ...(cached === undefined ? [] : [kindOf(cached)])];
+      const kinds = [...(empties ?? []), ...(cached === undefined ? [] : [kindOf(cached)])];
       this.#empties.set(noun, new Set([...(this.#empties.get(noun) ?? []), ...kinds]));
     }
   }
