@@ -65,7 +65,7 @@ Skipped:
   GET /v1/workflows/{id}: a built-in field calls it.
 
 Next steps:
-  Decide what its TODO comments ask: there are 8.
+  Decide what its TODO comments ask: there are 7.
   Name the file in the setting modules, and run npx notigraph check. See docs/modules.md.
 `);
   await compile('books.ts');

@@ -181,12 +181,12 @@ describe('a generated module', () => {
       }),
       { modules: [shelves] },
     );
-    const { body, codes } = await gateway.send('{ shelfItems(id: "s1", limit: 2) { shelfItems { shelf { id width } } } }');
+    const { body, codes } = await gateway.send('{ shelfItems(id: "s1", limit: 2) { items { shelf { id width } } } }');
     const [first, second] = [
       { id: 's1', width: 'WIDE' },
       { id: 's2', width: null },
     ];
-    expect(body.data).toEqual({ shelfItems: { shelfItems: [{ shelf: first }, { shelf: second }] } });
+    expect(body.data).toEqual({ shelfItems: { items: [{ shelf: first }, { shelf: second }] } });
     expect(codes).toEqual(['UPSTREAM_BAD_RESPONSE']);
     expect(gateway.service.calls()).toEqual(['GET /v1/shelves/s1/items?limit=2', 'GET /v1/shelves']);
   });

@@ -12,8 +12,10 @@ import {
   fieldOf,
   hasAlternatives,
   isSecretField,
+  isText,
   json,
   type LoaderPlan,
+  type Place,
   scalar,
   type TypePlan,
   Types,
@@ -46,6 +48,8 @@ const RESERVED =
 const OWN_HEADERS =
   /^(?:accept(?:-encoding)?|authorization|connection|content-(?:type|length)|cookie|host|idempotency-key|traceparent|transfer-encoding|user-agent|x-request-id)$/i;
 
+const SENT = /^(?:GET|POST|PUT|PATCH|DELETE)$/;
+
 /** Names of `CallArgs` and `WriteOptions`, which parameters of a path can't have. */
 const RESERVED_PARAMS = ['query', 'body', 'headers', 'idempotencyKey', 'isBulkItem'];
 
@@ -64,6 +68,9 @@ const BUILT_IN_TYPES: Readonly<Record<string, { module: string; type: string; lo
 /** Texts that can have several lines, by their names or media types. */
 const MULTILINE = /(?:html|content|body|description|text|message|markdown|notes?|comments?|css|template)$/i;
 
+/** Adds an argument to an endpoint. */
+type Add = (place: Place, name: string, part: Part, value: Value, isRequired: boolean) => void;
+
 /** Plans the module of a document. What can't be written is skipped. */
 export class Planner {
   readonly #document: OpenApiDocument;
@@ -76,8 +83,6 @@ export class Planner {
   readonly #loaders: LoaderPlan[] = [];
   readonly #skipped: Skip[] = [];
   readonly #forms = new Map(CONTRACT.map((endpoint) => [formOf(endpoint), 'a built-in field calls it']));
-  /** Kinds of stored reads that writes below a collection change, by its noun. */
-  readonly #empties = new Map<string, Set<string>>();
 
   /**
    * @param name name of the module
@@ -91,21 +96,17 @@ export class Planner {
     this.#typeNames = new Names([...Object.keys(builtIn.getTypeMap()), 'Subscription']);
     this.#fieldNames = new Names(roots.flatMap((root) => Object.keys(root?.getFields() ?? {})));
     this.#constants = new Names([...RESERVED, ...Object.values(BUILT_IN_TYPES).flatMap((each) => Object.values(each))]);
-    for (const { route, cached, empties } of CONTRACT) {
-      const [noun = ''] = segmentsOf(route);
-      const kinds = [...(empties ?? []), ...(cached === undefined ? [] : [kindOf(cached)])];
-      this.#empties.set(noun, new Set([...(this.#empties.get(noun) ?? []), ...kinds]));
-    }
   }
 
   /** Plans all operations whose path matches. */
   plan(matches: (route: string) => boolean): ModulePlan {
     for (const [route, item] of this.#document.paths) {
-      this.#try(route, matches(route), () => {
+      this.#try(route, false, () => {
         for (const operation of this.#document.operationsOf(route, item)) {
-          const part = `${operation.method} ${route}`;
-          this.#try(part, false, () => this.#findBuiltIn(operation));
-          this.#try(part, matches(route), () => this.#planEndpoint(operation));
+          this.#findBuiltIn(operation);
+          if (matches(route)) {
+            this.#try(`${operation.method} ${route}`, false, () => this.#planEndpoint(operation));
+          }
         }
       });
     }
@@ -119,16 +120,6 @@ export class Planner {
     return { name: this.#name, endpoints: this.#endpoints, types, loaders: this.#loaders, skipped: this.#skipped };
   }
 
-  #try(part: string, isWanted: boolean, run: () => void): void {
-    try {
-      run();
-    } catch (error) {
-      if (isWanted || !(error instanceof Unsupported)) {
-        this.#skip(part, error);
-      }
-    }
-  }
-
   #skip(part: string, error: unknown): void {
     if (!(error instanceof Unsupported)) {
       throw error;
@@ -139,99 +130,75 @@ export class Planner {
   /** Recognizes a built-in type by the response of a built-in endpoint. */
   #findBuiltIn(operation: Operation): void {
     const builtIn = BUILT_IN_TYPES[formOf(operation)];
-    if (builtIn === undefined) {
+    const type = builtIn && this.#planResponse([builtIn.type], operation).response?.type;
+    if (builtIn === undefined || type === undefined || isText(type)) {
       return;
     }
     const { module, type: name, loader } = builtIn;
-    const { response } = this.#planResponse(this.#successOf(operation.operation).schema, [name], operation);
-    const type = response?.type;
-    if (type !== undefined && typeof type !== 'string') {
-      Object.assign(type, { name, module });
-      if (loader !== undefined) {
-        const id = `${toWords(loader).join(' ')} id`;
-        this.#loaders.push({ name: loader, type, noun: loader, key: '_id', id, get: undefined, many: undefined });
-      }
+    Object.assign(type, { name, module });
+    if (loader !== undefined) {
+      const id = `${toWords(loader).join(' ')} id`;
+      this.#loaders.push({ name: loader, type, noun: loader, key: '_id', id, get: undefined, many: undefined });
     }
   }
 
   #planEndpoint(planned: Operation): void {
     const { method, route: path, operation } = planned;
     const form = formOf(planned);
-    const known = this.#forms.get(form);
+    const known = this.#forms.get(form) ?? (SENT.test(method) ? undefined : `the gateway sends no ${method}`);
     if (known !== undefined) {
       throw new Unsupported(known);
     }
     const isQuery = method === 'GET';
-    if (!/^(?:GET|POST|PUT|PATCH|DELETE)$/.test(method)) {
-      throw new Unsupported(`the gateway sends no ${method}`);
-    }
-    const parameters = this.#document.parametersOf(planned);
-    const inputs = new Names(['idempotencyKey', ...INHERITED]);
     const words = namesOf(method, path, operation);
-    const { route, params } = this.#planPath(path, parameters, inputs);
-    const part = `${method} ${path}`;
-    const { query, headers, lists, fixed } = this.#planParameters(part, parameters, inputs, words);
-    const success = this.#successOf(operation);
-    const { expect, response, todo } = this.#planResponse(success.schema, words, planned);
-    if (isQuery && operation.requestBody !== undefined) {
-      this.#skipped.push({ part: `${part}, body`, reason: 'a GET has none' });
-    }
-    const { body, wholeBody, format } = isQuery
-      ? { body: [], wholeBody: undefined, format: undefined }
-      : this.#planBody(part, operation, inputs, words);
     const wanted = toCamel(words);
-    const ends = isQuery ? [] : ['Input', 'Success', 'Result'];
-    const field = this.#fieldNames.take([wanted, toCamel([...toWords(this.#name), ...words])], (name) =>
-      ends.every((end) => !this.#typeNames.has(toPascal([name]) + end)),
-    );
-    for (const end of ends) {
-      this.#typeNames.take([toPascal([field]) + end]);
-    }
-    this.#forms.set(form, 'the document has it twice');
     const [collection = ''] = segmentsOf(path);
-    const kinds = this.#empties.get(collection);
-    const multiline = body.filter(
-      ({ source, value: { type, isList } }) => type === 'String' && !isList && MULTILINE.test(source),
-    );
-    this.#endpoints.push({
+    const { expect, response, todo } = this.#planResponse(words, planned);
+    const plan: EndpointPlan = {
       method,
-      route,
-      field,
-      constant: this.#constants.take([isQuery ? toCamel(['get', toPascal([field])]) : field], isNotGlobal),
-      description: describe(operation, `Calls \`${method} ${route}\`.`, 'summary'),
+      route: '',
+      field: '',
+      constant: '',
+      description: describe(operation, `Calls \`${method} ${path}\`.`, 'summary'),
       isDeprecated: operation.deprecated === true,
       noun: [collection, this.#name].map(toScopeNoun).find((noun) => isScope(`${noun}:read`)) ?? 'module',
-      params,
-      query,
-      headers,
-      body,
-      wholeBody,
+      inputs: [],
       options: {
         expect: expect === 'record' ? undefined : expect,
-        idempotent:
-          (!isQuery && parameters.some((each) => /^idempotency-key$/i.test(nameOf(each)) && each.in === 'header')) ||
-          undefined,
-        headers: toOption({ ...fixed, ...Object.fromEntries(headers.map(({ source }) => [source, true])) }),
-        lists,
-        bodyFormat: format,
-        empties: isQuery || kinds === undefined ? undefined : [...kinds],
-        multiline: toOption(multiline.map(({ source }) => source)),
+        empties: isQuery ? undefined : emptiesOf(collection),
       },
       response,
       loader: undefined,
       resource: toPascal(nounOf(path)),
       canConflict: Object.hasOwn(recordOf(operation.responses), '409'),
-      todos: [
-        ...(field === wanted ? [] : [`Find a better name: ${wanted} exists.`]),
-        ...[success.todo, todo].filter((each) => each !== undefined),
-      ],
-    });
+      todos: [],
+    };
+    const names = new Names(['idempotencyKey', ...INHERITED]);
+    const add: Add = (place, ...source) => plan.inputs.push({ ...fieldOf(names, ...source), place });
+    const parameters = this.#document.parametersOf(planned);
+    plan.route = this.#planPath(path, parameters, plan, add);
+    this.#planParameters(parameters, plan, words, add);
+    if (!isQuery) {
+      this.#planBody(operation, plan, words, add);
+    } else if (operation.requestBody !== undefined) {
+      this.#skipped.push({ part: `${method} ${path}, body`, reason: 'a GET has none' });
+    }
+    const ends = isQuery ? [] : ['Input', 'Success', 'Result'];
+    plan.field = this.#fieldNames.take([wanted, toCamel([...toWords(this.#name), ...words])], (name) =>
+      ends.every((end) => !this.#typeNames.has(toPascal([name]) + end)),
+    );
+    for (const end of ends) {
+      this.#typeNames.take([toPascal([plan.field]) + end]);
+    }
+    plan.constant = this.#constants.take([isQuery ? `get${toPascal([plan.field])}` : plan.field], isNotGlobal);
+    plan.todos = [plan.field === wanted ? undefined : `Find a better name: ${wanted} exists.`, todo].filter(isText);
+    this.#forms.set(form, 'the document has it twice');
+    this.#endpoints.push(plan);
   }
 
   /** Plans the parameters of a path, and renames those that no endpoint can have. */
-  #planPath(path: string, parameters: readonly Part[], inputs: Names) {
+  #planPath(path: string, parameters: readonly Part[], plan: EndpointPlan, add: Add): string {
     const names = new Names([...RESERVED_PARAMS, ...INHERITED]);
-    const params: FieldPlan[] = [];
     const route = path.replace(/\{([^{}]+)\}/g, (_, name: string) => {
       const words = toWords(name);
       if (words.length === 0) {
@@ -239,261 +206,216 @@ export class Planner {
       }
       const source = names.take(/^\w+$/.test(name) ? [name, toCamel([...words, 'param'])] : [toCamel(words)]);
       const part = parameters.find((each) => each.in === 'path' && each.name === name) ?? {};
-      const wanted = toCamel(words);
-      params.push({ ...fieldOf({ name, part, value: scalar('ID'), isRequired: true, names: inputs, wanted }), source });
+      add('path', name, part, scalar('ID'), true);
+      Object.assign(plan.inputs.at(-1) ?? {}, { source });
       return `{${source}}`;
     });
     try {
       endpoint(`GET /${route.slice(1)}`);
+      return route;
     } catch {
       throw new Unsupported('its path has a segment that no endpoint can have');
     }
-    return { route, params };
   }
 
   /** Plans the parameters of the query and the headers. An endpoint that requires others can't be called. */
-  #planParameters(operation: string, parameters: readonly Part[], inputs: Names, words: readonly string[]) {
-    const query: FieldPlan[] = [];
-    const headers: FieldPlan[] = [];
-    const fixed: Record<string, string> = {};
-    let lists: 'comma' | undefined;
+  #planParameters(parameters: readonly Part[], plan: EndpointPlan, words: readonly string[], add: Add): void {
+    const headers: Record<string, string | true> = {};
     for (const parameter of parameters) {
-      const { in: place, required } = parameter;
+      const { in: place, required = false, schema, explode, content } = parameter;
       const name = nameOf(parameter);
-      const isRequired = required === true;
-      try {
-        if (place === 'header' && !OWN_HEADERS.test(name)) {
-          const { schema } = this.#document.schemaOf(parameter.schema);
-          const [only, ...others] = listOf(schema.enum);
-          if (isRequired && typeof only === 'string' && others.length === 0) {
-            fixed[name] = only;
-          } else {
-            assertName(name);
-            headers.push(fieldOf({ name, part: parameter, value: scalar('String'), isRequired, names: inputs }));
-          }
-        } else if (place === 'cookie') {
+      this.#try(`${plan.method} ${plan.route}, ${place} parameter ${name}`, required === true, () => {
+        if (place === 'cookie') {
           throw new Unsupported('the gateway sends no cookies');
+        }
+        if (place === 'header' && /^idempotency-key$/i.test(name)) {
+          plan.options.idempotent = plan.method === 'GET' ? undefined : true;
+        } else if (place === 'header' && !OWN_HEADERS.test(name)) {
+          assertName(name);
+          const [only, ...others] = listOf(this.#document.schemaOf(schema).schema.enum);
+          headers[name] = required === true && isText(only) && others.length === 0 ? only : true;
+          if (headers[name] === true) {
+            add('headers', name, parameter, scalar('String'), required === true);
+          }
         } else if (place === 'query') {
           for (const [source, part, isNeeded] of this.#partsOf(parameter)) {
             assertName(source);
-            const value = this.#queryValueOf(part, [...words, ...toWords(source)], source);
-            query.push(
-              fieldOf({
-                name: source,
-                part: { ...this.#document.schemaOf(part).schema, ...recordOf(part), ...parameter },
-                value,
-                isRequired: isRequired && isNeeded,
-                names: inputs,
-              }),
-            );
-            lists = value.isList && parameter.explode === false ? 'comma' : lists;
+            const place = { words: [...words, ...toWords(source)], property: source, use: 'input' } as const;
+            const value = this.#types.valueOf(content === undefined ? part : {}, place);
+            const isPlain = isText(value.type) ? !value.type.startsWith('JSON') : value.type.kind === 'enum';
+            const described = { ...this.#document.schemaOf(part).schema, ...recordOf(part), ...parameter };
+            const text = { ...scalar('String'), todo: 'The text is sent as it is: the document allows other forms.' };
+            add('query', source, described, isPlain ? value : text, required === true && isNeeded);
+            plan.options.lists = value.isList && explode === false ? 'comma' : plan.options.lists;
           }
         }
-      } catch (error) {
-        if (isRequired && error instanceof Unsupported) {
-          throw new Unsupported(`it requires the ${place} parameter ${name}, but ${error.message}`);
-        }
-        this.#skip(`${operation}, ${place} parameter ${name}`, error);
-      }
+      });
     }
-    return { query, headers, lists, fixed };
+    plan.options.headers = toOption(headers);
+  }
+
+  /** Plans a part, or skips it. @throws {Unsupported} if it is required, and can't be sent */
+  #try(part: string, isRequired: boolean, run: () => void): void {
+    try {
+      run();
+    } catch (error) {
+      if (isRequired && error instanceof Unsupported) {
+        throw new Unsupported(`it requires ${part.replace(/.*, /s, '')}, but ${error.message}`);
+      }
+      this.#skip(part, error);
+    }
   }
 
   /** Returns the names and schemas of the query parameters that one of the document stands for: those of an object are several. */
   #partsOf(parameter: Part): [name: string, part: unknown, isRequired: boolean][] {
-    const { schema, style, content } = parameter;
+    const { schema, style } = parameter;
     const name = nameOf(parameter);
-    const resolved = content === undefined ? this.#document.schemaOf(schema).schema : {};
-    const properties = Object.entries(recordOf(resolved.properties));
-    return properties.length === 0
-      ? [[name, content === undefined ? schema : undefined, true]]
-      : properties.map(([member, part]) => [
-          style === 'deepObject' ? `${name}[${member}]` : member,
-          part,
-          listOf(resolved.required).includes(member),
-        ]);
+    const { properties, required } = this.#document.schemaOf(schema).schema;
+    const toName = (member: string) => (style === 'deepObject' ? `${name}[${member}]` : member);
+    const members = Object.entries(recordOf(properties));
+    return members.length === 0
+      ? [[name, schema, true]]
+      : members.map(([member, part]) => [toName(member), part, listOf(required).includes(member)]);
   }
 
-  /** Plans a value in a query. Those that are no text, number or boolean, or a list of them, are sent as texts of the caller. */
-  #queryValueOf(part: unknown, words: readonly string[], property: string): Value {
-    const value = this.#types.valueOf(part, { words, property, use: 'input' });
-    const isPlain = typeof value.type === 'string' ? !value.type.startsWith('JSON') : value.type.kind === 'enum';
-    return isPlain
-      ? value
-      : { ...scalar('String'), todo: 'The text is sent as it is, because the document allows several forms.' };
-  }
-
-  #planBody(operation: string, { requestBody }: Part, inputs: Names, words: readonly string[]) {
-    const body: FieldPlan[] = [];
+  #planBody({ requestBody }: Part, plan: EndpointPlan, words: readonly string[], add: Add): void {
     if (requestBody === undefined) {
-      return { body, wholeBody: undefined, format: undefined };
+      return;
     }
     const { content } = this.#document.resolve(requestBody);
     const found = mediaOf(content, JSON_TYPE) ?? mediaOf(content, /^application\/x-www-form-urlencoded/i);
     if (found === undefined) {
       throw new Unsupported(`its body is ${typesOf(content)}, neither JSON nor a form`);
     }
-    const format = found.type.includes('form') ? 'form' : undefined;
+    plan.options.bodyFormat = found.type.includes('form') ? 'form' : undefined;
     const { schema } = this.#document.schemaOf(found.media.schema);
     const properties = Object.entries(recordOf(schema.properties));
     if (properties.length === 0 || hasAlternatives(schema)) {
-      const todo = 'Declare the fields of the body, which the document leaves open.';
       const value =
         schema.type === 'array'
           ? this.#types.valueOf(found.media.schema, { words: [...words, 'item'], use: 'input' })
-          : { ...scalar('JSONObject'), todo };
-      if ((schema.type !== undefined && schema.type !== 'object' && !value.isList) || value.type === 'JSON') {
+          : { ...scalar('JSONObject'), todo: 'Declare the fields of the body, which the document leaves open.' };
+      if (!value.isList && schema.type !== undefined && schema.type !== 'object') {
         throw new Unsupported('its body is neither an object nor a list');
       }
-      return {
-        body,
-        wholeBody: fieldOf({
-          name: 'body',
-          part: {},
-          value: { ...value, isNullable: false },
-          isRequired: true,
-          names: inputs,
-        }),
-        format,
-      };
+      add('body', 'body', {}, { ...value, isNullable: false }, true);
+      plan.hasWholeBody = true;
+      return;
     }
     for (const [name, part] of properties) {
       const isRequired = listOf(schema.required).includes(name);
-      try {
+      this.#try(`${plan.method} ${plan.route}, body.${name}`, isRequired, () => {
         const resolved = this.#document.schemaOf(part).schema;
         if (resolved.readOnly !== true) {
           assertName(name);
-          const value = this.#types.valueOf(part, {
-            words: [...words, ...toWords(name)],
-            property: name,
-            use: 'input',
-          });
-          body.push(fieldOf({ name, part: { ...resolved, ...recordOf(part) }, value, isRequired, names: inputs }));
+          const place = { words: [...words, ...toWords(name)], property: name, use: 'input' } as const;
+          add('body', name, { ...resolved, ...recordOf(part) }, this.#types.valueOf(part, place), isRequired);
         }
-      } catch (error) {
-        if (isRequired && error instanceof Unsupported) {
-          throw new Unsupported(`its body requires ${name}, but ${error.message}`);
-        }
-        this.#skip(`${operation}, body.${name}`, error);
-      }
+      });
     }
-    return { body, wholeBody: undefined, format };
-  }
-
-  /** Returns the schema of a successful response: undefined if it has no body, null if it is a text. */
-  #successOf({ responses }: Part): { schema: unknown; todo?: string } {
-    const all = Object.entries(recordOf(responses));
-    const successes = all.filter(([status]) => /^2/.test(status));
-    const [status, response] =
-      successes.find(([each]) => each !== '204') ?? successes[0] ?? all.find(([each]) => each === 'default') ?? [];
-    if (status === '204') {
-      return { schema: undefined };
-    }
-    const { content } = response === undefined ? {} : this.#document.resolve(response);
-    if (Object.keys(recordOf(content)).length === 0) {
-      return { schema: {}, todo: 'The document describes no response.' };
-    }
-    const found = mediaOf(content, JSON_TYPE);
-    if (found === undefined && mediaOf(content, /\b(?:text|xml|yaml|x-ndjson)\b/i) === undefined) {
-      throw new Unsupported(`its response is ${typesOf(content)}, neither JSON nor a text`);
-    }
-    return { schema: found === undefined ? null : (found.media.schema ?? {}) };
+    const texts = plan.inputs.filter(
+      ({ place, value }) => place === 'body' && value.type === 'String' && !value.isList,
+    );
+    plan.options.multiline = toOption(texts.map(({ source }) => source).filter((source) => MULTILINE.test(source)));
   }
 
   #planResponse(
-    success: unknown,
     words: readonly string[],
-    { method, route }: Operation,
+    { method, route, operation }: Operation,
   ): { expect: Expected; response?: Value; todo?: string } {
-    if (success === null) {
+    const all = Object.entries(recordOf(operation.responses)).filter(([status]) => /^2|^default$/.test(status));
+    const [status, sent] = all.find(([each]) => /^2(?!04)/.test(each)) ?? all[0] ?? [];
+    if (status === '204') {
+      const response = json('The document says that the response has no body.');
+      return method === 'GET' ? { expect: 'value', response } : { expect: 'nothing' };
+    }
+    const { content } = sent === undefined ? {} : this.#document.resolve(sent);
+    if (Object.keys(recordOf(content)).length === 0) {
+      return { expect: 'value', response: json('The document describes no response.') };
+    }
+    const found = mediaOf(content, JSON_TYPE);
+    if (found === undefined) {
+      if (mediaOf(content, /\b(?:text|xml|yaml|x-ndjson)\b/i) === undefined) {
+        throw new Unsupported(`its response is ${typesOf(content)}, neither JSON nor a text`);
+      }
       return { expect: 'text', response: scalar('String') };
     }
-    if (success === undefined) {
-      return method === 'GET'
-        ? { expect: 'value', response: json('The document says that the response has no body.') }
-        : { expect: 'nothing' };
-    }
     const place = { words: method === 'GET' ? words : [...words, 'response'], use: 'output' } as const;
-    const { schema } = this.#document.schemaOf(success);
-    const properties = recordOf(schema.properties);
+    const properties = recordOf(this.#document.schemaOf(found.media.schema).schema.properties);
     if (!Object.hasOwn(properties, 'data') || Object.hasOwn(properties, '_organizationId')) {
-      return formOfValue(this.#types.valueOf(success, place));
+      return formOfValue(this.#types.valueOf(found.media.schema, place));
     }
-    const others = Object.keys(properties).filter((other) => other !== 'data');
     const value = this.#types.valueOf(properties.data, place);
-    if (others.length === 0 || !(value.isList && typeof value.type !== 'string' && value.type.kind === 'object')) {
-      const todo = 'The document has members beside data, which are not returned: the gateway removes the envelope.';
-      return { ...formOfValue(value), ...(others.length > 0 && { todo }) };
+    if (Object.keys(properties).length === 1) {
+      return formOfValue(value);
     }
-    const items = toCamel(listNounOf(route));
-    const page = this.#types.valueOf(success, { ...place, words: [...place.words, 'page'], items });
+    if (!value.isList || isText(value.type) || value.type.kind !== 'object') {
+      const todo = 'The document has members beside data, which are not returned: the gateway removes the envelope.';
+      return { ...formOfValue(value), todo };
+    }
+    const items = toCamel(toWords(segmentsOf(route).at(-1) ?? 'items'));
+    const page = this.#types.valueOf(found.media.schema, { ...place, words: [...place.words, 'page'], items });
     return { expect: 'page', response: { ...page, isNullable: false } };
   }
 
-  /** Plans a loader for each endpoint that reads a record by its id only, and fields for the ids of such records. */
+  /** Plans a loader for each endpoint that reads a record by its id only. */
   #planLoaders(): void {
     for (const get of this.#endpoints) {
-      const [param, ...others] = inputsOf(get);
+      const [param, ...others] = get.inputs;
       const type = get.response?.type;
       const isRead = get.method === 'GET' && get.options.expect === undefined && others.length === 0;
-      if (!isRead || param === undefined || get.params.length === 0 || type === undefined || typeof type === 'string') {
+      if (!isRead || param?.place !== 'path' || type === undefined || isText(type)) {
         continue;
       }
       const words = toWords(param.source);
-      const noun = toCamel(words.length > 1 && isIdWord(words.at(-1)) ? words.slice(0, -1) : nounOf(get.route));
-      const list = this.#endpoints.find(
-        (each) =>
-          each.method === 'GET' &&
-          each.options.expect === 'list' &&
-          inputsOf(each).length === 0 &&
-          each.response?.type === type &&
-          get.route === `${each.route}/{${param.source}}`,
-      );
-      const names = words.map((_, i) => words.slice(i).join(' '));
-      const key = names.flatMap((each) => type.fields.filter(({ source }) => toWords(source).join(' ') === each))[0]
+      const isLong = words.length > 1 && isIdWord(words.at(-1));
+      const noun = toCamel(isLong ? words.slice(0, -1) : toWords(type.wanted[0] ?? ''));
+      const ends = words.map((_, i) => words.slice(i).join(' '));
+      const key = ends.flatMap((end) => type.fields.filter(({ source }) => toWords(source).join(' ') === end))[0]
         ?.source;
+      const isList = (each: EndpointPlan) =>
+        each.options.expect === 'list' &&
+        each.method === 'GET' &&
+        each.inputs.length === 0 &&
+        each.response?.type === type;
+      const list = this.#endpoints.find((each) => isList(each) && get.route === `${each.route}/{${param.source}}`);
       const name = this.#constants.take([noun, get.field, `${noun}Loader`], isNotGlobal);
-      const many = list !== undefined && key !== undefined ? list : undefined;
-      const loader = { name, type, noun, key, id: [...toWords(noun), words.at(-1)].join(' '), get, many };
-      get.loader = loader;
+      const many = key === undefined ? undefined : list;
+      get.loader = { name, type, noun, key, id: [...toWords(noun), words.at(-1)].join(' '), get, many };
       if (many !== undefined) {
-        many.loader = loader;
+        many.loader = get.loader;
       }
-      this.#loaders.push(loader);
+      this.#loaders.push(get.loader);
     }
   }
 
   /** Returns the types that endpoints use, and decides their scopes. Others belong to endpoints that were skipped later. */
   #usedTypes(): TypePlan[] {
     const used = new Set<TypePlan>();
+    const pages = new Set<unknown>();
     const add = ({ type }: Value, noun: string, isRecord = false): void => {
-      if (typeof type !== 'string') {
+      if (!isText(type)) {
         type.noun ||= noun;
         type.isRecord ||= isRecord;
         used.add(type);
       }
     };
-    for (const { method, response, noun, ...endpoint } of this.#endpoints.toSorted(
-      (a, b) => Number(b.method === 'GET') - Number(a.method === 'GET'),
-    )) {
-      if (response !== undefined) {
-        add(response, noun, method === 'GET');
+    const isRead = ({ method }: EndpointPlan) => method === 'GET';
+    for (const each of [...this.#endpoints.filter(isRead), ...this.#endpoints.filter((each) => !isRead(each))]) {
+      if (each.response !== undefined) {
+        add(each.response, each.noun, isRead(each));
+        pages.add(each.options.expect === 'page' && each.response.type);
       }
-      for (const { value } of inputsOf(endpoint)) {
-        add(value, noun);
+      for (const { value } of each.inputs) {
+        add(value, each.noun);
       }
     }
     for (const type of used) {
-      const isPage =
-        type.isRecord &&
-        this.#endpoints.some(({ options, response }) => options.expect === 'page' && response?.type === type);
       for (const field of type.module === undefined ? type.fields : []) {
         field.link = type.kind === 'object' ? this.#linkOf(type, field) : undefined;
         field.isSecret = isSecretField(field) && !this.#isId(type, field);
-        add(field.value, type.noun, isPage && field.source === 'data'); // Visited by this loop too.
-        if (field.link !== undefined) {
-          add(scalar(field.link.type), type.noun);
-        }
+        add(field.value, type.noun, pages.has(type) && field.source === 'data'); // Visited by this loop too.
+        add(scalar(field.link?.type ?? ''), type.noun);
       }
     }
     return [...used];
@@ -506,7 +428,7 @@ export class Planner {
       (loader) =>
         loader.id === id &&
         loader.type !== type &&
-        typeof value.type === 'string' &&
+        isText(value.type) &&
         !value.isList &&
         !(source.startsWith('_') && loader.key !== '_id' && loader.type.fields.some((each) => each.source === '_id')) &&
         !type.fields.some(({ name, link }) => name === loader.noun || link?.noun === loader.noun),
@@ -517,10 +439,13 @@ export class Planner {
   #isId({ name, wanted }: TypePlan, { source }: FieldPlan): boolean {
     const field = toWords(source).join(' ');
     const noun = toWords(wanted[0] ?? name);
-    return this.#endpoints.some(({ params }) =>
-      params.some((param) => {
+    return this.#endpoints.some(({ inputs }) =>
+      inputs.some((param) => {
         const [first = '', ...rest] = toWords(param.source);
-        return [first, ...rest].join(' ') === field || (rest.join(' ') === field && noun.includes(first));
+        return (
+          param.place === 'path' &&
+          ([first, ...rest].join(' ') === field || (rest.join(' ') === field && noun.includes(first)))
+        );
       }),
     );
   }
@@ -549,20 +474,12 @@ const isNotGlobal = (name: string): boolean => !(name in globalThis);
 /** Whether a name ends as those of ids do. */
 const isIdWord = (word: string | undefined): boolean => /^(?:id|key|identifier)$/.test(word ?? '');
 
-/** Returns all fields of the input or arguments. */
-export const inputsOf = ({
-  params,
-  query,
-  headers,
-  body,
-  wholeBody,
-}: Pick<EndpointPlan, 'params' | 'query' | 'headers' | 'body' | 'wholeBody'>): FieldPlan[] => [
-  ...params,
-  ...query,
-  ...headers,
-  ...body,
-  ...(wholeBody === undefined ? [] : [wholeBody]),
-];
+/** Returns the kinds of stored reads that writes to a collection change: those of the built-in endpoints with its noun. */
+function emptiesOf(collection: string): string[] | undefined {
+  const related = CONTRACT.filter(({ route }) => segmentsOf(route)[0] === collection);
+  const kinds = related.flatMap(({ cached, empties = [] }) => [...empties, ...(cached ? [kindOf(cached)] : [])]);
+  return toOption([...new Set(kinds)]);
+}
 
 /** Returns an option; undefined if it is empty. */
 const toOption = <T extends object>(option: T): T | undefined => (Object.keys(option).length > 0 ? option : undefined);

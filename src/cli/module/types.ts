@@ -37,13 +37,16 @@ export interface TypePlan {
   /** Values of an enum. */
   values: { name: string; value: string }[];
   /** Built-in module that exports it as `name`. */
-  module: string | undefined;
+  module?: string;
   /** First words of the scopes of the first operation that returns it. */
   noun: string;
   /** Whether an operation returns it itself, not within another type. */
   isRecord: boolean;
   todos: string[];
 }
+
+/** Part of a request. */
+export type Place = 'path' | 'query' | 'headers' | 'body';
 
 /** Field of a type, or an argument. */
 export interface FieldPlan {
@@ -56,6 +59,8 @@ export interface FieldPlan {
   isDeprecated: boolean;
   /** Smallest and largest number. */
   range: readonly [min: number, max: number] | undefined;
+  /** Part of the request in which it is sent. */
+  place?: Place;
   /** Whether it is named like a secret. */
   isSecret?: boolean;
   /** Loader of the record whose id it has. */
@@ -92,12 +97,9 @@ export interface EndpointPlan {
   isDeprecated: boolean;
   /** First words of the scope. */
   noun: string;
-  params: FieldPlan[];
-  query: FieldPlan[];
-  headers: FieldPlan[];
-  body: FieldPlan[];
-  /** Field with the whole body, if it is no object with known members. */
-  wholeBody: FieldPlan | undefined;
+  inputs: FieldPlan[];
+  /** Whether one input is the whole body, because the document leaves its members open. */
+  hasWholeBody?: boolean;
   /** Options of `endpoint`. */
   options: Record<string, unknown>;
   /** Value of the response; undefined if there is none. */
@@ -110,17 +112,8 @@ export interface EndpointPlan {
   todos: string[];
 }
 
-/** Object or input whose fields are planned later, because types can contain themselves. */
-interface PendingType {
-  plan: TypePlan;
-  schema: Part;
-  depth: number;
-  /** Name of the field with the items of a page. @default that of the document */
-  items: string | undefined;
-}
-
-/** Place of a schema. */
-interface Place {
+/** Use of a schema. */
+interface Use {
   /** Words for the name of its type, if the document has none. */
   words: readonly string[];
   /** Name of the member that has it. */
@@ -149,7 +142,8 @@ export class Types {
   readonly #document: OpenApiDocument;
   readonly #values: Value[] = [];
   readonly #objects = { input: new Map<Part, TypePlan>(), output: new Map<Part, TypePlan>() };
-  readonly #pending: PendingType[] = [];
+  /** Objects contain others and themselves, so their fields are planned later. */
+  readonly #pending: (() => void)[] = [];
   readonly #enums = new Map<string, TypePlan>();
   readonly #skip: (part: string, error: unknown) => void;
 
@@ -167,14 +161,14 @@ export class Types {
   }
 
   /** Plans a value. @throws {Unsupported} if its schema is in another document */
-  valueOf(part: unknown, place: Place): Value {
+  valueOf(part: unknown, place: Use): Value {
     const { isNullable } = this.#document.schemaOf(part);
     const value = { ...this.#nonNullOf(part, place), isNullable };
     this.#values.push(value);
     return value;
   }
 
-  #nonNullOf(part: unknown, place: Place): Value {
+  #nonNullOf(part: unknown, place: Use): Value {
     const { words, property = '', depth = 0 } = place;
     const { schema, name } = this.#document.schemaOf(part);
     const { type, format } = schema;
@@ -212,35 +206,34 @@ export class Types {
       const isLarge = format === 'int64' || Number(schema.maximum) > MAX_INT;
       return isLarge ? { ...scalar('Float'), todo: 'Int, if it is always below 2^31.' } : scalar('Int');
     }
-    return type === 'number' || type === 'boolean'
-      ? scalar(type === 'number' ? 'Float' : 'Boolean')
-      : json('The document states no type.');
+    const plain = type === 'number' ? 'Float' : type === 'boolean' ? 'Boolean' : undefined;
+    return plain === undefined ? json('The document states no type.') : scalar(plain);
   }
 
-  #objectOf(schema: Part, name: string | undefined, { words, use, items, depth = 0 }: Place): TypePlan {
+  #objectOf(schema: Part, name: string | undefined, { words, use, items, depth = 0 }: Use): TypePlan {
     let plan = this.#objects[use].get(schema);
     if (plan === undefined) {
       const isInput = use === 'input';
       const short = name?.replace(SUFFIXES, '') ?? '';
       const names = [short.replace(/^(?:Get|List|Create|Update|Rename)(?=[A-Z])|Response$/g, ''), short].map(toWords);
       const wanted = [...(isInput ? names.slice(1) : names), words].filter((each) => each.length > 0).map(toPascal);
-      plan = newType(
-        isInput ? 'input' : 'object',
-        isInput ? wanted.map((each) => `${each.replace(/Input$/, '')}Input`) : wanted,
-        describe(
-          schema,
-          items !== undefined ? 'A page of a list.' : `A ${isInput ? 'value' : 'record'} of the service.`,
-          'title',
-        ),
-      );
+      const description = describe(schema, items ? 'A page of a list.' : 'A value of the service.', 'title');
+      plan = isInput
+        ? newType(
+            'input',
+            wanted.map((each) => `${each.replace(/Input$/, '')}Input`),
+            description,
+          )
+        : newType('object', wanted, description);
       this.#objects[use].set(schema, plan);
-      this.#pending.push({ plan, schema, depth: name === undefined ? depth : 0, items });
+      const planned = plan;
+      this.#pending.push(() => this.#planFields(planned, schema, name === undefined ? depth : 0, items));
     }
     return plan;
   }
 
   /** Plans the fields of an object type or an input. */
-  #planFields({ plan, schema, depth, items }: PendingType): void {
+  #planFields(plan: TypePlan, schema: Part, depth: number, items: string | undefined): void {
     const isInput = plan.kind === 'input';
     const names = new Names(INHERITED);
     const required = listOf(schema.required);
@@ -255,17 +248,9 @@ export class Types {
         const use = isInput ? 'input' : 'output';
         const value = this.valueOf(part, { words, property: name, use, depth: depth + 1 });
         const isItems = items !== undefined && name === 'data';
-        plan.fields.push(
-          fieldOf({
-            name,
-            part: { ...(typeof value.type === 'string' ? resolved : {}), ...recordOf(part) },
-            value,
-            isRequired: isItems || required.includes(name),
-            names,
-            // Inputs within others are sent as they are.
-            wanted: isInput ? name : isItems ? items : toCamel(toWords(name)),
-          }),
-        );
+        const described = { ...(isText(value.type) ? resolved : {}), ...recordOf(part) };
+        const wanted = isInput ? name : isItems ? items : undefined; // Inputs within others are sent as they are.
+        plan.fields.push(fieldOf(names, name, described, value, isItems || required.includes(name), wanted));
       } catch (error) {
         this.#skip(`${plan.wanted[0]}.${name}`, error);
       }
@@ -278,13 +263,11 @@ export class Types {
   /** Returns the enum of a text with certain values; undefined if they can't be names. Equal lists of values are one enum. */
   #enumOf(schema: Part, name: string | undefined, words: readonly string[]): TypePlan | undefined {
     const values = listOf(schema.enum)
-      .filter((value) => typeof value === 'string')
+      .filter(isText)
       .map((value) => ({ name: toUpper(toWords(value)), value }));
     const isUsable = values.every((each) => /^(?!TRUE$|FALSE$|NULL$)./.test(each.name) && each.value.length <= 64);
-    if (values.length === 0 || values.length > MAX_VALUES || !isUsable) {
-      return undefined;
-    }
-    if (new Set(values.map((each) => each.name)).size < values.length) {
+    const isUnique = new Set(values.map((each) => each.name)).size === values.length;
+    if (values.length === 0 || values.length > MAX_VALUES || !isUsable || !isUnique) {
       return undefined;
     }
     const key = keyOf(values);
@@ -302,14 +285,14 @@ export class Types {
   /** Plans the fields of all types, and makes those that have the same fields one type. */
   complete(): void {
     for (let next = this.#pending.pop(); next !== undefined; next = this.#pending.pop()) {
-      this.#planFields(next);
+      next();
     }
     const plans = [...this.#objects.output.values(), ...this.#objects.input.values()];
     let classes = new Map<TypePlan, number>();
     for (let before = 0, count = 1; count > before; ) {
       const known = new Map<string, number>();
       const formOf = ({ name, source, value, isRequired }: FieldPlan) =>
-        `${name} ${source} ${typeof value.type === 'string' ? value.type : (classes.get(value.type) ?? value.type.values.map((each) => each.value))} ${value.isList} ${value.isNullable} ${isRequired}`;
+        `${name} ${source} ${isText(value.type) ? value.type : (classes.get(value.type) ?? value.type.values.map((each) => each.value))} ${value.isList} ${value.isNullable} ${isRequired}`;
       const next = new Map<TypePlan, number>();
       for (const plan of plans) {
         const form = JSON.stringify([plan.kind, classes.get(plan), plan.fields.map(formOf).toSorted()]);
@@ -330,7 +313,7 @@ export class Types {
     const cutCircles = (plan: TypePlan, above: readonly TypePlan[]): void => {
       for (const field of acyclic.has(plan) ? [] : plan.fields) {
         const { type } = field.value;
-        if (typeof type !== 'string' && type.kind === 'input') {
+        if (!isText(type) && type.kind === 'input') {
           if (above.includes(type)) {
             field.value = json('An object that contains itself.');
             field.todos.push('An object that contains itself.');
@@ -341,8 +324,8 @@ export class Types {
       }
       acyclic.add(plan);
     };
-    for (const value of this.#values.filter(({ type }) => typeof type !== 'string' && type.kind !== 'enum')) {
-      value.type = typeof value.type === 'string' ? value.type : (first.get(classes.get(value.type)) ?? value.type);
+    for (const value of this.#values.filter(({ type }) => !isText(type) && type.kind !== 'enum')) {
+      value.type = isText(value.type) ? value.type : (first.get(classes.get(value.type)) ?? value.type);
     }
     for (const plan of this.#objects.input.values()) {
       cutCircles(plan, [plan]);
@@ -357,7 +340,6 @@ const newType = (kind: TypePlan['kind'], wanted: string[], description: string):
   description,
   fields: [],
   values: [],
-  module: undefined,
   noun: '',
   isRecord: false,
   todos: [],
@@ -385,24 +367,20 @@ export function assertName(name: string): void {
 }
 
 /** Returns the field of a property or parameter. */
-export function fieldOf({
-  name,
-  part,
-  value,
-  isRequired,
-  names,
-  wanted = toCamel(toWords(name)),
-}: {
-  name: string;
-  part: Part;
-  value: Value;
-  isRequired: boolean;
-  names: Names;
-  wanted?: string;
-}): FieldPlan {
+export function fieldOf(
+  ...[names, name, part, value, isRequired, wanted = toCamel(toWords(name))]: [
+    Names,
+    string,
+    Part,
+    Value,
+    boolean,
+    string?,
+  ]
+): FieldPlan {
   const taken = names.take([wanted]);
-  const { minimum, maximum } = part;
-  const hasRange = (typeof minimum === 'number' || typeof maximum === 'number') && !value.isList;
+  const [min, max] = [part.minimum, part.maximum].map((bound) => (typeof bound === 'number' ? bound : undefined));
+  const isNumber = (value.type === 'Int' || value.type === 'Float') && !value.isList;
+  const hasRange = isNumber && (min !== undefined || max !== undefined);
   return {
     name: taken,
     source: name,
@@ -410,19 +388,12 @@ export function fieldOf({
     isRequired,
     description: describe(part, `The service's \`${name}\`.`),
     isDeprecated: part.deprecated === true,
-    range:
-      hasRange && (value.type === 'Int' || value.type === 'Float')
-        ? [
-            typeof minimum === 'number' ? minimum : Number.MIN_SAFE_INTEGER,
-            typeof maximum === 'number' ? maximum : Number.MAX_SAFE_INTEGER,
-          ]
-        : undefined,
-    todos: [
-      ...(taken === wanted ? [] : [`Find a better name: ${wanted} exists.`]),
-      ...(value.todo === undefined ? [] : [value.todo]),
-    ],
+    range: hasRange ? [min ?? Number.MIN_SAFE_INTEGER, max ?? Number.MAX_SAFE_INTEGER] : undefined,
+    todos: [taken === wanted ? undefined : `Find a better name: ${wanted} exists.`, value.todo].filter(isText),
   };
 }
+
+export const isText = (value: unknown): value is string => typeof value === 'string';
 
 /** Returns the description of a part, or of its other member. */
 export function describe(part: Part, fallback: string, other = 'description'): string {
@@ -432,4 +403,4 @@ export function describe(part: Part, fallback: string, other = 'description'): s
 
 /** Whether a field of a response is named like a secret. */
 export const isSecretField = ({ source, value: { type } }: FieldPlan): boolean =>
-  type !== 'Boolean' && (typeof type === 'string' || type.kind !== 'enum') && isSecret(source);
+  type !== 'Boolean' && (isText(type) || type.kind !== 'enum') && isSecret(source);
