@@ -103,10 +103,9 @@ export class Planner {
     for (const [route, item] of this.#document.paths) {
       this.#try(route, false, () => {
         for (const operation of this.#document.operationsOf(route, item)) {
-          this.#findBuiltIn(operation);
-          if (matches(route)) {
-            this.#try(`${operation.method} ${route}`, false, () => this.#planEndpoint(operation));
-          }
+          const part = `${operation.method} ${route}`;
+          this.#try(part, false, () => this.#findBuiltIn(operation));
+          this.#try(part, false, () => matches(route) && this.#planEndpoint(operation));
         }
       });
     }
@@ -255,7 +254,7 @@ export class Planner {
   }
 
   /** Plans a part, or skips it. @throws {Unsupported} if it is required, and can't be sent */
-  #try(part: string, isRequired: boolean, run: () => void): void {
+  #try(part: string, isRequired: boolean, run: () => unknown): void {
     try {
       run();
     } catch (error) {
@@ -410,10 +409,13 @@ export class Planner {
         add(value, each.noun);
       }
     }
+    const ids = new Set(this.#endpoints.flatMap(({ inputs }) => inputs.flatMap(idWordsOf)));
     for (const type of used) {
+      // The value of a parameter of a path, such as the `key` of a topic for `topicKey`, is no secret.
+      const nouns = ['', ...toWords(type.wanted[0] ?? '').map((word) => `${word} `)];
       for (const field of type.module === undefined ? type.fields : []) {
         field.link = type.kind === 'object' ? this.#linkOf(type, field) : undefined;
-        field.isSecret = isSecretField(field) && !this.#isId(type, field);
+        field.isSecret = isSecretField(field) && !nouns.some((noun) => ids.has(noun + toWords(field.source).join(' ')));
         add(field.value, type.noun, pages.has(type) && field.source === 'data'); // Visited by this loop too.
         add(scalar(field.link?.type ?? ''), type.noun);
       }
@@ -432,21 +434,6 @@ export class Planner {
         !value.isList &&
         !(source.startsWith('_') && loader.key !== '_id' && loader.type.fields.some((each) => each.source === '_id')) &&
         !type.fields.some(({ name, link }) => name === loader.noun || link?.noun === loader.noun),
-    );
-  }
-
-  /** Whether a field has the value of a parameter of a path, such as the `key` of a topic for `topicKey`. */
-  #isId({ name, wanted }: TypePlan, { source }: FieldPlan): boolean {
-    const field = toWords(source).join(' ');
-    const noun = toWords(wanted[0] ?? name);
-    return this.#endpoints.some(({ inputs }) =>
-      inputs.some((param) => {
-        const [first = '', ...rest] = toWords(param.source);
-        return (
-          param.place === 'path' &&
-          ([first, ...rest].join(' ') === field || (rest.join(' ') === field && noun.includes(first)))
-        );
-      }),
     );
   }
 
@@ -495,6 +482,9 @@ function identifiersOf(response: Value | undefined, expect: unknown): string[] {
     ? records.fields.filter(({ source, isRequired }) => isRequired && /^_?id$/.test(source)).map(({ source }) => source)
     : [];
 }
+
+/** Returns the words of a parameter of a path. */
+const idWordsOf = ({ place, source }: FieldPlan): string[] => (place === 'path' ? [toWords(source).join(' ')] : []);
 
 /** Returns how the response of an endpoint is checked. */
 function formOfValue(value: Value): { expect: Expected; response: Value } {
