@@ -259,7 +259,7 @@ export const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 const isHeader = (value: unknown) => value === true || (typeof value === 'string' && HEADER_VALUE.test(value));
 
 /** Matches names of headers, except those that the gateway sets, that carry credentials, or that change what is called or how it is read. */
-const HEADER_NAME =
+export const HEADER_NAME =
   /^(?!(?:accept(?:-encoding)?|connection|content-(?:encoding|length|type)|cookie|expect|host|idempotency-key|if-(?:none-match|modified-since)|keep-alive|(?:proxy-.*)?authorization|proxy-.*|range|te|trace(?:parent|state)|trailer|transfer-encoding|upgrade|user-agent|x-request-id|x-(?:http-)?method(?:-override)?)$)[\w!#$%&'*+.^`|~-]+$/i;
 
 const names = () => listOf(text(), 'must be a list of texts');

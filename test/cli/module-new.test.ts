@@ -55,11 +55,13 @@ it('a document becomes a module that compiles, passes the check and serves', asy
   Query.authors: GET /v1/authors
   Query.author: GET /v1/authors/{id}
   Mutation.archiveBook: POST /v1/books/{bookId}:archive
+  Query.wellKnownCatalog: GET /v1/.well-known/catalog
   Mutation.sendReminders: POST /v1/reminders
   Mutation.createLoan: POST /v1/loans
   Mutation.deleteMessage: DELETE /v1/messages/{messageId}
 
 Skipped:
+  GET /v1/books, header parameter Range: no endpoint can declare this header.
   GET /v1/books, cookie parameter session: the gateway sends no cookies.
   PUT /v1/books/{bookId}/cover: its body is multipart/form-data, neither JSON nor a form.
   GET /v1/workflows/{id}: a built-in field calls it.
@@ -81,6 +83,9 @@ Next steps:
     }
     if (path.startsWith('/v1/workflows/')) {
       return { body: { data: { _id: 'w1', name: 'Welcome' } } };
+    }
+    if (path === '/v1/.well-known/catalog') {
+      return { body: { pages: 3 } };
     }
     if (path === '/v1/export') {
       return { headers: { 'content-type': 'text/csv' }, body: 'title\nEmma\n' };
@@ -130,12 +135,14 @@ Next steps:
   expect(await send('{ book(bookId: "b1") { author { workflow { __typename name } } } }')).toEqual({
     data: { book: { author: { workflow: { __typename: 'Workflow', name: 'Welcome' } } } },
   });
+  expect(await send('{ wellKnownCatalog }')).toEqual({ data: { wellKnownCatalog: { pages: 3 } } });
   expect(await send('{ export }')).toEqual({ data: { export: 'title\nEmma\n' } });
   expect(calls()).toEqual([
     'GET /v1/authors',
     'GET /v1/books/b1',
     'GET /v1/authors/a1',
     'GET /v1/workflows/w1',
+    'GET /v1/.well-known/catalog',
     'GET /v1/export',
   ]);
   service.forget();

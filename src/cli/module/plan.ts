@@ -1,6 +1,6 @@
 import type { GraphQLSchema } from 'graphql';
 import { isScope } from '../../settings/scopes.ts';
-import { type Expected, endpoint, kindOf } from '../../upstream/endpoint.ts';
+import { type Expected, endpoint, HEADER_NAME, HEADER_VALUE, kindOf } from '../../upstream/endpoint.ts';
 import { CONTRACT } from '../../upstream/endpoints.ts';
 import { listOf, type OpenApiDocument, type Operation, type Part, recordOf, Unsupported } from './document.ts';
 import { INHERITED, Names, toCamel, toPascal, toSingular, toWords } from './names.ts';
@@ -45,8 +45,7 @@ const RESERVED =
   );
 
 /** Headers that the gateway sets itself, or that OpenAPI says to ignore. */
-const OWN_HEADERS =
-  /^(?:accept(?:-encoding)?|authorization|connection|content-(?:type|length)|cookie|host|idempotency-key|traceparent|transfer-encoding|user-agent|x-request-id)$/i;
+const OWN_HEADERS = /^(?:accept|authorization|content-type|x-request-id)$/i;
 
 const SENT = /^(?:GET|POST|PUT|PATCH|DELETE)$/;
 
@@ -230,9 +229,13 @@ export class Planner {
         if (place === 'header' && /^idempotency-key$/i.test(name)) {
           plan.options.idempotent = plan.method === 'GET' ? undefined : true;
         } else if (place === 'header' && !OWN_HEADERS.test(name)) {
+          if (!HEADER_NAME.test(name)) {
+            throw new Unsupported('no endpoint can declare this header');
+          }
           assertName(name);
           const [only, ...others] = listOf(this.#document.schemaOf(schema).schema.enum);
-          headers[name] = required === true && isText(only) && others.length === 0 ? only : true;
+          headers[name] =
+            required === true && others.length === 0 && isText(only) && HEADER_VALUE.test(only) ? only : true;
           if (headers[name] === true) {
             add('headers', name, parameter, scalar('String'), required === true);
           }
