@@ -1,4 +1,4 @@
-import { defineModule } from 'notigraph/modules';
+import { defineModule, workflows } from 'notigraph/modules';
 
 interface LayoutBody {
   _id: string;
@@ -6,7 +6,18 @@ interface LayoutBody {
 }
 
 export default defineModule('layouts', (toolkit) => {
-  const { ADDS_ONLY, builder, declareCalls, endpoint, loader, mutation, requireScopes } = toolkit;
+  const {
+    ADDS_ONLY,
+    builder,
+    bulkMutation,
+    declareCalls,
+    endpoint,
+    loadBySentId,
+    loader,
+    mutation,
+    requireScopes,
+    use,
+  } = toolkit;
 
   const listLayouts = endpoint('GET /v1/layouts', { expect: 'list' }).returns<LayoutBody[]>();
 
@@ -47,11 +58,21 @@ export default defineModule('layouts', (toolkit) => {
     }),
   );
 
+  builder.objectField(use(workflows).Workflow, 'layout', (t) =>
+    t.field({
+      type: Layout,
+      nullable: true,
+      extensions: declareCalls('1 for the whole operation', { loader: layout, max: 1, reason: 'Each has another.' }),
+      description: "The layout with the workflow's id.",
+      resolve: ({ _id }, _args, ctx) => loadBySentId(_id, (id) => ctx.loaders.load(layout, id)),
+    }),
+  );
+
   const createLayout = endpoint('POST /v1/layouts', { idempotent: true })
     .takes<{ body: { name: string } }>()
     .returns<LayoutBody>();
 
-  mutation('createLayout', {
+  const creation = mutation('createLayout', {
     description: 'Creates a layout.',
     scope: 'layouts:write',
     endpoint: createLayout,
@@ -67,6 +88,14 @@ export default defineModule('layouts', (toolkit) => {
       description: 'The layout was created.',
       fields: (t) => ({ layout: t.expose('layout', { type: Layout, description: 'The new layout.' }) }),
     },
+  });
+
+  bulkMutation('createLayouts', creation, {
+    description: 'Creates up to 50 layouts.',
+    items: 'layouts',
+    max: 50,
+    input: { description: 'The layouts to create.', items: 'The layouts.' },
+    result: { item: 'One result.', results: 'The results.', succeeded: 'The created.', failed: 'The others.' },
   });
 
   const deleteLayout = endpoint('DELETE /v1/layouts/{id}', { expect: 'nothing' });

@@ -1,3 +1,4 @@
+import { type FieldMap, InterfaceRef, ObjectRef } from '@pothos/core';
 import { isPromise } from '../lib/is-promise.ts';
 import { type DeclaredEndpoint, endpoint } from '../upstream/endpoint.ts';
 import { type Builder, createBuilder, type GraphTypes } from './builder.ts';
@@ -101,16 +102,32 @@ export function defineAll(modules: readonly GatewayModule[]): DefinedModules {
     return before;
   }
 
-  const addFields = configStore.addFields.bind(configStore);
-  configStore.addFields = (type, fields) => {
+  /** Notes the module that adds fields to a type, when they are read. */
+  function owned(typeName: () => string, fields: () => FieldMap): () => FieldMap {
     const owner = current;
-    addFields(type, () => {
+    return () => {
       const added = fields();
       for (const field of Object.keys(added)) {
-        owners.set(`${configStore.getTypeConfig(type).name}.${field}`, owner);
+        const path = `${typeName()}.${field}`;
+        owners.set(path, owners.get(path) ?? owner);
       }
       return added;
-    });
+    };
+  }
+
+  const addFields = configStore.addFields.bind(configStore);
+  configStore.addFields = (type, fields) =>
+    addFields(
+      type,
+      owned(() => configStore.getTypeConfig(type).name, fields),
+    );
+  const addTypeRef = configStore.addTypeRef.bind(configStore);
+  configStore.addTypeRef = (ref) => {
+    addTypeRef(ref);
+    if (ref instanceof ObjectRef || ref instanceof InterfaceRef) {
+      const add = ref.addFields.bind(ref);
+      ref.addFields = (fields) => add(owned(() => ref.name, fields)); // Those after its own.
+    }
   };
 
   const use = <Types>(module: GatewayModule<Types>): Types => {

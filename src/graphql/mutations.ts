@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { InputFieldMap, InputShapeFromFields, ObjectFieldsShape } from '@pothos/core';
 import { type GraphQLFieldResolver, type GraphQLResolveInfo, Kind } from 'graphql';
 import { ignoreRejection, isPromise } from '../lib/is-promise.ts';
+import { isRecord } from '../lib/is-record.ts';
 import type { Scope } from '../settings/scopes.ts';
 import { misplacedWrite, type UpstreamClient, WriteCount } from '../upstream/client.ts';
 import type { CallArgs, DeclaredEndpoint, WriteEndpoint } from '../upstream/endpoint.ts';
@@ -9,7 +10,7 @@ import { invalidInput, isUpstreamError } from '../upstream/errors.ts';
 import { createBoundedMap } from './bounded-map.ts';
 import type { Builder, GraphTypes } from './builder.ts';
 import type { GatewayContext } from './context.ts';
-import { declareCalls, requireScopes } from './declarations.ts';
+import { DependentCalls, dependentCallsOf, requireScopes } from './declarations.ts';
 import { assertRange, badUserInput, findInputIssues } from './field-errors.ts';
 import { afterWrite, type MutationErrors, toFailure } from './mutation-errors.ts';
 
@@ -175,6 +176,7 @@ export function createMutations(builder: Builder, errors: MutationErrors): Mutat
       description: `The result of \`${name}\`.`,
       types: [Success, ...failureTypes],
     });
+    const required = options.input !== undefined;
     const prepare = createPreparation(typeName, options, conflict);
     builder.mutationField(name, (t) =>
       t.field({
@@ -183,16 +185,9 @@ export function createMutations(builder: Builder, errors: MutationErrors): Mutat
         extensions: { ...extensions, ...requireScopes(scope) },
         description: describeCall(options.description, endpoint),
         ...(options.deprecationReason !== undefined && { deprecationReason: options.deprecationReason }),
-        args:
-          input && Input
-            ? {
-                input: t.arg({
-                  type: Input,
-                  required: options.input !== undefined,
-                  description: input.argument ?? input.description,
-                }),
-              }
-            : {},
+        args: Input
+          ? { input: t.arg({ type: Input, required, description: input?.argument ?? input?.description }) }
+          : {},
         resolve: (_root, args: { input?: Input | null | undefined }, ctx, info) =>
           prepare(args.input ?? {}, ctx, info)(),
       }),
@@ -235,7 +230,12 @@ export function createMutations(builder: Builder, errors: MutationErrors): Mutat
         t.field({
           type: Payload,
           nullable: true,
-          extensions: { ...single.extensions, ...requireScopes(single.scope), ...declareCalls(calls) },
+          extensions: {
+            ...single.extensions,
+            ...requireScopes(single.scope),
+            calls,
+            ...declareItemCalls(single, items),
+          },
           description: describeCall(options.description, single.endpoint),
           args: { input: t.arg({ type: Input, required: true, description: input.argument ?? input.description }) },
           resolve: async (_root, args, ctx, info) => {
@@ -246,12 +246,21 @@ export function createMutations(builder: Builder, errors: MutationErrors): Mutat
               single.prepare(each, ctx, info, { index, path: ['input', items, String(index)] }),
             );
             const applyAll = createBoundedMap<Apply, Result>(BULK_CONCURRENCY);
-            const start = (apply: Apply) => new Promise<Result>((end) => end(apply())); // Rejects if it throws.
-            return { results: await applyAll(prepared, (apply, end, fail) => void start(apply).then(end, fail)) };
+            return { results: await applyAll(prepared, (apply, end, fail) => void settle(apply, end, fail)) };
           },
         }),
       );
     },
+  };
+}
+
+/** Declares the calls of all items of a bulk mutation: those that the single one declares, and one write per item, which explanations find. */
+function declareItemCalls({ endpoint, extensions }: DeclaredMutation, items: string) {
+  const argsOf = ({ input }: { input?: unknown }) =>
+    [isRecord(input) ? input[items] : []].flat().map((item) => ({ input: item }));
+  return {
+    dependentCalls: dependentCallsOf(extensions).map(({ options }) => new DependentCalls(options, argsOf)),
+    writes: new DependentCalls({ endpoint, reason: 'One per item.' }, argsOf),
   };
 }
 
@@ -261,6 +270,7 @@ function createPreparation(
   { endpoint, failures: { notFound } = {}, inputPath, resolve }: AnyMutation,
   canConflict: boolean,
 ): DeclaredMutation['prepare'] {
+  const __typename = `${typeName}Success`;
   return (fields, ctx, info, item) => {
     const { idempotencyKey: sent } = fields;
     const inputKey = typeof sent === 'string' ? sent : undefined;
@@ -270,7 +280,7 @@ function createPreparation(
     const input = sent === undefined ? fields : withoutKey(fields);
     const { ofField = new WriteCount() } = ctx.writes;
     const writes = item === undefined ? ofField : new WriteCount();
-    const context = item === undefined ? ctx : { ...ctx, upstream: countWrites(ctx.upstream, writes) };
+    const context = item === undefined ? ctx : { ...ctx, upstream: ownClient(ctx, writes) };
     return () => {
       let sends = 0;
       let areReplayed = true;
@@ -287,11 +297,7 @@ function createPreparation(
         });
         return ignoreRejection(sent);
       };
-      const succeed = (source: object) => ({
-        ...source,
-        __typename: `${typeName}Success`,
-        replayed: sends > 0 && areReplayed,
-      });
+      const succeed = (source: object) => ({ ...source, __typename, replayed: sends > 0 && areReplayed });
       const fail = (error: unknown): Result => {
         const failure =
           isUpstreamError(error) &&
@@ -308,27 +314,46 @@ function createPreparation(
         }
         throw error;
       };
-      try {
+      const run = () => {
         const issues = findInputIssues(input, info.schema.getType(`${typeName}Input`));
         if (issues.length > 0) {
           throw invalidInput(endpoint, issues.slice(0, MAX_ISSUES));
         }
-        const source = resolve(input, send, context);
-        return isPromise(source) ? Promise.resolve<object>(source).then(succeed, fail) : succeed(source);
-      } catch (error) {
-        return fail(error);
-      }
+        return resolve(input, send, context);
+      };
+      return settle(run, succeed, fail);
     };
   };
 }
 
+/** Passes on what a function returns or throws. Waits only for promises. */
+function settle<Value, To>(
+  run: () => Value | Promise<Value>,
+  end: (value: Value) => To,
+  fail: (error: unknown) => To,
+): To | Promise<To> {
+  let value: Value | Promise<Value>;
+  try {
+    value = run();
+  } catch (error) {
+    return fail(error);
+  }
+  return isPromise(value) ? Promise.resolve(value).then(end, fail) : end(value);
+}
+
 const withoutKey = ({ idempotencyKey: _, ...input }: Input): Input => input;
 
-/** Returns a client that counts writes. */
-const countWrites = (client: UpstreamClient, writes: WriteCount): UpstreamClient => ({
-  read: (endpoint, args) => client.read(endpoint, args),
-  write: (endpoint, args) => writes.track(client.write(endpoint, args)),
-});
+/** Returns the client of a field, or of an item of it: it counts writes, and sends none once the field has ended. */
+function ownClient({ upstream, writes }: GatewayContext, count = new WriteCount()): UpstreamClient {
+  const { ofField } = writes;
+  return {
+    read: (endpoint, args) => upstream.read(endpoint, args),
+    write: (endpoint, args) =>
+      count.track(
+        writes.ofField === ofField ? upstream.write(endpoint, args) : Promise.reject(misplacedWrite(endpoint)),
+      ),
+  };
+}
 
 /** Runs the resolver of a mutation's field. Until it returns, it can write. */
 export function runMutation(ctx: GatewayContext, field: string, resolve: () => unknown): unknown {
@@ -343,13 +368,7 @@ export function runMutation(ctx: GatewayContext, field: string, resolve: () => u
   const fail = (error: unknown): never => {
     throw end(ofField.applied > 0 ? afterWrite(error) : error);
   };
-  let result: unknown;
-  try {
-    result = resolve();
-  } catch (error) {
-    return fail(error);
-  }
-  return isPromise(result) ? Promise.resolve(result).then(end, fail) : end(result);
+  return settle(resolve, end, fail);
 }
 
 /** Returns a resolver whose context sends only the writes of its own field: one that has ended can still run while the next field writes. */
@@ -360,23 +379,14 @@ export const withOwnWrites =
     if (first?.kind === Kind.FIELD && others.length === 0) {
       return resolve(source, args, ctx, info); // After the only field, no write is sent.
     }
-    const { upstream, writes } = ctx;
-    const { ofField } = writes;
-    const client: UpstreamClient = {
-      read: (endpoint, input) => upstream.read(endpoint, input),
-      write: (endpoint, input) =>
-        writes.ofField === ofField
-          ? upstream.write(endpoint, input)
-          : ignoreRejection(Promise.reject(misplacedWrite(endpoint))),
-    };
-    return resolve(source, args, { ...ctx, upstream: client }, info);
+    return resolve(source, args, { ...ctx, upstream: ownClient(ctx) }, info);
   };
 
 type Resolver = GraphQLFieldResolver<unknown, GatewayContext>;
 
-/** Returns the path in the input of a parameter of the path, or of a member of the body: that of the field with the same value. */
+/** Returns the path in the input of a parameter, a header, or a member of the body: that of the field with the same value. */
 function findInInput([name = '', ...rest]: readonly string[], input: Input, args: CallArgs): readonly string[] {
-  const value = args[name] ?? Reflect.get(args.body ?? {}, name);
+  const value: unknown = Reflect.get({ ...args.body, ...args.headers, ...args.query, ...args }, name);
   const field =
     value === undefined ? name : ([name, ...Object.keys(input)].find((each) => input[each] === value) ?? name);
   return name === '' ? [] : [field, ...rest];

@@ -6,15 +6,16 @@ import {
   printSchema,
   validateSchema,
 } from 'graphql';
-import { memoizeByObject } from '../lib/memoize.ts';
+import { memoize, memoizeByObject } from '../lib/memoize.ts';
 import { unknownName } from '../settings/setting.ts';
 import type { Settings } from '../settings/settings.ts';
 import { type Emptied, findEmptied } from '../upstream/cache/cache-rules.ts';
 import { type DeclaredEndpoint, kindOf } from '../upstream/endpoint.ts';
 import { CONTRACT } from '../upstream/endpoints.ts';
-import type { Builder } from './builder.ts';
 import type { GatewayContext } from './context.ts';
+import { dependentCallsOf } from './declarations.ts';
 import { createSchemaAccess, toSubgraph } from './federation.ts';
+import { checkCalls } from './field-calls.ts';
 import { defineAll, defineModule, type GatewayModule, ModuleError } from './module.ts';
 import { runMutation, withOwnWrites } from './mutations.ts';
 import { scalars } from './scalars.ts';
@@ -47,6 +48,9 @@ const roots = defineModule('roots', ({ builder }) => {
   });
 });
 
+/** Calls of fields that are reported only once. */
+const MAX_PROBLEMS = 1_000;
+
 /** The graph of the contract: one module per noun. */
 const BUILT_IN: readonly GatewayModule[] = [
   roots,
@@ -65,27 +69,43 @@ const BUILT_IN: readonly GatewayModule[] = [
  *
  * @param settings by default, those of a gateway that is no subgraph
  * @param modules modules of the user. @default none
+ * @param report if there are modules, called once for each call of a field that explanations don't list. @default calls are not checked
  * @throws {ModuleError} if one of them can't be part of the schema
  */
 export function createSchema(
   settings: Pick<Settings, 'federation' | 'introspection'> = { federation: false, introspection: true },
   modules: readonly GatewayModule[] = [],
+  report?: (problem: string) => void,
 ): GraphQLSchema {
   const { schema, moduleOf } = buildSchema(modules);
   schema.description = DESCRIPTION;
   describeScopes(schema);
   const served = settings.federation === false ? schema : toSubgraph(schema, createSchemaAccess(settings));
-  watchFields(served, moduleOf);
+  watchFields(served, moduleOf, modules.length > 0 && report ? memoize(report, MAX_PROBLEMS) : undefined);
   return served;
 }
 
-function buildSchema(modules: readonly GatewayModule[]): { schema: GraphQLSchema; moduleOf: ModuleOf } {
+function buildSchema(modules: readonly GatewayModule[]): BuiltSchema {
   assertNames(modules);
+  try {
+    return addModules(modules);
+  } catch (error) {
+    const last = modules.at(-1);
+    const message = error instanceof ModuleError ? error.message : String(error);
+    if (last === undefined || message.includes('the module ')) {
+      throw error;
+    }
+    buildSchema(modules.slice(0, -1)); // Throws if the reason is one of these.
+    throw new ModuleError(`the module ${last.name} fails: ${message}`, { cause: error });
+  }
+}
+
+function addModules(modules: readonly GatewayModule[]): BuiltSchema {
   const { builder, endpoints, moduleOf } = defineAll([...BUILT_IN, ...modules]);
   const own = endpoints.map(({ endpoint }) => endpoint);
   assertEndpoints(own);
   assertEmpties(endpoints);
-  const schema = toSchema(builder);
+  const schema = builder.toSchema(); // Throws if names are used twice, or types are missing.
   if (modules.length > 0) {
     assertValid(schema);
     const problem = findScopeProblem(schema, moduleOf);
@@ -97,6 +117,8 @@ function buildSchema(modules: readonly GatewayModule[]): { schema: GraphQLSchema
   schema.extensions = { ...schema.extensions, emptied };
   return { schema, moduleOf };
 }
+
+type BuiltSchema = { schema: GraphQLSchema; moduleOf: ModuleOf };
 
 /** Throws a `ModuleError` if two modules have the same name. */
 function assertNames(modules: readonly GatewayModule[]): void {
@@ -134,17 +156,6 @@ function assertEmpties(declared: readonly { module: string; endpoint: DeclaredEn
   }
 }
 
-/** Builds the schema. Pothos finds out here whether names are used twice, or types are missing. */
-function toSchema(builder: Builder): GraphQLSchema {
-  try {
-    return builder.toSchema();
-  } catch (error) {
-    throw new ModuleError(`the modules don't fit together: ${error instanceof Error ? error.message : String(error)}`, {
-      cause: error,
-    });
-  }
-}
-
 /** Throws a `ModuleError` if GraphQL doesn't allow a type, such as one without fields. Otherwise every operation would fail. */
 function assertValid(schema: GraphQLSchema): void {
   const problems = validateSchema(schema).map(({ message }) => message);
@@ -167,8 +178,10 @@ export const printSdl = (schema: GraphQLSchema): string => `${printSchema(lexico
 /**
  * Lets root fields and fields with `calls` record or count their own calls, if the request asks for it. Only fields of mutations, which run one after
  * another, can write.
+ *
+ * @param report called for each call that explanations don't list. @default calls are not checked
  */
-function watchFields(schema: GraphQLSchema, moduleOf: ModuleOf): void {
+function watchFields(schema: GraphQLSchema, moduleOf: ModuleOf, report?: (problem: string) => void): void {
   const mutation = schema.getMutationType();
   const roots = new Set([schema.getQueryType(), mutation]);
   for (const type of Object.values(schema.getTypeMap()).filter(isObjectType)) {
@@ -183,18 +196,27 @@ function watchFields(schema: GraphQLSchema, moduleOf: ModuleOf): void {
           resolve(source, args, withoutCalls(context), info);
         continue;
       }
-      if (resolve === undefined || !(isRoot || 'calls' in extensions)) {
+      const isReported = isRoot || 'calls' in extensions;
+      const isChecked = report !== undefined && !('pothosExposedField' in extensions);
+      if (resolve === undefined || !(isReported || isChecked)) {
         continue;
       }
+      const declared = dependentCallsOf(extensions);
+      const expected = [...declared, ...dependentCallsOf({ dependentCalls: extensions.writes })];
       field.resolve = (source, args, context: GatewayContext, info) => {
         const { explainer, fieldCalls, loaders } = context;
         const run = () => {
           if (explainer !== undefined && isRoot) {
             return explainer.run(context, info, args, (fieldContext) => resolve(source, args, fieldContext, info));
           }
-          const fieldContext =
-            fieldCalls === undefined ? context : { ...context, ...fieldCalls.contextOf(name, loaders) };
-          return resolve(source, args, fieldContext, info);
+          if (explainer !== undefined && declared.length > 0) {
+            return null; // Its calls are planned, so they must not be recorded too.
+          }
+          let own = isReported ? fieldCalls?.contextOf(name, loaders) : undefined;
+          if (report !== undefined && explainer === undefined) {
+            own = checkCalls(own ?? context, { name, isRoot, declared: expected, args }, report);
+          }
+          return resolve(source, args, own === undefined ? context : { ...context, ...own }, info);
         };
         return type === mutation ? runMutation(context, info.fieldName, run) : run();
       };

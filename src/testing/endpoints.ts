@@ -45,8 +45,9 @@ export function findEndpoint(pattern: string, endpoints: readonly string[]): str
   return found;
 }
 
-/** Length of an endpoint without its parameters. Of two that match a request, such as `{id}` and `{id}.json`, the longer one is meant. */
-export const literalLength = (endpoint: string): number => endpoint.replace(PARAM, '').length;
+/** Sorts endpoints so that the first match of a request is the right one: `/things/latest` before `/things/{id}`. */
+export const sortByPrecedence = (endpoints: readonly string[]): string[] =>
+  endpoints.toSorted((a, b) => paramNamesOf(a).length - paramNamesOf(b).length || b.length - a.length);
 
 /** Returns the endpoint of a request. If it is none of these, that is its method and path. */
 export function matchRequest(method: string, path: string, endpoints: readonly string[]): Match {

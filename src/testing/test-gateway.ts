@@ -1,6 +1,7 @@
 import { type Logger, pino } from 'pino';
 import { type Client, createClient } from '../client/index.ts';
 import { createGateway, type Gateway, type GatewayOptions } from '../gateway.ts';
+import { createSchema, endpointsOf } from '../graphql/schema.ts';
 import type { Records } from '../sandbox/records/records.ts';
 import { SANDBOX_KEYS } from '../sandbox/sandbox.ts';
 import type { TraitName } from '../sandbox/traits.ts';
@@ -19,9 +20,9 @@ export interface TestGatewayOptions<Own extends string = string>
   records?: 'sample' | Records;
   /**
    * Responses of endpoints that the sandbox doesn't have, by method and template of the path, for modules:
-   * `{ 'GET /v1/layouts/{id}': ({ params }) => ({ body: { data: { _id: params.id } } }) }`. @default none
+   * `{ 'GET /v1/layouts/{id}': ({ params }) => ({ body: { data: { _id: params.id } } }) }`. @default none: those of modules respond with 404
    */
-  endpoints?: Readonly<Record<Own, Responder>>;
+  endpoints?: Readonly<Partial<Record<Own, Responder>>>;
   /** Behaviors of real services from the start, and after each `reset()`. @default none */
   traits?: readonly TraitName[];
   /** Start time of the clock, which stands still until it is moved. @default the current time */
@@ -115,14 +116,18 @@ export async function createTestGateway<const Own extends string = never>({
   }
   const clock = createClock(now);
   const start = clock.now();
-  const service = await TestService.open(records, clock.now, endpoints);
+  const { modules = [] } = options;
+  const schema = modules.length === 0 ? undefined : createSchema(undefined, modules);
+  const declared = schema && endpointsOf(schema).map(({ method, route }) => `${method} ${route}`);
+  const service = await TestService.open(records, clock.now, endpoints, declared);
+  const undeclared: string[] = [];
   function open(): Gateway {
     for (const trait of traits) {
       service.behave(trait);
     }
     return createGateway(
       { retryBaseDelayMs: 1, ...options, upstream: 'http://service.test' },
-      { logger, now: clock.now, monotonicNow: clock.monotonicNow, connect: service.connect },
+      { ...clock, logger, connect: service.connect, onUndeclaredCall: (problem) => void undeclared.push(problem) },
     );
   }
   let gateway: Gateway | undefined;
@@ -151,7 +156,16 @@ export async function createTestGateway<const Own extends string = never>({
   async function fetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
     const request = new Request(input instanceof Request ? input : new URL(input, ORIGIN), init);
     request.signal.throwIfAborted();
-    return rejectOnAbort(current().fetch(request), request.signal);
+    const response = await rejectOnAbort(current().fetch(request), request.signal);
+    rejectUndeclared();
+    return response;
+  }
+
+  /** @throws {Error} that names the calls so far which explanations don't list */
+  function rejectUndeclared(): void {
+    if (undeclared.length > 0) {
+      throw new Error(undeclared.splice(0).join('\n'));
+    }
   }
 
   async function close(): Promise<void> {
@@ -160,6 +174,7 @@ export async function createTestGateway<const Own extends string = never>({
       gateway = undefined;
       await disposeGateway(disposed);
       service.close();
+      rejectUndeclared();
     }
   }
 
@@ -184,6 +199,7 @@ export async function createTestGateway<const Own extends string = never>({
       clock.set(start);
       service.reset();
       gateway = open();
+      rejectUndeclared();
     },
     close,
     [Symbol.asyncDispose]: close,

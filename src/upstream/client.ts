@@ -136,8 +136,8 @@ export class CallBudget {
 /** Client of one operation, which bounds its calls in number and time. */
 export class OperationClient implements UpstreamClient {
   readonly budget: CallBudget;
+  readonly deadline: Deadline;
   readonly #target: CallTarget;
-  readonly #deadline: Deadline;
   readonly #events: CallEvents;
   readonly #bypassesCache: boolean;
   readonly #writes: OperationWrites | undefined;
@@ -145,7 +145,7 @@ export class OperationClient implements UpstreamClient {
   constructor(settings: OperationSettings, target: CallTarget, caller: Caller) {
     this.budget = new CallBudget(settings, caller);
     this.#target = target;
-    this.#deadline = new Deadline(caller.signal, caller.deadlineAt);
+    this.deadline = new Deadline(caller.signal, caller.deadlineAt);
     this.#events = caller.events;
     this.#bypassesCache = caller.bypassesCache === true;
     this.#writes = caller.writes;
@@ -190,7 +190,7 @@ export class OperationClient implements UpstreamClient {
   }
 
   #createReader(onOutcome: (outcome: Outcome) => void): Reader {
-    return new Reader(this.#deadline, this.#events, onOutcome, this.#bypassesCache);
+    return new Reader(this.deadline, this.#events, onOutcome, this.#bypassesCache);
   }
 }
 

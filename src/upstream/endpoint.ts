@@ -105,6 +105,8 @@ export interface DeclaredEndpoint extends Endpoint {
   readonly module: string | undefined;
   /** Names of the parameters of the path. */
   readonly params: readonly string[];
+  /** Names of the arguments of its calls. */
+  readonly argNames: readonly string[];
   /** Tells its reads apart from those of other endpoints with the same path. The same in all processes and after a reload. */
   readonly identity: string;
   readonly expect: Expected;
@@ -230,6 +232,12 @@ export function endpoint(template: string, options: ReadEndpointOptions & WriteE
     method,
     route,
     params,
+    argNames: [
+      ...params,
+      'query',
+      ...(method === 'GET' ? [] : ['body', 'idempotencyKey', 'isBulkItem']),
+      ...(Object.values(headers ?? {}).includes(true) ? ['headers'] : []),
+    ],
     identity: JSON.stringify([template, expect, identifiedBy, headers]), // All that decides the result of a response.
     expect,
     headers,
@@ -320,7 +328,7 @@ const MISPLACED = [
 /** Validates options and applies defaults. @throws {TypeError} that names all that are wrong */
 function readOptions(template: string, method: Endpoint['method'], given: object) {
   const { data, error } = OPTIONS.safeParse(given);
-  const problems = (error?.issues ?? []).map(({ path, message }) => [...path, message].join(' '));
+  const problems = (error?.issues ?? []).map(({ path, message }) => `${path.join('.') || 'it'} ${message}`);
   for (const { names, methods, forms } of data === undefined ? [] : MISPLACED) {
     const conflict = [method, data?.expect].find((each) => [...methods, ...forms].some((other) => other === each));
     const misplaced = names.filter((name) => conflict !== undefined && Reflect.get(given, name) !== undefined);

@@ -32,25 +32,24 @@ const isHttpUrl = (text: string): boolean => /^https?:\/\//i.test(text) && URL.c
 
 /** Throws an error if the arguments of a call are not those of its endpoint, which the compiler finds only in TypeScript. */
 export function assertArgs(endpoint: DeclaredEndpoint, args: CallArgs & WriteOptions): void {
-  const { params, method, headers = {} } = endpoint;
-  const { idempotencyKey, isBulkItem, ...given } = args;
-  const takesHeaders = Object.values(headers).includes(true);
-  const parts = ['query', ...(method === 'GET' ? [] : ['body']), ...(takesHeaders ? ['headers'] : [])];
-  const known = [...params, ...parts];
-  for (const name of new Set([...Object.keys(given), ...params])) {
+  const { params, argNames } = endpoint;
+  for (const name of Object.keys(args)) {
     const value = args[name];
     // guard: test/modules/endpoints.test.ts
-    if (!known.includes(name) && value !== undefined) {
-      throw invalidCall(endpoint, `it has no argument "${name}"${suggest(name, known)}`);
+    if (!argNames.includes(name) && value !== undefined) {
+      throw invalidCall(endpoint, `it has no argument "${name}"${suggest(name, argNames)}`);
     }
-    if (params.includes(name) && typeof value !== 'string' && typeof value !== 'number') {
-      throw invalidCall(endpoint, `the argument "${name}" must be a text`);
-    }
-    if (parts.includes(name) && value !== undefined && (typeof value !== 'object' || value === null)) {
+    if (PARTS.includes(name) && value !== undefined && (typeof value !== 'object' || value === null)) {
       throw invalidCall(endpoint, `the argument "${name}" must be an object`);
     }
   }
+  const missing = params.find((name) => typeof args[name] !== 'string' && typeof args[name] !== 'number');
+  if (missing !== undefined) {
+    throw invalidCall(endpoint, `the argument "${missing}" must be a text`);
+  }
 }
+
+const PARTS = ['query', 'body', 'headers'];
 
 /** Returns the declared headers of a call with their values. */
 export function headersOf(

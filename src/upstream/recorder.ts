@@ -108,10 +108,14 @@ function toCurl(
   const body = args.body && encodeBody(endpoint, args.body);
   const own = Object.entries(declared).map(([name, value]) => (value === '' ? `${name};` : `${name}: ${value}`)); // As curl sends empty ones.
   const key = authorization.slice(authorization.indexOf(' ') + 1);
+  const forms = [
+    key,
+    encodeURIComponent(key),
+    JSON.stringify(key).slice(1, -1),
+    `${new URLSearchParams([['', key]])}`.slice(1),
+  ];
   // guard: test/graphql/explain.test.ts
-  const hasKey = (text = '') =>
-    [key, encodeURIComponent(key), JSON.stringify(key).slice(1, -1)].some((form) => text.includes(form));
-  if ([url, body, ...own].some(hasKey)) {
+  if ([url, body, ...own].some((text) => forms.some((form) => text?.includes(form)))) {
     return undefined;
   }
   const headers = [

@@ -2,17 +2,23 @@ import { buildSchema } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
 import type { GatewayContext } from '../../src/graphql/context.ts';
-import { ModuleError } from '../../src/graphql/module.ts';
+import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
+import { ModuleError, type Toolkit } from '../../src/graphql/module.ts';
 import { createSchema, printSdl } from '../../src/graphql/schema.ts';
+import events from '../../src/modules/events.ts';
 import { defineModule, type GatewayModule } from '../../src/modules/index.ts';
+import subscribers from '../../src/modules/subscribers.ts';
+import topics from '../../src/modules/topics.ts';
+import { SANDBOX_KEYS, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { endpoint } from '../../src/upstream/endpoint.ts';
 import { CONTRACT } from '../../src/upstream/endpoints.ts';
+import { numbersOf, sendExplain } from '../support/explain.ts';
 import { describeContract, type Field } from '../support/field-contract.ts';
 import { deviationsIn, type ScriptedGateway, startScriptedGateway } from '../support/gateway.ts';
 import { generateModule } from '../support/generated-module.ts';
 import { metricValues } from '../support/metrics-text.ts';
 import { feed, group, subscriber, workflow } from '../support/records.ts';
-import { type Script, startService } from '../support/service.ts';
+import { forwardTo, type Script, startService } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 import { LAYOUT_FIELDS, layouts } from './example.ts';
 
@@ -388,6 +394,58 @@ describe('an item of a bulk write of a module', () => {
   });
 });
 
+describe('the explanation of an operation', () => {
+  const modules = [events, subscribers, topics, layouts];
+  const schema = createSchema({ federation: true, introspection: true }, modules);
+  const shipped = loadOperations(schema).map(({ query, variables = '{}' }) => [query, JSON.parse(variables)] as const);
+  const others = [
+    '{ layoutCount a: layout(id: "a") { name } b: layout(id: "b") { name } }',
+    '{ _entities(representations: [{ __typename: "Layout", id: "a" }, { __typename: "Topic", key: "t" }, { __typename: "Workflow", id: "payment-failed" }]) { ... on Workflow { notificationGroup { name } } } }',
+    '{ topic(key: "makers") { name } }',
+    'mutation { updateWorkflowStatus(input: { workflowId: "w", active: true }) { __typename } again: updateWorkflowStatus(input: { workflowId: "w", active: true }) { ... on UpdateWorkflowStatusSuccess { workflow { notificationGroup { name } } } } }',
+    'mutation { createLayout(input: { name: "n", content: "" }) { __typename } createLayouts(input: { layouts: [{ name: "n", content: "" }, { name: "m", content: "" }] }) { succeeded } }',
+    `mutation { archiveLayout(input: { layoutId: "a" }) { __typename } archiveLayouts(input: { layouts: [${Array.from({ length: 25 }, (_, i) => `{ layoutId: "${i}" }`)}] }) { succeeded } publishLayout(input: { id: "a" }) { __typename } }`,
+    'mutation { triggerEvents(input: { events: [{ workflow: "payment-failed", subscriberIds: ["a"] }] }) { __typename } cancelTriggeredEvent(input: { transactionId: "t" }) { __typename } }',
+    'mutation { renameTopic(input: { key: "makers", name: "n" }) { __typename } removeSubscribersFromTopic(input: { key: "makers", subscriberIds: ["a"] }) { __typename } deleteTopic(input: { key: "none" }) { __typename } deleteSubscriber(input: { subscriberId: "a" }) { __typename } }',
+  ].map((query) => [query, {}] as const);
+  const operations = [...shipped, ...others];
+
+  it('is tested with every root field', () => {
+    const roots = [schema.getQueryType(), schema.getMutationType()].flatMap((type) =>
+      Object.keys(type?.getFields() ?? {}),
+    );
+    const selected = operations.map(([query]) => query).join();
+    const missing = roots.filter((name) => !new RegExp(`\\b${name}\\b`).test(selected));
+    expect(missing).toEqual(['_service']);
+  });
+
+  it('lists every call, with the number of calls within its limits', async () => {
+    await using sandbox = await startSandbox();
+    const forward = forwardTo(sandbox.url, []);
+    const undeclared: string[] = [];
+    await using gateway = await startScriptedGateway(
+      (request, connection) =>
+        request.path.startsWith('/v1/layouts') ? respond(request, connection) : forward(request, connection),
+      { modules, federation: true },
+      { onUndeclaredCall: (problem) => void undeclared.push(problem) },
+    );
+    const authorization = `ApiKey ${SANDBOX_KEYS.development}`;
+    let calls = 0;
+    for (const [query, variables] of operations) {
+      const { body } = await sendExplain(gateway, { query, variables }, { authorization });
+      expect(gateway.service.calls()).toEqual([]);
+      await gateway.send(query, variables, { authorization });
+      expect(
+        numbersOf(body.extensions?.explain ?? expect.unreachable(JSON.stringify(body)), gateway.service.calls()),
+      ).toEqual([]);
+      calls += gateway.service.calls().length;
+      gateway.service.forget();
+    }
+    expect(undeclared).toEqual([]);
+    expect(calls).toBeGreaterThan(operations.length);
+  });
+});
+
 describe('a module', () => {
   it('has its documents in manifests, and no others if they are enforced', async () => {
     const known = '{ layoutCount }';
@@ -444,6 +502,11 @@ describe('a module', () => {
       ({ endpoint: declare, loader }) => void loader({ name: 'thing', get: declare(template).returns<object>() }),
     );
 
+  const declaresNothing = defineModule(
+    'nothing',
+    ({ declareCalls }) => void declareCalls('1', Object({ reason: 'A.' })),
+  );
+
   const removes = defineModule('removes', ({ endpoint: declare, mutation }) => {
     mutation('remove', {
       description: 'Removes a thing.',
@@ -455,26 +518,71 @@ describe('a module', () => {
     });
   });
 
+  const refers = (name: string, field: Parameters<Toolkit['builder']['queryField']>[1]) =>
+    defineModule(name, ({ builder }) => builder.queryField(name, field));
+  const implementing = (name: string, type: string, interfaces: readonly string[]) =>
+    defineModule(name, ({ builder }) => {
+      builder.objectRef<object>(type).implement({
+        description: 'A shape.',
+        interfaces: Object(interfaces),
+        fields: (t) => ({ code: t.int({ description: 'Its code.', resolve: () => 4 }) }),
+      });
+    });
+
   it.each<[string, readonly GatewayModule[], RegExp]>([
-    ['a root field without a scope', [query('a')], /^the field Query\.a requires no scope/],
+    [
+      'a root field without a scope',
+      [query('a')],
+      /^the field Query\.a requires no scope; in the module a, declare one/,
+    ],
     [
       'a scope of another form',
       [misspells],
-      /^Secret\.value requires the scope "secrets", which must be a scope such as groups:read/,
+      /^the module misspells fails: Secret\.value requires the scope "secrets", which must be a scope such as groups:read/,
     ],
     ['the name of another module', [query('a', 'x:read'), query('a', 'x:read')], /two modules with the name a$/],
     ['the name of a built-in one', [query('feeds', 'x:read')], /two modules with the name feeds$/],
-    ['a field that exists', [query('workflow', 'x:read')], /don't fit together: .*workflow/],
-    ['a type without fields', [removes], /the schema is invalid: Type RemoveSuccess must define one or more fields/],
+    ['a field that exists', [query('workflow', 'x:read')], /^the module workflow fails: .*workflow/],
+    [
+      'a type that no module declares',
+      [
+        query('a', 'x:read'),
+        refers('b', (t) =>
+          t.int({ description: 'N.', args: { a: t.arg({ type: Object('Nope') }) }, resolve: () => 1 }),
+        ),
+      ],
+      /^the module b fails: .*Nope/,
+    ],
+    [
+      'a type of another module',
+      [implementing('a', 'Shape', []), implementing('b', 'Shape', [])],
+      /^the module b fails: .*Shape/,
+    ],
+    ['an invalid name', [query('a', 'x:read'), implementing('b', 'My-Shape', [])], /^the module b fails: .*My-Shape/],
+    [
+      'an interface whose fields a type lacks',
+      [query('a', 'x:read'), implementing('b', 'Shape', ['MutationError'])],
+      /^the module b fails: .*Shape/,
+    ],
+    [
+      'code that fails while the schema is built',
+      [query('a', 'x:read'), refers('b', () => Object(undefined).missing())],
+      /^the module b fails: TypeError: .*missing/,
+    ],
+    [
+      'a type without fields',
+      [query('a', 'x:read'), removes],
+      /^the module removes fails: the schema is invalid: Type RemoveSuccess must define one or more fields/,
+    ],
     [
       'an endpoint of the contract',
       [declares('a', 'GET /v1/workflows/{x}')],
-      /GET \/v1\/workflows\/\{x\} is declared twice/,
+      /^the module a fails: the endpoint GET \/v1\/workflows\/\{x\} is declared twice/,
     ],
     [
       'an endpoint of another module',
       [declares('a', 'GET /v1/a/{b}'), declares('b', 'GET /v1/a/{c}')],
-      /declared twice/,
+      /^the module b fails: .* declared twice/,
     ],
     ['an encoded slash', [declares('a', 'GET /v1/..%2fadmin')], /must be a method and a path/],
     ['the address of another host', [declares('a', 'GET //evil.example/x')], /must be a method and a path/],
@@ -486,9 +594,14 @@ describe('a module', () => {
     [
       'two loaders of the same name',
       [loads('a', 'GET /v1/a/{id}'), loads('b', 'GET /v1/b/{id}')],
-      /two loaders .* thing/,
+      /^the module b fails: there are two loaders .* thing/,
     ],
-    ['a loader without a key in its path', [loads('a', 'GET /v1/a')], /must have exactly one parameter/],
+    [
+      'a loader without a key in its path',
+      [loads('a', 'GET /v1/a')],
+      /^the module a fails: .* must have exactly one parameter/,
+    ],
+    ['calls without an endpoint', [declaresNothing], /^the module nothing fails: .* needs a loader or an endpoint/],
     ['a loader with two', [loads('a', 'GET /v1/a/{b}/{c}')], /must have exactly one parameter/],
   ])('is refused with %s', (_, modules, message) => {
     const build = () => createSchema(undefined, modules);

@@ -173,6 +173,46 @@ describe('headers', () => {
     },
   );
 
+  it('with such a value are an InvalidInputError of the field that has it', async () => {
+    const replace = defineModule('things', ({ endpoint, mutation }) => {
+      mutation('replaceThing', {
+        description: 'Replaces a thing.',
+        scope: 'things:write',
+        endpoint: endpoint('PUT /v1/things/{id}', { headers: { 'If-Match': true } }),
+        input: {
+          description: 'The thing.',
+          fields: (t) => ({
+            id: t.id({ required: true, description: 'Its id.' }),
+            version: t.string({ description: 'Its version.' }),
+          }),
+        },
+        resolve: async ({ id, version }, send) => ({ id, sent: await send({ id, headers: { 'If-Match': version } }) }),
+        success: {
+          description: 'It is replaced.',
+          fields: (t) => ({ id: t.exposeID('id', { description: 'Its id.' }) }),
+        },
+      });
+    });
+    await using gateway = await startScriptedGateway(OK, { modules: [replace] });
+    const run = (version: string) =>
+      gateway.run(
+        `mutation { replaceThing(input: { id: "1", version: ${version} }) {
+          __typename ... on InvalidInputError { issues { path message } }
+        } }`,
+      );
+    expect(await run('"日本"')).toEqual({
+      replaceThing: {
+        __typename: 'InvalidInputError',
+        issues: [{ path: ['input', 'version'], message: 'If-Match must be a single line of Latin-1 characters.' }],
+      },
+    });
+    expect(gateway.service.calls()).toEqual([]);
+    for (const version of ['null', String.raw`"\"v1\""`]) {
+      expect(await run(version)).toEqual({ replaceThing: { __typename: 'ReplaceThingSuccess' } });
+    }
+    expect(gateway.service.requests.map(({ headers }) => headers['if-match'])).toEqual([undefined, '"v1"']);
+  });
+
   it('that the endpoint does not declare, or that are no texts, are a fault of the module', async () => {
     for (const headers of [
       { 'Accept-Langage': 'de' },
@@ -259,6 +299,22 @@ describe('a text', () => {
     expect(gateway.service.requests[0]?.headers.accept).toBe('*/*');
   });
 
+  it('is stored as it is', async () => {
+    const windows = { freshSeconds: 60, staleWhileRevalidateSeconds: 0, staleIfErrorSeconds: 0 };
+    await using gateway = await start(
+      ({ endpoint }) => {
+        const get = endpoint('GET /v1/things/{id}.csv', { expect: 'text', cached: { resource: 'things', windows } });
+        return ({ upstream }, { a }) => upstream.read(get, { id: a });
+      },
+      () => ({ headers: { 'content-type': 'text/csv' }, body: 'a,b' }),
+      { cache: {} as const },
+    );
+    for (let i = 0; i < 2; i += 1) {
+      expect(await gateway.run('{ read }')).toEqual({ read: '"a,b"' });
+    }
+    expect(gateway.service.calls()).toEqual(['GET /v1/things/a.csv']);
+  });
+
   it.each<[string, Awaited<ReturnType<Script>>]>([
     [
       'a page instead of a record that is missing',
@@ -277,7 +333,7 @@ describe('a time limit', () => {
   it('ends an attempt, which does not count as an outage if it is shorter than that of the gateway', async () => {
     await using gateway = await start(
       ({ endpoint }) => {
-        const get = endpoint('GET /v1/things/{id}', { timeoutMs: 20 });
+        const get = endpoint('GET /v1/things/{id}', { timeoutMs: 50 });
         return ({ upstream }, { a }) => upstream.read(get, { id: a });
       },
       () => undefined,
@@ -286,7 +342,6 @@ describe('a time limit', () => {
     for (let i = 0; i < 12; i += 1) {
       expect(await gateway.run('{ read }')).toEqual(['UPSTREAM_TIMEOUT']);
     }
-    expect(gateway.service.calls().length).toBeGreaterThanOrEqual(12);
   });
 
   it('can be longer than that of the gateway, but not than the operation’s', async () => {
@@ -296,7 +351,7 @@ describe('a time limit', () => {
         return ({ upstream }, { a }) => upstream.read(get, { id: a });
       },
       () => undefined,
-      { attemptTimeoutMs: 50, headersTimeoutMs: 50, operationTimeoutMs: 300 },
+      { attemptTimeoutMs: 50, headersTimeoutMs: 50, operationTimeoutMs: 1_800 },
     );
     expect(await gateway.run('{ read }')).toEqual(['UPSTREAM_TIMEOUT']);
     expect(gateway.service.calls()).toHaveLength(1); // Else the attempt would have been repeated.
@@ -343,7 +398,7 @@ describe('options', () => {
   const windows = { freshSeconds: 1, staleWhileRevalidateSeconds: 0, staleIfErrorSeconds: 0 };
 
   it.each<[string, object, string]>([
-    ['GET', { expects: 'list' }, 'has the unknown option "expects" (did you mean "expect"?)'],
+    ['GET', { expects: 'list' }, 'it has the unknown option "expects" (did you mean "expect"?)'],
     ['GET', { expect: 'lists' }, 'expect must be record, list, page, value, text or nothing'],
     ['GET', { timeoutMs: 0 }, 'timeoutMs must be a whole number from 1 to 600000'],
     ['GET', { timeoutMs: '5' }, 'timeoutMs must be a whole number from 1 to 600000'],
@@ -360,12 +415,12 @@ describe('options', () => {
     [
       'GET',
       { cached: { resource: 'a', windows: { freshSeconds: 1, staleIfErrorSeconds: 1 } } },
-      'cached windows staleWhileRevalidateSeconds must be a whole number from 0 to 86400',
+      'cached.windows.staleWhileRevalidateSeconds must be a whole number from 0 to 86400',
     ],
     [
       'GET',
       { cached: { resource: 'a', windows: { ...windows, freshSeconds: 259_200 } } },
-      'cached windows freshSeconds must be a whole number from 1 to 86400',
+      'cached.windows.freshSeconds must be a whole number from 1 to 86400',
     ],
     ['GET', { idempotent: true }, "idempotent can't be used with GET"],
     ['GET', { empties: [], multiline: [] }, "empties can't be used with GET; multiline can't be used with GET"],
@@ -374,8 +429,8 @@ describe('options', () => {
     ['POST', { bodyFormat: 'xml' }, 'bodyFormat must be json or form'],
     ['GET', { expect: 'text', identifiedBy: ['_id'] }, "identifiedBy can't be used with text"],
     ['GET', { headers: ['X-A'] }, 'headers must be an object'],
-    ['GET', { headers: { 'X-A': 5 } }, 'headers X-A must be true, or a text without control characters'],
-    ['GET', { headers: { 'X-A': 'a\nb' } }, 'headers X-A must be true, or a text without control characters'],
+    ['GET', { headers: { 'X-A': 5 } }, 'headers.X-A must be true, or a text without control characters'],
+    ['GET', { headers: { 'X-A': 'a\nb' } }, 'headers.X-A must be true, or a text without control characters'],
     ['GET', { headers: { 'X A': 'a' } }, "headers has X A, which an endpoint can't declare"],
     ['GET', { headers: { AUTHORIZATION: 'Bearer x' } }, "headers has AUTHORIZATION, which an endpoint can't declare"],
     [
@@ -426,7 +481,7 @@ describe('options', () => {
 });
 
 it('the testing kit knows actions, texts, forms, lists and headers', async () => {
-  const things = defineModule('things', ({ builder, endpoint, requireScopes }) => {
+  const things = defineModule('things', ({ builder, declareCalls, endpoint, requireScopes }) => {
     const get = endpoint('GET /v1/things/{id}');
     const getText = endpoint('GET /v1/things/{id}.csv', { expect: 'text', headers: { 'X-Version': '2' } }).takes<{
       query: { tag: string[] };
@@ -438,7 +493,10 @@ it('the testing kit knows actions, texts, forms, lists and headers', async () =>
     builder.queryField('thing', (t) =>
       t.string({
         nullable: true,
-        extensions: requireScopes('things:read'),
+        extensions: {
+          ...requireScopes('things:read'),
+          ...declareCalls('2', { endpoint: get, max: 1, reason: 'It follows the text.' }),
+        },
         resolve: async (_root, _args, { upstream }) =>
           `${await upstream.read(getText, { id: 'a:b', query: { tag: ['x', 'y'] } })} ${JSON.stringify(await upstream.read(get, { id: '1' }))}`,
       }),
@@ -446,7 +504,10 @@ it('the testing kit knows actions, texts, forms, lists and headers', async () =>
     builder.mutationField('archive', (t) =>
       t.boolean({
         nullable: true,
-        extensions: requireScopes('things:write'),
+        extensions: {
+          ...requireScopes('things:write'),
+          ...declareCalls('2', { endpoint: archive, max: 1, reason: 'It follows the replacement.' }),
+        },
         resolve: async (_root, _args, { upstream }) => {
           await upstream.write(replace, { id: '1' });
           return (await upstream.write(archive, { id: '1', body: { tag: ['x', 'y'] } })) !== undefined;

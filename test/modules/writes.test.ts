@@ -23,6 +23,7 @@ interface Steps extends Pick<Toolkit, 'badResponse' | 'badUserInput'>, Endpoints
   ctx: GatewayContext;
   send: (name: string) => Promise<StepBody>;
   read: (id: string) => Promise<StepBody | null>;
+  load: (id: string) => Promise<StepBody | null>;
   /** Writes without the mutation's function. */
   write: (name: string) => Promise<unknown>;
 }
@@ -40,6 +41,7 @@ const stepsOf = (resolve: Resolve) =>
   defineModule('steps', (toolkit) => {
     const { badResponse, badUserInput, builder, bulkMutation, mutation, requireScopes } = toolkit;
     const endpoints = declareEndpoints(toolkit);
+    const step = toolkit.loader<StepBody>({ name: 'step', get: endpoints.get });
     const stepsFor = (ctx: GatewayContext): Steps => ({
       ...endpoints,
       badResponse,
@@ -47,6 +49,7 @@ const stepsOf = (resolve: Resolve) =>
       ctx,
       send: (name) => ctx.upstream.write(endpoints.create, { body: { name } }).then(({ body }) => body),
       read: (id) => ctx.upstream.read(endpoints.get, { id }),
+      load: (id) => ctx.loaders.load(step, id),
       write: (id) => ctx.upstream.write(endpoints.replace, { id }),
     });
 
@@ -463,6 +466,28 @@ describe('a write outside the resolver of a mutation’s field', () => {
     expect(gateway.service.requests).toHaveLength(0);
   });
 
+  it('does not end the process if nothing waits for it', async () => {
+    const unhandled: unknown[] = [];
+    const note = (error: unknown) => unhandled.push(error);
+    process.on('unhandledRejection', note);
+    const unawaited = defineModule('unawaited', ({ builder, endpoint, requireScopes }) => {
+      const remove = endpoint('DELETE /v1/steps/{id}', { expect: 'nothing' });
+      builder.queryField('careless', (t) =>
+        t.boolean({
+          extensions: requireScopes('steps:read'),
+          description: 'Writes.',
+          resolve: (_root, _args, ctx) => {
+            void ctx.upstream.write(remove, { id: 's' });
+            return true;
+          },
+        }),
+      );
+    });
+    await using gateway = await startScriptedGateway(createSteps(), { modules: [unawaited] });
+    expect(await gateway.run('{ careless }')).toEqual({ careless: true });
+    process.off('unhandledRejection', note);
+    expect([unhandled, gateway.service.requests]).toEqual([[], []]);
+  });
   const both =
     'a: apply(input: { id: "first" }) { __typename } b: apply(input: { id: "second" }) { ... on InvalidInputError { code } }';
   it.each([
@@ -503,6 +528,8 @@ describe('a call that fails, and that no resolver awaits', () => {
   const calls: [string, Resolve][] = [
     ['a read', async ({ read }) => ({ call: void read('lost') })],
     ['a refused read', async ({ read }) => ({ call: void read('..') })],
+    ['a loaded record', async ({ load }) => ({ call: void load('lost') })],
+    ['a record with an id that no path has', async ({ load }) => ({ call: void load('..') })],
     ['a write', async ({ write }) => ({ call: void write('lost') })],
     ['a refused write', async ({ write }) => ({ call: void write('..') })],
     ['send', async ({ send }) => ({ call: void send('refused') })],

@@ -82,7 +82,7 @@ function completeItems(
       return;
     }
     if (execution.isStopped) {
-      throw STOPPED;
+      throw execution.endError ?? STOPPED;
     }
     const value = completeItem(execution, plan, info, path, index, items[index]);
     if (value instanceof Pending) {

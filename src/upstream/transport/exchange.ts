@@ -37,22 +37,20 @@ export function toDispatchOptions(
   if (declared !== undefined) {
     Object.assign(headers, declared);
   }
-  return {
+  const options: Dispatcher.DispatchOptions = {
     origin,
     path,
     method: endpoint.method,
     headers: traceHeaders === undefined ? headers : Object.assign(headers, traceHeaders),
     body: args.body === undefined ? null : encodeBody(endpoint, args.body),
-    ...(endpoint.timeoutMs !== undefined && NO_TIME_LIMITS),
   };
+  // The attempt has a time limit of its own, which can be longer than those of the sockets.
+  return endpoint.timeoutMs === undefined ? options : { ...options, headersTimeout: 0, bodyTimeout: 0 };
 }
 
 /** Media type of the bodies that an endpoint takes. */
 export const contentTypeOf = ({ bodyFormat }: DeclaredEndpoint): string =>
   bodyFormat === 'form' ? 'application/x-www-form-urlencoded' : 'application/json';
-
-/** Limits of undici, which don't know that of the endpoint. The attempt ends by its own. */
-const NO_TIME_LIMITS = { headersTimeout: 0, bodyTimeout: 0 };
 
 /** Whether a response is the stored one to an earlier request with the same idempotency key. */
 export const isReplay = ({ args }: UpstreamRequest, { headers }: UpstreamResponse): boolean =>
