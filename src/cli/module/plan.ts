@@ -28,14 +28,8 @@ export interface ModulePlan {
   endpoints: EndpointPlan[];
   types: TypePlan[];
   loaders: LoaderPlan[];
-  skipped: Skip[];
-}
-
-/** Part of the document that is not written. */
-export interface Skip {
-  part: string;
-  /** Clause. */
-  reason: string;
+  /** Parts of the document that are not written, with a clause each. */
+  skipped: { part: string; reason: string }[];
 }
 
 /** Identifiers that the module uses for other purposes, and words of TypeScript. */
@@ -80,7 +74,7 @@ export class Planner {
   readonly #constants: Names;
   readonly #endpoints: EndpointPlan[] = [];
   readonly #loaders: LoaderPlan[] = [];
-  readonly #skipped: Skip[] = [];
+  readonly #skipped: ModulePlan['skipped'] = [];
   readonly #forms = new Map(CONTRACT.map((endpoint) => [formOf(endpoint), 'a built-in field calls it']));
 
   /**
@@ -110,7 +104,7 @@ export class Planner {
     }
     this.#types.complete();
     for (const { options, response } of this.#endpoints) {
-      options.identifiedBy = toOption(identifiersOf(response, options.expect));
+      options.identifiedBy = response && toOption(identifiersOf(response, options.expect));
     }
     this.#planLoaders();
     const types = this.#usedTypes();
@@ -475,15 +469,12 @@ function emptiesOf(collection: string): string[] | undefined {
 const toOption = <T extends object>(option: T): T | undefined => (Object.keys(option).length > 0 ? option : undefined);
 
 /** Returns the ids that each record of a response must have. */
-function identifiersOf(response: Value | undefined, expect: unknown): string[] {
-  const type = response?.type;
-  const records =
-    expect === 'page' && typeof type === 'object'
-      ? type.fields.find(({ source }) => source === 'data')?.value.type
-      : type;
-  return typeof records === 'object' && expect !== 'value'
-    ? records.fields.filter(({ source, isRequired }) => isRequired && /^_?id$/.test(source)).map(({ source }) => source)
-    : [];
+function identifiersOf({ type }: Value, expect: unknown): string[] {
+  const fields = isText(type) || expect === 'value' ? [] : type.fields;
+  const items = expect === 'page' ? fields.find(({ source }) => source === 'data') : undefined;
+  return items !== undefined
+    ? identifiersOf(items.value, 'list')
+    : fields.flatMap(({ source, isRequired }) => (isRequired && /^_?id$/.test(source) ? source : []));
 }
 
 /** Returns the words of a parameter of a path. */
@@ -516,18 +507,12 @@ const segmentsOf = (path: string): string[] =>
     .split('/')
     .filter((segment) => segment !== '' && !segment.includes('{') && !/^(?:v\d+|api|rest)$/i.test(segment));
 
-/** Returns the words of the record that a path names, such as `topic`, `subscriber`. */
-function nounOf(path: string): string[] {
-  const words = segmentsOf(path)
-    .slice(-2)
-    .flatMap((segment) => toWords(segment).map(toSingular));
-  return words.length === 0 ? ['record'] : words;
-}
-
-/** Returns the same words with the last segment as it is, because the paths of lists end with a plural. */
-function listNounOf(path: string): string[] {
-  const last = toWords(segmentsOf(path).at(-1) ?? '');
-  return last.length === 0 ? nounOf(path) : [...nounOf(path).slice(0, -last.length), ...last];
+/** Returns the words of the record that a path names, such as `topic`, `subscriber`. The paths of lists end with a plural. */
+function nounOf(path: string, isList = false): string[] {
+  const [last = 'record', before = ''] = segmentsOf(path).toReversed();
+  const words = toWords(last);
+  const noun = [...toWords(before).map(toSingular), ...(isList ? words : words.map(toSingular))];
+  return noun.length === 0 ? ['record'] : noun;
 }
 
 /** Returns the words of a field: those of the operation's id without its prefix and `get`, or of its path. */
@@ -540,7 +525,7 @@ function namesOf(method: string, path: string, { operationId }: Part): string[] 
     return rest;
   }
   if (method === 'GET') {
-    return path.endsWith('}') ? nounOf(path) : listNounOf(path);
+    return nounOf(path, !path.endsWith('}'));
   }
   return [{ POST: 'create', PUT: 'update', PATCH: 'update', DELETE: 'delete' }[method] ?? '', ...nounOf(path)];
 }
