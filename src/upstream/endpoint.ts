@@ -187,7 +187,7 @@ export interface WriteDeclaration<Args extends CallArgs, Body> extends WriteEndp
  * them a dot segment. Several parameters are separated by characters that are encoded in ids, so that only one path has the same ids.
  */
 const TEMPLATE =
-  /^(GET|POST|PUT|PATCH|DELETE) ((?:\/(?=[\w~{-])[\w.~:@,;=-]*(?:\{\w+\}(?:[\w.~-]*[:@,;=][\w.~-]*\{\w+\})*(?:[\w.~:@,;=-]*\w)?)?)+)$/;
+  /^(GET|POST|PUT|PATCH|DELETE) ((?:\/(?=\.?[\w~-]|\{)[\w.~:@,;=-]*(?:\{\w+\}(?:[\w.~-]*[:@,;=][\w.~-]*\{\w+\})*(?:[\w.~:@,;=-]*\w)?)?)+)$/;
 
 /** Names of `CallArgs` and `WriteOptions`. */
 const RESERVED = ['query', 'body', 'headers', 'idempotencyKey', 'isBulkItem'];
@@ -267,7 +267,7 @@ export const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 const isHeader = (value: unknown) => value === true || (typeof value === 'string' && HEADER_VALUE.test(value));
 
 /** Matches names of headers, except those that the gateway sets, that carry credentials, or that change what is called or how it is read. */
-const HEADER_NAME =
+export const HEADER_NAME =
   /^(?!(?:accept(?:-encoding)?|connection|content-(?:encoding|length|type)|cookie|expect|host|idempotency-key|if-(?:none-match|modified-since)|keep-alive|(?:proxy-.*)?authorization|proxy-.*|range|te|trace(?:parent|state)|trailer|transfer-encoding|upgrade|user-agent|x-request-id|x-(?:http-)?method(?:-override)?)$)[\w!#$%&'*+.^`|~-]+$/i;
 
 const names = () => listOf(text(), 'must be a list of texts');

@@ -14,9 +14,10 @@ export const moduleNew: Command = {
     },
     { name: 'output', value: 'FILE', description: 'File to write, which must not exist. Default: NAME.ts.' },
   ],
-  details: `The file has endpoints, types, queries for GET and mutations for the rest.
-It is a start: TODO comments mark what the document doesn't say. Parts that
-can't be written are listed with the reason. See docs/modules.md.`,
+  details: `The file has endpoints, types, loaders of records by their ids, queries for GET
+and mutations for the rest. It is a start: TODO comments mark what the document
+doesn't say, and fields that are named like secrets have a scope of their own.
+Parts that can't be written are listed with the reason. See docs/modules.md.`,
   async run(commandLine, host) {
     const { runNewModule } = await import('../module/new-module.ts');
     runNewModule(commandLine, host);

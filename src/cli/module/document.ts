@@ -42,7 +42,8 @@ const METHODS = ['get', 'post', 'put', 'patch', 'delete', 'head', 'options', 'tr
 /** OpenAPI document, version 3. */
 export class OpenApiDocument {
   readonly #root: Part;
-  readonly #schemas = new Map<Part, ResolvedSchema>();
+  /** Each schema is resolved once: compositions of compositions would take exponential time. */
+  readonly #schemas = new Map<Part, ResolvedSchema | null>();
 
   /** @throws {ConfigError} if the file is no OpenAPI document of version 3 */
   constructor(file: string, name: string) {
@@ -77,30 +78,32 @@ export class OpenApiDocument {
   }
 
   /** @throws {Unsupported} if a reference leads nowhere, or out of the document */
-  schemaOf(part: unknown): ResolvedSchema {
-    return this.#schemaOf(part, 0);
-  }
-
-  #schemaOf(sent: unknown, steps: number): ResolvedSchema {
-    if (steps > MAX_STEPS) {
-      throw new Unsupported('its schema refers to itself');
-    }
+  schemaOf(sent: unknown, steps = 0): ResolvedSchema {
     const { part, name } = this.#follow(sent);
     const stored = this.#schemas.get(part);
+    if (stored === null || steps > MAX_STEPS) {
+      throw new Unsupported('its schema refers to itself');
+    }
     if (stored !== undefined) {
       return stored;
     }
-    const inner = this.#withoutComposition(part, steps);
-    const types = listOf(inner.schema.type);
-    const others = types.filter((type) => type !== 'null');
-    const hasNull = others.length < types.length || inner.schema.nullable === true || isNullEnum(inner.schema);
-    const resolved: ResolvedSchema = {
-      schema: types.length > 0 ? { ...inner.schema, type: others.length === 1 ? others[0] : undefined } : inner.schema,
-      isNullable: inner.isNullable || hasNull,
-      name: name ?? inner.name,
-    };
-    this.#schemas.set(part, resolved);
-    return resolved;
+    this.#schemas.set(part, null); // Until it is resolved.
+    try {
+      const { schema, isNullable, name: innerName } = this.#withoutComposition(part, steps);
+      const types = listOf(schema.type);
+      const others = types.filter((type) => type !== 'null');
+      const hasNull = others.length < types.length || schema.nullable === true || listOf(schema.enum).includes(null);
+      const resolved = {
+        schema: types.length > 0 ? { ...schema, type: others.length === 1 ? others[0] : undefined } : schema,
+        isNullable: isNullable || hasNull,
+        name: name ?? innerName,
+      };
+      this.#schemas.set(part, resolved);
+      return resolved;
+    } catch (error) {
+      this.#schemas.delete(part);
+      throw error;
+    }
   }
 
   /** Merges `allOf`, and removes null from alternatives. */
@@ -110,10 +113,10 @@ export class OpenApiDocument {
     const others = alternatives.filter((alternative) => !isRecord(alternative) || alternative.type !== 'null');
     const [only] = others;
     if (others.length === 1 && !isRecord(part.properties)) {
-      const inner = this.#schemaOf(only, steps + 1);
+      const inner = this.schemaOf(only, steps + 1);
       return { ...inner, isNullable: isNullable || inner.isNullable || alternatives.length > 1 };
     }
-    const all = listOf(part.allOf).map((each) => this.#schemaOf(each, steps + 1));
+    const all = listOf(part.allOf).map((each) => this.schemaOf(each, steps + 1));
     const [first] = all;
     if (first === undefined) {
       return { schema: part, isNullable: isNullable || others.length < alternatives.length, name: undefined };
@@ -126,7 +129,7 @@ export class OpenApiDocument {
     const schema = {
       ...Object.assign({}, ...parts),
       properties: Object.fromEntries(parts.flatMap(({ properties }) => Object.entries(recordOf(properties)))),
-      required: parts.flatMap(({ required }) => listOf(required)),
+      required: [...new Set(parts.flatMap(({ required }) => listOf(required)))],
       nullable: false,
     };
     return { schema, isNullable, name: undefined };
@@ -161,21 +164,15 @@ export const recordOf = (value: unknown): Part => (isRecord(value) ? value : {})
 /** Returns the items of a list; none of any other value. */
 export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
-/** Whether null is one of the values, which all other rules ignore. */
-const isNullEnum = ({ enum: values }: Part): boolean => listOf(values).includes(null);
-
 const memberOf = (value: unknown, name: string): unknown =>
   isRecord(value) && Object.hasOwn(value, name) ? value[name] : Array.isArray(value) ? value[Number(name)] : undefined;
 
 /** Decodes a name in a reference. */
-function decodePointer(name: string): string {
-  const unescaped = name.replaceAll('~1', '/').replaceAll('~0', '~');
-  try {
-    return decodeURIComponent(unescaped);
-  } catch {
-    return unescaped;
-  }
-}
+const decodePointer = (name: string): string =>
+  name
+    .replace(/(?:%[\da-f]{2})+/gi, (bytes) => Buffer.from(bytes.replaceAll('%', ''), 'hex').toString())
+    .replaceAll('~1', '/')
+    .replaceAll('~0', '~');
 
 /** Returns the path of the first server, without a slash at its end. */
 function pathOf(servers: unknown): string {
@@ -192,41 +189,33 @@ function pathOf(servers: unknown): string {
 /** @throws {ConfigError} if the file is no OpenAPI document of version 3 */
 function readDocument(file: string, name: string): Part {
   const root = parseDocument(file, name);
-  if (!isRecord(root) || (root.openapi === undefined && root.swagger === undefined)) {
-    throw new ConfigError([`${name} is not an OpenAPI document: it has no member "openapi".`]);
+  if (isRecord(root) && String(root.openapi).startsWith('3.')) {
+    return root;
   }
-  if (root.swagger !== undefined) {
-    throw new ConfigError([`${name} is a Swagger 2 document. Convert it to OpenAPI 3 first.`]);
-  }
-  if (!String(root.openapi).startsWith('3.')) {
-    throw new ConfigError([`${name} has a version of OpenAPI that is not supported. Use 3.0 or 3.1.`]);
-  }
-  return root;
+  const { openapi, swagger } = recordOf(root);
+  throw new ConfigError([
+    swagger !== undefined
+      ? `${name} is a Swagger 2 document. Convert it to OpenAPI 3 first.`
+      : openapi === undefined
+        ? `${name} is not an OpenAPI document: it has no member "openapi".`
+        : `${name} has a version of OpenAPI that is not supported. Use 3.0 or 3.1.`,
+  ]);
 }
 
 function parseDocument(file: string, name: string): unknown {
   try {
     const text = readTextFile(file, MAX_BYTES);
-    return /^\s*\{/.test(text) && isJson(text)
-      ? JSON.parse(text)
-      : parse(text, { logLevel: 'silent', merge: true, uniqueKeys: false });
+    try {
+      return JSON.parse(text);
+    } catch {
+      return parse(text, { logLevel: 'silent', merge: true, uniqueKeys: false });
+    }
   } catch (error) {
     if (error instanceof FileError) {
       throw new ConfigError([`${name} ${error.message}.`]);
     }
     const [, line] = /\bat line (\d+)/.exec(String(error)) ?? [];
-    const place =
-      line === undefined ? (errorCodeOf(error) ?? 'it is nested too deeply, or has no end') : `line ${line}`;
-    throw new ConfigError([`${name} is neither JSON nor YAML: ${place}.`]);
-  }
-}
-
-/** Whether a text is JSON. YAML can begin with a brace too. */
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
+    const reason = errorCodeOf(error) ?? 'it is nested too deeply, or has no end';
+    throw new ConfigError([`${name} is neither JSON nor YAML: ${line === undefined ? reason : `line ${line}`}.`]);
   }
 }

@@ -40,6 +40,12 @@ export const toCamel = (words: readonly string[]): string =>
 /** Returns a name such as `IN_PROGRESS`. */
 export const toUpper = (words: readonly string[]): string => words.join('_').toUpperCase().replace(/^\d/, '_$&');
 
+/** Words with which names of secrets end, such as `apiKey`. */
+const SECRETS = ['key', 'secret', 'password', 'passphrase', 'token', 'credential'];
+
+/** Whether a name is like that of a secret. */
+export const isSecret = (name: string): boolean => SECRETS.includes(toSingular(toWords(name).at(-1) ?? ''));
+
 /** Returns the singular of an English word, by its ending. */
 export function toSingular(word: string): string {
   if (/ies$/.test(word)) {

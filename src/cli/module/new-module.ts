@@ -7,7 +7,8 @@ import { toPrintable } from '../../lib/to-printable.ts';
 import type { CommandLine, Process } from '../command.ts';
 import { ConfigError } from '../config/problem.ts';
 import { OpenApiDocument } from './document.ts';
-import { type EndpointPlan, type ModulePlan, Planner } from './plan.ts';
+import { type ModulePlan, Planner } from './plan.ts';
+import type { EndpointPlan } from './types.ts';
 import { writeModule } from './write.ts';
 
 /** Writes a module from an OpenAPI document, and prints what it contains and what it doesn't. */
@@ -68,22 +69,8 @@ function findNameProblems(name: string): string[] {
 
 /** Returns a test of paths: `*` stands for any text. */
 function toPattern(glob: string): (path: string) => boolean {
-  const [first = '', ...others] = glob.split('*');
-  return (path) => {
-    if (!path.startsWith(first)) {
-      return false;
-    }
-    let from = first.length;
-    for (const [i, part] of others.entries()) {
-      const isLast = i === others.length - 1;
-      const at = isLast ? Math.max(path.length - part.length, from) : path.indexOf(part, from);
-      if (at < 0 || !path.startsWith(part, at)) {
-        return false;
-      }
-      from = at + part.length;
-    }
-    return from === path.length;
-  };
+  const pattern = new RegExp(`^${glob.replace(/[^\w*]/g, '\\$&').replace(/\*+/g, '.*')}$`, 's');
+  return (path) => pattern.test(path);
 }
 
 const describeEndpoint = ({ method, route, field }: EndpointPlan): string =>

@@ -1,139 +1,80 @@
-import { type GraphQLSchema, isScalarType } from 'graphql';
-import { isScope, type Scope } from '../../settings/scopes.ts';
-import type { Expected } from '../../upstream/endpoint.ts';
+import type { GraphQLSchema } from 'graphql';
+import { isScope } from '../../settings/scopes.ts';
+import { type Expected, endpoint, HEADER_NAME, HEADER_VALUE, kindOf } from '../../upstream/endpoint.ts';
 import { CONTRACT } from '../../upstream/endpoints.ts';
 import { listOf, type OpenApiDocument, type Operation, type Part, recordOf, Unsupported } from './document.ts';
-import { findNameProblem, INHERITED, Names, toCamel, toPascal, toSingular, toUpper, toWords } from './names.ts';
+import { INHERITED, Names, toCamel, toPascal, toSingular, toWords } from './names.ts';
+import {
+  assertName,
+  describe,
+  type EndpointPlan,
+  type FieldPlan,
+  fieldOf,
+  hasAlternatives,
+  isSecretField,
+  isText,
+  json,
+  type LoaderPlan,
+  type Place,
+  scalar,
+  type TypePlan,
+  Types,
+  type Value,
+} from './types.ts';
 
 /** Module to write. */
 export interface ModulePlan {
   name: string;
   endpoints: EndpointPlan[];
   types: TypePlan[];
-  enums: EnumPlan[];
-  skipped: Skip[];
+  loaders: LoaderPlan[];
+  /** Parts of the document that are not written, with a clause each. */
+  skipped: { part: string; reason: string }[];
 }
 
-/** Part of the document that is not written. */
-export interface Skip {
-  part: string;
-  /** Clause. */
-  reason: string;
-}
-
-/** Type of a value, in GraphQL and in TypeScript. */
-export interface Value {
-  /** Name of a scalar, or of the constant with the type. */
-  type: string;
-  kind: 'scalar' | 'enum' | 'object';
-  /** Type of one value. */
-  code: string;
-  isList: boolean;
-  isNullable: boolean;
-  /** Decision to take: a sentence. */
-  todo?: string | undefined;
-}
-
-/** Object type, with an interface of the body. */
-export interface TypePlan {
-  name: string;
-  description: string;
-  fields: FieldPlan[];
-  todos: string[];
-}
-
-/** Field of an object type or an input. */
-export interface FieldPlan {
-  name: string;
-  /** Name in the document. */
-  source: string;
-  value: Value;
-  isRequired: boolean;
-  description: string;
-  isDeprecated: boolean;
-  todos: string[];
-}
-
-export interface EnumPlan {
-  name: string;
-  description: string;
-  values: { name: string; value: string }[];
-}
-
-/** Endpoint with the field of `Query` or `Mutation` that calls it. */
-export interface EndpointPlan {
-  method: string;
-  route: string;
-  /** Name of the field. */
-  field: string;
-  /** Name of the constant with the endpoint. */
-  constant: string;
-  /** Name of the interface of the request's body. */
-  bodyType: string;
-  description: string;
-  isDeprecated: boolean;
-  scope: Scope;
-  params: FieldPlan[];
-  query: FieldPlan[];
-  body: FieldPlan[];
-  /** Field with the whole body, if it has no known members. */
-  wholeBody: FieldPlan | undefined;
-  expect: Expected;
-  /** Value of the response; undefined if there is none. */
-  response: Value | undefined;
-  /** Name of the record in results and errors. */
-  resource: string;
-  isIdempotent: boolean;
-  canConflict: boolean;
-  todos: string[];
-}
-
-/** Schema within a document that becomes an object type. */
-interface PendingType {
-  plan: TypePlan;
-  schema: Part;
-  depth: number;
-  /** Name of the field with the items of a page. @default that of the document */
-  items: string | undefined;
-}
-
-/** Maximum depth of objects that have no name in the document. Deeper ones are JSON. */
-const MAX_DEPTH = 6;
-
-const TOO_DEEP = 'It is nested too deeply for types that have no names.';
-
-/** Longest list of values that becomes an enum. */
-const MAX_VALUES = 200;
-
-/** Largest integer of GraphQL's Int. */
-const MAX_INT = 2 ** 31 - 1;
-
-/** Identifiers that the module uses for other purposes, and words of TypeScript. Names that are global are not shadowed. */
+/** Identifiers that the module uses for other purposes, and words of TypeScript. */
 const RESERVED =
-  'ADDS_ONLY args await break builder case catch class const continue ctx debugger default defineModule delete do else endpoint enum export extends false finally for function if implements import in input instanceof interface let mutation new null NoArgs package private protected public requireScopes return send static super switch t this throw true try typeof undefined var void while with yield _root _args'.split(
+  'args assertRange await break builder case catch class const continue ctx debugger declareCalls default defineModule delete do else endpoint enum export extends false finally for function if implements import in input instanceof interface let loadBySentId loader mutation new null package parent private protected public requireScopes return send static super switch t this throw true try typeof undefined use var void while with yield _root _args _input'.split(
     ' ',
   );
 
-/** Headers that the gateway sends itself, or that OpenAPI says to ignore. */
-const OWN_HEADERS = ['accept', 'authorization', 'content-type', 'idempotency-key', 'x-request-id'];
+/** Headers that the gateway sets itself, or that OpenAPI says to ignore. */
+const OWN_HEADERS = /^(?:accept|authorization|content-type|x-request-id)$/i;
+
+const SENT = /^(?:GET|POST|PUT|PATCH|DELETE)$/;
 
 /** Names of `CallArgs` and `WriteOptions`, which parameters of a path can't have. */
-const RESERVED_PARAMS = ['query', 'body', 'idempotencyKey', 'isBulkItem'];
+const RESERVED_PARAMS = ['query', 'body', 'headers', 'idempotencyKey', 'isBulkItem'];
 
-const SUFFIXES = /(?:Response)?(?:Dto|DTO)$/;
+/** Endpoints whose responses show which types of the document are built in, with the names that their modules export. */
+const BUILT_IN_TYPES: Readonly<Record<string, { module: string; type: string; loader?: string }>> = {
+  'GET /v1/workflows/{}': { module: 'workflows', type: 'Workflow', loader: 'workflow' },
+  'GET /v1/notification-groups/{}': {
+    module: 'notificationGroups',
+    type: 'NotificationGroup',
+    loader: 'notificationGroup',
+  },
+  'POST /v1/subscribers': { module: 'subscribers', type: 'Subscriber' },
+  'POST /v1/feeds': { module: 'feeds', type: 'Feed' },
+};
+
+/** Texts that can have several lines, by their names or media types. */
+const MULTILINE = /(?:html|content|body|description|text|message|markdown|notes?|comments?|css|template)$/i;
+
+/** Adds an argument to an endpoint. */
+type Add = (place: Place, name: string, part: Part, value: Value, isRequired: boolean) => void;
 
 /** Plans the module of a document. What can't be written is skipped. */
 export class Planner {
   readonly #document: OpenApiDocument;
-  readonly #prefix: string;
+  readonly #name: string;
+  readonly #types: Types;
   readonly #typeNames: Names;
   readonly #fieldNames: Names;
   readonly #constants: Names;
-  readonly #types = new Map<Part, TypePlan>();
-  readonly #pending: PendingType[] = [];
-  readonly #enums = new Map<string, EnumPlan>();
   readonly #endpoints: EndpointPlan[] = [];
-  readonly #skipped: Skip[] = [];
+  readonly #loaders: LoaderPlan[] = [];
+  readonly #skipped: ModulePlan['skipped'] = [];
   readonly #forms = new Map(CONTRACT.map((endpoint) => [formOf(endpoint), 'a built-in field calls it']));
 
   /**
@@ -141,62 +82,34 @@ export class Planner {
    * @param builtIn schema without modules, whose names are not used again
    */
   constructor(document: OpenApiDocument, name: string, builtIn: GraphQLSchema) {
-    const types = builtIn.getTypeMap();
     const roots = [builtIn.getQueryType(), builtIn.getMutationType()];
     this.#document = document;
-    this.#prefix = name;
-    this.#typeNames = new Names([...Object.keys(types), 'Subscription']);
+    this.#name = name;
+    this.#types = new Types(document, builtIn, (part, error) => this.#skip(part, error));
+    this.#typeNames = new Names([...Object.keys(builtIn.getTypeMap()), 'Subscription']);
     this.#fieldNames = new Names(roots.flatMap((root) => Object.keys(root?.getFields() ?? {})));
-    const scalars = Object.values(types).filter(isScalarType);
-    this.#constants = new Names([...RESERVED, ...scalars.map((scalar) => scalar.name)]);
+    this.#constants = new Names([...RESERVED, ...Object.values(BUILT_IN_TYPES).flatMap((each) => Object.values(each))]);
   }
 
   /** Plans all operations whose path matches. */
   plan(matches: (route: string) => boolean): ModulePlan {
     for (const [route, item] of this.#document.paths) {
-      if (matches(route)) {
-        this.#try(route, () => {
-          for (const operation of this.#document.operationsOf(route, item)) {
-            this.#try(`${operation.method} ${route}`, () => this.#planEndpoint(operation));
-          }
-        });
-      }
+      this.#try(route, false, () => {
+        for (const operation of this.#document.operationsOf(route, item)) {
+          const part = `${operation.method} ${route}`;
+          this.#try(part, false, () => this.#findBuiltIn(operation));
+          this.#try(part, false, () => matches(route) && this.#planEndpoint(operation));
+        }
+      });
     }
-    for (let next = this.#pending.pop(); next !== undefined; next = this.#pending.pop()) {
-      this.#planType(next);
+    this.#types.complete();
+    for (const { options, response } of this.#endpoints) {
+      options.identifiedBy = response && toOption(identifiersOf(response, options.expect));
     }
-    const used = this.#usedTypes();
-    return {
-      name: this.#prefix,
-      endpoints: this.#endpoints,
-      types: [...this.#types.values()].filter(({ name }) => used.has(name)),
-      enums: [...this.#enums.values()].filter(({ name }) => used.has(name)),
-      skipped: this.#skipped,
-    };
-  }
-
-  /** Returns the names of the types that endpoints use. Others belong to endpoints that were skipped later. */
-  #usedTypes(): Set<string> {
-    const types = new Map([...this.#types.values()].map((type) => [type.name, type]));
-    const values = this.#endpoints.flatMap(({ response, query, body }) => [
-      ...(response === undefined ? [] : [response]),
-      ...[...query, ...body].map(({ value }) => value),
-    ]);
-    const used = new Set(values.map(({ type }) => type));
-    for (const name of used) {
-      for (const { value } of types.get(name)?.fields ?? []) {
-        used.add(value.type); // Visited by this loop too.
-      }
-    }
-    return used;
-  }
-
-  #try(part: string, run: () => void): void {
-    try {
-      run();
-    } catch (error) {
-      this.#skip(part, error);
-    }
+    this.#planLoaders();
+    const types = this.#usedTypes();
+    this.#nameTypes(types);
+    return { name: this.#name, endpoints: this.#endpoints, types, loaders: this.#loaders, skipped: this.#skipped };
   }
 
   #skip(part: string, error: unknown): void {
@@ -206,453 +119,371 @@ export class Planner {
     this.#skipped.push({ part, reason: error.message });
   }
 
+  /** Recognizes a built-in type by the response of a built-in endpoint. */
+  #findBuiltIn(operation: Operation): void {
+    const builtIn = BUILT_IN_TYPES[formOf(operation)];
+    const type = builtIn && this.#planResponse([builtIn.type], operation).response?.type;
+    if (builtIn === undefined || type === undefined || isText(type)) {
+      return;
+    }
+    const { module, type: name, loader } = builtIn;
+    Object.assign(type, { name, module });
+    if (loader !== undefined) {
+      const id = `${toWords(loader).join(' ')} id`;
+      this.#loaders.push({ name: loader, type, noun: loader, key: '_id', id, get: undefined, many: undefined });
+    }
+  }
+
   #planEndpoint(planned: Operation): void {
     const { method, route: path, operation } = planned;
-    const form = formOf({ method, route: path });
-    const reason = this.#forms.get(form);
-    if (reason !== undefined) {
-      throw new Unsupported(reason);
+    const form = formOf(planned);
+    const known = this.#forms.get(form) ?? (SENT.test(method) ? undefined : `the gateway sends no ${method}`);
+    if (known !== undefined) {
+      throw new Unsupported(known);
     }
-    if (!['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].includes(method)) {
-      throw new Unsupported('endpoints have the methods GET, POST, PUT, PATCH and DELETE');
-    }
-    const parameters = this.#document.parametersOf(planned);
-    const endpoint = `${method} ${path}`;
     const isQuery = method === 'GET';
-    const headers = parameters.filter(({ in: place }) => place === 'header');
-    const isIdempotent = !isQuery && headers.some((header) => nameOf(header).toLowerCase() === 'idempotency-key');
-    const inputs = new Names([...INHERITED, ...(isQuery ? [] : ['idempotencyKey', 'replayed'])]);
-    const { route, params } = this.#planPath(path, parameters, inputs);
     const words = namesOf(method, path, operation);
-    const query = this.#planParameters(endpoint, parameters, inputs, words);
-    const success = this.#successOf(operation);
-    const response = this.#planResponse(success, words, path, method);
-    if (isQuery && response.value === undefined) {
-      throw new Unsupported('its response has no body');
-    }
-    if (isQuery && operation.requestBody !== undefined) {
-      this.#skipped.push({ part: `${endpoint}, body`, reason: 'a GET has none' });
-    }
-    const body = isQuery ? { fields: [], whole: undefined } : this.#planBody(endpoint, operation, inputs, words);
-    if (!isQuery && params.length + query.length + body.fields.length === 0 && !body.whole && !isIdempotent) {
-      throw new Unsupported('it has neither parameters nor a body, and the input of a mutation has at least one field');
-    }
-
     const wanted = toCamel(words);
-    const field = this.#fieldNames.take(
-      [wanted, toCamel([...toWords(this.#prefix), ...words])],
-      (name) => isQuery || ['Input', 'Success', 'Result'].every((end) => !this.#typeNames.has(toPascal([name]) + end)),
-    );
-    if (!isQuery) {
-      for (const end of ['Input', 'Success', 'Result']) {
-        this.#typeNames.take([toPascal([field]) + end]);
-      }
-    }
-    this.#forms.set(form, 'the document has it twice');
-    this.#endpoints.push({
+    const [collection = ''] = segmentsOf(path);
+    const { expect, response, todo } = this.#planResponse(words, planned);
+    const plan: EndpointPlan = {
       method,
-      route,
-      field,
-      constant: this.#constants.take([isQuery ? toCamel(['get', toPascal([field])]) : field], isNotGlobal),
-      bodyType: this.#constants.take([`${toPascal([field])}Request`]),
-      description: describe(operation, `Calls \`${method} ${route}\`.`, 'summary'),
+      route: '',
+      field: '',
+      constant: '',
+      description: describe(operation, `Calls \`${method} ${path}\`.`, 'summary'),
       isDeprecated: operation.deprecated === true,
-      scope: scopeOf(path, this.#prefix, isQuery),
-      params,
-      query,
-      body: body.fields,
-      wholeBody: body.whole,
-      expect: response.expect,
-      response: response.value,
-      resource: response.value?.kind === 'object' ? response.value.type : toPascal(nounOf(path)),
-      isIdempotent,
+      noun: [collection, this.#name].map(toScopeNoun).find((noun) => isScope(`${noun}:read`)) ?? 'module',
+      inputs: [],
+      options: {
+        expect: expect === 'record' ? undefined : expect,
+        empties: isQuery ? undefined : emptiesOf(collection),
+      },
+      response,
+      loader: undefined,
+      resource: toPascal(nounOf(path)),
       canConflict: Object.hasOwn(recordOf(operation.responses), '409'),
-      todos: [
-        ...(field === wanted ? [] : [`Find a better name: ${wanted} exists.`]),
-        ...(response.todo === undefined ? [] : [response.todo]),
-      ],
-    });
+      todos: [],
+    };
+    const names = new Names(['idempotencyKey', ...INHERITED]);
+    const add: Add = (place, ...source) => plan.inputs.push({ ...fieldOf(names, ...source), place });
+    const parameters = this.#document.parametersOf(planned);
+    plan.route = this.#planPath(path, parameters, plan, add);
+    this.#planParameters(parameters, plan, words, add);
+    if (!isQuery) {
+      this.#planBody(operation, plan, words, add);
+    } else if (operation.requestBody !== undefined) {
+      this.#skipped.push({ part: `${method} ${path}, body`, reason: 'a GET has none' });
+    }
+    const ends = isQuery ? [] : ['Input', 'Success', 'Result'];
+    plan.field = this.#fieldNames.take([wanted, toCamel([...toWords(this.#name), ...words])], (name) =>
+      ends.every((end) => !this.#typeNames.has(toPascal([name]) + end)),
+    );
+    for (const end of ends) {
+      this.#typeNames.take([toPascal([plan.field]) + end]);
+    }
+    plan.constant = this.#constants.take([isQuery ? `get${toPascal([plan.field])}` : plan.field], isNotGlobal);
+    plan.todos = [plan.field === wanted ? undefined : `Find a better name: ${wanted} exists.`, todo].filter(isText);
+    this.#forms.set(form, 'the document has it twice');
+    this.#endpoints.push(plan);
   }
 
   /** Plans the parameters of a path, and renames those that no endpoint can have. */
-  #planPath(path: string, parameters: readonly Part[], inputs: Names) {
+  #planPath(path: string, parameters: readonly Part[], plan: EndpointPlan, add: Add): string {
     const names = new Names([...RESERVED_PARAMS, ...INHERITED]);
-    const params: FieldPlan[] = [];
-    const segments = path.split('/').slice(1);
-    const route = segments.map((segment) => {
-      const [, name] = /^\{([^{}]+)\}$/.exec(segment) ?? [];
-      if (name === undefined) {
-        if (!/^[\w~-][\w.~-]*$/.test(segment)) {
-          throw new Unsupported('its path has a segment that is neither a plain text nor a parameter');
-        }
-        return segment;
-      }
+    const route = path.replace(/\{([^{}]+)\}/g, (_, name: string) => {
       const words = toWords(name);
       if (words.length === 0) {
         throw new Unsupported('the name of a parameter of its path has neither letters nor digits of ASCII');
       }
       const source = names.take(/^\w+$/.test(name) ? [name, toCamel([...words, 'param'])] : [toCamel(words)]);
-      const parameter = parameters.find((each) => each.in === 'path' && each.name === name) ?? {};
-      params.push({
-        name: inputs.take([toCamel(words)]),
-        source,
-        value: scalar('ID'),
-        isRequired: true,
-        description: describe(parameter, `The service's \`${name}\`.`),
-        isDeprecated: false,
-        todos: [],
-      });
+      const part = parameters.find((each) => each.in === 'path' && each.name === name) ?? {};
+      add('path', name, part, scalar('ID'), true);
+      Object.assign(plan.inputs.at(-1) ?? {}, { source });
       return `{${source}}`;
     });
-    return { route: `/${route.join('/')}`, params };
+    try {
+      endpoint(`GET /${route.slice(1)}`);
+      return route;
+    } catch {
+      throw new Unsupported('its path has a segment that no endpoint can have');
+    }
   }
 
-  /** Plans the parameters of the query. An endpoint that requires others can't be called. */
-  #planParameters(endpoint: string, parameters: readonly Part[], inputs: Names, words: readonly string[]): FieldPlan[] {
-    return parameters.flatMap((parameter) => {
-      const { in: place, required, schema } = parameter;
+  /** Plans the parameters of the query and the headers. An endpoint that requires others can't be called. */
+  #planParameters(parameters: readonly Part[], plan: EndpointPlan, words: readonly string[], add: Add): void {
+    const headers: Record<string, string | true> = {};
+    for (const parameter of parameters) {
+      const { in: place, required = false, schema, explode, content } = parameter;
       const name = nameOf(parameter);
-      if (place === 'path' || (place === 'header' && OWN_HEADERS.includes(name.toLowerCase()))) {
-        return [];
-      }
-      let problem = place === 'query' ? findNameProblem(name) : 'the gateway sends no headers or cookies of callers';
-      if (problem === undefined) {
-        const value = this.#valueOf(schema, [...words, ...toWords(name)], name, 'input');
-        if (!value.isList && value.type !== 'JSON' && value.type !== 'JSONObject') {
-          return [fieldOf({ name, part: parameter, value, isRequired: required === true, names: inputs })];
+      this.#try(`${plan.method} ${plan.route}, ${place} parameter ${name}`, required === true, () => {
+        if (place === 'cookie') {
+          throw new Unsupported('the gateway sends no cookies');
         }
-        problem = 'a parameter of the query is a text, a number or a boolean';
-      }
-      if (required === true) {
-        throw new Unsupported(`it requires the ${place} parameter ${name}, but ${problem}`);
-      }
-      this.#skipped.push({ part: `${endpoint}, ${place} parameter ${name}`, reason: problem });
-      return [];
-    });
+        if (place === 'header' && /^idempotency-key$/i.test(name)) {
+          plan.options.idempotent = plan.method === 'GET' ? undefined : true;
+        } else if (place === 'header' && !OWN_HEADERS.test(name)) {
+          if (!HEADER_NAME.test(name)) {
+            throw new Unsupported('no endpoint can declare this header');
+          }
+          assertName(name);
+          const [only, ...others] = listOf(this.#document.schemaOf(schema).schema.enum);
+          headers[name] =
+            required === true && others.length === 0 && isText(only) && HEADER_VALUE.test(only) ? only : true;
+          if (headers[name] === true) {
+            add('headers', name, parameter, scalar('String'), required === true);
+          }
+        } else if (place === 'query') {
+          for (const [source, part, isNeeded] of this.#partsOf(parameter)) {
+            assertName(source);
+            const place = { words: [...words, ...toWords(source)], property: source, use: 'input' } as const;
+            const value = this.#types.valueOf(content === undefined ? part : {}, place);
+            const isPlain = isText(value.type) ? !value.type.startsWith('JSON') : value.type.kind === 'enum';
+            const described = { ...this.#document.schemaOf(part).schema, ...recordOf(part), ...parameter };
+            const text = { ...scalar('String'), todo: 'The text is sent as it is: the document allows other forms.' };
+            add('query', source, described, isPlain ? value : text, required === true && isNeeded);
+            plan.options.lists = value.isList && explode === false ? 'comma' : plan.options.lists;
+          }
+        }
+      });
+    }
+    plan.options.headers = toOption(headers);
   }
 
-  #planBody(endpoint: string, { requestBody }: Part, inputs: Names, words: readonly string[]) {
-    const fields: FieldPlan[] = [];
+  /** Plans a part, or skips it. @throws {Unsupported} if it is required, and can't be sent */
+  #try(part: string, isRequired: boolean, run: () => unknown): void {
+    try {
+      run();
+    } catch (error) {
+      if (isRequired && error instanceof Unsupported) {
+        throw new Unsupported(`it requires ${part.replace(/.*, /s, '')}, but ${error.message}`);
+      }
+      this.#skip(part, error);
+    }
+  }
+
+  /** Returns the names and schemas of the query parameters that one of the document stands for: those of an object are several. */
+  #partsOf(parameter: Part): [name: string, part: unknown, isRequired: boolean][] {
+    const { schema, style } = parameter;
+    const name = nameOf(parameter);
+    const { properties, required } = this.#document.schemaOf(schema).schema;
+    const toName = (member: string) => (style === 'deepObject' ? `${name}[${member}]` : member);
+    const members = Object.entries(recordOf(properties));
+    return members.length === 0
+      ? [[name, schema, true]]
+      : members.map(([member, part]) => [toName(member), part, listOf(required).includes(member)]);
+  }
+
+  #planBody({ requestBody }: Part, plan: EndpointPlan, words: readonly string[], add: Add): void {
     if (requestBody === undefined) {
-      return { fields, whole: undefined };
+      return;
     }
     const { content } = this.#document.resolve(requestBody);
-    const [type, media] = jsonOf(content);
-    if (type === undefined) {
-      throw new Unsupported(`its body is ${typesOf(content)}, not JSON`);
+    const found = mediaOf(content, JSON_TYPE) ?? mediaOf(content, /^application\/x-www-form-urlencoded/i);
+    if (found === undefined) {
+      throw new Unsupported(`its body is ${typesOf(content)}, neither JSON nor a form`);
     }
-    const { schema } = this.#document.schemaOf(media?.schema);
+    plan.options.bodyFormat = found.type.includes('form') ? 'form' : undefined;
+    const { schema } = this.#document.schemaOf(found.media.schema);
     const properties = Object.entries(recordOf(schema.properties));
     if (properties.length === 0 || hasAlternatives(schema)) {
-      if (schema.type !== undefined && schema.type !== 'object') {
-        throw new Unsupported('its body is no object');
+      const value =
+        schema.type === 'array'
+          ? this.#types.valueOf(found.media.schema, { words: [...words, 'item'], use: 'input' })
+          : { ...scalar('JSONObject'), todo: 'Declare the fields of the body, which the document leaves open.' };
+      if (!value.isList && schema.type !== undefined && schema.type !== 'object') {
+        throw new Unsupported('its body is neither an object nor a list');
       }
-      const value = {
-        ...scalar('JSONObject'),
-        todo: 'Declare the fields of the body, which the document leaves open.',
-      };
-      return {
-        fields,
-        whole: fieldOf({ name: 'body', part: {}, value, isRequired: true, names: inputs }),
-      };
+      add('body', 'body', {}, { ...value, isNullable: false }, true);
+      plan.hasWholeBody = true;
+      return;
     }
     for (const [name, part] of properties) {
       const isRequired = listOf(schema.required).includes(name);
-      try {
-        assertName(name);
+      this.#try(`${plan.method} ${plan.route}, body.${name}`, isRequired, () => {
         const resolved = this.#document.schemaOf(part).schema;
         if (resolved.readOnly !== true) {
-          const value = this.#valueOf(part, [...words, ...toWords(name)], name, 'input');
-          fields.push(fieldOf({ name, part: { ...resolved, ...recordOf(part) }, value, isRequired, names: inputs }));
-        }
-      } catch (error) {
-        if (isRequired && error instanceof Unsupported) {
-          throw new Unsupported(`its body requires ${name}, but ${error.message}`);
-        }
-        this.#skip(`${endpoint}, body.${name}`, error);
-      }
-    }
-    return { fields, whole: undefined };
-  }
-
-  /** Returns the schema of a successful response; undefined if it has no body. */
-  #successOf({ responses }: Part): unknown {
-    const all = Object.entries(recordOf(responses)).filter(([status]) => /^2/.test(status));
-    const [, response] = all.find(([status]) => status !== '204') ?? all[0] ?? [];
-    if (response === undefined) {
-      throw new Unsupported('the document describes no successful response');
-    }
-    const { content } = this.#document.resolve(response);
-    if (Object.keys(recordOf(content)).length === 0) {
-      return undefined;
-    }
-    const [type, media] = jsonOf(content);
-    if (type === undefined) {
-      throw new Unsupported(`its response is ${typesOf(content)}, not JSON`);
-    }
-    return media?.schema ?? {};
-  }
-
-  #planResponse(
-    success: unknown,
-    words: readonly string[],
-    path: string,
-    method: string,
-  ): { expect: Expected; value?: Value; todo?: string } {
-    if (success === undefined) {
-      return { expect: 'nothing' };
-    }
-    const name = method === 'GET' ? words : [...words, 'response'];
-    const { schema } = this.#document.schemaOf(success);
-    const properties = recordOf(schema.properties);
-    if (!Object.hasOwn(properties, 'data') || Object.hasOwn(properties, '_organizationId')) {
-      return formOfValue(this.#valueOf(success, name, '', 'output'));
-    }
-    const others = Object.keys(properties).filter((other) => other !== 'data');
-    const value = this.#valueOf(properties.data, name, '', 'output');
-    if (others.length === 0 || !(value.isList && value.kind === 'object')) {
-      const todo = 'The document has members beside data, which are not returned: the gateway removes the envelope.';
-      return { ...formOfValue(value), ...(others.length > 0 && { todo }) };
-    }
-    const items = toCamel(listNounOf(path));
-    return { expect: 'page', value: this.#valueOf(success, [...name, 'page'], '', 'output', { items }) };
-  }
-
-  /** Plans a value. Objects of an input are JSON. @throws {Unsupported} if its schema is in another document */
-  #valueOf(
-    part: unknown,
-    words: readonly string[],
-    property: string,
-    use: 'input' | 'output',
-    { items, depth = 0 }: { items?: string; depth?: number } = {},
-  ): Value {
-    const { schema, isNullable, name } = this.#document.schemaOf(part);
-    const withNull = (value: Value): Value => ({ ...value, isNullable });
-    const { type, format } = schema;
-    if (hasAlternatives(schema)) {
-      return withNull({ ...scalar('JSON'), todo: 'The document allows several forms.' });
-    }
-    const isTooDeep = depth > MAX_DEPTH && name === undefined;
-    if (type === 'array' && isTooDeep) {
-      return withNull({ ...scalar('JSON'), todo: TOO_DEEP });
-    }
-    if (type === 'array') {
-      const inner = [...words.slice(0, -1), ...words.slice(-1).map(toSingular)];
-      const item = this.#valueOf(schema.items, inner, property, use, { depth: depth + 1 });
-      return item.isList || item.isNullable || item.type === 'JSON'
-        ? withNull({ ...scalar('JSON'), todo: 'A list of lists, of values that can be null, or of several forms.' })
-        : withNull({ ...item, isList: true });
-    }
-    const properties = Object.entries(recordOf(schema.properties));
-    if (type === 'object' || (type === undefined && properties.length > 0)) {
-      const hasFields = properties.some(([each]) => findNameProblem(each) === undefined);
-      if (use === 'input' || !hasFields || isTooDeep) {
-        const todo = !hasFields
-          ? undefined
-          : isTooDeep
-            ? TOO_DEEP
-            : 'An object, whose fields clients see only if you declare a type.';
-        return withNull({ ...scalar('JSONObject'), todo });
-      }
-      const plan = this.#typeOf({ schema, name, words, depth: name === undefined ? depth : 0, items });
-      return withNull({ type: plan.name, kind: 'object', code: `${plan.name}Body`, isList: false, isNullable });
-    }
-    if (type === 'string') {
-      const values = this.#enumOf(schema, name, words);
-      if (values !== undefined) {
-        return withNull({ type: values.name, kind: 'enum', code: `${values.name}Value`, isList: false, isNullable });
-      }
-      const byFormat = format === 'date-time' ? 'DateTime' : format === 'date' ? 'LocalDate' : undefined;
-      return withNull(
-        scalar(byFormat ?? (/(?:^|_|[a-z])(?:id|Id|ids|Ids)$/.test(property) && isIdName(property) ? 'ID' : 'String')),
-      );
-    }
-    if (type === 'integer') {
-      const isLarge = format === 'int64' || Number(schema.maximum) > MAX_INT;
-      return withNull(isLarge ? { ...scalar('Float'), todo: 'Int, if it is always below 2^31.' } : scalar('Int'));
-    }
-    if (type === 'number' || type === 'boolean') {
-      return withNull(scalar(type === 'number' ? 'Float' : 'Boolean'));
-    }
-    return withNull({ ...scalar('JSON'), todo: 'The document states no type.' });
-  }
-
-  #typeOf({
-    schema,
-    name,
-    words,
-    depth,
-    items,
-  }: {
-    schema: Part;
-    name: string | undefined;
-    words: readonly string[];
-    depth: number;
-    items: string | undefined;
-  }): TypePlan {
-    const stored = this.#types.get(schema);
-    if (stored !== undefined) {
-      return stored;
-    }
-    const wanted = toPascal(name === undefined ? words : toWords(name.replace(SUFFIXES, ''))) || toPascal(words);
-    const taken = this.#takeType(wanted, 'Body');
-    const plan: TypePlan = {
-      name: taken,
-      description: describe(
-        schema,
-        items === undefined ? `A record of the service: ${toWords(taken).join(' ')}.` : 'A page of a list.',
-        'title',
-      ),
-      fields: [],
-      todos: taken === wanted ? [] : [`Find a better name: ${wanted} exists.`],
-    };
-    this.#types.set(schema, plan);
-    this.#pending.push({ plan, schema, depth, items });
-    return plan;
-  }
-
-  /** Plans the fields of an object type. */
-  #planType({ plan, schema, depth, items }: PendingType): void {
-    const names = new Names(INHERITED);
-    const required = listOf(schema.required);
-    for (const [name, part] of Object.entries(recordOf(schema.properties))) {
-      this.#try(`${plan.name}.${name}`, () => {
-        assertName(name);
-        const words = [...toWords(plan.name), ...toWords(name)];
-        const resolved = this.#document.schemaOf(part).schema;
-        if (resolved.writeOnly !== true) {
-          const value = this.#valueOf(part, words, name, 'output', { depth: depth + 1 });
-          const isItems = items !== undefined && name === 'data';
-          const field = fieldOf({
-            name,
-            part: { ...(value.kind === 'object' ? {} : resolved), ...recordOf(part) },
-            value,
-            isRequired: isItems || required.includes(name),
-            names,
-            wanted: isItems ? items : toCamel(toWords(name)),
-          });
-          plan.fields.push(field);
+          assertName(name);
+          const place = { words: [...words, ...toWords(name)], property: name, use: 'input' } as const;
+          add('body', name, { ...resolved, ...recordOf(part) }, this.#types.valueOf(part, place), isRequired);
         }
       });
     }
-    if (required.length === 0) {
-      plan.todos.push('The document does not state which fields are always sent: remove nullable from these.');
+    const texts = plan.inputs.filter(
+      ({ place, value }) => place === 'body' && value.type === 'String' && !value.isList,
+    );
+    plan.options.multiline = toOption(texts.map(({ source }) => source).filter((source) => MULTILINE.test(source)));
+  }
+
+  #planResponse(
+    words: readonly string[],
+    { method, route, operation }: Operation,
+  ): { expect: Expected; response?: Value; todo?: string } {
+    const all = Object.entries(recordOf(operation.responses)).filter(([status]) => /^2|^default$/.test(status));
+    const [status, sent] = all.find(([each]) => /^2(?!04)/.test(each)) ?? all[0] ?? [];
+    if (status === '204') {
+      const response = json('The document says that the response has no body.');
+      return method === 'GET' ? { expect: 'value', response } : { expect: 'nothing' };
     }
-    const links = plan.fields.map(({ name }) => name).filter((name) => /.Ids?$/.test(name));
-    if (links.length > 0) {
-      plan.todos.push(`Link the records that these fields name: ${links.join(', ')}.`);
+    const { content } = sent === undefined ? {} : this.#document.resolve(sent);
+    if (Object.keys(recordOf(content)).length === 0) {
+      return { expect: 'value', response: json('The document describes no response.') };
+    }
+    const found = mediaOf(content, JSON_TYPE);
+    if (found === undefined) {
+      if (mediaOf(content, /\b(?:text|xml|yaml|x-ndjson)\b/i) === undefined) {
+        throw new Unsupported(`its response is ${typesOf(content)}, neither JSON nor a text`);
+      }
+      return { expect: 'text', response: scalar('String') };
+    }
+    const place = { words: method === 'GET' ? words : [...words, 'response'], use: 'output' } as const;
+    const properties = recordOf(this.#document.schemaOf(found.media.schema).schema.properties);
+    if (!Object.hasOwn(properties, 'data') || Object.hasOwn(properties, '_organizationId')) {
+      return formOfValue(this.#types.valueOf(found.media.schema, place));
+    }
+    const value = this.#types.valueOf(properties.data, place);
+    if (Object.keys(properties).length === 1) {
+      return formOfValue(value);
+    }
+    if (!value.isList || isText(value.type) || value.type.kind !== 'object') {
+      const todo = 'The document has members beside data, which are not returned: the gateway removes the envelope.';
+      return { ...formOfValue(value), todo };
+    }
+    const items = toCamel(toWords(segmentsOf(route).at(-1) ?? 'items'));
+    const page = this.#types.valueOf(found.media.schema, { ...place, words: [...place.words, 'page'], items });
+    return { expect: 'page', response: { ...page, isNullable: false } };
+  }
+
+  /** Plans a loader for each endpoint that reads a record by its id only. */
+  #planLoaders(): void {
+    for (const get of this.#endpoints) {
+      const [param, ...others] = get.inputs;
+      const type = get.response?.type;
+      const isRead = get.method === 'GET' && get.options.expect === undefined && others.length === 0;
+      if (!isRead || param?.place !== 'path' || type === undefined || isText(type)) {
+        continue;
+      }
+      const words = toWords(param.source);
+      const isLong = words.length > 1 && isIdWord(words.at(-1));
+      const noun = toCamel(isLong ? words.slice(0, -1) : toWords(type.wanted[0] ?? ''));
+      const ends = words.map((_, i) => words.slice(i).join(' '));
+      const key = ends.flatMap((end) => type.fields.filter(({ source }) => toWords(source).join(' ') === end))[0]
+        ?.source;
+      const isList = (each: EndpointPlan) =>
+        each.options.expect === 'list' &&
+        each.method === 'GET' &&
+        each.inputs.length === 0 &&
+        each.response?.type === type;
+      const list = this.#endpoints.find((each) => isList(each) && get.route === `${each.route}/{${param.source}}`);
+      const name = this.#constants.take([noun, get.field, `${noun}Loader`], isNotGlobal);
+      const many = key === undefined ? undefined : list;
+      get.loader = { name, type, noun, key, id: [...toWords(noun), words.at(-1)].join(' '), get, many };
+      if (many !== undefined) {
+        many.loader = get.loader;
+      }
+      this.#loaders.push(get.loader);
     }
   }
 
-  /** Plans the enum of a text with certain values; undefined if they can't be names. Equal lists of values are one enum. */
-  #enumOf(schema: Part, name: string | undefined, words: readonly string[]): EnumPlan | undefined {
-    const values = listOf(schema.enum).filter((value) => typeof value === 'string');
-    const plans = values.map((value) => ({ name: toUpper(toWords(value)), value }));
-    const isUsable = plans.every((plan) => plan.name !== '' && plan.value.length <= 64);
-    if (
-      plans.length === 0 ||
-      plans.length > MAX_VALUES ||
-      !isUsable ||
-      new Set(plans.map((plan) => plan.name)).size < plans.length
-    ) {
-      return undefined;
-    }
-    const key = JSON.stringify(values);
-    const stored = this.#enums.get(key);
-    if (stored !== undefined) {
-      return stored;
-    }
-    const wanted = toPascal(name === undefined ? words : toWords(name)) || toPascal(words);
-    const taken = this.#takeType(wanted, 'Value');
-    const plan = {
-      name: taken,
-      description: describe(schema, `A value of the service: ${toWords(taken).join(' ')}.`, 'title'),
-      values: plans,
+  /** Returns the types that endpoints use, and decides their scopes. Others belong to endpoints that were skipped later. */
+  #usedTypes(): TypePlan[] {
+    const used = new Set<TypePlan>();
+    const pages = new Set<unknown>();
+    const add = ({ type }: Value, noun: string, isRecord = false): void => {
+      if (!isText(type)) {
+        type.noun ||= noun;
+        type.isRecord ||= isRecord;
+        used.add(type);
+      }
     };
-    this.#enums.set(key, plan);
-    return plan;
+    const isRead = ({ method }: EndpointPlan) => method === 'GET';
+    for (const each of [...this.#endpoints.filter(isRead), ...this.#endpoints.filter((each) => !isRead(each))]) {
+      if (each.response !== undefined) {
+        add(each.response, each.noun, isRead(each));
+        pages.add(each.options.expect === 'page' && each.response.type);
+      }
+      for (const { value } of each.inputs) {
+        add(value, each.noun);
+      }
+    }
+    const ids = new Set(this.#endpoints.flatMap(({ inputs }) => inputs.flatMap(idWordsOf)));
+    for (const type of used) {
+      // The value of a parameter of a path, such as the `key` of a topic for `topicKey`, is no secret.
+      const nouns = ['', ...toWords(type.wanted[0] ?? '').map((word) => `${word} `)];
+      for (const field of type.module === undefined ? type.fields : []) {
+        field.link = type.kind === 'object' ? this.#linkOf(type, field) : undefined;
+        field.isSecret = isSecretField(field) && !nouns.some((noun) => ids.has(noun + toWords(field.source).join(' ')));
+        add(field.value, type.noun, pages.has(type) && field.source === 'data'); // Visited by this loop too.
+        add(scalar(field.link?.type ?? ''), type.noun);
+      }
+    }
+    return [...used];
   }
 
-  /** Returns a free name of a type, whose interface in TypeScript has a suffix. */
-  #takeType(wanted: string, suffix: string): string {
-    const prefixed = toPascal(toWords(this.#prefix)) + wanted;
-    const isFree = (name: string) =>
-      isNotGlobal(name) && !this.#constants.has(name) && !this.#constants.has(name + suffix);
-    const name = this.#typeNames.take([wanted, prefixed], isFree);
-    this.#constants.take([name]);
-    this.#constants.take([name + suffix]);
-    return name;
+  /** Returns the loader of the records that a field names. An id such as `_subscriberId` is not that of a loader with another key. */
+  #linkOf(type: TypePlan, { source, value }: FieldPlan): LoaderPlan | undefined {
+    const id = toWords(source).join(' ');
+    return this.#loaders.find(
+      (loader) =>
+        loader.id === id &&
+        loader.type !== type &&
+        isText(value.type) &&
+        !value.isList &&
+        !(source.startsWith('_') && loader.key !== '_id' && loader.type.fields.some((each) => each.source === '_id')) &&
+        !type.fields.some(({ name, link }) => name === loader.noun || link?.noun === loader.noun),
+    );
+  }
+
+  /** Names types, and the interfaces of their bodies. */
+  #nameTypes(types: readonly TypePlan[]): void {
+    for (const type of types) {
+      if (type.module === undefined) {
+        const [first = 'Record'] = type.wanted;
+        const prefix = toPascal(toWords(this.#name));
+        const isFree = (name: string) =>
+          isNotGlobal(name) && ![name, `${name}Body`].some((each) => this.#constants.has(each));
+        type.name = this.#typeNames.take([...type.wanted, prefix + first], isFree);
+        if (!type.wanted.includes(type.name)) {
+          type.todos.push(`Find a better name: ${first} exists.`);
+        }
+        this.#constants.take([`${type.name}Body`]);
+      }
+      this.#constants.take([type.name]);
+    }
   }
 }
 
 const isNotGlobal = (name: string): boolean => !(name in globalThis);
 
-const scalar = (type: string): Value => ({
-  type,
-  kind: 'scalar',
-  code: CODES[type] ?? 'string',
-  isList: false,
-  isNullable: false,
-});
+/** Whether a name ends as those of ids do. */
+const isIdWord = (word: string | undefined): boolean => /^(?:id|key|identifier)$/.test(word ?? '');
 
-/** Types of TypeScript by scalar, other than strings. */
-const CODES: Readonly<Record<string, string>> = {
-  Int: 'number',
-  Float: 'number',
-  Boolean: 'boolean',
-  JSON: 'unknown',
-  JSONObject: 'Record<string, unknown>',
-};
-
-/** @throws {Unsupported} if a property can't be written */
-function assertName(name: string): void {
-  const problem = findNameProblem(name);
-  if (problem !== undefined) {
-    throw new Unsupported(problem);
-  }
+/** Returns the kinds of stored reads that writes to a collection change: those of the built-in endpoints with its noun. */
+function emptiesOf(collection: string): string[] | undefined {
+  const related = CONTRACT.filter(({ route }) => segmentsOf(route)[0] === collection);
+  const kinds = related.flatMap(({ cached, empties = [] }) => [...empties, ...(cached ? [kindOf(cached)] : [])]);
+  return toOption([...new Set(kinds)]);
 }
 
-/** Returns the field of a property or parameter. */
-function fieldOf({
-  name,
-  part,
-  value,
-  isRequired,
-  names,
-  wanted = toCamel(toWords(name)),
-}: {
-  name: string;
-  part: Part;
-  value: Value;
-  isRequired: boolean;
-  names: Names;
-  wanted?: string;
-}): FieldPlan {
-  const taken = names.take([wanted]);
-  return {
-    name: taken,
-    source: name,
-    value,
-    isRequired,
-    description: describe(part, `The service's \`${name}\`.`),
-    isDeprecated: part.deprecated === true,
-    todos: [
-      ...(taken === wanted ? [] : [`Find a better name: ${wanted} exists.`]),
-      ...(value.todo === undefined ? [] : [value.todo]),
-    ],
-  };
+/** Returns an option; undefined if it is empty. */
+const toOption = <T extends object>(option: T): T | undefined => (Object.keys(option).length > 0 ? option : undefined);
+
+/** Returns the ids that each record of a response must have. */
+function identifiersOf({ type }: Value, expect: unknown): string[] {
+  const fields = isText(type) || expect === 'value' ? [] : type.fields;
+  const items = expect === 'page' ? fields.find(({ source }) => source === 'data') : undefined;
+  return items !== undefined
+    ? identifiersOf(items.value, 'list')
+    : fields.flatMap(({ source, isRequired }) => (isRequired && /^_?id$/.test(source) ? source : []));
 }
+
+/** Returns the words of a parameter of a path. */
+const idWordsOf = ({ place, source }: FieldPlan): string[] => (place === 'path' ? [toWords(source).join(' ')] : []);
 
 /** Returns how the response of an endpoint is checked. */
-function formOfValue(value: Value): { expect: Expected; value: Value } {
-  const isRecord = value.kind === 'object' && !value.isNullable;
-  return { expect: isRecord ? (value.isList ? 'list' : 'record') : 'value', value };
-}
-
-/** Returns the description of a part, or of its other member. */
-function describe(part: Part, fallback: string, other = 'description'): string {
-  const text = [part.description, part[other]].find((each) => typeof each === 'string' && each.trim() !== '');
-  return typeof text === 'string' ? text.trim().toWellFormed() : fallback;
+function formOfValue(value: Value): { expect: Expected; response: Value } {
+  const isRecord = typeof value.type !== 'string' && value.type.kind === 'object' && !value.isNullable;
+  return { expect: isRecord ? (value.isList ? 'list' : 'record') : 'value', response: value };
 }
 
 const nameOf = ({ name }: Part): string => String(name ?? '');
@@ -660,17 +491,12 @@ const nameOf = ({ name }: Part): string => String(name ?? '');
 const formOf = ({ method, route }: { method: string; route: string }): string =>
   `${method} ${route.replace(/\{[^{}]*\}/g, '{}')}`;
 
-/** Whether a value can have one of several forms. */
-const hasAlternatives = ({ oneOf, anyOf }: Part): boolean => listOf(oneOf).length + listOf(anyOf).length > 1;
+const JSON_TYPE = /^(?:application\/(?:[\w.-]+\+)?json|\*\/\*)\s*(?:;|$)/i;
 
-const isIdName = (name: string): boolean => /^ids?$/.test(toWords(name).at(-1) ?? '');
-
-/** Returns the JSON among the types of a body. */
-function jsonOf(content: unknown): [type?: string, media?: Part] {
-  const found = Object.entries(recordOf(content)).find(([type]) =>
-    /^(?:application\/(?:[\w.-]+\+)?json|\*\/\*)\s*(?:;|$)/i.test(type),
-  );
-  return found === undefined ? [] : [found[0], recordOf(found[1])];
+/** Returns the first of the media types of a body that matches. */
+function mediaOf(content: unknown, type: RegExp): { type: string; media: Part } | undefined {
+  const found = Object.entries(recordOf(content)).find(([each]) => type.test(each));
+  return found === undefined ? undefined : { type: found[0], media: recordOf(found[1]) };
 }
 
 const typesOf = (content: unknown): string => Object.keys(recordOf(content)).join(', ') || 'of no type';
@@ -681,18 +507,12 @@ const segmentsOf = (path: string): string[] =>
     .split('/')
     .filter((segment) => segment !== '' && !segment.includes('{') && !/^(?:v\d+|api|rest)$/i.test(segment));
 
-/** Returns the words of the record that a path names, such as `topic`, `subscriber`. */
-function nounOf(path: string): string[] {
-  const words = segmentsOf(path)
-    .slice(-2)
-    .flatMap((segment) => toWords(segment).map(toSingular));
-  return words.length === 0 ? ['record'] : words;
-}
-
-/** Returns the same words with the last segment as it is, because the paths of lists end with a plural. */
-function listNounOf(path: string): string[] {
-  const last = toWords(segmentsOf(path).at(-1) ?? '');
-  return last.length === 0 ? nounOf(path) : [...nounOf(path).slice(0, -last.length), ...last];
+/** Returns the words of the record that a path names, such as `topic`, `subscriber`. The paths of lists end with a plural. */
+function nounOf(path: string, isList = false): string[] {
+  const [last = 'record', before = ''] = segmentsOf(path).toReversed();
+  const words = toWords(last);
+  const noun = [...toWords(before).map(toSingular), ...(isList ? words : words.map(toSingular))];
+  return noun.length === 0 ? ['record'] : noun;
 }
 
 /** Returns the words of a field: those of the operation's id without its prefix and `get`, or of its path. */
@@ -704,25 +524,15 @@ function namesOf(method: string, path: string, { operationId }: Part): string[] 
   if (words.length > 1 && rest.length > 0 && id.length <= 64) {
     return rest;
   }
-  const noun = nounOf(path);
   if (method === 'GET') {
-    return path.endsWith('}') ? noun : listNounOf(path);
+    return nounOf(path, !path.endsWith('}'));
   }
-  return [{ POST: 'create', PUT: 'update', PATCH: 'update', DELETE: 'delete' }[method] ?? '', ...noun];
+  return [{ POST: 'create', PUT: 'update', PATCH: 'update', DELETE: 'delete' }[method] ?? '', ...nounOf(path)];
 }
 
-/** Returns the scope of a path: its first noun. */
-function scopeOf(path: string, moduleName: string, isRead: boolean): Scope {
-  const [noun = ''] = segmentsOf(path);
-  const end = isRead ? 'read' : 'write';
-  const scope = [noun, moduleName]
-    .map(
-      (name) =>
-        `${toWords(name)
-          .map((word) => word.replace(/\d/g, ''))
-          .filter(Boolean)
-          .join('-')}:${end}`,
-    )
-    .find(isScope);
-  return isScope(scope) ? scope : `module:${end}`;
-}
+/** Returns the first words of a scope. */
+const toScopeNoun = (name: string): string =>
+  toWords(name)
+    .map((word) => word.replace(/\d/g, ''))
+    .filter(Boolean)
+    .join('-');

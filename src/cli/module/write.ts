@@ -1,374 +1,320 @@
-import {
-  arrow,
-  block,
-  type Code,
-  call,
-  commented,
-  member,
-  object,
-  objectType,
-  print,
-  property,
-  quote,
-  union,
-  WIDTH,
-} from './code.ts';
+import { arrow, braces, commented, indent, literal, object, property, quote } from './code.ts';
 import { toCamel, toWords } from './names.ts';
-import type { EndpointPlan, EnumPlan, FieldPlan, ModulePlan, TypePlan, Value } from './plan.ts';
+import type { ModulePlan } from './plan.ts';
+import {
+  type EndpointPlan,
+  type FieldPlan,
+  isText,
+  json,
+  type LoaderPlan,
+  scalar,
+  type TypePlan,
+  type Value,
+} from './types.ts';
 
 /** Returns the file of a module. Texts of the document are in it only as literals, and as names that were converted. */
-export function writeModule({ name, endpoints, types, enums }: ModulePlan): string {
-  const queries = endpoints.filter(({ method }) => method === 'GET');
-  const mutations = endpoints.filter(({ method }) => method !== 'GET');
-  const tools = [
-    ...(queries.length + types.length + enums.length > 0 ? ['builder'] : []),
-    'endpoint',
-    ...(mutations.length > 0 ? ['mutation'] : []),
-    ...(queries.length > 0 ? ['requireScopes'] : []),
-  ];
-  const hasNoArgs = endpoints.some((endpoint) => inputsOf(endpoint).length === 0);
-  const interfaces = [
-    ...enums.map((each) => `${print(writeValues(each), '', 0, 1)};\n`),
-    ...types.map(writeBody),
-    ...mutations.filter(({ body }) => body.length > 0).map(writeRequest),
-  ];
-  const statements: Code[] = [
-    ...endpoints.map(writeEndpoint),
-    ...enums.map(writeEnum),
-    ...(types.length === 0 ? [] : [types.map(writeRef).join(';\n  ')]),
-    ...types.map(writeType),
-    ...(queries.length === 0
-      ? []
-      : [call('builder.queryFields', [arrow('(t)', object(queries.map(writeQuery), ['(', ')']))])]),
-    ...mutations.map(writeMutation),
-  ];
-  const code = statements.map((statement) => `  ${print(statement, '  ', 0, 1)};\n`);
-  return `import { defineModule${hasNoArgs ? ', type NoArgs' : ''} } from 'notigraph/modules';
+export const writeModule = (plan: ModulePlan): string => new Writer().write(plan);
 
-// TODO: Check what the document doesn't say: the scopes, which are named after the paths; \`repeatable\` for writes that can be applied twice,
-// \`multiline\` for texts that may have line breaks, and \`cached\` for reads that may be stored.
+/** Types of TypeScript by scalar, other than strings. */
+const CODES: Readonly<Record<string, string>> = {
+  Int: 'number',
+  Float: 'number',
+  Boolean: 'boolean',
+  JSON: 'unknown',
+  JSONObject: 'Record<string, unknown>',
+};
 
-${interfaces.join('\n')}${interfaces.length === 0 ? '' : '\n'}export default defineModule(${quote(name)}, ({ ${tools.join(', ')} }) => {
-${code.join('\n')}});
-`;
-}
-
-const toTodos = (todos: readonly string[]): string[] => todos.map((todo) => `// TODO: ${todo}`);
-
+/** Whether clients may leave a field out, or get null. */
 const isNullable = ({ isRequired, value }: FieldPlan): boolean =>
   !isRequired || value.isNullable || value.type === 'JSON';
 
-/** Returns the types of a value in TypeScript. */
-function codesOf({ value, isRequired }: FieldPlan, isRequest: boolean): string[] {
-  const code = value.isList ? `${value.code}[]` : value.code;
-  return code === 'unknown'
-    ? [code]
-    : [code, ...(value.isNullable ? ['null'] : []), ...(isRequest && !isRequired ? ['undefined'] : [])];
+const nameOf = ({ type }: Value): string => (isText(type) ? quote(type) : type.name);
+
+/** Returns the type of a value in GraphQL. */
+const typeOf = (value: Value): string => (value.isList ? `[${nameOf(value)}]` : nameOf(value));
+
+/** Returns the type of a value in TypeScript. */
+function codeOf({ type, isList }: Value, others: readonly (string | false)[] = []): string {
+  const code = isText(type) ? (CODES[type] ?? 'string') : `${type.name}Body`;
+  return code === 'unknown' && !isList ? code : [isList ? `${code}[]` : code, ...others.filter(isText)].join(' | ');
 }
 
-const writeValues = ({ name, values }: EnumPlan): Code =>
-  union(
-    `type ${name}Value =`,
-    values.map(({ value }) => quote(value)),
-  );
-
-const writeMember = (field: FieldPlan, isRequest: boolean): string =>
-  `  ${print(union(`${property(field.source)}${field.isRequired ? '' : '?'}:`, codesOf(field, isRequest)), '  ', 0, 1)};\n`;
-
-const writeBody = ({ name, fields }: TypePlan): string =>
-  `interface ${name}Body {\n${fields.map((field) => writeMember(field, false)).join('')}}\n`;
-
-const writeRequest = ({ bodyType, body }: EndpointPlan): string =>
-  `interface ${bodyType} {\n${body.map((field) => writeMember(field, true)).join('')}}\n`;
-
-const inputsOf = ({ params, query, body, wholeBody }: EndpointPlan): FieldPlan[] => [
-  ...params,
-  ...query,
-  ...body,
-  ...(wholeBody === undefined ? [] : [wholeBody]),
-];
-
-function writeEndpoint(endpoint: EndpointPlan): Code {
-  const { method, route, constant, params, query, body, bodyType, wholeBody, expect, response, isIdempotent } =
-    endpoint;
-  const args = [
-    ...params.map(({ source }) => `${source}: string`),
-    ...(query.length === 0
-      ? []
-      : [
-          member(
-            'query',
-            objectType(
-              query.map(
-                (field) =>
-                  `${property(field.source)}: ${[field.value.code, ...(isNullable(field) ? ['undefined'] : [])].join(' | ')}`,
-              ),
-            ),
-          ),
-        ]),
-    ...(body.length === 0 ? [] : [`body: ${bodyType}`]),
-    ...(wholeBody === undefined ? [] : ['body: Record<string, unknown>']),
-  ];
-  const result = response === undefined ? 'undefined' : resultOf(response);
-  const options = [
-    ...(expect === 'record' ? [] : [member('expect', quote(expect))]),
-    ...(isIdempotent ? ['idempotent: true'] : []),
-  ];
-  const begin = `const ${constant} = endpoint`;
-  return call(
-    begin,
-    [quote(`${method} ${route}`), ...(options.length === 0 ? [] : [object(options)])],
-    [args.length === 0 ? 'NoArgs' : objectType(args), result],
-  );
+/** Returns the type of an object. Members of a request can have any value that an input has. */
+function bodyOf(fields: readonly FieldPlan[], isRequest: boolean): string {
+  const members = fields.map((field) => {
+    const { source, value, isRequired } = field;
+    const isOptional = isRequest ? isNullable(field) : !isRequired;
+    const others = isRequest ? [isOptional && 'null | undefined'] : [value.isNullable && 'null'];
+    return `${property(source)}${isOptional ? '?' : ''}: ${codeOf(value, others)}`;
+  });
+  return braces(members, ';');
 }
 
-const resultOf = ({ code, isList, isNullable }: Value): string =>
-  `${code}${isList ? '[]' : ''}${isNullable && code !== 'unknown' ? ' | null' : ''}`;
+/** Returns the access to a member. */
+const memberAccess = (name: string): string => (/^[A-Za-z_]\w*$/.test(name) ? `.${name}` : `[${quote(name)}]`);
 
-const writeEnum = ({ name, description, values }: EnumPlan): Code =>
-  call(`const ${name} = builder.enumType`, [
-    quote(name),
-    object([
-      member('description', quote(description)),
-      member(
-        'values',
-        object(
-          values.map((each) => member(each.name, object([member('value', quote(each.value))]))),
-          ['', ' as const'],
-        ),
+/** Returns the option `nullable` of a field. Invalid records in lists, and unknown values of enums, are null and don't fail others. */
+function nullabilityOf({ type, isList }: Value, isNull: boolean): string | undefined {
+  if (isList && !isText(type)) {
+    return `{ list: ${isNull}, items: true }`;
+  }
+  return isNull || (!isText(type) && type.kind === 'enum') ? 'true' : undefined;
+}
+
+const deprecationOf = (isDeprecated: boolean) => (isDeprecated ? quote('The service deprecates it.') : undefined);
+
+/** Writes one module, and keeps in mind which tools its code uses. */
+class Writer {
+  readonly #tools = new Set<string>();
+
+  write({ name, endpoints, types, loaders }: ModulePlan): string {
+    const [queries, mutations] = [true, false].map((isQuery) =>
+      endpoints.filter((each) => (each.method === 'GET') === isQuery),
+    );
+    const own = types.filter(({ module }) => module === undefined);
+    const builder = this.#tool('builder');
+    const objects = own.filter(({ kind }) => kind === 'object');
+    const fields = (queries ?? []).map((query) => this.#writeQuery(query));
+    const statements = [
+      ...types.map((type) => writeBody(type)),
+      ...endpoints.map((endpoint) => this.#writeEndpoint(endpoint)),
+      ...loaders.flatMap((loader) => this.#writeLoader(loader)),
+      ...objects.map((type) => `const ${type.name} = ${builder}.objectRef<${type.name}Body>(${quote(type.name)});`),
+      ...own.map((type) => this.#writeType(type)),
+      ...(fields.length === 0 ? [] : [`${builder}.queryFields((t) => (${braces(fields)}));`]),
+      ...(mutations ?? []).map((mutation) => this.#writeMutation(mutation)),
+    ];
+    const links = new Set(objects.flatMap((type) => type.fields.map(({ link }) => link)));
+    const used = loaders.filter((loader) => loader.get === undefined && links.has(loader));
+    const imported = [...types, ...used.map((loader) => ({ name: loader.name, module: loader.type.module }))];
+    const modules = [...new Set(types.flatMap(({ module }) => module ?? []))].toSorted();
+    const uses = modules.map((module) => {
+      const names = imported.filter((each) => each.module === module).map((each) => each.name);
+      return `const { ${names.join(', ')} } = ${this.#tool('use')}(${module});`;
+    });
+    return `import { ${['defineModule', ...modules].toSorted().join(', ')} } from 'notigraph/modules';
+
+// TODO: Check what the document doesn't say: the scopes, which are named after the paths; \`repeatable\` for writes that can be applied twice,
+// \`empties\` and \`cached\` for reads that may be stored, and \`multiline\` for texts that may have line breaks.
+
+export default defineModule(${quote(name)}, (toolkit) => {
+${indent([`const { ${[...this.#tools].toSorted().join(', ')} } = toolkit;`, ...uses].join('\n'))}
+
+${statements.map(indent).join('\n\n')}
+});
+`;
+  }
+
+  #tool(name: string): string {
+    this.#tools.add(name);
+    return name;
+  }
+
+  #scopes = (scope: string): string => `${this.#tool('requireScopes')}(${quote(scope)})`;
+
+  #calls = (calls: string, more = ''): string => `${this.#tool('declareCalls')}(${quote(calls)}${more})`;
+
+  #writeEndpoint({ method, route, constant, inputs, hasWholeBody, options, response }: EndpointPlan): string {
+    const taken = (['query', 'body'] as const).flatMap((place) => {
+      const [first, ...others] = inputs.filter((input) => input.place === place);
+      const isWhole = place === 'body' && hasWholeBody;
+      return first === undefined ? [] : `${place}: ${isWhole ? codeOf(first.value) : bodyOf([first, ...others], true)}`;
+    });
+    const set = Object.entries(options).flatMap(([name, value]) =>
+      value === undefined ? [] : `${name}: ${literal(value)}`,
+    );
+    const args = [quote(`${method} ${route}`), ...(set.length === 0 ? [] : [braces(set)])].join(', ');
+    const takes = taken.length === 0 ? '' : `.takes<${braces(taken, ';')}>()`;
+    const isTyped = response !== undefined && options.expect !== 'text';
+    const returns = isTyped ? `.returns<${codeOf(response, [response.isNullable && 'null'])}>()` : '';
+    return `const ${constant} = ${this.#tool('endpoint')}(${args})${takes}${returns};`;
+  }
+
+  #writeLoader({ name, type, get, key = '', many }: LoaderPlan): string[] {
+    if (get === undefined) {
+      return [];
+    }
+    const list = many && object({ endpoint: many.constant, keyOf: `(record) => record${memberAccess(key)}` });
+    const options = object({ name: quote(name), get: get.constant, many: list });
+    return [`const ${name} = ${this.#tool('loader')}<${type.name}Body>(${options});`];
+  }
+
+  #writeType(type: TypePlan): string {
+    const { name, kind, fields, values, todos, noun, isRecord } = type;
+    const description = quote(type.description);
+    if (kind === 'enum') {
+      const members = braces(values.map((each) => `${each.name}: { value: ${quote(each.value)} }`));
+      const options = object({ description, values: `${members} as const` });
+      return `const ${name} = ${this.#tool('builder')}.enumType(${quote(name)}, ${options});`;
+    }
+    if (kind === 'input') {
+      const options = object({
+        description,
+        fields: arrow('t', braces(fields.map((field) => writeInput(field, 't.field')))),
+      });
+      return commented(todos, `const ${name} = ${this.#tool('builder')}.inputType(${quote(name)}, ${options});`);
+    }
+    const members = fields.flatMap((field) => [
+      this.#writeExposed(field, field.source, `${noun}-secrets:read`),
+      ...this.#writeLink(field),
+    ]);
+    const extensions = isRecord ? this.#scopes(`${noun}:read`) : undefined;
+    return commented(
+      todos,
+      `${name}.implement(${object({ description, extensions, fields: arrow('t', braces(members)) })});`,
+    );
+  }
+
+  /** Writes a field that returns a member of the body. */
+  #writeExposed(field: FieldPlan, source: string, secretScope = ''): string {
+    const { name, value, isSecret = false, todos } = field;
+    const code = `${name}: t.expose(${quote(source)}, ${object({
+      type: typeOf(value),
+      nullable: nullabilityOf(value, isNullable(field)),
+      extensions: isSecret ? this.#scopes(secretScope) : undefined,
+      description: quote(field.description),
+      deprecationReason: deprecationOf(field.isDeprecated),
+    })})`;
+    const secret = 'It is named like a secret: remove it, or its scope if it is none.';
+    return commented(isSecret ? [...todos, secret] : todos, code);
+  }
+
+  /** Writes the field with the record whose id a field has. */
+  #writeLink({ source, value, link, isSecret }: FieldPlan): string[] {
+    if (link === undefined || isSecret) {
+      return [];
+    }
+    const { name, noun, type, get } = link;
+    const sent = `parent${memberAccess(source)}`;
+    const id = value.type === 'Int' || value.type === 'Float' ? `String(${sent})` : sent;
+    const reason = quote('One per distinct id, which the service sends.');
+    const code = object({
+      type: type.name,
+      nullable: 'true',
+      extensions: this.#calls(PER_ID, `, ${object({ loader: name, reason })}`),
+      description: quote(
+        `The record with this id, or null if it does not exist.\n\nREST: ${get === undefined ? 'that of the built-in field' : `\`GET ${get.route}\``}.`,
       ),
-    ]),
-  ]);
+      resolve: `(parent, _args, ctx) =>\n  ${sent} == null ? null : ${this.#tool('loadBySentId')}(${id}, (id) => ctx.loaders.load(${name}, id))`,
+    });
+    return [`${noun}: t.field(${code})`];
+  }
 
-/** Longest literal that formatters don't put on a line of its own. */
-const SHORT = 30;
+  /** Writes checks of the ranges of parameters. */
+  #writeRanges({ inputs }: EndpointPlan, from: 'args' | 'input'): string[] {
+    return inputs.flatMap((field) => {
+      const { name, place, range: [min, max] = [] } = field;
+      const value = `${from}.${name}${isNullable(field) ? ` ?? ${min}` : ''}`;
+      const isChecked = place === 'query' && min !== undefined;
+      return isChecked ? [`${this.#tool('assertRange')}(${quote(name)}, ${value}, ${min}, ${max});`] : [];
+    });
+  }
 
-function writeRef({ name }: TypePlan): string {
-  const begin = `const ${name} =`;
-  const ref = call(`builder.objectRef<${name}Body>`, [quote(name)]);
-  const code = print(ref, '  ', begin.length + 1, 1);
-  const [firstLine = '', ...others] = code.split('\n');
-  const isBelow = others.length > 0 && (quote(name).length <= SHORT || `  ${begin} ${firstLine}`.length > WIDTH);
-  return isBelow ? `${begin}\n    ${print(ref, '    ', 0, 1)}` : `${begin} ${code}`;
+  #writeQuery(endpoint: EndpointPlan): string {
+    const { method, route, inputs, response = json(''), loader } = endpoint;
+    const [param] = inputs;
+    const scopes = this.#scopes(`${endpoint.noun}:read`);
+    const load = param === undefined ? `list(${loader?.name})` : `load(${loader?.name}, args.${param.name})`;
+    const read = loader ? `loaders.${load}` : `upstream.read(${endpoint.constant}, ${writeArgs(endpoint, 'args')})`;
+    const calls = loader && this.#calls(loader.many ? '1 for the whole operation' : PER_ID);
+    const statements = [...this.#writeRanges(endpoint, 'args'), `return ctx.${read};`].join('\n');
+    const code = object({
+      type: typeOf(response),
+      nullable: nullabilityOf(response, true),
+      extensions: calls ? `{ ...${scopes}, ...${calls} }` : scopes,
+      description: quote(`${endpoint.description}\n\nREST: \`${method} ${route}\`.`),
+      deprecationReason: deprecationOf(endpoint.isDeprecated),
+      args: param && braces(inputs.map((input) => writeInput(input, 't.arg'))),
+      resolve: `(_root, ${param ? 'args' : '_args'}, ctx) => {\n${indent(statements)}\n}`,
+    });
+    return commented([...endpoint.todos, response.todo].filter(isText), `${endpoint.field}: t.field(${code})`);
+  }
+
+  #writeMutation(endpoint: EndpointPlan): string {
+    const { field, inputs, response } = endpoint;
+    const key = inputs.findLast(({ place }) => place === 'path');
+    const done = response ? resultOf(response) : doneOf(endpoint.method, key);
+    const resource = response && !isText(response.type) && !response.isList ? response.type.name : endpoint.resource;
+    const failures = {
+      notFound: key && object({ resource: quote(resource), id: `(input) => input.${key.name}` }),
+      conflict: endpoint.canConflict && !endpoint.options.idempotent ? 'true' : undefined,
+    };
+    const fields = arrow('t', braces(inputs.map((input) => writeInput(input, 't.field'))));
+    const send = `await send(${writeArgs(endpoint, 'input')})`;
+    const value = key ? `{ ${key.name}: input.${key.name} }` : '{ accepted: true }';
+    const sent = response ? [`return { ${done.name}: ${send} };`] : [`${send};`, `return ${value};`];
+    const statements = [...this.#writeRanges(endpoint, 'input'), ...sent].join('\n');
+    const code = object({
+      description: quote(endpoint.description),
+      scope: quote(`${endpoint.noun}:write`),
+      endpoint: endpoint.constant,
+      deprecationReason: deprecationOf(endpoint.isDeprecated),
+      input: inputs.length > 0 ? object({ description: quote(`The input of \`${field}\`.`), fields }) : undefined,
+      failures: (failures.notFound ?? failures.conflict) ? object(failures) : undefined,
+      resolve: `async (${inputs.length > 0 ? 'input' : '_input'}, send) => {\n${indent(statements)}\n}`,
+      success: object({
+        description: quote('The service applied the change.'),
+        fields: arrow('t', braces([this.#writeExposed(done, done.source)])),
+      }),
+    });
+    return commented(endpoint.todos, `${this.#tool('mutation')}(${quote(field)}, ${code});`);
+  }
 }
 
-function writeType({ name, description, fields, todos }: TypePlan): Code {
-  const code = call(`${name}.implement`, [
-    object([
-      member('description', quote(description)),
-      member(
-        'fields',
-        arrow(
-          '(t)',
-          object(
-            fields.map((field) => writeExposed(field, field.source)),
-            ['(', ')'],
-          ),
-        ),
-      ),
-    ]),
-  ]);
-  return commented(toTodos(todos), code);
-}
+const PER_ID = '1 per distinct id in the operation';
 
-/** Writes a field that returns a member of the body. */
-function writeExposed(field: FieldPlan, source: string): Code {
-  const { name, value, description, isDeprecated, todos } = field;
-  const [method, type] = methodOf(value, 'expose');
-  const options = [
-    ...type,
-    ...(isNullable(field) ? ['nullable: true'] : []),
-    member('description', quote(description)),
-    ...(isDeprecated ? [DEPRECATED] : []),
-  ];
-  return commented(toTodos(todos), member(name, call(`t.${method}`, [quote(source), object(options)])));
+/** Writes the type of a body, or of the values of an enum. */
+function writeBody({ kind, name, module, fields, values }: TypePlan): string {
+  if (kind === 'enum') {
+    return `type ${name}Body = ${values.map(({ value }) => quote(value)).join(' | ')};`;
+  }
+  return module === undefined
+    ? `interface ${name}Body ${bodyOf(fields, kind === 'input')}`
+    : `type ${name}Body = typeof ${name}.$inferType;`;
 }
-
-const DEPRECATED = member('deprecationReason', quote('The service deprecates it.'));
 
 /** Writes an argument, or a field of an input. */
-function writeInput(field: FieldPlan, builder: 't' | 't.arg'): Code {
-  const { name, value, isRequired, description, todos } = field;
-  const [method, type] = methodOf(value, builder === 't' ? 'field' : '');
-  const options = [
-    ...type,
-    ...(isRequired && !value.isNullable ? ['required: true'] : []),
-    member('description', quote(description)),
-  ];
+function writeInput({ name, value, isRequired, description, todos }: FieldPlan, method: 't.field' | 't.arg'): string {
+  const required = isRequired && !value.isNullable ? 'true' : undefined;
   return commented(
-    toTodos(todos),
-    member(name, call(method === '' ? builder : `${builder}.${method}`, [object(options)])),
+    todos,
+    `${name}: ${method}(${object({ type: typeOf(value), required, description: quote(description) })})`,
   );
-}
-
-/** Scalars that have methods of their own. */
-const METHODS: Readonly<Record<string, string>> = {
-  ID: 'ID',
-  String: 'String',
-  Int: 'Int',
-  Float: 'Float',
-  Boolean: 'Boolean',
-};
-
-/** Returns the method that declares a field, and its option `type`, if it has none for the type. */
-function methodOf({ type, kind, isList }: Value, general: string): [method: string, type: string[]] {
-  const name = kind === 'scalar' ? METHODS[type] : undefined;
-  if (name !== undefined) {
-    const method = general === 'expose' ? `expose${name}` : name.toLowerCase();
-    return [`${method}${isList ? 'List' : ''}`, []];
-  }
-  const code = kind === 'scalar' ? quote(type) : type;
-  return [general, [`type: ${isList ? `[${code}]` : code}`]];
 }
 
 /** Writes the arguments of a call from those of a field. */
-function writeArgs({ params, query, body, wholeBody }: EndpointPlan, from: 'args' | 'input'): Code {
-  const toValue = (field: FieldPlan): string => {
-    const { name, isRequired, value } = field;
-    if (isRequired && !value.isNullable) {
-      return `${from}.${name}`;
-    }
-    return `${from}.${name}${value.isNullable ? (isRequired ? ' ?? null' : '') : ' ?? undefined'}`;
-  };
-  const toMember = (field: FieldPlan) => member(property(field.source), toValue(field));
-  return object([
-    ...params.map(toMember),
-    ...(query.length === 0
-      ? []
-      : [
-          member(
-            'query',
-            object(
-              query.map((field) =>
-                member(property(field.source), `${from}.${field.name}${isNullable(field) ? ' ?? undefined' : ''}`),
-              ),
-            ),
-          ),
-        ]),
-    ...(body.length === 0 ? [] : [member('body', object(body.map(toMember)))]),
-    ...(wholeBody === undefined ? [] : [toMember(wholeBody)]),
-  ]);
+function writeArgs({ inputs, hasWholeBody }: EndpointPlan, from: 'args' | 'input'): string {
+  const at = (place: FieldPlan['place']) =>
+    inputs.flatMap((input) => (input.place === place ? `${property(input.source)}: ${from}.${input.name}` : []));
+  const groups = (['query', 'headers', 'body'] as const).flatMap((place) => {
+    const members = at(place);
+    return members.length === 0 || (place === 'body' && hasWholeBody) ? members : `${place}: ${braces(members)}`;
+  });
+  return braces([...at('path'), ...groups]);
 }
 
-function writeQuery(endpoint: EndpointPlan): Code {
-  const { method, route, field, constant, description, isDeprecated, scope, response, todos } = endpoint;
-  const inputs = inputsOf(endpoint);
-  const type = response === undefined || response.kind === 'scalar' ? quote(response?.type ?? 'JSON') : response.type;
-  const options = [
-    `type: ${response?.isList ? `[${type}]` : type}`,
-    'nullable: true',
-    member('extensions', call('requireScopes', [quote(scope)])),
-    member('description', quote(`${description}\n\nREST: \`${method} ${route}\`.`)),
-    ...(isDeprecated ? [DEPRECATED] : []),
-    ...(inputs.length === 0 ? [] : [member('args', object(inputs.map((input) => writeInput(input, 't.arg'))))]),
-    member(
-      'resolve',
-      arrow(
-        `(_root, ${inputs.length === 0 ? '_args' : 'args'}, ctx)`,
-        call('ctx.upstream.read', [constant, writeArgs(endpoint, 'args')]),
-      ),
-    ),
-  ];
-  return commented(toTodos([...todos, ...todosOf(response)]), member(field, call('t.field', [object(options)])));
+/** Returns the field of a success that names the record, if the response has none. */
+function doneOf(method: string, key: FieldPlan | undefined): FieldPlan {
+  const first = method === 'DELETE' ? ['deleted'] : key?.name === 'id' ? ['requested'] : [];
+  return key === undefined
+    ? toField('accepted', scalar('Boolean'), 'Always true.')
+    : { ...key, name: toCamel([...first, ...toWords(key.name)]), source: key.name, todos: [] };
 }
-
-const todosOf = (value: Value | undefined): string[] => (value?.todo === undefined ? [] : [value.todo]);
-
-function writeMutation(endpoint: EndpointPlan): Code {
-  const { method, field, constant, description, isDeprecated, scope, params, response, resource } = endpoint;
-  const inputs = inputsOf(endpoint);
-  const key = params.at(-1);
-  const failures = [
-    ...(key === undefined
-      ? []
-      : [
-          member(
-            'notFound',
-            object([member('resource', quote(resource)), member('id', arrow('(input)', `input.${key.name}`))]),
-          ),
-        ]),
-    ...(endpoint.canConflict && !endpoint.isIdempotent ? ['conflict: true'] : []),
-  ];
-  const sent = call('await send', [writeArgs(endpoint, 'input')]);
-  const signature = `(${inputs.length === 0 ? '_input' : 'input'}, send)`;
-  const result = response === undefined ? undefined : resultFieldOf(response);
-  const resolve =
-    result === undefined
-      ? block(`async resolve${signature}`, [
-          sent,
-          key === undefined ? 'return { accepted: true }' : `return { ${key.name}: input.${key.name} }`,
-        ])
-      : member('resolve', arrow(`async ${signature}`, object([member(result.name, sent)], ['(', ')'])));
-  const done: FieldPlan = result ?? {
-    ...(key ?? ACCEPTED),
-    name:
-      key === undefined
-        ? 'accepted'
-        : toCamel([
-            ...(method === 'DELETE' ? ['deleted'] : key.name === 'id' ? ['requested'] : []),
-            ...toWords(key.name),
-          ]),
-  };
-  const code = call('mutation', [
-    quote(field),
-    object([
-      member('description', quote(description)),
-      member('scope', quote(scope)),
-      member('endpoint', constant),
-      ...(isDeprecated ? [DEPRECATED] : []),
-      member(
-        'input',
-        object([
-          member('description', quote(`The input of \`${field}\`.`)),
-          member(
-            'fields',
-            arrow(
-              inputs.length === 0 ? '()' : '(t)',
-              object(
-                inputs.map((input) => writeInput(input, 't')),
-                ['(', ')'],
-              ),
-            ),
-          ),
-        ]),
-      ),
-      ...(failures.length === 0 ? [] : [member('failures', object(failures))]),
-      resolve,
-      member(
-        'success',
-        object([
-          member('description', quote('The service applied the change.')),
-          member(
-            'fields',
-            arrow('(t)', object([writeExposed(done, result?.name ?? key?.name ?? 'accepted')], ['(', ')'])),
-          ),
-        ]),
-      ),
-    ]),
-  ]);
-  return commented(toTodos(endpoint.todos), code);
-}
-
-/** Field of a success without a value. */
-const ACCEPTED: FieldPlan = {
-  name: 'accepted',
-  source: 'accepted',
-  value: { type: 'Boolean', kind: 'scalar', code: 'boolean', isList: false, isNullable: false },
-  isRequired: true,
-  description: 'Always true.',
-  isDeprecated: false,
-  todos: [],
-};
 
 /** Returns the field of a success with the value of the response. */
-function resultFieldOf(value: Value): FieldPlan {
-  const name = value.kind === 'object' ? toCamel(toWords(value.type)) + (value.isList ? 'List' : '') : 'result';
-  return {
-    ...ACCEPTED,
-    name,
-    source: name,
-    value,
-    description: value.kind === 'object' ? 'The record.' : 'The response of the service.',
-    todos: todosOf(value),
-  };
+function resultOf(value: Value): FieldPlan {
+  return !isText(value.type) && value.type.kind === 'object'
+    ? toField(toCamel(toWords(value.type.name)) + (value.isList ? 'List' : ''), value, 'The record.')
+    : toField('result', value, 'The response of the service.');
 }
+
+const toField = (name: string, value: Value, description: string): FieldPlan => ({
+  name,
+  source: name,
+  value,
+  isRequired: true,
+  description,
+  isDeprecated: false,
+  range: undefined,
+  todos: [value.todo].filter(isText),
+});

@@ -1,0 +1,20 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { OpenApiDocument } from '../../src/cli/module/document.ts';
+import { Planner } from '../../src/cli/module/plan.ts';
+import { writeModule } from '../../src/cli/module/write.ts';
+import type { GatewayModule } from '../../src/graphql/module.ts';
+import { createSchema } from '../../src/graphql/schema.ts';
+import { ROOT } from './docs.ts';
+import { createTemporaryFolder } from './sandbox-files.ts';
+
+/** Returns the module that is generated from a document of the tests, as a file that was imported. */
+export async function generateModule(name: string, document: string): Promise<GatewayModule> {
+  const plan = new Planner(new OpenApiDocument(join(ROOT, document), document), name, createSchema()).plan(() => true);
+  const code = writeModule(plan).replace("'notigraph/modules'", JSON.stringify(join(ROOT, 'src/modules/index.ts')));
+  await using folder = await createTemporaryFolder();
+  await writeFile(folder.path(`${name}.ts`), code);
+  const { default: generated } = await import(pathToFileURL(folder.path(`${name}.ts`)).href);
+  return generated;
+}
