@@ -14,6 +14,7 @@ import {
 } from 'graphql';
 import { locate, toOperationError } from '../located-error.ts';
 import type { Fragments, PlanSource } from './collect-fields.ts';
+import type { Variables } from './graphql-js.ts';
 import { type Limits, outcomeError, STOPPED, type StopReason, stopError } from './limits.ts';
 
 /** Inputs of an execution besides its operation and variables, as for `execute` of graphql-js. */
@@ -31,7 +32,7 @@ export class Execution implements PlanSource {
   readonly schema: GraphQLSchema;
   readonly fragments: Fragments;
   readonly operation: OperationDefinitionNode;
-  readonly variableValues: Record<string, unknown>;
+  readonly variables: Variables;
   readonly rootValue: unknown;
   readonly contextValue: unknown;
   readonly fieldResolver: GraphQLFieldResolver<unknown, unknown>;
@@ -57,14 +58,14 @@ export class Execution implements PlanSource {
 
   constructor(
     { schema, fragments, operation }: PlanSource & { readonly operation: OperationDefinitionNode },
-    variableValues: Record<string, unknown>,
+    variables: Variables,
     inputs: ExecutionInputs,
     limits: Required<Limits>,
   ) {
     this.schema = schema;
     this.fragments = fragments;
     this.operation = operation;
-    this.variableValues = variableValues;
+    this.variables = variables;
     this.rootValue = inputs.rootValue;
     this.contextValue = inputs.contextValue;
     this.fieldResolver = inputs.fieldResolver ?? defaultFieldResolver;

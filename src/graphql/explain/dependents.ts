@@ -11,6 +11,7 @@ import {
   type SelectionSetNode,
 } from 'graphql';
 import { type DependentCalls, dependentCallsOf } from '../declarations.ts';
+import { variablesOf } from '../executor/graphql-js.ts';
 import { planSelection } from '../executor/plan.ts';
 import type { FieldPlan } from '../executor/selection-plan.ts';
 
@@ -78,7 +79,7 @@ function findDependents(info: GraphQLResolveInfo, { type, nodes, count, after }:
       const items = isList(definition.type) ? Number.POSITIVE_INFINITY : count;
       return findDependents(info, { ...objects, count: items, after });
     }
-    const perObject = maxRecordsOf(declared, () => readArguments(info.variableValues));
+    const perObject = maxRecordsOf(declared, () => readArguments(variablesOf(info)));
     const records = perObject === 0 ? 0 : perObject * count;
     const name = `${parentType.name}.${definition.name}`;
     const next = (id: number) => findDependents(info, { ...objects, count: records, after: [id] });
@@ -93,7 +94,7 @@ function fieldsOf(
   selectionSets: readonly SelectionSetNode[],
 ): readonly FieldPlan[] {
   try {
-    return planSelection(info, type, selectionSets, info.variableValues).fields;
+    return planSelection(info, type, selectionSets, variablesOf(info)).fields;
   } catch {
     return [];
   }
