@@ -1,4 +1,5 @@
 import type { GraphQLSchema } from 'graphql';
+import { emptiedOf } from '../src/graphql/schema.ts';
 import { CONTRACT } from '../src/upstream/endpoints.ts';
 import { restCallsOf } from './docs-tables.ts';
 import { code, table } from './markdown.ts';
@@ -14,12 +15,21 @@ const READS: Readonly<Record<string, string>> = {
 export function writeInvalidationTable(schema: GraphQLSchema): string {
   const mutations = listCostlyFields(schema).filter(({ isMutation }) => isMutation);
   const writes = CONTRACT.filter(({ method }) => method !== 'GET');
-  const rows = writes.map(({ method, route, empties }) => {
+  const emptied = emptiedOf(schema);
+  const rows = writes.map((write) => {
+    const { method, route } = write;
     const endpoint = `${method} ${route}`;
     const names = mutations.flatMap((field) =>
       restCallsOf(field).some((call) => call.replace(/\?.*/, '') === endpoint) ? [code(field.name)] : [],
     );
-    return [names.join(', '), code(endpoint), empties.map((kind) => READS[kind]).join(', ') || 'none'];
+    return [
+      names.join(', '),
+      code(endpoint),
+      emptied
+        .get(write)
+        ?.kinds.map((kind) => READS[kind])
+        .join(', ') || 'none',
+    ];
   });
   return table(['mutation', 'REST', 'no longer used'], rows);
 }

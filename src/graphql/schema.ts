@@ -8,6 +8,7 @@ import {
 } from 'graphql';
 import { memoizeByObject } from '../lib/memoize.ts';
 import type { Settings } from '../settings/settings.ts';
+import { type Emptied, findEmptied } from '../upstream/cache/cache-rules.ts';
 import type { DeclaredEndpoint } from '../upstream/endpoint.ts';
 import { CONTRACT } from '../upstream/endpoints.ts';
 import type { Builder } from './builder.ts';
@@ -90,7 +91,8 @@ function buildSchema(modules: readonly GatewayModule[]): { schema: GraphQLSchema
       throw new ModuleError(problem);
     }
   }
-  schema.extensions = { ...schema.extensions, endpoints: [...CONTRACT, ...own] };
+  const emptied = findEmptied([...CONTRACT.map((endpoint) => ({ endpoint })), ...endpoints]);
+  schema.extensions = { ...schema.extensions, emptied };
   return { schema, moduleOf };
 }
 
@@ -135,10 +137,13 @@ function assertValid(schema: GraphQLSchema): void {
   }
 }
 
-/** Returns the endpoints that the fields of a schema can call. */
-export function endpointsOf({ extensions }: GraphQLSchema): readonly DeclaredEndpoint[] {
-  return extensions.endpoints as readonly DeclaredEndpoint[]; // Set by `buildSchema`.
+/** Returns the endpoints that the fields of a schema can call, with the cached reads that each one empties. */
+export function emptiedOf({ extensions }: GraphQLSchema): ReadonlyMap<DeclaredEndpoint, Emptied> {
+  return extensions.emptied as ReadonlyMap<DeclaredEndpoint, Emptied>; // Set by `buildSchema`.
 }
+
+/** Returns the endpoints that the fields of a schema can call. */
+export const endpointsOf = (schema: GraphQLSchema): DeclaredEndpoint[] => [...emptiedOf(schema).keys()];
 
 /** Prints a schema, sorted. */
 export const printSdl = (schema: GraphQLSchema): string => `${printSchema(lexicographicSortSchema(schema))}\n`;

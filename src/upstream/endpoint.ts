@@ -70,7 +70,7 @@ export interface WriteEndpointOptions extends EndpointOptions {
   idempotent?: boolean;
   /** Whether the service can apply it twice without harm, so that it is sent again after a temporary failure. @default false */
   repeatable?: boolean;
-  /** Kinds of cached reads that it changes. @default none */
+  /** Kinds of cached reads that it changes. @default those of the reads whose paths are at, above or below its own */
   empties?: readonly string[];
   /** Members of the body that can be any text, such as HTML. Other texts directly in the body must be single lines. @default none */
   multiline?: readonly string[];
@@ -80,11 +80,14 @@ export interface WriteEndpointOptions extends EndpointOptions {
 export interface DeclaredEndpoint extends Endpoint {
   /** Names of the parameters of the path. */
   readonly params: readonly string[];
+  /** Tells its reads apart from those of other endpoints with the same path. The same in all processes and after a reload. */
+  readonly identity: string;
   readonly expect: Expected;
   readonly isIdempotent: boolean;
   readonly isRepeatable: boolean;
   readonly cached: CachedRead | undefined;
-  readonly empties: readonly string[];
+  /** Undefined if it isn't declared. */
+  readonly empties: readonly string[] | undefined;
   readonly multiline: readonly string[];
   readonly response: Shape | undefined;
   readonly identifiedBy: readonly string[];
@@ -137,11 +140,12 @@ export function endpoint(template: string, options: ReadEndpointOptions & WriteE
     );
   }
   const { expect = 'record', response, cached, idempotent = false, repeatable = false } = options;
-  const { empties = [], multiline = [], identifiedBy = [] } = options;
+  const { empties, multiline = [], identifiedBy = [] } = options;
   return {
     method,
     route,
     params,
+    identity: JSON.stringify([template, expect, identifiedBy]), // All that decides the result of a response.
     expect,
     isIdempotent: idempotent,
     isRepeatable: method === 'GET' || repeatable,

@@ -79,7 +79,6 @@ export const createNotificationGroup = endpoint<{ body: { name: string } }, Noti
   {
     idempotent: true,
     identifiedBy: RECORD,
-    empties: ['workflows'],
     response: RESPONSES['POST /v1/notification-groups'],
   },
 );
@@ -90,7 +89,6 @@ export const updateNotificationGroup = endpoint<{ id: string; body: { name: stri
   {
     idempotent: true,
     identifiedBy: RECORD,
-    empties: ['workflows'],
     response: RESPONSES['PATCH /v1/notification-groups/{id}'],
   },
 );
@@ -98,7 +96,7 @@ export const updateNotificationGroup = endpoint<{ id: string; body: { name: stri
 /** Deletes a group. Some services return the deleted group or nothing instead of an acknowledgement. */
 export const deleteNotificationGroup = endpoint<{ id: string }, Partial<DeletionBody> | undefined>(
   'DELETE /v1/notification-groups/{id}',
-  { expect: 'value', empties: ['workflows'], response: RESPONSES['DELETE /v1/notification-groups/{id}'] },
+  { expect: 'value', response: RESPONSES['DELETE /v1/notification-groups/{id}'] },
 );
 
 /** Returns statistics per day, in no particular order and without days that had no traffic. If `days` is undefined, the service chooses the period. */
@@ -135,7 +133,6 @@ export const updateWorkflowStatus = endpoint<{ workflowId: string; body: { activ
   {
     repeatable: true,
     identifiedBy: RECORD,
-    empties: ['workflows'],
     response: RESPONSES['PUT /v1/workflows/{workflowId}/status'],
   },
 );

@@ -1,10 +1,10 @@
 import { quoteForShell } from '../lib/quote-for-shell.ts';
 import type { CacheSettings } from '../settings/cache.ts';
+import { windowsOf } from './cache/cache-rules.ts';
 import type { CacheStore } from './cache/store.ts';
-import { windowsOf } from './cache/windows.ts';
 import { CallBudget, type Caller, type OperationSettings, type UpstreamClient } from './client.ts';
 import { type DeclaredEndpoint, kindOf } from './endpoint.ts';
-import type { UpstreamRequest } from './request.ts';
+import { readKeyOf, type UpstreamRequest } from './request.ts';
 import { serviceAddressOf } from './transport/path.ts';
 
 /** Use of the cache for a read. */
@@ -84,7 +84,7 @@ export class Recorder {
       return { state: 'unknown', freshSeconds };
     }
     const owner = { upstream: serviceAddressOf(this.#settings.upstream), credential: request.authorization };
-    const { entry } = await this.#cache.store.find({ owner, kind: kindOf(cached), path: request.path });
+    const { entry } = await this.#cache.store.find({ owner, kind: kindOf(cached), read: readKeyOf(request) });
     const ageMs = entry?.ageMs;
     const isUsable = ageMs !== undefined && ageMs <= windows.lifetimeMs;
     return { state: !isUsable ? 'absent' : ageMs <= windows.freshMs ? 'fresh' : 'stale', freshSeconds };

@@ -13,6 +13,9 @@ export interface UpstreamRequest {
   known?: KnownResponse;
 }
 
+/** Returns the key of a read: those of one credential with the same key have the same result. Nothing of it is particular to this process. */
+export const readKeyOf = ({ endpoint, path }: UpstreamRequest): string => endpoint.identity + path;
+
 /** Earlier response. */
 export interface KnownResponse {
   /** Its `ETag`. */

@@ -10,7 +10,7 @@ import {
 } from './policies/circuit-breaker.ts';
 import { Retry, type RetrySettings } from './policies/retry.ts';
 import { createThrottle } from './policies/throttle.ts';
-import type { UpstreamRequest } from './request.ts';
+import { readKeyOf, type UpstreamRequest } from './request.ts';
 import type { SocketPool } from './transport/socket-pool.ts';
 
 /** Destination of the calls of operations. */
@@ -59,7 +59,7 @@ export class Service implements CallTarget {
   }
 
   /** Makes the call of a read, or joins an identical one in flight. */
-  read(request: UpstreamRequest, reader: Reader, options: CallOptions = { key: request.path }): void {
+  read(request: UpstreamRequest, reader: Reader, options: CallOptions = { key: readKeyOf(request) }): void {
     const lane = this.#lanes.enter(request.authorization);
     const shared = options.key === undefined ? undefined : lane.find(options.key);
     if (shared !== undefined && reader.deadline.endReason() === undefined) {

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { CacheSettings } from '../settings/cache.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
+import { type Emptied, findEmptied } from './cache/cache-rules.ts';
 import type { CacheStores } from './cache/cache-stores.ts';
 import { CachedService } from './cache/cached-service.ts';
 import type { ServiceState } from './call-events.ts';
@@ -29,8 +30,8 @@ export interface UpstreamsDeps extends Pick<ServiceDeps, 'monotonicNow' | 'rando
   logger: Logger;
   /** Returns the current time. */
   now: () => Date;
-  /** Endpoints that operations can call. @default those of the contract */
-  endpoints?: readonly DeclaredEndpoint[];
+  /** Endpoints that operations can call, with the cached reads that each one empties. @default those of the contract */
+  emptied?: ReadonlyMap<DeclaredEndpoint, Emptied>;
   /** Stores of caches, which outlive the upstreams. */
   cacheStores: CacheStores;
   /** Opens connections to the services. @default over the network */
@@ -54,7 +55,7 @@ export function createUpstreams(
   {
     logger,
     now,
-    endpoints = CONTRACT,
+    emptied = findEmptied(CONTRACT.map((endpoint) => ({ endpoint }))),
     cacheStores,
     connect: openConnection,
     watch,
@@ -65,7 +66,9 @@ export function createUpstreams(
 ) {
   const buffer: ResponseBuffer = { bytes: 0, maxBytes: settings.maxBufferedBytes };
   const closing = new Abort();
-  const kinds = [...new Set(endpoints.flatMap(({ cached: read }) => (read === undefined ? [] : kindOf(read))))];
+  const kinds = [
+    ...new Set([...emptied.keys()].flatMap(({ cached: read }) => (read === undefined ? [] : kindOf(read)))),
+  ];
   const configured = listUpstreams(settings);
   const tlsFiles = new Map(configured.map(([name, upstream]) => [name, readTls(name, upstream)]));
   const [cacheSettings] = configured.flatMap(([, upstream]) => upstream.cache || []);
@@ -88,7 +91,7 @@ export function createUpstreams(
     const [same] = configured.flatMap(([, other]) =>
       serviceAddressOf(other.upstream) === serviceAddressOf(upstream) ? other.cache || [] : [],
     );
-    return same && { ...same, workflows: 'off', notificationGroups: 'off', statistics: 'off' };
+    return same && { ...same, maxAgeSeconds: 0 };
   }
 
   function connect(name: string | undefined, serviceSettings: SettingsOfUpstream) {
@@ -113,7 +116,7 @@ export function createUpstreams(
     const { attemptTimeoutMs } = serviceSettings;
     const address = serviceAddressOf(serviceSettings.upstream);
     const target: CallTarget = cached
-      ? new CachedService({ ...cached, kinds, service, address, attemptTimeoutMs, closing })
+      ? new CachedService({ ...cached, kinds, emptied, service, address, attemptTimeoutMs, closing })
       : service;
     return {
       settings: serviceSettings,

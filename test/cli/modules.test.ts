@@ -169,6 +169,31 @@ export default defineModule('nested', ({ builder, declareCalls, endpoint, requir
   expect((await run('check', '--modules', './nested.mjs')).stdout).toContain('\n  Note.secret (secrets:read)\n');
 });
 
+it('check names writes that do not declare what they empty, although cached reads have their paths', async () => {
+  await write(
+    'drafts.mjs',
+    `import { defineModule } from 'notigraph/modules';
+const windows = { freshSeconds: 60, staleWhileRevalidateSeconds: 0, staleIfErrorSeconds: 0 };
+export default defineModule('drafts', ({ endpoint }) => {
+  endpoint('GET /v1/workflows/{id}/drafts', { expect: 'list', cached: { resource: 'drafts', windows } });
+  endpoint('PUT /v1/workflows/{id}');
+  endpoint('POST /v1/workflows/{id}/drafts', { empties: ['drafts'] });
+  endpoint('POST /v1/workflows/{id}/preview', { empties: [] });
+  endpoint('POST /v1/previews');
+});
+`,
+  );
+  await write('notigraph.config.yaml', 'sandbox: ":memory:"\nmodules: [./drafts.mjs, notigraph/modules/topics]\n');
+  const { code, stdout } = await run('check');
+  expect([code, stdout.split('\n').filter((line) => line.includes('warning'))]).toEqual([
+    0,
+    [
+      "notigraph.config.yaml:2:1: warning: modules: PUT /v1/workflows/{id} of the module drafts empties the cached reads 'workflows', 'drafts', because of its path; declare empties: ['workflows', 'drafts'], or [] if it changes none of them.",
+      'notigraph.config.yaml is valid, with 1 warning.',
+    ],
+  ]);
+});
+
 it('a generated module requires its scopes of tokens, also as an entity', async () => {
   await cp(join(ROOT, 'test/cli/documents/library.yaml'), folder.path('library.yaml'));
   await run('module', 'new', 'books', '--openapi', 'library.yaml');

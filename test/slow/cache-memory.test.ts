@@ -16,7 +16,7 @@ const ownerOf = (i: number): Owner => ({ upstream: 'http://127.0.0.1:1', credent
 
 /** Reads a record, and stores the response. */
 function read(memory: MemoryStore, owner: Owner, i: number): void {
-  const address = { owner, kind: 'workflows', path: `/v1/workflows/${i}` } as const;
+  const address = { owner, kind: 'workflows', read: `/v1/workflows/${i}` } as const;
   const body = { _id: `id ${i}`, name: `Name ${i}` };
   const bytes = JSON.stringify(body).length;
   const result = { status: 200, body, bytes, replayed: false, rateLimit: undefined };

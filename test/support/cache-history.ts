@@ -57,7 +57,7 @@ export async function checkHistory({ stores, damage }: History, seed: number): P
     const slot = `${owner.credential} ${kind}`;
     const least = required.get(`${stores.indexOf(store)} ${slot}`) ?? 0;
     const startedAt = performance.now();
-    const lookup = await store.find({ owner, kind, path });
+    const lookup = await store.find({ owner, kind, read: path });
     const foundAt = performance.now();
     if (lookup.entry !== undefined) {
       hits += 1;
@@ -74,7 +74,7 @@ export async function checkHistory({ stores, damage }: History, seed: number): P
       const body = { slot, path, write: content.get(slot) ?? 0, foundAt, lifetimeMs: oneOf(LIFETIMES, random) };
       await pause();
       const result = { status: 200, body, bytes: 100, replayed: false, rateLimit: undefined };
-      await store.put({ owner, kind, path }, lookup, result, body.lifetimeMs);
+      await store.put({ owner, kind, read: path }, lookup, result, body.lifetimeMs);
     }
   }
 

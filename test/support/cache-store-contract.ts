@@ -41,7 +41,7 @@ export const resultOf = (body: unknown, bytes = 100): UpstreamResult => ({
 
 /** Reads and writes of one owner. */
 export function cacheOf(store: CacheStore, owner: Owner = newOwner()) {
-  const addressOf = (path: string, kind: CachedKind): EntryAddress => ({ owner, kind, path });
+  const addressOf = (path: string, kind: CachedKind): EntryAddress => ({ owner, kind, read: path });
   const find = async (path: string, kind: CachedKind = 'workflows') => store.find(addressOf(path, kind));
   const body = async (path: string, kind?: CachedKind) => (await find(path, kind)).entry?.result.body;
   const put = async (path: string, lookup: Lookup, content: unknown = 1, kind: CachedKind = 'workflows') =>
@@ -91,7 +91,7 @@ export function testCacheStore(start: () => Promise<StoreSetup>, startHistory: (
       rateLimit: { remaining: 3, limit: 10 },
       etag: '"1"',
     };
-    const address = { owner, kind: 'workflows', path: '/v1/groups?page=1' } as const;
+    const address = { owner, kind: 'workflows', read: '/v1/groups?page=1' } as const;
     await setup.store.put(address, lookup, result, 60_000);
     const { entry, version } = await find('/v1/groups?page=1');
     expect(entry?.result).toEqual(result);
@@ -104,10 +104,10 @@ export function testCacheStore(start: () => Promise<StoreSetup>, startHistory: (
     const { owner, body, find, load } = use();
     await load('/long');
     const lookup = await find('/short');
-    await setup.store.put({ owner, kind: 'workflows', path: '/short' }, lookup, resultOf(1), 250);
+    await setup.store.put({ owner, kind: 'workflows', read: '/short' }, lookup, resultOf(1), 250);
     await setup.pass(300);
     expect(await body('/short')).toBeUndefined();
-    await setup.store.put({ owner, kind: 'workflows', path: '/late' }, lookup, resultOf(1), 250);
+    await setup.store.put({ owner, kind: 'workflows', read: '/late' }, lookup, resultOf(1), 250);
     expect(await body('/late')).toBeUndefined();
     expect(await body('/long')).toBe(1);
   });

@@ -1,7 +1,7 @@
 import { createManifestFiles } from '../../graphql/documents/manifest.ts';
 import { shippedManifest } from '../../graphql/documents/shipped-operations.ts';
 import type { GatewayModule } from '../../graphql/module.ts';
-import { createSchema, endpointsOf } from '../../graphql/schema.ts';
+import { createSchema, emptiedOf, endpointsOf } from '../../graphql/schema.ts';
 import { elementsOf, scopesOf } from '../../graphql/scopes.ts';
 import { readTools } from '../../graphql/tools/tool-files.ts';
 import { listAll } from '../../settings/setting.ts';
@@ -53,7 +53,7 @@ export async function createReport(
     return problems.length > 0
       ? toInvalid(problems)
       : {
-          ...toValid(loaded, findConfigWarnings(loaded, host)),
+          ...toValid(loaded, [...findConfigWarnings(loaded, host), ...findEmptiesWarnings(loaded, modules.modules)]),
           ...(config.modules.length > 0 && { modules: describeModules(modules.modules) }),
         };
   } catch (error) {
@@ -82,6 +82,17 @@ function toValid({ config: { source } }: LoadedConfig, found: readonly Problem[]
   const warnings = sortProblems(found, source);
   const verdict = warnings.length === 0 ? 'valid' : `valid, with ${countOf(warnings.length, 'warning')}`;
   return { isValid: true, problems: [], warnings, summary: `${source ?? 'The configuration'} is ${verdict}.` };
+}
+
+/** Returns a warning for each write of a module that should declare which cached reads it empties. */
+function findEmptiesWarnings({ config, locate }: LoadedConfig, modules: readonly GatewayModule[]): Problem[] {
+  const { place, name } = locate(['modules']);
+  const writes = [...emptiedOf(createSchema(config, modules))].filter(([, { undeclared }]) => undeclared.length > 0);
+  return writes.map(([{ method, route }, { module, undeclared }]) => {
+    const kinds = undeclared.map((kind) => `'${kind}'`).join(', ');
+    const effect = `${method} ${route} of the module ${module} empties the cached reads ${kinds}, because of its path`;
+    return { place, sentence: `${name}: ${effect}; declare empties: [${kinds}], or [] if it changes none of them.` };
+  });
 }
 
 /** Returns what each module adds to the schema of those before it. */

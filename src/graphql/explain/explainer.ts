@@ -3,7 +3,7 @@ import { type ExecutionResult, type GraphQLResolveInfo, OperationTypeNode } from
 import type { UpstreamClient } from '../../upstream/client.ts';
 import type { DeclaredEndpoint } from '../../upstream/endpoint.ts';
 import { NotSent, type RecordedCache, type Recorder } from '../../upstream/recorder.ts';
-import type { UpstreamRequest } from '../../upstream/request.ts';
+import { readKeyOf, type UpstreamRequest } from '../../upstream/request.ts';
 import type { DependentCalls } from '../declarations.ts';
 import { FieldCalls } from '../field-calls.ts';
 import type { FieldContext } from '../loaders.ts';
@@ -293,4 +293,4 @@ async function recordWrites(resolve: () => Promise<unknown>): Promise<unknown> {
 }
 
 const isSameRead = (one: UpstreamRequest, other: UpstreamRequest): boolean =>
-  one.endpoint.method === 'GET' && other.endpoint.method === 'GET' && one.path === other.path;
+  one.endpoint.method === 'GET' && readKeyOf(one) === readKeyOf(other);

@@ -2,12 +2,13 @@ import { isPromise } from '../../lib/is-promise.ts';
 import type { CacheSettings } from '../../settings/cache.ts';
 import { type CallOptions, Reader } from '../call.ts';
 import type { CacheHit, CallEvents, Outcome } from '../call-events.ts';
-import { type CachedRead, kindOf } from '../endpoint.ts';
+import { type CachedRead, type DeclaredEndpoint, kindOf } from '../endpoint.ts';
 import { endedEarly, isUpstreamError, type UpstreamError, type UpstreamErrorCode } from '../errors.ts';
 import { Deadline, type Waiting } from '../policies/deadline.ts';
-import type { UpstreamRequest } from '../request.ts';
+import { readKeyOf, type UpstreamRequest } from '../request.ts';
 import type { CallTarget, Service } from '../service.ts';
 import type { Signal } from '../signal.ts';
+import { type CacheWindows, type Emptied, windowsOf } from './cache-rules.ts';
 import type {
   CachedKind,
   CacheStore,
@@ -18,7 +19,6 @@ import type {
   Owner,
   WriteInProgress,
 } from './store.ts';
-import { type CacheWindows, windowsOf } from './windows.ts';
 
 /** Dependencies of `CachedService`. */
 export interface CachedServiceDeps {
@@ -27,6 +27,8 @@ export interface CachedServiceDeps {
   settings: CacheSettings;
   /** All kinds of reads. */
   kinds: readonly CachedKind[];
+  /** Kinds that each write empties. */
+  emptied: ReadonlyMap<DeclaredEndpoint, Emptied>;
   /** Base address of the service. */
   address: string;
   /** Time limit of a refresh, in milliseconds. Readers with a stored response wait for half of it. */
@@ -62,18 +64,18 @@ export class CachedService implements CallTarget {
     const { cached } = request.endpoint;
     const windows = cached && this.#windowsOf(cached);
     if (cached === undefined || windows === undefined || reader.deadline.endReason() !== undefined) {
-      service.read(request, reader, { key: request.path, ...this.#confirmation(request, reader.events) });
+      service.read(request, reader, { key: readKeyOf(request), ...this.#confirmation(request, reader.events) });
       return;
     }
-    const address = { owner: this.#ownerOf(request), kind: kindOf(cached), path: request.path };
+    const address = { owner: this.#ownerOf(request), kind: kindOf(cached), read: readKeyOf(request) };
     const read: Read = { request, reader, address, cached, windows };
     whenKnown(store.find(address), (lookup) => this.#answer(read, lookup));
   }
 
   /** Empties the kinds of reads that a write changes, before it is sent and after it has ended. */
   write(request: UpstreamRequest, reader: Reader): void {
-    const { service, store } = this.#deps;
-    const { empties: kinds } = request.endpoint;
+    const { service, store, emptied } = this.#deps;
+    const { kinds = [] } = emptied.get(request.endpoint) ?? {};
     if (kinds.length === 0) {
       service.write(request, reader, this.#confirmation(request, reader.events));
       return;
@@ -214,7 +216,7 @@ export class CachedService implements CallTarget {
         : store.put(address, lookup, outcome, windows.lifetimeMs);
     return {
       ...confirmation,
-      key: `${request.path} ${version} ${purpose}`,
+      key: `${address.read} ${version} ${purpose}`,
       // Readers that bypass the cache must not get a result from before their request.
       store: purpose === 'bypass' ? (outcome) => void put(outcome) : put,
     };

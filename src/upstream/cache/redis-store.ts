@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import { createRedis } from '../../redis/redis.ts';
 import type { SendCommand } from '../../redis/redis-connection.ts';
@@ -12,7 +13,9 @@ import {
   type CacheStore,
   type EntryAddress,
   type Lookup,
+  OpenWrites,
   type Owner,
+  UNKNOWN_WRITE,
   UNKNOWN_WRITE_MS,
 } from './store.ts';
 
@@ -28,7 +31,11 @@ export interface RedisCacheStoreOptions extends RedisServer {
   timeoutMs?: number;
   /** Time for which a write with an unknown outcome counts as being in progress. @default UNKNOWN_WRITE_MS */
   unknownWriteMs?: number;
-  /** Maximum versions that are to be replaced once Redis is back. Beyond it, this process uses no entry from before. @default 10000 */
+  /**
+   * Maximum versions to replace once Redis is back. Beyond it, only those that this process has found are noted; of others, it uses no entry from before.
+   *
+   * @default 10000
+   */
   maxMissed?: number;
 }
 
@@ -37,6 +44,8 @@ interface StateKeys {
   version: string;
   /** Hash of the writes in progress: their deadlines, on the clock of Redis. */
   writes: string;
+  /** Exists while a write with an unknown outcome counts as being in progress. */
+  unknown: string;
 }
 
 /** State that a lookup found. */
@@ -52,8 +61,11 @@ interface State {
 /** Time after which the state of an owner that nobody uses is forgotten, in milliseconds. Entries live for two days at most. */
 const STATE_MS = 2 * 86_400_000;
 
-/** Field of the writes whose outcome is unknown. They share one, so that their number doesn't matter. */
-const UNKNOWN_FIELD = 'unknown';
+/** Time after which the writes of a killed process are forgotten, in milliseconds. No operation takes longer. */
+const MAX_WRITE_MS = 600_000;
+
+/** Maximum versions that a process knows. Its writes to others count too, but in an outage it notes fewer of them. */
+const MAX_KNOWN = 20_000;
 
 /** Maximum size of the responses that are being compressed or sent, in bytes. Beyond it, responses are not stored. */
 const MAX_PENDING_BYTES = 16 * 1024 * 1024;
@@ -92,11 +104,14 @@ export function createRedisCacheStore({
   const epochKey = `${prefix}epoch`;
   /** Versions that writes should have replaced while Redis didn't respond. */
   const missed = new Set<string>();
-  /** Writes in progress that Redis doesn't know, by version. */
-  const unmarked = new Map<string, number>();
+  /** Versions that this process has found, with the time from which it uses their entries. Keys that the service never accepted have none. */
+  const known = new LRUCache<string, number>({ max: MAX_KNOWN });
+  /** Time from which this process uses the entries of other versions. It may not have noted all their writes. */
+  let othersFrom = 0;
+  /** Writes in progress that Redis doesn't know. */
+  const unmarked = new OpenWrites();
   /** Server and the history of its data: another one has no usable entries. */
   let history = '';
-  let ignoresBefore: number | 'next lookup' = 0;
   let pendingBytes = 0;
   const redis = createRedis({
     url,
@@ -118,90 +133,55 @@ export function createRedisCacheStore({
 
   const stateOf = (owner: Owner, kind: CachedKind): StateKeys => {
     const { id } = keysOf(owner);
-    return { version: `${prefix}version:${id}:${kind}`, writes: `${prefix}writes:${id}:${kind}` };
+    const keyOf = (name: string) => `${prefix}${name}:${id}:${kind}`;
+    return { version: keyOf('version'), writes: keyOf('writes'), unknown: keyOf('unknown') };
   };
-  const entryKeyOf = ({ owner, kind, path }: EntryAddress) =>
-    `${prefix}entry:${keysOf(owner).digestOf(`${kind} ${path}`)}`;
+  const entryKeyOf = ({ owner, kind, read }: EntryAddress) =>
+    `${prefix}entry:${keysOf(owner).digestOf(`${kind} ${read}`)}`;
+
+  /** Replaces versions that exist. Others have no entries, and there is no limit to the keys that the service never accepted. */
+  const replace = (send: SendCommand, versions: readonly string[]) => [
+    send('SET', epochKey, randomUUID()), // Before the versions: see `store`.
+    ...versions.map((version) => send('SET', version, randomUUID(), 'PX', String(STATE_MS), 'XX')),
+  ];
 
   async function replaceMissed(): Promise<void> {
-    const keys = [...missed];
-    const isReplaced = await redis.run(async (send) => {
-      await Promise.all([
-        send('SET', epochKey, randomUUID()),
-        ...keys.map((key) => send('SET', key, randomUUID(), 'PX', String(STATE_MS))),
-      ]);
-      return true;
+    const versions = [...missed];
+    const now = await redis.run(async (send) => {
+      const [time] = await Promise.all([send('TIME'), ...replace(send, versions)]);
+      return toMilliseconds(time);
     });
-    for (const key of isReplaced ? keys : []) {
-      missed.delete(key);
+    if (now !== undefined) {
+      for (const version of versions) {
+        missed.delete(version);
+      }
+      othersFrom = Math.min(othersFrom, now);
     }
   }
 
   /** Notes that a write should have replaced versions. */
-  function miss(keys: readonly StateKeys[]): void {
-    for (const { version } of keys) {
-      missed.add(version);
-    }
-    if (missed.size > maxMissed) {
-      missed.clear();
-      ignoresBefore = 'next lookup';
-    }
-  }
-
-  /**
-   * Replaces versions before and after a write. Returns whether Redis has done so.
-   *
-   * @param mark field that counts as a write in progress from now on
-   * @param unmark field that no longer does
-   */
-  async function replace(keys: readonly StateKeys[], mark?: [field: string, ms: number], unmark?: string) {
-    const isReplaced = await redis.run(async (send) => {
-      const [field, milliseconds] = mark ?? [];
-      const deadline = milliseconds === undefined ? 0 : Math.ceil(toMilliseconds(await send('TIME')) + milliseconds);
-      await Promise.all([
-        // First, so that nobody gets a version that is valid after the write without seeing the write.
-        ...keys.flatMap(({ writes }) =>
-          field === undefined
-            ? []
-            : [send('HSET', writes, field, String(deadline)), send('PEXPIRE', writes, String(STATE_MS))],
-        ),
-        send('SET', epochKey, randomUUID()), // Before the versions: see `store`.
-        ...keys.map(({ version }) => send('SET', version, randomUUID(), 'PX', String(STATE_MS))),
-        ...keys.flatMap(({ writes }) => (unmark === undefined ? [] : [send('HDEL', writes, unmark)])),
-      ]);
-      return true;
-    });
-    return isReplaced === true;
-  }
-
-  /** Keeps this process from using entries, because Redis doesn't know of a write. */
-  function hold(keys: readonly StateKeys[]): void {
-    for (const { version } of keys) {
-      unmarked.set(version, (unmarked.get(version) ?? 0) + 1);
-    }
-  }
-
-  function release(keys: readonly StateKeys[]): void {
-    for (const { version } of keys) {
-      const count = (unmarked.get(version) ?? 1) - 1;
-      if (count > 0) {
-        unmarked.set(version, count);
+  function miss(versions: readonly string[]): void {
+    for (const version of versions) {
+      // guard: test/upstream/cache/redis-outages.test.ts
+      if (known.has(version) || missed.size < maxMissed) {
+        missed.add(version);
       } else {
-        unmarked.delete(version);
+        othersFrom = Infinity; // Until Redis is back, and tells its time.
       }
     }
   }
 
   async function find(address: EntryAddress): Promise<Lookup> {
-    const { version: versionKey, writes } = stateOf(address.owner, address.kind);
+    const { version: versionKey, writes, unknown } = stateOf(address.owner, address.kind);
     const key = entryKeyOf(address);
-    const state = await redis.run((send) => readState(send, [versionKey, epochKey, key], writes));
-    if (state === undefined || missed.has(versionKey) || unmarked.has(versionKey)) {
+    const state = await redis.run((send) => readState(send, [versionKey, epochKey, unknown, key], writes));
+    if (state === undefined || missed.has(versionKey) || unmarked.has(versionKey, performance.now())) {
       return { entry: undefined, version: undefined, at: 0 };
     }
     const { now, version, epoch, isWriting, value } = state;
-    if (ignoresBefore === 'next lookup') {
-      ignoresBefore = now;
+    const usableFrom = known.get(versionKey) ?? othersFrom;
+    if (version !== undefined && usableFrom < Infinity) {
+      known.set(versionKey, usableFrom);
     }
     const visibleVersion = `${history} ${version ?? `none ${epoch}`}`;
     if (isWriting || version === undefined || value === undefined) {
@@ -215,7 +195,7 @@ export function createRedisCacheStore({
     const isCurrent =
       isOfVersion &&
       // guard: test/upstream/cache/redis-outages.test.ts
-      at >= ignoresBefore;
+      at >= usableFrom;
     const result = isCurrent
       ? await unsealResult(value.subarray(end + 1), keysOf(address.owner).encryption, `${key} ${visibleVersion}`)
       : undefined;
@@ -271,37 +251,53 @@ export function createRedisCacheStore({
     },
     async beginWrite(owner, kinds, maxMs) {
       const id = randomUUID();
-      const keys = kinds.map((kind) => stateOf(owner, kind));
-      const isMarked = await replace(keys, [id, maxMs]);
+      const states = kinds.map((kind) => stateOf(owner, kind));
+      const versions = states.map(({ version }) => version);
+      const isMarked = await redis.run(async (send) => {
+        const deadline = Math.ceil(toMilliseconds(await send('TIME')) + maxMs);
+        return Promise.all([
+          // First, so that nobody gets a version that is valid after the write without seeing the write.
+          ...states.flatMap(({ writes }) => [
+            send('HSET', writes, id, String(deadline)),
+            send('PEXPIRE', writes, String(MAX_WRITE_MS)),
+          ]),
+          ...replace(send, versions),
+        ]);
+      });
       if (!isMarked) {
-        hold(keys);
+        unmarked.begin(versions, id, performance.now(), maxMs);
       }
       return {
         async end(isUnknown) {
-          const isEnded = await replace(keys, isUnknown ? [UNKNOWN_FIELD, unknownWriteMs] : undefined, id);
+          const isEnded = await redis.run((send) =>
+            Promise.all([
+              ...(isUnknown
+                ? states.map(({ unknown }) => send('SET', unknown, '1', 'PX', String(unknownWriteMs)))
+                : []),
+              ...replace(send, versions),
+              ...states.map(({ writes }) => send('HDEL', writes, id)),
+            ]),
+          );
           if (!isEnded) {
-            miss(keys);
+            miss(versions);
           }
           if (!isEnded && isUnknown) {
-            hold(keys);
-            setTimeout(() => release(keys), unknownWriteMs).unref();
+            unmarked.begin(versions, UNKNOWN_WRITE, performance.now(), unknownWriteMs);
           }
-          if (!isMarked) {
-            release(keys);
-          }
+          unmarked.end(versions, id);
         },
       };
     },
     async drop(owner, kinds) {
-      const keys = kinds.map((kind) => stateOf(owner, kind));
+      const versions = kinds.map((kind) => stateOf(owner, kind).version);
       const isDropped = await redis.run((send) =>
         Promise.all([
           send('SET', epochKey, randomUUID()), // First, so that a read in flight sets no first version.
-          send('DEL', ...keys.map(({ version }) => version)),
+          send('DEL', ...versions),
         ]),
       );
       if (isDropped === undefined) {
-        miss(keys);
+        miss(versions);
       }
     },
     connected: redis.connected,
@@ -315,7 +311,7 @@ export function createRedisCacheStore({
 /** Reads the state of an owner's kind, and an entry. */
 async function readState(
   send: SendCommand,
-  keys: readonly [version: string, epoch: string, entry: string],
+  keys: readonly [version: string, epoch: string, unknown: string, entry: string],
   writes: string,
 ): Promise<State> {
   const [time, values, deadlines] = await Promise.all([send('TIME'), send('MGET', ...keys), send('HVALS', writes)]);
@@ -323,13 +319,13 @@ async function readState(
   if (!Array.isArray(values) || !Array.isArray(deadlines)) {
     throw new RedisError(NOT_REDIS);
   }
-  const [version, epoch, value]: unknown[] = values;
+  const [version, epoch, unknown, value]: unknown[] = values;
   return {
     now,
     version: textOf(version),
     epoch: textOf(epoch),
     // guard: test/upstream/cache/redis-store.test.ts
-    isWriting: deadlines.some((deadline) => Number(textOf(deadline)) > now), // A killed process leaves its write behind.
+    isWriting: unknown instanceof Buffer || deadlines.some((deadline) => Number(textOf(deadline)) > now), // A killed process leaves its write behind.
     value: value instanceof Buffer ? value : undefined,
   };
 }

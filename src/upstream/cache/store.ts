@@ -15,8 +15,8 @@ export type CachedKind = string;
 export interface EntryAddress {
   readonly owner: Owner;
   readonly kind: CachedKind;
-  /** Path of a GET, with its query. */
-  readonly path: string;
+  /** Key of the read: see `readKeyOf`. */
+  readonly read: string;
 }
 
 /** Result of a lookup. */
@@ -96,4 +96,46 @@ export interface StoreStats {
   evictions?: number;
   /** Problem of the store, for health checks: a clause. Undefined if there is none. */
   problem?: string | undefined;
+}
+
+/** Name of all writes with an unknown outcome. They share one, so that their number doesn't matter. */
+export const UNKNOWN_WRITE = 'unknown';
+
+/** Writes in progress that this process keeps, by the versions that they replace. Each ends by itself at its deadline. */
+export class OpenWrites {
+  readonly #deadlines = new Map<string, Map<string, number>>();
+
+  /** Notes a write. It replaces an earlier one with the same name. */
+  begin(versions: readonly string[], write: string, now: number, maxMs: number): void {
+    for (const version of versions) {
+      const deadlines = this.#deadlines.get(version) ?? new Map<string, number>();
+      this.#deadlines.delete(version); // It moves to the end.
+      this.#deadlines.set(version, deadlines.set(write, now + maxMs));
+    }
+    for (const version of this.#deadlines.keys()) {
+      // guard: test/upstream/cache/memory-bounds.test.ts
+      if (this.has(version, now)) {
+        break;
+      }
+    }
+  }
+
+  end(versions: readonly string[], write: string): void {
+    for (const version of versions) {
+      const deadlines = this.#deadlines.get(version);
+      if (deadlines?.delete(write) && deadlines.size === 0) {
+        this.#deadlines.delete(version);
+      }
+    }
+  }
+
+  /** Whether a write is in progress. Forgets the writes of a version that are all over. */
+  has(version: string, now: number): boolean {
+    const deadlines = this.#deadlines.get(version);
+    const isOpen = deadlines !== undefined && [...deadlines.values()].some((deadline) => deadline > now);
+    if (deadlines !== undefined && !isOpen) {
+      this.#deadlines.delete(version);
+    }
+    return isOpen;
+  }
 }

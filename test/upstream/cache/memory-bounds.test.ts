@@ -9,7 +9,7 @@ const MIB = 1024 * 1024;
 const addressOf = (owner: number, i: number): EntryAddress => ({
   owner: { upstream: 'http://127.0.0.1:1', credential: `ApiKey ${owner}` },
   kind: 'workflows',
-  path: `/v1/workflows/${String(i).padStart(24, '0')}`,
+  read: `/v1/workflows/${String(i).padStart(24, '0')}`,
 });
 
 /** Stores a response of a size, as a read would. */
@@ -61,7 +61,9 @@ describe('a store in memory', () => {
     const before = await find('/a');
     const write = await begin();
     for (let i = 0; i < 21_000; i += 1) {
-      memory.beginWrite(addressOf(i, 0).owner, ['workflows'], 1_000).end(false);
+      const { owner } = addressOf(i, 0);
+      memory.put(addressOf(i, 0), memory.find(addressOf(i, 0)), resultOf(i), 60_000);
+      memory.beginWrite(owner, ['workflows'], 1_000).end(false);
     }
     const during = await find('/a');
     for (const lookup of [before, during]) {
@@ -72,5 +74,35 @@ describe('a store in memory', () => {
     expect(await body('/a')).toBeUndefined();
     await read('/a', 2);
     expect(await body('/a')).toBe(2);
+  });
+
+  it('keeps the entries of others, whatever number of keys write that never read', () => {
+    const memory = new MemoryStore({ maxBytes: MIB });
+    load(memory, 1, 100);
+    for (let i = 1; i < 21_000; i += 1) {
+      memory.beginWrite(addressOf(i, 0).owner, ['workflows', 'statistics'], 15_000).end(true);
+    }
+    expect(isStored(memory, 1)).toBe(true);
+    memory.beginWrite(addressOf(0, 0).owner, ['workflows'], 15_000).end(false);
+    expect(isStored(memory, 1)).toBe(false);
+  });
+
+  it('forgets writes once they are over, also those that nobody ends', async () => {
+    let time = 0;
+    const memory = new MemoryStore({ maxBytes: MIB, now: () => time });
+    const write = (i: number) => memory.beginWrite(addressOf(i, 0).owner, ['workflows', 'statistics'], 15_000);
+    write(0).end(false);
+    const before = await settledBytes();
+    for (let i = 1; i < 10_000; i += 1) {
+      if (i % 2 === 0) {
+        write(i);
+      } else {
+        write(i).end(true);
+      }
+    }
+    expect(await settledBytes()).toBeGreaterThan(before + 2 * MIB);
+    time = 30_001;
+    write(0).end(false);
+    expect((await settledBytes()) - before).toBeLessThan(MIB);
   });
 });

@@ -1,8 +1,9 @@
 import { setImmediate as immediate } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cacheOf, newOwner } from '../../support/cache-store-contract.ts';
+import { READ_WORKFLOW, startCachedGateway } from '../../support/cached-gateway.ts';
 import { hasRedis, redisOnly, startRedis, type TestRedis } from '../../support/redis.ts';
-import { createRedisCache } from '../../support/test-cache.ts';
+import { createRedisCache, SECRET } from '../../support/test-cache.ts';
 
 const UNAVAILABLE = 'Redis is unavailable. Until it is back, reads are not cached.';
 const AVAILABLE_AGAIN = 'Redis is available again. Reads are cached.';
@@ -116,17 +117,25 @@ describe.runIf(hasRedis)(`a cache store whose Redis${redisOnly}`, () => {
     expect(await mine.body('/stats', 'statistics')).toBe(2);
   });
 
-  it('misses more writes than a process remembers has no entries from before for this process', async () => {
+  it('misses more writes than a process remembers has no entries from before for this process, but those it has found', async () => {
     await using processes = await startProcesses({ maxMissed: 0 });
     const { first, mine } = processes;
+    const [found, written] = [cacheOf(first.store), cacheOf(first.store)];
+    await found.load('/a');
+    await written.load('/a');
+    const versions = await redis.command('KEYS', '*:version:*');
     redis.pause();
-    await cacheOf(first.store).write();
+    await Promise.all(Array.from({ length: 100 }, () => cacheOf(first.store).write()));
+    await Promise.all(Array.from({ length: 100 }, () => cacheOf(first.store).drop())); // The service rejected their keys.
+    await written.write();
     expect(await mine.find('/a')).toEqual(NOTHING);
     redis.resume();
     await expect.poll(() => mine.find('/a'), SLOW_POLL).not.toEqual(NOTHING);
     expect([await mine.body('/a'), await mine.body('/stats', 'statistics')]).toEqual([undefined, undefined]);
+    expect([await found.body('/a'), await written.body('/a')]).toEqual([1, undefined]);
     await mine.load('/a', 2);
     expect(await mine.body('/a')).toBe(2);
+    expect(new Set([await redis.command('KEYS', '*:version:*')].flat())).toEqual(new Set([versions].flat()));
   });
 
   it('is killed and loads an old snapshot has no entries from before, and stores no read in flight', async () => {
@@ -148,6 +157,33 @@ describe.runIf(hasRedis)(`a cache store whose Redis${redisOnly}`, () => {
     await mine.load('/a', 2);
     expect(await mine.body('/a')).toBe(2);
     expect(first.log.map(({ msg }) => msg)).toEqual([UNAVAILABLE, AVAILABLE_AGAIN]);
+  });
+
+  it('works while the service does not holds nothing that lasts of keys that the service never accepted', async () => {
+    await using cached = await startCachedGateway({
+      maxRetries: 0,
+      breakerMinimumCalls: 1_000,
+      cache: { store: { redis: { url: redis.url, keyPrefix: 'wire:' } }, secret: SECRET },
+    });
+    const keys = async (pattern: string) => [await redis.command('KEYS', `wire:cache:${pattern}`)].flat().map(String);
+    await expect.poll(() => cached.run(READ_WORKFLOW).then(() => keys('entry:*')), SLOW_POLL).toHaveLength(1);
+    const versions = await keys('version:*');
+    cached.service.script = () => ({ status: 503 });
+    cached.service.forget();
+    const write = 'mutation { updateWorkflowStatus(input: { workflowId: "w1", active: true }) { __typename } }';
+    await Promise.all(Array.from({ length: 50 }, (_, i) => cached.run(write, `invented-${i}`)));
+    expect(cached.service.calls()).toEqual(new Array(50).fill('PUT /v1/workflows/w1/status'));
+    expect(await keys('version:*')).toEqual(versions);
+    const marks = (await keys('*:*')).filter((key) => !/:(?:version|entry):/.test(key));
+    expect(marks).toHaveLength(50);
+    for (const mark of marks) {
+      const milliseconds = await redis.command('PTTL', mark);
+      expect(milliseconds).toBeGreaterThan(0);
+      expect(milliseconds).toBeLessThanOrEqual(30_000);
+    }
+    cached.service.forget();
+    expect(await cached.run(READ_WORKFLOW)).toEqual({ workflow: { name: 'v0' } });
+    expect(cached.service.calls()).toEqual([]);
   });
 
   it('loses a process in the middle of a write does not use what the write changes until it must have ended', async () => {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { checkHistory, type History, WINDOW_MS } from '../../support/cache-history.ts';
-import { cacheOf, passRealTime, testCacheStore } from '../../support/cache-store-contract.ts';
+import { cacheOf, passRealTime, testCacheStore, UNKNOWN_MS } from '../../support/cache-store-contract.ts';
 import { hasRedis, redisOnly, startRedis, type TestRedis } from '../../support/redis.ts';
 import { createRedisCache } from '../../support/test-cache.ts';
 
@@ -101,9 +101,10 @@ describe.runIf(hasRedis)(`a cache store in Redis${redisOnly}`, () => {
     await using setup = startOwner();
     const owner = { upstream: 'https://canary-upstream.test', credential: 'ApiKey canary-key' };
     const { load, write, begin } = cacheOf(setup.store, owner);
+    await load('/v1/stats', 'canary-count', 'statistics');
     await write(['statistics'], true);
     await load('/v1/workflows/canary-id', 'canary-name');
-    expect(await setup.keys('entry:')).toHaveLength(1);
+    expect(await setup.keys('entry:')).toHaveLength(2);
     await begin();
     const dump = await Promise.all(
       (await setup.keys('')).map(async (key) =>
@@ -114,7 +115,7 @@ describe.runIf(hasRedis)(`a cache store in Redis${redisOnly}`, () => {
         ]),
       ),
     );
-    expect(dump.length).toBeGreaterThanOrEqual(6);
+    expect(dump.length).toBeGreaterThanOrEqual(7);
     expect(dump.join('\n')).not.toMatch(/canary|ApiKey|secret/i);
     expect(dump.filter((line) => line.includes(',-1,'))).toEqual([expect.stringContaining(':epoch')]);
   });
@@ -124,7 +125,7 @@ describe.runIf(hasRedis)(`a cache store in Redis${redisOnly}`, () => {
     const { find, begin, drop, write } = setup;
     await find('/a');
     await drop();
-    expect(await setup.keys('[vwe]*:')).toEqual([]); // Only the epoch, which all share.
+    expect(await setup.keys('[vweu]*:')).toEqual([]); // Only the epoch, which all share.
     const open = await begin();
     await drop();
     expect(await setup.keys('writes')).toHaveLength(1);
@@ -133,8 +134,10 @@ describe.runIf(hasRedis)(`a cache store in Redis${redisOnly}`, () => {
     for (let i = 0; i < 10; i += 1) {
       await write(['workflows'], true);
     }
-    const [writes = ''] = await setup.keys('writes');
-    expect(await redis.command('HLEN', writes)).toBe(1); // However many have an unknown outcome.
+    expect(await setup.keys('[vweu]*:')).toEqual([expect.stringContaining(':unknown:')]); // However many have an unknown outcome.
+    const [unknown = ''] = await setup.keys('unknown');
+    expect(await redis.command('PTTL', unknown)).toBeLessThanOrEqual(UNKNOWN_MS);
+    await expect.poll(() => setup.keys('unknown'), { timeout: 2 * UNKNOWN_MS }).toEqual([]);
   });
 
   it('takes a value that is corrupted, truncated, foreign or from another path as missing, and replaces it', async () => {

@@ -1,0 +1,78 @@
+import type { CacheSettings } from '../../settings/cache.ts';
+import { type CachedRead, type CacheWindowSeconds, type DeclaredEndpoint, kindOf } from '../endpoint.ts';
+import type { CachedKind } from './store.ts';
+
+/** Rules of the cache that follow from endpoints and settings. */
+
+/** Maximum ages of a response for each use, in milliseconds. */
+export interface CacheWindows {
+  /** For use without asking the service. */
+  freshMs: number;
+  /** For use while it is requested again in the background. */
+  revalidateMs: number;
+  /** For use if the service fails. */
+  errorMs: number;
+  /** For any use. */
+  lifetimeMs: number;
+}
+
+/** Returns the windows of a read; undefined if it isn't cached. */
+export function windowsOf(settings: CacheSettings, read: CachedRead): CacheWindows | undefined {
+  const windows = settings.maxAgeSeconds === 0 ? undefined : (read.windows ?? settingOf(settings, read.resource));
+  if (windows === undefined) {
+    return undefined;
+  }
+  const { freshSeconds, staleWhileRevalidateSeconds, staleIfErrorSeconds } = windows;
+  // guard: test/upstream/cache/loads.test.ts
+  const atMost = (seconds: number) => Math.min(seconds, settings.maxAgeSeconds ?? seconds) * 1_000;
+  const revalidateMs = atMost(freshSeconds + staleWhileRevalidateSeconds);
+  const errorMs = atMost(freshSeconds + staleIfErrorSeconds);
+  return { freshMs: atMost(freshSeconds), revalidateMs, errorMs, lifetimeMs: Math.max(revalidateMs, errorMs) };
+}
+
+/** Returns the setting for a resource. Those of modules have none. */
+function settingOf(settings: CacheSettings, resource: string): CacheWindowSeconds | undefined {
+  const { workflows, notificationGroups, statistics } = settings;
+  const setting = new Map(Object.entries({ workflows, notificationGroups, statistics })).get(resource);
+  return setting === 'off' ? undefined : setting;
+}
+
+/** Cached reads that an endpoint empties. */
+export interface Emptied {
+  kinds: readonly CachedKind[];
+  /** Module of the endpoint; undefined if it is built in. */
+  module: string | undefined;
+  /** Kinds that the module should declare. */
+  undeclared: readonly CachedKind[];
+}
+
+/**
+ * Returns the kinds of reads that each endpoint empties. Of a write, these are those that it declares, or else those of all reads whose paths are at, above or below its own. A
+ * declaration is about the built-in reads and those of its module. Its author may not know the others, so they count in any case.
+ */
+export function findEmptied(
+  endpoints: readonly { endpoint: DeclaredEndpoint; module?: string }[],
+): Map<DeclaredEndpoint, Emptied> {
+  const reads = endpoints.flatMap(({ endpoint: { route, cached }, module }) =>
+    cached === undefined ? [] : [{ route, module, kind: kindOf(cached) }],
+  );
+  return new Map(
+    endpoints.map(({ endpoint, module }) => {
+      const { empties, method, route } = endpoint;
+      const related = method === 'GET' ? [] : reads.filter((read) => isSameResource(route, read.route));
+      const kindsOf = (isKnown: boolean) =>
+        related.flatMap((read) => ([undefined, module].includes(read.module) === isKnown ? read.kind : []));
+      const known = new Set(kindsOf(true));
+      const kinds = new Set([...(empties ?? known), ...kindsOf(false)]);
+      return [endpoint, { kinds: [...kinds], module, undeclared: empties === undefined && module ? [...known] : [] }];
+    }),
+  );
+}
+
+/** Whether one path is at or below the other. A parameter can be any segment, and `things:search` is an action on `things`. */
+function isSameResource(one: string, other: string): boolean {
+  const [shorter = [], longer = []] = [one, other]
+    .map((route) => route.split('/').map((segment) => segment.replace(/[:.].*/, '')))
+    .sort((a, b) => a.length - b.length);
+  return shorter.every((segment, i) => segment === longer[i] || `${segment}${longer[i]}`.includes('{'));
+}
