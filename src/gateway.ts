@@ -76,6 +76,8 @@ export interface GatewayDeps extends Pick<ServiceDeps, 'monotonicNow' | 'random'
   now?: () => Date;
   /** Opens connections to the service. @default over the network */
   connect?: Connect;
+  /** If there are modules, called once for each call of a field that explanations don't list. @default calls are not checked */
+  onUndeclaredCall?: (problem: string) => void;
 }
 
 /** Gateway that can be mounted in a server. Dispose it to close its connections. */
@@ -186,7 +188,7 @@ export function buildGateway(
     const count = all.reduce((sum, manifest) => sum + Object.keys(manifest).length, 0);
     logger.info({ documents: count }, 'the trusted documents were reloaded');
   });
-  const schema = createSchema(settings, modules);
+  const schema = createSchema(settings, modules, deps.onUndeclaredCall);
   const [unknownScope] = modules.length === 0 ? [] : findUnknownScopes(clients, scopesOf(schema));
   if (unknownScope !== undefined) {
     throw new TypeError(toSentence(unknownScope));

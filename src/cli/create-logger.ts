@@ -17,3 +17,7 @@ export function createLogger(
   const write = (line: string) => void stream.write(format ? format(line) : line);
   return createJsonLogger(logLevel, stream.isTTY ? { write } : createLogStream(host, stream, format ? { format } : {}));
 }
+
+/** Returns the dependency of a gateway that logs calls of modules which explanations don't list. In production, calls are not checked. */
+export const logUndeclaredCalls = ({ isProduction }: Pick<Config, 'isProduction'>, logger: Logger) =>
+  isProduction ? {} : { onUndeclaredCall: (problem: string) => logger.warn(problem) };

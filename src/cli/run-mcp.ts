@@ -4,7 +4,7 @@ import { type Environment, readEnvironment } from './config/environment.ts';
 import { type Config, loadConfig } from './config/load-config.ts';
 import { checkModules, loadModules } from './config/load-modules.ts';
 import { ConfigError } from './config/problem.ts';
-import { createLogger } from './create-logger.ts';
+import { createLogger, logUndeclaredCalls } from './create-logger.ts';
 import { openSandbox, sandboxAuthorization, withSandbox } from './open-sandbox.ts';
 import { selectUpstream } from './service/find-service.ts';
 import { readAuthorization } from './service/read-key.ts';
@@ -31,9 +31,9 @@ export async function runMcp(commandLine: CommandLine, host: Process): Promise<v
   const sandbox = await openSandbox(config);
   try {
     const settings = withDefault(withSandbox(config, sandbox), upstream);
-    await using gateway = buildGateway({ mcp: { mutations: [] }, ...settings }, { logger }, undefined, {
-      modules: loaded.modules,
-    });
+    const deps = { logger, ...logUndeclaredCalls(config, logger) };
+    const { modules } = loaded;
+    await using gateway = buildGateway({ mcp: { mutations: [] }, ...settings }, deps, undefined, { modules });
     await gateway.serveMcp({ input: host.stdin, output: host.stdout, authorization, signal: stop.signal });
   } catch (error) {
     throw error instanceof Refusal ? new ConfigError([error.message]) : error;

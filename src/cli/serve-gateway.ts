@@ -11,6 +11,7 @@ import { processSnapshot, type ServerLoad } from '../telemetry/process-metrics.t
 import type { Process } from './command.ts';
 import type { Config } from './config/load-config.ts';
 import { loadModules } from './config/load-modules.ts';
+import { logUndeclaredCalls } from './create-logger.ts';
 import { serveAdmin } from './serve-admin.ts';
 import type { WorkerRole } from './workers/worker.ts';
 
@@ -62,7 +63,7 @@ export async function serveGateway(
   const state = createGatewayState(logger);
   const build = async (current: Config) => {
     const { modules } = await loadModules(current);
-    return buildGateway(current, { logger }, state, { modules });
+    return buildGateway(current, { logger, ...logUndeclaredCalls(current, logger) }, state, { modules });
   };
   await using gateways = createGenerations(await build(config));
   await gateways.current().connected(); // Before requests arrive, so that none is counted by this process only.

@@ -1,53 +1,72 @@
 import type { Scope } from '../settings/scopes.ts';
+import type { DeclaredEndpoint } from '../upstream/endpoint.ts';
 import type { FieldContext, LoaderEndpoints } from './loaders.ts';
 
-/** Calls that a field makes although neither its arguments nor those of its parents determine which: data does. */
-export class DependentCalls {
-  /** Loader of the records. */
-  readonly loader: LoaderEndpoints;
-  /** Returns the maximum number of records that one value of the field needs. Throws if the resolver rejects these arguments. */
-  readonly maxRecords: (args: Readonly<Record<string, unknown>>) => number;
-  /** Reason why data decides the number of calls, in one sentence. */
+type Args = Readonly<Record<string, unknown>>;
+
+/** Function of a field's arguments. It can declare their types, because parameters of methods are not compared strictly. */
+type MaxOf = { of(args: Args): number }['of'];
+
+/** Options of `declareCalls`: a loader or an endpoint, and how many of its records or calls one value of the field needs. */
+export type DependentCallsOptions = (
+  | { readonly loader: LoaderEndpoints; readonly endpoint?: undefined }
+  | { readonly endpoint: DeclaredEndpoint; readonly loader?: undefined }
+) & {
+  /** Maximum, including those that follow no other call. Throws if the resolver rejects the arguments. @default 1 */
+  readonly max?: number | MaxOf;
+  /** Reason why data decides the number, in one sentence. */
   readonly reason: string;
   /** Reason why the read of all records may not be made. @default reason */
-  readonly listReason: string;
+  readonly listReason?: string;
   /** Reason why data decides the number of reads that follow it. @default reason */
-  readonly reasonAfterList: string;
+  readonly reasonAfterList?: string;
+};
 
-  constructor({
-    loader,
-    maxRecords = () => 1,
-    reason,
-    listReason = reason,
-    reasonAfterList = reason,
-  }: DependentCallsOptions) {
-    this.loader = loader;
-    this.maxRecords = maxRecords;
-    this.reason = reason;
-    this.listReason = listReason;
-    this.reasonAfterList = reasonAfterList;
+/** Calls of a field that only data shows: those that follow another call, and all calls of fields whose parent is a record. */
+export class DependentCalls {
+  readonly options: DependentCallsOptions;
+  /** Endpoint that is called. That of a loader reads one record. */
+  readonly endpoint: DeclaredEndpoint;
+  readonly #argsOf: (args: Args) => readonly Args[];
+
+  /** @param argsOf returns the arguments of each part of the field that makes the calls. @default it has no parts */
+  constructor(options: DependentCallsOptions, argsOf = (args: Args): readonly Args[] => [args]) {
+    const endpoint = options.loader?.get ?? options.endpoint;
+    if (endpoint === undefined) {
+      throw new TypeError('declareCalls needs a loader or an endpoint for calls that only data shows'); // From JavaScript.
+    }
+    this.options = options;
+    this.endpoint = endpoint;
+    this.#argsOf = argsOf;
+  }
+
+  /** Returns the maximum for one value of the field. With invalid arguments, it is 0, because the field fails. */
+  maxOf(readArguments: () => Args): number {
+    const { max = 1 } = this.options;
+    try {
+      const parts = this.#argsOf(readArguments());
+      return parts.reduce((sum, args) => sum + (typeof max === 'number' ? max : max(args)), 0);
+    } catch {
+      return 0;
+    }
   }
 }
-
-/** Options of `declareCalls`. */
-export type DependentCallsOptions = Pick<DependentCalls, 'loader' | 'reason'> & Partial<DependentCalls>;
 
 /**
  * Returns the `extensions` of a field that doesn't make exactly one REST call.
  *
  * @param calls number of calls, for the documentation
- * @param dependentCalls calls that data decides, for the explanation of operations. @default none
+ * @param dependentCalls calls that only data shows, for the explanation of operations: those that follow another call of the field, and all calls of
+ * fields that are not of `Query` or `Mutation`. @default none
  */
-export const declareCalls = (calls: string, dependentCalls?: DependentCallsOptions) => ({
+export const declareCalls = (calls: string, ...dependentCalls: readonly DependentCallsOptions[]) => ({
   calls,
-  ...(dependentCalls !== undefined && { dependentCalls: new DependentCalls(dependentCalls) }),
+  dependentCalls: dependentCalls.map((each) => new DependentCalls(each)),
 });
 
-/** Returns the calls in the `extensions` of a field. */
-export function dependentCallsOf(extensions: Readonly<{ dependentCalls?: unknown }> = {}): DependentCalls | undefined {
-  const { dependentCalls } = extensions;
-  return dependentCalls instanceof DependentCalls ? dependentCalls : undefined;
-}
+/** Returns the calls in the `extensions` of a field or type. */
+export const dependentCallsOf = ({ dependentCalls }: Readonly<{ dependentCalls?: unknown }> = {}): DependentCalls[] =>
+  [dependentCalls].flat().filter((each) => each instanceof DependentCalls);
 
 /** Declares the scope that a field requires, or all fields that return a type: `extensions: requireScopes('groups:read')`. */
 export const requireScopes = (scope: Scope): { scope: Scope } => ({ scope });

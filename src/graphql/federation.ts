@@ -20,12 +20,13 @@ import {
   printSchema,
   visit,
 } from 'graphql';
+import { isRecord } from '../lib/is-record.ts';
 import { memoizeByObject } from '../lib/memoize.ts';
 import { readSecret } from '../settings/kinds.ts';
 import { listAll, listAny } from '../settings/setting.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { GatewayContext } from './context.ts';
-import { type Entity, entityOf } from './declarations.ts';
+import { DependentCalls, dependentCallsOf, type Entity, entityOf } from './declarations.ts';
 import { badUserInput } from './field-errors.ts';
 import { SCOPED_BY_REQUEST } from './scopes.ts';
 
@@ -79,8 +80,19 @@ function createEntitiesField(
         description: 'The references. Each counts as a field of the operation.',
       },
     },
+    extensions: { dependentCalls: types.flatMap(callsOfEntity) },
     resolve: (_root, { representations }, context) => representations.map((each) => resolveReference(each, context)),
   };
+}
+
+/** Returns the calls that an entity declares, for each of its representations. */
+function callsOfEntity({ name, extensions }: GraphQLObjectType): DependentCalls[] {
+  const argsOf = ({ representations }: { representations?: unknown }) =>
+    [representations]
+      .flat()
+      .filter(isRecord)
+      .filter(({ __typename }) => __typename === name);
+  return dependentCallsOf(extensions).map(({ options }) => new DependentCalls(options, argsOf));
 }
 
 /** Entities of the contract, whose calls the description of `_entities` names. */

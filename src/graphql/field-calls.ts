@@ -1,4 +1,6 @@
 import type { CallBudget, UpstreamClient } from '../upstream/client.ts';
+import type { DeclaredEndpoint } from '../upstream/endpoint.ts';
+import type { DependentCalls } from './declarations.ts';
 import {
   type FieldContext,
   type LoaderEndpoints,
@@ -122,4 +124,61 @@ export class FieldCallCounts extends FieldCalls {
     this.#counts.set(owner, (this.#counts.get(owner) ?? 0) + made);
     return result;
   }
+}
+
+/** Field whose calls are compared with those that explanations list. */
+interface CheckedField {
+  /** Such as `Layout.author`. */
+  name: string;
+  /** Whether explanations execute it, so that they list the calls that it makes before the first response. */
+  isRoot: boolean;
+  declared: readonly DependentCalls[];
+  args: Readonly<Record<string, unknown>>;
+}
+
+/** Returns the client and loaders for one run of a field's resolver. They report calls that explanations don't list. */
+export function checkCalls(
+  { upstream, loaders }: FieldContext,
+  { name, isRoot, declared, args }: CheckedField,
+  report: (problem: string) => void,
+): FieldContext {
+  const made = new Map<object, Set<unknown>>(); // By endpoint or loader: calls, or the keys of records.
+  let isListed = isRoot;
+
+  async function check<Result>(source: DeclaredEndpoint | LoaderEndpoints, key: unknown, result: Promise<Result>) {
+    const calls = made.get(source) ?? new Set();
+    const before = calls.size; // A record that the field has loaded takes no further call.
+    made.set(source, calls.add(key));
+    const found = declared.find(({ options }) => (options.loader ?? options.endpoint) === source);
+    const max = found?.maxOf(() => args) ?? 0;
+    if (!isListed && calls.size > Math.max(before, max)) {
+      const [{ method, route }, part] = 'get' in source ? [source.get, 'loader'] : [source, 'endpoint'];
+      const limit = max === 0 ? '' : ` more than ${max} times`;
+      report(
+        `${name} calls ${method} ${route}${limit}, which explanations don't list. Add the maximum to the extensions of the field, or of the entity's type: declareCalls('…', { ${part}, max: …, reason: '…' }).`,
+      );
+    }
+    try {
+      return await result;
+    } finally {
+      isListed = false; // Before the resolver continues.
+    }
+  }
+
+  return {
+    upstream: {
+      read: (endpoint, callArgs) => check(endpoint, {}, upstream.read(endpoint, callArgs)),
+      write(endpoint, callArgs) {
+        const result = upstream.write(endpoint, callArgs);
+        const checked = isRoot ? check(endpoint, {}, result) : result; // Those of other fields are refused.
+        checked.catch(() => {}); // As in the client: a refused write that nobody waits for must not end the process.
+        return checked;
+      },
+    },
+    loaders: {
+      load: (loader, key) => check(loader, key, loaders.load(loader, key)),
+      list: (loader) => check(loader.many?.endpoint ?? loader, loader, loaders.list(loader)),
+      reset: () => loaders.reset(),
+    },
+  };
 }

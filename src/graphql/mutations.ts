@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { InputFieldMap, InputShapeFromFields, ObjectFieldsShape } from '@pothos/core';
 import type { GraphQLResolveInfo } from 'graphql';
+import { isRecord } from '../lib/is-record.ts';
 import type { Scope } from '../settings/scopes.ts';
 import { misplacedWrite, type UpstreamClient, WriteCount } from '../upstream/client.ts';
 import type { CallArgs, DeclaredEndpoint, WriteEndpoint } from '../upstream/endpoint.ts';
@@ -8,7 +9,7 @@ import { invalidInput, isUpstreamError } from '../upstream/errors.ts';
 import { createBoundedMap } from './bounded-map.ts';
 import type { Builder, GraphTypes } from './builder.ts';
 import type { GatewayContext } from './context.ts';
-import { declareCalls, requireScopes } from './declarations.ts';
+import { DependentCalls, dependentCallsOf, requireScopes } from './declarations.ts';
 import { assertRange, badUserInput, findInputIssues } from './field-errors.ts';
 import { afterWrite, type MutationErrors, toFailure } from './mutation-errors.ts';
 
@@ -208,7 +209,12 @@ export function createMutations(builder: Builder, errors: MutationErrors): Mutat
         t.field({
           type: Payload,
           nullable: true,
-          extensions: { ...single.extensions, ...requireScopes(single.scope), ...declareCalls(calls) },
+          extensions: {
+            ...single.extensions,
+            ...requireScopes(single.scope),
+            calls,
+            ...declareItemCalls(single, items),
+          },
           description: describeCall(options.description, single.endpoint),
           args: { input: t.arg({ type: Input, required: true, description: input.argument ?? input.description }) },
           resolve: async (_root, args, ctx, info) => {
@@ -224,6 +230,16 @@ export function createMutations(builder: Builder, errors: MutationErrors): Mutat
         }),
       );
     },
+  };
+}
+
+/** Declares the calls of all items of a bulk mutation: those that the single one declares, and one write per item, which explanations find. */
+function declareItemCalls({ endpoint, extensions }: DeclaredMutation, items: string) {
+  const argsOf = ({ input }: { input?: unknown }) =>
+    [isRecord(input) ? input[items] : []].flat().map((item) => ({ input: item }));
+  return {
+    dependentCalls: dependentCallsOf(extensions).map(({ options }) => new DependentCalls(options, argsOf)),
+    writes: new DependentCalls({ endpoint, reason: 'One per item.' }, argsOf),
   };
 }
 

@@ -6,14 +6,16 @@ import {
   printSchema,
   validateSchema,
 } from 'graphql';
-import { memoizeByObject } from '../lib/memoize.ts';
+import { memoize, memoizeByObject } from '../lib/memoize.ts';
 import type { Settings } from '../settings/settings.ts';
 import { type Emptied, findEmptied } from '../upstream/cache/cache-rules.ts';
 import type { DeclaredEndpoint } from '../upstream/endpoint.ts';
 import { CONTRACT } from '../upstream/endpoints.ts';
 import type { Builder } from './builder.ts';
 import type { GatewayContext } from './context.ts';
+import { dependentCallsOf } from './declarations.ts';
 import { createSchemaAccess, toSubgraph } from './federation.ts';
+import { checkCalls } from './field-calls.ts';
 import { defineAll, defineModule, type GatewayModule, ModuleError } from './module.ts';
 import { runMutation } from './mutations.ts';
 import { scalars } from './scalars.ts';
@@ -46,6 +48,9 @@ const roots = defineModule('roots', ({ builder }) => {
   });
 });
 
+/** Calls of fields that are reported only once. */
+const MAX_PROBLEMS = 1_000;
+
 /** The graph of the contract: one module per noun. */
 const BUILT_IN: readonly GatewayModule[] = [
   roots,
@@ -64,17 +69,19 @@ const BUILT_IN: readonly GatewayModule[] = [
  *
  * @param settings by default, those of a gateway that is no subgraph
  * @param modules modules of the user. @default none
+ * @param report if there are modules, called once for each call of a field that explanations don't list. @default calls are not checked
  * @throws {ModuleError} if one of them can't be part of the schema
  */
 export function createSchema(
   settings: Pick<Settings, 'federation' | 'introspection'> = { federation: false, introspection: true },
   modules: readonly GatewayModule[] = [],
+  report?: (problem: string) => void,
 ): GraphQLSchema {
   const { schema, moduleOf } = buildSchema(modules);
   schema.description = DESCRIPTION;
   describeScopes(schema);
   const served = settings.federation === false ? schema : toSubgraph(schema, createSchemaAccess(settings));
-  watchFields(served, moduleOf);
+  watchFields(served, moduleOf, modules.length > 0 && report ? memoize(report, MAX_PROBLEMS) : undefined);
   return served;
 }
 
@@ -151,8 +158,10 @@ export const printSdl = (schema: GraphQLSchema): string => `${printSchema(lexico
 /**
  * Lets root fields and fields with `calls` record or count their own calls, if the request asks for it. Only fields of mutations, which run one after
  * another, can write.
+ *
+ * @param report called for each call that explanations don't list. @default calls are not checked
  */
-function watchFields(schema: GraphQLSchema, moduleOf: ModuleOf): void {
+function watchFields(schema: GraphQLSchema, moduleOf: ModuleOf, report?: (problem: string) => void): void {
   const mutation = schema.getMutationType();
   const roots = new Set([schema.getQueryType(), mutation]);
   for (const type of Object.values(schema.getTypeMap()).filter(isObjectType)) {
@@ -166,18 +175,27 @@ function watchFields(schema: GraphQLSchema, moduleOf: ModuleOf): void {
           resolve(source, args, withoutCalls(context), info);
         continue;
       }
-      if (resolve === undefined || !(isRoot || 'calls' in extensions)) {
+      const isReported = isRoot || 'calls' in extensions;
+      const isChecked = report !== undefined && !('pothosExposedField' in extensions);
+      if (resolve === undefined || !(isReported || isChecked)) {
         continue;
       }
+      const declared = dependentCallsOf(extensions);
+      const expected = [...declared, ...dependentCallsOf({ dependentCalls: extensions.writes })];
       field.resolve = (source, args, context: GatewayContext, info) => {
         const { explainer, fieldCalls, loaders } = context;
         const run = () => {
           if (explainer !== undefined && isRoot) {
             return explainer.run(context, info, args, (fieldContext) => resolve(source, args, fieldContext, info));
           }
-          const fieldContext =
-            fieldCalls === undefined ? context : { ...context, ...fieldCalls.contextOf(name, loaders) };
-          return resolve(source, args, fieldContext, info);
+          if (explainer !== undefined && declared.length > 0) {
+            return null; // Its calls are planned, so they must not be recorded too.
+          }
+          let own = isReported ? fieldCalls?.contextOf(name, loaders) : undefined;
+          if (report !== undefined && explainer === undefined) {
+            own = checkCalls(own ?? context, { name, isRoot, declared: expected, args }, report);
+          }
+          return resolve(source, args, own === undefined ? context : { ...context, ...own }, info);
         };
         return type === mutation ? runMutation(context, info.fieldName, run) : run();
       };

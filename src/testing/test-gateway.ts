@@ -116,13 +116,14 @@ export async function createTestGateway<const Own extends string = never>({
   const clock = createClock(now);
   const start = clock.now();
   const service = await TestService.open(records, clock.now, endpoints);
+  const undeclared: string[] = [];
   function open(): Gateway {
     for (const trait of traits) {
       service.behave(trait);
     }
     return createGateway(
       { retryBaseDelayMs: 1, ...options, upstream: 'http://service.test' },
-      { logger, now: clock.now, monotonicNow: clock.monotonicNow, connect: service.connect },
+      { ...clock, logger, connect: service.connect, onUndeclaredCall: (problem) => void undeclared.push(problem) },
     );
   }
   let gateway: Gateway | undefined;
@@ -151,7 +152,16 @@ export async function createTestGateway<const Own extends string = never>({
   async function fetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
     const request = new Request(input instanceof Request ? input : new URL(input, ORIGIN), init);
     request.signal.throwIfAborted();
-    return rejectOnAbort(current().fetch(request), request.signal);
+    const response = await rejectOnAbort(current().fetch(request), request.signal);
+    rejectUndeclared();
+    return response;
+  }
+
+  /** @throws {Error} that names the calls so far which explanations don't list */
+  function rejectUndeclared(): void {
+    if (undeclared.length > 0) {
+      throw new Error(undeclared.splice(0).join('\n'));
+    }
   }
 
   async function close(): Promise<void> {
@@ -160,6 +170,7 @@ export async function createTestGateway<const Own extends string = never>({
       gateway = undefined;
       await disposeGateway(disposed);
       service.close();
+      rejectUndeclared();
     }
   }
 
@@ -184,6 +195,7 @@ export async function createTestGateway<const Own extends string = never>({
       clock.set(start);
       service.reset();
       gateway = open();
+      rejectUndeclared();
     },
     close,
     [Symbol.asyncDispose]: close,

@@ -194,6 +194,45 @@ export default defineModule('drafts', ({ endpoint }) => {
   ]);
 });
 
+it('a call that explanations do not list is logged once, except in production', async () => {
+  await using service = await startService(() => ({ body: { data: { _id: 'b' } } }));
+  await write(
+    'notes.mjs',
+    `import { defineModule } from 'notigraph/modules';
+export default defineModule('notes', ({ builder, endpoint, requireScopes }) => {
+  const get = endpoint('GET /v1/notes/{id}');
+  builder.queryField('lastNote', (t) =>
+    t.id({
+      nullable: true,
+      extensions: requireScopes('notes:read'),
+      resolve: async (_root, _args, ctx) => {
+        const first = await ctx.upstream.read(get, { id: 'a' });
+        return first && (await ctx.upstream.read(get, { id: first._id }))._id;
+      },
+    }),
+  );
+});
+`,
+  );
+  await write('notigraph.config.yaml', `upstream: ${service.url}\nmodules: [./notes.mjs]\n`);
+  const warningsWith = async (env: Record<string, string>) => {
+    await using notigraph = await startNotigraph({ cwd: folder.path(), args: ['--log-format', 'json'], env });
+    for (let i = 0; i < 2; i += 1) {
+      expect(await sendOperation(notigraph.url, '{ lastNote }')).toEqual({ data: { lastNote: 'b' } });
+    }
+    await notigraph.printed('stdout', /"msg":"operation"/, 2);
+    const { stdout } = await notigraph.stop('SIGTERM');
+    return stdout.split('\n').filter((line) => line.includes("explanations don't list"));
+  };
+  const [warning, ...others] = await warningsWith({});
+  expect(others).toEqual([]);
+  expect(JSON.parse(warning ?? '')).toMatchObject({
+    level: 'warn',
+    msg: expect.stringMatching(/^Query\.lastNote calls GET \/v1\/notes\/\{id\}, which explanations don't list\./),
+  });
+  expect(await warningsWith({ NODE_ENV: 'production' })).toEqual([]);
+});
+
 it('a generated module requires its scopes of tokens, also as an entity', async () => {
   await cp(join(ROOT, 'test/cli/documents/library.yaml'), folder.path('library.yaml'));
   await run('module', 'new', 'books', '--openapi', 'library.yaml');

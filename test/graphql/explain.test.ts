@@ -2,7 +2,7 @@ import type { Plugin } from 'graphql-yoga';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { GatewayContext } from '../../src/graphql/context.ts';
 import { getWorkflow, listNotificationGroups } from '../../src/upstream/endpoints.ts';
-import { type ExplainResponse, type Explanation, sendExplain } from '../support/explain.ts';
+import { type ExplainResponse, type Explanation, linesOf, sendExplain } from '../support/explain.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { type GeneratedBehavior, generatedService } from '../support/generated-service.ts';
 import { startService, type TestService } from '../support/service.ts';
@@ -52,12 +52,6 @@ async function explanationOf(query: string): Promise<Explanation> {
   expect(upstream.requests.length).toBe(before);
   return body.extensions?.explain ?? expect.unreachable(JSON.stringify(body));
 }
-
-/** Returns one line per call: `id after method route min..max fields`. */
-const linesOf = ({ calls }: Explanation): string[] =>
-  calls.map(({ id, after, method, route, min, max, fields }) =>
-    [id, JSON.stringify(after), method, route.slice('/v1/'.length), `${min}..${max}`, ...fields].join(' '),
-  );
 
 describe('the explanation', () => {
   it('lists the calls of a query, those that data decides after those that return it', async () => {

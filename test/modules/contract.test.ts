@@ -2,16 +2,22 @@ import { buildSchema } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
 import type { GatewayContext } from '../../src/graphql/context.ts';
+import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
 import { ModuleError } from '../../src/graphql/module.ts';
 import { createSchema, printSdl } from '../../src/graphql/schema.ts';
+import events from '../../src/modules/events.ts';
 import { defineModule, type GatewayModule, type NoArgs } from '../../src/modules/index.ts';
+import subscribers from '../../src/modules/subscribers.ts';
+import topics from '../../src/modules/topics.ts';
+import { SANDBOX_KEYS, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { endpoint } from '../../src/upstream/endpoint.ts';
 import { CONTRACT } from '../../src/upstream/endpoints.ts';
+import { numbersOf, sendExplain } from '../support/explain.ts';
 import { describeContract, type Field } from '../support/field-contract.ts';
 import { deviationsIn, type ScriptedGateway, startScriptedGateway } from '../support/gateway.ts';
 import { metricValues } from '../support/metrics-text.ts';
 import { feed, group, subscriber, workflow } from '../support/records.ts';
-import { type Script, startService } from '../support/service.ts';
+import { forwardTo, type Script, startService } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 import { LAYOUT_FIELDS, layouts } from './example.ts';
 
@@ -298,6 +304,58 @@ describe('an item of a bulk write of a module', () => {
   });
 });
 
+describe('the explanation of an operation', () => {
+  const modules = [events, subscribers, topics, layouts];
+  const schema = createSchema({ federation: true, introspection: true }, modules);
+  const shipped = loadOperations(schema).map(({ query, variables = '{}' }) => [query, JSON.parse(variables)] as const);
+  const others = [
+    '{ layoutCount a: layout(id: "a") { name } b: layout(id: "b") { name } }',
+    '{ _entities(representations: [{ __typename: "Layout", id: "a" }, { __typename: "Topic", key: "t" }, { __typename: "Workflow", id: "payment-failed" }]) { ... on Workflow { notificationGroup { name } } } }',
+    '{ topic(key: "makers") { name } }',
+    'mutation { updateWorkflowStatus(input: { workflowId: "w", active: true }) { __typename } again: updateWorkflowStatus(input: { workflowId: "w", active: true }) { ... on UpdateWorkflowStatusSuccess { workflow { notificationGroup { name } } } } }',
+    'mutation { createLayout(input: { name: "n", content: "" }) { __typename } createLayouts(input: { layouts: [{ name: "n", content: "" }, { name: "m", content: "" }] }) { succeeded } }',
+    `mutation { archiveLayout(input: { layoutId: "a" }) { __typename } archiveLayouts(input: { layouts: [${Array.from({ length: 25 }, (_, i) => `{ layoutId: "${i}" }`)}] }) { succeeded } publishLayout(input: { id: "a" }) { __typename } }`,
+    'mutation { triggerEvents(input: { events: [{ workflow: "payment-failed", subscriberIds: ["a"] }] }) { __typename } cancelTriggeredEvent(input: { transactionId: "t" }) { __typename } }',
+    'mutation { renameTopic(input: { key: "makers", name: "n" }) { __typename } removeSubscribersFromTopic(input: { key: "makers", subscriberIds: ["a"] }) { __typename } deleteTopic(input: { key: "none" }) { __typename } deleteSubscriber(input: { subscriberId: "a" }) { __typename } }',
+  ].map((query) => [query, {}] as const);
+  const operations = [...shipped, ...others];
+
+  it('is tested with every root field', () => {
+    const roots = [schema.getQueryType(), schema.getMutationType()].flatMap((type) =>
+      Object.keys(type?.getFields() ?? {}),
+    );
+    const selected = operations.map(([query]) => query).join();
+    const missing = roots.filter((name) => !new RegExp(`\\b${name}\\b`).test(selected));
+    expect(missing).toEqual(['_service']);
+  });
+
+  it('lists every call, with the number of calls within its limits', async () => {
+    await using sandbox = await startSandbox();
+    const forward = forwardTo(sandbox.url, []);
+    const undeclared: string[] = [];
+    await using gateway = await startScriptedGateway(
+      (request, connection) =>
+        request.path.startsWith('/v1/layouts') ? respond(request, connection) : forward(request, connection),
+      { modules, federation: true },
+      { onUndeclaredCall: (problem) => void undeclared.push(problem) },
+    );
+    const authorization = `ApiKey ${SANDBOX_KEYS.development}`;
+    let calls = 0;
+    for (const [query, variables] of operations) {
+      const { body } = await sendExplain(gateway, { query, variables }, { authorization });
+      expect(gateway.service.calls()).toEqual([]);
+      await gateway.send(query, variables, { authorization });
+      expect(
+        numbersOf(body.extensions?.explain ?? expect.unreachable(JSON.stringify(body)), gateway.service.calls()),
+      ).toEqual([]);
+      calls += gateway.service.calls().length;
+      gateway.service.forget();
+    }
+    expect(undeclared).toEqual([]);
+    expect(calls).toBeGreaterThan(operations.length);
+  });
+});
+
 describe('a module', () => {
   it('has its documents in manifests, and no others if they are enforced', async () => {
     const known = '{ layoutCount }';
@@ -354,6 +412,11 @@ describe('a module', () => {
       ({ endpoint: declare, loader }) => void loader({ name: 'thing', get: declare<NoArgs, object>(template) }),
     );
 
+  const declaresNothing = defineModule(
+    'nothing',
+    ({ declareCalls }) => void declareCalls('1', Object({ reason: 'A.' })),
+  );
+
   const removes = defineModule('removes', ({ endpoint: declare, mutation }) => {
     mutation('remove', {
       description: 'Removes a thing.',
@@ -399,6 +462,7 @@ describe('a module', () => {
       /two loaders .* thing/,
     ],
     ['a loader without a key in its path', [loads('a', 'GET /v1/a')], /must have exactly one parameter/],
+    ['calls without an endpoint', [declaresNothing], /^the module nothing fails: .* needs a loader or an endpoint/],
     ['a loader with two', [loads('a', 'GET /v1/a/{b}/{c}')], /must have exactly one parameter/],
   ])('is refused with %s', (_, modules, message) => {
     const build = () => createSchema(undefined, modules);

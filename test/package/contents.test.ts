@@ -254,11 +254,11 @@ it('has mocks for msw that run, and compile, without the dependencies of the gat
   expect(compiled).toMatchObject({ status: 0, stdout: '' });
 });
 
-it('has types that compile in a strict program', async () => {
+it.each(['typescript', 'typescript-7'])('has types that compile in a strict program: %s', async (compiler) => {
   await writeFile(join(installFolder, 'program.ts'), TYPED_PROGRAM);
   await writeFile(join(installFolder, 'testing.ts'), TYPED_TESTING_PROGRAM);
   await writeFile(join(installFolder, 'modules.ts'), TYPED_MODULES_PROGRAM);
-  const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
+  const tsc = join(ROOT, 'node_modules', compiler, 'bin', 'tsc');
   const options = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2022', '--types', 'node'];
   const { status, stdout } = spawnSync(process.execPath, [tsc, ...options, 'program.ts', 'testing.ts', 'modules.ts'], {
     cwd: installFolder,

@@ -9,6 +9,7 @@ import {
   NotificationGroupsDocument,
   WorkflowDocument,
 } from '../../src/client/index.ts';
+import { defineModule } from '../../src/modules/index.ts';
 import { createTestGateway, type TestGateway, type TestGatewayOptions } from '../../src/testing/index.ts';
 
 const WORKFLOW = 'GET /v1/workflows/{id}';
@@ -208,4 +209,64 @@ it.each([
   [{ now: 'yesterday' }, 'The time "yesterday" is invalid.'],
 ])('rejects the options %j', async (options: object, message) => {
   await expect(createTestGateway(options as TestGatewayOptions)).rejects.toThrow(message);
+});
+
+describe('a call that explanations do not list', () => {
+  const notes = defineModule('notes', ({ builder, endpoint, requireScopes }) => {
+    const get = endpoint<{ id: string }, { next: string }>('GET /v1/notes/{id}');
+    const getLast = endpoint<{ id: string }, object>('GET /v1/last/{id}');
+    const options = { nullable: true, extensions: requireScopes('notes:read'), description: 'Reads notes.' } as const;
+    builder.queryFields((t) => ({
+      inSequence: t.boolean({
+        ...options,
+        async resolve(_root, _args, ctx) {
+          const first = await ctx.upstream.read(get, { id: 'a' });
+          return first && (await ctx.upstream.read(getLast, { id: first.next })) !== null;
+        },
+      }),
+      inBackground: t.boolean({
+        ...options,
+        async resolve(_root, _args, ctx) {
+          const first = ctx.upstream.read(get, { id: 'a' });
+          void first.then(() => ctx.upstream.read(getLast, { id: 'b' })).catch(() => {});
+          return true;
+        },
+      }),
+    }));
+  });
+  const UNDECLARED = /calls GET \/v1\/last\/\{id\}, which explanations don't list\. Add the maximum/;
+  const start = (released: Promise<void> = Promise.resolve(), onLast: () => void = () => {}) =>
+    createTestGateway({
+      modules: [notes],
+      endpoints: {
+        'GET /v1/notes/{id}': async () => {
+          await released;
+          return { body: { data: { next: 'b' } } };
+        },
+        'GET /v1/last/{id}': () => {
+          onLast();
+          return { status: 204 };
+        },
+      },
+    });
+
+  it('fails the request that made it, with what to declare', async () => {
+    await using gateway = await start();
+    await expect(gateway.client.request('{ inSequence }')).rejects.toThrow(UNDECLARED);
+    await expect(gateway.client.explain('{ inSequence }')).resolves.toMatchObject({
+      explanation: { budget: { max: 1 } },
+    });
+    expect(gateway.calls.map(({ endpoint }) => endpoint)).toEqual(['GET /v1/notes/{id}', 'GET /v1/last/{id}']);
+  });
+
+  it.each(['reset', 'close'] as const)('fails %s, if it was made after the response', async (end) => {
+    const released = Promise.withResolvers<void>();
+    const arrived = Promise.withResolvers<void>();
+    const gateway = await start(released.promise, arrived.resolve);
+    await gateway.client.request('{ inBackground }');
+    released.resolve();
+    await arrived.promise;
+    await expect(gateway[end]()).rejects.toThrow(UNDECLARED);
+    await gateway.close();
+  });
 });

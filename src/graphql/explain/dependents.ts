@@ -10,22 +10,23 @@ import {
   isListType,
   type SelectionSetNode,
 } from 'graphql';
+import type { UpstreamRequest } from '../../upstream/request.ts';
 import { type DependentCalls, dependentCallsOf } from '../declarations.ts';
 import { variablesOf } from '../executor/graphql-js.ts';
 import { planSelection } from '../executor/plan.ts';
 import type { FieldPlan } from '../executor/selection-plan.ts';
 
-/** Selected field whose calls data decides. */
+/** Selected field with calls that data decides. */
 export interface Dependent {
   /** Name, such as `Workflow.notificationGroup`. */
   readonly name: string;
-  readonly declared: DependentCalls;
-  /** Maximum number of records that it loads, for all objects that it is selected on. */
-  readonly records: number;
+  readonly declared: readonly DependentCalls[];
+  /** Maximum of each declaration, for all objects that it is selected on. */
+  readonly maxima: readonly number[];
   /** Ids of the calls that return these objects. */
   readonly after: readonly number[];
-  /** Returns the dependent fields of the records, once the call that loads them has an id. */
-  readonly next: (id: number) => Dependent[];
+  /** Returns the dependent fields of what it returns, once its calls have ids. */
+  readonly next: (ids: readonly number[]) => Dependent[];
 }
 
 /** Objects that a field returns. */
@@ -39,28 +40,37 @@ interface Objects {
   readonly after: readonly number[];
 }
 
+/** Call that was recorded instead of sent, and the root field or the loader's record that needs it. */
+export type RecordedCall = Readonly<{ owner: string; request: UpstreamRequest }>;
+
+/** Returns the key of a root field in the response, which is unique in the operation. */
+export const keyOf = ({ path }: GraphQLResolveInfo): string => String(path.key);
+
 /** Returns the name of a root field, such as `Query.workflow`. */
 export const nameOf = ({ parentType, fieldName }: GraphQLResolveInfo): string => `${parentType.name}.${fieldName}`;
 
 /**
  * Returns the dependent fields of a root field: itself, or those of its selection.
  *
- * @param calls its certain calls: the number of records that they return, and their ids
+ * @param calls its recorded calls, their ids, and the field's value without data, such as a list of nulls
  */
 export function dependentsOfRoot(
   info: GraphQLResolveInfo,
   args: Record<string, unknown>,
-  { records, after }: { records: number; after: readonly number[] },
+  { recorded, after, value }: { recorded: readonly RecordedCall[]; after: readonly number[]; value: unknown },
 ): Dependent[] {
   const { parentType, fieldName, returnType: type, fieldNodes: nodes } = info;
+  const key = keyOf(info);
   const declared = dependentCallsOf(parentType.getFields()[fieldName]?.extensions);
-  const recordsPerObject = declared === undefined ? 0 : maxRecordsOf(declared, () => args);
-  const objects = { type, nodes, count: isList(type) ? records + recordsPerObject : 1 };
-  if (declared === undefined || recordsPerObject === 0) {
-    return findDependents(info, { ...objects, after });
-  }
-  const next = (id: number) => findDependents(info, { ...objects, after: [...after, id] });
-  return [{ name: nameOf(info), declared, records: recordsPerObject, after, next }];
+  const maxima = declared.map((calls) => {
+    const isOwn = ({ owner }: RecordedCall) => (owner === key) === (calls.options.loader === undefined);
+    const found = recorded.filter((call) => isOwn(call) && call.request.endpoint === calls.endpoint);
+    return Math.max(0, calls.maxOf(() => args) - found.length);
+  });
+  const items = Array.isArray(value) && value.length > 0 ? value.length : Number.POSITIVE_INFINITY;
+  const count = isList(type) ? items : 1;
+  const next = (ids: readonly number[]) => findDependents(info, { type, nodes, count, after: [...after, ...ids] });
+  return maxima.some((max) => max > 0) ? [{ name: nameOf(info), declared, maxima, after, next }] : next([]);
 }
 
 /** Returns the dependent fields of objects, for all types that they can have. */
@@ -74,16 +84,16 @@ function findDependents(info: GraphQLResolveInfo, { type, nodes, count, after }:
   const fields = types.flatMap((possible) => fieldsOf(info, possible, selectionSets));
   return fields.flatMap(({ definition, parentType, nodes: fieldNodes, readArguments }) => {
     const declared = dependentCallsOf(definition.extensions);
-    const objects = { type: definition.type, nodes: fieldNodes };
-    if (declared === undefined) {
-      const items = isList(definition.type) ? Number.POSITIVE_INFINITY : count;
-      return findDependents(info, { ...objects, count: items, after });
+    const items = isList(definition.type) ? Number.POSITIVE_INFINITY : count;
+    const objects = { type: definition.type, nodes: fieldNodes, count: items };
+    if (declared.length === 0) {
+      return findDependents(info, { ...objects, after });
     }
-    const perObject = maxRecordsOf(declared, () => readArguments(variablesOf(info)));
-    const records = perObject === 0 ? 0 : perObject * count;
+    const perObject = declared.map((calls) => calls.maxOf(() => readArguments(variablesOf(info))));
+    const maxima = perObject.map((max) => (max === 0 ? 0 : max * count)); // Not NaN, if the count is infinite.
     const name = `${parentType.name}.${definition.name}`;
-    const next = (id: number) => findDependents(info, { ...objects, count: records, after: [id] });
-    return records === 0 ? [] : [{ name, declared, records, after, next }];
+    const next = (ids: readonly number[]) => findDependents(info, { ...objects, after: ids });
+    return maxima.some((max) => max > 0) ? [{ name, declared, maxima, after, next }] : [];
   });
 }
 
@@ -97,15 +107,6 @@ function fieldsOf(
     return planSelection(info, type, selectionSets, variablesOf(info)).fields;
   } catch {
     return [];
-  }
-}
-
-/** Returns the maximum number of records that a field loads per object. With invalid arguments, it is 0, because the field fails. */
-function maxRecordsOf({ maxRecords }: DependentCalls, readArguments: () => Record<string, unknown>): number {
-  try {
-    return maxRecords(readArguments());
-  } catch {
-    return 0;
   }
 }
 

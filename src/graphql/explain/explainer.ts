@@ -7,7 +7,7 @@ import { readKeyOf, type UpstreamRequest } from '../../upstream/request.ts';
 import type { DependentCalls } from '../declarations.ts';
 import { FieldCalls } from '../field-calls.ts';
 import type { FieldContext } from '../loaders.ts';
-import { type Dependent, dependentsOfRoot, nameOf } from './dependents.ts';
+import { type Dependent, dependentsOfRoot, keyOf, nameOf, type RecordedCall } from './dependents.ts';
 
 /** Plan of an operation's REST calls, in `extensions.explain` of the response. */
 export interface Explanation {
@@ -58,7 +58,7 @@ interface PlannedCall extends Omit<ExplainedCall, 'method' | 'route' | 'cache' |
 /** Root fields that run at the same time, and the calls that were recorded meanwhile. */
 interface Step {
   readonly fields: RootField[];
-  readonly recorded: { owner: string; request: UpstreamRequest }[];
+  readonly recorded: RecordedCall[];
 }
 
 interface RootField {
@@ -74,9 +74,6 @@ const BUDGET_REASON = 'None if earlier calls use up the call budget.';
 
 /** Owner of the calls of the host's plugins. No field has this key. */
 const PLUGINS = 'the plugins';
-
-/** Returns the key of a root field in the response, which is unique in the operation. */
-const keyOf = ({ path }: GraphQLResolveInfo): string => String(path.key);
 
 const namesOf = (fields: readonly RootField[]): string[] => fields.map(({ info }) => nameOf(info));
 
@@ -126,7 +123,7 @@ export class Explainer extends FieldCalls {
   /** Returns the result of an explained operation: without the data of calls, and with the explanation. */
   async explain(result: ExecutionResult, scopes: readonly string[]): Promise<ExecutionResult> {
     await nextTurn(); // A plugin may not wait for its calls.
-    this.#plan();
+    this.#plan(result.data ?? {});
     const explanation: Explanation = {
       calls: await Promise.all(this.#calls.map((call) => this.#complete(call))),
       budget: this.#budget,
@@ -149,15 +146,17 @@ export class Explainer extends FieldCalls {
   }
 
   /** Plans the recorded calls of each step, then those that data decides. */
-  #plan(): void {
+  #plan(data: Readonly<Record<string, unknown>>): void {
     let previous: number[] = [];
     for (const step of this.#steps) {
       const start = this.#calls.length;
       this.#addRecorded(step, previous);
       const dependents = step.fields.flatMap(({ info, args, calls }) => {
-        const areRecords = calls.every(({ endpoint }) => endpoint.expect === 'record');
-        const records = areRecords ? calls.length : Number.POSITIVE_INFINITY;
-        return calls.length === 0 ? [] : dependentsOfRoot(info, args, { records, after: idsOf(calls) });
+        const owners = this.ownersOf(keyOf(info));
+        const recorded = step.recorded.filter(({ owner }) => owners.has(owner));
+        const value = data[keyOf(info)];
+        const hasFailed = recorded.length === 0 && value == null;
+        return hasFailed ? [] : dependentsOfRoot(info, args, { recorded, after: idsOf(calls), value });
       });
       this.#addDependents(dependents, start);
       const ids = idsOf(this.#calls.slice(start));
@@ -187,7 +186,7 @@ export class Explainer extends FieldCalls {
       }
       // Before the certain calls that were recorded later, because those can wait longer than the list takes.
       for (const { loader, records } of callers.flatMap((owner) => this.listOf(owner) ?? [])) {
-        const max = Math.min(records.length, this.#room);
+        const max = Math.min(records.length, this.#roomFor(loader.get));
         if (max > 0) {
           const names = namesOf(findFields(records));
           this.#add({ endpoint: loader.get, reason: AFTER_LIST_REASON, fields: names, after: [added.id], min: 0, max });
@@ -197,58 +196,67 @@ export class Explainer extends FieldCalls {
   }
 
   /**
-   * Plans the calls of dependent fields, then of those in the records that they load.
+   * Plans the calls of dependent fields, then of those in what they return.
    *
    * @param start number of calls before this step
    */
   #addDependents(dependents: readonly Dependent[], start: number): void {
-    if (dependents.length === 0 || this.#room === 0) {
-      return;
-    }
     const nested: Dependent[] = [];
-    for (const [declared, same] of Map.groupBy(dependents, (dependent) => dependent.declared)) {
-      const id = this.#addReads(declared, same, start);
-      nested.push(...same.flatMap(({ next }) => next(id)));
+    for (const same of Map.groupBy(dependents, ({ name }) => name).values()) {
+      const ids = (same[0]?.declared ?? []).flatMap((calls, i) => {
+        const number = same.reduce((sum, { maxima }) => sum + (maxima[i] ?? 0), 0);
+        return number > 0 && this.#roomFor(calls.endpoint) > 0 ? this.#addCalls(calls, number, same, start) : [];
+      });
+      nested.push(...(ids.length > 0 ? same.flatMap(({ next }) => next(ids)) : []));
     }
-    this.#addDependents(nested, start);
+    if (nested.length > 0) {
+      this.#addDependents(nested, start);
+    }
   }
 
-  /** Plans the calls of a dependent field: reads of single records, and of a list if one may be needed. Returns the id of the former. */
-  #addReads(declared: DependentCalls, same: readonly Dependent[], start: number): number {
-    const { loader, reason } = declared;
-    const list = loader.many?.argsOf === undefined ? loader.many?.endpoint : undefined; // Others make at most as many calls as single reads.
+  /** Plans calls of dependent fields: to an endpoint, or reads of single records, and of several if they may be needed. Returns the ids of those that return data. */
+  #addCalls(calls: DependentCalls, number: number, same: readonly Dependent[], start: number): number[] {
+    const { endpoint } = calls;
+    const { loader: { many } = {}, reason, listReason = reason, reasonAfterList = reason } = calls.options;
+    const readsAll = many?.argsOf === undefined;
     const fields = same.map(({ name }) => name);
     const after = same.flatMap((dependent) => dependent.after);
-    const records = same.reduce((sum, dependent) => sum + dependent.records, 0);
-    const read = { endpoint: loader.get, fields, after, min: 0, max: Math.min(records, this.#room), reason };
-    let listCall = list && this.#findRead(list, start);
-    const isFirst = listCall === undefined && records === 1 && this.#findRead(loader.get, start) === undefined;
-    if (list === undefined || isFirst) {
-      return this.#add(read).id;
+    const call = { endpoint, fields, after, min: 0, max: Math.min(number, this.#roomFor(endpoint)), reason };
+    let listCall = many && readsAll ? this.#findRead(many.endpoint, start) : undefined;
+    const isFirst = listCall === undefined && number === 1 && this.#findRead(endpoint, start) === undefined;
+    if (many === undefined || isFirst) {
+      return [this.#add(call).id];
     }
     listCall ??= this.#add({
-      ...read,
-      endpoint: list,
-      max: 1,
-      reason: declared.listReason,
-      request: this.#recorder.requestOf(list),
+      ...call,
+      endpoint: many.endpoint,
+      reason: listReason,
+      ...(readsAll && { max: 1, request: this.#recorder.requestOf(many.endpoint) }),
     });
     listCall.fields = [...new Set([...listCall.fields, ...fields])];
-    return this.#add({ ...read, after: [...after, listCall.id], reason: declared.reasonAfterList }).id;
-  }
-
-  /** Calls that the budget permits besides the certain ones so far. */
-  get #room(): number {
-    return this.#budget.limit - this.#budget.min;
+    return readsAll
+      ? [this.#add({ ...call, after: [...after, listCall.id], reason: reasonAfterList }).id]
+      : [listCall.id, this.#add(call).id];
   }
 
   #findRead(endpoint: DeclaredEndpoint, start: number): PlannedCall | undefined {
     return this.#calls.slice(start).find((call) => call.endpoint === endpoint);
   }
 
+  /** Returns the budget of calls to an endpoint. Those that follow the item of a bulk write are items too. */
+  #budgetOf(endpoint: DeclaredEndpoint, request = this.#calls.findLast((call) => call.endpoint === endpoint)?.request) {
+    return request?.args.isBulkItem ? this.#bulkItems : this.#budget;
+  }
+
+  /** Returns the number of calls to an endpoint that the budget permits besides the certain ones so far. */
+  #roomFor(endpoint: DeclaredEndpoint): number {
+    const { limit, min } = this.#budgetOf(endpoint);
+    return limit - min;
+  }
+
   /** Adds calls to the plan, and counts them against the budget. */
   #add(call: Omit<PlannedCall, 'id'>): PlannedCall {
-    const used = call.request?.args.isBulkItem ? this.#bulkItems : this.#budget;
+    const used = this.#budgetOf(call.endpoint, call.request);
     const mayBeRefused = call.min > 0 && used.max + call.max > used.limit;
     used.min += call.min;
     used.max = Math.min(used.max + call.max, used.limit);

@@ -71,7 +71,7 @@ export const stats = defineModule('stats', ({ builder, declareCalls, requireScop
         nullable: { list: true, items: true },
         extensions: declareCalls('1 per distinct id in the operation, 8 at a time', {
           loader: workflow,
-          maxRecords: ({ first }) => readFirst(first),
+          max: ({ first }) => readFirst(first),
           reason: 'One per distinct workflow of the statistics.',
         }),
         description:

@@ -1,0 +1,427 @@
+import { expect, it, onTestFinished } from 'vitest';
+import type { DependentCallsOptions } from '../../src/graphql/declarations.ts';
+import { defineModule } from '../../src/modules/index.ts';
+import { linesOf, numbersOf, sendExplain } from '../support/explain.ts';
+import { startScriptedGateway } from '../support/gateway.ts';
+import type { Script } from '../support/service.ts';
+
+// What explanations list of modules whose calls follow other calls, and what is reported if they are not declared.
+
+interface NoteBody {
+  _id: string;
+  authorId: string;
+}
+
+/** Returns a module, with declarations of its calls or without. */
+const notesOf = ({ isDeclared, max = 3 }: { isDeclared: boolean; max?: number }) =>
+  defineModule('notes', (toolkit) => {
+    const { builder, bulkMutation, declareCalls, endpoint, entity, loader, mutation, requireScopes } = toolkit;
+    const getNote = endpoint<{ id: string }, NoteBody>('GET /v1/notes/{id}');
+    const listNotes = endpoint<{ query: { page: number } }, NoteBody[]>('GET /v1/notes', { expect: 'list' });
+    const getAuthor = endpoint<{ id: string }, NoteBody>('GET /v1/authors/{id}');
+    const getTeam = endpoint<{ id: string }, NoteBody>('GET /v1/teams/{id}');
+    const someTeams = endpoint<{ query: { ids: string } }, NoteBody[]>('GET /v1/teams', { expect: 'list' });
+    const create = endpoint<{ body: { name: string } }, NoteBody>('POST /v1/notes', { idempotent: true });
+    const publish = endpoint<{ id: string }, undefined>('PUT /v1/notes/{id}/published', { expect: 'nothing' });
+    const team = loader<NoteBody>({
+      name: 'team',
+      get: getTeam,
+      many: { endpoint: someTeams, keyOf: ({ _id }) => _id, argsOf: (keys) => ({ query: { ids: keys.join() } }) },
+    });
+
+    const follow = (...calls: DependentCallsOptions[]) => (isDeclared ? declareCalls('several', ...calls) : {});
+    const authorCalls = { endpoint: getAuthor, reason: 'One if the note has an author.' };
+
+    const Team = builder.objectRef<NoteBody>('Team').implement({
+      description: 'A team.',
+      fields: (t) => ({ id: t.exposeID('_id', { description: 'Its id.' }) }),
+    });
+    const Note = builder.objectRef<NoteBody>('Note').implement({
+      description: 'A note.',
+      extensions: {
+        ...requireScopes('notes:read'),
+        ...follow(authorCalls),
+        ...entity({
+          id: async (id, ctx) => {
+            const note = await ctx.upstream.read(getNote, { id });
+            return note && { ...note, ...(await ctx.upstream.read(getAuthor, { id: note.authorId })) };
+          },
+        }),
+      },
+      fields: (t) => ({
+        id: t.exposeID('_id', { description: 'Its id.' }),
+        careless: t.boolean({
+          nullable: true,
+          description: 'Writes where no write is sent, and does not wait for it.',
+          resolve({ _id }, _args, ctx) {
+            void ctx.upstream.write(publish, { id: _id });
+            return true;
+          },
+        }),
+        author: t.id({
+          nullable: true,
+          extensions: follow(authorCalls),
+          description: 'Its author.',
+          resolve: async ({ authorId }, _args, ctx) =>
+            (await ctx.upstream.read(getAuthor, { id: authorId }))?._id ?? null,
+        }),
+        team: t.field({
+          type: Team,
+          nullable: true,
+          extensions: follow({ loader: team, reason: 'One per team.' }),
+          description: 'Its team.',
+          resolve: ({ _id }, _args, ctx) => ctx.loaders.load(team, _id),
+        }),
+      }),
+    });
+
+    builder.queryFields((t) => ({
+      note: t.field({
+        type: Note,
+        nullable: true,
+        extensions: follow(authorCalls),
+        description: 'Reads a note, then its author.',
+        args: { id: t.arg.id({ required: true, description: 'Its id.' }) },
+        async resolve(_root, { id }, ctx) {
+          const note = await ctx.upstream.read(getNote, { id });
+          await (note && ctx.upstream.read(getAuthor, { id: note.authorId }));
+          return note;
+        },
+      }),
+      notes: t.field({
+        type: [Note],
+        nullable: true,
+        extensions: follow({ endpoint: listNotes, max, reason: 'One per page.' }),
+        description: 'Reads all pages.',
+        async resolve(_root, _args, ctx) {
+          const all: NoteBody[] = [];
+          for (let page = 1, found = 1; found > 0; page += 1) {
+            const notes = (await ctx.upstream.read(listNotes, { query: { page } })) ?? [];
+            found = notes.length;
+            all.push(...notes);
+          }
+          return all;
+        },
+      }),
+      both: t.boolean({
+        nullable: true,
+        extensions: requireScopes('notes:read'),
+        description: 'Reads two authors and a team at the same time.',
+        async resolve(_root, _args, ctx) {
+          const reads = ['a', 'b'].map((id) => ctx.upstream.read(getAuthor, { id }));
+          await Promise.all([...reads, ctx.loaders.load(team, 'x')]);
+          return (await ctx.loaders.load(team, 'x')) !== null; // Takes no call.
+        },
+      }),
+      parts: t.field({
+        type: [Note],
+        nullable: true,
+        description: 'Reads a record that contains a list.',
+        resolve: async (_root, _args, ctx) => {
+          const note = await ctx.upstream.read(getNote, { id: 'n1' });
+          return note && [note, note, note];
+        },
+      }),
+      named: t.field({
+        type: [Note],
+        nullable: { list: true, items: true },
+        extensions: requireScopes('notes:read'),
+        description: 'Reads the notes with these ids.',
+        args: { ids: t.arg.idList({ required: true, description: 'The ids.' }) },
+        resolve: (_root, { ids }, ctx) => ids.map((id) => ctx.upstream.read(getNote, { id })),
+      }),
+      mixed: t.boolean({
+        nullable: true,
+        extensions: { ...requireScopes('notes:read'), ...follow({ loader: team, reason: 'One if the other exists.' }) },
+        description: 'Reads a team, then another one with a loader.',
+        async resolve(_root, _args, ctx) {
+          const found = await ctx.upstream.read(getTeam, { id: 't1' });
+          return found && (await ctx.loaders.load(team, 't2')) !== null;
+        },
+      }),
+      careless: t.boolean({
+        nullable: true,
+        extensions: requireScopes('notes:read'),
+        description: 'Writes where no write is sent, and does not wait for it.',
+        resolve(_root, _args, ctx) {
+          void ctx.upstream.write(publish, { id: 'n1' });
+          return true;
+        },
+      }),
+      desks: t.field({
+        type: [Note],
+        nullable: true,
+        description: 'Notes that take no call.',
+        resolve: () => ['d1', 'd2'].map((_id) => ({ _id, authorId: 'a1' })),
+      }),
+      desk: t.field({
+        type: Note,
+        nullable: true,
+        description: 'A note that takes no call.',
+        resolve: () => ({ _id: 'desk', authorId: 'a1' }),
+      }),
+    }));
+
+    const creation = mutation('createNotes', {
+      description: 'Creates several notes, and publishes the last one.',
+      scope: 'notes:write',
+      endpoint: create,
+      extensions: follow(
+        {
+          endpoint: create,
+          max: ({ input }: { input: { names: string[] } }) => input.names.length,
+          reason: 'One per name, until one is refused.',
+        },
+        { endpoint: publish, reason: 'None if a note is refused.' },
+      ),
+      input: {
+        description: 'They.',
+        fields: (t) => ({ names: t.stringList({ required: true, description: 'Names.' }) }),
+      },
+      async resolve({ names }, send, ctx) {
+        let note: NoteBody | undefined;
+        for (const name of names) {
+          note = await send({ body: { name } });
+        }
+        await (note && ctx.upstream.write(publish, { id: note._id }));
+        return { note };
+      },
+      success: {
+        description: 'They are created.',
+        fields: (t) => ({ note: t.expose('note', { type: Note, nullable: true, description: 'The last one.' }) }),
+      },
+    });
+    bulkMutation('createAllNotes', creation, {
+      description: 'Creates notes.',
+      items: 'lists',
+      max: 50,
+      input: { description: 'They.', items: 'Lists of names.' },
+      result: { item: 'One.', results: 'All.', succeeded: 'The created.', failed: 'The others.' },
+    });
+  });
+
+/** Returns two pages of notes, and a record for everything else. */
+const respond: Script = ({ method, path, body }) => {
+  const id = path.split('/').at(-1) ?? '';
+  if (method === 'GET' && path.startsWith('/v1/notes?')) {
+    return { body: id.endsWith('=3') ? [] : [{ _id: id, authorId: 'a1' }] };
+  }
+  if (path.startsWith('/v1/teams?')) {
+    const ids = decodeURIComponent(path.split('=')[1] ?? '').split(',');
+    return { body: ids.map((_id) => ({ _id })) };
+  }
+  return method === 'PUT' ? { status: 204 } : { body: { _id: body === '' ? id : 'n9', authorId: 'a1' } };
+};
+
+async function start(options: { isDeclared: boolean; max?: number }) {
+  const undeclared: string[] = [];
+  const gateway = await startScriptedGateway(
+    respond,
+    { modules: [notesOf(options)], federation: true },
+    { onUndeclaredCall: (problem) => void undeclared.push(problem) },
+  );
+  return {
+    ...gateway,
+    undeclared,
+    calls: () => undeclared.map((problem) => problem.replace(/^(\S+) calls (\S+ [^\s,]+).*/, '$1 $2')),
+  };
+}
+
+const bulk = (...lists: string[][]) =>
+  `mutation { createAllNotes(input: { lists: [${lists.map((names) => `{ names: ${JSON.stringify(names)} }`)}] }) { succeeded } }`;
+const entities = (...ids: string[]) =>
+  `{ _entities(representations: [${ids.map((id) => `{ __typename: "Note", id: "${id}" }`)}]) { ... on Note { id } } }`;
+
+it.each<[string, string, explained: string[], undeclared: string[]]>([
+  [
+    'a read that follows another one in a field of Query',
+    '{ note(id: "n1") { id } }',
+    ['1 [] GET notes/{id} 1..1 Query.note', '2 [1] GET authors/{id} 0..1 Query.note'],
+    ['Query.note GET /v1/authors/{id}'],
+  ],
+  [
+    'reads in a loop',
+    '{ notes { id } }',
+    ['1 [] GET notes 1..1 Query.notes', '2 [1] GET notes 0..2 Query.notes'],
+    ['Query.notes GET /v1/notes'],
+  ],
+  [
+    'a read and a loader in fields of a record',
+    '{ note(id: "n1") { author team { id } } }',
+    [
+      '1 [] GET notes/{id} 1..1 Query.note',
+      '2 [1] GET authors/{id} 0..1 Query.note',
+      '3 [1,2] GET authors/{id} 0..1 Note.author',
+      '4 [1,2] GET teams/{id} 0..1 Note.team',
+    ],
+    ['Query.note GET /v1/authors/{id}', 'Note.author GET /v1/authors/{id}', 'Note.team GET /v1/teams/{id}'],
+  ],
+  [
+    'a loader that reads several at once, for items of lists',
+    '{ notes { team { id } } }',
+    [
+      '1 [] GET notes 1..1 Query.notes',
+      '2 [1] GET notes 0..2 Query.notes',
+      '3 [1,2] GET teams 0..49 Note.team',
+      '4 [1,2] GET teams/{id} 0..49 Note.team',
+    ],
+    ['Query.notes GET /v1/notes', 'Note.team GET /v1/teams/{id}'],
+  ],
+  [
+    'a read for each item of a list that a record contains',
+    '{ parts { author } }',
+    ['1 [] GET notes/{id} 1..1 Query.parts', '2 [1] GET authors/{id} 0..49 Note.author'],
+    ['Note.author GET /v1/authors/{id}'],
+  ],
+  [
+    'a read for each item of a list whose length is known',
+    '{ named(ids: ["n1", "n2"]) { author } }',
+    [
+      '1 [] GET notes/{id} 1..1 Query.named',
+      '2 [] GET notes/{id} 1..1 Query.named',
+      '3 [1,2] GET authors/{id} 0..2 Note.author',
+    ],
+    ['Note.author GET /v1/authors/{id}'],
+  ],
+  [
+    'a loader with the endpoint of a read that it follows',
+    '{ mixed }',
+    [
+      '1 [] GET teams/{id} 1..1 Query.mixed',
+      '2 [1] GET teams 0..1 Query.mixed',
+      '3 [1] GET teams/{id} 0..1 Query.mixed',
+    ],
+    ['Query.mixed GET /v1/teams/{id}'],
+  ],
+  [
+    'a field of a record that takes no call',
+    '{ desk { author } }',
+    ['1 [] GET authors/{id} 0..1 Note.author'],
+    ['Note.author GET /v1/authors/{id}'],
+  ],
+  [
+    'fields of a list that takes no call',
+    '{ desks { author } }',
+    ['1 [] GET authors/{id} 0..2 Note.author'],
+    ['Note.author GET /v1/authors/{id}'],
+  ],
+  [
+    'several writes of a mutation, and a read in its result',
+    'mutation { createNotes(input: { names: ["a", "b", "c"] }) { ... on CreateNotesSuccess { note { author } } } }',
+    [
+      '1 [] POST notes 1..1 Mutation.createNotes',
+      '2 [1] POST notes 0..2 Mutation.createNotes',
+      '3 [1] PUT notes/{id}/published 0..1 Mutation.createNotes',
+      '4 [1,2,3] GET authors/{id} 0..1 Note.author',
+    ],
+    [
+      'Mutation.createNotes POST /v1/notes',
+      'Mutation.createNotes PUT /v1/notes/{id}/published',
+      'Note.author GET /v1/authors/{id}',
+    ],
+  ],
+  [
+    'several writes of items in bulk',
+    bulk(['a', 'b'], ['c']),
+    [
+      '1 [] POST notes 1..1 Mutation.createAllNotes',
+      '2 [] POST notes 1..1 Mutation.createAllNotes',
+      '3 [1,2] POST notes 0..1 Mutation.createAllNotes',
+      '4 [1,2] PUT notes/{id}/published 0..2 Mutation.createAllNotes',
+    ],
+    ['Mutation.createAllNotes POST /v1/notes', 'Mutation.createAllNotes PUT /v1/notes/{id}/published'],
+  ],
+  [
+    'reads in sequence of entities',
+    entities('n1', 'n2'),
+    [
+      '1 [] GET notes/{id} 1..1 Query._entities',
+      '2 [] GET notes/{id} 1..1 Query._entities',
+      '3 [1,2] GET authors/{id} 0..2 Query._entities',
+    ],
+    ['Query._entities GET /v1/authors/{id}'],
+  ],
+  [
+    'nothing else: calls that follow no other one',
+    '{ both }',
+    [
+      '1 [] GET authors/{id} 1..1 Query.both',
+      '2 [] GET authors/{id} 1..1 Query.both',
+      '3 [] GET teams/{id} 1..1 Query.both',
+    ],
+    [],
+  ],
+])('%s', async (_, query, lines, undeclared) => {
+  await using declaring = await start({ isDeclared: true });
+  const { body } = await sendExplain(declaring, { query }, { authorization: 'ApiKey a' });
+  const explanation = body.extensions?.explain ?? expect.unreachable(JSON.stringify(body));
+  expect(linesOf(explanation)).toEqual(lines);
+  expect(body.errors).toBeUndefined();
+  expect(declaring.service.calls()).toEqual([]);
+  await declaring.run(query);
+  expect(declaring.undeclared).toEqual([]);
+  expect(numbersOf(explanation, declaring.service.calls())).toEqual([]);
+
+  await using other = await start({ isDeclared: false });
+  await other.run(query);
+  await other.run(query); // Each is reported once.
+  expect(other.calls()).toEqual(undeclared);
+});
+
+it('a call beyond the declared maximum is reported, with what to change', async () => {
+  await using gateway = await start({ isDeclared: true, max: 2 });
+  await gateway.run('{ notes { id } }');
+  expect(gateway.undeclared).toEqual([
+    "Query.notes calls GET /v1/notes more than 2 times, which explanations don't list. Add the maximum to the extensions of the field, or of the entity's type: declareCalls('…', { endpoint, max: …, reason: '…' }).",
+  ]);
+});
+
+it('further writes of bulk items count as items, other calls against the budget', async () => {
+  await using gateway = await start({ isDeclared: true });
+  const query = bulk(['a', 'b'], ['c', 'd', 'e']);
+  const { body } = await sendExplain(gateway, { query }, { authorization: 'ApiKey a' });
+  expect(body.extensions?.explain).toMatchObject({
+    budget: { min: 0, max: 2, limit: 50 },
+    bulkItems: { min: 2, max: 5, limit: 100 },
+  });
+});
+
+it('a field that fails before its first call is listed without calls', async () => {
+  await using gateway = await start({ isDeclared: true });
+  const query = '{ note(id: "..") { author } }';
+  const { body } = await sendExplain(gateway, { query }, { authorization: 'ApiKey a' });
+  expect(body).toMatchObject({
+    errors: [{ extensions: { code: 'BAD_USER_INPUT' } }],
+    extensions: { explain: { calls: [] } },
+  });
+});
+
+it('calls are reported by field at the same time', async () => {
+  await using gateway = await start({ isDeclared: false });
+  const { body } = await gateway.send('{ note(id: "n1") { author } }', {}, { extensions: { upstream: true } });
+  expect(body.extensions?.upstream).toMatchObject({ calls: 3, fields: { 'Query.note': 2 } });
+  expect(gateway.calls()).toHaveLength(2);
+});
+
+it('items of a bulk write that are not sent are not listed', async () => {
+  await using gateway = await start({ isDeclared: false });
+  const query = bulk(['a'], ['b\u0000'], ['c']);
+  const { body } = await sendExplain(gateway, { query }, { authorization: 'ApiKey a' });
+  expect(body.extensions?.explain?.bulkItems).toEqual({ min: 2, max: 2, limit: 100 });
+});
+
+it('items of a bulk write that start after others have ended need no declaration', async () => {
+  await using gateway = await start({ isDeclared: false });
+  await gateway.run(bulk(...Array.from({ length: 25 }, (_, i) => [String(i)])));
+  expect(gateway.calls()).toEqual(['Mutation.createAllNotes PUT /v1/notes/{id}/published']);
+});
+
+it('a refused write that nobody waits for is no unhandled rejection, and is not reported', async () => {
+  await using gateway = await start({ isDeclared: false });
+  const unhandled: unknown[] = [];
+  const note = (reason: unknown) => void unhandled.push(reason);
+  process.on('unhandledRejection', note);
+  onTestFinished(() => void process.off('unhandledRejection', note));
+  expect(await gateway.run('{ careless desk { careless } }')).toEqual({ careless: true, desk: { careless: true } });
+  expect([unhandled, gateway.calls(), gateway.service.calls()]).toEqual([[], [], []]);
+});
