@@ -62,7 +62,7 @@ beforeAll(async () => {
   await run('tar', ['-xzf', await packProject(folder.path()), '-C', installed, '--strip-components=1']);
 
   const { dependencies } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
-  for (const name of [...Object.keys(dependencies), '@types/node']) {
+  for (const name of [...Object.keys(dependencies), 'graphql', '@types/node']) {
     const link = join(installFolder, 'node_modules', name);
     await mkdir(dirname(link), { recursive: true });
     await symlink(join(ROOT, 'node_modules', name), link, 'dir');
