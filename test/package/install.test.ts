@@ -83,6 +83,20 @@ describe('the packed package, installed in an empty folder', () => {
     expect(await notigraph.stop('SIGTERM')).toMatchObject({ code: 0, stderr: '' });
   });
 
+  it.each(['22.19', '26'])('serves with Node.js %s', async (version) => {
+    const other = join(folder, `node-${version}`);
+    await install(other, `node@${version}`);
+    const node = join(other, 'node_modules', '.bin', 'node');
+    await using notigraph = await startNotigraph({ main: bin, cwd: app, node });
+    expect(await sendOperation(notigraph.url, '{ notificationGroups { name } }')).toHaveProperty('data');
+    const program = "import { createGateway } from 'notigraph'; console.log(typeof createGateway, process.version);";
+    const { stdout } = await run(node, ['--input-type=module', '--eval', program], { cwd: app });
+    expect(stdout).toContain(`function v${version}`);
+    const { code, stderr } = await notigraph.stop('SIGTERM');
+    // Node.js 22 says that SQLite, which the sandbox uses, is experimental.
+    expect([code, stderr.replace(/^.* ExperimentalWarning: SQLite .*\n.*\n/, '')]).toEqual([0, '']);
+  });
+
   it('works with the lowest version of graphql that it permits, and with the latest', async () => {
     for (const version of ['16.12.0', '17']) {
       const host = join(folder, `graphql-${version}`);
