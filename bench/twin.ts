@@ -8,9 +8,9 @@ import type { StepBody, StepTemplateBody, WorkflowBody } from '../src/upstream/e
 const twin: GatewayModule = {
   name: 'twin',
   define({ builder, endpoint, loader, requireScopes }) {
-    const getTwin = endpoint<{ id: string }, WorkflowBody>('GET /v1/twins/{id}', {
+    const getTwin = endpoint('GET /v1/twins/{id}', {
       response: RESPONSES['GET /v1/workflows/{workflowIdOrIdentifier}'],
-    });
+    }).returns<WorkflowBody>();
     const twins = loader<WorkflowBody>({ name: 'twin', get: getTwin, identify: (row, id) => ({ _id: id, ...row }) });
 
     const TwinTemplate = builder.objectRef<StepTemplateBody>('TwinTemplate').implement({

@@ -1,4 +1,4 @@
-import { defineModule, type NoArgs } from 'notigraph/modules';
+import { defineModule, workflows } from 'notigraph/modules';
 
 interface LayoutBody {
   _id: string;
@@ -6,16 +6,27 @@ interface LayoutBody {
 }
 
 export default defineModule('layouts', (toolkit) => {
-  const { ADDS_ONLY, builder, declareCalls, endpoint, loader, mutation, requireScopes } = toolkit;
+  const {
+    ADDS_ONLY,
+    builder,
+    bulkMutation,
+    declareCalls,
+    endpoint,
+    loadBySentId,
+    loader,
+    mutation,
+    requireScopes,
+    use,
+  } = toolkit;
 
-  const listLayouts = endpoint<NoArgs, LayoutBody[]>('GET /v1/layouts', { expect: 'list' });
+  const listLayouts = endpoint('GET /v1/layouts', { expect: 'list' }).returns<LayoutBody[]>();
 
   const Layout = builder.objectRef<LayoutBody>('Layout').implement({
-    description: 'A frame around the content of emails.',
+    description: 'A frame of emails.',
     extensions: requireScopes('layouts:read'),
     fields: (t) => ({
       id: t.exposeID('_id', { description: "The layout's id." }),
-      name: t.exposeString('name', { description: 'The name that people see.' }),
+      name: t.exposeString('name', { description: "The layout's name." }),
     }),
   });
 
@@ -28,7 +39,7 @@ export default defineModule('layouts', (toolkit) => {
     }),
   );
 
-  const getLayout = endpoint<{ id: string }, LayoutBody>('GET /v1/layouts/{id}');
+  const getLayout = endpoint('GET /v1/layouts/{id}').returns<LayoutBody>();
 
   const layout = loader<LayoutBody>({
     name: 'layout',
@@ -47,9 +58,21 @@ export default defineModule('layouts', (toolkit) => {
     }),
   );
 
-  const createLayout = endpoint<{ body: { name: string } }, LayoutBody>('POST /v1/layouts', { idempotent: true });
+  builder.objectField(use(workflows).Workflow, 'layout', (t) =>
+    t.field({
+      type: Layout,
+      nullable: true,
+      extensions: declareCalls('1 for the whole operation', { loader: layout, max: 1, reason: 'Each has another.' }),
+      description: "The layout with the workflow's id.",
+      resolve: ({ _id }, _args, ctx) => loadBySentId(_id, (id) => ctx.loaders.load(layout, id)),
+    }),
+  );
 
-  mutation('createLayout', {
+  const createLayout = endpoint('POST /v1/layouts', { idempotent: true })
+    .takes<{ body: { name: string } }>()
+    .returns<LayoutBody>();
+
+  const creation = mutation('createLayout', {
     description: 'Creates a layout.',
     scope: 'layouts:write',
     endpoint: createLayout,
@@ -57,7 +80,7 @@ export default defineModule('layouts', (toolkit) => {
     input: {
       description: 'The layout to create.',
       fields: (t) => ({
-        name: t.string({ required: true, description: 'The name that people see.' }),
+        name: t.string({ required: true, description: "The layout's name." }),
       }),
     },
     resolve: async (body, send) => ({ layout: await send({ body }) }),
@@ -67,7 +90,15 @@ export default defineModule('layouts', (toolkit) => {
     },
   });
 
-  const deleteLayout = endpoint<{ id: string }, void>('DELETE /v1/layouts/{id}', { expect: 'nothing' });
+  bulkMutation('createLayouts', creation, {
+    description: 'Creates up to 50 layouts.',
+    items: 'layouts',
+    max: 50,
+    input: { description: 'The layouts to create.', items: 'The layouts.' },
+    result: { item: 'One result.', results: 'The results.', succeeded: 'The created.', failed: 'The others.' },
+  });
+
+  const deleteLayout = endpoint('DELETE /v1/layouts/{id}', { expect: 'nothing' });
 
   mutation('deleteLayout', {
     description: 'Deletes a layout.',

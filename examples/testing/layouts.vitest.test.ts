@@ -2,7 +2,7 @@ import { createTestGateway } from 'notigraph/testing';
 import { expect, test } from 'vitest';
 import layouts from './layouts.ts';
 
-test('several layouts are one call, and one is deleted', async () => {
+test('batches reads, and deletes', async () => {
   const all = ['a', 'b', 'c'].map((id) => ({ _id: id, name: `Layout ${id}` }));
   await using gateway = await createTestGateway({
     modules: [layouts],

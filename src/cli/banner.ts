@@ -14,7 +14,7 @@ export interface BannerOptions {
 
 /** Writes the text that is printed at startup. */
 export function banner(config: Config, { url, adminUrl, workers }: BannerOptions): string {
-  const { graphiql, sandbox, cache, clients, mcp, metrics, source } = config;
+  const { graphiql, sandbox, cache, clients, mcp, metrics, modules, source } = config;
   const { store } = cache || {};
   const probes = adminUrl ?? new URL(url).origin;
   const kinds = [
@@ -31,6 +31,7 @@ export function banner(config: Config, { url, adminUrl, workers }: BannerOptions
     ...(mcp !== undefined && { Tools: `${new URL('/mcp', url).href} for AI agents` }),
     Upstream: service,
     ...(store !== undefined && { Cache: store === 'memory' ? 'in memory' : 'in Redis' }),
+    ...(modules.length > 0 && { Modules: modules.join(', ') }),
     Config: source ?? 'none (no notigraph.config.yaml here)',
     Workers:
       workers > 1

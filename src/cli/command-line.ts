@@ -45,7 +45,8 @@ export function readCommandLine(argv: readonly string[], commands: readonly [Com
     } else if (option.value === undefined && token.value !== undefined) {
       problems.push(`--${option.name} takes no value.`);
     } else {
-      options[option.name] = token.value ?? '';
+      const before = option.value?.endsWith(',…') ? options[option.name] : undefined;
+      options[option.name] = before === undefined ? (token.value ?? '') : `${before},${token.value}`;
     }
   }
   const placeholders = command.args ?? [];

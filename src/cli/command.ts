@@ -4,7 +4,10 @@ export interface CommandOption {
   name: string;
   /** Letter of its short form. @default none */
   short?: string | undefined;
-  /** Placeholder of its value: `FILE`, `[FILE]` if the value is optional, or words such as `on|off`. @default none: a switch */
+  /**
+   * Placeholder of its value: `FILE`, `[FILE]` if the value is optional, `FILE,…` if it is a list, so that several options add up, or words such as
+   * `on|off`. @default none: a switch
+   */
   value?: string | undefined;
   /** One or more sentences. */
   description: string;

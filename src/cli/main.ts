@@ -42,6 +42,5 @@ try {
   process.stderr.write(`${message}\n`);
   process.exitCode = exitCode;
 }
-if (process.exitCode !== undefined) {
-  setTimeout(() => process.exit(), 5_000).unref(); // What an error leaves open must not keep the process alive.
-}
+// Timers and connections of modules, and what an error leaves open, must not keep the process alive.
+process.stdout.write('', () => process.stderr.write('', () => process.exit()));

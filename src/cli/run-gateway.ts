@@ -5,7 +5,7 @@ import { listConfigPaths } from './config/config-file.ts';
 import { describeConfig } from './config/describe-config.ts';
 import { readEnvironment } from './config/environment.ts';
 import { type LoadedConfig, loadConfig } from './config/load-config.ts';
-import { checkModules, loadModules, type ModuleFiles } from './config/load-modules.ts';
+import { checkModules, findUnchanged, loadModules, type ModuleFiles } from './config/load-modules.ts';
 import { ConfigWatch, type FollowOptions, followConfig, ReloadCounts } from './config/reload.ts';
 import { createLogger } from './create-logger.ts';
 import { openSandbox, withSandbox } from './open-sandbox.ts';
@@ -45,13 +45,14 @@ export async function runGateway(commandLine: CommandLine, host: Process, hangup
     const moduleFiles = Object.fromEntries(
       [...files].flatMap(([path, file]) => (file === undefined ? [] : [[path, file]])),
     );
-    return { config: { ...next, ...(files.size > 0 && { moduleFiles }) }, locate, values };
+    return { config: { ...next, moduleFiles }, locate, values };
   }
 
   const load = async () => {
     generation += 1;
     const next = loadConfig(commandLine, environment);
-    loaded = await withModules({ ...next, config: { ...next.config, generation } });
+    const moduleFiles = findUnchanged(loaded.config.moduleFiles);
+    loaded = await withModules({ ...next, config: { ...next.config, generation, moduleFiles } });
     return loaded.config;
   };
   loaded = await withModules(loaded);

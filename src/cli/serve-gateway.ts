@@ -59,6 +59,8 @@ export async function serveGateway(
   use: (gateway: ServedGateway, server: RunningServer) => Promise<void>,
 ): Promise<void> {
   allocateYoung();
+  // A promise that the code of a module doesn't await must not end the process.
+  host.on('unhandledRejection', (error) => logger.error({ err: error }, 'unexpected error'));
   const { buildGateway, createGatewayState } = await loadGateway();
   const state = createGatewayState(logger);
   const build = async (current: Config) => {

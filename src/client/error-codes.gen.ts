@@ -53,7 +53,7 @@ export type KnownErrorCode =
   | 'INTERNAL_SERVER_ERROR'
   /** The service is down or unreachable, or the connection broke. Try again if `retryable`. */
   | 'UPSTREAM_UNAVAILABLE'
-  /** The service did not respond completely in time. Try again if `retryable`. */
+  /** The service did not respond completely in time, or the operation took too long. Try again if `retryable`. */
   | 'UPSTREAM_TIMEOUT'
   /** The service failed on this request. `errorId` is its own id of the failure. Report it to the operator of the service. */
   | 'UPSTREAM_ERROR'

@@ -6,6 +6,7 @@ import type { UpstreamMetrics } from '../telemetry/gateway-metrics.ts';
 import type { OperationTrace } from '../telemetry/tracing/operation-trace.ts';
 import { type NoteForeign, Usage } from '../telemetry/usage.ts';
 import type { CallBudget, OperationWrites, UpstreamClient } from '../upstream/client.ts';
+import type { Deadline } from '../upstream/policies/deadline.ts';
 import type { Signal } from '../upstream/signal.ts';
 import type { Upstreams } from '../upstream/upstreams.ts';
 import { Explainer } from './explain/explainer.ts';
@@ -28,6 +29,8 @@ export interface GatewayContext extends PluginContext {
   /** Client of the service, with the caller's credential. Only the resolver of a mutation's field can write. */
   readonly upstream: UpstreamClient;
   readonly writes: OperationWrites;
+  /** Ends the operation, whatever its resolvers do. */
+  readonly deadline: Deadline;
   /** Loaders that batch and cache reads of the operation. */
   readonly loaders: Loaders;
   /** Calls by field; undefined unless the request asks for a report of its calls. */
@@ -132,6 +135,7 @@ export const createContextFactory =
       budget: operation.budget,
       upstream,
       writes,
+      deadline: operation.deadline,
       loaders: new OperationLoaders(upstream, explainer ?? fieldCalls),
       fieldCalls,
       explainer,

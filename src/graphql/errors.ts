@@ -96,10 +96,12 @@ export const createClientErrors =
       const field = node?.kind === Kind.FIELD ? node.name.value : undefined;
       const fields = { requestId, ...traceIds, errorId, field, path: error.path };
       try {
-        logger.error({ ...fields, err: original }, 'unexpected error');
+        const stack = original instanceof Error ? String(original.stack) : '';
+        const err = stack.length > MAX_STACK ? { stack: stack.slice(0, MAX_STACK) } : original;
+        logger.error({ ...fields, err }, 'unexpected error');
       } catch {
         // Loggers mark errors while they write them, which fails for frozen ones.
-        logger.error({ ...fields, err: { stack: inspect(original) } }, 'unexpected error');
+        logger.error({ ...fields, err: { stack: inspect(original).slice(0, MAX_STACK) } }, 'unexpected error');
       }
       const outcome = outcomeOf(error, 'UNKNOWN');
       const code: ErrorCode = 'INTERNAL_SERVER_ERROR';
@@ -156,11 +158,14 @@ export const createClientErrors =
     };
   };
 
+/** Maximum characters of a stack in the log. It begins with the message, which can quote a whole response. */
+const MAX_STACK = 20_000;
+
 /** Maximum locations of an error. A conflict of fields can have hundreds. */
 const MAX_LOCATIONS = 10;
 
 const pickPlace = ({ locations, path }: GraphQLError): Pick<ClientError, 'locations' | 'path'> => ({
-  ...(locations !== undefined && { locations: locations.slice(0, MAX_LOCATIONS) }),
+  ...(Array.isArray(locations) && { locations: locations.slice(0, MAX_LOCATIONS) }),
   ...(path !== undefined && { path }),
 });
 
@@ -176,10 +181,13 @@ function readDetails(extensions: GraphQLError['extensions'] | undefined): Partia
   };
 }
 
+/** Maximum original errors within each other. An error can be its own. */
+const MAX_ORIGINALS = 10;
+
 /** Returns the innermost original error. Execution wraps a resolver's error, sometimes twice. */
 function originalOf(error: GraphQLError): unknown {
   let inner: unknown = error;
-  while (inner instanceof GraphQLError && inner.originalError !== undefined) {
+  for (let i = 0; i < MAX_ORIGINALS && inner instanceof GraphQLError && inner.originalError !== undefined; i += 1) {
     inner = inner.originalError;
   }
   return inner;

@@ -7,6 +7,7 @@ import {
   isInputObjectType,
   isListType,
 } from 'graphql';
+import { ignoreRejection } from '../lib/is-promise.ts';
 import { isRecord } from '../lib/is-record.ts';
 import { memoizeByObject } from '../lib/memoize.ts';
 import type { InputIssue } from '../upstream/errors.ts';
@@ -100,12 +101,8 @@ export function loadBySentId<T>(sent: string | null | undefined, load: (id: stri
   return findIdProblem(id) === undefined ? load(id) : reject(badResponse('sent an invalid id'));
 }
 
-/** Returns a rejection that doesn't end the process if nothing awaits it, because a later item of its list throws. */
-function reject(error: unknown): Promise<never> {
-  const rejection = Promise.reject(error);
-  rejection.catch(() => undefined);
-  return rejection;
-}
+/** Returns a rejection. Nothing handles it if a later item of its list throws. */
+const reject = (error: unknown): Promise<never> => ignoreRejection(Promise.reject(error));
 
 /** Returns an id that the service sent as text; undefined if it is no id. Some services send integers, which GraphQL accepts too. */
 export function toId(sent: unknown): string | undefined {

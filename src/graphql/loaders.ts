@@ -1,4 +1,6 @@
+import { types } from 'node:util';
 import DataLoader from 'dataloader';
+import { ignoreRejection } from '../lib/is-promise.ts';
 import type { UpstreamClient } from '../upstream/client.ts';
 import type { CallArgs, DeclaredEndpoint, ReadEndpoint } from '../upstream/endpoint.ts';
 import { assertIds } from '../upstream/transport/path.ts';
@@ -140,7 +142,7 @@ class LoadedRecords<Row> {
       if (many !== undefined) {
         assertIds(get, argsOf(get, key)); // A call for several would accept an invalid id and return null.
       }
-      promise = this.#batches.load(key);
+      promise = ignoreRejection(this.#batches.load(key));
       recent.set(key, promise);
     }
     return promise;
@@ -180,7 +182,8 @@ class LoadedRecords<Row> {
     const { get, identify } = this.#loader;
     return this.#loadAll(keys, (key, end) => {
       const read = this.#clientOf(recordName(this.#loader, key)).read(get, argsOf(get, key));
-      read.then((row) => end(row && (identify?.(row, key) ?? row)), end);
+      const identified = identify === undefined ? read : read.then((row) => row && (identify(row, key) ?? row));
+      identified.then(end, (thrown) => end(toError(thrown)));
     });
   }
 
@@ -213,7 +216,7 @@ class LoadedRecords<Row> {
             ? found
             : found.map((row) => row ?? badResponse('sent a record without its key'));
         } catch (error) {
-          return part.map(() => (error instanceof Error ? error : new Error(String(error))));
+          return part.map(() => toError(error));
         }
       }),
     );
@@ -232,6 +235,12 @@ class LoadedRecords<Row> {
     );
   }
 }
+
+/** Returns what a loader's function has thrown as an error, which stands for a record. Reads no member of it: that could throw too. */
+const toError = (thrown: unknown): Error =>
+  types.isNativeError(thrown)
+    ? thrown
+    : new Error('A function of a loader has thrown a value that is no error.', { cause: thrown });
 
 /** Whether the rows show which records are missing: each has its key. */
 const hasAllKeys = <Row>(rows: readonly Row[], keyOf: (row: Row) => unknown): boolean =>

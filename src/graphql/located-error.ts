@@ -48,12 +48,24 @@ export function locate(raw: unknown, nodes: readonly ASTNode[], path: ResponsePa
   }
 }
 
+const located = new WeakSet<GraphQLError>();
+
 /** Message in the log of a thrown value that throws when it is read. */
 export const UNREADABLE = 'The thrown value cannot be read.';
 
 function locateReadable(raw: unknown, nodes: readonly ASTNode[], path: ResponsePath): GraphQLError {
-  const error = locatedError(raw, undefined, responsePathAsArray(path));
-  if (error === raw || error.nodes !== undefined) {
+  const isGraphQLError = raw instanceof GraphQLError;
+  if (isGraphQLError && located.has(raw)) {
+    return raw; // At a non-null position below.
+  }
+  const place = responsePathAsArray(path);
+  // Unlike graphql-js, doesn't take the path of another server, or members of other errors, for those of the field.
+  const error =
+    raw instanceof Error && (!isGraphQLError || raw.path !== undefined)
+      ? new GraphQLError(raw.message, { path: place, originalError: raw })
+      : locatedError(raw, undefined, place);
+  located.add(error);
+  if (error.nodes !== undefined) {
     return error;
   }
   return setNodes(error, raw instanceof DocumentError ? raw.documentNodes : nodes);

@@ -1,6 +1,7 @@
+import { type FieldMap, InterfaceRef, ObjectRef } from '@pothos/core';
 import { isPromise } from '../lib/is-promise.ts';
 import { type DeclaredEndpoint, endpoint } from '../upstream/endpoint.ts';
-import { type Builder, createBuilder } from './builder.ts';
+import { type Builder, createBuilder, type GraphTypes } from './builder.ts';
 import { ADDS_ONLY, declareCalls, Entity, requireScopes } from './declarations.ts';
 import { assertRange, badResponse, badUserInput, loadBySentId } from './field-errors.ts';
 import type { Loader } from './loaders.ts';
@@ -24,6 +25,11 @@ export interface Toolkit extends Mutations {
   readonly errors: MutationErrors;
   /** Declares an endpoint of the service. */
   readonly endpoint: typeof endpoint;
+  /** Declares a scalar, to be used as a type. `Input` is what `parseValue` returns, `Output` what resolvers return. */
+  readonly scalar: <Input, Output = Input>(
+    name: string,
+    options: PothosSchemaTypes.ScalarTypeOptions<GraphTypes, Input, Output>,
+  ) => PothosSchemaTypes.ScalarRef<GraphTypes, Output, Input>;
   /** Declares how records are loaded by a key. `ctx.loaders.load(loader, key)` then batches the reads of an operation. */
   readonly loader: <Row>(loader: Loader<Row>) => Loader<Row>;
   /** Returns the types of another module, which becomes part of the schema. */
@@ -96,16 +102,32 @@ export function defineAll(modules: readonly GatewayModule[]): DefinedModules {
     return before;
   }
 
-  const addFields = configStore.addFields.bind(configStore);
-  configStore.addFields = (type, fields) => {
+  /** Notes the module that adds fields to a type, when they are read. */
+  function owned(typeName: () => string, fields: () => FieldMap): () => FieldMap {
     const owner = current;
-    addFields(type, () => {
+    return () => {
       const added = fields();
       for (const field of Object.keys(added)) {
-        owners.set(`${configStore.getTypeConfig(type).name}.${field}`, owner);
+        const path = `${typeName()}.${field}`;
+        owners.set(path, owners.get(path) ?? owner);
       }
       return added;
-    });
+    };
+  }
+
+  const addFields = configStore.addFields.bind(configStore);
+  configStore.addFields = (type, fields) =>
+    addFields(
+      type,
+      owned(() => configStore.getTypeConfig(type).name, fields),
+    );
+  const addTypeRef = configStore.addTypeRef.bind(configStore);
+  configStore.addTypeRef = (ref) => {
+    addTypeRef(ref);
+    if (ref instanceof ObjectRef || ref instanceof InterfaceRef) {
+      const add = ref.addFields.bind(ref);
+      ref.addFields = (fields) => add(owned(() => ref.name, fields)); // Those after its own.
+    }
   };
 
   const use = <Types>(module: GatewayModule<Types>): Types => {
@@ -135,7 +157,7 @@ export function defineAll(modules: readonly GatewayModule[]): DefinedModules {
 
   function define({ name, define: run }: GatewayModule): unknown {
     const declare = (...args: Parameters<typeof endpoint>) => {
-      const declared = endpoint(...args);
+      const declared = { ...endpoint(...args), module: name };
       endpoints.push({ module: name, endpoint: declared });
       return declared;
     };
@@ -145,6 +167,7 @@ export function defineAll(modules: readonly GatewayModule[]): DefinedModules {
         ...mutations,
         errors,
         endpoint: declare as typeof endpoint, // Its overloads are those of `endpoint`.
+        scalar: builder.scalarType.bind(builder) as unknown as Toolkit['scalar'], // Its types know the names of built-in scalars only.
         loader: declareLoader,
         use,
         requireScopes,

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { InputFieldMap, InputShapeFromFields, ObjectFieldsShape } from '@pothos/core';
-import type { GraphQLResolveInfo } from 'graphql';
+import { type GraphQLFieldResolver, type GraphQLResolveInfo, Kind } from 'graphql';
+import { ignoreRejection, isPromise } from '../lib/is-promise.ts';
 import { isRecord } from '../lib/is-record.ts';
 import type { Scope } from '../settings/scopes.ts';
 import { misplacedWrite, type UpstreamClient, WriteCount } from '../upstream/client.ts';
@@ -24,12 +25,12 @@ export interface MutationOptions<Args extends CallArgs, Body, Fields extends Inp
   scope: Scope;
   /** Endpoint that is called. If it is idempotent, the input has `idempotencyKey`, and the success `replayed`. */
   endpoint: WriteEndpoint<Args, Body>;
-  /** Other extensions of the field, such as `ADDS_ONLY` or those of `declareCalls`. @default none */
-  extensions?: Readonly<Record<string, unknown>>;
+  /** Other extensions of the field than `scope`, such as `ADDS_ONLY` or those of `declareCalls`. @default none */
+  extensions?: Readonly<Record<string, unknown>> & { readonly scope?: never };
   /** Reason why the field is deprecated. @default it isn't */
   deprecationReason?: string;
-  /** The only argument, `input`. */
-  input: {
+  /** The only argument, `input`. @default none; if the endpoint is idempotent, an optional one with only `idempotencyKey` */
+  input?: {
     description: string;
     /** Description of the argument. @default description */
     argument?: string;
@@ -85,16 +86,20 @@ export interface DeclaredMutation {
   readonly endpoint: DeclaredEndpoint;
   readonly scope: Scope;
   readonly extensions: Readonly<Record<string, unknown>>;
-  readonly Input: PothosSchemaTypes.InputObjectRef<GraphTypes, Input>;
+  /** Undefined if it has no input. */
+  readonly Input: PothosSchemaTypes.InputObjectRef<GraphTypes, Input> | undefined;
   readonly Success: PothosSchemaTypes.ObjectRef<GraphTypes, object>;
   /** Types of failures in its result. */
   readonly failureTypes: readonly PothosSchemaTypes.ObjectRef<GraphTypes, object>[];
   /** Checks one input, and returns the function that applies it. */
-  readonly prepare: (input: Input, ctx: GatewayContext, info: WrittenField, item?: BulkItem) => () => Promise<Result>;
+  readonly prepare: (input: Input, ctx: GatewayContext, info: WrittenField, item?: BulkItem) => Apply;
 }
 
 /** Success or failure. */
 type Result = { readonly __typename: string };
+
+/** Applies an input. Can throw. */
+type Apply = () => Result | Promise<Result>;
 
 type WrittenField = Pick<GraphQLResolveInfo, 'fieldName' | 'path' | 'schema'>;
 
@@ -120,11 +125,15 @@ export interface Mutations {
    * Declares a mutation with its types, whose names are derived from its own: `CreateFeedInput`, `CreateFeedSuccess` and `CreateFeedResult` for
    * `createFeed`.
    */
-  mutation<Args extends CallArgs, Body, Fields extends InputFieldMap, Success extends object>(
+  mutation<Args extends CallArgs, Body, Success extends object, Fields extends InputFieldMap = Record<never, never>>(
     name: string,
     options: MutationOptions<Args, Body, Fields, Success>,
   ): DeclaredMutation;
-  /** Declares a mutation that applies another one to each item of a list. Each has its own result, so one failure doesn't affect the others. */
+  /**
+   * Declares a mutation that applies another one to each item of a list. Each has its own result, so one failure doesn't affect the others.
+   *
+   * @throws {TypeError} if the other one has no input
+   */
   bulkMutation(name: string, single: DeclaredMutation, options: BulkMutationOptions): void;
 }
 
@@ -136,17 +145,21 @@ export function createMutations(builder: Builder, errors: MutationErrors): Mutat
   const { ConflictError, InvalidInputError, NotFoundError, UpstreamFailure } = errors;
 
   function declareMutation(name: string, options: AnyMutation): DeclaredMutation {
-    const { endpoint, scope, extensions = {}, input, failures = {}, success } = options;
+    const { endpoint, scope, extensions = {}, failures = {}, success } = options;
+    const input: AnyMutation['input'] =
+      options.input ?? (endpoint.isIdempotent ? { description: KEY_INPUT, fields: () => ({}) } : undefined);
     const { notFound, conflict = endpoint.isIdempotent } = failures;
     const typeName = toTypeName(name);
 
-    const Input = builder.inputType(`${typeName}Input`, {
-      description: input.description,
-      fields: (t) => ({
-        ...input.fields(t),
-        ...(endpoint.isIdempotent && { idempotencyKey: t.string({ description: IDEMPOTENCY_KEY }) }),
-      }),
-    });
+    const Input =
+      input &&
+      builder.inputType(`${typeName}Input`, {
+        description: input.description,
+        fields: (t) => ({
+          ...input.fields(t),
+          ...(endpoint.isIdempotent && { idempotencyKey: t.string({ description: IDEMPOTENCY_KEY }) }),
+        }),
+      });
     const Success = builder.objectRef<object>(`${typeName}Success`).implement({
       description: success.description,
       fields: (t) => ({
@@ -163,16 +176,20 @@ export function createMutations(builder: Builder, errors: MutationErrors): Mutat
       description: `The result of \`${name}\`.`,
       types: [Success, ...failureTypes],
     });
+    const required = options.input !== undefined;
     const prepare = createPreparation(typeName, options, conflict);
     builder.mutationField(name, (t) =>
       t.field({
         type: Result,
         nullable: true,
-        extensions: { ...requireScopes(scope), ...extensions },
+        extensions: { ...extensions, ...requireScopes(scope) },
         description: describeCall(options.description, endpoint),
         ...(options.deprecationReason !== undefined && { deprecationReason: options.deprecationReason }),
-        args: { input: t.arg({ type: Input, required: true, description: input.argument ?? input.description }) },
-        resolve: (_root, args, ctx, info) => prepare(args.input, ctx, info)(),
+        args: Input
+          ? { input: t.arg({ type: Input, required, description: input?.argument ?? input?.description }) }
+          : {},
+        resolve: (_root, args: { input?: Input | null | undefined }, ctx, info) =>
+          prepare(args.input ?? {}, ctx, info)(),
       }),
     );
     return { endpoint, scope, extensions, Input, Success, failureTypes, prepare };
@@ -183,10 +200,14 @@ export function createMutations(builder: Builder, errors: MutationErrors): Mutat
     bulkMutation(name, single, options) {
       const { items, max, input, result, calls = `1 per item, ${BULK_CONCURRENCY} at a time` } = options;
       const typeName = toTypeName(name);
+      const { Input: Each } = single;
+      if (Each === undefined) {
+        throw new TypeError(`${name} applies a mutation to each item of a list, so that mutation needs an input`);
+      }
 
       const Input = builder.inputType(`${typeName}Input`, {
         description: input.description,
-        fields: (t) => ({ [items]: t.field({ type: [single.Input], required: true, description: input.items }) }),
+        fields: (t) => ({ [items]: t.field({ type: [Each], required: true, description: input.items }) }),
       });
       const Item = builder.unionType(`${typeName}Item`, {
         description: result.item,
@@ -224,8 +245,8 @@ export function createMutations(builder: Builder, errors: MutationErrors): Mutat
             const prepared = inputs.map((each, index) =>
               single.prepare(each, ctx, info, { index, path: ['input', items, String(index)] }),
             );
-            const applyAll = createBoundedMap<() => Promise<Result>, Result>(BULK_CONCURRENCY);
-            return { results: await applyAll(prepared, (apply, end, fail) => void apply().then(end, fail)) };
+            const applyAll = createBoundedMap<Apply, Result>(BULK_CONCURRENCY);
+            return { results: await applyAll(prepared, (apply, end, fail) => void settle(apply, end, fail)) };
           },
         }),
       );
@@ -249,39 +270,35 @@ function createPreparation(
   { endpoint, failures: { notFound } = {}, inputPath, resolve }: AnyMutation,
   canConflict: boolean,
 ): DeclaredMutation['prepare'] {
+  const __typename = `${typeName}Success`;
   return (fields, ctx, info, item) => {
-    const { idempotencyKey: sent, ...input } = fields;
+    const { idempotencyKey: sent } = fields;
     const inputKey = typeof sent === 'string' ? sent : undefined;
     const deriveKey = (write: number) =>
       endpoint.isIdempotent ? deriveIdempotencyKey(ctx, info, inputKey, item?.index, write) : undefined;
-    deriveKey(1); // An invalid key is rejected before anything is sent.
+    const firstKey = deriveKey(1); // An invalid key is rejected before anything is sent.
+    const input = sent === undefined ? fields : withoutKey(fields);
     const { ofField = new WriteCount() } = ctx.writes;
     const writes = item === undefined ? ofField : new WriteCount();
-    const context = item === undefined ? ctx : { ...ctx, upstream: countWrites(ctx.upstream, writes) };
-    // An async function, so that `resolve` can throw: a bulk mutation awaits what it returns.
-    return async () => {
+    const context = item === undefined ? ctx : { ...ctx, upstream: ownClient(ctx, writes) };
+    return () => {
       let sends = 0;
       let areReplayed = true;
       let toInputPath = (path: readonly string[]) => path;
-      const send: Send<CallArgs, unknown> = async (args) => {
-        if (ctx.writes.ofField !== ofField) {
-          throw misplacedWrite(endpoint);
-        }
+      const send: Send<CallArgs, unknown> = (args) => {
         toInputPath = (path) => inputPath?.(path, input) ?? findInInput(path, input, args);
         sends += 1;
-        const options = { idempotencyKey: deriveKey(sends), isBulkItem: item !== undefined };
-        const { body, replayed } = await context.upstream.write(endpoint, { ...args, ...options });
-        areReplayed &&= replayed;
-        return body;
+        const idempotencyKey = sends === 1 ? firstKey : deriveKey(sends);
+        const isBulkItem = item !== undefined;
+        const write = idempotencyKey || isBulkItem ? { ...args, idempotencyKey, isBulkItem } : args;
+        const sent = context.upstream.write(endpoint, write).then(({ body, replayed }) => {
+          areReplayed &&= replayed;
+          return body;
+        });
+        return ignoreRejection(sent);
       };
-      try {
-        const issues = findInputIssues(input, info.schema.getType(`${typeName}Input`));
-        if (issues.length > 0) {
-          throw invalidInput(endpoint, issues.slice(0, MAX_ISSUES));
-        }
-        const source = await resolve(input, send, context);
-        return { ...source, __typename: `${typeName}Success`, replayed: sends > 0 && areReplayed };
-      } catch (error) {
+      const succeed = (source: object) => ({ ...source, __typename, replayed: sends > 0 && areReplayed });
+      const fail = (error: unknown): Result => {
         const failure =
           isUpstreamError(error) &&
           toFailure(error, {
@@ -296,35 +313,80 @@ function createPreparation(
           return failure;
         }
         throw error;
-      }
+      };
+      const run = () => {
+        const issues = findInputIssues(input, info.schema.getType(`${typeName}Input`));
+        if (issues.length > 0) {
+          throw invalidInput(endpoint, issues.slice(0, MAX_ISSUES));
+        }
+        return resolve(input, send, context);
+      };
+      return settle(run, succeed, fail);
     };
   };
 }
 
-/** Returns a client that counts writes. */
-const countWrites = (client: UpstreamClient, writes: WriteCount): UpstreamClient => ({
-  read: (endpoint, args) => client.read(endpoint, args),
-  write: (endpoint, args) => writes.track(client.write(endpoint, args)),
-});
+/** Passes on what a function returns or throws. Waits only for promises. */
+function settle<Value, To>(
+  run: () => Value | Promise<Value>,
+  end: (value: Value) => To,
+  fail: (error: unknown) => To,
+): To | Promise<To> {
+  let value: Value | Promise<Value>;
+  try {
+    value = run();
+  } catch (error) {
+    return fail(error);
+  }
+  return isPromise(value) ? Promise.resolve(value).then(end, fail) : end(value);
+}
+
+const withoutKey = ({ idempotencyKey: _, ...input }: Input): Input => input;
+
+/** Returns the client of a field, or of an item of it: it counts writes, and sends none once the field has ended. */
+function ownClient({ upstream, writes }: GatewayContext, count = new WriteCount()): UpstreamClient {
+  const { ofField } = writes;
+  return {
+    read: (endpoint, args) => upstream.read(endpoint, args),
+    write: (endpoint, args) =>
+      count.track(
+        writes.ofField === ofField ? upstream.write(endpoint, args) : Promise.reject(misplacedWrite(endpoint)),
+      ),
+  };
+}
 
 /** Runs the resolver of a mutation's field. Until it returns, it can write. */
-export async function runMutation(ctx: GatewayContext, field: string, resolve: () => unknown): Promise<unknown> {
+export function runMutation(ctx: GatewayContext, field: string, resolve: () => unknown): unknown {
   const ofField = new WriteCount();
   ctx.writes.ofField = ofField;
   ctx.usage.field = field;
   ctx.loaders.reset();
-  try {
-    return await resolve();
-  } catch (error) {
-    throw ofField.applied > 0 ? afterWrite(error) : error;
-  } finally {
+  const end = <Value>(value: Value): Value => {
     ctx.writes.ofField = undefined;
-  }
+    return value;
+  };
+  const fail = (error: unknown): never => {
+    throw end(ofField.applied > 0 ? afterWrite(error) : error);
+  };
+  return settle(resolve, end, fail);
 }
 
-/** Returns the path in the input of a parameter of the path, or of a member of the body: that of the field with the same value. */
+/** Returns a resolver whose context sends only the writes of its own field: one that has ended can still run while the next field writes. */
+export const withOwnWrites =
+  (resolve: Resolver): Resolver =>
+  (source, args, ctx, info) => {
+    const [first, ...others] = info.operation.selectionSet.selections;
+    if (first?.kind === Kind.FIELD && others.length === 0) {
+      return resolve(source, args, ctx, info); // After the only field, no write is sent.
+    }
+    return resolve(source, args, { ...ctx, upstream: ownClient(ctx) }, info);
+  };
+
+type Resolver = GraphQLFieldResolver<unknown, GatewayContext>;
+
+/** Returns the path in the input of a parameter, a header, or a member of the body: that of the field with the same value. */
 function findInInput([name = '', ...rest]: readonly string[], input: Input, args: CallArgs): readonly string[] {
-  const value = args[name] ?? Reflect.get(args.body ?? {}, name);
+  const value: unknown = Reflect.get({ ...args.body, ...args.headers, ...args.query, ...args }, name);
   const field =
     value === undefined ? name : ([name, ...Object.keys(input)].find((each) => input[each] === value) ?? name);
   return name === '' ? [] : [field, ...rest];
@@ -337,6 +399,9 @@ const toTypeName = (name: string): string => name.slice(0, 1).toUpperCase() + na
 /** Adds the REST call to the description of a field, unless it names one. */
 const describeCall = (description: string, { method, route }: DeclaredEndpoint): string =>
   description.includes('REST: ') ? description : `${description}\n\nREST: \`${method} ${route}\`.`;
+
+/** Description of an input with only that field. */
+const KEY_INPUT = 'The key with which the change can be repeated.';
 
 /** Description of the input field `idempotencyKey`. */
 const IDEMPOTENCY_KEY =

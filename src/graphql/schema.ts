@@ -7,17 +7,17 @@ import {
   validateSchema,
 } from 'graphql';
 import { memoize, memoizeByObject } from '../lib/memoize.ts';
+import { unknownName } from '../settings/setting.ts';
 import type { Settings } from '../settings/settings.ts';
 import { type Emptied, findEmptied } from '../upstream/cache/cache-rules.ts';
-import type { DeclaredEndpoint } from '../upstream/endpoint.ts';
+import { type DeclaredEndpoint, kindOf } from '../upstream/endpoint.ts';
 import { CONTRACT } from '../upstream/endpoints.ts';
-import type { Builder } from './builder.ts';
 import type { GatewayContext } from './context.ts';
 import { dependentCallsOf } from './declarations.ts';
 import { createSchemaAccess, toSubgraph } from './federation.ts';
 import { checkCalls } from './field-calls.ts';
 import { defineAll, defineModule, type GatewayModule, ModuleError } from './module.ts';
-import { runMutation } from './mutations.ts';
+import { runMutation, withOwnWrites } from './mutations.ts';
 import { scalars } from './scalars.ts';
 import { adderOf, describeScopes, findScopeProblem, type ModuleOf, scopesOfField } from './scopes.ts';
 import { feeds } from './types/feed.ts';
@@ -85,12 +85,27 @@ export function createSchema(
   return served;
 }
 
-function buildSchema(modules: readonly GatewayModule[]): { schema: GraphQLSchema; moduleOf: ModuleOf } {
+function buildSchema(modules: readonly GatewayModule[]): BuiltSchema {
   assertNames(modules);
+  try {
+    return addModules(modules);
+  } catch (error) {
+    const last = modules.at(-1);
+    const message = error instanceof ModuleError ? error.message : String(error);
+    if (last === undefined || message.includes('the module ')) {
+      throw error;
+    }
+    buildSchema(modules.slice(0, -1)); // Throws if the reason is one of these.
+    throw new ModuleError(`the module ${last.name} fails: ${message}`, { cause: error });
+  }
+}
+
+function addModules(modules: readonly GatewayModule[]): BuiltSchema {
   const { builder, endpoints, moduleOf } = defineAll([...BUILT_IN, ...modules]);
   const own = endpoints.map(({ endpoint }) => endpoint);
   assertEndpoints(own);
-  const schema = toSchema(builder);
+  assertEmpties(endpoints);
+  const schema = builder.toSchema(); // Throws if names are used twice, or types are missing.
   if (modules.length > 0) {
     assertValid(schema);
     const problem = findScopeProblem(schema, moduleOf);
@@ -102,6 +117,8 @@ function buildSchema(modules: readonly GatewayModule[]): { schema: GraphQLSchema
   schema.extensions = { ...schema.extensions, emptied };
   return { schema, moduleOf };
 }
+
+type BuiltSchema = { schema: GraphQLSchema; moduleOf: ModuleOf };
 
 /** Throws a `ModuleError` if two modules have the same name. */
 function assertNames(modules: readonly GatewayModule[]): void {
@@ -125,14 +142,17 @@ function assertEndpoints(own: readonly DeclaredEndpoint[]): void {
   }
 }
 
-/** Builds the schema. Pothos finds out here whether names are used twice, or types are missing. */
-function toSchema(builder: Builder): GraphQLSchema {
-  try {
-    return builder.toSchema();
-  } catch (error) {
-    throw new ModuleError(`the modules don't fit together: ${error instanceof Error ? error.message : String(error)}`, {
-      cause: error,
-    });
+/** Throws a `ModuleError` if a write empties a kind of reads that doesn't exist. */
+function assertEmpties(declared: readonly { module: string; endpoint: DeclaredEndpoint }[]): void {
+  const all = [...CONTRACT, ...declared.map(({ endpoint }) => endpoint)];
+  const kinds = [...new Set(all.flatMap(({ cached }) => (cached === undefined ? [] : kindOf(cached))))];
+  for (const { module, endpoint } of declared) {
+    const unknown = endpoint.empties?.find((kind) => !kinds.includes(kind));
+    if (unknown !== undefined) {
+      const { method, route } = endpoint;
+      const problem = unknownName(unknown, kinds, 'kind of cached reads');
+      throw new ModuleError(`${method} ${route} of the module ${module} empties the ${problem}`);
+    }
   }
 }
 
@@ -167,7 +187,8 @@ function watchFields(schema: GraphQLSchema, moduleOf: ModuleOf, report?: (proble
   for (const type of Object.values(schema.getTypeMap()).filter(isObjectType)) {
     const isRoot = roots.has(type);
     for (const field of Object.values(type.getFields())) {
-      const { resolve, extensions } = field;
+      const { extensions } = field;
+      const resolve = field.resolve && type === mutation ? withOwnWrites(field.resolve) : field.resolve;
       const name = `${type.name}.${field.name}`;
       if (resolve !== undefined && isUnscoped(schema, moduleOf, type, field.name)) {
         const withoutCalls = memoizeByObject((context: GatewayContext) => denyCalls(context, name));

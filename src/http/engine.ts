@@ -13,9 +13,11 @@ import { listDeprecated } from '../graphql/documents/deprecated-usage.ts';
 import { type Operation, type PreparedDocument, PreparedDocuments } from '../graphql/documents/prepared-documents.ts';
 import { limitExceeded, useDocumentLimits } from '../graphql/documents/validate.ts';
 import { createExecutor, type ExecuteInputs, type ExecuteResult } from '../graphql/executor/execute.ts';
+import { earlyEnd } from '../graphql/executor/limits.ts';
 import { refuse } from '../settings/refuse.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
 import type { DeprecatedCounts } from '../telemetry/counts.ts';
+import { Deadline } from '../upstream/policies/deadline.ts';
 
 /** Engine of operations. */
 export interface Engine {
@@ -84,20 +86,22 @@ export function createEngine(
   function prepareWithHooks(text: string, context: GatewayContext): PreparedOperation {
     const { document, schema: currentSchema, contextFactory, execute: executeFn } = envelop(text, context);
     const { operationName } = context.params;
+    const operation = resolveOperation(document, context);
     return {
-      operation: resolveOperation(document, context),
-      async execute(variableValues) {
-        const contextValue = await contextFactory();
-        return requireSingleResult(
-          await executeFn({
-            schema: currentSchema,
-            document: document.node,
-            operationName,
-            contextValue,
-            variableValues,
-          }),
-        );
-      },
+      operation,
+      execute: (variableValues) =>
+        untilDeadline(context, operation, async () => {
+          const contextValue = await contextFactory();
+          return requireSingleResult(
+            await executeFn({
+              schema: currentSchema,
+              document: document.node,
+              operationName,
+              contextValue,
+              variableValues,
+            }),
+          );
+        }),
     };
   }
 
@@ -110,7 +114,8 @@ export function createEngine(
     const operation = resolveOperation(document, context);
     return {
       operation,
-      execute: (variableValues) => executeOperation(operation, { variableValues, contextValue: context }),
+      execute: (variableValues) =>
+        executeOperation(operation, { variableValues, contextValue: context, deadline: context.deadline }),
     };
   }
 
@@ -147,7 +152,11 @@ export const createExecuteDocument =
   (documents: PreparedDocuments, executeOperation: ExecuteOperation) =>
   (args: ExecutionArgs): ExecuteResult => {
     const operation = documents.of(args.document, args.schema).operation(args.operationName ?? undefined);
-    return operation === undefined ? executeWithGraphqlJs(args) : executeOperation(operation, args); // graphql-js returns the error that explains it.
+    if (operation === undefined) {
+      return executeWithGraphqlJs(args); // It returns the error that explains it.
+    }
+    const deadline: unknown = Reflect.get(Object(args.contextValue), 'deadline');
+    return executeOperation(operation, deadline instanceof Deadline ? { ...args, deadline } : args);
   };
 
 /** Creates a plugin that executes operations with the gateway's executor. */
@@ -199,6 +208,21 @@ function resolveOperation(document: PreparedDocument, { params, request }: Gatew
   }
   return operation;
 }
+
+/** Runs an execution with hooks, which may never end. */
+const untilDeadline = (
+  { deadline }: GatewayContext,
+  { type }: Operation,
+  execute: () => Promise<ExecutionResult>,
+): Promise<ExecutionResult> =>
+  new Promise<ExecutionResult>((resolve, reject) => {
+    const end = () => resolve({ data: null, errors: [earlyEnd(type === 'mutation')] });
+    const waiting = { stop: () => void setImmediate(() => setImmediate(end)) }; // The executor ends one turn earlier, with what is complete.
+    deadline.add(waiting);
+    void execute()
+      .then(resolve, reject)
+      .finally(() => deadline.remove(waiting));
+  });
 
 /** Returns the result of an execution. Plugins could have replaced it with a stream or another value. */
 function requireSingleResult(result: unknown): ExecutionResult {

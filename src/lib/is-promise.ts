@@ -6,3 +6,11 @@ export function isPromise(value: unknown): value is PromiseLike<unknown> {
   const { then }: { then?: unknown } = value;
   return typeof then === 'function';
 }
+
+/** Returns a promise whose rejection doesn't end the process if nothing handles it. */
+export function ignoreRejection<Kind extends Promise<unknown>>(promise: Kind): Kind {
+  promise.catch(ignore);
+  return promise;
+}
+
+const ignore = (): void => {};

@@ -36,18 +36,22 @@ const STATUSES = [
 
 /** Events, which start workflows. */
 export default defineModule('events', ({ assertRange, badResponse, builder, endpoint, mutation }) => {
-  const trigger = endpoint<{ body: EventBody }, TriggeredEventBody>('POST /v1/events/trigger', {
+  const trigger = endpoint('POST /v1/events/trigger', {
     idempotent: true,
     identifiedBy: ['acknowledged', 'status'],
     empties: ['statistics'],
-  });
-  const triggerAll = endpoint<{ body: { events: EventBody[] } }, TriggeredEventBody[]>('POST /v1/events/trigger/bulk', {
+  })
+    .takes<{ body: EventBody }>()
+    .returns<TriggeredEventBody>();
+  const triggerAll = endpoint('POST /v1/events/trigger/bulk', {
     expect: 'list',
     idempotent: true,
     identifiedBy: ['acknowledged', 'status'],
     empties: ['statistics'],
-  });
-  const cancel = endpoint<{ transactionId: string }, unknown>('DELETE /v1/events/trigger/{transactionId}', {
+  })
+    .takes<{ body: { events: EventBody[] } }>()
+    .returns<TriggeredEventBody[]>();
+  const cancel = endpoint('DELETE /v1/events/trigger/{transactionId}', {
     expect: 'value',
     empties: ['statistics'],
   });

@@ -20,18 +20,19 @@ export default defineModule('subscriberProfiles', (toolkit) => {
   const { Subscriber, keys } = use(subscribers);
 
   const identifiedBy = ['subscriberId'];
-  const get = endpoint<{ subscriberId: string }, SubscriberBody>('GET /v1/subscribers/{subscriberId}', {
+  const get = endpoint('GET /v1/subscribers/{subscriberId}', {
     identifiedBy,
-  });
-  const list = endpoint<{ query: { page: number; limit: number } }, PageBody>('GET /v1/subscribers', {
+  }).returns<SubscriberBody>();
+  const list = endpoint('GET /v1/subscribers', {
     expect: 'page',
     identifiedBy,
-  });
-  const update = endpoint<{ subscriberId: string; body: object }, SubscriberBody>(
-    'PUT /v1/subscribers/{subscriberId}',
-    { repeatable: true, identifiedBy },
-  );
-  const remove = endpoint<{ subscriberId: string }, unknown>('DELETE /v1/subscribers/{subscriberId}', {
+  })
+    .takes<{ query: { page: number; limit: number } }>()
+    .returns<PageBody>();
+  const update = endpoint('PUT /v1/subscribers/{subscriberId}', { repeatable: true, identifiedBy })
+    .takes<{ body: object }>()
+    .returns<SubscriberBody>();
+  const remove = endpoint('DELETE /v1/subscribers/{subscriberId}', {
     expect: 'value',
   });
   const subscriber = loader<SubscriberBody>({ name: 'subscriber', get });

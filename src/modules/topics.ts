@@ -28,28 +28,30 @@ export default defineModule('topics', (toolkit) => {
   const { ADDS_ONLY, assertRange, builder, declareCalls, endpoint, entity, loader, mutation, requireScopes } = toolkit;
 
   const identifiedBy = ['key'];
-  const get = endpoint<{ topicKey: string }, TopicBody>('GET /v1/topics/{topicKey}', { identifiedBy });
-  const list = endpoint<{ query: { page: number; pageSize: number; key: string | undefined } }, PageBody>(
-    'GET /v1/topics',
-    { expect: 'page', identifiedBy },
-  );
-  const create = endpoint<{ body: { key: string; name: string } }, { _id?: string; key: string }>('POST /v1/topics', {
+  const get = endpoint('GET /v1/topics/{topicKey}', { identifiedBy }).returns<TopicBody>();
+  const list = endpoint('GET /v1/topics', { expect: 'page', identifiedBy })
+    .takes<{ query: { page: number; pageSize: number; key: string | undefined } }>()
+    .returns<PageBody>();
+  const create = endpoint('POST /v1/topics', {
     idempotent: true,
     identifiedBy,
-  });
-  const rename = endpoint<{ topicKey: string; body: { name: string } }, TopicBody>('PATCH /v1/topics/{topicKey}', {
+  })
+    .takes<{ body: { key: string; name: string } }>()
+    .returns<{ _id?: string; key: string }>();
+  const rename = endpoint('PATCH /v1/topics/{topicKey}', {
     idempotent: true,
     identifiedBy,
-  });
-  const remove = endpoint<{ topicKey: string }, undefined>('DELETE /v1/topics/{topicKey}', { expect: 'nothing' });
-  const add = endpoint<{ topicKey: string; body: { subscribers: readonly string[] } }, unknown>(
-    'POST /v1/topics/{topicKey}/subscribers',
-    { expect: 'value', idempotent: true },
-  );
-  const removeSubscribers = endpoint<{ topicKey: string; body: { subscribers: readonly string[] } }, undefined>(
-    'POST /v1/topics/{topicKey}/subscribers/removal',
-    { expect: 'nothing', idempotent: true },
-  );
+  })
+    .takes<{ body: { name: string } }>()
+    .returns<TopicBody>();
+  const remove = endpoint('DELETE /v1/topics/{topicKey}', { expect: 'nothing' });
+  const add = endpoint('POST /v1/topics/{topicKey}/subscribers', { expect: 'value', idempotent: true }).takes<{
+    body: { subscribers: readonly string[] };
+  }>();
+  const removeSubscribers = endpoint('POST /v1/topics/{topicKey}/subscribers/removal', {
+    expect: 'nothing',
+    idempotent: true,
+  }).takes<{ body: { subscribers: readonly string[] } }>();
   const topic = loader<TopicBody>({ name: 'topic', get });
 
   const Topic = builder.objectRef<TopicBody>('Topic').implement({

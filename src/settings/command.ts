@@ -62,7 +62,7 @@ export const command = {
   modules: setting(
     listOf(path('module')).default([]),
     '[Modules](modules.md) that add endpoints of your own to the schema: paths of files, `notigraph/modules/events` and the other shipped ones, or packages.',
-    { flag: 'MODULE', needsRestart: false },
+    { flag: 'MODULE,…', needsRestart: false },
   ),
   logLevel: setting(
     choice(LOG_LEVELS).default('info'),

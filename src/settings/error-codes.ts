@@ -171,7 +171,7 @@ export const ERROR_CODES = {
   },
   UPSTREAM_TIMEOUT: {
     retryable: 'depends',
-    meaning: 'The service did not respond completely in time.',
+    meaning: 'The service did not respond completely in time, or the operation took too long.',
     remedy: 'Try again if `retryable`.',
   },
   UPSTREAM_ERROR: {

@@ -74,11 +74,15 @@ export const choice = <const Words extends readonly [string, ...string[]]>(words
 export const listOf = <Item extends z.ZodType>(item: Item, problem = 'must be a list') => z.array(item, problem);
 
 /** Settings by name, and no others: a misspelled one would silently leave a default in force. */
-export const group = <Shape extends z.ZodRawShape>(shape: Shape, problem = 'must be an object of settings') =>
+export const group = <Shape extends z.ZodRawShape>(
+  shape: Shape,
+  problem = 'must be an object of settings',
+  noun = 'setting',
+) =>
   z.strictObject(shape, {
     error: (issue) =>
       issue.code === 'unrecognized_keys'
-        ? `has ${listAll(issue.keys.map((key) => unknownSetting(key, Object.keys(shape))))}`
+        ? `has ${listAll(issue.keys.map((key) => unknownSetting(key, Object.keys(shape), noun)))}`
         : problem,
   });
 

@@ -18,12 +18,13 @@ export interface UpstreamCall {
   path: string;
   /** Parameters in the path, decoded. */
   params: Readonly<Record<string, string>>;
+  /** Repeated ones are joined with a comma. */
   query: Readonly<Record<string, string>>;
   /** Headers by lower-case name, without `authorization`. */
   headers: Readonly<Record<string, string>>;
   /** Environment of the API key; undefined if the key is unknown. */
   environment: EnvironmentName | undefined;
-  /** Decoded JSON body; undefined if there is none. */
+  /** Decoded JSON body, or the fields of a form like `query`; undefined if there is none. */
   body: unknown;
   /** Status of the response; undefined if none was sent, or not yet. */
   status: number | undefined;
@@ -41,10 +42,16 @@ export function createCall(
     method,
     path,
     params,
-    query: Object.fromEntries(new URL(path, 'http://service.test').searchParams),
+    query: fieldsOf(new URL(path, 'http://service.test').searchParams),
     headers: Object.fromEntries(Object.entries(others).map(([name, value]) => [name, String(value)])),
     environment: findEnvironment(authorization)?.name,
-    body: body.length === 0 ? undefined : JSON.parse(body.toString('utf8')),
+    body: body.length === 0 ? undefined : decodeBody(headers['content-type'], body.toString('utf8')),
     status: undefined,
   };
 }
+
+const decodeBody = (type: string | undefined, body: string): unknown =>
+  type === 'application/x-www-form-urlencoded' ? fieldsOf(new URLSearchParams(body)) : JSON.parse(body);
+
+const fieldsOf = (fields: URLSearchParams): Record<string, string> =>
+  Object.fromEntries(Array.from(fields.keys(), (name) => [name, fields.getAll(name).join(',')]));

@@ -45,11 +45,16 @@ export function findEndpoint(pattern: string, endpoints: readonly string[]): str
   return found;
 }
 
+/** Sorts endpoints so that the first match of a request is the right one: `/things/latest` before `/things/{id}`. */
+export const sortByPrecedence = (endpoints: readonly string[]): string[] =>
+  endpoints.toSorted((a, b) => paramNamesOf(a).length - paramNamesOf(b).length || b.length - a.length);
+
 /** Returns the endpoint of a request. If it is none of these, that is its method and path. */
 export function matchRequest(method: string, path: string, endpoints: readonly string[]): Match {
   const name = `${method} ${path.split('?', 1)[0]}`;
   for (const endpoint of endpoints) {
-    const values = new RegExp(`^${endpoint.replace(PARAM, '([^/]+)')}$`).exec(name)?.slice(1);
+    const pattern = endpoint.replace(/[.*+?^$()|[\]\\]/g, '\\$&').replace(PARAM, '([^/:]+)'); // Ids have no colon: it is encoded.
+    const values = new RegExp(`^${pattern}$`).exec(name)?.slice(1);
     if (values !== undefined) {
       const names = paramNamesOf(endpoint);
       return {

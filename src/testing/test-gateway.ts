@@ -1,6 +1,7 @@
 import { type Logger, pino } from 'pino';
 import { type Client, createClient } from '../client/index.ts';
 import { createGateway, type Gateway, type GatewayOptions } from '../gateway.ts';
+import { createSchema, endpointsOf } from '../graphql/schema.ts';
 import type { Records } from '../sandbox/records/records.ts';
 import { SANDBOX_KEYS } from '../sandbox/sandbox.ts';
 import type { TraitName } from '../sandbox/traits.ts';
@@ -19,9 +20,9 @@ export interface TestGatewayOptions<Own extends string = string>
   records?: 'sample' | Records;
   /**
    * Responses of endpoints that the sandbox doesn't have, by method and template of the path, for modules:
-   * `{ 'GET /v1/layouts/{id}': ({ params }) => ({ body: { data: { _id: params.id } } }) }`. @default none
+   * `{ 'GET /v1/layouts/{id}': ({ params }) => ({ body: { data: { _id: params.id } } }) }`. @default none: those of modules respond with 404
    */
-  endpoints?: Readonly<Record<Own, Responder>>;
+  endpoints?: Readonly<Partial<Record<Own, Responder>>>;
   /** Behaviors of real services from the start, and after each `reset()`. @default none */
   traits?: readonly TraitName[];
   /** Start time of the clock, which stands still until it is moved. @default the current time */
@@ -115,7 +116,10 @@ export async function createTestGateway<const Own extends string = never>({
   }
   const clock = createClock(now);
   const start = clock.now();
-  const service = await TestService.open(records, clock.now, endpoints);
+  const { modules = [] } = options;
+  const schema = modules.length === 0 ? undefined : createSchema(undefined, modules);
+  const declared = schema && endpointsOf(schema).map(({ method, route }) => `${method} ${route}`);
+  const service = await TestService.open(records, clock.now, endpoints, declared);
   const undeclared: string[] = [];
   function open(): Gateway {
     for (const trait of traits) {

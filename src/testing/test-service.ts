@@ -17,7 +17,7 @@ import { unknownName } from '../settings/setting.ts';
 import { createCall, type EnvironmentName, type UpstreamCall } from './calls.ts';
 import { checkRecords } from './check-records.ts';
 import { ENDPOINTS } from './endpoints.gen.ts';
-import { matchRequest } from './endpoints.ts';
+import { matchRequest, sortByPrecedence } from './endpoints.ts';
 import { type ActiveFault, type FaultResponse, Faults, type TakenFault } from './faults.ts';
 
 const ENVIRONMENTS = { development: DEVELOPMENT, production: PRODUCTION } as const;
@@ -29,7 +29,7 @@ export type Responder = (call: UpstreamCall) => ScriptedResponse | Promise<Scrip
 export interface ScriptedResponse {
   /** @default 200; without a body, 204 */
   status?: number;
-  /** JSON value. @default none */
+  /** JSON value. A text is sent as it is if `headers` has a content type other than JSON. @default none */
   body?: unknown;
   headers?: Readonly<Record<string, string>>;
 }
@@ -46,21 +46,32 @@ export class TestService {
   readonly #server = new MemoryServer((request, response) => void this.#answer(request, response));
   #calls: UpstreamCall[] = [];
 
-  private constructor(service: Service, now: () => Date, responders: ReadonlyMap<string, Responder>) {
+  private constructor(
+    service: Service,
+    now: () => Date,
+    responders: ReadonlyMap<string, Responder>,
+    declared: readonly string[],
+  ) {
     this.#service = service;
     this.#now = now;
     this.#responders = responders;
-    this.#endpoints = [...responders.keys(), ...ENDPOINTS];
+    this.#endpoints = [...new Set([...sortByPrecedence([...responders.keys(), ...declared]), ...ENDPOINTS])];
     this.faults = new Faults(this.#endpoints);
   }
 
-  /** @throws {TypeError} if a record is invalid */
+  /**
+   * @param declared endpoints of modules
+   * @throws {TypeError} if a record is invalid
+   */
   static async open(
     records: Records | 'sample',
     now: () => Date,
-    endpoints: Readonly<Record<string, Responder>> = {},
+    endpoints: Readonly<Record<string, Responder | undefined>> = {},
+    declared: readonly string[] = [],
   ): Promise<TestService> {
-    const responders = new Map(Object.entries(endpoints));
+    const responders = new Map(
+      Object.entries(endpoints).flatMap(([name, respond]) => (respond ? [[name, respond]] : [])),
+    );
     const invalid = [...responders.keys()].find((name) => !/^(?:GET|POST|PUT|PATCH|DELETE) \/[^\s?]+$/.test(name));
     if (invalid !== undefined) {
       throw new TypeError(`The endpoint "${invalid}" must be a method and a path, such as "GET /v1/layouts/{id}".`);
@@ -74,7 +85,7 @@ export class TestService {
       service.add(DEVELOPMENT, records);
     }
     service.keep();
-    return new TestService(service, now, responders);
+    return new TestService(service, now, responders, declared);
   }
 
   /** Opens a connection. */
@@ -178,13 +189,18 @@ export class TestService {
   }
 }
 
+const isJson = (headers: Readonly<Record<string, string>>): boolean => {
+  const [, type = 'json'] = Object.entries(headers).find(([name]) => /^content-type$/i.test(name)) ?? [];
+  return /json/i.test(type);
+};
+
 const toResponse = ({
   body,
   status = body === undefined ? 204 : 200,
   headers = {},
 }: ScriptedResponse): SandboxResponse => ({
   status,
-  body: body === undefined ? null : JSON.stringify(body),
+  body: body === undefined ? null : typeof body === 'string' && !isJson(headers) ? body : JSON.stringify(body),
   headers,
 });
 

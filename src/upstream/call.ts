@@ -313,7 +313,7 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
       return;
     }
     const traceHeaders = this.#events.sent(this.request, this.#retries, settings.upstream);
-    const attempt = new Attempt(pool, this, settings.attemptTimeoutMs);
+    const attempt = new Attempt(pool, this, endpoint.timeoutMs ?? settings.attemptTimeoutMs);
     this.#attempt = attempt;
     attempt.isRetry = this.#failure !== undefined && this.#failure.code !== 'RATE_LIMITED'; // Which says nothing about the connection.
     try {
@@ -324,7 +324,7 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
   }
 
   planBody(status: number, headers: Headers): BodyPlan {
-    return planBody(status, headers, this.#policies.settings.maxUpstreamBodyBytes);
+    return planBody(status, headers, this.#policies.settings.maxUpstreamBodyBytes, this.request.endpoint.expect);
   }
 
   onResponse(response: UpstreamResponse): void {
@@ -347,8 +347,10 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
 
   onFailure(failure: unknown, isReplayed = false): void {
     const progress = this.#attempt ?? { sent: false, status: undefined };
-    const { attemptTimeoutMs } = this.#policies.settings;
-    const error = toUpstreamError(this.request.endpoint, failure, progress, this.#abortReason, attemptTimeoutMs);
+    const { endpoint } = this.request;
+    // A shorter limit of the endpoint says nothing about the service.
+    const attemptTimeoutMs = Math.max(this.#policies.settings.attemptTimeoutMs, endpoint.timeoutMs ?? 0);
+    const error = toUpstreamError(endpoint, failure, progress, this.#abortReason, attemptTimeoutMs);
     this.#attemptEnded(isReplayed ? storedFailure(error) : error);
   }
 

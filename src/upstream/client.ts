@@ -1,3 +1,4 @@
+import { ignoreRejection } from '../lib/is-promise.ts';
 import { isRecord } from '../lib/is-record.ts';
 import type { Settings } from '../settings/settings.ts';
 import { Reader } from './call.ts';
@@ -11,7 +12,7 @@ import {
   type WriteOptions,
 } from './endpoint.ts';
 import { badResponse, callBudgetExceeded, isUpstreamError, missingCredential } from './errors.ts';
-import { assertBody } from './input-rules.ts';
+import { assertArgs, assertBody, headersOf } from './input-rules.ts';
 import { Deadline } from './policies/deadline.ts';
 import type { UpstreamRequest, WriteResult } from './request.ts';
 import type { CallTarget } from './service.ts';
@@ -49,14 +50,17 @@ export interface OperationWrites {
 export class WriteCount {
   applied = 0;
 
+  /** Ends the count of a write that failed, unless it may have been applied. */
+  uncount(error: unknown): void {
+    // Errors of other classes precede the call.
+    this.applied -= isUpstreamError(error) && error.outcome === 'UNKNOWN' ? 0 : 1;
+  }
+
   /** Counts a write, unless it is refused. */
   track<Result>(write: Promise<Result>): Promise<Result> {
     this.applied += 1;
-    return write.catch((error) => {
-      // Errors of other classes precede the call.
-      this.applied -= isUpstreamError(error) && error.outcome === 'UNKNOWN' ? 0 : 1;
-      throw error;
-    });
+    write.catch((error) => this.uncount(error));
+    return write;
   }
 }
 
@@ -73,11 +77,11 @@ export type OperationSettings = { upstream: URL } & Pick<Settings, 'maxUpstreamC
  */
 export interface UpstreamClient {
   /** Returns null if the service has no such record (404, 410). An invalid item of a list is an `UpstreamError` in its place. */
-  read<Args extends CallArgs, Body>(endpoint: ReadEndpoint<Args, Body>, args: Args): Promise<Body | null>;
+  read<Args extends CallArgs, Body>(endpoint: ReadEndpoint<Args, Body>, args: NoInfer<Args>): Promise<Body | null>;
   /** Sends a write. Unlike `read`, fails with `NOT_FOUND` if the service has no such record. */
   write<Args extends CallArgs, Body>(
     endpoint: WriteEndpoint<Args, Body>,
-    args: Args & WriteOptions,
+    args: NoInfer<Args> & WriteOptions,
   ): Promise<WriteResult<Body>>;
 }
 
@@ -110,7 +114,11 @@ export class CallBudget {
     if (authorization === undefined) {
       throw missingCredential(endpoint);
     }
+    if (endpoint.module !== undefined) {
+      assertArgs(endpoint, args);
+    }
     const path = pathPrefixOf(upstream) + buildPath(endpoint, args);
+    const headers = endpoint.headers && headersOf(endpoint, endpoint.headers, args);
     if (args.body !== undefined) {
       assertBody(endpoint, args.body);
     }
@@ -121,15 +129,15 @@ export class CallBudget {
       throw callBudgetExceeded(endpoint, limit);
     }
     this[kind] += 1;
-    return { endpoint, authorization, path, requestId, args };
+    return { endpoint, authorization, path, requestId, args, headers };
   }
 }
 
 /** Client of one operation, which bounds its calls in number and time. */
 export class OperationClient implements UpstreamClient {
   readonly budget: CallBudget;
+  readonly deadline: Deadline;
   readonly #target: CallTarget;
-  readonly #deadline: Deadline;
   readonly #events: CallEvents;
   readonly #bypassesCache: boolean;
   readonly #writes: OperationWrites | undefined;
@@ -137,14 +145,14 @@ export class OperationClient implements UpstreamClient {
   constructor(settings: OperationSettings, target: CallTarget, caller: Caller) {
     this.budget = new CallBudget(settings, caller);
     this.#target = target;
-    this.#deadline = new Deadline(caller.signal, caller.deadlineAt);
+    this.deadline = new Deadline(caller.signal, caller.deadlineAt);
     this.#events = caller.events;
     this.#bypassesCache = caller.bypassesCache === true;
     this.#writes = caller.writes;
   }
 
-  read<Args extends CallArgs, Body>(endpoint: ReadEndpoint<Args, Body>, args: Args): Promise<Body | null> {
-    return new Promise((resolve, reject) => {
+  read<Args extends CallArgs, Body>(endpoint: ReadEndpoint<Args, Body>, args: NoInfer<Args>): Promise<Body | null> {
+    const read = new Promise<Body | null>((resolve, reject) => {
       const request = this.budget.prepare(endpoint, args);
       const reader = this.#createReader((outcome) => {
         if (!isUpstreamError(outcome)) {
@@ -157,16 +165,20 @@ export class OperationClient implements UpstreamClient {
       });
       this.#target.read(request, reader);
     });
+    return ignoreRejection(read);
   }
 
   write<Args extends CallArgs, Body>(
     endpoint: WriteEndpoint<Args, Body>,
-    args: Args & WriteOptions,
+    args: NoInfer<Args> & WriteOptions,
   ): Promise<WriteResult<Body>> {
     const sent = new Promise<WriteResult<Body>>((resolve, reject) => {
       const request = this.budget.prepare(endpoint, args);
+      const ofField = this.#writes?.ofField ?? new WriteCount();
+      ofField.applied += 1;
       const reader = this.#createReader((outcome) => {
         if (isUpstreamError(outcome)) {
+          ofField.uncount(outcome);
           reject(outcome);
         } else {
           resolve({ body: withInvalidItems(endpoint, outcome.body) as Body, replayed: outcome.replayed }); // As above.
@@ -174,12 +186,11 @@ export class OperationClient implements UpstreamClient {
       });
       this.#target.write(request, reader);
     });
-    sent.catch(() => {}); // A resolver that doesn't wait for a write that is refused must not end the process.
-    return this.#writes?.ofField?.track(sent) ?? sent;
+    return ignoreRejection(sent);
   }
 
   #createReader(onOutcome: (outcome: Outcome) => void): Reader {
-    return new Reader(this.#deadline, this.#events, onOutcome, this.#bypassesCache);
+    return new Reader(this.deadline, this.#events, onOutcome, this.#bypassesCache);
   }
 }
 

@@ -1,19 +1,25 @@
+import { z } from 'zod';
 import { isRecord } from '../lib/is-record.ts';
+import { choice, group, integer, listOf, text } from '../settings/setting.ts';
 import type { Endpoint } from './errors.ts';
 import type { Shape } from './shape.ts';
 
 /**
- * Form of a successful response: one object, a list of objects, a page (an object with a list in `data`), any JSON value or none, or a body that is
- * ignored. All but a page can be in an envelope.
+ * Form of a successful response: one object, a list of objects, a page (an object with a list in `data`), any JSON value or none, a text of any media
+ * type, or a body that is ignored. Those in JSON can be in an envelope, except a page.
  */
-export type Expected = 'record' | 'list' | 'page' | 'value' | 'nothing';
+export type Expected = 'record' | 'list' | 'page' | 'value' | 'text' | 'nothing';
+
+/** Value of a query parameter. Null and undefined are left out. */
+export type QueryValue = string | number | boolean | null | undefined | readonly (string | number | boolean)[];
 
 /** Arguments of a call, and the parameters of the path by their names, not encoded. */
 export interface CallArgs {
-  /** Query parameters; undefined values are left out. */
-  readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
-  /** Sent as JSON. Only for writes. */
+  readonly query?: Readonly<Record<string, QueryValue>>;
+  /** Only for writes. Undefined members are left out, and null is sent. */
   readonly body?: object;
+  /** Values of the headers that the endpoint declares with `true`. Null and undefined are left out. */
+  readonly headers?: Readonly<Record<string, string | null | undefined>>;
   readonly [parameter: string]: unknown;
 }
 
@@ -30,9 +36,9 @@ export interface CachedRead {
   /** Name in settings and metrics. The setting `cache` has windows for its own names; others need `windows`. */
   readonly resource: string;
   /** Name by which writes empty it, shared by reads of the same data. @default resource */
-  readonly kind?: string;
+  readonly kind?: string | undefined;
   /** Times for which a response is used, in seconds. @default those of the setting `cache` */
-  readonly windows?: CacheWindowSeconds;
+  readonly windows?: CacheWindowSeconds | undefined;
 }
 
 /** Times for which a response is used, in seconds. */
@@ -45,9 +51,18 @@ export interface CacheWindowSeconds {
   readonly staleIfErrorSeconds: number;
 }
 
-interface EndpointOptions {
+/** Request headers of an endpoint: texts are sent with every call, and `true` stands for a value in the argument `headers` of the call. */
+export type DeclaredHeaders = Readonly<Record<string, string | true>>;
+
+interface EndpointOptions<Form extends Expected, Headers extends DeclaredHeaders> {
   /** Form of a successful response. Any other form violates the contract. @default 'record' */
-  expect?: Expected;
+  expect?: Form;
+  /** Request headers, except those that the gateway sets. @default none */
+  headers?: Headers;
+  /** Time limit of one attempt, in milliseconds. The operation's deadline still holds. @default the setting `attemptTimeoutMs` */
+  timeoutMs?: number;
+  /** Form of lists in `query`: `a=1&a=2` or `a=1,2`. @default 'repeated' */
+  lists?: 'repeated' | 'comma';
   /** Shape with which responses are compared. Deviations are logged and counted. @default not compared */
   response?: Shape | undefined;
   /**
@@ -59,30 +74,47 @@ interface EndpointOptions {
 }
 
 /** Options of a read. */
-export interface ReadEndpointOptions extends EndpointOptions {
+export interface ReadEndpointOptions<
+  Form extends Expected = Expected,
+  Headers extends DeclaredHeaders = DeclaredHeaders,
+> extends EndpointOptions<Form, Headers> {
   /** Use of the cache, if the setting `cache` is on. @default not cached */
   cached?: CachedRead;
 }
 
 /** Options of a write. */
-export interface WriteEndpointOptions extends EndpointOptions {
+export interface WriteEndpointOptions<
+  Form extends Expected = Expected,
+  Headers extends DeclaredHeaders = DeclaredHeaders,
+> extends EndpointOptions<Form, Headers> {
   /** Whether the service accepts the header `Idempotency-Key` here. @default false */
   idempotent?: boolean;
   /** Whether the service can apply it twice without harm, so that it is sent again after a temporary failure. @default false */
   repeatable?: boolean;
   /** Kinds of cached reads that it changes. @default those of the reads whose paths are at, above or below its own */
   empties?: readonly string[];
+  /** Format of the body. @default 'json' */
+  bodyFormat?: 'json' | 'form';
   /** Members of the body that can be any text, such as HTML. Other texts directly in the body must be single lines. @default none */
   multiline?: readonly string[];
 }
 
 /** REST endpoint with its rules. */
 export interface DeclaredEndpoint extends Endpoint {
+  /** Module that declares it; undefined if it is built in. */
+  readonly module: string | undefined;
   /** Names of the parameters of the path. */
   readonly params: readonly string[];
+  /** Names of the arguments of its calls. */
+  readonly argNames: readonly string[];
   /** Tells its reads apart from those of other endpoints with the same path. The same in all processes and after a reload. */
   readonly identity: string;
   readonly expect: Expected;
+  /** Undefined if there are none. */
+  readonly headers: DeclaredHeaders | undefined;
+  readonly timeoutMs: number | undefined;
+  readonly lists: 'repeated' | 'comma';
+  readonly bodyFormat: 'json' | 'form';
   readonly isIdempotent: boolean;
   readonly isRepeatable: boolean;
   readonly cached: CachedRead | undefined;
@@ -109,28 +141,79 @@ export interface WriteEndpoint<Args extends CallArgs, Body> extends DeclaredEndp
 
 type WriteMethod = Exclude<Endpoint['method'], 'GET'>;
 
-/** Arguments of an endpoint without any. */
-export type NoArgs = Readonly<Record<never, never>>;
+type ParametersOf<Template extends string> = Template extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | ParametersOf<Rest>
+  : never;
 
-const TEMPLATE = /^(GET|POST|PUT|PATCH|DELETE) ((?:\/(?:[\w~-][\w.~-]*|\{\w+\}))+)$/;
+/** Arguments that follow from a declaration: the parameters of its path, and the headers whose values the call has. */
+type ArgsOf<Template extends string, Headers extends DeclaredHeaders> =
+  Record<never, never> extends Record<Template, true>
+    ? CallArgs // The template isn't known to the compiler.
+    : { readonly [Name in ParametersOf<Template>]: string } & (true extends Headers[keyof Headers]
+        ? {
+            readonly headers: {
+              readonly [Name in keyof Headers as Headers[Name] extends true ? Name : never]: HeaderValue;
+            };
+          }
+        : { readonly headers?: never }) & { readonly query?: never; readonly body?: never };
 
-/** Names of `CallArgs` and `WriteOptions`. */
-const RESERVED = ['query', 'body', 'idempotencyKey', 'isBulkItem'];
+type HeaderValue = string | null | undefined;
+
+type BodyOf<Form extends Expected> = Form extends 'nothing' ? undefined : Form extends 'text' ? string : unknown;
+
+/** Arguments of a call that `takes` adds. Other members are mistakes. */
+type Taken<More, Names extends 'query' | 'body'> = Pick<CallArgs, Names> & {
+  readonly [Name in Exclude<keyof More, Names>]: never;
+};
+
+/** Read that is being declared. */
+export interface ReadDeclaration<Args extends CallArgs, Body> extends ReadEndpoint<Args, Body> {
+  /** Declares the type of `query`. */
+  takes<More extends Taken<More, 'query'>>(): ReadDeclaration<Omit<Args, keyof More> & More, Body>;
+  /** Declares the type of the response without its envelope. */
+  returns<Result>(): ReadDeclaration<Args, Result>;
+}
+
+/** Write that is being declared. */
+export interface WriteDeclaration<Args extends CallArgs, Body> extends WriteEndpoint<Args, Body> {
+  /** Declares the types of `query` and `body`. */
+  takes<More extends Taken<More, 'query' | 'body'>>(): WriteDeclaration<Omit<Args, keyof More> & More, Body>;
+  /** Declares the type of the response without its envelope. */
+  returns<Result>(): WriteDeclaration<Args, Result>;
+}
 
 /**
- * Declares an endpoint of the service. `Args` are the parameters of its path, `query` and `body`; `Body` is the response without its envelope.
+ * Matches a method and a path. Parts of a segment after a parameter, such as `:archive` and `.json`, end with a letter or digit, so that no id makes
+ * them a dot segment. Several parameters are separated by characters that are encoded in ids, so that only one path has the same ids.
+ */
+const TEMPLATE =
+  /^(GET|POST|PUT|PATCH|DELETE) ((?:\/(?=[\w~{-])[\w.~:@,;=-]*(?:\{\w+\}(?:[\w.~-]*[:@,;=][\w.~-]*\{\w+\})*(?:[\w.~:@,;=-]*\w)?)?)+)$/;
+
+/** Names of `CallArgs` and `WriteOptions`. */
+const RESERVED = ['query', 'body', 'headers', 'idempotencyKey', 'isBulkItem'];
+
+/**
+ * Declares an endpoint of the service. The parameters of its path are arguments of its calls; `takes` declares others, and `returns` the response.
  *
- * @example endpoint<{ topicKey: string }, TopicBody>('GET /v1/topics/{topicKey}')
+ * @example endpoint('PATCH /v1/topics/{topicKey}').takes<{ body: { name: string } }>().returns<TopicBody>()
  * @throws {TypeError} if the method and path have another form
  */
-export function endpoint<Args extends CallArgs, Body>(
-  template: `GET /${string}`,
-  options?: ReadEndpointOptions,
-): ReadEndpoint<Args, Body>;
-export function endpoint<Args extends CallArgs, Body>(
-  template: `${WriteMethod} /${string}`,
-  options?: WriteEndpointOptions,
-): WriteEndpoint<Args, Body>;
+export function endpoint<
+  const Template extends `GET /${string}`,
+  const Headers extends DeclaredHeaders = Readonly<Record<never, never>>,
+  const Form extends Expected = 'record',
+>(
+  template: Template,
+  options?: ReadEndpointOptions<Form, Headers>,
+): ReadDeclaration<ArgsOf<Template, Headers>, BodyOf<Form>>;
+export function endpoint<
+  const Template extends `${WriteMethod} /${string}`,
+  const Headers extends DeclaredHeaders = Readonly<Record<never, never>>,
+  const Form extends Expected = 'record',
+>(
+  template: Template,
+  options?: WriteEndpointOptions<Form, Headers>,
+): WriteDeclaration<ArgsOf<Template, Headers>, BodyOf<Form>>;
 export function endpoint(template: string, options: ReadEndpointOptions & WriteEndpointOptions = {}): DeclaredEndpoint {
   const [, method, route = ''] = TEMPLATE.exec(template) ?? [];
   const params = [...route.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
@@ -139,23 +222,129 @@ export function endpoint(template: string, options: ReadEndpointOptions & WriteE
       `The endpoint ${JSON.stringify(template)} must be a method and a path such as "GET /v1/topics/{topicKey}". Its parameters need different names, other than ${RESERVED.join(', ')}.`,
     );
   }
-  const { expect = 'record', response, cached, idempotent = false, repeatable = false } = options;
-  const { empties, multiline = [], identifiedBy = [] } = options;
-  return {
+  const { expect, headers, timeoutMs, cached, empties, response, identifiedBy, ...rules } = readOptions(
+    template,
+    method,
+    options,
+  );
+  const declared = {
+    module: undefined,
     method,
     route,
     params,
-    identity: JSON.stringify([template, expect, identifiedBy]), // All that decides the result of a response.
+    argNames: [
+      ...params,
+      'query',
+      ...(method === 'GET' ? [] : ['body', 'idempotencyKey', 'isBulkItem']),
+      ...(Object.values(headers ?? {}).includes(true) ? ['headers'] : []),
+    ],
+    identity: JSON.stringify([template, expect, identifiedBy, headers]), // All that decides the result of a response.
     expect,
-    isIdempotent: idempotent,
-    isRepeatable: method === 'GET' || repeatable,
+    headers,
+    timeoutMs,
+    lists: rules.lists,
+    bodyFormat: rules.bodyFormat,
+    isIdempotent: rules.idempotent,
+    isRepeatable: method === 'GET' || rules.repeatable,
     cached,
     empties,
-    multiline,
+    multiline: rules.multiline,
     response,
     identifiedBy,
+    takes: returnThis, // Both declare only types.
+    returns: returnThis,
   };
+  return declared;
 }
+
+function returnThis<Self>(this: Self): Self {
+  return this;
+}
+
+/** Matches values that a header can have (RFC 9110, section 5.5), in Latin-1. */
+export const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+const isHeader = (value: unknown) => value === true || (typeof value === 'string' && HEADER_VALUE.test(value));
+
+/** Matches names of headers, except those that the gateway sets, that carry credentials, or that change what is called or how it is read. */
+const HEADER_NAME =
+  /^(?!(?:accept(?:-encoding)?|connection|content-(?:encoding|length|type)|cookie|expect|host|idempotency-key|if-(?:none-match|modified-since)|keep-alive|(?:proxy-.*)?authorization|proxy-.*|range|te|trace(?:parent|state)|trailer|transfer-encoding|upgrade|user-agent|x-request-id|x-(?:http-)?method(?:-override)?)$)[\w!#$%&'*+.^`|~-]+$/i;
+
+const names = () => listOf(text(), 'must be a list of texts');
+const flag = () => z.boolean('must be true or false').default(false);
+const seconds = (min: number) => integer(min, 86_400);
+const options = <Shape extends z.ZodRawShape>(shape: Shape, problem: string) => group(shape, problem, 'option');
+
+const OPTIONS = options(
+  {
+    expect: choice(['record', 'list', 'page', 'value', 'text', 'nothing']).default('record'),
+    headers: z
+      .record(
+        z.string(),
+        z.custom<string | true>(isHeader, 'must be true, or a text without control characters'),
+        'must be an object',
+      )
+      .refine((all) => Object.keys(all).every((name) => HEADER_NAME.test(name)), {
+        error: ({ input }) =>
+          `has ${Object.keys(input ?? {}).find((name) => !HEADER_NAME.test(name))}, which an endpoint can't declare`,
+      })
+      .optional(),
+    timeoutMs: integer(1, 600_000).optional(),
+    lists: choice(['repeated', 'comma']).default('repeated'),
+    response: z.custom<Shape>(isRecord, 'must be a shape').optional(),
+    identifiedBy: names().default([]),
+    cached: options(
+      {
+        resource: text(),
+        kind: text().optional(),
+        windows: options(
+          { freshSeconds: seconds(1), staleWhileRevalidateSeconds: seconds(0), staleIfErrorSeconds: seconds(0) },
+          'must be an object of three times in seconds',
+        ).optional(),
+      },
+      'must be an object with a resource',
+    )
+      .refine(({ resource, windows }) => windows !== undefined || RESOURCES.includes(resource), 'must have windows')
+      .optional(),
+    idempotent: flag(),
+    repeatable: flag(),
+    empties: names().optional(),
+    bodyFormat: choice(['json', 'form']).default('json'),
+    multiline: names().default([]),
+  },
+  'has options that are not an object',
+);
+
+/** Resources for which the setting `cache` has windows. */
+const RESOURCES: readonly string[] = ['workflows', 'notificationGroups', 'statistics'];
+
+/** Options that an endpoint can't have: of writes, of reads, and of responses with records. */
+const MISPLACED = [
+  { names: ['idempotent', 'repeatable', 'empties', 'bodyFormat', 'multiline'], methods: ['GET'], forms: [] },
+  { names: ['cached'], methods: ['POST', 'PUT', 'PATCH', 'DELETE'], forms: ['nothing'] },
+  { names: ['identifiedBy', 'response'], methods: [], forms: ['text', 'nothing'] },
+] as const;
+
+/** Validates options and applies defaults. @throws {TypeError} that names all that are wrong */
+function readOptions(template: string, method: Endpoint['method'], given: object) {
+  const { data, error } = OPTIONS.safeParse(given);
+  const problems = (error?.issues ?? []).map(({ path, message }) => `${path.join('.') || 'it'} ${message}`);
+  for (const { names, methods, forms } of data === undefined ? [] : MISPLACED) {
+    const conflict = [method, data?.expect].find((each) => [...methods, ...forms].some((other) => other === each));
+    const misplaced = names.filter((name) => conflict !== undefined && Reflect.get(given, name) !== undefined);
+    problems.push(...misplaced.map((name) => `${name} can't be used with ${conflict}`));
+  }
+  if (data === undefined || problems.length > 0) {
+    throw new TypeError(`The endpoint ${template} is invalid: ${problems.join('; ')}.`);
+  }
+  return data;
+}
+
+/** Creates the error of a call that a module makes in a way that its endpoint doesn't declare. */
+export const invalidCall = ({ method, route, module }: DeclaredEndpoint, problem: string): TypeError =>
+  new TypeError(
+    `${method} ${route}${module === undefined ? '' : ` of the module ${module}`} was not sent: ${problem}.`,
+  );
 
 const METHODS: readonly unknown[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] satisfies Endpoint['method'][];
 

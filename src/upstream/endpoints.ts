@@ -1,5 +1,5 @@
 import { RESPONSES } from './contract/responses.gen.ts';
-import { type DeclaredEndpoint, endpoint, type NoArgs } from './endpoint.ts';
+import { type DeclaredEndpoint, endpoint } from './endpoint.ts';
 import type { components } from './openapi.gen.ts';
 
 /** Endpoints of the contract, and the bodies of their requests and responses. */
@@ -36,106 +36,100 @@ const RECORD = ['_id', 'id', '_environmentId'];
 const FEED = ['_id', 'identifier'];
 
 /** Creates a feed. The service rejects an existing name with 409. */
-export const createFeed = endpoint<{ body: { name: string } }, FeedBody>('POST /v1/feeds', {
+export const createFeed = endpoint('POST /v1/feeds', {
   idempotent: true,
   identifiedBy: FEED,
   response: RESPONSES['POST /v1/feeds'],
-});
+})
+  .takes<{ body: { name: string } }>()
+  .returns<FeedBody>();
 
 /** Deletes a feed. The contract's service returns the remaining ones; others return the deleted feed, or nothing. */
-export const deleteFeed = endpoint<{ feedId: string }, FeedBody[] | FeedBody | undefined>('DELETE /v1/feeds/{feedId}', {
+export const deleteFeed = endpoint('DELETE /v1/feeds/{feedId}', {
   expect: 'value',
   identifiedBy: FEED,
   response: RESPONSES['DELETE /v1/feeds/{feedId}'],
-});
+}).returns<FeedBody[] | FeedBody | undefined>();
 
 /** Deletes all messages of a transaction, or those of one channel. A successful response has no body; if one is sent, it is ignored. */
-export const deleteMessagesByTransaction = endpoint<
-  { transactionId: string; query: { channel: ChannelName | undefined } },
-  undefined
->('DELETE /v1/messages/transaction/{transactionId}', { expect: 'nothing', empties: ['statistics'] });
+export const deleteMessagesByTransaction = endpoint('DELETE /v1/messages/transaction/{transactionId}', {
+  expect: 'nothing',
+  empties: ['statistics'],
+}).takes<{ query: { channel: ChannelName | undefined } }>();
 
 /** Returns a group by id. */
-export const getNotificationGroup = endpoint<{ id: string }, NotificationGroupBody>(
-  'GET /v1/notification-groups/{id}',
-  {
-    identifiedBy: RECORD,
-    cached: { resource: 'notificationGroups', kind: 'workflows' }, // Workflows embed their group.
-    response: RESPONSES['GET /v1/notification-groups/{id}'],
-  },
-);
+export const getNotificationGroup = endpoint('GET /v1/notification-groups/{id}', {
+  identifiedBy: RECORD,
+  cached: { resource: 'notificationGroups', kind: 'workflows' }, // Workflows embed their group.
+  response: RESPONSES['GET /v1/notification-groups/{id}'],
+}).returns<NotificationGroupBody>();
 
 /** Returns all groups. The service has no pagination. */
-export const listNotificationGroups = endpoint<NoArgs, NotificationGroupBody[]>('GET /v1/notification-groups', {
+export const listNotificationGroups = endpoint('GET /v1/notification-groups', {
   expect: 'list',
   identifiedBy: RECORD,
   cached: { resource: 'notificationGroups', kind: 'workflows' },
   response: RESPONSES['GET /v1/notification-groups'],
-});
+}).returns<NotificationGroupBody[]>();
 
 /** Creates a group. */
-export const createNotificationGroup = endpoint<{ body: { name: string } }, NotificationGroupBody>(
-  'POST /v1/notification-groups',
-  {
-    idempotent: true,
-    identifiedBy: RECORD,
-    response: RESPONSES['POST /v1/notification-groups'],
-  },
-);
+export const createNotificationGroup = endpoint('POST /v1/notification-groups', {
+  idempotent: true,
+  identifiedBy: RECORD,
+  response: RESPONSES['POST /v1/notification-groups'],
+})
+  .takes<{ body: { name: string } }>()
+  .returns<NotificationGroupBody>();
 
 /** Renames a group. */
-export const updateNotificationGroup = endpoint<{ id: string; body: { name: string } }, NotificationGroupBody>(
-  'PATCH /v1/notification-groups/{id}',
-  {
-    idempotent: true,
-    identifiedBy: RECORD,
-    response: RESPONSES['PATCH /v1/notification-groups/{id}'],
-  },
-);
+export const updateNotificationGroup = endpoint('PATCH /v1/notification-groups/{id}', {
+  idempotent: true,
+  identifiedBy: RECORD,
+  response: RESPONSES['PATCH /v1/notification-groups/{id}'],
+})
+  .takes<{ body: { name: string } }>()
+  .returns<NotificationGroupBody>();
 
 /** Deletes a group. Some services return the deleted group or nothing instead of an acknowledgement. */
-export const deleteNotificationGroup = endpoint<{ id: string }, Partial<DeletionBody> | undefined>(
-  'DELETE /v1/notification-groups/{id}',
-  { expect: 'value', response: RESPONSES['DELETE /v1/notification-groups/{id}'] },
-);
+export const deleteNotificationGroup = endpoint('DELETE /v1/notification-groups/{id}', {
+  expect: 'value',
+  response: RESPONSES['DELETE /v1/notification-groups/{id}'],
+}).returns<Partial<DeletionBody> | undefined>();
 
 /** Returns statistics per day, in no particular order and without days that had no traffic. If `days` is undefined, the service chooses the period. */
-export const getNotificationStats = endpoint<{ query: { days: number | undefined } }, StatsEntryBody[]>(
-  'GET /v1/notifications/graph/stats',
-  {
-    expect: 'list',
-    identifiedBy: ['_id'],
-    cached: { resource: 'statistics' },
-    response: RESPONSES['GET /v1/notifications/graph/stats'],
-  },
-);
+export const getNotificationStats = endpoint('GET /v1/notifications/graph/stats', {
+  expect: 'list',
+  identifiedBy: ['_id'],
+  cached: { resource: 'statistics' },
+  response: RESPONSES['GET /v1/notifications/graph/stats'],
+})
+  .takes<{ query: { days: number | undefined } }>()
+  .returns<StatsEntryBody[]>();
 
 /** Creates a subscriber, or updates the one with the same `subscriberId`. */
-export const createSubscriber = endpoint<{ body: SubscriberFields }, SubscriberBody>('POST /v1/subscribers', {
+export const createSubscriber = endpoint('POST /v1/subscribers', {
   idempotent: true,
   identifiedBy: ['subscriberId'],
   response: RESPONSES['POST /v1/subscribers'],
-});
+})
+  .takes<{ body: SubscriberFields }>()
+  .returns<SubscriberBody>();
 
 /** Returns a workflow by id or trigger identifier. */
-export const getWorkflow = endpoint<{ workflowIdOrIdentifier: string }, WorkflowBody>(
-  'GET /v1/workflows/{workflowIdOrIdentifier}',
-  {
-    identifiedBy: RECORD,
-    cached: { resource: 'workflows' },
-    response: RESPONSES['GET /v1/workflows/{workflowIdOrIdentifier}'],
-  },
-);
+export const getWorkflow = endpoint('GET /v1/workflows/{workflowIdOrIdentifier}', {
+  identifiedBy: RECORD,
+  cached: { resource: 'workflows' },
+  response: RESPONSES['GET /v1/workflows/{workflowIdOrIdentifier}'],
+}).returns<WorkflowBody>();
 
 /** Activates or deactivates a workflow by id. Some services reject this with 400 if the workflow is already in that state. */
-export const updateWorkflowStatus = endpoint<{ workflowId: string; body: { active: boolean } }, WorkflowBody>(
-  'PUT /v1/workflows/{workflowId}/status',
-  {
-    repeatable: true,
-    identifiedBy: RECORD,
-    response: RESPONSES['PUT /v1/workflows/{workflowId}/status'],
-  },
-);
+export const updateWorkflowStatus = endpoint('PUT /v1/workflows/{workflowId}/status', {
+  repeatable: true,
+  identifiedBy: RECORD,
+  response: RESPONSES['PUT /v1/workflows/{workflowId}/status'],
+})
+  .takes<{ body: { active: boolean } }>()
+  .returns<WorkflowBody>();
 
 /** All endpoints of the contract. */
 export const CONTRACT: readonly DeclaredEndpoint[] = [

@@ -1,6 +1,14 @@
-import type { DeclaredEndpoint } from './endpoint.ts';
+import { suggest } from '../settings/setting.ts';
+import {
+  type CallArgs,
+  type DeclaredEndpoint,
+  type DeclaredHeaders,
+  HEADER_VALUE,
+  invalidCall,
+  type WriteOptions,
+} from './endpoint.ts';
 import { type InputIssue, invalidInput } from './errors.ts';
-import { CONTROL_CHARACTER } from './transport/path.ts';
+import { CONTROL_CHARACTER, encodeBody } from './transport/path.ts';
 
 /**
  * Returns why a text can't be sent as a field of a record, or undefined if it can. Every field that is a text has a single line, and an avatar is
@@ -22,6 +30,56 @@ export const findProfileProblem = (field: string, text: string): string | undefi
 
 const isHttpUrl = (text: string): boolean => /^https?:\/\//i.test(text) && URL.canParse(text);
 
+/** Throws an error if the arguments of a call are not those of its endpoint, which the compiler finds only in TypeScript. */
+export function assertArgs(endpoint: DeclaredEndpoint, args: CallArgs & WriteOptions): void {
+  const { params, argNames } = endpoint;
+  for (const name of Object.keys(args)) {
+    const value = args[name];
+    // guard: test/modules/endpoints.test.ts
+    if (!argNames.includes(name) && value !== undefined) {
+      throw invalidCall(endpoint, `it has no argument "${name}"${suggest(name, argNames)}`);
+    }
+    if (PARTS.includes(name) && value !== undefined && (typeof value !== 'object' || value === null)) {
+      throw invalidCall(endpoint, `the argument "${name}" must be an object`);
+    }
+  }
+  const missing = params.find((name) => typeof args[name] !== 'string' && typeof args[name] !== 'number');
+  if (missing !== undefined) {
+    throw invalidCall(endpoint, `the argument "${missing}" must be a text`);
+  }
+}
+
+const PARTS = ['query', 'body', 'headers'];
+
+/** Returns the declared headers of a call with their values. */
+export function headersOf(
+  endpoint: DeclaredEndpoint,
+  declared: DeclaredHeaders,
+  args: CallArgs,
+): Record<string, string> {
+  const { headers: given = {} } = args;
+  const unknown = Object.keys(given).find((name) => declared[name] !== true);
+  if (unknown !== undefined) {
+    throw invalidCall(endpoint, `it takes no header "${unknown}"${suggest(unknown, Object.keys(declared))}`);
+  }
+  const headers: Record<string, string> = {};
+  for (const [name, fixed] of Object.entries(declared)) {
+    const value = fixed === true ? given[name] : fixed;
+    if (value == null) {
+      continue;
+    }
+    if (typeof value !== 'string') {
+      throw invalidCall(endpoint, `the header "${name}" must be a text`);
+    }
+    // guard: test/modules/endpoints.test.ts
+    if (!HEADER_VALUE.test(value)) {
+      throw invalidInput(endpoint, [{ path: [name], message: `${name} must be a single line of Latin-1 characters.` }]);
+    }
+    headers[name] = value;
+  }
+  return headers;
+}
+
 /** Throws an `UpstreamError` (BAD_USER_INPUT) if fields of a body can't be sent. The texts in free-form objects can be any. */
 export function assertBody(endpoint: DeclaredEndpoint, body: object): void {
   const issues: InputIssue[] = [];
@@ -34,5 +92,8 @@ export function assertBody(endpoint: DeclaredEndpoint, body: object): void {
   }
   if (issues.length > 0) {
     throw invalidInput(endpoint, issues);
+  }
+  if (endpoint.bodyFormat === 'form') {
+    encodeBody(endpoint, body); // Finds values that a form can't have.
   }
 }

@@ -1,3 +1,4 @@
+import { ignoreRejection } from '../lib/is-promise.ts';
 import { quoteForShell } from '../lib/quote-for-shell.ts';
 import type { CacheSettings } from '../settings/cache.ts';
 import { windowsOf } from './cache/cache-rules.ts';
@@ -5,7 +6,8 @@ import type { CacheStore } from './cache/store.ts';
 import { CallBudget, type Caller, type OperationSettings, type UpstreamClient } from './client.ts';
 import { type DeclaredEndpoint, kindOf } from './endpoint.ts';
 import { readKeyOf, type UpstreamRequest } from './request.ts';
-import { serviceAddressOf } from './transport/path.ts';
+import { contentTypeOf } from './transport/exchange.ts';
+import { encodeBody, serviceAddressOf } from './transport/path.ts';
 
 /** Use of the cache for a read. */
 export interface RecordedCache {
@@ -51,15 +53,17 @@ export class Recorder {
    */
   client(onCall: (request: UpstreamRequest) => void): UpstreamClient {
     const budget = this.#budget;
+    const read: UpstreamClient['read'] = async (endpoint, args) => {
+      onCall(budget.prepare(endpoint, args));
+      return null;
+    };
+    const write: UpstreamClient['write'] = async (endpoint, args) => {
+      onCall(budget.prepare(endpoint, args));
+      throw new NotSent('The write was recorded, but not sent.');
+    };
     return {
-      async read(endpoint, args) {
-        onCall(budget.prepare(endpoint, args));
-        return null;
-      },
-      async write(endpoint, args) {
-        onCall(budget.prepare(endpoint, args));
-        throw new NotSent('The write was recorded, but not sent.');
-      },
+      read: (endpoint, args) => ignoreRejection(read(endpoint, args)),
+      write: (endpoint, args) => ignoreRejection(write(endpoint, args)),
     };
   }
 
@@ -96,18 +100,29 @@ export class Recorder {
  *
  * Returns undefined if the key is also in another part of the request, because then the command can't be shown.
  */
-function toCurl(origin: string, { endpoint, authorization, path, args }: UpstreamRequest): string | undefined {
+function toCurl(
+  origin: string,
+  { endpoint, authorization, path, args, headers: declared = {} }: UpstreamRequest,
+): string | undefined {
   const url = origin + path;
-  const body = args.body && JSON.stringify(args.body);
+  const body = args.body && encodeBody(endpoint, args.body);
+  const own = Object.entries(declared).map(([name, value]) => (value === '' ? `${name};` : `${name}: ${value}`)); // As curl sends empty ones.
   const key = authorization.slice(authorization.indexOf(' ') + 1);
+  const forms = [
+    key,
+    encodeURIComponent(key),
+    JSON.stringify(key).slice(1, -1),
+    `${new URLSearchParams([['', key]])}`.slice(1),
+  ];
   // guard: test/graphql/explain.test.ts
-  if (url.includes(encodeURIComponent(key)) || body?.includes(JSON.stringify(key).slice(1, -1))) {
+  if ([url, body, ...own].some((text) => forms.some((form) => text?.includes(form)))) {
     return undefined;
   }
   const headers = [
     `Authorization: ${authorization.slice(0, authorization.indexOf(' '))} ***`,
-    ...(body === undefined ? [] : ['Content-Type: application/json']),
+    ...(body === undefined ? [] : [`Content-Type: ${contentTypeOf(endpoint)}`]),
     ...(args.idempotencyKey === undefined ? [] : [`Idempotency-Key: ${args.idempotencyKey}`]),
+    ...own,
   ];
   return [
     `curl --request ${endpoint.method}`,

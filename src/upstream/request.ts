@@ -9,12 +9,16 @@ export interface UpstreamRequest {
   path: string;
   requestId: string;
   args: CallArgs & WriteOptions;
+  /** Headers that the endpoint declares; undefined if there are none. */
+  headers: Readonly<Record<string, string>> | undefined;
   /** Earlier response of a read, which the service can confirm with a 304. @default none */
   known?: KnownResponse;
 }
 
 /** Returns the key of a read: those of one credential with the same key have the same result. Nothing of it is particular to this process. */
-export const readKeyOf = ({ endpoint, path }: UpstreamRequest): string => endpoint.identity + path;
+export const readKeyOf = ({ endpoint, path, headers }: UpstreamRequest): string =>
+  // guard: test/modules/endpoints.test.ts
+  headers === undefined ? endpoint.identity + path : `${endpoint.identity}${path} ${JSON.stringify(headers)}`;
 
 /** Earlier response. */
 export interface KnownResponse {

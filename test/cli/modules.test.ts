@@ -25,7 +25,7 @@ import { greeting } from './greeting.ts';
 interface GreetingBody { name: string }
 
 export default defineModule('greetings', ({ builder, endpoint, requireScopes }) => {
-  const get = endpoint<{ id: string }, GreetingBody>('GET /v1/greetings/{id}');
+  const get = endpoint('GET /v1/greetings/{id}').returns<GreetingBody>();
   builder.queryField('greeting', (t) =>
     t.string({
       nullable: true,
@@ -81,6 +81,95 @@ it('modules in TypeScript are served by workers, and applied when a file that th
   }
 });
 
+/** Module whose timer and connection keep its process alive, and whose fields hang or count its imports. */
+const BUSY = `import { connect } from 'node:net';
+import { defineModule } from 'notigraph/modules';
+import { imports } from './imports.mjs';
+setInterval(() => undefined, 1_000);
+connect(Number(process.env.BUSY_PORT), '127.0.0.1');
+export default defineModule('busy', ({ builder, requireScopes }) => {
+  const extensions = requireScopes('busy:read');
+  builder.queryField('hang', (t) => t.int({ nullable: true, extensions, resolve: () => new Promise(() => undefined) }));
+  builder.queryField('imports', (t) => t.int({ nullable: true, extensions, resolve: imports }));
+});
+`;
+
+async function writeBusy(): Promise<void> {
+  await write('busy.mjs', BUSY);
+  await write(
+    'imports.mjs',
+    'globalThis.imports = (globalThis.imports ?? 0) + 1;\nconst count = globalThis.imports;\nexport const imports = () => count;\n',
+  );
+}
+
+it("a module's timer and connection keep no command alive, and its resolvers no gateway that stops", async () => {
+  await using service = await startService(() => ({ body: { data: [] } }));
+  await writeBusy();
+  const env = { BUSY_PORT: new URL(service.url).port };
+  const modules = ['--modules', './busy.mjs'];
+  const schema = await runNotigraph({ cwd: folder.path(), args: ['schema', 'print', ...modules], env });
+  expect([schema.code, schema.stdout]).toEqual([0, expect.stringContaining('\n  hang: Int\n')]);
+  expect(schema.stdout.slice(-3)).toBe('\n}\n'); // The whole output.
+  await write('old.graphql', schema.stdout);
+  for (const [code, ...args] of [
+    [0, 'check', ...modules],
+    [2, 'check', '--modules', './busy.mjs,./none.mjs'],
+    [2, 'serve', '--modules', './busy.mjs,./none.mjs'],
+    [0, 'schema', 'diff', 'old.graphql', ...modules],
+  ]) {
+    const result = await runNotigraph({ cwd: folder.path(), args: args.map(String), env });
+    expect({ args, code: result.code, signal: result.signal }).toEqual({ args, code, signal: null });
+  }
+  for (const workers of ['1', '2']) {
+    await using notigraph = await startNotigraph({
+      cwd: folder.path(),
+      args: ['--upstream', service.url, '--workers', workers, ...modules],
+      env: { ...env, NOTIGRAPH_DRAIN_TIMEOUT_MS: '500', NOTIGRAPH_LAME_DUCK_MS: '0' },
+    });
+    const hanging = sendOperation(notigraph.url, '{ hang }').catch(() => 'cut off');
+    await sendOperation(notigraph.url, '{ imports }'); // The first request has arrived.
+    expect(await notigraph.stop('SIGTERM')).toMatchObject({ code: 0, signal: null, stderr: '' });
+    expect(await hanging).toBe('cut off');
+  }
+});
+
+it.each(['1', '2'])(
+  'a reload imports only files that changed, and those that import them, with %s workers',
+  async (workers) => {
+    await using service = await startService(() => ({ body: { data: [] } }));
+    await writeBusy();
+    const configure = (logLevel: string) =>
+      write('notigraph.config.yaml', `modules: [./busy.mjs]\nreloadSeconds: 0.05\nlogLevel: ${logLevel}\n`);
+    await configure('info');
+    await using notigraph = await startNotigraph({
+      cwd: folder.path(),
+      args: ['--upstream', service.url, '--workers', workers],
+      env: { BUSY_PORT: new URL(service.url).port },
+    });
+    const count = () => sendOperation(notigraph.url, '{ imports }');
+    const reloaded = (times: number) => notigraph.printed('stdout', /the configuration was reloaded/, times);
+    expect(await count()).toEqual({ data: { imports: 1 } });
+    await configure('debug');
+    await reloaded(1);
+    expect(await count()).toEqual({ data: { imports: 1 } });
+    await write(
+      'busy.mjs',
+      BUSY.replace(
+        'imports }));',
+        "imports }));\n  builder.queryField('added', (t) => t.int({ extensions, resolve: () => 2 }));",
+      ),
+    );
+    await reloaded(2);
+    expect(await sendOperation(notigraph.url, '{ imports added }')).toEqual({ data: { imports: 1, added: 2 } });
+    await write('imports.mjs', `export const imports = () => 10;`);
+    await reloaded(3);
+    expect(await count()).toEqual({ data: { imports: 10 } });
+    await configure('info');
+    await reloaded(4);
+    expect(await count()).toEqual({ data: { imports: 10 } });
+  },
+);
+
 it('a module that is new and invalid is applied once it is corrected', async () => {
   await write('a.ts', 'export default {');
   await write('notigraph.config.yaml', 'sandbox: ":memory:"\nreloadSeconds: 0.05\n');
@@ -129,6 +218,62 @@ it('check reports what each module adds, and schema print contains it', async ()
   expect(stdout).toContain('\n  TriggerEventInput\n');
   expect((await run('schema', 'print', '--modules', './greetings.ts')).stdout).toContain('  greeting: String\n');
   expect((await run('schema', 'print')).stdout).not.toContain('greeting');
+});
+
+it('schema print and schema diff have the modules of the configuration, without its secrets and without a service', async () => {
+  await writeModule();
+  const config =
+    'modules: [./greetings.ts]\nlogSecret: { env: NO_SUCH_SECRET }\ntrustedDocuments: { manifests: [./none.json] }\n';
+  await write('notigraph.config.yaml', config);
+  const inProduction = (env: Record<string, string>, ...args: string[]) =>
+    runNotigraph({ cwd: folder.path(), args, env: { NODE_ENV: 'production', ...env } });
+  const printed = await inProduction({}, 'schema', 'print');
+  expect(printed).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('  greeting: String\n') });
+  expect((await inProduction({}, 'schema', 'print', '--federation')).stdout).toContain('  greeting: String\n');
+  await write('printed.graphql', printed.stdout);
+  expect((await inProduction({}, 'schema', 'diff', 'printed.graphql')).stdout).toBe(
+    'No breaking or dangerous changes, additions or deprecations.\n',
+  );
+  const events = 'notigraph/modules/events';
+  const fromVariable = await inProduction({ NOTIGRAPH_MODULES: events }, 'schema', 'print');
+  expect(fromVariable.stdout).toContain('triggerEvent');
+  expect(fromVariable.stdout).not.toContain('greeting');
+  const fromFlags = await run('schema', 'print', '--modules', events, '--modules', './greetings.ts');
+  expect(fromFlags.stdout).toContain('triggerEvent');
+  expect(fromFlags.stdout).toContain('  greeting: String\n');
+  await write('other.yaml', 'modules: [./none.ts]\n');
+  expect(await run('schema', 'print', '--config', 'other.yaml')).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/^other\.yaml:1:11: modules\.0: Cannot find module '.*none\.ts'\.\n$/),
+  });
+});
+
+it('a promise of a module that fails and that nothing awaits costs a line of the log', async () => {
+  await write(
+    'careless.mjs',
+    `import { defineModule } from 'notigraph/modules';
+    export default defineModule('careless', ({ builder, requireScopes }) => {
+      builder.queryField('careless', (t) => t.boolean({
+        description: 'Fails later.',
+        extensions: requireScopes('a:read'),
+        resolve() {
+          Promise.reject(new Error('nobody waits'));
+          Promise.reject(Object.freeze({ odd: true }));
+          return true;
+        },
+      }));
+    });`,
+  );
+  await using notigraph = await startNotigraph({
+    cwd: folder.path(),
+    args: ['--sandbox', ':memory:', '--modules', './careless.mjs', '--modules', 'notigraph/modules/events'],
+  });
+  expect(notigraph.output()).toContain('  Modules    ./careless.mjs, notigraph/modules/events\n');
+  for (let i = 0; i < 2; i += 1) {
+    expect(await sendOperation(notigraph.url, '{ careless }')).toEqual({ data: { careless: true } });
+  }
+  const [line] = await notigraph.printed('stdout', /^.*nobody waits.*$/m);
+  expect(JSON.parse(line)).toMatchObject({ level: 'error', msg: 'unexpected error', err: { message: 'nobody waits' } });
 });
 
 it('check reports what a module adds below the root and to other types, and which scopes it changes', async () => {
@@ -322,7 +467,7 @@ describe("a module that can't be used is one line with its place in the configur
       'a type without fields',
       './a.ts',
       define("builder.objectRef('A').implement({ fields: () => ({}) });"),
-      /modules: the schema is invalid: Type A must define one or more fields\.$/,
+      /modules: the module a fails: the schema is invalid: Type A must define one or more fields\.$/,
     ],
   ])('%s', async (_, name, code, message) => {
     await write('a.ts', code);

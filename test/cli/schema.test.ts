@@ -77,11 +77,13 @@ const BROKEN = Object.entries(OPERATIONS).flatMap(([name, [, reasons]]) =>
 );
 
 describe('notigraph schema print', () => {
-  it('prints the schema of the gateway or the subgraph, whatever the configuration is, and writes nothing', async () => {
-    const files = { 'notigraph.config.yaml': 'nonsense: true' };
+  it('prints the schema of the gateway or the subgraph, and writes nothing', async () => {
+    const files = { 'notigraph.config.yaml': 'federation: true\nintrospection: false' };
     expect(await run('schema print', files)).toEqual(printed(GATEWAY));
     expect(await run('schema print --federation')).toEqual(printed(read('schema/subgraph.graphql')));
     expect(await readdir(folder.path())).toEqual(Object.keys(files));
+    await writeFile(folder.path('notigraph.config.yaml'), 'nonsense: true');
+    expect(await run('schema print')).toEqual(rejected('notigraph.config.yaml:1:1: unknown setting "nonsense".\n'));
   });
 });
 

@@ -678,7 +678,7 @@ describe('an odd value', () => {
 
 it('R15: fields of other records may be empty, whatever their names are', async () => {
   const contacts = defineModule('contacts', ({ endpoint, mutation }) => {
-    const create = endpoint<{ body: { email: string } }, { _id: string }>('POST /v1/contacts');
+    const create = endpoint('POST /v1/contacts').takes<{ body: { email: string } }>().returns<{ _id: string }>();
     mutation('createContact', {
       description: 'Creates a contact.',
       scope: 'contacts:write',

@@ -13,6 +13,10 @@ import { STORES, startTestCache } from '../support/test-cache.ts';
 
 const windows = { freshSeconds: 60, staleWhileRevalidateSeconds: 0, staleIfErrorSeconds: 600 };
 
+/** Returns those of the arguments that an endpoint has. */
+const argsOf = ({ params }: { params: readonly string[] }, args: Readonly<Record<string, string | null | undefined>>) =>
+  Object.fromEntries(params.map((name) => [name, args[name]]));
+
 type Reads = Readonly<Record<string, readonly [route: `/${string}`, expect: 'value' | 'page']>>;
 
 /** Returns a module with a field for each cached read, which returns the decoded response as JSON. */
@@ -25,7 +29,7 @@ const readsOf = (reads: Reads, name = 'things'): GatewayModule =>
           nullable: true,
           extensions: requireScopes('things:read'),
           args: { id: t.arg.string({ defaultValue: '' }) },
-          resolve: async (_root, { id }, ctx) => JSON.stringify(await ctx.upstream.read(read, { id })),
+          resolve: async (_root, { id }, ctx) => JSON.stringify(await ctx.upstream.read(read, argsOf(read, { id }))),
         }),
       );
     }
@@ -43,7 +47,8 @@ const writesOf = (
         t.boolean({
           nullable: true,
           extensions: requireScopes('things:write'),
-          resolve: async (_root, _args, ctx) => (await ctx.upstream.write(write, { id: 'a', part: 'b' })).body !== 0,
+          resolve: async (_root, _args, ctx) =>
+            (await ctx.upstream.write(write, argsOf(write, { id: 'a', part: 'b' }))).body !== 0,
         }),
       );
     }

@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
 import type { GatewayContext } from '../../src/graphql/context.ts';
 import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
-import { ModuleError } from '../../src/graphql/module.ts';
+import { ModuleError, type Toolkit } from '../../src/graphql/module.ts';
 import { createSchema, printSdl } from '../../src/graphql/schema.ts';
 import events from '../../src/modules/events.ts';
-import { defineModule, type GatewayModule, type NoArgs } from '../../src/modules/index.ts';
+import { defineModule, type GatewayModule } from '../../src/modules/index.ts';
 import subscribers from '../../src/modules/subscribers.ts';
 import topics from '../../src/modules/topics.ts';
 import { SANDBOX_KEYS, startSandbox } from '../../src/sandbox/sandbox.ts';
@@ -273,7 +273,7 @@ describe('an item of a bulk write of a module', () => {
       const check = mutation('check', {
         description: 'Checks a layout.',
         scope: 'layouts:write',
-        endpoint: declare<{ id: string }, object>('POST /v1/checks/{id}'),
+        endpoint: declare('POST /v1/checks/{id}').returns<object>(),
         input: { description: 'It.', fields: (t) => ({ id: t.id({ required: true, description: 'Its id.' }) }) },
         // Not async, so that it throws instead of returning a promise that rejects.
         resolve({ id }, send) {
@@ -404,12 +404,12 @@ describe('a module', () => {
     });
   });
   const declares = (name: string, template: `GET /${string}`) =>
-    defineModule(name, ({ endpoint: declare }) => void declare<Record<string, never>, object>(template));
+    defineModule(name, ({ endpoint: declare }) => void declare(template).returns<object>());
 
   const loads = (name: string, template: `GET /${string}`) =>
     defineModule(
       name,
-      ({ endpoint: declare, loader }) => void loader({ name: 'thing', get: declare<NoArgs, object>(template) }),
+      ({ endpoint: declare, loader }) => void loader({ name: 'thing', get: declare(template).returns<object>() }),
     );
 
   const declaresNothing = defineModule(
@@ -421,33 +421,78 @@ describe('a module', () => {
     mutation('remove', {
       description: 'Removes a thing.',
       scope: 'x:write',
-      endpoint: declare<{ id: string }, void>('DELETE /v1/things/{id}', { expect: 'nothing' }),
+      endpoint: declare('DELETE /v1/things/{id}', { expect: 'nothing' }),
       input: { description: 'The thing.', fields: (t) => ({ id: t.id({ required: true, description: 'Its id.' }) }) },
       resolve: ({ id }, send) => send({ id }).then(() => ({})),
       success: { description: 'It is removed.', fields: () => ({}) },
     });
   });
 
+  const refers = (name: string, field: Parameters<Toolkit['builder']['queryField']>[1]) =>
+    defineModule(name, ({ builder }) => builder.queryField(name, field));
+  const implementing = (name: string, type: string, interfaces: readonly string[]) =>
+    defineModule(name, ({ builder }) => {
+      builder.objectRef<object>(type).implement({
+        description: 'A shape.',
+        interfaces: Object(interfaces),
+        fields: (t) => ({ code: t.int({ description: 'Its code.', resolve: () => 4 }) }),
+      });
+    });
+
   it.each<[string, readonly GatewayModule[], RegExp]>([
-    ['a root field without a scope', [query('a')], /^the field Query\.a requires no scope/],
+    [
+      'a root field without a scope',
+      [query('a')],
+      /^the field Query\.a requires no scope; in the module a, declare one/,
+    ],
     [
       'a scope of another form',
       [misspells],
-      /^Secret\.value requires the scope "secrets", which must be a scope such as groups:read/,
+      /^the module misspells fails: Secret\.value requires the scope "secrets", which must be a scope such as groups:read/,
     ],
     ['the name of another module', [query('a', 'x:read'), query('a', 'x:read')], /two modules with the name a$/],
     ['the name of a built-in one', [query('feeds', 'x:read')], /two modules with the name feeds$/],
-    ['a field that exists', [query('workflow', 'x:read')], /don't fit together: .*workflow/],
-    ['a type without fields', [removes], /the schema is invalid: Type RemoveSuccess must define one or more fields/],
+    ['a field that exists', [query('workflow', 'x:read')], /^the module workflow fails: .*workflow/],
+    [
+      'a type that no module declares',
+      [
+        query('a', 'x:read'),
+        refers('b', (t) =>
+          t.int({ description: 'N.', args: { a: t.arg({ type: Object('Nope') }) }, resolve: () => 1 }),
+        ),
+      ],
+      /^the module b fails: .*Nope/,
+    ],
+    [
+      'a type of another module',
+      [implementing('a', 'Shape', []), implementing('b', 'Shape', [])],
+      /^the module b fails: .*Shape/,
+    ],
+    ['an invalid name', [query('a', 'x:read'), implementing('b', 'My-Shape', [])], /^the module b fails: .*My-Shape/],
+    [
+      'an interface whose fields a type lacks',
+      [query('a', 'x:read'), implementing('b', 'Shape', ['MutationError'])],
+      /^the module b fails: .*Shape/,
+    ],
+    [
+      'code that fails while the schema is built',
+      [query('a', 'x:read'), refers('b', () => Object(undefined).missing())],
+      /^the module b fails: TypeError: .*missing/,
+    ],
+    [
+      'a type without fields',
+      [query('a', 'x:read'), removes],
+      /^the module removes fails: the schema is invalid: Type RemoveSuccess must define one or more fields/,
+    ],
     [
       'an endpoint of the contract',
       [declares('a', 'GET /v1/workflows/{x}')],
-      /GET \/v1\/workflows\/\{x\} is declared twice/,
+      /^the module a fails: the endpoint GET \/v1\/workflows\/\{x\} is declared twice/,
     ],
     [
       'an endpoint of another module',
       [declares('a', 'GET /v1/a/{b}'), declares('b', 'GET /v1/a/{c}')],
-      /declared twice/,
+      /^the module b fails: .* declared twice/,
     ],
     ['an encoded slash', [declares('a', 'GET /v1/..%2fadmin')], /must be a method and a path/],
     ['the address of another host', [declares('a', 'GET //evil.example/x')], /must be a method and a path/],
@@ -459,9 +504,13 @@ describe('a module', () => {
     [
       'two loaders of the same name',
       [loads('a', 'GET /v1/a/{id}'), loads('b', 'GET /v1/b/{id}')],
-      /two loaders .* thing/,
+      /^the module b fails: there are two loaders .* thing/,
     ],
-    ['a loader without a key in its path', [loads('a', 'GET /v1/a')], /must have exactly one parameter/],
+    [
+      'a loader without a key in its path',
+      [loads('a', 'GET /v1/a')],
+      /^the module a fails: .* must have exactly one parameter/,
+    ],
     ['calls without an endpoint', [declaresNothing], /^the module nothing fails: .* needs a loader or an endpoint/],
     ['a loader with two', [loads('a', 'GET /v1/a/{b}/{c}')], /must have exactly one parameter/],
   ])('is refused with %s', (_, modules, message) => {
@@ -486,8 +535,8 @@ describe('the code of a module', () => {
       builder.mutationField('calls', (t) => t.boolean(options));
     });
   const ENDPOINTS = {
-    get: endpoint<{ id: string }, object>('GET /v1/things/{id}'),
-    create: endpoint<NoArgs, object>('POST /v1/things'),
+    get: endpoint('GET /v1/things/{id}').returns<object>(),
+    create: endpoint('POST /v1/things').returns<object>(),
   };
   const hundred = Array.from({ length: 100 }, (_, i) => String(i));
 

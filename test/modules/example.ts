@@ -14,23 +14,29 @@ interface LayoutBody {
 export const layouts = defineModule('layouts', (toolkit) => {
   const { badUserInput, builder, bulkMutation, declareCalls, endpoint, entity, loader, mutation, requireScopes } =
     toolkit;
-  const listByIds = endpoint<{ query: { ids: string } }, LayoutBody[]>('GET /v1/layouts', { expect: 'list' });
-  const get = endpoint<{ id: string }, LayoutBody>('GET /v1/layouts/{id}', {
+  const listByIds = endpoint('GET /v1/layouts', { expect: 'list' })
+    .takes<{ query: { ids: string } }>()
+    .returns<LayoutBody[]>();
+  const get = endpoint('GET /v1/layouts/{id}', {
     response: { types: ['object'], fields: { name: { types: ['string'] } }, required: ['name'] },
-  });
-  const countAll = endpoint<{ query: { kind: string } }, { count: number }>('GET /v1/layouts/count', {
+  }).returns<LayoutBody>();
+  const countAll = endpoint('GET /v1/layouts/count', {
     cached: {
       resource: 'layouts',
       windows: { freshSeconds: 60, staleWhileRevalidateSeconds: 0, staleIfErrorSeconds: 0 },
     },
-  });
-  const create = endpoint<{ body: { name: string; content: string } }, LayoutBody>('POST /v1/layouts', {
+  })
+    .takes<{ query: { kind: string } }>()
+    .returns<{ count: number }>();
+  const create = endpoint('POST /v1/layouts', {
     idempotent: true,
     multiline: ['content'],
     empties: ['layouts'],
-  });
-  const archive = endpoint<{ id: string }, LayoutBody>('DELETE /v1/layouts/{id}');
-  const publish = endpoint<{ id: string }, LayoutBody>('PUT /v1/layouts/{id}/published', { repeatable: true });
+  })
+    .takes<{ body: { name: string; content: string } }>()
+    .returns<LayoutBody>();
+  const archive = endpoint('DELETE /v1/layouts/{id}').returns<LayoutBody>();
+  const publish = endpoint('PUT /v1/layouts/{id}/published', { repeatable: true }).returns<LayoutBody>();
   const layout = loader<LayoutBody>({
     name: 'layout',
     get,

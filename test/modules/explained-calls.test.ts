@@ -16,13 +16,19 @@ interface NoteBody {
 const notesOf = ({ isDeclared, max = 3 }: { isDeclared: boolean; max?: number }) =>
   defineModule('notes', (toolkit) => {
     const { builder, bulkMutation, declareCalls, endpoint, entity, loader, mutation, requireScopes } = toolkit;
-    const getNote = endpoint<{ id: string }, NoteBody>('GET /v1/notes/{id}');
-    const listNotes = endpoint<{ query: { page: number } }, NoteBody[]>('GET /v1/notes', { expect: 'list' });
-    const getAuthor = endpoint<{ id: string }, NoteBody>('GET /v1/authors/{id}');
-    const getTeam = endpoint<{ id: string }, NoteBody>('GET /v1/teams/{id}');
-    const someTeams = endpoint<{ query: { ids: string } }, NoteBody[]>('GET /v1/teams', { expect: 'list' });
-    const create = endpoint<{ body: { name: string } }, NoteBody>('POST /v1/notes', { idempotent: true });
-    const publish = endpoint<{ id: string }, undefined>('PUT /v1/notes/{id}/published', { expect: 'nothing' });
+    const getNote = endpoint('GET /v1/notes/{id}').returns<NoteBody>();
+    const listNotes = endpoint('GET /v1/notes', { expect: 'list' })
+      .takes<{ query: { page: number } }>()
+      .returns<NoteBody[]>();
+    const getAuthor = endpoint('GET /v1/authors/{id}').returns<NoteBody>();
+    const getTeam = endpoint('GET /v1/teams/{id}').returns<NoteBody>();
+    const someTeams = endpoint('GET /v1/teams', { expect: 'list' })
+      .takes<{ query: { ids: string } }>()
+      .returns<NoteBody[]>();
+    const create = endpoint('POST /v1/notes', { idempotent: true })
+      .takes<{ body: { name: string } }>()
+      .returns<NoteBody>();
+    const publish = endpoint('PUT /v1/notes/{id}/published', { expect: 'nothing' });
     const team = loader<NoteBody>({
       name: 'team',
       get: getTeam,

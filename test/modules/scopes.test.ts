@@ -1,5 +1,7 @@
+import { ObjectFieldBuilder } from '@pothos/core';
 import { getNamedType, isCompositeType, isObjectType } from 'graphql';
 import { describe, expect, it } from 'vitest';
+import type { GraphTypes } from '../../src/graphql/builder.ts';
 import { declareCalls } from '../../src/graphql/declarations.ts';
 import { ModuleError } from '../../src/graphql/module.ts';
 import { createSchema, printSdl } from '../../src/graphql/schema.ts';
@@ -7,7 +9,7 @@ import { scopesOf } from '../../src/graphql/scopes.ts';
 import { subscribers } from '../../src/graphql/types/subscriber.ts';
 import { workflows } from '../../src/graphql/types/workflow.ts';
 import events from '../../src/modules/events.ts';
-import { defineModule, type GatewayModule, type NoArgs, type Toolkit } from '../../src/modules/index.ts';
+import { defineModule, type GatewayModule, type Toolkit } from '../../src/modules/index.ts';
 import subscriberProfiles from '../../src/modules/subscribers.ts';
 import topics from '../../src/modules/topics.ts';
 import type { Scope } from '../../src/settings/scopes.ts';
@@ -218,12 +220,12 @@ describe('a module is refused at start', () => {
     [
       'with an enum of an unknown scope',
       ({ builder }) => void builder.enumType('Level', { ...odd, values: ['LOW'] as const }),
-      /^Level requires the scope "secrets", which must be a scope such as groups:read/,
+      /^the module a fails: Level requires the scope "secrets", which must be a scope such as groups:read/,
     ],
     [
       'with a scalar of an unknown scope',
       ({ builder }) => void builder.scalarType('Code' as 'JSON', { ...odd, serialize: String }),
-      /^Code requires the scope "secrets"/,
+      /^the module a fails: Code requires the scope "secrets"/,
     ],
     [
       'with an interface of an unknown scope',
@@ -232,7 +234,7 @@ describe('a module is refused at start', () => {
           ...odd,
           fields: (t) => ({ name: t.string({ resolve: () => '' }) }),
         }),
-      /^Named requires the scope "secrets"/,
+      /^the module a fails: Named requires the scope "secrets"/,
     ],
     [
       'with a field of an interface of an unknown scope',
@@ -240,7 +242,7 @@ describe('a module is refused at start', () => {
         void builder.interfaceRef<object>('Named').implement({
           fields: (t) => ({ name: t.string({ ...odd, resolve: () => '' }) }),
         }),
-      /^Named\.name requires the scope "secrets"/,
+      /^the module a fails: Named\.name requires the scope "secrets"/,
     ],
     [
       'with a field of a union of an unknown scope',
@@ -251,12 +253,12 @@ describe('a module is refused at start', () => {
         const Either = toolkit.builder.unionType('Either', { ...odd, types: [Thing], resolveType: () => 'Thing' });
         toolkit.builder.queryField('either', (t) => t.field({ type: Either, ...rooted(toolkit), resolve: () => ({}) }));
       },
-      /^Either requires the scope "secrets"/,
+      /^the module a fails: Either requires the scope "secrets"/,
     ],
     [
       'with a scope that is undefined',
       ({ builder }) => void builder.enumType('Level', { extensions: { scope: undefined }, values: ['LOW'] as const }),
-      /^Level requires the scope undefined/,
+      /^the module a fails: Level requires the scope undefined/,
     ],
     [
       'with a scope of an argument, which no check would see',
@@ -268,7 +270,7 @@ describe('a module is refused at start', () => {
             resolve: () => 1,
           }),
         ),
-      /^Query\.thing has a scope at id, where none is checked/,
+      /^the module a fails: Query\.thing has a scope at id, where none is checked/,
     ],
     [
       'with a scope of an input',
@@ -277,13 +279,13 @@ describe('a module is refused at start', () => {
           extensions: requireScopes('secrets:read'),
           fields: (t) => ({ name: t.string() }),
         }),
-      /^Filter has a scope at Filter, where none is checked/,
+      /^the module a fails: Filter has a scope at Filter, where none is checked/,
     ],
     [
       'with a scope of an enum’s value',
       ({ builder, requireScopes }) =>
         void builder.enumType('Level', { values: { LOW: { extensions: requireScopes('secrets:read') } } as const }),
-      /^Level has a scope at LOW, where none is checked/,
+      /^the module a fails: Level has a scope at LOW, where none is checked/,
     ],
     [
       'with a field that makes calls on a built-in type, without a scope of its own',
@@ -291,6 +293,16 @@ describe('a module is refused at start', () => {
         builder.objectField(use(workflows).Workflow, 'cost', (t) =>
           t.int({ nullable: true, extensions: declareCalls('1'), resolve: () => 1 }),
         ),
+      /^the field Workflow\.cost makes calls, but .*; in the module a, declare one for it or its type, /,
+    ],
+    [
+      'with such a field that the reference of the type adds',
+      ({ builder, use }) => {
+        const t = new ObjectFieldBuilder<GraphTypes, object>(builder);
+        use(workflows).Workflow.addFields(() => ({
+          cost: t.int({ nullable: true, extensions: declareCalls('1'), resolve: () => 1 }),
+        }));
+      },
       /^the field Workflow\.cost makes calls, but .*; in the module a, declare one for it or its type, /,
     ],
     [
@@ -311,7 +323,7 @@ describe('a module is refused at start', () => {
 describe('a field that a module adds to a built-in type', () => {
   const clients = clientsOf(signer, { scopes: ['workflows:read', 'costs:read', 'subscribers:read'] });
   const costs = defineModule('costs', ({ builder, endpoint, requireScopes, use }) => {
-    const getCost = endpoint<NoArgs, { cost: number }>('GET /v1/costs');
+    const getCost = endpoint('GET /v1/costs').returns<{ cost: number }>();
     const { Workflow } = use(workflows);
     use(subscribers);
     const Cost = builder.objectRef<{ cost: number }>('Cost').implement({
@@ -373,7 +385,7 @@ describe('a field that a module adds to a built-in type', () => {
 
   it('makes no such call through an interface either', async () => {
     const reasons = defineModule('reasons', ({ builder, endpoint }) => {
-      const getReason = endpoint<NoArgs, { text: string }>('GET /v1/reasons');
+      const getReason = endpoint('GET /v1/reasons').returns<{ text: string }>();
       builder.interfaceField('MutationError' as never, 'reasonText', (t) =>
         t.string({
           nullable: true,

@@ -23,6 +23,7 @@ interface Steps extends Pick<Toolkit, 'badResponse' | 'badUserInput'>, Endpoints
   ctx: GatewayContext;
   send: (name: string) => Promise<StepBody>;
   read: (id: string) => Promise<StepBody | null>;
+  load: (id: string) => Promise<StepBody | null>;
   /** Writes without the mutation's function. */
   write: (name: string) => Promise<unknown>;
 }
@@ -30,9 +31,9 @@ interface Steps extends Pick<Toolkit, 'badResponse' | 'badUserInput'>, Endpoints
 type Resolve = (steps: Steps, id: string) => Promise<object>;
 
 const declareEndpoints = ({ endpoint }: Toolkit) => ({
-  create: endpoint<{ body: { name: string } }, StepBody>('POST /v1/steps', { idempotent: true }),
-  replace: endpoint<{ id: string }, StepBody>('PUT /v1/steps/{id}'),
-  get: endpoint<{ id: string }, StepBody>('GET /v1/steps/{id}'),
+  create: endpoint('POST /v1/steps', { idempotent: true }).takes<{ body: { name: string } }>().returns<StepBody>(),
+  replace: endpoint('PUT /v1/steps/{id}').returns<StepBody>(),
+  get: endpoint('GET /v1/steps/{id}').returns<StepBody>(),
 });
 
 /** Declares the mutations `apply`, `applyAll` (in bulk) and `applyBare` (without `mutation`), and fields that write where none may. */
@@ -40,6 +41,7 @@ const stepsOf = (resolve: Resolve) =>
   defineModule('steps', (toolkit) => {
     const { badResponse, badUserInput, builder, bulkMutation, mutation, requireScopes } = toolkit;
     const endpoints = declareEndpoints(toolkit);
+    const step = toolkit.loader<StepBody>({ name: 'step', get: endpoints.get });
     const stepsFor = (ctx: GatewayContext): Steps => ({
       ...endpoints,
       badResponse,
@@ -47,6 +49,7 @@ const stepsOf = (resolve: Resolve) =>
       ctx,
       send: (name) => ctx.upstream.write(endpoints.create, { body: { name } }).then(({ body }) => body),
       read: (id) => ctx.upstream.read(endpoints.get, { id }),
+      load: (id) => ctx.loaders.load(step, id),
       write: (id) => ctx.upstream.write(endpoints.replace, { id }),
     });
 
@@ -468,7 +471,7 @@ describe('a write outside the resolver of a mutation’s field', () => {
     const note = (error: unknown) => unhandled.push(error);
     process.on('unhandledRejection', note);
     const unawaited = defineModule('unawaited', ({ builder, endpoint, requireScopes }) => {
-      const remove = endpoint<{ id: string }, void>('DELETE /v1/steps/{id}', { expect: 'nothing' });
+      const remove = endpoint('DELETE /v1/steps/{id}', { expect: 'nothing' });
       builder.queryField('careless', (t) =>
         t.boolean({
           extensions: requireScopes('steps:read'),
@@ -485,6 +488,32 @@ describe('a write outside the resolver of a mutation’s field', () => {
     process.off('unhandledRejection', note);
     expect([unhandled, gateway.service.requests]).toEqual([[], []]);
   });
+  const both =
+    'a: apply(input: { id: "first" }) { __typename } b: apply(input: { id: "second" }) { ... on InvalidInputError { code } }';
+  it.each([
+    ['fields', `mutation { ${both} }`, {}],
+    ['fields whose calls are reported', `mutation { ${both} }`, { upstream: true }],
+    ['fields of a fragment', `mutation { ...F } fragment F on Mutation { ${both} }`, {}],
+  ])(
+    'is refused once its field has ended, also while a later one of several %s writes',
+    async (_, document, extensions) => {
+      const { promise: isSecond, resolve: begin } = Promise.withResolvers<void>();
+      const { promise: refusal, resolve: refuse } = Promise.withResolvers<unknown>();
+      await using gateway = await start(async ({ send, write }, id) => {
+        if (id === 'first') {
+          void isSecond.then(() => write('late')).then(refuse, refuse);
+          return {};
+        }
+        begin();
+        await refusal;
+        return send('refused');
+      });
+      const { body } = await gateway.send(document, {}, { extensions });
+      expect(body.data).toEqual({ a: { __typename: 'ApplySuccess' }, b: { code: 'INVALID_INPUT' } });
+      expect(String(await refusal)).toBe(`Error: ${MESSAGE}`);
+      expect(gateway.service.calls()).toEqual(['POST /v1/steps']);
+    },
+  );
 
   it('is permitted in an explained mutation, and not sent', async () => {
     await using gateway = await start(async ({ send }) => send('one'));
@@ -492,6 +521,47 @@ describe('a write outside the resolver of a mutation’s field', () => {
     expect(body.errors).toBeUndefined();
     expect(body.extensions?.explain).toMatchObject({ calls: [{ method: 'POST', route: '/v1/steps' }] });
     expect(gateway.service.requests).toHaveLength(0);
+  });
+});
+
+describe('a call that fails, and that no resolver awaits', () => {
+  const calls: [string, Resolve][] = [
+    ['a read', async ({ read }) => ({ call: void read('lost') })],
+    ['a refused read', async ({ read }) => ({ call: void read('..') })],
+    ['a loaded record', async ({ load }) => ({ call: void load('lost') })],
+    ['a record with an id that no path has', async ({ load }) => ({ call: void load('..') })],
+    ['a write', async ({ write }) => ({ call: void write('lost') })],
+    ['a refused write', async ({ write }) => ({ call: void write('..') })],
+    ['send', async ({ send }) => ({ call: void send('refused') })],
+    ['a late write', async ({ write }) => ({ call: setImmediate(() => void write('late')).unref() })],
+    ['a late send', async ({ send }) => ({ call: setImmediate(() => void send('late')).unref() })],
+  ];
+
+  it.each(calls)('does not end the process: %s', async (_, call) => {
+    const unhandled: unknown[] = [];
+    const note = (error: unknown) => unhandled.push(error);
+    process.on('unhandledRejection', note);
+    await using gateway = await start(async (steps, id) => {
+      if (id === 'last') {
+        return {};
+      }
+      await call(steps, id);
+      return { _id: (await steps.read('other'))?._id };
+    });
+    const [one, last] = ['apply(input: { id: "s" }) { __typename }', 'apply(input: { id: "last" }) { __typename }'];
+    for (const document of [
+      `mutation { ${one} }`,
+      `mutation { ${one} last: ${last} }`,
+      'mutation { applyAll(input: { steps: [{ id: "a" }] }) { succeeded } }',
+    ]) {
+      for (const extensions of [{}, { explain: true }]) {
+        const { body } = await gateway.send(document, {}, { extensions });
+        expect(body.errors).toBeUndefined();
+      }
+    }
+    await gateway.send('mutation { apply(input: { id: "last" }) { __typename } }');
+    process.off('unhandledRejection', note);
+    expect(unhandled).toEqual([]);
   });
 });
 

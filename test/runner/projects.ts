@@ -6,7 +6,7 @@ export const TAKES_LONG = [
   'test/client/{libraries,relay,retries}.test.ts',
   'test/field-reports/outcomes.test.ts',
   'test/graphql/trusted-documents.test.ts',
-  'test/modules/cache.test.ts',
+  'test/modules/{cache,endpoints}.test.ts',
   'test/upstream/{cache/{loads,redis-*,rejected-keys},faults,network,properties}.test.ts',
 ];
 

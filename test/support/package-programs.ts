@@ -170,13 +170,13 @@ export const MODULES_PROGRAM = `
 
 export const TYPED_MODULES_PROGRAM = `
   import { createGateway } from 'notigraph';
-  import { defineModule, type NoArgs, workflows } from 'notigraph/modules';
+  import { defineModule, workflows } from 'notigraph/modules';
   import topics from 'notigraph/modules/topics';
 
   const own = defineModule('own', ({ builder, endpoint, mutation, requireScopes, use }) => {
     const { Workflow } = use(workflows);
-    const list = endpoint<NoArgs, { name: string }[]>('GET /v1/things', { expect: 'list' });
-    const create = endpoint<{ body: { name: string } }, { name: string }>('POST /v1/things', { idempotent: true });
+    const list = endpoint('GET /v1/things', { expect: 'list' }).returns<{ name: string }[]>();
+    const create = endpoint('POST /v1/things', { idempotent: true }).takes<{ body: { name: string } }>().returns<{ name: string }>();
     builder.queryField('things', (t) =>
       t.stringList({
         nullable: true,

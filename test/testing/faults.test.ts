@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import layouts from '../../examples/testing/layouts.ts';
 import { CreateFeedDocument, WorkflowDocument } from '../../src/client/index.ts';
+import { defineModule } from '../../src/modules/index.ts';
 import { createTestGateway, type Fault, type TestGateway } from '../../src/testing/index.ts';
 
 const WORKFLOW = 'GET /v1/workflows/{id}';
@@ -137,6 +138,65 @@ it('apply to endpoints of modules', async () => {
   expect(stored).toEqual(new Set());
   // @ts-expect-error Neither the service nor the test has it.
   expect(() => extended.fail('GET /v1/layouts/{id}/x', 503)).toThrow('The service has no endpoint');
+});
+
+it('apply to endpoints that only modules declare, and calls name them', async () => {
+  const things = defineModule('things', ({ builder, declareCalls, endpoint, mutation, requireScopes }) => {
+    const get = endpoint('GET /v1/things/{id}').returns<{ name: string }>();
+    const latest = endpoint('GET /v1/things/latest').returns<{ name: string }>();
+    builder.queryField('things', (t) =>
+      t.stringList({
+        nullable: true,
+        extensions: {
+          ...requireScopes('things:read'),
+          ...declareCalls('2', { endpoint: latest, max: 1, reason: 'It follows the first.' }),
+        },
+        description: 'Reads two.',
+        resolve: async (_root, _args, { upstream }) => [
+          (await upstream.read(get, { id: 'a' }))?.name ?? 'none',
+          (await upstream.read(latest, {}))?.name ?? 'none',
+        ],
+      }),
+    );
+    mutation('touch', {
+      description: 'Touches a thing.',
+      scope: 'things:write',
+      endpoint: endpoint('POST /v1/things/latest').returns<{ name: string }>(),
+      resolve: (_input, send) => send({}),
+      success: {
+        description: 'It is touched.',
+        fields: (t) => ({ name: t.exposeString('name', { description: 'It.' }) }),
+      },
+    });
+  });
+  await using extended = await createTestGateway<
+    'GET /v1/things/{id}' | 'GET /v1/things/latest' | 'POST /v1/things/latest'
+  >({
+    modules: [things],
+    endpoints: { 'POST /v1/things/latest': () => ({ body: { name: 'touched' } }) },
+  });
+  const readOne = extended.fail('GET /v1/things/{key}', { body: { name: 'one' } }, { params: { key: 'a' } });
+  extended.fail('GET /v1/things/latest', { body: { name: 'two' } });
+  expect((await extended.client.request('{ things }')).data).toEqual({ things: ['one', 'two'] });
+  readOne.recover();
+  extended.fail('GET /v1/things/{id}', 'timeout');
+  const { errors } = await extended.client.request('{ things }');
+  expect(errors?.[0]?.extensions).toMatchObject({ code: 'UPSTREAM_TIMEOUT', retryable: true });
+  expect(extended.calls.map(({ endpoint, params }) => [endpoint, params])).toEqual([
+    ['GET /v1/things/{id}', { id: 'a' }],
+    ['GET /v1/things/latest', {}],
+    ...Array.from({ length: 3 }, () => ['GET /v1/things/{id}', { id: 'a' }]),
+  ]);
+  extended.clearCalls();
+  extended.fail('POST /v1/things/latest', 'disconnect', { applied: true, times: 1 });
+  const touch = () => extended.client.request('mutation { touch { __typename } }');
+  expect((await touch()).errors?.[0]?.extensions).toMatchObject({ outcome: 'UNKNOWN', retryable: false });
+  expect((await touch()).data).toEqual({ touch: { __typename: 'TouchSuccess' } });
+  expect(extended.calls.map(({ endpoint, status }) => [endpoint, status])).toEqual([
+    ['POST /v1/things/latest', undefined],
+    ['POST /v1/things/latest', 200],
+  ]);
+  extended.recover('GET /v1/things/{id}');
 });
 
 it('rejects misuse', () => {

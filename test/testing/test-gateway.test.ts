@@ -172,10 +172,10 @@ it('records the calls, without the credential', async () => {
   expect(JSON.stringify(gateway.calls)).not.toContain(gateway.key);
 });
 
-it('records calls that neither the service nor the test has an endpoint for', async () => {
+it('records calls that neither the service nor the test responds to, by the endpoint of the module', async () => {
   await using extended = await createTestGateway({ modules: [layouts] });
   await extended.client.request('{ layout(id: "a") { name } }');
-  expect(extended.calls).toMatchObject([{ endpoint: 'GET /v1/layouts/a', params: {}, status: 404 }]);
+  expect(extended.calls).toMatchObject([{ endpoint: 'GET /v1/layouts/{id}', params: { id: 'a' }, status: 404 }]);
 });
 
 it('a reset restores records, clock, cache, rate limits and faults, and forgets calls', async () => {
@@ -213,8 +213,8 @@ it.each([
 
 describe('a call that explanations do not list', () => {
   const notes = defineModule('notes', ({ builder, endpoint, requireScopes }) => {
-    const get = endpoint<{ id: string }, { next: string }>('GET /v1/notes/{id}');
-    const getLast = endpoint<{ id: string }, object>('GET /v1/last/{id}');
+    const get = endpoint('GET /v1/notes/{id}').returns<{ next: string }>();
+    const getLast = endpoint('GET /v1/last/{id}').returns<object>();
     const options = { nullable: true, extensions: requireScopes('notes:read'), description: 'Reads notes.' } as const;
     builder.queryFields((t) => ({
       inSequence: t.boolean({

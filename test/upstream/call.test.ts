@@ -312,7 +312,7 @@ describe('a call', () => {
     const operation = createOperation();
     const write = client
       .operation('a', operation)
-      .write(endpoint<{ body: object }, unknown>('POST /v1/feeds'), { body: { number: 1n } });
+      .write(endpoint('POST /v1/feeds').takes<{ body: object }>(), { body: { number: 1n } });
     expect(await failureOf(write)).toMatchObject({ outcome: 'NOT_APPLIED' });
     await expectFreeSlot(client);
     expect(client.upstream.requests).toHaveLength(1);

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createPerCredential } from '../../src/lib/per-credential.ts';
 import { createMemoryRateLimiter } from '../../src/rate-limits/memory-rate-limiter.ts';
-import { endpoint, type NoArgs } from '../../src/upstream/endpoint.ts';
+import { endpoint } from '../../src/upstream/endpoint.ts';
 import type { Endpoint } from '../../src/upstream/errors.ts';
 import { createThrottle } from '../../src/upstream/policies/throttle.ts';
 import { sampleSize } from '../support/samples.ts';
@@ -110,7 +110,7 @@ describe('a sweep at every point', () => {
           seen = pending.length;
           await client
             .operation(`sync-${run}`)
-            .read(endpoint<NoArgs, unknown[]>('GET /v1/feeds', { expect: 'list' }), {})
+            .read(endpoint('GET /v1/feeds', { expect: 'list' }).returns<unknown[]>(), {})
             .catch(codeOf);
         }
         for (const { request } of pending) {

@@ -12,7 +12,7 @@ export const init: Command = {
     },
     {
       name: 'tenant',
-      value: 'NAMES',
+      value: 'NAME,…',
       description: 'Tenants whose users sign in, comma-separated. Each has an API key of the service.',
     },
     {
@@ -34,7 +34,7 @@ export const init: Command = {
     },
     {
       name: 'origin',
-      value: 'URLS',
+      value: 'URL,…',
       description:
         'Origins of the pages that call the gateway, comma-separated, such as https://app.example.com. Default: none.',
     },

@@ -31,14 +31,15 @@ export const sandbox: Command = {
       value: 'N',
       description: 'Requests per second that each API key can send, per category. Default: unlimited.',
     },
-    { name: 'traits', value: 'NAMES', description: 'Behaviors of real services, comma-separated. Default: none.' },
+    { name: 'traits', value: 'NAME,…', description: 'Behaviors of real services, comma-separated. Default: none.' },
   ],
   details: `Traits, which docs/sandbox.md describes:\n\n  ${TRAIT_NAMES.join('\n  ')}`,
   async run(commandLine, host) {
     const options = readOptions(commandLine);
     const { SANDBOX_KEYS, startSandbox } = await import('../../sandbox/sandbox.ts');
     const running = await startSandbox(options);
-    catchStopSignals(host, { stop: () => void running.close(), quit: () => host.exit(1) });
+    const { promise: stopped, resolve: stop } = Promise.withResolvers<void>();
+    catchStopSignals(host, { stop: () => stop(running.close()), quit: () => host.exit(1) });
     host.stdout.write(`Sandbox listening on ${running.url}
 Data: ${options.file === ':memory:' ? 'in memory, lost when the sandbox stops' : options.file}
 Traits: ${options.traits.join(', ') || 'none'}
@@ -48,6 +49,7 @@ API keys, one per environment:
 Try it:
   curl -H 'Authorization: ApiKey ${SANDBOX_KEYS.development}' '${running.url}/v1/notification-groups'
 `);
+    await stopped;
   },
 };
 

@@ -1,40 +1,52 @@
 import type { GatewayModule } from '../../graphql/module.ts';
-import type { Command } from '../command.ts';
+import type { Command, CommandLine, CommandOption, Process } from '../command.ts';
 import { ConfigError } from '../config/problem.ts';
 import { readFormat } from './format.ts';
 import { createPrinter } from './printer.ts';
+import { serve } from './serve.ts';
 
 const FORMATS = 'text|json';
 
-const MODULES = {
-  name: 'modules',
-  value: 'MODULE',
-  description:
-    'Modules of the gateway, comma-separated, as in the setting `modules`. Without it, the schema is that of no module.',
-} as const;
+/** Options of `serve` that select the modules. */
+const listModuleOptions = (): CommandOption[] =>
+  serve.options.filter(({ name }) => name === 'modules' || name === 'config');
 
-/** Imports the modules of the option. */
-async function modulesOf(option = ''): Promise<readonly GatewayModule[]> {
+/** Imports the modules of the gateway's configuration. Neither its secrets nor an upstream need to be there. */
+async function modulesOf(
+  { options: { federation: _, ...options }, problems }: CommandLine, // Not the setting of this name.
+  host: Process,
+): Promise<readonly GatewayModule[]> {
+  const { readEnvironment } = await import('../config/environment.ts');
+  const { FILES, loadConfig } = await import('../config/load-config.ts');
   const { checkModules, loadModules } = await import('../config/load-modules.ts');
-  const { defaultSettings } = await import('../../settings/parse.ts');
-  const loaded = await loadModules({ modules: option.split(',').filter((name) => name !== '') });
-  await checkModules(defaultSettings(), loaded);
-  return loaded.modules;
+  const loaded = loadConfig({ options, problems }, readEnvironment({ ...host.env, NODE_ENV: undefined }), {
+    ...FILES,
+    findProblems: () => [],
+    withoutSecrets: true,
+  });
+  const imported = await loadModules(loaded.config, loaded.locate);
+  await checkModules(loaded.config, imported, loaded.locate);
+  return imported.modules;
 }
 
 /** Prints the schema that a gateway serves. */
 export const schemaPrint = createPrinter({
   name: 'schema print',
   summary: "Prints the gateway's schema.",
-  options: [
-    { name: 'federation', description: 'Print the schema of the subgraph, for the composition of a federated graph.' },
-    MODULES,
-  ],
-  async write({ options }) {
+  get options() {
+    return [
+      {
+        name: 'federation',
+        description: 'Print the schema of the subgraph, for the composition of a federated graph.',
+      },
+      ...listModuleOptions(),
+    ];
+  },
+  async write(commandLine, host) {
     const { createSchema, printSdl } = await import('../../graphql/schema.ts');
     const { printSubgraph } = await import('../../graphql/federation.ts');
-    const schema = createSchema(undefined, await modulesOf(options.modules));
-    return (options.federation === undefined ? printSdl : printSubgraph)(schema);
+    const schema = createSchema(undefined, await modulesOf(commandLine, host));
+    return (commandLine.options.federation === undefined ? printSdl : printSubgraph)(schema);
   },
 });
 
@@ -43,16 +55,18 @@ export const schemaDiff: Command = {
   name: 'schema diff',
   summary: 'Compares two schemas, and finds operations that break.',
   args: ['OLD', '[NEW]'],
-  options: [
-    {
-      name: 'documents',
-      value: 'PATH',
-      description:
-        'Operations of your app: a manifest of trusted documents or a .graphql file, or a folder of either. A folder with .graphql files is searched with its subfolders.',
-    },
-    MODULES,
-    { name: 'format', value: FORMATS, description: 'Form of the output. Default: text.' },
-  ],
+  get options() {
+    return [
+      {
+        name: 'documents',
+        value: 'PATH',
+        description:
+          'Operations of your app: a manifest of trusted documents or a .graphql file, or a folder of either. A folder with .graphql files is searched with its subfolders.',
+      },
+      ...listModuleOptions(),
+      { name: 'format', value: FORMATS, description: 'Form of the output. Default: text.' },
+    ];
+  },
   details: `OLD and NEW are files in the schema language; - reads one from standard input.
 Schemas of subgraphs, with the directives of federation, are not accepted.
 Without NEW, OLD is compared with the gateway's schema, as in:
@@ -74,7 +88,7 @@ is invalid. With --documents, it is 1 only if an operation breaks.`,
     }
     const { diffSchemas, formatDiff } = await import('../schema-diff.ts');
     const diff = await diffSchemas(
-      { before, after, documents: options.documents, modules: await modulesOf(options.modules) },
+      { before, after, documents: options.documents, modules: await modulesOf(commandLine, host) },
       host.stdin,
     );
     host.stdout.write(format === 'json' ? `${JSON.stringify(diff, null, 2)}\n` : formatDiff(diff));

@@ -13,6 +13,10 @@ export interface ModuleFile {
   /** Format in the terms of Node.js, such as `module-typescript`. */
   format: string;
   source: string;
+  /** Number of the configuration with which it was imported: unchanged files are not imported again. */
+  generation: number;
+  /** Paths of the files that it imports. */
+  imports: string[];
 }
 
 /**
@@ -22,9 +26,9 @@ export interface ModuleFile {
 export interface Config extends Settings {
   /** Name of the configuration file, or of the variable with the configuration; undefined if there is none. */
   source?: string | undefined;
-  /** Number of the configuration in this process. Files of modules are imported anew for each. @default 0 */
+  /** Number of the configuration in this process. @default 0 */
   generation?: number;
-  /** Files of modules as the process that checked them read them, by their paths. Workers use these. @default those on the disk */
+  /** Files of modules, by their paths, as they were read and checked before. They are not read again. @default none */
   moduleFiles?: Readonly<Record<string, ModuleFile>>;
   /** Whether the process runs in production. The log is then JSON even on a terminal. */
   isProduction: boolean;

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { dirname, relative, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -27,8 +28,8 @@ const SHIPPED: Readonly<Record<string, () => Promise<{ default: GatewayModule }>
 export type ModuleSource = Pick<Config, 'modules' | 'source' | 'generation' | 'moduleFiles'>;
 
 /**
- * Imports the modules of a configuration: files, packages, and those of this package. Files are imported anew for each generation of the
- * configuration, with the files that they import.
+ * Imports the modules of a configuration: files, packages, and those of this package. Files that are not in `moduleFiles` are imported anew, with
+ * the files that import them.
  *
  * @param files receives the files, also those of a module that fails
  * @throws {ConfigError} if one can't be imported, or is no module
@@ -53,6 +54,26 @@ export async function loadModules(
     }
   }
   return { modules, files };
+}
+
+/** Returns the files that are still as they were read, and import only such files. */
+export function findUnchanged(files: Readonly<Record<string, ModuleFile>> = {}): Readonly<Record<string, ModuleFile>> {
+  let unchanged = Object.entries(files).filter(([path, { source }]) => readNow(path) === source);
+  for (let count = Number.POSITIVE_INFINITY; unchanged.length < count; ) {
+    count = unchanged.length;
+    const paths = new Set(unchanged.map(([path]) => path));
+    unchanged = unchanged.filter(([, { imports }]) => imports.every((path) => paths.has(path)));
+  }
+  return Object.fromEntries(unchanged);
+}
+
+/** Returns the text of a file; undefined if it can't be read. */
+function readNow(path: string): string | undefined {
+  try {
+    return toText(readFileSync(path));
+  } catch {
+    return undefined;
+  }
 }
 
 /** Maximum time for the import of a module, in milliseconds. */
@@ -136,40 +157,49 @@ const INTERFACE = new URL(import.meta.url.endsWith('.ts') ? '../../modules/index
 /** Begins the specifier of an entry, which the hook resolves. */
 const ENTRY = 'notigraph-module:';
 
-/** Imports of files. Node.js keeps each URL that it imported, so a query makes it read changed files again. */
+/** Ends the URLs of files of modules. Node.js keeps each URL that it imported, so another number makes it read a file again. */
+const QUERY = '?generation=';
+
+/** Imports of files. */
 class ModuleImports implements Disposable {
   readonly #files: ModuleFiles;
-  readonly #query: string;
+  readonly #generation: number;
+  readonly #known: NonNullable<ModuleSource['moduleFiles']>;
   readonly #hooks: ReturnType<typeof registerHooks>;
 
   constructor({ source = '.', generation = 0, moduleFiles = {} }: ModuleSource, files: ModuleFiles) {
     this.#files = files;
-    this.#query = `?generation=${generation}`;
+    this.#generation = generation;
+    this.#known = moduleFiles;
+    for (const [path, file] of Object.entries(moduleFiles)) {
+      files.set(path, file); // Node.js asks for no file of a module that it keeps.
+    }
     const parentURL = pathToFileURL(resolve(dirname(source), 'package.json')).href; // Packages are searched from here.
     this.#hooks = registerHooks({
       resolve: (specifier, context, next) => {
         if (specifier.startsWith(ENTRY)) {
           const name = decodeURIComponent(specifier.slice(ENTRY.length, specifier.indexOf('?')));
           const entry = isPath(name) ? pathToFileURL(resolve(name)).href : name;
-          return this.#refresh(next(entry, { ...context, parentURL }));
+          return this.#pin(next(entry, { ...context, parentURL }));
         }
-        if (context.parentURL?.endsWith(this.#query) && isPath(specifier)) {
-          return this.#refresh(next(specifier, context));
+        const importer = context.parentURL?.includes(QUERY) ? fileURLToPath(context.parentURL) : undefined;
+        if (importer !== undefined && isPath(specifier)) {
+          return this.#pin(next(specifier, context), files.get(importer));
         }
-        const isOfModule = context.parentURL?.endsWith(this.#query) && specifier === 'notigraph/modules';
-        return next(isOfModule ? INTERFACE : specifier, context);
+        return next(importer !== undefined && specifier === 'notigraph/modules' ? INTERFACE : specifier, context);
       },
       load: (url, context, next) => {
-        if (!url.endsWith(this.#query)) {
+        if (!url.includes(QUERY)) {
           return next(url, context);
         }
         const path = fileURLToPath(url);
-        const checked = moduleFiles[path];
+        const known = moduleFiles[path];
         // Otherwise, TypeScript in a package with "type": "commonjs", as npm init writes it, can't have import.
         const importing = path.endsWith('.ts') ? { ...context, format: 'module-typescript' } : context;
-        const loaded = checked === undefined ? next(url, importing) : { ...checked, shortCircuit: true };
+        const loaded = known === undefined ? next(url, importing) : { ...known, shortCircuit: true };
         if (typeof loaded.format === 'string' && loaded.source != null) {
-          files.set(path, { format: loaded.format, source: toText(loaded.source) });
+          const numbers = { generation: known?.generation ?? generation, imports: [] };
+          files.set(path, { format: loaded.format, source: toText(loaded.source), ...numbers });
         }
         return loaded;
       },
@@ -178,21 +208,23 @@ class ModuleImports implements Disposable {
 
   /** Imports an entry of the setting. */
   load(name: string): Promise<unknown> {
-    return import(`${ENTRY}${encodeURIComponent(name)}${this.#query}`);
+    return import(`${ENTRY}${encodeURIComponent(name)}${QUERY}${this.#generation}`);
   }
 
   [Symbol.dispose](): void {
     this.#hooks.deregister();
   }
 
-  /** Adds the query to the URL of a file, unless it is part of a package. */
-  #refresh<Resolved extends { url: string }>(resolved: Resolved): Resolved {
+  /** Adds the number to the URL of a file, unless it is part of a package. */
+  #pin<Resolved extends { url: string }>(resolved: Resolved, importer?: ModuleFile): Resolved {
     const { url } = resolved;
     if (!url.startsWith('file:') || url.includes('/node_modules/')) {
       return resolved;
     }
-    this.#files.set(fileURLToPath(url), undefined);
-    return { ...resolved, url: url + this.#query };
+    const path = fileURLToPath(url);
+    importer?.imports.push(path);
+    this.#files.set(path, this.#files.get(path));
+    return { ...resolved, url: `${url}${QUERY}${this.#known[path]?.generation ?? this.#generation}` };
   }
 }
 

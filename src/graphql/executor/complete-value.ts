@@ -10,7 +10,7 @@ import {
   type ResponsePath,
 } from 'graphql';
 import { inspect } from 'graphql/jsutils/inspect.js';
-import { isPromise } from '../../lib/is-promise.ts';
+import { ignoreRejection, isPromise } from '../../lib/is-promise.ts';
 import { excerpt, markInvalidValue } from '../located-error.ts';
 import { INEXACT_ID, isInexactId } from './coerce-variables.ts';
 import type { Execution } from './execution.ts';
@@ -83,7 +83,7 @@ function completeItems(
       return;
     }
     if (execution.isStopped) {
-      throw STOPPED;
+      throw execution.endError ?? STOPPED;
     }
     const value = completeItem(execution, plan, info, path, index, items[index]);
     if (value instanceof Pending) {
@@ -151,7 +151,7 @@ function toItems(execution: Execution, value: unknown, info: GraphQLResolveInfo)
 function ignoreRejections(items: readonly unknown[]): void {
   for (const item of items) {
     if (item instanceof Promise) {
-      item.catch(() => undefined);
+      ignoreRejection(item);
     }
   }
 }

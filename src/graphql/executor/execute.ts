@@ -65,4 +65,5 @@ const resultOf = (execution: Execution, pending: PendingObject | SerialExecution
       },
       'data',
     );
+    execution.limitTime();
   });

@@ -12,13 +12,25 @@ import {
   OperationTypeNode,
   type ResponsePath,
 } from 'graphql';
+import type { Deadline, Waiting } from '../../upstream/policies/deadline.ts';
 import { locate, toOperationError } from '../located-error.ts';
 import type { Fragments, PlanSource } from './collect-fields.ts';
 import type { Variables } from './graphql-js.ts';
-import { type Limits, outcomeError, STOPPED, type StopReason, stopError } from './limits.ts';
+import { earlyEnd, type Limits, outcomeError, STOPPED, type StopReason, stopError } from './limits.ts';
 
 /** Inputs of an execution besides its operation and variables, as for `execute` of graphql-js. */
-export type ExecutionInputs = Pick<ExecutionArgs, 'rootValue' | 'contextValue' | 'fieldResolver' | 'typeResolver'>;
+export interface ExecutionInputs
+  extends Pick<ExecutionArgs, 'rootValue' | 'contextValue' | 'fieldResolver' | 'typeResolver'> {
+  /** Ends the execution, whatever resolvers do. @default it ends when all of them have */
+  deadline?: Deadline | undefined;
+}
+
+/** Member of a ring: the values that an execution awaits, and the execution itself. Cheaper than a set. */
+export interface Awaited {
+  before: Awaited;
+  after: Awaited;
+  reject(error: unknown): void;
+}
 
 /** Position in the document at which values are completed. */
 export interface Position {
@@ -28,7 +40,7 @@ export interface Position {
 }
 
 /** State of one execution: its inputs, errors and counters of its limits. */
-export class Execution implements PlanSource {
+export class Execution implements PlanSource, Waiting, Awaited {
   readonly schema: GraphQLSchema;
   readonly fragments: Fragments;
   readonly operation: OperationDefinitionNode;
@@ -45,6 +57,12 @@ export class Execution implements PlanSource {
   /** Estimated size of the result so far, in bytes. */
   bytes = 0;
 
+  /** Error of what was not complete when execution ended early. */
+  endError: GraphQLError | undefined;
+  before: Awaited = this;
+  after: Awaited = this;
+
+  readonly #deadline: Deadline | undefined;
   readonly #errors: GraphQLError[] = [];
   /** Lists passed to `isFirstVisit`. */
   #visitedLists: WeakSet<object> | undefined;
@@ -72,6 +90,7 @@ export class Execution implements PlanSource {
     this.readsProperties = this.fieldResolver === defaultFieldResolver;
     this.typeResolver = inputs.typeResolver ?? defaultTypeResolver;
     this.limits = limits;
+    this.#deadline = inputs.deadline;
     this.#yieldAt = limits.valuesPerTurn;
   }
 
@@ -83,7 +102,7 @@ export class Execution implements PlanSource {
   countValues(values: number, bytes: number): void {
     this.#values += values;
     if (this.#values > this.limits.maxResultValues) {
-      this.stop('maxResultValues');
+      this.#exceed('maxResultValues');
     }
     this.addBytes(bytes);
   }
@@ -92,15 +111,60 @@ export class Execution implements PlanSource {
   addBytes(bytes: number): void {
     this.bytes += bytes;
     if (this.bytes > this.limits.maxResponseBytes) {
-      this.stop('maxResponseBytes');
+      this.#exceed('maxResponseBytes');
     }
   }
 
   /** Stops execution and throws STOPPED. */
-  stop(reason: StopReason): never {
+  #exceed(limit: StopReason): never {
     this.isStopped = true;
-    this.#stopReason ??= reason;
+    this.#stopReason ??= limit;
     throw STOPPED;
+  }
+
+  /** Ends execution at the deadline, or when the client disconnects. Called if it doesn't end at once. */
+  limitTime(): void {
+    if (this.#deadline?.endReason() === undefined) {
+      this.#deadline?.add(this);
+    } else {
+      this.stop();
+    }
+  }
+
+  stop(): void {
+    setImmediate(() => this.reject(earlyEnd(this.isMutation))); // Calls that end for the same reason say more, and settle before.
+  }
+
+  /** Adds a value that is awaited. */
+  await(value: Awaited): void {
+    value.before = this.before;
+    value.after = this;
+    this.before.after = value;
+    this.before = value;
+  }
+
+  /** Removes a value that has settled. Returns false if it was no longer awaited. */
+  settle(value: Awaited): boolean {
+    const { before, after } = value;
+    before.after = after;
+    after.before = before;
+    value.before = value;
+    value.after = value;
+    return before !== value;
+  }
+
+  /** Fails all that is awaited or waits for its turn, and executes nothing more. */
+  reject(error: GraphQLError): void {
+    if (!this.isStopped) {
+      this.isStopped = true;
+      this.endError = error;
+    }
+    while (this.after !== this) {
+      this.after.reject(this.endError ?? STOPPED);
+    }
+    for (const task of this.#tasks.splice(0)) {
+      task();
+    }
   }
 
   /** Reports an error at a position and returns null, or rethrows it if the position is non-null. */
@@ -119,7 +183,7 @@ export class Execution implements PlanSource {
 
   /** Reports a mutation that was not executed because execution had stopped. */
   reportNotApplied(nodes: readonly FieldNode[], path: ResponsePath): void {
-    this.#errors.push(locate(outcomeError('NOT_APPLIED'), nodes, path));
+    this.#errors.push(locate(outcomeError('NOT_APPLIED', this.endError), nodes, path));
   }
 
   /** Returns the result. Later errors are ignored. */
@@ -128,6 +192,8 @@ export class Execution implements PlanSource {
       this.#errors.push(stopError(this.#stopReason, this.limits));
     }
     this.isStopped = true;
+    this.endError = undefined;
+    this.#deadline?.remove(this);
     return this.#errors.length === 0 ? { data } : { errors: this.#errors, data };
   }
 
@@ -185,7 +251,7 @@ export class Execution implements PlanSource {
 
   #addError(error: unknown, nodes: readonly FieldNode[], path: ResponsePath): void {
     const isOutcome = this.isMutation && path.prev === undefined;
-    if ((this.isStopped && !isOutcome) || this.#isNulled(path)) {
+    if ((this.isStopped && this.endError === undefined && !isOutcome) || this.#isNulled(path)) {
       return;
     }
     if (this.#errors.length >= this.limits.maxErrors && !isOutcome) {

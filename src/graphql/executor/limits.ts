@@ -1,5 +1,6 @@
 import { GraphQLError } from 'graphql';
 import type { Settings } from '../../settings/settings.ts';
+import { addUnknownOutcome } from '../../upstream/errors.ts';
 
 /** Limits of one operation's variables and result. */
 export interface Limits
@@ -48,8 +49,25 @@ export function stopError(reason: StopReason, limits: Limits): GraphQLError {
   );
 }
 
-/** Creates the error of a mutation whose result is missing because of a limit. */
-export function outcomeError(outcome: 'NOT_APPLIED' | 'UNKNOWN'): GraphQLError {
+/** Creates the error of what was not complete when the operation timed out, or its client disconnected. A mutation may have been applied. */
+export function earlyEnd(isMutation: boolean): GraphQLError {
+  const message = 'The operation timed out.';
+  const outcome = isMutation ? { outcome: 'UNKNOWN' } : {};
+  return new GraphQLError(isMutation ? addUnknownOutcome(message) : message, {
+    extensions: { code: 'UPSTREAM_TIMEOUT', retryable: !isMutation, ...outcome },
+  });
+}
+
+/**
+ * Creates the error of a mutation whose result is missing because of a limit, or that was not executed because execution had ended early.
+ *
+ * @param endError error of what was not complete then
+ */
+export function outcomeError(outcome: 'NOT_APPLIED' | 'UNKNOWN', endError?: GraphQLError): GraphQLError {
+  if (endError !== undefined) {
+    const extensions = { ...endError.extensions, retryable: true, outcome };
+    return new GraphQLError('This mutation was not executed: the operation ended before it.', { extensions });
+  }
   const message =
     outcome === 'NOT_APPLIED'
       ? 'This mutation was not executed: an earlier one exceeded a limit on the result. Send it again on its own.'

@@ -1,5 +1,5 @@
 import type { GraphQLResolveInfo, ResponsePath } from 'graphql';
-import type { Execution, Position } from './execution.ts';
+import type { Awaited, Execution, Position } from './execution.ts';
 import { STOPPED } from './limits.ts';
 import type { Complete, ValuePlan } from './selection-plan.ts';
 
@@ -154,6 +154,24 @@ export class PendingList extends PendingContainer {
   }
 }
 
+/** Pending value of a promise, until execution ends. What the promise does later is ignored. */
+class AwaitedValue extends Pending implements Awaited {
+  before: Awaited = this;
+  after: Awaited = this;
+
+  override resolve(value: unknown): void {
+    if (this.execution.settle(this)) {
+      super.resolve(value);
+    }
+  }
+
+  override reject(error: unknown): void {
+    if (this.execution.settle(this)) {
+      super.reject(error);
+    }
+  }
+}
+
 /** Completes the value of a promise when it resolves. Yields to the event loop if enough values were completed in this turn. */
 export function awaitValue(
   execution: Execution,
@@ -163,7 +181,7 @@ export function awaitValue(
   path: ResponsePath,
   complete: Complete,
 ): Pending {
-  const pending = new Pending(execution, plan, path);
+  const pending = new AwaitedValue(execution, plan, path);
   const settle = (value: unknown): void => {
     if (execution.isStopped) {
       pending.reject(STOPPED);
@@ -183,6 +201,8 @@ export function awaitValue(
     pending.resolve(completed);
   };
   // Promise.resolve handles thenables that call back synchronously or twice, or whose `then` returns nothing.
-  Promise.resolve(promise).then(settle, (error) => pending.reject(error));
+  const settled = Promise.resolve(promise);
+  execution.await(pending);
+  settled.then(settle, (error) => pending.reject(error));
   return pending;
 }

@@ -139,7 +139,8 @@ export class CachedService implements CallTarget {
   #refreshOrUse(read: Read, lookup: Lookup, entry: FoundEntry): void {
     const { request, reader, address, cached } = read;
     const { deadline, events } = reader;
-    const { store, closing, attemptTimeoutMs } = this.#deps;
+    const { store, closing } = this.#deps;
+    const { timeoutMs: attemptTimeoutMs = this.#deps.attemptTimeoutMs } = request.endpoint;
     let isAnswered = false;
     const answer = (use: () => void) => {
       if (!isAnswered) {
@@ -190,7 +191,8 @@ export class CachedService implements CallTarget {
     events: CallEvents,
     onOutcome: (outcome: Outcome) => void,
   ): void {
-    const { service, closing, attemptTimeoutMs } = this.#deps;
+    const { service, closing } = this.#deps;
+    const { timeoutMs: attemptTimeoutMs = this.#deps.attemptTimeoutMs } = read.request.endpoint;
     const request = etag === undefined ? read.request : { ...read.request, known: { etag, body, bytes } };
     const reader = new Reader(new Deadline(closing, performance.now() + attemptTimeoutMs), events, onOutcome);
     service.read(request, reader, {

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { withoutByteOrderMark } from '../../lib/files/text-file.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { unwrap } from '../contract/envelope.ts';
-import { type DeclaredEndpoint, isIdentified } from '../endpoint.ts';
+import { type DeclaredEndpoint, type Expected, isIdentified } from '../endpoint.ts';
 import type { BodyPlan, Headers, UpstreamResponse } from './attempt.ts';
 
 /** Response body that violates the contract. The message is for the log. */
@@ -17,10 +17,11 @@ const MAX_ERROR_BYTES = 64 * 1024;
 const MAX_DISCARDED_BYTES = 128 * 1024;
 
 /** Decides from the headers whether a body is kept, or only read to its end so that the socket can be reused. */
-export function planBody(status: number, headers: Headers, maxBytes: number): BodyPlan {
+export function planBody(status: number, headers: Headers, maxBytes: number, expected?: Expected): BodyPlan {
   const isFailure = status > 299;
+  const isText = expected === 'text' && !isFailure;
   const mayBeEmpty = headers['content-type'] === undefined; // An empty body is told from an unreadable one by its size.
-  const keep = mayBeEmpty || findHeaderProblem(headers) === undefined;
+  const keep = mayBeEmpty || findHeaderProblem(headers, isText) === undefined;
   return { keep, maxBytes: keep ? (isFailure ? MAX_ERROR_BYTES : maxBytes) : MAX_DISCARDED_BYTES };
 }
 
@@ -46,6 +47,9 @@ export function readSuccess(
 ): SuccessBody {
   if ((expected === 'nothing' || expected === 'value') && isEmpty(response)) {
     return NO_BODY;
+  }
+  if (expected === 'text') {
+    return { sent: undefined, body: isEmpty(response) ? '' : readText(response, true) };
   }
   const sent = readJson(response);
   const body = expected === 'page' ? sent : unwrap(sent);
@@ -102,9 +106,10 @@ export function readErrorBody(response: UpstreamResponse): ErrorBody {
 const isEmpty = ({ headers, body }: UpstreamResponse): boolean =>
   body === undefined ? headerOf(headers, 'content-length') === '0' : body.byteLength === 0;
 
-function readJson({ status, headers, body, isTooLong }: UpstreamResponse): unknown {
+function readText({ status, headers, body, isTooLong }: UpstreamResponse, isText = false): string {
   // The headers of other bodies that were kept are known to have none.
-  const problem = body === undefined || headers['content-type'] === undefined ? findHeaderProblem(headers) : undefined;
+  const problem =
+    body === undefined || headers['content-type'] === undefined ? findHeaderProblem(headers, isText) : undefined;
   if (problem !== undefined) {
     throw new BodyError(`status ${status} with ${problem}`);
   }
@@ -115,12 +120,17 @@ function readJson({ status, headers, body, isTooLong }: UpstreamResponse): unkno
   if (!isUtf8(body)) {
     throw new BodyError('the body is not UTF-8');
   }
+  return withoutByteOrderMark(body.toString('utf8'));
+}
+
+function readJson(response: UpstreamResponse): unknown {
+  const text = readText(response);
   // guard: test/graphql/json-values.test.ts
-  if (containsLargeObject(body)) {
+  if (response.body !== undefined && containsLargeObject(response.body)) {
     throw new BodyError('an object has too many members');
   }
   try {
-    return JSON.parse(withoutByteOrderMark(body.toString('utf8')));
+    return JSON.parse(text);
   } catch (error) {
     throw new BodyError('the body is not JSON', { cause: error });
   }
@@ -130,14 +140,14 @@ function readJson({ status, headers, body, isTooLong }: UpstreamResponse): unkno
 const KNOWN_TYPE =
   /^(?:text\/(?:html|plain|xml|csv)|application\/(?:xml|octet-stream|x-www-form-urlencoded))(?=\s*(?:;|$))/i;
 
-/** Returns why the body can't be JSON, judging by the headers; undefined if it can. */
-function findHeaderProblem(headers: Headers): string | undefined {
+/** Returns why the body can't be JSON, or text of any media type, judging by the headers; undefined if it can. */
+function findHeaderProblem(headers: Headers, isText = false): string | undefined {
   // guard: test/graphql/error-model.test.ts
   if (!/^(?:identity)?$/i.test(headerOf(headers, 'content-encoding') ?? '')) {
     return 'a content encoding that was not requested';
   }
   const type = headerOf(headers, 'content-type') ?? '';
-  return /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(type)
+  return isText || /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(type)
     ? undefined
     : `${KNOWN_TYPE.exec(type)?.[0] ?? 'another content type'} instead of JSON`;
 }

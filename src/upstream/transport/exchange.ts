@@ -1,11 +1,13 @@
 import type { Dispatcher } from 'undici';
 import { VERSION } from '../../lib/version.ts';
 import type { DriftCheck } from '../contract/drift.ts';
+import type { DeclaredEndpoint } from '../endpoint.ts';
 import { type Endpoint, endedEarly, isUpstreamError, type UpstreamError, type UpstreamRateLimit } from '../errors.ts';
 import type { TraceHeaders, UpstreamRequest, UpstreamResult } from '../request.ts';
 import { isTimeoutError } from '../signal.ts';
 import type { Headers, Progress, UpstreamResponse } from './attempt.ts';
 import { BodyError, headerOf, readErrorBody, readSuccess } from './body.ts';
+import { encodeBody } from './path.ts';
 import { errorFromFailure, errorFromResponse } from './to-error.ts';
 
 /** Sent as `User-Agent`. */
@@ -14,17 +16,17 @@ const USER_AGENT = `notigraph/${VERSION}`;
 /** Returns a request in undici's form. Headers of the client's request are not forwarded. */
 export function toDispatchOptions(
   origin: string,
-  { endpoint, authorization, path, requestId, args, known }: UpstreamRequest,
+  { endpoint, authorization, path, requestId, args, headers: declared, known }: UpstreamRequest,
   traceHeaders: TraceHeaders | undefined,
 ): Dispatcher.DispatchOptions {
   const headers: Record<string, string> = {
     authorization,
-    accept: 'application/json',
+    accept: endpoint.expect === 'text' ? '*/*' : 'application/json',
     'user-agent': USER_AGENT,
     'x-request-id': requestId,
   };
   if (args.body !== undefined) {
-    headers['content-type'] = 'application/json';
+    headers['content-type'] = contentTypeOf(endpoint);
   }
   if (args.idempotencyKey !== undefined) {
     headers['idempotency-key'] = args.idempotencyKey;
@@ -32,14 +34,23 @@ export function toDispatchOptions(
   if (known !== undefined) {
     headers['if-none-match'] = known.etag;
   }
-  return {
+  if (declared !== undefined) {
+    Object.assign(headers, declared);
+  }
+  const options: Dispatcher.DispatchOptions = {
     origin,
     path,
     method: endpoint.method,
     headers: traceHeaders === undefined ? headers : Object.assign(headers, traceHeaders),
-    body: args.body === undefined ? null : JSON.stringify(args.body),
+    body: args.body === undefined ? null : encodeBody(endpoint, args.body),
   };
+  // The attempt has a time limit of its own, which can be longer than those of the sockets.
+  return endpoint.timeoutMs === undefined ? options : { ...options, headersTimeout: 0, bodyTimeout: 0 };
 }
+
+/** Media type of the bodies that an endpoint takes. */
+export const contentTypeOf = ({ bodyFormat }: DeclaredEndpoint): string =>
+  bodyFormat === 'form' ? 'application/x-www-form-urlencoded' : 'application/json';
 
 /** Whether a response is the stored one to an earlier request with the same idempotency key. */
 export const isReplay = ({ args }: UpstreamRequest, { headers }: UpstreamResponse): boolean =>

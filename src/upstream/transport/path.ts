@@ -1,4 +1,4 @@
-import type { CallArgs, DeclaredEndpoint } from '../endpoint.ts';
+import { type CallArgs, type DeclaredEndpoint, invalidCall } from '../endpoint.ts';
 import { invalidInput } from '../errors.ts';
 
 /** Maximum length of an id. Real ids are much shorter. */
@@ -93,9 +93,10 @@ export function buildPath(endpoint: DeclaredEndpoint, args: CallArgs): string {
 }
 
 /** Returns the path and query of a call, whatever its ids are. */
-export function fillPath({ route, params }: DeclaredEndpoint, args: CallArgs): string {
+export function fillPath(endpoint: DeclaredEndpoint, args: CallArgs): string {
+  const { route, params } = endpoint;
   const path = params.length === 0 ? route : fillRoute(route, args);
-  return args.query === undefined ? path : path + buildQuery(args.query);
+  return args.query === undefined ? path : path + buildQuery(endpoint, args.query);
 }
 
 /** Returns the path of the service's address, to which the paths of calls are added. */
@@ -105,12 +106,52 @@ export const pathPrefixOf = ({ pathname }: URL): string => pathname.replace(/\/+
 export const serviceAddressOf = (upstream: URL): string => upstream.origin + pathPrefixOf(upstream);
 
 /** Returns the query with its question mark, or an empty string. */
-function buildQuery(query: NonNullable<CallArgs['query']>): string {
-  const search = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) {
-    if (value !== undefined) {
-      search.set(name, String(value));
+function buildQuery(endpoint: DeclaredEndpoint, query: NonNullable<CallArgs['query']>): string {
+  const search = encodeFields(endpoint, 'query', query);
+  return search.size > 0 ? `?${search}` : '';
+}
+
+/** Returns a body as it is sent. */
+export const encodeBody = (endpoint: DeclaredEndpoint, body: object): string =>
+  endpoint.bodyFormat === 'json' ? JSON.stringify(body) : encodeFields(endpoint, 'body', body).toString();
+
+/** Encodes a query or a form. In a query, null is left out. */
+function encodeFields(endpoint: DeclaredEndpoint, part: 'query' | 'body', fields: object): URLSearchParams {
+  const encoded = new URLSearchParams();
+  if (Array.isArray(fields)) {
+    throw invalidCall(endpoint, `the argument "${part}" must be an object`);
+  }
+  for (const [name, value] of Object.entries(fields)) {
+    if (Array.isArray(value)) {
+      const texts = value.map((item) => toText(endpoint, part, name, item));
+      const isJoined = part === 'query' && endpoint.lists === 'comma' && texts.length > 0;
+      if (isJoined && texts.some((text) => text.includes(','))) {
+        throw invalidInput(endpoint, [{ path: [name], message: `An item of ${name} must not contain a comma.` }]);
+      }
+      for (const text of isJoined ? [texts.join(',')] : texts) {
+        encoded.append(name, text);
+      }
+    } else if (value !== undefined && (value !== null || part === 'body')) {
+      encoded.set(name, toText(endpoint, part, name, value ?? ''));
     }
   }
-  return search.size > 0 ? `?${search}` : '';
+  return encoded;
+}
+
+/** Returns a value of a query or form as text. Its kind is up to the module, and the characters of a text to the caller. */
+function toText(endpoint: DeclaredEndpoint, part: string, name: string, value: unknown): string {
+  if (typeof value === 'string') {
+    if (!value.isWellFormed()) {
+      throw invalidInput(endpoint, [{ path: [name], message: `${name} must be well-formed Unicode.` }]);
+    }
+    return value;
+  }
+  if (typeof value === 'boolean' || Number.isFinite(value)) {
+    return String(value);
+  }
+  const kind = typeof value === 'number' ? String(value) : Array.isArray(value) ? 'a list in a list' : typeof value;
+  throw invalidCall(
+    endpoint,
+    `${part}.${name} must be a text, a finite number, a boolean or a list of them, not ${kind}`,
+  );
 }

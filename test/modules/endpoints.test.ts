@@ -1,0 +1,542 @@
+import { describe, expect, it } from 'vitest';
+import type { GatewayOptions } from '../../src/gateway.ts';
+import type { GatewayContext } from '../../src/graphql/context.ts';
+import { ModuleError } from '../../src/graphql/module.ts';
+import { createSchema } from '../../src/graphql/schema.ts';
+import { defineModule, type GatewayModule, type Toolkit } from '../../src/modules/index.ts';
+import { createTestGateway } from '../../src/testing/index.ts';
+import { startScriptedGateway } from '../support/gateway.ts';
+import type { Script } from '../support/service.ts';
+
+// What endpoints declare, and what goes over the wire then. `Object(…)` stands for what the compiler refuses, and JavaScript does not.
+
+type Call = (ctx: GatewayContext, args: { a: string; b: string }) => Promise<unknown>;
+
+/** Returns a module whose fields return what a call returns, as JSON: the query `read`, and the mutation `write`. */
+const calling = (declare: (toolkit: Toolkit) => Call): GatewayModule =>
+  defineModule('things', (toolkit) => {
+    const call = declare(toolkit);
+    const { builder, requireScopes } = toolkit;
+    const args = { type: 'String', defaultValue: 'a' } as const;
+    builder.queryField('read', (t) =>
+      t.string({
+        nullable: true,
+        args: { a: t.arg(args), b: t.arg(args) },
+        extensions: requireScopes('things:read'),
+        resolve: async (_root, { a, b }, ctx) => JSON.stringify(await call(ctx, { a: a ?? '', b: b ?? '' })),
+      }),
+    );
+    builder.mutationField('write', (t) =>
+      t.string({
+        nullable: true,
+        args: { a: t.arg(args), b: t.arg(args) },
+        extensions: requireScopes('things:write'),
+        resolve: async (_root, { a, b }, ctx) => JSON.stringify(await call(ctx, { a: a ?? '', b: b ?? '' })),
+      }),
+    );
+  });
+
+const OK: Script = () => ({ body: { data: { _id: 't1' } } });
+
+const start = (declare: (toolkit: Toolkit) => Call, script: Script = OK, options: Partial<GatewayOptions> = {}) =>
+  startScriptedGateway(script, { modules: [calling(declare)], ...options });
+
+/** Message of the error in the log. */
+const logged = ({ log }: { log: readonly Record<string, unknown>[] }): unknown =>
+  log.flatMap(({ err }) => (err === undefined ? [] : Reflect.get(Object(err), 'message')));
+
+describe('a query', () => {
+  it.each([
+    ['repeated', {}, '?tag=a&tag=b%2Cc&page=1&deep=true'],
+    ['comma', { lists: 'comma' } as const, '?tag=a%2Cb&page=1&deep=true'],
+  ])('has lists that are %s, and leaves out null, undefined and empty lists', async (_, options, query) => {
+    const tag = 'lists' in options ? ['a', 'b'] : ['a', 'b,c'];
+    await using gateway = await start(({ endpoint }) => {
+      const list = endpoint('GET /v1/things', { expect: 'value', ...options }).takes<{
+        query: { tag: string[]; page: number; deep: boolean; none: string[]; no?: string | undefined; nil: null };
+      }>();
+      return (ctx) =>
+        ctx.upstream.read(list, { query: { tag, page: 1, deep: true, none: [], no: undefined, nil: null } });
+    });
+    await gateway.run('{ read }');
+    expect(gateway.service.calls()).toEqual([`GET /v1/things${query}`]);
+  });
+
+  it('is refused with a comma in an item of a list that is separated by commas, and with ill-formed text', async () => {
+    await using gateway = await start(({ endpoint }) => {
+      const list = endpoint('GET /v1/things', { lists: 'comma' }).takes<{ query: { ids: string[]; text: string } }>();
+      return (ctx, { a, b }) => ctx.upstream.read(list, { query: { ids: [a], text: b === 'lone' ? '\ud800' : b } });
+    });
+    expect(await gateway.run('{ read(a: "x,y") }')).toEqual(['BAD_USER_INPUT']);
+    expect(await gateway.run('{ read(b: "lone") }')).toEqual(['BAD_USER_INPUT']);
+    expect(gateway.service.calls()).toEqual([]);
+  });
+
+  it.each<[string, unknown]>([
+    ['object', { name: 'a' }],
+    ['object', new Date(0)],
+    ['function', () => 1],
+    ['symbol', Symbol('a')],
+    ['bigint', 1n],
+    ['NaN', Number.NaN],
+    ['Infinity', Number.POSITIVE_INFINITY],
+    ['object', [null]],
+    ['a list in a list', [['a']]],
+    ['undefined', ['a', undefined]],
+  ])('with a value that can’t be sent (%s) is a fault of the module, which is logged', async (kind, filter) => {
+    await using gateway = await start(({ endpoint }) => {
+      const list = endpoint('GET /v1/things').takes<{ query: { filter: string } }>();
+      return (ctx) =>
+        ctx.upstream.read(list, { query: { filter: Object(filter) === filter ? Object(filter) : (filter as string) } });
+    });
+    expect(await gateway.run('{ read }')).toEqual(['INTERNAL_SERVER_ERROR']);
+    expect(gateway.service.calls()).toEqual([]);
+    expect(logged(gateway)).toEqual([
+      `GET /v1/things of the module things was not sent: query.filter must be a text, a finite number, a boolean or a list of them, not ${kind}.`,
+    ]);
+  });
+});
+
+describe('the arguments of a call', () => {
+  it.each<[string, string, object]>([
+    ['it has no argument "partID" (did you mean "partId"?)', 'GET', { id: '1', partID: '2' }],
+    ['the argument "partId" must be a text', 'GET', { id: '1' }],
+    ['the argument "partId" must be a text', 'GET', { id: '1', partId: null }],
+    ['it has no argument "body"', 'GET', { id: '1', partId: '2', body: {} }],
+    ['it has no argument "headers"', 'GET', { id: '1', partId: '2', headers: {} }],
+    ['the argument "query" must be an object', 'GET', { id: '1', partId: '2', query: 'a=b' }],
+    ['the argument "body" must be an object', 'POST', { id: '1', partId: '2', body: 'text' }],
+  ])('are refused: %s', async (problem, method, args) => {
+    await using gateway = await start(({ endpoint }) => {
+      const path = '/v1/things/{id}/parts/{partId}' as const;
+      const read = endpoint(`GET ${path}`);
+      const write = endpoint(`POST ${path}`);
+      return ({ upstream }) =>
+        method === 'GET' ? upstream.read(read, Object(args)) : upstream.write(write, Object(args));
+    });
+    const field = method === 'GET' ? '{ read }' : 'mutation { write }';
+    expect(await gateway.run(field)).toEqual(['INTERNAL_SERVER_ERROR']);
+    expect(gateway.service.calls()).toEqual([]);
+    expect(logged(gateway)).toEqual([
+      `${method} /v1/things/{id}/parts/{partId} of the module things was not sent: ${problem}.`,
+    ]);
+  });
+});
+
+describe('headers', () => {
+  const declare = ({ endpoint }: Toolkit): Call => {
+    const get = endpoint('GET /v1/things/{id}', { headers: { 'X-Version': '2', 'Accept-Language': true } });
+    return ({ upstream }, { a, b }) =>
+      upstream.read(get, { id: a, headers: { 'Accept-Language': b === '' ? null : b } });
+  };
+
+  it('are sent as declared, from the call too, without those that are null', async () => {
+    await using gateway = await start(declare);
+    await gateway.run('{ read(b: "de") }');
+    await gateway.run('{ read(b: "") }');
+    const sent = gateway.service.requests.map(({ headers }) => [headers['x-version'], headers['accept-language']]);
+    expect(sent).toEqual([
+      ['2', 'de'],
+      ['2', undefined],
+    ]);
+  });
+
+  it('tell reads apart that are in flight or stored', async () => {
+    const windows = { freshSeconds: 60, staleWhileRevalidateSeconds: 0, staleIfErrorSeconds: 0 };
+    for (const cached of [undefined, { resource: 'things', windows }]) {
+      await using gateway = await start(
+        ({ endpoint }) => {
+          const get = endpoint('GET /v1/things/{id}', {
+            headers: { 'Accept-Language': true },
+            ...(cached && { cached }),
+          }).returns<object>();
+          return ({ upstream }, { a, b }) => upstream.read(get, { id: a, headers: { 'Accept-Language': b } });
+        },
+        ({ headers }) => ({ body: { language: headers['accept-language'] } }),
+        { cache: {} as const },
+      );
+      const read = '{ de: read(b: "de") fr: read(b: "fr") again: read(b: "de") }';
+      const expected = { de: '{"language":"de"}', fr: '{"language":"fr"}', again: '{"language":"de"}' };
+      expect(await gateway.run(read)).toEqual(expected);
+      expect(gateway.service.calls()).toHaveLength(2);
+      expect(await gateway.run(read)).toEqual(expected);
+      expect(gateway.service.calls()).toHaveLength(cached === undefined ? 4 : 2);
+    }
+  });
+
+  it.each([String.raw`a\r\nx-injected: 1`, String.raw`a\u0000`, '日本'])(
+    'are refused with the value %s',
+    async (value) => {
+      await using gateway = await start(declare);
+      expect(await gateway.run(`{ read(b: "${value}") }`)).toEqual(['BAD_USER_INPUT']);
+      expect(gateway.service.calls()).toEqual([]);
+    },
+  );
+
+  it('with such a value are an InvalidInputError of the field that has it', async () => {
+    const replace = defineModule('things', ({ endpoint, mutation }) => {
+      mutation('replaceThing', {
+        description: 'Replaces a thing.',
+        scope: 'things:write',
+        endpoint: endpoint('PUT /v1/things/{id}', { headers: { 'If-Match': true } }),
+        input: {
+          description: 'The thing.',
+          fields: (t) => ({
+            id: t.id({ required: true, description: 'Its id.' }),
+            version: t.string({ description: 'Its version.' }),
+          }),
+        },
+        resolve: async ({ id, version }, send) => ({ id, sent: await send({ id, headers: { 'If-Match': version } }) }),
+        success: {
+          description: 'It is replaced.',
+          fields: (t) => ({ id: t.exposeID('id', { description: 'Its id.' }) }),
+        },
+      });
+    });
+    await using gateway = await startScriptedGateway(OK, { modules: [replace] });
+    const run = (version: string) =>
+      gateway.run(
+        `mutation { replaceThing(input: { id: "1", version: ${version} }) {
+          __typename ... on InvalidInputError { issues { path message } }
+        } }`,
+      );
+    expect(await run('"日本"')).toEqual({
+      replaceThing: {
+        __typename: 'InvalidInputError',
+        issues: [{ path: ['input', 'version'], message: 'If-Match must be a single line of Latin-1 characters.' }],
+      },
+    });
+    expect(gateway.service.calls()).toEqual([]);
+    for (const version of ['null', String.raw`"\"v1\""`]) {
+      expect(await run(version)).toEqual({ replaceThing: { __typename: 'ReplaceThingSuccess' } });
+    }
+    expect(gateway.service.requests.map(({ headers }) => headers['if-match'])).toEqual([undefined, '"v1"']);
+  });
+
+  it('that the endpoint does not declare, or that are no texts, are a fault of the module', async () => {
+    for (const headers of [
+      { 'Accept-Langage': 'de' },
+      { 'X-Version': '3' },
+      { 'Accept-Language': 5 },
+      { Authorization: 'x' },
+    ]) {
+      await using gateway = await start(({ endpoint }) => {
+        const get = endpoint('GET /v1/things', { headers: { 'X-Version': '2', 'Accept-Language': true } });
+        return ({ upstream }) => upstream.read(get, Object({ headers }));
+      });
+      expect(await gateway.run('{ read }')).toEqual(['INTERNAL_SERVER_ERROR']);
+      expect(gateway.service.calls()).toEqual([]);
+      expect(logged(gateway)).toEqual([expect.stringMatching(/of the module things was not sent: .* header "/)]);
+    }
+  });
+
+  it('and forms are in the command that explain shows', async () => {
+    await using gateway = await start(({ endpoint }) => {
+      const send = endpoint('POST /v1/things', {
+        bodyFormat: 'form',
+        headers: { 'X-Version': '2', 'X-Reason': true },
+      }).takes<{
+        body: { name: string };
+      }>();
+      return ({ upstream }, { a }) => upstream.write(send, { body: { name: 'a b' }, headers: { 'X-Reason': a } });
+    });
+    const explain = async (reason: string) => {
+      const { body } = await gateway.send(
+        'mutation ($a: String) { write(a: $a) }',
+        { a: reason },
+        { extensions: { explain: true }, authorization: 'ApiKey secret-key-1' },
+      );
+      return JSON.stringify(body.extensions);
+    };
+    expect(await explain("it's")).toContain(
+      String.raw`--header 'Content-Type: application/x-www-form-urlencoded' --header 'X-Version: 2' --header 'X-Reason: it'\\''s' --data-raw 'name=a+b'`,
+    );
+    expect(await explain('secret-key-1')).not.toContain('secret-key-1');
+    expect(gateway.service.calls()).toEqual([]);
+  });
+});
+
+describe('a body in the format form', () => {
+  const declare = ({ endpoint }: Toolkit): Call => {
+    const send = endpoint('POST /v1/things', { bodyFormat: 'form', multiline: ['note'] }).takes<{ body: object }>();
+    return async ({ upstream }, { a }) => (await upstream.write(send, { body: JSON.parse(a) })).body;
+  };
+  const write = (body: unknown) => `mutation { write(a: ${JSON.stringify(JSON.stringify(body))}) }`;
+
+  it('is sent encoded, with repeated lists', async () => {
+    await using gateway = await start(declare);
+    await gateway.run(write({ name: 'a & b', tags: ['x', 'y'], count: 1, on: true, none: null, note: 'a\nb' }));
+    expect(gateway.service.requests.map(({ headers, body }) => [headers['content-type'], body])).toEqual([
+      ['application/x-www-form-urlencoded', 'name=a+%26+b&tags=x&tags=y&count=1&on=true&none=&note=a%0Ab'],
+    ]);
+  });
+
+  it.each([{ a: { b: 1 } }, { a: [[1]] }, ['a']])('is refused with nested values: %j', async (body) => {
+    await using gateway = await start(declare);
+    expect(await gateway.run(write(body))).toEqual(['INTERNAL_SERVER_ERROR']);
+    expect(gateway.service.calls()).toEqual([]);
+  });
+});
+
+describe('a text', () => {
+  const declare = ({ endpoint }: Toolkit): Call => {
+    const get = endpoint('GET /v1/things/{id}.csv', { expect: 'text' });
+    return ({ upstream }, { a }) => upstream.read(get, { id: a });
+  };
+
+  it.each<[string, Awaited<ReturnType<Script>>, unknown]>([
+    ['of any media type', { headers: { 'content-type': 'text/csv' }, body: 'a,b\n1,2' }, 'a,b\n1,2'],
+    ['of JSON', { headers: { 'content-type': 'application/json' }, body: '{"a":1}' }, '{"a":1}'],
+    ['that is empty', { status: 204 }, ''],
+    [
+      'that does not exist',
+      { status: 404, headers: { 'content-type': 'application/json' }, body: '{"message":"x"}' },
+      null,
+    ],
+  ])('%s is read', async (_, response, text) => {
+    await using gateway = await start(declare, () => response);
+    expect(await gateway.run('{ read }')).toEqual({ read: JSON.stringify(text) });
+    expect(gateway.service.requests[0]?.headers.accept).toBe('*/*');
+  });
+
+  it('is stored as it is', async () => {
+    const windows = { freshSeconds: 60, staleWhileRevalidateSeconds: 0, staleIfErrorSeconds: 0 };
+    await using gateway = await start(
+      ({ endpoint }) => {
+        const get = endpoint('GET /v1/things/{id}.csv', { expect: 'text', cached: { resource: 'things', windows } });
+        return ({ upstream }, { a }) => upstream.read(get, { id: a });
+      },
+      () => ({ headers: { 'content-type': 'text/csv' }, body: 'a,b' }),
+      { cache: {} as const },
+    );
+    for (let i = 0; i < 2; i += 1) {
+      expect(await gateway.run('{ read }')).toEqual({ read: '"a,b"' });
+    }
+    expect(gateway.service.calls()).toEqual(['GET /v1/things/a.csv']);
+  });
+
+  it.each<[string, Awaited<ReturnType<Script>>]>([
+    [
+      'a page instead of a record that is missing',
+      { status: 404, headers: { 'content-type': 'text/html' }, body: '<p>' },
+    ],
+    ['bytes that are not UTF-8', { headers: { 'content-type': 'text/plain' }, body: Buffer.from([0xff]) }],
+    ['a compressed body', { headers: { 'content-type': 'text/plain', 'content-encoding': 'gzip' }, body: 'a' }],
+    ['more bytes than allowed', { headers: { 'content-type': 'text/plain' }, body: 'a'.repeat(70_000) }],
+  ])('is refused with %s', async (_, response) => {
+    await using gateway = await start(declare, () => response, { maxUpstreamBodyBytes: 65_536 });
+    expect(await gateway.run('{ read }')).toEqual(['UPSTREAM_BAD_RESPONSE']);
+  });
+});
+
+describe('a time limit', () => {
+  it('ends an attempt, which does not count as an outage if it is shorter than that of the gateway', async () => {
+    await using gateway = await start(
+      ({ endpoint }) => {
+        const get = endpoint('GET /v1/things/{id}', { timeoutMs: 50 });
+        return ({ upstream }, { a }) => upstream.read(get, { id: a });
+      },
+      () => undefined,
+      { maxRetries: 0, breakerMinimumCalls: 5 },
+    );
+    for (let i = 0; i < 12; i += 1) {
+      expect(await gateway.run('{ read }')).toEqual(['UPSTREAM_TIMEOUT']);
+    }
+  });
+
+  it('can be longer than that of the gateway, but not than the operation’s', async () => {
+    await using gateway = await start(
+      ({ endpoint }) => {
+        const get = endpoint('GET /v1/things/{id}', { timeoutMs: 60_000 });
+        return ({ upstream }, { a }) => upstream.read(get, { id: a });
+      },
+      () => undefined,
+      { attemptTimeoutMs: 50, headersTimeoutMs: 50, operationTimeoutMs: 1_800 },
+    );
+    expect(await gateway.run('{ read }')).toEqual(['UPSTREAM_TIMEOUT']);
+    expect(gateway.service.calls()).toHaveLength(1); // Else the attempt would have been repeated.
+  });
+});
+
+describe('a path', () => {
+  it.each<[`GET /${string}`, string]>([
+    ['GET /v1/things/{a}:archive', '/v1/things/x%3A1:archive'],
+    ['GET /v1/things/{a}.json', '/v1/things/x%3A1.json'],
+    ['GET /v1/things:search', '/v1/things:search'],
+    ['GET /v1/u-{a}/parts', '/v1/u-x%3A1/parts'],
+    ['GET /v1/{a},{b}/parts', '/v1/x%3A1,a/parts'],
+  ])('can be %s', async (template, path) => {
+    await using gateway = await start(({ endpoint }) => {
+      const get = endpoint(template);
+      return ({ upstream }, args) =>
+        upstream.read(get, Object.fromEntries(get.params.map((name) => [name, Reflect.get(args, name)])));
+    });
+    await gateway.run('{ read(a: "x:1") }');
+    expect(gateway.service.calls()).toEqual([`GET ${path}`]);
+    expect(await gateway.metrics()).toContain(template.slice('GET '.length));
+  });
+
+  it.each([
+    '/v1/{a}{b}',
+    '/v1/{a}-{b}',
+    '/v1/{a}.',
+    '/v1/{a}..',
+    '/v1/.{a}',
+    '/v1/.',
+    '/v1/{a',
+    '/v1/:archive',
+    '/v1/{a}:',
+  ])('can’t be %s', (path) => {
+    const build = () =>
+      createSchema(undefined, [defineModule('a', ({ endpoint }) => void endpoint(`GET ${path}` as 'GET /'))]);
+    expect(build).toThrow(ModuleError);
+    expect(build).toThrow(/must be a method and a path/);
+  });
+});
+
+describe('options', () => {
+  const windows = { freshSeconds: 1, staleWhileRevalidateSeconds: 0, staleIfErrorSeconds: 0 };
+
+  it.each<[string, object, string]>([
+    ['GET', { expects: 'list' }, 'it has the unknown option "expects" (did you mean "expect"?)'],
+    ['GET', { expect: 'lists' }, 'expect must be record, list, page, value, text or nothing'],
+    ['GET', { timeoutMs: 0 }, 'timeoutMs must be a whole number from 1 to 600000'],
+    ['GET', { timeoutMs: '5' }, 'timeoutMs must be a whole number from 1 to 600000'],
+    ['GET', { lists: 'commas' }, 'lists must be repeated or comma'],
+    ['GET', { identifiedBy: '_id' }, 'identifiedBy must be a list of texts'],
+    ['GET', { response: 'x' }, 'response must be a shape'],
+    ['GET', { cached: true }, 'cached must be an object with a resource'],
+    ['GET', { cached: { resource: 'things' } }, 'cached must have windows'],
+    [
+      'GET',
+      { cached: { resource: 'things', window: windows } },
+      'cached has the unknown option "window" (did you mean "windows"?); cached must have windows',
+    ],
+    [
+      'GET',
+      { cached: { resource: 'a', windows: { freshSeconds: 1, staleIfErrorSeconds: 1 } } },
+      'cached.windows.staleWhileRevalidateSeconds must be a whole number from 0 to 86400',
+    ],
+    [
+      'GET',
+      { cached: { resource: 'a', windows: { ...windows, freshSeconds: 259_200 } } },
+      'cached.windows.freshSeconds must be a whole number from 1 to 86400',
+    ],
+    ['GET', { idempotent: true }, "idempotent can't be used with GET"],
+    ['GET', { empties: [], multiline: [] }, "empties can't be used with GET; multiline can't be used with GET"],
+    ['POST', { cached: { resource: 'a', windows } }, "cached can't be used with POST"],
+    ['POST', { idempotent: 'yes' }, 'idempotent must be true or false'],
+    ['POST', { bodyFormat: 'xml' }, 'bodyFormat must be json or form'],
+    ['GET', { expect: 'text', identifiedBy: ['_id'] }, "identifiedBy can't be used with text"],
+    ['GET', { headers: ['X-A'] }, 'headers must be an object'],
+    ['GET', { headers: { 'X-A': 5 } }, 'headers.X-A must be true, or a text without control characters'],
+    ['GET', { headers: { 'X-A': 'a\nb' } }, 'headers.X-A must be true, or a text without control characters'],
+    ['GET', { headers: { 'X A': 'a' } }, "headers has X A, which an endpoint can't declare"],
+    ['GET', { headers: { AUTHORIZATION: 'Bearer x' } }, "headers has AUTHORIZATION, which an endpoint can't declare"],
+    [
+      'GET',
+      { headers: { 'X-HTTP-Method-Override': 'DELETE' } },
+      "headers has X-HTTP-Method-Override, which an endpoint can't declare",
+    ],
+  ])('of %s are refused: %j', (method, options, problem) => {
+    const build = () =>
+      createSchema(undefined, [
+        defineModule('things', ({ endpoint }) => void endpoint(`${method} /v1/things` as 'GET /', Object(options))),
+      ]);
+    expect(build).toThrow(ModuleError);
+    expect(build).toThrow(
+      new ModuleError(`the module things fails: TypeError: The endpoint ${method} /v1/things is invalid: ${problem}.`),
+    );
+  });
+
+  it.each([
+    'accept',
+    'Connection',
+    'content-length',
+    'Content-Type',
+    'cookie',
+    'host',
+    'Idempotency-Key',
+    'if-none-match',
+    'Proxy-Authorization',
+    'te',
+    'traceparent',
+    'tracestate',
+    'Transfer-Encoding',
+    'user-agent',
+    'X-Request-Id',
+  ])('can’t declare the header %s', (name) => {
+    const declared = defineModule('a', ({ endpoint }) => void endpoint('GET /v1/a', { headers: { [name]: true } }));
+    expect(() => createSchema(undefined, [declared])).toThrow(name);
+  });
+
+  it('are refused with a name in empties that no cached read has', () => {
+    const declared = defineModule('a', ({ endpoint }) => void endpoint('POST /v1/a', { empties: ['workflow'] }));
+    expect(() => createSchema(undefined, [declared])).toThrow(
+      new ModuleError(
+        'POST /v1/a of the module a empties the unknown kind of cached reads "workflow" (did you mean "workflows"?)',
+      ),
+    );
+  });
+});
+
+it('the testing kit knows actions, texts, forms, lists and headers', async () => {
+  const things = defineModule('things', ({ builder, declareCalls, endpoint, requireScopes }) => {
+    const get = endpoint('GET /v1/things/{id}');
+    const getText = endpoint('GET /v1/things/{id}.csv', { expect: 'text', headers: { 'X-Version': '2' } }).takes<{
+      query: { tag: string[] };
+    }>();
+    const archive = endpoint('POST /v1/things/{id}:archive', { bodyFormat: 'form' }).takes<{
+      body: { tag: string[] };
+    }>();
+    const replace = endpoint('POST /v1/things/{id}');
+    builder.queryField('thing', (t) =>
+      t.string({
+        nullable: true,
+        extensions: {
+          ...requireScopes('things:read'),
+          ...declareCalls('2', { endpoint: get, max: 1, reason: 'It follows the text.' }),
+        },
+        resolve: async (_root, _args, { upstream }) =>
+          `${await upstream.read(getText, { id: 'a:b', query: { tag: ['x', 'y'] } })} ${JSON.stringify(await upstream.read(get, { id: '1' }))}`,
+      }),
+    );
+    builder.mutationField('archive', (t) =>
+      t.boolean({
+        nullable: true,
+        extensions: {
+          ...requireScopes('things:write'),
+          ...declareCalls('2', { endpoint: archive, max: 1, reason: 'It follows the replacement.' }),
+        },
+        resolve: async (_root, _args, { upstream }) => {
+          await upstream.write(replace, { id: '1' });
+          return (await upstream.write(archive, { id: '1', body: { tag: ['x', 'y'] } })) !== undefined;
+        },
+      }),
+    );
+  });
+  await using gateway = await createTestGateway({
+    modules: [things],
+    endpoints: {
+      'GET /v1/things/{id}': () => ({ body: { _id: '1' } }),
+      'GET /v1/things/{id}.csv': () => ({ headers: { 'Content-Type': 'text/csv' }, body: 'a,b' }),
+      'POST /v1/things/{id}': () => ({ body: {} }),
+      'POST /v1/things/{id}:archive': () => ({ body: {} }),
+    },
+  });
+  expect(await gateway.client.request('{ thing }')).toMatchObject({ data: { thing: 'a,b {"_id":"1"}' } });
+  expect(await gateway.client.request('mutation { archive }')).toMatchObject({ data: { archive: true } });
+  const calls = gateway.calls.map(({ endpoint, params, query, headers, body }) => [
+    endpoint,
+    params,
+    query,
+    headers['x-version'],
+    body,
+  ]);
+  expect(calls).toEqual([
+    ['GET /v1/things/{id}.csv', { id: 'a:b' }, { tag: 'x,y' }, '2', undefined],
+    ['GET /v1/things/{id}', { id: '1' }, {}, undefined, undefined],
+    ['POST /v1/things/{id}', { id: '1' }, {}, undefined, undefined],
+    ['POST /v1/things/{id}:archive', { id: '1' }, {}, undefined, { tag: 'x,y' }],
+  ]);
+});

@@ -1,0 +1,239 @@
+import { GraphQLError, parse } from 'graphql';
+import { describe, expect, it } from 'vitest';
+import { createSchema, printSdl } from '../../src/graphql/schema.ts';
+import { createTool } from '../../src/graphql/tools/tool.ts';
+import { defineModule } from '../../src/modules/index.ts';
+import { startScriptedGateway } from '../support/gateway.ts';
+import { clientsOf, createSigner } from '../support/tokens.ts';
+
+// What fields of modules take: no input, scalars with their types, and optional values.
+
+interface KeyBody {
+  _id: string;
+  /** Cents as a text, such as `1250`. */
+  price?: string;
+  limits?: Record<string, unknown> | null;
+  expiresAt?: string | null;
+}
+
+/** Values that can be left out, or null. */
+interface PatchBody {
+  price?: string | null | undefined;
+  limits?: Record<string, unknown> | null | undefined;
+  notes?: unknown;
+  expiresAt?: string | null | undefined;
+  names?: readonly string[] | null | undefined;
+}
+
+const keys = defineModule('keys', (toolkit) => {
+  const { ADDS_ONLY, builder, endpoint, mutation, requireScopes, scalar } = toolkit;
+  const rotate = endpoint('PUT /v1/keys').returns<KeyBody>();
+  const create = endpoint('POST /v1/keys', { idempotent: true }).returns<KeyBody>();
+  const patch = endpoint('PATCH /v1/keys').takes<{ body: PatchBody }>().returns<KeyBody>();
+
+  const Cents = scalar('Cents', {
+    description: 'An amount of money with two decimals, such as `12.50`.',
+    parseValue: (value) => {
+      if (typeof value !== 'string' || !/^\d+\.\d\d$/.test(value)) {
+        throw new GraphQLError('Cents must have two decimals.');
+      }
+      return { cents: Number(value.replace('.', '')) };
+    },
+    serialize: (sent: string) => (Number(sent) / 100).toFixed(2),
+  });
+
+  const Key = builder.objectRef<KeyBody>('Key').implement({
+    description: 'A key.',
+    extensions: requireScopes('keys:read'),
+    fields: (t) => ({
+      price: t.expose('price', { type: Cents, nullable: true, description: 'Its price.' }),
+      limits: t.expose('limits', { type: 'JSONObject', nullable: true, description: 'Its limits.' }),
+      expiresAt: t.expose('expiresAt', { type: 'DateTime', nullable: true, description: 'Its end.' }),
+    }),
+  });
+  builder.queryField('half', (t) =>
+    t.field({
+      type: Cents,
+      description: 'Returns half of a price.',
+      extensions: requireScopes('keys:read'),
+      args: { price: t.arg({ type: Cents, required: true, description: 'The price.' }) },
+      resolve: (_root, { price }) => String(price.cents / 2),
+    }),
+  );
+
+  const success = {
+    description: 'It is done.',
+    fields: (t: Parameters<Parameters<typeof builder.objectType>[1]['fields'] & object>[0]) => ({
+      done: t.boolean({ description: 'Always true.', resolve: () => true }),
+    }),
+  };
+  const rotation = mutation('rotateKey', {
+    description: 'Replaces the key.',
+    scope: 'keys:write',
+    endpoint: rotate,
+    resolve: async (_input, send) => send({}),
+    success,
+  });
+  const creation = mutation('createKey', {
+    description: 'Creates a key.',
+    scope: 'keys:write',
+    endpoint: create,
+    extensions: ADDS_ONLY,
+    resolve: async (_input, send) => send({}),
+    success,
+  });
+  mutation('patchKey', {
+    description: 'Changes the key.',
+    scope: 'keys:write',
+    endpoint: patch,
+    input: {
+      description: 'The changes.',
+      fields: (t) => ({
+        price: t.field({ type: Cents, description: 'The price.' }),
+        limits: t.field({ type: 'JSONObject', description: 'The limits.' }),
+        notes: t.field({ type: 'JSON', description: 'The notes.' }),
+        expiresAt: t.field({ type: 'DateTime', description: 'The end.' }),
+        names: t.stringList({ description: 'The names.' }),
+      }),
+    },
+    resolve: async ({ price, ...rest }, send) => ({
+      key: await send({ body: { price: price && String(price.cents), ...rest } }),
+    }),
+    success: {
+      description: 'It is changed.',
+      fields: (t) => ({ key: t.expose('key', { type: Key, description: 'The key.' }) }),
+    },
+  });
+  return { creation, rotation };
+});
+
+const start = (options = {}) =>
+  startScriptedGateway(({ body }) => ({ body: { data: { _id: 'k', ...(body && JSON.parse(body)) } } }), {
+    modules: [keys],
+    ...options,
+  });
+
+describe('a mutation without input', () => {
+  it('has no argument, or an optional one if keys are accepted', () => {
+    const sdl = printSdl(createSchema(undefined, [keys]));
+    expect(sdl).toMatch(/^ {2}rotateKey: RotateKeyResult$/m);
+    expect(sdl).not.toContain('RotateKeyInput');
+    expect(sdl).toMatch(/^ {4}input: CreateKeyInput\n {2}\): CreateKeyResult$/m);
+    expect(sdl).toMatch(
+      /^input CreateKeyInput {\n(?: {2}""".*?""" *\n| {2}"""\n.*\n {2}"""\n) {2}idempotencyKey: String\n}$/ms,
+    );
+  });
+
+  it('sends its write without a body, and with the key of the input or the header', async () => {
+    await using gateway = await start();
+    expect(await gateway.run('mutation { rotateKey { ... on RotateKeySuccess { done } } }')).toEqual({
+      rotateKey: { done: true },
+    });
+    const create = (args: string, headers = {}) =>
+      gateway.run(`mutation { createKey${args} { ... on CreateKeySuccess { replayed } } }`, 'a', headers);
+    for (const args of ['', '(input: null)', '(input: {})', '(input: { idempotencyKey: "k" })']) {
+      expect(await create(args)).toEqual({ createKey: { replayed: false } });
+    }
+    await create('', { 'idempotency-key': 'k' });
+    expect(gateway.service.calls()).toEqual(['PUT /v1/keys', ...Array.from({ length: 5 }, () => 'POST /v1/keys')]);
+    expect(gateway.service.requests.map(({ body }) => body).join('')).toBe('');
+    const sent = gateway.service.requests.map(({ headers }) => headers['idempotency-key']);
+    expect(sent.slice(0, 4)).toEqual([undefined, undefined, undefined, undefined]);
+    expect(sent[4]).toMatch(/^[0-9a-f]{64}$/);
+    expect(sent[5]).toBe(sent[4]);
+  });
+
+  it('is explained, and a tool without arguments for AI agents', async () => {
+    await using gateway = await start();
+    const { body } = await gateway.send('mutation { rotateKey { __typename } }', {}, { extensions: { explain: true } });
+    expect(body.extensions?.explain).toMatchObject({ calls: [{ method: 'PUT', route: '/v1/keys', min: 1, max: 1 }] });
+    const schema = createSchema(undefined, [keys]);
+    const toolOf = (text: string) => {
+      const document = parse(text);
+      const [operation] = document.definitions;
+      return operation?.kind === 'OperationDefinition' && createTool('Run', operation, { document, text, schema });
+    };
+    expect(toolOf('mutation Run { rotateKey { __typename } }')).toMatchObject({
+      description: 'Replaces the key.',
+      inputSchema: { type: 'object', properties: {}, required: [], additionalProperties: false },
+      annotations: { destructiveHint: true },
+    });
+    expect(toolOf('mutation Run($input: CreateKeyInput) { createKey(input: $input) { __typename } }')).toMatchObject({
+      inputSchema: { properties: { input: { type: ['object', 'null'] } }, required: [] },
+      annotations: { destructiveHint: false },
+    });
+  });
+
+  it('can’t be applied to a list, unless it has keys', () => {
+    const bulk = (name: 'rotation' | 'creation') =>
+      createSchema(undefined, [
+        defineModule('bulk', ({ bulkMutation, use }) =>
+          bulkMutation('all', use(keys)[name], {
+            description: 'Applies all.',
+            items: 'keys',
+            max: 2,
+            input: { description: 'All.', items: 'The keys.' },
+            result: { item: 'One.', results: 'All.', succeeded: 'The done.', failed: 'The others.' },
+          }),
+        ),
+      ]);
+    expect(() => bulk('rotation')).toThrow(
+      'the module bulk fails: TypeError: all applies a mutation to each item of a list, so that mutation needs an input',
+    );
+    expect(printSdl(bulk('creation'))).toContain('keys: [CreateKeyInput!]!');
+  });
+});
+
+describe('the scope of a mutation', () => {
+  it('is the declared one, whatever its extensions have', async () => {
+    const misdeclared = defineModule('misdeclared', ({ endpoint, mutation, requireScopes }) => {
+      mutation('purge', {
+        description: 'Purges.',
+        scope: 'things:write',
+        // @ts-expect-error: scope is the only place for it
+        extensions: requireScopes('groups:read'),
+        endpoint: endpoint('POST /v1/things/purge').returns<object>(),
+        resolve: async (_input, send) => send({}),
+        success: {
+          description: 'It is done.',
+          fields: (t) => ({ done: t.boolean({ description: 'Always true.', resolve: () => true }) }),
+        },
+      });
+    });
+    const signer = createSigner();
+    const clients = clientsOf(signer, { scopes: ['groups:read', 'things:write'] });
+    await using gateway = await startScriptedGateway(() => ({ body: { data: {} } }), {
+      modules: [misdeclared],
+      clients,
+    });
+    const purge = async (scope: string) =>
+      gateway.send('mutation { purge { __typename } }', {}, { authorization: await signer.bearer({ scope }) });
+    expect((await purge('groups:read')).codes).toEqual(['FORBIDDEN']);
+    expect(gateway.service.requests).toHaveLength(0);
+    expect((await purge('things:write')).body.data).toEqual({ purge: { __typename: 'PurgeSuccess' } });
+  });
+});
+
+describe('optional values and scalars', () => {
+  const patch = (input: string) =>
+    `mutation { patchKey(input: ${input}) { ... on PatchKeySuccess { key { price limits expiresAt } } } }`;
+
+  it('are sent as they are: null as null, and not at all if they are left out', async () => {
+    await using gateway = await start();
+    await gateway.run(patch('{}'));
+    await gateway.run(patch('{ price: null, limits: null, notes: null, expiresAt: null, names: null }'));
+    expect(gateway.service.requests.map(({ body }) => body)).toEqual([
+      '{}',
+      '{"price":null,"expiresAt":null,"limits":null,"names":null,"notes":null}',
+    ]);
+    const values =
+      '{ price: "12.50", limits: { a: [1] }, notes: [true], expiresAt: "2027-01-01T00:00:00Z", names: ["x"] }';
+    expect(await gateway.run(patch(values))).toEqual({
+      patchKey: { key: { price: '12.50', limits: { a: [1] }, expiresAt: '2027-01-01T00:00:00Z' } },
+    });
+    expect(JSON.parse(gateway.service.requests[2]?.body ?? '')).toMatchObject({ price: '1250', notes: [true] });
+    expect(await gateway.run('{ half(price: "3.00") }')).toEqual({ half: '1.50' });
+    const { body } = await gateway.send('{ half(price: "3") }');
+    expect(body.errors?.[0]?.message).toContain('Cents must have two decimals.');
+  });
+});

@@ -1,0 +1,230 @@
+import { GraphQLError } from 'graphql';
+import { describe, expect, it } from 'vitest';
+import { defineModule } from '../../src/modules/index.ts';
+import { startScriptedGateway } from '../support/gateway.ts';
+
+// An odd error or value of a resolver costs its field only: other fields arrive, one masked error is reported, and one line is logged.
+
+/** Name of the method that makes an object a promise. The linter refuses it in objects. */
+const THEN = 'then';
+
+const fail = (): never => {
+  throw new Error('Getter.');
+};
+
+/** Object whose every use throws. */
+const hostile = (target: object = {}) =>
+  new Proxy(
+    target,
+    Object.fromEntries(
+      Reflect.ownKeys(Reflect)
+        .filter((key) => typeof key === 'string')
+        .map((key) => [key, fail]),
+    ),
+  );
+
+const withGetter = (name: string, error: Error = new Error('Odd.')) =>
+  Object.defineProperty(error, name, { get: fail });
+
+class ReadonlyPath extends Error {
+  get path(): string {
+    return 'x';
+  }
+  get extensions(): never {
+    return fail();
+  }
+}
+
+class WithoutExtensions extends GraphQLError {
+  override extensions = undefined as never;
+}
+
+function circular(): Error {
+  const error = new Error('Circular.');
+  error.cause = error;
+  return error;
+}
+
+function circularGraphQLError(): Error {
+  const error = new GraphQLError('Circular.');
+  return Object.defineProperty(error, 'originalError', { value: error });
+}
+
+const shared = Object.freeze(new GraphQLError('Shared.', { extensions: { code: 'SHARED' } }));
+const revoked = Proxy.revocable({}, {});
+revoked.revoke();
+
+const ERRORS: Record<string, () => unknown> = {
+  'a frozen error': () => Object.freeze(new Error('Frozen.')),
+  'a frozen GraphQLError': () => Object.freeze(new GraphQLError('Frozen.')),
+  'a shared frozen GraphQLError': () => shared,
+  null: () => null,
+  undefined: () => undefined,
+  'a text': () => 'Text.',
+  'a symbol': () => Symbol('s'),
+  'a bigint': () => 1n,
+  'a function': () => () => 1,
+  'an object without a prototype': () => Object.create(null),
+  'an object whose toString throws': () => ({ toString: fail }),
+  'a proxy': () => hostile(),
+  'a proxy of an error': () => hostile(new Error('Proxied.')),
+  'a revoked proxy': () => revoked.proxy,
+  'a getter message': () => withGetter('message'),
+  'a getter stack': () => withGetter('stack'),
+  'a getter name': () => withGetter('name'),
+  'a getter cause': () => withGetter('cause'),
+  'a getter extensions': () => withGetter('extensions'),
+  'a getter path': () => withGetter('path'),
+  'a getter nodes': () => withGetter('nodes'),
+  'a getter extensions of a GraphQLError': () => withGetter('extensions', new GraphQLError('Odd.')),
+  'a getter originalError of a GraphQLError': () => withGetter('originalError', new GraphQLError('Odd.')),
+  'a getter code': () =>
+    new GraphQLError('Odd.', { extensions: Object.defineProperty({}, 'code', { enumerable: true, get: fail }) }),
+  'a readonly path': () => new ReadonlyPath('Odd.'),
+  'no extensions': () => new WithoutExtensions('Odd.'),
+  'a message that is no text': () => Object.assign(new Error('Odd.'), { message: { a: 1 } }),
+  'a stack that is no text': () => Object.assign(new Error('Odd.'), { stack: 1 }),
+  'a path that is no list': () => Object.assign(new Error('Odd.'), { path: 'x' }),
+  'a path of hostile segments': () => Object.assign(new Error('Odd.'), { path: [hostile()] }),
+  'a path of hostile segments in a GraphQLError': () =>
+    Object.defineProperty(new GraphQLError('Odd.'), 'path', { value: [hostile()] }),
+  'a path of another server': () => new GraphQLError('Odd.', { path: ['far'], extensions: { code: 'FAR' } }),
+  'nodes that are none': () => Object.assign(new Error('Odd.'), { nodes: [1] }),
+  'locations that are none': () => Object.assign(new Error('Odd.'), { path: [], locations: 7 }),
+  'a circular cause': circular,
+  'a circular originalError': circularGraphQLError,
+  'circular members': () => Object.assign(new Error('Odd.'), { self: circular(), big: 1n }),
+  'a huge message': () => new Error('x'.repeat(5_000_000)),
+  'an aggregate': () => new AggregateError([hostile(), null, circular()], 'Many.'),
+  'a toJSON that throws': () => Object.assign(new Error('Odd.'), { toJSON: fail }),
+};
+
+const VALUES: Record<string, () => unknown> = {
+  'a proxy': () => hostile(),
+  'a revoked proxy': () => revoked.proxy,
+  'a getter': () => ({
+    get value() {
+      return fail();
+    },
+  }),
+  'a method that throws': () => ({ value: fail }),
+  'a then that throws': () => Object.defineProperty({}, 'then', { get: fail }),
+  'a thenable that throws': () => ({ [THEN]: fail }),
+  'a thenable that rejects with an odd error': () => ({
+    [THEN]: (_: unknown, reject: (error: unknown) => void) => reject(hostile()),
+  }),
+  'a promise whose then throws': () => Object.assign(Promise.resolve({}), { [THEN]: fail }),
+  'a promise whose constructor throws': () => Object.defineProperty(Promise.resolve({}), 'constructor', { get: fail }),
+  'a returned frozen error': () => Object.freeze(new Error('Frozen.')),
+  'a returned proxy of an error': () => hostile(new Error('Proxied.')),
+  'an iterator that throws': () => ({ value: 1, [Symbol.iterator]: fail }),
+};
+
+function oddModule(make: () => unknown, isError: boolean) {
+  return defineModule('odd', ({ builder, endpoint, loader, requireScopes }) => {
+    const failing = (): never => {
+      throw make();
+    };
+    const get = endpoint('GET /v1/odd/{id}').returns<{ value?: unknown }>();
+    const single = loader({ name: 'single', get, identify: failing });
+    const list = endpoint('GET /v1/odd', { expect: 'list' })
+      .takes<{ query: { id: string } }>()
+      .returns<{ value?: unknown }[]>();
+    const argsOf = (ids: readonly string[]) => ({ query: { id: ids.join() } });
+    const several = loader({ name: 'several', get, many: { endpoint: list, argsOf, keyOf: failing } });
+    const extensions = requireScopes('odd:read');
+    const resolve = (): never => {
+      if (isError) {
+        throw make();
+      }
+      return make() as never;
+    };
+    const Odd = builder.objectRef<{ value?: unknown }>('Odd').implement({
+      extensions,
+      fields: (t) => ({
+        value: t.field({
+          type: 'Int',
+          nullable: true,
+          resolve: (source) => (isError ? resolve() : (source.value as number)),
+        }),
+        later: t.int({ nullable: true, resolve: async () => resolve() }),
+      }),
+    });
+    builder.queryField('ok', (t) => t.int({ nullable: true, extensions, resolve: () => 1 }));
+    builder.queryField('sync', (t) => t.field({ type: Odd, nullable: true, extensions, resolve }));
+    builder.queryField('async', (t) =>
+      t.field({ type: Odd, nullable: true, extensions, resolve: async () => resolve() }),
+    );
+    builder.queryField('list', (t) => t.field({ type: [Odd], nullable: true, extensions, resolve }));
+    builder.queryField('items', (t) =>
+      t.field({
+        type: [Odd],
+        nullable: { list: true, items: true },
+        extensions,
+        resolve: () => (isError ? [{}] : [make() as never, {}]),
+      }),
+    );
+    builder.queryField('leaf', (t) => t.field({ type: 'JSONObject', nullable: true, extensions, resolve }));
+    builder.queryField('single', (t) =>
+      t.field({ type: Odd, nullable: true, extensions, resolve: (_root, _args, ctx) => ctx.loaders.load(single, 'a') }),
+    );
+    builder.queryField('several', (t) =>
+      t.field({
+        type: [Odd],
+        nullable: { list: true, items: true },
+        extensions,
+        resolve: (_root, _args, ctx) => ['a', 'b'].map((id) => ctx.loaders.load(several, id)),
+      }),
+    );
+    builder.mutationField('change', (t) => t.field({ type: Odd, nullable: true, extensions, resolve }));
+  });
+}
+
+const QUERY =
+  '{ ok sync { value } async { value } again: sync { value } list { value } items { value later } leaf last: ok }';
+
+describe.each([
+  ['error', ERRORS, true],
+  ['value', VALUES, false],
+] as const)('an odd %s', (_, cases, isError) => {
+  it.each(Object.entries(cases))('%s', async (_name, make) => {
+    await using gateway = await startScriptedGateway(() => ({ body: {} }), { modules: [oddModule(make, isError)] });
+    const { status, body } = await gateway.send(QUERY);
+    expect([status, body.data]).toMatchObject([200, { ok: 1, last: 1 }]);
+    const paths = body.errors?.map(({ path }) => path?.join('.'));
+    expect(new Set(paths).size).toBe(paths?.length);
+    for (const { path, locations, extensions } of body.errors ?? []) {
+      expect(path?.length).toBeGreaterThan(0);
+      expect(locations).toHaveLength(1);
+      expect(extensions).toMatchObject({ code: expect.any(String), requestId: expect.any(String) });
+    }
+    if (isError) {
+      expect(body.data).toMatchObject({
+        sync: null,
+        async: null,
+        again: null,
+        list: null,
+        items: [{ value: null, later: null }],
+        leaf: null,
+      });
+      expect(paths).toEqual(
+        expect.arrayContaining(['sync', 'async', 'again', 'list', 'items.0.value', 'items.0.later', 'leaf']),
+      );
+    }
+    const masked = () => gateway.log.filter(({ msg }) => msg === 'unexpected error');
+    const before = masked().length;
+    if (isError) {
+      const loaded = await gateway.send('{ ok single { later } several { later } }');
+      expect([loaded.status, loaded.body.data]).toEqual([200, { ok: 1, single: null, several: [null, null] }]);
+      expect(loaded.body.errors?.map(({ path }) => path?.join('.'))).toEqual(['single', 'several.0', 'several.1']);
+    }
+    const logged = masked().slice(0, before);
+    expect(logged).toHaveLength(
+      body.errors?.filter(({ extensions }) => extensions?.code === 'INTERNAL_SERVER_ERROR').length ?? 0,
+    );
+    expect(JSON.stringify(logged).length).toBeLessThan(1_000_000);
+    const changed = await gateway.send('mutation { change { value } other: change { value } }');
+    expect(changed.status).toBe(200);
+    expect(changed.body.data).toHaveProperty('other');
+  });
+});
