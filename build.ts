@@ -86,10 +86,7 @@ const BUNDLES: Readonly<Record<string, Bundle>> = {
   command: {
     folder: 'dist/cli',
     entries: { main: 'src/cli/main.ts', modules: 'src/modules/index.ts' }, // Modules of users import the latter.
-    packages: {
-      noExternal: true,
-      external: ['graphql', '@opentelemetry/api', ...Object.keys(manifest.peerDependencies)],
-    },
+    packages: { noExternal: true, external: ['@opentelemetry/api', ...Object.keys(manifest.peerDependencies)] },
     minify: MINIFY,
   },
 };

@@ -11,7 +11,10 @@ export default defineConfig({
   test: {
     // Node.js runs the tests as it runs the gateway: it removes the types by itself.
     experimental: { viteModuleRunner: false, nodeLoader: false },
-    execArgv: ['--conditions=notigraph-source'], // The examples import the package, which isn't built.
+    execArgv: [
+      '--conditions=notigraph-source', // The examples import the package, which isn't built.
+      ...(process.env.NOTIGRAPH_TEST_GRAPHQL === undefined ? [] : ['--import=./test/runner/other-graphql.js']),
+    ],
     globalSetup: ['./test/runner/build-graphiql.ts', './test/runner/unpack-browser.ts'],
     env: { NODE_COMPILE_CACHE: CHILD_ENV.NODE_COMPILE_CACHE },
     isolate: false, // Files that a worker runs share its process, and the modules of src/ in it.

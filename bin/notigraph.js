@@ -15,7 +15,7 @@ try {
     throw new Error(`A clone of Notigraph needs Node.js ${SOURCE_MAJOR}, which "npm ci" installs; this is v${node}. \
 Run "npm ci", then "npm start" or "npx notigraph".`);
   }
-  await import('./supported-node.cjs'); // Nothing newer than this file is loaded before the version is known to be new enough.
+  await import('./supported-versions.cjs'); // Nothing newer than this file is loaded before the version is known to be new enough.
   await import('./compile-cache.js');
   await import((runsSource ? source : built).href);
 } catch ({ message, code }) {

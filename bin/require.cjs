@@ -1,5 +1,5 @@
 'use strict';
 
-require('./supported-node.cjs');
+require('./supported-versions.cjs');
 
 module.exports = require('../dist/library/index.js');

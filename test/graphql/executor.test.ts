@@ -15,6 +15,7 @@ import {
   GraphQLSchema,
   GraphQLString,
   parse,
+  versionInfo,
 } from 'graphql';
 import { createYoga, type Plugin } from 'graphql-yoga';
 import { describe, expect, it } from 'vitest';
@@ -27,6 +28,9 @@ import type { Limits } from '../../src/graphql/executor/limits.ts';
 import { useExecutor } from '../../src/http/engine.ts';
 import { executorWith } from '../support/executor.ts';
 import { DEFAULTS } from '../support/settings.ts';
+
+/** Whether the installed graphql-js words errors of values differently: since 17. Those of the executor don't depend on the version. */
+const HAS_OWN_MESSAGES = versionInfo.major >= 17;
 
 type Resolve = NonNullable<GraphQLFieldConfig<unknown, unknown>['resolve']>;
 
@@ -580,9 +584,9 @@ describe('error locations', () => {
     const executeFn = executorWith(DEFAULTS);
     const result = await executeFn(args);
     const expected = await execute(args);
-    expect(result.errors?.slice(0, 100).map((error) => error.toJSON())).toEqual(
-      expected.errors?.slice(0, 100).map((error) => error.toJSON()),
-    );
+    const comparable = ({ errors = [] }: ExecutionResult) =>
+      errors.slice(0, 100).map((error) => ({ ...error.toJSON(), ...(HAS_OWN_MESSAGES && { message: '' }) }));
+    expect(comparable(result)).toEqual(comparable(expected));
     // graphql-js takes 130 to 400 ms.
     expect(await cpuOf(() => executeFn(args))).toBeLessThan(45);
   });
@@ -637,10 +641,12 @@ describe('input', () => {
     for (const count of [4, 5, 6, 7]) {
       const variables = { ids: Array.from({ length: count }, () => 'x') };
       const messages = coerce(LIST, variables).errors?.map(({ message }) => message);
+      expect(messages).toHaveLength(Math.min(count, 6));
       const args = { schema: SCHEMA, document: LIST, variableValues: variables, options: { maxCoercionErrors: 5 } };
       const expected = execute(args) as ExecutionResult;
-      expect(messages).toEqual(expected.errors?.map(({ message }) => message));
-      expect(messages).toHaveLength(Math.min(count, 6));
+      if (!HAS_OWN_MESSAGES) {
+        expect(messages).toEqual(expected.errors?.map(({ message }) => message));
+      }
     }
   });
 

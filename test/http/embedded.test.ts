@@ -121,12 +121,10 @@ it('bytes that are not UTF-8 are rejected after the host has read them', async (
   expect(await post(url, body)).toMatchObject({ status: 400, message: 'The request body is not UTF-8.' });
 });
 
-it('an object that is too deep to be written as JSON is rejected', async () => {
-  let deep: unknown = {};
-  for (let i = 0; i < 100_000; i++) {
-    deep = [deep];
-  }
-  const url = await startHost(parseWith(() => ({ query: QUERY, variables: { deep } })));
+it('an object that cannot be written as JSON is rejected', async () => {
+  const circular: unknown[] = [];
+  circular.push(circular);
+  const url = await startHost(parseWith(() => ({ query: QUERY, variables: { circular } })));
   expect(await post(url, '{}')).toMatchObject({ status: 400, code: 'BAD_REQUEST' });
 });
 

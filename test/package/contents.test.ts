@@ -62,7 +62,7 @@ beforeAll(async () => {
   await run('tar', ['-xzf', await packProject(folder.path()), '-C', installed, '--strip-components=1']);
 
   const { dependencies } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
-  for (const name of [...Object.keys(dependencies), '@types/node']) {
+  for (const name of [...Object.keys(dependencies), 'graphql', '@types/node']) {
     const link = join(installFolder, 'node_modules', name);
     await mkdir(dirname(link), { recursive: true });
     await symlink(join(ROOT, 'node_modules', name), link, 'dir');
@@ -254,11 +254,11 @@ it('has mocks for msw that run, and compile, without the dependencies of the gat
   expect(compiled).toMatchObject({ status: 0, stdout: '' });
 });
 
-it('has types that compile in a strict program', async () => {
+it.each(['typescript', 'typescript-7'])('has types that compile in a strict program: %s', async (compiler) => {
   await writeFile(join(installFolder, 'program.ts'), TYPED_PROGRAM);
   await writeFile(join(installFolder, 'testing.ts'), TYPED_TESTING_PROGRAM);
   await writeFile(join(installFolder, 'modules.ts'), TYPED_MODULES_PROGRAM);
-  const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
+  const tsc = join(ROOT, 'node_modules', compiler, 'bin', 'tsc');
   const options = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2022', '--types', 'node'];
   const { status, stdout } = spawnSync(process.execPath, [tsc, ...options, 'program.ts', 'testing.ts', 'modules.ts'], {
     cwd: installFolder,

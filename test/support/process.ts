@@ -10,6 +10,8 @@ export interface ProcessOptions {
   /** Working directory, where `.env` and the sandbox file are searched for. */
   cwd: string;
   args?: readonly string[];
+  /** Program of Node.js. @default the one that runs the tests */
+  node?: string;
   /** Options of Node.js. @default none */
   nodeArgs?: readonly string[];
   /** Environment variables besides PATH. @default none */
@@ -116,9 +118,10 @@ export function spawnNotigraph(options: ProcessOptions): RunningProcess {
   };
 }
 
-function startProcess({ cwd, nodeArgs = [], args = [], env = {}, main = MAIN, maxFileBlocks }: ProcessOptions) {
+function startProcess(options: ProcessOptions) {
+  const { cwd, node = process.execPath, nodeArgs = [], args = [], env = {}, main = MAIN, maxFileBlocks } = options;
   const limit = maxFileBlocks === undefined ? [] : ['sh', '-c', 'ulimit -f "$0" && exec "$@"', String(maxFileBlocks)];
-  const [program = '', ...words] = [...limit, process.execPath, ...nodeArgs, main, ...args];
+  const [program = '', ...words] = [...limit, node, ...nodeArgs, main, ...args];
   const child = spawn(program, words, {
     cwd,
     env: { ...CHILD_ENV, ...env },

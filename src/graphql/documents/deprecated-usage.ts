@@ -17,8 +17,9 @@ interface Element {
   deprecationReason?: string | null | undefined;
 }
 
-/** Element in a message of `NoDeprecatedCustomRule`: `The field Workflow.draft is …`, `Field "Query.stats" argument "days" is …`. */
-const IN_MESSAGE = /^(?:The (?:input )?field|The enum value|Field|Directive) "?(@?[\w.]+)"?(?: argument "(\w+)")?/;
+/** Element in a message of `NoDeprecatedCustomRule`: `The field Workflow.draft is …`, `Field "Query.stats" argument "days" is …`; in graphql 17 `The argument "Query.stats(days:)" is …`. */
+const IN_MESSAGE =
+  /^(?:The )?(?:input field|field|enum value|argument|Directive) "?(@?[\w.]+)(?:"? argument "|\()?(\w+)?/i;
 
 /** Returns the coordinates of the deprecated elements in the text of an operation. Elements that are only in its variables are not found. */
 export function readDeprecatedUsage(

@@ -83,7 +83,7 @@ export function findDocumentProblem(
 
 function parseWithin(maxTokens: number, ...[source, options]: Parameters<typeof parse>): DocumentNode {
   try {
-    return withoutStack(() => parse(source, { ...options, maxLexicalTokens: maxTokens }));
+    return withoutStack(() => parse(source, { ...options, maxTokens }));
   } catch (error) {
     const isLimit = error instanceof GraphQLError && hasMoreTokens(source, maxTokens);
     throw isLimit ? limitExceeded(`The document has more than ${maxTokens} tokens.`) : error;

@@ -2,23 +2,22 @@ import {
   type ASTNode,
   type DirectiveNode,
   type FieldNode,
+  type GraphQLArgument,
   type GraphQLDirective,
-  GraphQLError,
   type GraphQLField,
-  getArgumentValues,
+  getNullableType,
   isNonNullType,
   Kind,
+  print,
   type ValueNode,
 } from 'graphql';
 import { DocumentError, truncateMessage } from '../located-error.ts';
-
-/** Values of variables by name. */
-export type Variables = Readonly<Record<string, unknown>>;
+import { coerceLiteral, defaultOf, type Variables } from './graphql-js.ts';
 
 /** Returns the coerced arguments. Each call returns a new object. */
 export type ReadArguments = (variables: Variables) => Record<string, unknown>;
 
-/** Creates a function that coerces the arguments of a field or directive. Coerces arguments without variables only once. */
+/** Creates a function that coerces the arguments of a field or directive. Coerces values without variables only once. */
 export function createReadArguments(
   definition: GraphQLField<unknown, unknown> | GraphQLDirective,
   node: FieldNode | DirectiveNode,
@@ -26,77 +25,63 @@ export function createReadArguments(
   if (definition.args.length === 0) {
     return () => ({});
   }
-  const fixed = coerceFixed(definition, node);
-  if (fixed !== undefined) {
-    return () => ({ ...fixed });
-  }
-  const unlocatedNode = withoutLocations(node);
-  const sources = findVariables(definition, node);
+  const args = definition.args.map((argument) => ({ name: argument.name, read: createReadArgument(argument, node) }));
   return (variables) => {
-    const values = sources && readVariables(sources, variables);
-    if (values !== undefined) {
-      return values;
+    const values: Record<string, unknown> = {};
+    for (const { name, read } of args) {
+      const value = read(variables);
+      if (value !== undefined) {
+        values[name] = value;
+      }
     }
-    try {
-      return getArgumentValues(definition, unlocatedNode, variables);
-    } catch (error) {
-      throw error instanceof GraphQLError ? toDocumentError(error, node, unlocatedNode) : error;
-    }
+    return values;
   };
 }
 
-/** Argument whose value is a variable. */
-interface VariableArgument {
-  readonly name: string;
-  readonly variable: string;
-  readonly isNonNull: boolean;
-}
-
-/** Returns the arguments whose value is a variable. Returns undefined if another argument has a value or default, or is required. */
-function findVariables(
-  { args }: GraphQLField<unknown, unknown> | GraphQLDirective,
+/** Creates a function that returns the value of one argument, undefined if it has none. `getArgumentValues` differs between the versions of graphql-js. */
+function createReadArgument(
+  argument: GraphQLArgument,
   node: FieldNode | DirectiveNode,
-): readonly VariableArgument[] | undefined {
-  const found: VariableArgument[] = [];
-  for (const { name, type, defaultValue } of args) {
-    const value = node.arguments?.findLast((argument) => argument.name.value === name)?.value;
-    const isNonNull = isNonNullType(type);
-    if (value?.kind === Kind.VARIABLE && name !== '__proto__') {
-      found.push({ name, variable: value.name.value, isNonNull });
-    } else if (value !== undefined || defaultValue !== undefined || isNonNull) {
-      return undefined;
+): (variables: Variables) => unknown {
+  const { name, type } = argument;
+  const defaultValue = defaultOf(argument);
+  const isNonNull = isNonNullType(type);
+  const fail = (reason: string, at: ASTNode): never => {
+    throw new DocumentError(truncateMessage(`Argument "${name}" ${reason}.`), [at]);
+  };
+  const value = node.arguments?.findLast((each) => each.name.value === name)?.value;
+  if (value === undefined) {
+    return () =>
+      defaultValue === undefined && isNonNull
+        ? fail(`of required type "${type}" was not provided`, node)
+        : defaultValue;
+  }
+  const requireValue = (coerced: unknown): unknown => {
+    if (coerced === null && isNonNull) {
+      return fail(`of non-null type "${type}" must not be null`, value);
     }
+    return coerced === undefined ? fail(`has invalid value ${print(value)}`, value) : coerced;
+  };
+  if (value.kind === Kind.VARIABLE) {
+    const variable = value.name.value;
+    return ({ coerced }) => {
+      if (Object.hasOwn(coerced, variable)) {
+        return requireValue(coerced[variable]);
+      }
+      return defaultValue === undefined && isNonNull
+        ? fail(
+            `of required type "${type}" was provided the variable "$${variable}" which was not provided a runtime value`,
+            value,
+          )
+        : defaultValue;
+    };
   }
-  return found;
-}
-
-/** Returns the arguments from coerced variables. Returns undefined if one is missing, or null for a non-null argument. */
-function readVariables(args: readonly VariableArgument[], variables: Variables): Record<string, unknown> | undefined {
-  const values: Record<string, unknown> = {};
-  for (const { name, variable, isNonNull } of args) {
-    const value = Object.hasOwn(variables, variable) ? variables[variable] : undefined;
-    if (value === undefined || (value === null && isNonNull)) {
-      return undefined;
-    }
-    values[name] = value;
+  const nullable = value.kind === Kind.NULL ? getNullableType(type) : type; // Null has an error of its own.
+  if (containsVariable(value)) {
+    return (variables) => requireValue(coerceLiteral(value, nullable, variables));
   }
-  return values;
-}
-
-/** Coerces arguments once for all calls. Returns undefined if they contain variables, are invalid, or contain objects, which resolvers could change. */
-function coerceFixed(
-  definition: GraphQLField<unknown, unknown> | GraphQLDirective,
-  node: FieldNode | DirectiveNode,
-): Record<string, unknown> | undefined {
-  if (node.arguments?.some(({ value }) => containsVariable(value))) {
-    return undefined;
-  }
-  try {
-    const values = getArgumentValues(definition, withoutLocations(node));
-    return Object.values(values).every(isImmutable) ? values : undefined;
-  } catch {
-    return undefined; // Reported when the field is executed.
-  }
+  const fixed = coerceLiteral(value, nullable);
+  return isImmutable(fixed) ? () => requireValue(fixed) : () => coerceLiteral(value, nullable); // Resolvers could change an object.
 }
 
 const isImmutable = (value: unknown): boolean =>
@@ -113,24 +98,4 @@ function containsVariable(value: ValueNode): boolean {
     default:
       return false;
   }
-}
-
-/** Copies a node without locations, so that GraphQLError's constructor doesn't scan the source for them. */
-function withoutLocations<Node extends FieldNode | DirectiveNode>(node: Node): Node {
-  return {
-    ...node,
-    loc: undefined,
-    arguments: node.arguments?.map((argument) => ({ ...argument, value: { ...argument.value, loc: undefined } })),
-  };
-}
-
-/** Converts an error of `getArgumentValues` to one that names the original node. */
-function toDocumentError(
-  { message, nodes: [invalidNode] = [] }: GraphQLError,
-  node: FieldNode | DirectiveNode,
-  unlocatedNode: FieldNode | DirectiveNode,
-): DocumentError {
-  const index = unlocatedNode.arguments?.findIndex(({ value }) => value === invalidNode) ?? -1;
-  const original: ASTNode = node.arguments?.[index]?.value ?? node;
-  return new DocumentError(truncateMessage(message), [original]);
 }

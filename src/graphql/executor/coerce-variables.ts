@@ -1,20 +1,26 @@
 import {
   type ASTNode,
-  coerceInputValue,
   GraphQLError,
+  GraphQLID,
+  type GraphQLInputObjectType,
   type GraphQLInputType,
+  type GraphQLLeafType,
   type GraphQLSchema,
+  isEnumType,
+  isInputObjectType,
   isInputType,
+  isListType,
   isNonNullType,
   type OperationDefinitionNode,
   print,
   typeFromAST,
-  type VariableDefinitionNode,
-  valueFromAST,
 } from 'graphql';
+import { didYouMean } from 'graphql/jsutils/didYouMean.js';
 import { inspect } from 'graphql/jsutils/inspect.js';
 import { printPathArray } from 'graphql/jsutils/printPathArray.js';
+import { suggestionList } from 'graphql/jsutils/suggestionList.js';
 import { excerpt, setNodes, truncateMessage } from '../located-error.ts';
+import { coerceLiteral, defaultOf, type VariablePlan, Variables } from './graphql-js.ts';
 import type { Limits } from './limits.ts';
 
 /** Maximum errors of variables in one response. One more error says that there are others, as in graphql-js. */
@@ -22,8 +28,8 @@ const MAX_ERRORS = 5;
 
 /** Coerced variables, or the errors found. */
 export type CoercedVariables =
-  | { readonly errors: readonly GraphQLError[]; readonly coerced?: undefined }
-  | { readonly coerced: Record<string, unknown>; readonly errors?: undefined };
+  | { readonly errors: readonly GraphQLError[]; readonly variables?: undefined }
+  | { readonly variables: Variables; readonly errors?: undefined };
 
 /** Options of `coerceVariables`. */
 export interface CoerceVariablesOptions extends Pick<Limits, 'maxInputListItems'> {
@@ -40,14 +46,6 @@ const NO_VARIABLES: RawVariables = {};
 
 /** Thrown when the maximum number of errors is reached. */
 const TOO_MANY_ERRORS = Symbol('too many errors');
-
-/** Variable of an operation with its type. */
-export interface VariablePlan {
-  readonly name: string;
-  readonly definition: VariableDefinitionNode;
-  /** Undefined if the schema has no such input type. */
-  readonly type: GraphQLInputType | undefined;
-}
 
 /** Looks up the types of an operation's variables. */
 export const planVariables = (
@@ -82,7 +80,7 @@ export function coerceVariables(
     }
   }
   const { coerced, errors } = coercion;
-  return errors.length > 0 ? { errors } : { coerced };
+  return errors.length > 0 ? { errors } : { variables: new Variables(coerced, plans, raw) };
 }
 
 /**
@@ -109,7 +107,7 @@ class Coercion {
     }
     if (!Object.hasOwn(this.#raw, name)) {
       if (definition.defaultValue !== undefined) {
-        this.#set(name, valueFromAST(definition.defaultValue, type));
+        this.#set(name, coerceLiteral(definition.defaultValue, type));
       } else if (isNonNullType(type)) {
         this.#addError(`Variable "$${name}" of required type "${type}" was not provided.`, definition);
       }
@@ -120,15 +118,20 @@ class Coercion {
       this.#addError(`Variable "$${name}" of non-null type "${type}" must not be null.`, definition);
       return;
     }
-    const onError = (path: readonly (string | number)[], invalidValue: unknown, error: GraphQLError): void => {
-      const place = path.length > 0 ? ` at "${name}${printPathArray(path)}"` : '';
-      this.#addError(
-        `Variable "$${name}" got invalid value ${inspect(excerpt(invalidValue))}${place}; ${error.message}`,
-        definition,
-        error,
-      );
+    const hideSuggestions = this.#hideSuggestions || containsLongText(value);
+    const input: Input = {
+      hideSuggestions,
+      reject: (invalid, path, reason) => {
+        const place = path.length > 0 ? ` at "${name}${printPathArray(path)}"` : '';
+        const error = typeof reason === 'string' ? undefined : reason;
+        this.#addError(
+          `Variable "$${name}" got invalid value ${inspect(excerpt(invalid))}${place}; ${error?.message ?? reason}`,
+          definition,
+          error,
+        );
+      },
     };
-    this.#set(name, coerceInputValue(value, type, onError, this.#hideSuggestions || containsLongText(value)));
+    this.#set(name, coerceValue(input, value, type, []));
   }
 
   #set(name: string, value: unknown): void {
@@ -150,6 +153,89 @@ class Coercion {
       setNodes(new GraphQLError(truncateMessage(message), { originalError: originalError ?? null }), [node]),
     );
   }
+}
+
+/** Treatment of invalid values in one variable. */
+interface Input {
+  readonly hideSuggestions: boolean;
+  readonly reject: (invalid: unknown, path: Path, reason: string | GraphQLError) => void;
+}
+
+type Path = readonly (string | number)[];
+
+/** Coerces a value of a variable. graphql-js 16 and 17 have functions for this that differ. Returns undefined if it is invalid. */
+function coerceValue(input: Input, value: unknown, type: GraphQLInputType, path: Path): unknown {
+  if (isNonNullType(type)) {
+    return value == null
+      ? input.reject(value, path, `Expected non-nullable type "${type}" not to be null.`)
+      : coerceValue(input, value, type.ofType, path);
+  }
+  if (value == null) {
+    return null;
+  }
+  if (isListType(type)) {
+    return Array.isArray(value)
+      ? value.map((item, index) => coerceValue(input, item, type.ofType, [...path, index]))
+      : [coerceValue(input, value, type.ofType, path)];
+  }
+  return isInputObjectType(type) ? coerceObject(input, value, type, path) : coerceLeaf(input, value, type, path);
+}
+
+function coerceObject(input: Input, value: unknown, type: GraphQLInputObjectType, path: Path): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return input.reject(value, path, `Expected type "${type.name}" to be an object.`);
+  }
+  const fields = type.getFields();
+  const coerced: Record<string, unknown> = {};
+  for (const field of Object.values(fields)) {
+    const sent: unknown = Object.hasOwn(value, field.name) ? Reflect.get(value, field.name) : undefined;
+    const fallback = sent === undefined ? defaultOf(field) : undefined;
+    if (sent !== undefined) {
+      coerced[field.name] = coerceValue(input, sent, field.type, [...path, field.name]);
+    } else if (fallback !== undefined) {
+      coerced[field.name] = fallback;
+    } else if (isNonNullType(field.type)) {
+      input.reject(value, path, `Field "${field.name}" of required type "${field.type}" was not provided.`);
+    }
+  }
+  for (const name of Object.keys(value)) {
+    if (!Object.hasOwn(fields, name)) {
+      const suggestion = input.hideSuggestions ? '' : didYouMean(suggestionList(name, Object.keys(fields)));
+      input.reject(value, path, `Field "${name}" is not defined by type "${type.name}".${suggestion}`);
+    }
+  }
+  if (type.isOneOf) {
+    const keys = Object.keys(coerced);
+    const [key = ''] = keys;
+    if (keys.length !== 1) {
+      input.reject(value, path, `Exactly one key must be specified for OneOf type "${type.name}".`);
+    } else if (coerced[key] === null) {
+      input.reject(null, [...path, key], `Field "${key}" must be non-null.`);
+    }
+  }
+  return coerced;
+}
+
+/** Whether a value of the type ID is a number that JavaScript can't hold exactly. Parsing JSON has already changed it. */
+export const isInexactId = (type: GraphQLLeafType, value: unknown): boolean =>
+  // guard: test/graphql/exact-numbers.test.ts
+  type === GraphQLID && typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER;
+
+/** Message for such an id. */
+export const INEXACT_ID = 'ID cannot represent this number exactly; send it as a string.';
+
+function coerceLeaf(input: Input, value: unknown, type: GraphQLLeafType, path: Path): unknown {
+  if (isInexactId(type, value)) {
+    return input.reject(value, path, INEXACT_ID);
+  }
+  let coerced: unknown;
+  try {
+    coerced = isEnumType(type) ? type.parseValue(value, input.hideSuggestions) : type.parseValue(value);
+  } catch (error) {
+    const reason = `Expected type "${type.name}". ${error instanceof Error ? error.message : ''}`;
+    return input.reject(value, path, error instanceof GraphQLError ? error : reason);
+  }
+  return coerced === undefined ? input.reject(value, path, `Expected type "${type.name}".`) : coerced;
 }
 
 /** Length of quoted text from which messages are truncated before their suggestion. Finding a suggestion takes 5 ms for 250 KB. */

@@ -14,7 +14,8 @@ import {
   type SelectionSetNode,
   typeFromAST,
 } from 'graphql';
-import { createReadArguments, type Variables } from './arguments.ts';
+import { createReadArguments } from './arguments.ts';
+import type { Variables } from './graphql-js.ts';
 
 /** Fragments of a document by name. */
 export type Fragments = Record<string, FragmentDefinitionNode>;

@@ -12,6 +12,7 @@ import {
 import { inspect } from 'graphql/jsutils/inspect.js';
 import { ignoreRejection, isPromise } from '../../lib/is-promise.ts';
 import { excerpt, markInvalidValue } from '../located-error.ts';
+import { INEXACT_ID, isInexactId } from './coerce-variables.ts';
 import type { Execution } from './execution.ts';
 import { listError, STOPPED } from './limits.ts';
 import { awaitValue, Pending, PendingList } from './pending.ts';
@@ -207,6 +208,9 @@ function serialize(execution: Execution, type: GraphQLLeafType, value: unknown):
     case 'number':
       if ((type === GraphQLInt && (value | 0) === value) || (type === GraphQLFloat && Number.isFinite(value))) {
         return value;
+      }
+      if (isInexactId(type, value)) {
+        throw markInvalidValue(new GraphQLError(INEXACT_ID));
       }
       break;
     default:

@@ -11,6 +11,7 @@ import { inspect } from 'graphql/jsutils/inspect.js';
 import { isPromise } from '../../lib/is-promise.ts';
 import { completeLeaf, completeResolved, isPrimitive } from './complete-value.ts';
 import type { Execution } from './execution.ts';
+import { getAbortSignal, getAsyncHelpers, toInfoVariables } from './graphql-js.ts';
 import { STOPPED } from './limits.ts';
 import { awaitValue, Pending, PendingObject } from './pending.ts';
 import type { Complete, FieldPlan, SelectionPlan, ValuePlan } from './selection-plan.ts';
@@ -74,7 +75,7 @@ export function executeField(
     const value =
       isProperty && typeof property !== 'function'
         ? property
-        : resolve(source, field.readArguments(execution.variableValues), execution.contextValue, info);
+        : resolve(source, field.readArguments(execution.variables), execution.contextValue, info);
     return completeResolved(execution, plan, info, path, value);
   } catch (error) {
     return execution.handleError(error, plan, path ?? pathOf(field, parentPath));
@@ -91,7 +92,7 @@ const pathOf = ({ key, parentType }: FieldPlan, parentPath: ResponsePath | undef
 });
 
 /** Creates the information for a resolver. It has all members, because a resolver may spread the object. The allocation takes 10 ns. */
-const infoOf = (execution: Execution, field: FieldPlan, path: ResponsePath): GraphQLResolveInfo => ({
+const infoOf = (execution: Execution, field: FieldPlan, path: ResponsePath) => ({
   fieldName: field.definition.name,
   fieldNodes: field.nodes,
   returnType: field.definition.type,
@@ -101,7 +102,9 @@ const infoOf = (execution: Execution, field: FieldPlan, path: ResponsePath): Gra
   fragments: execution.fragments,
   rootValue: execution.rootValue,
   operation: execution.operation,
-  variableValues: execution.variableValues,
+  variableValues: toInfoVariables(execution.variables),
+  getAbortSignal,
+  getAsyncHelpers,
 });
 
 /** Plans the selection of a field on one object type. */

@@ -28,17 +28,17 @@ export function createExecutor(settings: Limits): Execute {
     if (variableValues != null && typeof variableValues !== 'object') {
       throw new TypeError('Variables must be an object of values by name.');
     }
-    const variables = coerceVariables(plans.variables, variableValues, {
+    const coercion = coerceVariables(plans.variables, variableValues, {
       maxInputListItems: limits.maxInputListItems,
       // guard: test/attacks/disclosure.test.ts
       hideSuggestions: !limits.introspection,
     });
-    if (variables.errors !== undefined) {
-      return { errors: variables.errors };
+    if (coercion.errors !== undefined) {
+      return { errors: coercion.errors };
     }
-    const execution = new Execution(plans, variables.coerced, inputs, limits);
+    const execution = new Execution(plans, coercion.variables, inputs, limits);
     try {
-      const data = executeRoot(execution, plans.root(variables.coerced));
+      const data = executeRoot(execution, plans.root(coercion.variables));
       return data instanceof Pending ? resultOf(execution, data) : execution.finish(data);
     } catch (error) {
       return execution.fail(error);

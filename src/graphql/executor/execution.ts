@@ -15,6 +15,7 @@ import {
 import type { Deadline, Waiting } from '../../upstream/policies/deadline.ts';
 import { locate, toOperationError } from '../located-error.ts';
 import type { Fragments, PlanSource } from './collect-fields.ts';
+import type { Variables } from './graphql-js.ts';
 import { earlyEnd, type Limits, outcomeError, STOPPED, type StopReason, stopError } from './limits.ts';
 
 /** Inputs of an execution besides its operation and variables, as for `execute` of graphql-js. */
@@ -43,7 +44,7 @@ export class Execution implements PlanSource, Waiting, Awaited {
   readonly schema: GraphQLSchema;
   readonly fragments: Fragments;
   readonly operation: OperationDefinitionNode;
-  readonly variableValues: Record<string, unknown>;
+  readonly variables: Variables;
   readonly rootValue: unknown;
   readonly contextValue: unknown;
   readonly fieldResolver: GraphQLFieldResolver<unknown, unknown>;
@@ -75,14 +76,14 @@ export class Execution implements PlanSource, Waiting, Awaited {
 
   constructor(
     { schema, fragments, operation }: PlanSource & { readonly operation: OperationDefinitionNode },
-    variableValues: Record<string, unknown>,
+    variables: Variables,
     inputs: ExecutionInputs,
     limits: Required<Limits>,
   ) {
     this.schema = schema;
     this.fragments = fragments;
     this.operation = operation;
-    this.variableValues = variableValues;
+    this.variables = variables;
     this.rootValue = inputs.rootValue;
     this.contextValue = inputs.contextValue;
     this.fieldResolver = inputs.fieldResolver ?? defaultFieldResolver;

@@ -1,9 +1,9 @@
 import { assertValidSchema, type DocumentNode, type GraphQLSchema, Kind, type OperationDefinitionNode } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import { DocumentError } from '../located-error.ts';
-import type { Variables } from './arguments.ts';
-import { planVariables, type VariablePlan } from './coerce-variables.ts';
+import { planVariables } from './coerce-variables.ts';
 import { type Fragments, findConditionVariables, type PlanSource } from './collect-fields.ts';
+import type { VariablePlan, Variables } from './graphql-js.ts';
 import { planSelection } from './plan.ts';
 import type { SelectionPlan } from './selection-plan.ts';
 
@@ -124,11 +124,11 @@ export class OperationPlans implements PlanSource {
 const conditionsKey = (names: readonly string[], variables: Variables): string =>
   names.length === 0 ? '' : names.map((name) => keyOf(variables, name)).join('');
 
-function keyOf(variables: Variables, name: string): string {
-  if (!Object.hasOwn(variables, name)) {
+function keyOf({ coerced }: Variables, name: string): string {
+  if (!Object.hasOwn(coerced, name)) {
     return '-';
   }
-  const value = variables[name];
+  const value = coerced[name];
   if (typeof value === 'boolean') {
     return value ? 't' : 'f';
   }

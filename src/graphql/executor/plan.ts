@@ -14,7 +14,7 @@ import {
   TypeMetaFieldDef,
   TypeNameMetaFieldDef,
 } from 'graphql';
-import { createReadArguments, type Variables } from './arguments.ts';
+import { createReadArguments } from './arguments.ts';
 import { collectFields, type PlanSource } from './collect-fields.ts';
 import { createLeafCompletion, createListCompletion } from './complete-value.ts';
 import {
@@ -23,6 +23,7 @@ import {
   createResultFactory,
   type PlanSelection,
 } from './execute-fields.ts';
+import type { Variables } from './graphql-js.ts';
 import type { Complete, FieldPlan, SelectionPlan, ValuePlan } from './selection-plan.ts';
 
 /** Plans the selection set of an operation, or the merged selection sets of a field's nodes, for one object type. */
@@ -109,7 +110,7 @@ function createCompletion(type: GraphQLOutputType, nodes: readonly FieldNode[]):
       execution,
       objectType,
       nodes.flatMap(({ selectionSet }) => selectionSet ?? []),
-      execution.variableValues,
+      execution.variables,
     );
   return isAbstractType(type)
     ? createAbstractCompletion(type, planSubselection)

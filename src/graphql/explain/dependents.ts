@@ -12,6 +12,7 @@ import {
 } from 'graphql';
 import type { UpstreamRequest } from '../../upstream/request.ts';
 import { type DependentCalls, dependentCallsOf } from '../declarations.ts';
+import { variablesOf } from '../executor/graphql-js.ts';
 import { planSelection } from '../executor/plan.ts';
 import type { FieldPlan } from '../executor/selection-plan.ts';
 
@@ -88,7 +89,7 @@ function findDependents(info: GraphQLResolveInfo, { type, nodes, count, after }:
     if (declared.length === 0) {
       return findDependents(info, { ...objects, after });
     }
-    const perObject = declared.map((calls) => calls.maxOf(() => readArguments(info.variableValues)));
+    const perObject = declared.map((calls) => calls.maxOf(() => readArguments(variablesOf(info))));
     const maxima = perObject.map((max) => (max === 0 ? 0 : max * count)); // Not NaN, if the count is infinite.
     const name = `${parentType.name}.${definition.name}`;
     const next = (ids: readonly number[]) => findDependents(info, { ...objects, after: ids });
@@ -103,7 +104,7 @@ function fieldsOf(
   selectionSets: readonly SelectionSetNode[],
 ): readonly FieldPlan[] {
   try {
-    return planSelection(info, type, selectionSets, info.variableValues).fields;
+    return planSelection(info, type, selectionSets, variablesOf(info)).fields;
   } catch {
     return [];
   }

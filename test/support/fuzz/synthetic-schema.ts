@@ -112,7 +112,7 @@ function digest(...[source, given, context, info, ...rest]: [unknown, unknown, S
     nodes: info.fieldNodes.length,
     fragments: Object.keys(info.fragments),
     rootValue: typeof info.rootValue,
-    members: Object.keys({ ...info }),
+    members: Object.keys({ ...info }).filter((name) => !name.startsWith('getA')), // Version 17 added two functions.
   });
 }
 
