@@ -301,11 +301,11 @@ export class Planner {
     for (const [name, part] of properties) {
       const isRequired = listOf(schema.required).includes(name);
       this.#try(`${plan.method} ${plan.route}, body.${name}`, isRequired, () => {
-        const resolved = this.#document.schemaOf(part).schema;
+        const resolved: Part = { ...this.#document.schemaOf(part).schema, ...recordOf(part) };
         if (resolved.readOnly !== true) {
           assertName(name);
           const place = { words: [...words, ...toWords(name)], property: name, use: 'input' } as const;
-          add('body', name, { ...resolved, ...recordOf(part) }, this.#types.valueOf(part, place), isRequired);
+          add('body', name, resolved, this.#types.valueOf(part, place), isRequired);
         }
       });
     }

@@ -239,7 +239,7 @@ export class Types {
     const required = listOf(schema.required);
     for (const [name, part] of Object.entries(recordOf(schema.properties))) {
       try {
-        const resolved = this.#document.schemaOf(part).schema;
+        const resolved: Part = { ...this.#document.schemaOf(part).schema, ...recordOf(part) };
         if ((isInput ? resolved.readOnly : resolved.writeOnly) === true) {
           continue;
         }
@@ -248,7 +248,7 @@ export class Types {
         const use = isInput ? 'input' : 'output';
         const value = this.valueOf(part, { words, property: name, use, depth: depth + 1 });
         const isItems = items !== undefined && name === 'data';
-        const described = { ...(isText(value.type) ? resolved : {}), ...recordOf(part) };
+        const described = isText(value.type) ? resolved : recordOf(part);
         const wanted = isInput ? name : isItems ? items : undefined; // Inputs within others are sent as they are.
         plan.fields.push(fieldOf(names, name, described, value, isItems || required.includes(name), wanted));
       } catch (error) {
