@@ -18,6 +18,9 @@ export function createBoundedMap<Item, Result>(max: number): BoundedMap<Item, Re
     new Promise((resolve, reject) => {
       const results: Result[] = [];
       let remaining = items.length;
+      if (remaining === 0) {
+        resolve(results);
+      }
       for (const [index, item] of items.entries()) {
         const end = (result: Result): void => {
           results[index] = result;

@@ -107,6 +107,19 @@ it('uses an embedded group without another request', async () => {
   expect(gateway.service.requests).toHaveLength(1);
 });
 
+it('waits for nothing if all groups are in the list, and another one there has no id', async () => {
+  const { _id, ...withoutId } = group({ _id: 'c' });
+  const list = [group({ _id: 'a', name: 'A' }), group({ _id: 'b', name: 'B' }), withoutId];
+  await using gateway = await startScriptedGateway(() => ({ body: { data: list } }));
+  expect(
+    await gateway.data('{ a: notificationGroup(id: "a") { name } b: notificationGroup(id: "b") { name } }'),
+  ).toEqual({
+    a: { name: 'A' },
+    b: { name: 'B' },
+  });
+  expect(gateway.service.calls()).toEqual(['GET /v1/notification-groups']);
+});
+
 it('loads groups by id if the list has no ids', async () => {
   await using gateway = await startScriptedGateway(({ path }) => {
     const { _id, ...anonymous } = group();
