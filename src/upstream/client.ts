@@ -12,7 +12,7 @@ import {
   type WriteOptions,
 } from './endpoint.ts';
 import { badResponse, callBudgetExceeded, isUpstreamError, missingCredential } from './errors.ts';
-import { assertArgs, assertBody, headersOf } from './input-rules.ts';
+import { assertArgs, bodyOf, headersOf } from './input-rules.ts';
 import { Deadline } from './policies/deadline.ts';
 import type { UpstreamRequest, WriteResult } from './request.ts';
 import type { CallTarget } from './service.ts';
@@ -119,9 +119,7 @@ export class CallBudget {
     }
     const path = pathPrefixOf(upstream) + buildPath(endpoint, args);
     const headers = endpoint.headers && headersOf(endpoint, endpoint.headers, args);
-    if (args.body !== undefined) {
-      assertBody(endpoint, args.body);
-    }
+    const body = args.body && bodyOf(endpoint, args.body);
     const [kind, limit] = args.isBulkItem
       ? (['bulkItems', maxBulkItems] as const)
       : (['calls', maxUpstreamCalls] as const);
@@ -129,7 +127,7 @@ export class CallBudget {
       throw callBudgetExceeded(endpoint, limit);
     }
     this[kind] += 1;
-    return { endpoint, authorization, path, requestId, args, headers };
+    return { endpoint, authorization, path, requestId, args, headers, body };
   }
 }
 

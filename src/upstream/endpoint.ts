@@ -268,7 +268,7 @@ const isHeader = (value: unknown) => value === true || (typeof value === 'string
 
 /** Matches names of headers, except those that the gateway sets, that carry credentials, or that change what is called or how it is read. */
 export const HEADER_NAME =
-  /^(?!(?:accept(?:-encoding)?|connection|content-(?:encoding|length|type)|cookie|expect|host|idempotency-key|if-(?:none-match|modified-since)|keep-alive|(?:proxy-.*)?authorization|proxy-.*|range|te|trace(?:parent|state)|trailer|transfer-encoding|upgrade|user-agent|x-request-id|x-(?:http-)?method(?:-override)?)$)[\w!#$%&'*+.^`|~-]+$/i;
+  /^(?!(?:accept(?:-encoding)?|connection|content-(?:encoding|length|type)|cookie|expect|host|idempotency-key|if-(?:none-match|modified-since)|keep-alive|(?:proxy-.*)?authorization|proxy-.*|range|te|trace(?:parent|state)|trailer|transfer-encoding|upgrade|user-agent|x-request-id|x-(?:http-)?method(?:-override)?|x-(?:original|rewrite)-url|__proto__)$)[\w!#$%&'*+.^`|~-]+$/i;
 
 const names = () => listOf(text(), 'must be a list of texts');
 const flag = () => z.boolean('must be true or false').default(false);
@@ -288,6 +288,10 @@ const OPTIONS = options(
         error: ({ input }) =>
           `has ${Object.keys(input ?? {}).find((name) => !HEADER_NAME.test(name))}, which an endpoint can't declare`,
       })
+      .refine(
+        (all) => new Set(Object.keys(all).map((name) => name.toLowerCase())).size === Object.keys(all).length,
+        'must have each header once',
+      )
       .optional(),
     timeoutMs: integer(1, 600_000).optional(),
     lists: choice(['repeated', 'comma']).default('repeated'),

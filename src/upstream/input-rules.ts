@@ -80,8 +80,12 @@ export function headersOf(
   return headers;
 }
 
-/** Throws an `UpstreamError` (BAD_USER_INPUT) if fields of a body can't be sent. The texts in free-form objects can be any. */
-export function assertBody(endpoint: DeclaredEndpoint, body: object): void {
+/**
+ * Returns a body as it is sent.
+ *
+ * @throws {UpstreamError} BAD_USER_INPUT if texts in it can't be sent. Those in free-form objects can be any.
+ */
+export function bodyOf(endpoint: DeclaredEndpoint, body: object): string {
   const issues: InputIssue[] = [];
   for (const [field, value] of Object.entries(body)) {
     const problem =
@@ -93,7 +97,5 @@ export function assertBody(endpoint: DeclaredEndpoint, body: object): void {
   if (issues.length > 0) {
     throw invalidInput(endpoint, issues);
   }
-  if (endpoint.bodyFormat === 'form') {
-    encodeBody(endpoint, body); // Finds values that a form can't have.
-  }
+  return encodeBody(endpoint, body);
 }

@@ -7,7 +7,7 @@ import { CallBudget, type Caller, type OperationSettings, type UpstreamClient } 
 import { type DeclaredEndpoint, kindOf } from './endpoint.ts';
 import { readKeyOf, type UpstreamRequest } from './request.ts';
 import { contentTypeOf } from './transport/exchange.ts';
-import { encodeBody, serviceAddressOf } from './transport/path.ts';
+import { serviceAddressOf } from './transport/path.ts';
 
 /** Use of the cache for a read. */
 export interface RecordedCache {
@@ -102,10 +102,9 @@ export class Recorder {
  */
 function toCurl(
   origin: string,
-  { endpoint, authorization, path, args, headers: declared = {} }: UpstreamRequest,
+  { endpoint, authorization, path, args, body, headers: declared = {} }: UpstreamRequest,
 ): string | undefined {
   const url = origin + path;
-  const body = args.body && encodeBody(endpoint, args.body);
   const own = Object.entries(declared).map(([name, value]) => (value === '' ? `${name};` : `${name}: ${value}`)); // As curl sends empty ones.
   const key = authorization.slice(authorization.indexOf(' ') + 1);
   const forms = [

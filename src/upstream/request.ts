@@ -11,6 +11,8 @@ export interface UpstreamRequest {
   args: CallArgs & WriteOptions;
   /** Headers that the endpoint declares; undefined if there are none. */
   headers: Readonly<Record<string, string>> | undefined;
+  /** Body as it is sent; undefined if there is none. */
+  body: string | undefined;
   /** Earlier response of a read, which the service can confirm with a 304. @default none */
   known?: KnownResponse;
 }

@@ -480,6 +480,33 @@ describe('options', () => {
   });
 });
 
+it.each<[string, () => object]>([
+  ['a bigint', () => ({ price: 5n })],
+  [
+    'itself',
+    () => {
+      const body: Record<string, unknown> = {};
+      body.self = body;
+      return body;
+    },
+  ],
+  ['entries that JSON does not have', () => new Map([['price', 5]])],
+  ['the form of a browser', () => new URLSearchParams('price=5')],
+])('a body with %s is a fault of the module, and no outage of the service', async (_, create) => {
+  await using gateway = await start(({ endpoint }) => {
+    const send = endpoint('POST /v1/things').takes<{ body: object }>();
+    return ({ upstream }) => upstream.write(send, { body: create() });
+  });
+  for (let i = 0; i < 25; i += 1) {
+    expect(await gateway.run('mutation { write }')).toEqual(['INTERNAL_SERVER_ERROR']);
+  }
+  expect(gateway.service.calls()).toEqual([]);
+  expect(logged(gateway)).toEqual(
+    Array.from({ length: 25 }, () => expect.stringMatching(/of the module things was not sent: .*body/)),
+  );
+  expect(await gateway.run('{ notificationGroups { name } }')).not.toEqual(['UPSTREAM_UNAVAILABLE']);
+});
+
 it('the testing kit knows actions, texts, forms, lists and headers', async () => {
   const things = defineModule('things', ({ builder, declareCalls, endpoint, requireScopes }) => {
     const get = endpoint('GET /v1/things/{id}');

@@ -7,7 +7,6 @@ import type { TraceHeaders, UpstreamRequest, UpstreamResult } from '../request.t
 import { isTimeoutError } from '../signal.ts';
 import type { Headers, Progress, UpstreamResponse } from './attempt.ts';
 import { BodyError, headerOf, readErrorBody, readSuccess } from './body.ts';
-import { encodeBody } from './path.ts';
 import { errorFromFailure, errorFromResponse } from './to-error.ts';
 
 /** Sent as `User-Agent`. */
@@ -16,7 +15,7 @@ const USER_AGENT = `notigraph/${VERSION}`;
 /** Returns a request in undici's form. Headers of the client's request are not forwarded. */
 export function toDispatchOptions(
   origin: string,
-  { endpoint, authorization, path, requestId, args, headers: declared, known }: UpstreamRequest,
+  { endpoint, authorization, path, requestId, args, headers: declared, body, known }: UpstreamRequest,
   traceHeaders: TraceHeaders | undefined,
 ): Dispatcher.DispatchOptions {
   const headers: Record<string, string> = {
@@ -25,7 +24,7 @@ export function toDispatchOptions(
     'user-agent': USER_AGENT,
     'x-request-id': requestId,
   };
-  if (args.body !== undefined) {
+  if (body !== undefined) {
     headers['content-type'] = contentTypeOf(endpoint);
   }
   if (args.idempotencyKey !== undefined) {
@@ -42,7 +41,7 @@ export function toDispatchOptions(
     path,
     method: endpoint.method,
     headers: traceHeaders === undefined ? headers : Object.assign(headers, traceHeaders),
-    body: args.body === undefined ? null : encodeBody(endpoint, args.body),
+    body: body ?? null,
   };
   // The attempt has a time limit of its own, which can be longer than those of the sockets.
   return endpoint.timeoutMs === undefined ? options : { ...options, headersTimeout: 0, bodyTimeout: 0 };

@@ -111,15 +111,28 @@ function buildQuery(endpoint: DeclaredEndpoint, query: NonNullable<CallArgs['que
   return search.size > 0 ? `?${search}` : '';
 }
 
-/** Returns a body as it is sent. */
-export const encodeBody = (endpoint: DeclaredEndpoint, body: object): string =>
-  endpoint.bodyFormat === 'json' ? JSON.stringify(body) : encodeFields(endpoint, 'body', body).toString();
+/** Returns a body as it is sent. @throws {TypeError} if it can't be written in its format */
+export function encodeBody(endpoint: DeclaredEndpoint, body: object): string {
+  if (endpoint.bodyFormat === 'form') {
+    return encodeFields(endpoint, 'body', body).toString();
+  }
+  const prototype: unknown = Object.getPrototypeOf(body);
+  if (!Array.isArray(body) && prototype !== Object.prototype && prototype !== null) {
+    throw invalidCall(endpoint, 'the argument "body" must be a plain object or a list'); // Others, such as a Map, have no JSON of their own.
+  }
+  try {
+    return JSON.stringify(body);
+  } catch {
+    throw invalidCall(endpoint, 'its body has a value that JSON does not have, such as a bigint or a circle');
+  }
+}
 
 /** Encodes a query or a form. In a query, null is left out. */
 function encodeFields(endpoint: DeclaredEndpoint, part: 'query' | 'body', fields: object): URLSearchParams {
   const encoded = new URLSearchParams();
-  if (Array.isArray(fields)) {
-    throw invalidCall(endpoint, `the argument "${part}" must be an object`);
+  const prototype: unknown = Object.getPrototypeOf(fields);
+  if (prototype !== Object.prototype && prototype !== null) {
+    throw invalidCall(endpoint, `the argument "${part}" must be a plain object`);
   }
   for (const [name, value] of Object.entries(fields)) {
     if (Array.isArray(value)) {
