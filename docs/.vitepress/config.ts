@@ -24,6 +24,18 @@ const OTHER_FOLDERS = readdirSync(ROOT, { withFileTypes: true })
   .filter((entry) => entry.isDirectory() && entry.name !== 'docs')
   .map(({ name }) => name);
 
+/** Words that people search for and pages don't use, by section. */
+const KEYWORDS: Record<string, string> = {
+  '/client.html#retries': 'timeout',
+  '/errors.html#errors': 'error codes, status codes',
+  '/identity-providers.html#identity-providers': 'login, sso, oauth, oidc, jwt',
+  '/modules.html#modules': 'paginate, pagination, list subscribers, trigger a notification, custom endpoint',
+  '/network.html#network': 'custom header, access proxy, nginx, reverse proxy, path, endpoint, /api/graphql',
+  '/production.html#production': 'deploy, docker, kubernetes, helm',
+  '/testing.html#testing': 'mock, unit tests',
+  '/upgrading.html#upgrading': 'upgrade, update, migrate, new version',
+};
+
 /** Returns the place of a page in the site, and undefined for files that are no pages of it. */
 const placeOf = (file: string): string | undefined => PLACES[file] ?? /^docs\/(.+\.md)$/.exec(file)?.[1];
 
@@ -88,6 +100,31 @@ function readSidebar(): DefaultTheme.SidebarItem[] {
     });
 }
 
+type SearchOptions = NonNullable<DefaultTheme.LocalSearchOptions['miniSearch']>;
+
+/** Options of the index and of the browser's search. The browser gets the text of these functions, so they use nothing outside of them. */
+const search: SearchOptions = {
+  options: {
+    fields: ['title', 'titles', 'text', 'keywords'],
+    // Only the build calls this one, so it may use `KEYWORDS`.
+    extractField: (section: Record<string, string>, field: string) =>
+      field === 'keywords' ? (KEYWORDS[section.id ?? ''] ?? '') : (section[field] ?? ''),
+    processTerm: (term) =>
+      /^(?:an?|and|are|can|do|does|for|from|how|i|in|is|it|my|of|on|or|the|to|what|when|where|which|why|with|you|your)$/i.test(
+        term,
+      )
+        ? null
+        : term.toLowerCase(),
+  },
+  searchOptions: {
+    fuzzy: (term) => (term.length > 4 ? 0.2 : false),
+    boost: { keywords: 6, title: 4, titles: 1, text: 1 },
+    // References and pages for contributors mention almost everything.
+    boostDocument: (section: string) =>
+      /^\/(?:contributing\/|benchmarks|changelog|schema-types)/.test(section) ? 0.3 : 1,
+  },
+};
+
 const markdown: MarkdownOptions = {
   anchor: { slugify },
   config: adaptPages,
@@ -108,7 +145,7 @@ export default defineConfig({
   themeConfig: {
     sidebar: readSidebar(),
     outline: [2, 3],
-    search: { provider: 'local' },
+    search: { provider: 'local', options: { miniSearch: search } },
     socialLinks: [{ icon: 'github', link: REPOSITORY }],
   },
 });
