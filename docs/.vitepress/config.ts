@@ -68,12 +68,27 @@ const splitPictures = (html: string): string =>
 function adaptPages(markdown: MarkdownRenderer): void {
   markdown.core.ruler.push('pages', ({ tokens, env }) => {
     const page = relative(ROOT, String(env.realPath ?? env.path));
-    for (const token of tokens) {
+    const labels: string[] = [];
+    let column = 0;
+    for (const [index, token] of tokens.entries()) {
+      if (token.type === 'thead_open') {
+        labels.length = 0;
+      } else if (token.type === 'th_open') {
+        labels.push(tokens[index + 1]?.content ?? '');
+      } else if (token.type === 'tr_open') {
+        column = 0;
+      } else if (token.type === 'td_open') {
+        token.attrSet('data-label', labels[column] ?? '');
+        column += 1;
+      }
       token.content = token.type === 'html_block' ? splitPictures(token.content) : token.content;
       for (const child of token.children ?? []) {
         const link = child.type === 'link_open' ? child.attrGet('href') : undefined;
         if (typeof link === 'string') {
           child.attrSet('href', resolveLink(page, link));
+        }
+        if (child.type === 'code_inline') {
+          child.attrSet('v-pre', ''); // Otherwise, Vue replaces `{{name}}`.
         }
       }
     }
@@ -125,6 +140,29 @@ const search: SearchOptions = {
   },
 };
 
+const STYLE = `
+  .dark .when-light, html:not(.dark) .when-dark { display: none; }
+  /* Without the outline, code has room. */
+  @media (min-width: 960px) and (max-width: 1599px) {
+    .VPDoc .aside { display: none !important; }
+    .VPDoc.has-aside .content-container, .VPDoc:not(.has-aside) .content-container { max-width: none !important; }
+    .VPDoc .content { max-width: none !important; }
+    .vp-doc [class*='language-'] code { font-size: 13px; }
+  }
+  @media (min-width: 640px) {
+    .vp-doc [class*='language-'] code { width: auto; min-width: 0; white-space: pre-wrap; overflow-wrap: anywhere; }
+  }
+  /* On a phone, a row is a list of its cells. */
+  @media (max-width: 639px) {
+    .vp-doc table, .vp-doc tbody, .vp-doc tr, .vp-doc td { display: block; }
+    .vp-doc thead { display: none; }
+    .vp-doc tr { padding: 8px 0; }
+    .vp-doc td { border: 0; padding: 2px 12px; overflow-wrap: anywhere; }
+    .vp-doc td:empty { display: none; }
+    .vp-doc td::before { content: attr(data-label) ': '; font-weight: 600; }
+  }
+`;
+
 const markdown: MarkdownOptions = {
   anchor: { slugify },
   config: adaptPages,
@@ -141,7 +179,7 @@ export default defineConfig({
   rewrites: { ...PLACES, 'docs/:page(.*)': ':page' },
   outDir: '.vitepress/dist',
   markdown,
-  head: [['style', {}, '.dark .when-light, html:not(.dark) .when-dark { display: none; }']],
+  head: [['style', {}, STYLE]],
   themeConfig: {
     sidebar: readSidebar(),
     outline: [2, 3],

@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { launchBrowser } from '../support/browser.ts';
 import { CHILD_ENV } from '../support/child-env.ts';
-import { ROOT } from '../support/docs.ts';
+import { ROOT, read } from '../support/docs.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { startStaticFiles } from '../support/static-files.ts';
 
@@ -26,12 +27,17 @@ const QUESTIONS: readonly [question: string, page: string][] = [
 const stack = new AsyncDisposableStack();
 let browser: Browser;
 let site: string;
+let paths: string[];
 
 beforeAll(async () => {
   const folder = stack.use(await createTemporaryFolder());
   const vitepress = join(ROOT, 'node_modules/vitepress/bin/vitepress.js');
   const args = [vitepress, 'build', 'docs', '--outDir', folder.path('notigraph')];
   await promisify(execFile)(process.execPath, args, { cwd: ROOT, env: { ...CHILD_ENV, NODE_ENV: 'production' } });
+  const built = await readdir(folder.path('notigraph'), { recursive: true });
+  paths = built
+    .filter((file) => file.endsWith('.html') && file !== '404.html')
+    .map((file) => file.slice(0, -'.html'.length));
   const files = stack.use(await startStaticFiles(folder.path()));
   site = `${files.url}/notigraph`;
   browser = await launchBrowser();
@@ -63,3 +69,67 @@ describe('the search of the site', () => {
       .toMatch(new RegExp(`^/notigraph/${expected}\\.html#`));
   });
 });
+
+/** Returns the elements of the page that are wider than their place, by the beginning of their text. */
+const findCutOff = (page: Page, selector: string): Promise<string[]> =>
+  page
+    .locator(selector)
+    .evaluateAll((elements) =>
+      elements
+        .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth + 1)
+        .map(({ textContent }) => textContent.slice(0, 60)),
+    );
+
+describe('the pages of the site', () => {
+  it.each([
+    [1366, 768, 'html, .vp-doc pre, .vp-doc table'],
+    [390, 844, 'html, .vp-doc table'],
+  ])('fit into %i × %i', async (width, height, selector) => {
+    await using page = await open('index', width, height);
+    const cutOff: unknown[] = [];
+    for (const path of paths) {
+      await page.goto(`${site}/${path}.html`);
+      cutOff.push(...(await findCutOff(page, selector)).map((text) => [path, text]));
+    }
+    expect(cutOff).toEqual([]);
+    expect(paths.length).toBeGreaterThan(40);
+  });
+
+  it('show on a phone what to do about each error', async () => {
+    await using page = await open('errors', 390, 844);
+    const remedy = page.locator('td[data-label="what to do"]').first();
+    await remedy.scrollIntoViewIfNeeded();
+    const box = await remedy.boundingBox();
+    expect(box?.x).toBeGreaterThanOrEqual(0);
+    expect((box?.x ?? 0) + (box?.width ?? 390)).toBeLessThanOrEqual(390);
+    const label = await remedy.evaluate((cell) => getComputedStyle(cell, '::before').content);
+    expect(label).toContain('what to do');
+  });
+
+  it('show the braces of placeholders', async () => {
+    await using page = await open('schema-types', 1366, 768);
+    expect(await page.getByText('{{name}}', { exact: true }).count()).toBe(2);
+  });
+});
+
+it.each(['light', 'dark'])(
+  'the texts of the %s picture of the architecture fit into its boxes, in wide fonts too',
+  async (theme) => {
+    await using page = await browser.newPage();
+    await page.setContent(read(`docs/images/architecture-${theme}.svg`));
+    const tight = await page.evaluate(() => {
+      const boxes = [...document.querySelectorAll('.box, .frame')].map((box) => box.getBoundingClientRect());
+      return [...document.querySelectorAll('text:not(.label)')]
+        .map((text) => ({ text: text.textContent, at: text.getBoundingClientRect() }))
+        .filter(({ at }) => {
+          const middle = (at.left + at.right) / 2;
+          const widths = boxes
+            .filter((box) => box.left < middle && middle < box.right && box.top < at.top && at.bottom < box.bottom)
+            .map(({ width }) => width);
+          return !(Math.min(...widths) > at.width * 1.2 && widths.length > 0);
+        })
+        .map(({ text }) => text);
+    });
+    expect(tight).toEqual([]);
+  },
+);
