@@ -155,6 +155,13 @@ function checkSchema(): void {
   check(isReleased, 'schema/released.graphql is not the schema of this version: copy schema/schema.graphql to it.');
 }
 
+/** Checked only here: tests of a commit must not begin to fail because time passes. */
+function checkComparison(): void {
+  const [, date = ''] = /Looked up on (\S+)\./.exec(read('docs/comparison.md')) ?? [];
+  const days = (Date.now() - Date.parse(date)) / 86_400_000;
+  check(days < 180, `docs/comparison.md was looked up on ${date}: look up the other projects again, and update the date.`);
+}
+
 function checkTree(): void {
   const changes = run(['git', 'status', '--porcelain'], 'pipe').trim();
   check(changes === '', `The working tree has changes. Commit or remove them:\n${changes}`);
@@ -208,6 +215,7 @@ const STEPS: readonly [title: string, step: () => void][] = [
   ['version', checkVersion],
   ['changelog', checkChangelog],
   ['released schema', checkSchema],
+  ['date of the comparison', checkComparison],
   ['clean working tree', checkTree],
   ['checks and tests', test],
   ['tarball', pack],

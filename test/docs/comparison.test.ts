@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { read } from '../support/docs.ts';
+import bench from '../../bench/package.json' with { type: 'json' };
+import manifest from '../../package.json' with { type: 'json' };
+import { read, rows } from '../support/docs.ts';
 
 const PAGE = read('docs/comparison.md');
 
@@ -32,4 +34,19 @@ describe('the sources of docs/comparison.md', () => {
       expect(references(paragraph.split(/\n(?:- |\n)/)[0] ?? '').length).toBeGreaterThan(1);
     },
   );
+});
+
+it('docs/comparison.md compares this version with the versions that the benchmarks install, and says when', () => {
+  const { dependencies, optionalDependencies: optional } = bench;
+  const minor = (range: string) => (/\d+\.\d+/.exec(range) ?? [])[0];
+  const [, notigraph, , hive, tailcall, , own] =
+    rows(PAGE, /^\| subject \|/m).find(([subject]) => subject === 'version looked at') ?? [];
+  expect([notigraph, hive, tailcall, own]).toEqual([
+    minor(manifest.version),
+    `Gateway ${minor(dependencies['@graphql-hive/gateway'])}, Compose CLI ${minor(dependencies['@graphql-mesh/compose-cli'])}`,
+    optional['@tailcallhq/core-linux-x64-gnu'],
+    `GraphQL Yoga ${minor(dependencies['graphql-yoga'])}, Apollo Server ${minor(dependencies['@apollo/server'])}`,
+  ]);
+  const [, date = ''] = /Looked up on (\d{4}-\d{2}-\d{2})\./.exec(PAGE) ?? []; // release.ts refuses an old one.
+  expect(new Date(date).toJSON()).toBe(`${date}T00:00:00.000Z`);
 });

@@ -54,7 +54,7 @@ it.runIf(hasDeployTools)(
     const { code, stdout, stderr } = await release(copy, ['--dry-run', '--quick']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: expect.any(String) });
     expect(stdout).toContain('SKIPPED with --quick');
-    expect(stdout).toContain('[10/10] checksums: done');
+    expect(stdout).toContain('[11/11] checksums: done');
 
     const sums = await copy.read('dist/release/SHA256SUMS');
     const files = sums
@@ -93,6 +93,8 @@ it('a dry run names what is missing', async () => {
   const changelog = `# Changelog\n\n## Unreleased\n\n## ${manifest.version}\n\nText.\n`;
   await writeFile(copy.path('CHANGELOG.md'), changelog);
   expect(await attempt()).toContain('The working tree has changes. Commit or remove them:\n');
+  await edit(copy, 'docs/comparison.md', (text) => text.replace(/Looked up on [\d-]+/, 'Looked up on 2026-01-01'));
+  expect(await attempt()).toContain('docs/comparison.md was looked up on 2026-01-01: look up the other projects again');
   await edit(copy, 'schema/released.graphql', (text) => `${text}\nscalar Old\n`);
   expect(await attempt()).toContain('schema/released.graphql is not the schema of this version');
   await writeFile(copy.path('CHANGELOG.md'), changelog.replace('Unreleased', 'Unreleased\n\n- Something.'));
