@@ -32,6 +32,7 @@ const KEYWORDS: Record<string, string> = {
   '/modules.html#modules': 'paginate, pagination, list subscribers, trigger a notification, custom endpoint',
   '/network.html#network': 'custom header, access proxy, nginx, reverse proxy, path, endpoint, /api/graphql',
   '/production.html#production': 'deploy, docker, kubernetes, helm',
+  '/react.html#forms': 'server actions, server functions, form errors',
   '/testing.html#testing': 'mock, unit tests',
   '/upgrading.html#upgrading': 'upgrade, update, migrate, new version',
 };

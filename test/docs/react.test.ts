@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
-import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import type { Browser } from 'playwright-core';
@@ -33,7 +34,8 @@ type ServerComponent = (props: { params: Promise<{ id: string }> }) => Promise<R
 interface ServerModule {
   workflows: ServerComponent;
   pages: Record<ClientName, ServerComponent>;
-  TREES: Record<ClientName, (state: unknown, id: string) => ReactNode>;
+  TREES: Record<ClientName | 'feeds' | 'browser-feeds', (state: unknown, id: string) => ReactNode>;
+  createFeedAction(state: { name: string }, form: FormData): Promise<{ name: string; error?: string }>;
   POST(request: Request): Promise<Response>;
 }
 
@@ -41,10 +43,20 @@ interface ServerModule {
 const RENDERING: Record<string, string> = {
   'trees.tsx': `
     import { HydrationBoundary } from '@tanstack/react-query';
+    import { createClient } from 'notigraph/client';
     import type { ReactNode } from 'react';
+    import { createFeed, type FormState } from '@/lib/create-feed';
+    import { FeedForm } from '@/components/feed-form';
     import { ApolloApp, ApolloWorkflow } from '@/components/apollo-workflow';
     import { QueryApp, QueryWorkflow } from '@/components/query-workflow';
     import { UrqlApp, UrqlWorkflow } from '@/components/urql-workflow';
+
+    const callAction = async (_state: FormState, form: FormData): Promise<FormState> =>
+      (await fetch('/feeds', { method: 'POST', body: form })).json();
+    const callGateway = (_state: FormState, form: FormData) => {
+      const { url, authorization } = JSON.parse(document.getElementById('state')?.textContent ?? '');
+      return createFeed(createClient({ url, authorization }), form);
+    };
 
     export const TREES: Record<string, (state: object, id: string) => ReactNode> = {
       query: (state, id) => (
@@ -55,6 +67,8 @@ const RENDERING: Record<string, string> = {
         </QueryApp>
       ),
       urql: (state, id) => <UrqlApp state={state as never}><UrqlWorkflow id={id} /></UrqlApp>,
+      feeds: () => <FeedForm action={callAction} />,
+      'browser-feeds': () => <FeedForm action={callGateway} />,
       apollo: (state, id) => <ApolloApp state={state as never}><ApolloWorkflow id={id} /></ApolloApp>,
     };
   `,
@@ -63,6 +77,7 @@ const RENDERING: Record<string, string> = {
     import query from '@/app/query/[id]/page';
     import urql from '@/app/urql/[id]/page';
 
+    export { createFeedAction } from '@/app/feeds/actions';
     export { POST } from '@/app/notification-token/route';
     export { default as workflows } from '@/app/workflows/[id]/page';
     export { TREES } from './trees';
@@ -90,6 +105,18 @@ function serveApp(server: ServerModule, script: string): RequestListener {
       response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text());
       return;
     }
+    if (name.endsWith('feeds')) {
+      if (request.method === 'POST') {
+        const headers = { 'content-type': String(request.headers['content-type']) };
+        const form = await new Response(await buffer(request), { headers }).formData();
+        response.writeHead(200, { 'content-type': 'application/json' });
+        response.end(JSON.stringify(await server.createFeedAction({ name: '' }, form)));
+      } else {
+        const state = { url: gateway.url, authorization: `Bearer ${await createToken(['feeds:read', 'feeds:write'])}` };
+        sendPage(response, server.TREES[name === 'feeds' ? 'feeds' : 'browser-feeds']({}, ''), JSON.stringify(state));
+      }
+      return;
+    }
     const client = CLIENTS.find((candidate) => candidate === name);
     if (client === undefined) {
       const isScript = name === 'client.js';
@@ -98,17 +125,30 @@ function serveApp(server: ServerModule, script: string): RequestListener {
     }
     const element = await server.pages[client]({ params: Promise.resolve({ id }) });
     const state = JSON.stringify(element.props.state);
-    response.writeHead(200, {
-      'content-type': 'text/html',
-      'set-cookie': 'session=1; Path=/; HttpOnly; SameSite=Strict',
-    });
-    response.end(
-      `<!doctype html><link rel="icon" href="data:,"><div id="root">${renderToString(server.TREES[client](JSON.parse(state), id))}</div>
-       <script id="state" type="application/json">${state.replaceAll('<', '\\u003c')}</script>
-       <script type="module" src="/client.js"></script>`,
-    );
+    sendPage(response, server.TREES[client](JSON.parse(state), id), state);
   };
   return respond;
+}
+
+function sendPage(response: ServerResponse, tree: ReactNode, state: string): void {
+  response.writeHead(200, {
+    'content-type': 'text/html',
+    'set-cookie': 'session=1; Path=/; HttpOnly; SameSite=Strict',
+  });
+  response.end(
+    `<!doctype html><link rel="icon" href="data:,"><div id="root">${renderToString(tree)}</div>
+     <script id="state" type="application/json">${state.replaceAll('<', '\\u003c')}</script>
+     <script type="module" src="/client.js"></script>`,
+  );
+}
+
+async function createToken(scopes: readonly string[]): Promise<string> {
+  const answer = await fetch(gateway.url.replace('/graphql', '/client-tokens'), {
+    method: 'POST',
+    headers: { authorization: `ApiKey ${KEY}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ scopes, subject: 'user-4711' }),
+  });
+  return String((await answer.json()).token);
 }
 
 const readHeaders = ({ headers: { cookie } }: IncomingMessage): Record<string, string> =>
@@ -129,7 +169,9 @@ beforeAll(async () => {
   const listening = await listen(createServer((request, response) => serve(request, response)));
   stack.defer(listening.close);
   app = listening;
-  const text = addTo(`${CLIENT_TOKENS}clients: { browser: { corsOrigins: ['${app.url}'] } }`);
+  const text = addTo(
+    `${CLIENT_TOKENS}clients: { browser: { corsOrigins: ['${app.url}'], scopes: [workflows:read, groups:read, feeds:read, feeds:write] } }`,
+  );
   const { clients, clientTokens } = load(text, { ACME_KEY: KEY });
   gateway = stack.use(await startSandboxedGateway({ options: { clients, ...(clientTokens && { clientTokens }) } }));
 
@@ -249,6 +291,30 @@ it.each(CLIENTS)('with %s, the page starts with the data of the server, and load
   await page.getByRole('heading', { name: 'Order shipped' }).waitFor();
   expect(sent()).toHaveLength(name === 'apollo' ? 2 : 3); // Apollo Client has the result in its cache.
 });
+
+it.each(['feeds', 'browser-feeds'])(
+  'the form of /%s creates a feed, and shows that its name is taken',
+  async (path) => {
+    gateway.forget();
+    await using visitor = await visit(browser, `${app.url}/${path}`);
+    const { page } = visitor;
+    await page.waitForFunction('globalThis.show');
+    const field = page.getByRole('textbox', { name: 'Name' });
+    const submit = async () => {
+      await field.fill(`News of ${path}`);
+      await page.getByRole('button', { name: 'Create' }).click();
+    };
+    await submit();
+    await expect.poll(() => field.inputValue()).toBe('');
+    await submit();
+    await page.getByText(`A feed named "News of ${path}" already exists.`).waitFor();
+    expect(await field.inputValue()).toBe(`News of ${path}`);
+    expect(await field.getAttribute('aria-invalid')).toBe('true');
+    expect(gateway.upstream('POST /v1/feeds')).toHaveLength(2);
+    const calls = visitor.requests.filter((request) => request.url() === gateway.url && request.method() === 'POST');
+    expect(calls).toHaveLength(path === 'feeds' ? 0 : 2);
+  },
+);
 
 it('the built files of the browser contain neither the API key nor code of the server', async () => {
   const files = await readdir(folder.path('public'), { recursive: true, withFileTypes: true });

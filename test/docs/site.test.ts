@@ -21,7 +21,7 @@ const QUESTIONS: readonly [question: string, page: string][] = [
   ['login with auth0', 'identity-providers'],
   ['csv import', 'import'],
   ['retry a failed write', 'errors'],
-  ['rotate secrets', 'configuration'],
+  ['server actions', 'react'],
 ];
 
 const stack = new AsyncDisposableStack();

@@ -234,6 +234,17 @@ describe('the app of docs/react.md in Next.js', () => {
         const origins = new Set(visitor.requests.map((request) => new URL(request.url()).origin));
         expect([route, [...origins], visitor.problems]).toEqual([route, [origin], []]);
       }
+      gateway.forget();
+      await using visitor = await visit(browser, `${host.url}/feeds`);
+      await visitor.page.waitForLoadState('networkidle');
+      const field = visitor.page.getByRole('textbox', { name: 'Name' });
+      for (const expected of ['', 'A feed named "Offers" already exists.']) {
+        await field.fill('Offers');
+        await visitor.page.getByRole('button', { name: 'Create' }).click();
+        await expect.poll(() => field.inputValue()).toBe(expected === '' ? '' : 'Offers');
+        await visitor.page.locator('#feed-error').getByText(expected).waitFor({ state: 'attached' });
+      }
+      expect(gateway.upstream('POST /v1/feeds')).toHaveLength(2);
     } finally {
       await browser.close();
     }
