@@ -119,19 +119,21 @@ function readSidebar(): DefaultTheme.SidebarItem[] {
 type SearchOptions = NonNullable<DefaultTheme.LocalSearchOptions['miniSearch']>;
 
 /** Options of the index and of the browser's search. The browser gets the text of these functions, so they use nothing outside of them. */
+const indexOptions = {
+  fields: ['title', 'titles', 'text', 'keywords'],
+  // Only the build calls this one, so it may use `KEYWORDS`.
+  extractField: (section: Record<string, string>, field: string) =>
+    field === 'keywords' ? (KEYWORDS[section.id ?? ''] ?? '') : (section[field] ?? ''),
+  processTerm: (term: string) =>
+    /^(?:an?|and|are|can|do|does|for|from|how|i|in|is|it|my|of|on|or|the|to|what|when|where|which|why|with|you|your)$/i.test(
+      term,
+    )
+      ? null
+      : term.toLowerCase(),
+};
+
 const search: SearchOptions = {
-  options: {
-    fields: ['title', 'titles', 'text', 'keywords'],
-    // Only the build calls this one, so it may use `KEYWORDS`.
-    extractField: (section: Record<string, string>, field: string) =>
-      field === 'keywords' ? (KEYWORDS[section.id ?? ''] ?? '') : (section[field] ?? ''),
-    processTerm: (term) =>
-      /^(?:an?|and|are|can|do|does|for|from|how|i|in|is|it|my|of|on|or|the|to|what|when|where|which|why|with|you|your)$/i.test(
-        term,
-      )
-        ? null
-        : term.toLowerCase(),
-  },
+  options: indexOptions,
   searchOptions: {
     fuzzy: (term) => (term.length > 4 ? 0.2 : false),
     boost: { keywords: 6, title: 4, titles: 1, text: 1 },
