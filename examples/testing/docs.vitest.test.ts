@@ -44,7 +44,7 @@ test('uses data from the cache while it is fresh', async () => {
 import { GraphQLClient } from 'graphql-request';
 
 test('works with other clients', async () => {
-  const client = new GraphQLClient('https://notifications.example.com/graphql', {
+  const client = new GraphQLClient('https://graphql.example.com/graphql', {
     fetch: gateway.fetch,
     headers: { authorization: `ApiKey ${gateway.key}` },
   });

@@ -3,7 +3,7 @@ import { createClient, WorkflowsDocument } from 'notigraph/client';
 import { gatewayError, mocks } from 'notigraph/testing/msw';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 
-const notigraph = createClient({ url: 'https://notifications.example.com/graphql', retries: false });
+const notigraph = createClient({ url: 'https://graphql.example.com/graphql', retries: false });
 
 /** The function of the app to test. */
 async function listNames(...idsOrIdentifiers: string[]): Promise<string> {

@@ -28,7 +28,7 @@ type Authorization = string | (() => string | undefined | Promise<string | undef
 
 /** Options of `createClient`. */
 export interface ClientOptions {
-  /** URL of the gateway's GraphQL endpoint, such as `https://notifications.example.com/graphql`. */
+  /** URL of the gateway's GraphQL endpoint, such as `https://graphql.example.com/graphql`. */
   url: string | URL;
   /**
    * Value of the `Authorization` header: `Bearer <token>`, or `ApiKey <key>` on a server. A function is called for every attempt, so it

@@ -10,7 +10,7 @@ export class InvalidUrlError extends TypeError {
     const address = String(url);
     const quote = address.includes('@') ? '' : ` It is "${address}".`; // It may contain a password.
     super(
-      `The option url must be the full address of the gateway's GraphQL endpoint, such as https://notifications.example.com/graphql, without a user name or password.${quote}`,
+      `The option url must be the full address of the gateway's GraphQL endpoint, such as https://graphql.example.com/graphql, without a user name or password.${quote}`,
     );
   }
 }

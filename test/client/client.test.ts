@@ -207,7 +207,7 @@ it.each([
   const request = notigraph.request(NotificationGroupsDocument);
   await expect(request).rejects.toThrow(TypeError);
   await expect(request).rejects.toMatchObject({
-    message: `The option url must be the full address of the gateway's GraphQL endpoint, such as https://notifications.example.com/graphql, without a user name or password.${shown}`,
+    message: `The option url must be the full address of the gateway's GraphQL endpoint, such as https://graphql.example.com/graphql, without a user name or password.${shown}`,
   });
   expect(retries).toEqual([]);
 });

@@ -8,7 +8,7 @@ import { type ConcreteRequest, createOperationDescriptor, type Environment, type
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
 import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
-import { blocks, ROOT, read, SERVICE } from '../support/docs.ts';
+import { blocks, GATEWAY, ROOT, read } from '../support/docs.ts';
 import { startSandboxedGateway } from '../support/gateway.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { documentOf, isMutation } from '../support/shipped-documents.ts';
@@ -75,7 +75,7 @@ async function startApp() {
   const gateway = await startSandboxedGateway({
     options: { trustedDocuments: { manifests: [manifest] }, clients: { server: { trustedDocuments: 'enforce' } } },
   });
-  const program = PROGRAM.replace(`${SERVICE}/graphql`, gateway.url).replace('Bearer', 'ApiKey');
+  const program = PROGRAM.replace(`${GATEWAY}/graphql`, gateway.url).replace('Bearer', 'ApiKey');
   const token = `const getToken = async () => '${SANDBOX_KEYS.development}';`;
   const module = await write(`environment-${new URL(gateway.url).port}.ts`, `${token}\n${program}`);
   const { environment }: { environment: Environment } = await import(module);

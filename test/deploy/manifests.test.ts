@@ -138,10 +138,10 @@ describe.runIf(hasDeployTools)('kubectl builds', () => {
     const local = overlay.replaceAll(/https:\/\/github\.com\/[\w-]+\/notigraph\/\//g, './');
     const [mount = ''] = blocks(read('docs/production.md'), 'yaml').filter((each) => each.startsWith('patches:'));
     await writeFile(folder.path('kustomization.yaml'), local + mount.replace('patches:\n', ''));
-    await writeFile(folder.path('notigraph.config.yaml'), 'upstream: https://notifications.example.org\n');
+    await writeFile(folder.path('notigraph.config.yaml'), 'upstream: https://notifications.example.com\n');
     const built = kustomize(folder.path());
     expect(built.flatMap(findResourceProblems)).toEqual([]);
-    expect(JSON.stringify(built)).toContain('upstream: https://notifications.example.org');
+    expect(JSON.stringify(built)).toContain('upstream: https://notifications.example.com');
     expect(JSON.stringify(built)).toContain('"mountPath":"/run/secrets/files"');
   });
 
@@ -213,9 +213,9 @@ describe.runIf(hasDeployTools)('the chart', () => {
   it('has the version of the package, and mounts its configuration', () => {
     const chart = parse(readKit('helm/Chart.yaml'));
     expect([chart.version, chart.appVersion]).toEqual([manifest.version, manifest.version]);
-    const rendered = renderChart('config.upstream=https://notifications.example.org');
+    const rendered = renderChart('config.upstream=https://notifications.example.com');
     const map = rendered.find(({ kind }) => kind === 'ConfigMap');
-    expect(map?.data).toEqual({ 'notigraph.config.yaml': 'upstream: https://notifications.example.org\n' });
+    expect(map?.data).toEqual({ 'notigraph.config.yaml': 'upstream: https://notifications.example.com\n' });
     expect(JSON.stringify(rendered)).toContain('"configMap":{"name":"notigraph-config"}');
   });
 });

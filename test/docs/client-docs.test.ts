@@ -43,7 +43,7 @@ beforeAll(async () => {
   await writeFile(folder.path('app.mjs'), `globalThis.getToken = async () => '${SANDBOX_KEYS.development}';`);
   for (const { file, program } of programs) {
     await writeFile(folder.path(file), program);
-    const aimed = program.replaceAll('https://notifications.example.com/graphql', gateway.url);
+    const aimed = program.replaceAll('https://graphql.example.com/graphql', gateway.url);
     await writeFile(folder.path(`run-${file}`), aimed.replaceAll('`Bearer ', '`ApiKey '));
   }
 });

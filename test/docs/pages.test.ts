@@ -178,7 +178,7 @@ it('the request in docs/explain.md gets the explanation below it', async () => {
   const gateway = await startConfigured('{}');
   const [request = ''] = blocks(EXPLAIN, 'sh');
   const response = await runCurl(request, gateway.url.replace('/graphql', ''));
-  const explained = (await response.text()).replace(/http:\/\/127\.0\.0\.1:\d+/g, 'https://api.example.com');
+  const explained = (await response.text()).replace(/http:\/\/127\.0\.0\.1:\d+/g, 'https://notifications.example.com');
   expect(JSON.parse(explained)).toEqual(JSON.parse(blocks(EXPLAIN, 'json')[0] ?? ''));
   expect(gateway.upstream()).toEqual([]);
 });
@@ -242,4 +242,24 @@ it('the package contains the target of every relative link in its pages', async 
     );
   expect(links.length).toBeGreaterThan(50);
   expect(links.filter(({ target }) => !contains(target))).toEqual([]);
+});
+
+/** Hosts in examples that are neither the service nor the gateway. */
+const OTHER_HOSTS =
+  /^(?:app|login|registry|proxy|clerk|keycloak|images|otel|redis|evil|chat|campaigns|eu|us|ap)\.example\.com$|^partner\.example\.org$/;
+
+it.each(
+  [
+    ...PAGES,
+    ...globSync(['deploy/**/*.{yaml,yml,md}', 'src/{cli,client,settings}/**/*.ts', 'examples/**/*.md'], { cwd: ROOT }),
+  ].filter((file) => !file.includes('node_modules')),
+)('%s calls the service notifications.example.com and the gateway graphql.example.com', (file) => {
+  const addresses = [...read(file).matchAll(/\b((?:[\w-]+\.)+example\.(?:com|org|net))(\/\w[\w-]*)?/g)];
+  const wrong = addresses.filter(([, host = '', path = '']) => {
+    const isGateway = /^\/(?:graphql|client-tokens|mcp)$/.test(path);
+    return isGateway
+      ? host !== 'graphql.example.com'
+      : !['notifications.example.com', 'graphql.example.com'].includes(host) && !OTHER_HOSTS.test(host);
+  });
+  expect(wrong.map(([address]) => address)).toEqual([]);
 });

@@ -13,12 +13,12 @@ import {
   blocks,
   CLIENT_TOKENS,
   FRONTEND,
+  GATEWAY,
   names,
   ROOT,
   read,
   rows,
   runCurl,
-  SERVICE,
   startConfigured,
 } from '../support/docs.ts';
 import { type SandboxedGateway, startSandboxedGateway } from '../support/gateway.ts';
@@ -203,7 +203,7 @@ describe('the programs of the docs', () => {
     return {
       path: folder.path,
       async start(file: string, program: string) {
-        await writeFile(folder.path(file), program.replaceAll(SERVICE, gateway.url.replace('/graphql', '')));
+        await writeFile(folder.path(file), program.replaceAll(GATEWAY, gateway.url.replace('/graphql', '')));
         const env = { PATH: process.env.PATH, ACME_KEY: SANDBOX_KEYS.development, CLIENT_TOKEN_SECRET: 'x'.repeat(32) };
         const child = spawn(process.execPath, [file], {
           cwd: folder.path(),

@@ -13,7 +13,7 @@ import { SANDBOX_KEYS, type Sandbox, startSandbox } from '../../src/sandbox/sand
 import { launchBrowser } from '../support/browser.ts';
 import { CHILD_ENV } from '../support/child-env.ts';
 import { visit } from '../support/dashboard.ts';
-import { addTo, blocks, CLIENT_TOKENS, load, ROOT, read, SERVICE } from '../support/docs.ts';
+import { addTo, blocks, CLIENT_TOKENS, GATEWAY, load, ROOT, read, SERVICE } from '../support/docs.ts';
 import { startSandboxedGateway } from '../support/gateway.ts';
 import { listen } from '../support/listen.ts';
 import { packProject } from '../support/packed-project.ts';
@@ -261,7 +261,7 @@ describe('the app of docs/react.md in Next.js', () => {
 
   it('is not built if a component of the browser imports the module with the key', async () => {
     const leak = `'use client';\nimport { url } from '@/lib/notigraph';\nexport default () => <p>{url}</p>;\n`;
-    await writeReactApp(folder.path('leak'), SERVICE, { 'app/page.tsx': leak });
+    await writeReactApp(folder.path('leak'), GATEWAY, { 'app/page.tsx': leak });
     const build = run(process.execPath, [next(), 'build', 'leak'], { cwd: folder.path(), env });
     await expect(build).rejects.toThrow(/server-only/);
   });

@@ -12,8 +12,11 @@ import { type SandboxedGateway, startSandboxedGateway } from './gateway.ts';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Origin of the gateway in the docs. */
+/** Origin of the notification service in the docs. */
 export const SERVICE = 'https://notifications.example.com';
+
+/** Origin of the gateway in the docs. */
+export const GATEWAY = 'https://graphql.example.com';
 
 export const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
 
@@ -105,5 +108,5 @@ export async function runCurl(line: string, base: string): Promise<Response> {
   const headers = [...text.matchAll(/-H ["']([^:]+): ([^"']+)["']/g)].map(([, name = '', value = '']) => [name, value]);
   const [, url = ''] = /(http\S+)/.exec(text) ?? [];
   const [, body = ''] = /-d '(.*)'/.exec(text) ?? [];
-  return fetch(url.replace(SERVICE, base), { method: 'POST', headers: Object.fromEntries(headers), body });
+  return fetch(url.replace(GATEWAY, base), { method: 'POST', headers: Object.fromEntries(headers), body });
 }

@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { blocks, FRONTEND, read, SERVICE } from './docs.ts';
+import { blocks, FRONTEND, GATEWAY, read } from './docs.ts';
 
 const PAGE = read('docs/react.md');
 
@@ -48,6 +48,6 @@ export async function writeReactApp(folder: string, gateway: string, more: Recor
   }
   for (const [path, text] of files) {
     await mkdir(dirname(join(folder, path)), { recursive: true });
-    await writeFile(join(folder, path), text.replaceAll(SERVICE, new URL(gateway).origin));
+    await writeFile(join(folder, path), text.replaceAll(GATEWAY, new URL(gateway).origin));
   }
 }

@@ -41,7 +41,7 @@ describe('fetch', () => {
   });
 
   it('takes a URL of any origin, a relative one, or a request', async () => {
-    const inputs = ['https://notifications.example.com/graphql', '/graphql', new URL(gateway.url)];
+    const inputs = ['https://graphql.example.com/graphql', '/graphql', new URL(gateway.url)];
     const requests = [
       ...inputs.map((input) => [input, init()] as const),
       [new Request('https://a.example/graphql', init())],
@@ -69,7 +69,7 @@ describe('fetch', () => {
   });
 
   it('is the fetch of urql, Apollo Client and graphql-request', async () => {
-    const url = 'https://notifications.example.com/graphql';
+    const url = 'https://graphql.example.com/graphql';
     const { fetch } = gateway;
     const headers = { authorization: `ApiKey ${gateway.key}` };
     const urql = new UrqlClient({
