@@ -258,8 +258,8 @@ it.each(
   const wrong = addresses.filter(([, host = '', path = '']) => {
     const isGateway = /^\/(?:graphql|client-tokens|mcp)$/.test(path);
     return isGateway
-      ? host !== 'graphql.example.com'
-      : !['notifications.example.com', 'graphql.example.com'].includes(host) && !OTHER_HOSTS.test(host);
+      ? !/^(?:(?:eu\.)?graphql|campaigns)\.example\.com$/.test(host)
+      : !/^(?:\w+\.)?(?:notifications|graphql)\.example\.com$/.test(host) && !OTHER_HOSTS.test(host);
   });
   expect(wrong.map(([address]) => address)).toEqual([]);
 });
