@@ -18,9 +18,9 @@ export const SAMPLES = [
   { environment: PRODUCTION, ...production },
 ] as readonly SampleEnvironment[];
 
-/** Returns the statements that create all tables. */
+/** Returns the statements that create all tables, sorted, because files of another order would be refused like those of another version. */
 export const schemaOf = (resources: readonly Resource[]): string =>
-  [IDEMPOTENCY_SCHEMA, ...resources.map(({ schema = '' }) => schema)].join('');
+  [IDEMPOTENCY_SCHEMA, ...resources.map(({ schema = '' }) => schema).toSorted()].join('');
 
 interface OpenOptions {
   /** Sample records. If empty, resources get none at all. @default those of both environments */

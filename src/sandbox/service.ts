@@ -85,16 +85,21 @@ export async function openService({ file, rateLimit, clock, samples }: ServiceOp
   };
 }
 
+const ENVIRONMENTS = [DEVELOPMENT, PRODUCTION];
+
 /** Writes the page at `/` for a client that knows the sandbox by this host: the API keys, a request to try, and the records of each environment. */
 const writePage = (host: string, database: SandboxDatabase): SandboxResponse => ({
   status: 200,
   headers: { 'Content-Type': 'text/plain; charset=utf-8', 'X-Content-Type-Options': 'nosniff' },
   body: `Notigraph sandbox
 
-A notification service with sample data, for development and tests. It implements the /v1 REST API. Each API key has its own records.
+API keys, each with its own records:
+${ENVIRONMENTS.map(({ name }) => `  ${SANDBOX_KEYS[name]}  ${name}`).join('\n')}
+
+A notification service with sample data, for development and tests. It implements the /v1 REST API.
 
 curl -H 'Authorization: ApiKey ${SANDBOX_KEYS.development}' 'http://${host}/v1/notification-groups'
-${[DEVELOPMENT, PRODUCTION].map((environment) => writeRecordLists(environment, database)).join('')}`,
+${ENVIRONMENTS.map((environment) => writeRecordLists(environment, database)).join('')}`,
 });
 
 function writeRecordLists({ id, name }: Environment, database: SandboxDatabase): string {

@@ -156,6 +156,54 @@ describe('a gateway without GraphiQL', () => {
   });
 });
 
+describe('beside the endpoint', () => {
+  it.each([true, false])('a browser gets a link to it, with GraphiQL: %s', async (graphiql) => {
+    await using upstream = await startService(() => ({ body: { data: [] } }));
+    await using served = await startGateway({ upstream: upstream.url, graphiql, endpoint: '/api/graphql' });
+    for (const path of ['/', '/?from=mail', '/api/graphql/']) {
+      const { status, headers, body } = await request(new URL(path, served.url).href, BROWSER);
+      expect([path, status, headers['content-type']]).toEqual([path, 404, 'text/html; charset=utf-8']);
+      expect(headers['content-security-policy']).toMatch(/^default-src 'none'/);
+      const [, link = ''] = /<a href="([^"]+)">/.exec(String(body)) ?? [];
+      expect(new URL(link, new URL(path, served.url)).href).toBe(served.url);
+      const proxied = new URL(`/prefix${path}`, served.url); // Of a proxy that removes the prefix.
+      expect(new URL(link, proxied).pathname).toBe('/prefix/api/graphql');
+    }
+    expect([served.log, upstream.requests]).toEqual([[], []]);
+  });
+
+  it('a browser gets a link to the endpoint of each upstream', async () => {
+    const upstreams = { eu: { url: 'http://127.0.0.1:9', pathPrefix: '/eu' }, us: { url: 'http://127.0.0.1:9' } };
+    await using several = await startGateway({ upstreams });
+    const linksAt = async (path: string) => {
+      const { body } = await request(new URL(path, several.url).href, BROWSER);
+      return [...String(body).matchAll(/<a href="([^"]+)">/g)].map(([, link = '']) => link);
+    };
+    expect(await linksAt('/')).toEqual(['./graphql', './eu/graphql']);
+    expect(await linksAt('/eu/graphql/')).toEqual(['../graphql']);
+  });
+
+  it.each(['/', '/api/graphql/'])('other clients get the error as before at %s', async (path) => {
+    const url = new URL(path, gateway.url).href;
+    for (const accept of ['*/*', 'application/json', 'application/json, text/html;q=0.5']) {
+      const { status, body } = await request(url, { accept });
+      expect([accept, status]).toEqual([accept, 404]);
+      expect(JSON.parse(String(body)).errors[0].message).toBe('Unknown path. The GraphQL endpoint is /api/graphql.');
+    }
+    const posted = await fetch(url, { method: 'POST', headers: { ...BROWSER, 'content-type': 'application/json' } });
+    expect([posted.status, posted.headers.get('content-type')]).toEqual([404, 'application/json; charset=utf-8']);
+  });
+
+  it('the icon that browsers ask for is no error in the log', async () => {
+    await using served = await startGateway({ upstream: 'http://127.0.0.1:9' });
+    const { status, headers, body } = await request(new URL('/favicon.ico', served.url).href, { accept: 'image/*' });
+    expect([status, headers['cache-control'], body.length]).toEqual([204, 'max-age=86400', 0]);
+    expect(served.log).toEqual([]);
+    expect((await request(new URL('/favicon.png', served.url).href)).status).toBe(404);
+    expect(served.log).toMatchObject([{ code: 'NOT_FOUND' }]);
+  });
+});
+
 /** Returns the address of the page's script or style, relative to the page. */
 function fileOf(page: Buffer, ending: 'js' | 'css', base = gateway.url): string {
   const [, path = ''] = new RegExp(`="(\\?graphiql=[^"]+\\.${ending})"`).exec(String(page)) ?? [];

@@ -3,6 +3,8 @@ import { DatabaseSync } from 'node:sqlite';
 
 import { describe, expect, it } from 'vitest';
 
+import { schemaOf } from '../../src/sandbox/open-database.ts';
+import { resources } from '../../src/sandbox/resources/index.ts';
 import { SandboxError, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { dropPrivileges } from '../support/drop-privileges.ts';
 import { createSandboxClient } from '../support/sandbox-client.ts';
@@ -46,6 +48,11 @@ describe('a sandbox file', () => {
       return [(await send('GET /v1/workflows/payment-failed')).body, (await send('GET /v1/notification-groups')).body];
     };
     expect(await read()).toEqual(await read());
+  });
+
+  it('has the same version in whatever order the page lists the nouns', () => {
+    expect(schemaOf(resources.toReversed())).toBe(schemaOf(resources));
+    expect(schemaOf(resources)).toContain('CREATE TABLE workflows');
   });
 
   it('that is not a database is rejected and not changed', async () => {

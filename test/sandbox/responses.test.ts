@@ -127,4 +127,19 @@ describe('the page at /', () => {
     }
     expect((await fetch(sandbox.url, { method: 'POST' })).status).toBe(404);
   });
+
+  it('begins with the keys, and lists workflows and subscribers first and transactions last', async () => {
+    await using sandbox = await startSandbox();
+    const [intro = '', ...environments] = (await (await fetch(sandbox.url)).text()).split(/^# /m);
+    const places = [...Object.values(SANDBOX_KEYS), 'curl'].map((text) => intro.indexOf(text));
+    expect(places).toEqual(places.toSorted((a, b) => a - b));
+    expect(places[0]).toBeGreaterThan(0);
+    expect(environments).toHaveLength(2);
+    for (const environment of environments) {
+      const titles = environment.split('\n').filter((line) => /^[A-Z]/.test(line));
+      expect(titles).toEqual([
+        ...['Workflows', 'Subscribers', 'Topics', 'Notification groups', 'Feeds', 'Transactions with messages'],
+      ]);
+    }
+  });
 });

@@ -12,7 +12,14 @@ import { withoutMarkdown } from '../../settings/markdown.ts';
 import type { GatewaySettings } from '../../settings/settings.ts';
 import { type IncomingRequest, type OutgoingResponse, pathOf, queryOf } from '../request.ts';
 import type { PageConfig, Scheme } from './page-config.ts';
-import { FILE_PARAMETER, renderPage, respondNotBuilt, respondTurnedOff, securityHeaders } from './page-html.ts';
+import {
+  FILE_PARAMETER,
+  renderPage,
+  respondLinks,
+  respondNotBuilt,
+  respondTurnedOff,
+  securityHeaders,
+} from './page-html.ts';
 
 /** Route of a request for a page or one of its files; undefined for any other request. */
 export type FindPage = (request: IncomingRequest) => (() => Promise<OutgoingResponse>) | undefined;
@@ -39,7 +46,10 @@ interface PagesOptions {
   moduleSchema: GraphQLSchema | undefined;
 }
 
-/** Creates the function that finds GraphiQL's page and its files, or the page that browsers get without it, among the requests to the endpoint. */
+/**
+ * Creates the function that finds GraphiQL's page and its files, or the page that browsers get without it, among the requests to the endpoint.
+ * It also answers what browsers ask for beside the endpoint: `/`, the endpoint's path with a slash, and an icon.
+ */
 export function createPages(
   { graphiql }: GatewaySettings,
   { paths, schemes, clientRules, moduleSchema }: PagesOptions,
@@ -50,8 +60,24 @@ export function createPages(
     graphiql === false
       ? (request) => (wantsPage(request) ? async () => respondTurnedOff() : undefined)
       : createFindPage({ isSandbox, schemes, explains, authorization, tabs: TABS, ...describeApi(moduleSchema) });
-  return (request) => (request.method === 'GET' && paths.has(pathOf(request)) ? findPage(request) : undefined);
+  return (request) => {
+    const path = pathOf(request);
+    if (request.method !== 'GET') {
+      return undefined;
+    }
+    if (paths.has(path)) {
+      return findPage(request);
+    }
+    if (path === '/favicon.ico') {
+      return async () => NO_ICON;
+    }
+    const links = path === '/' ? [...paths] : [...paths].filter((each) => path === `${each}/`);
+    return links.length > 0 && wantsPage(request) ? async () => respondLinks(path, links) : undefined;
+  };
 }
+
+/** Browsers ask for the icon of every address that is not a page with an icon, such as JSON. */
+const NO_ICON: OutgoingResponse = { status: 204, headers: { 'cache-control': 'max-age=86400' }, body: undefined };
 
 const describeApi = (moduleSchema: GraphQLSchema | undefined): Pick<PageConfig, 'operations' | 'errorCodes'> => ({
   operations: loadOperations(moduleSchema).map(({ calls: _, ...operation }) => operation),

@@ -68,6 +68,19 @@ ${content}
 `,
 });
 
+/** Responds to a browser at a path beside the endpoint's with links to it, which are relative, so that they work behind any path prefix. */
+export const respondLinks = (path: string, endpoints: readonly string[]): OutgoingResponse =>
+  respondMessage({
+    status: 404,
+    title: 'There is no page here',
+    content: endpoints
+      .map((endpoint) => {
+        const address = path === '/' ? `.${endpoint}` : `..${endpoint.slice(endpoint.lastIndexOf('/'))}`;
+        return `<p>The GraphQL endpoint is <a href="${address}"><code>${endpoint}</code></a>.</p>`;
+      })
+      .join('\n'),
+  });
+
 /** Responds to a browser if GraphiQL is off. The page says how to turn it on, and nothing about this gateway. */
 export const respondTurnedOff = (): OutgoingResponse =>
   respondMessage({

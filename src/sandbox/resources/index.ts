@@ -8,14 +8,14 @@ import { resource as subscribers } from './subscribers.ts';
 import { resource as topics } from './topics.ts';
 import { resource as workflows } from './workflows.ts';
 
-/** The resources of the sandbox, one per file of this folder. */
+/** The resources of the sandbox, one per file of this folder, in the order of the page at `/`. */
 export const resources: readonly Resource[] = [
-  events,
-  feeds,
-  messages,
-  notificationGroups,
-  stats,
+  workflows,
   subscribers,
   topics,
-  workflows,
+  notificationGroups,
+  feeds,
+  events,
+  stats,
+  messages,
 ];
