@@ -159,7 +159,10 @@ function checkSchema(): void {
 function checkComparison(): void {
   const [, date = ''] = /Looked up on (\S+)\./.exec(read('docs/comparison.md')) ?? [];
   const days = (Date.now() - Date.parse(date)) / 86_400_000;
-  check(days < 180, `docs/comparison.md was looked up on ${date}: look up the other projects again, and update the date.`);
+  check(
+    days < 180,
+    `docs/comparison.md was looked up on ${date}: look up the other projects again, and update the date.`,
+  );
 }
 
 function checkTree(): void {

@@ -10,7 +10,7 @@ import { ROOT, read } from '../support/docs.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { startStaticFiles } from '../support/static-files.ts';
 
-/** What people ask, and the page that answers it. */
+/** Questions of people, and the pages that answer them. */
 const QUESTIONS: readonly [question: string, page: string][] = [
   ['paginate', 'modules'],
   ['how do I upgrade', 'upgrading'],
