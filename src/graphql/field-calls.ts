@@ -1,5 +1,6 @@
 import type { CallBudget, UpstreamClient } from '../upstream/client.ts';
 import type { DeclaredEndpoint } from '../upstream/endpoint.ts';
+import { NotSent } from '../upstream/recorder.ts';
 import type { DependentCalls } from './declarations.ts';
 import {
   type FieldContext,
@@ -75,6 +76,7 @@ export abstract class FieldCalls implements LoaderReports {
         return loaders.load(loader, key);
       },
       list: (loader) => {
+        this.#lists.set(listName(loader), loader);
         this.#need(field, listName(loader));
         return loaders.list(loader);
       },
@@ -130,33 +132,75 @@ export class FieldCallCounts extends FieldCalls {
 interface CheckedField {
   /** Such as `Layout.author`. */
   name: string;
-  /** Whether explanations execute it, so that they list the calls that it makes before the first response. */
-  isRoot: boolean;
+  /** Runs its resolver once more, as explanations do; undefined if they don't execute it. */
+  run: ((context: FieldContext) => unknown) | undefined;
   declared: readonly DependentCalls[];
   args: Readonly<Record<string, unknown>>;
+}
+
+/** Calls by endpoint, and keys of records by loader. */
+type Made = Map<object, Set<unknown>>;
+
+/** Returns the calls that a resolver makes if reads have no data and writes are not sent: those that explanations find. */
+async function rehearse(run: (context: FieldContext) => unknown): Promise<Made> {
+  const made: Made = new Map();
+  const note = (source: object, key: unknown) => void made.set(source, (made.get(source) ?? new Set()).add(key));
+  try {
+    await run({
+      upstream: {
+        async read(endpoint) {
+          note(endpoint, {});
+          return null;
+        },
+        async write(endpoint) {
+          note(endpoint, {});
+          throw new NotSent('The write is only counted.');
+        },
+      },
+      loaders: {
+        async load(loader, key) {
+          note(loader, key);
+          return null;
+        },
+        async list(loader) {
+          note(loader.many?.endpoint ?? loader, loader);
+          return null;
+        },
+        reset() {},
+      },
+    });
+  } catch {
+    // Without data, or at its first write, it ends here.
+  }
+  return made;
 }
 
 /** Returns the client and loaders for one run of a field's resolver. They report calls that explanations don't list. */
 export function checkCalls(
   { upstream, loaders }: FieldContext,
-  { name, isRoot, declared, args }: CheckedField,
+  { name, run, declared, args }: CheckedField,
   report: (problem: string) => void,
 ): FieldContext {
-  const made = new Map<object, Set<unknown>>(); // By endpoint or loader: calls, or the keys of records.
-  let isListed = isRoot;
+  const made: Made = new Map();
+  let isListed = run !== undefined; // Certainly, before the first response.
+  let listed: Promise<Made> | undefined;
 
   async function check<Result>(source: DeclaredEndpoint | LoaderEndpoints, key: unknown, result: Promise<Result>) {
     const calls = made.get(source) ?? new Set();
     const before = calls.size; // A record that the field has loaded takes no further call.
     made.set(source, calls.add(key));
-    const found = declared.find(({ options }) => (options.loader ?? options.endpoint) === source);
-    const max = found?.maxOf(() => args) ?? 0;
-    if (!isListed && calls.size > Math.max(before, max)) {
+    const { size } = calls;
+    const found = declared.filter(({ options }) => (options.loader ?? options.endpoint) === source);
+    const max = found.reduce((sum, each) => sum + each.maxOf(() => args), 0);
+    if (!isListed && size > Math.max(before, max)) {
       const [{ method, route }, part] = 'get' in source ? [source.get, 'loader'] : [source, 'endpoint'];
       const limit = max === 0 ? '' : ` more than ${max} times`;
-      report(
-        `${name} calls ${method} ${route}${limit}, which explanations don't list. Add the maximum to the extensions of the field, or of the entity's type: declareCalls('…', { ${part}, max: …, reason: '…' }).`,
-      );
+      listed ??= run === undefined ? Promise.resolve(new Map()) : rehearse(run);
+      if (size > Math.max(max, (await listed).get(source)?.size ?? 0)) {
+        report(
+          `${name} calls ${method} ${route}${limit}, which explanations don't list. Add the maximum to the extensions of the field, or of the entity's type: declareCalls('…', { ${part}, max: …, reason: '…' }).`,
+        );
+      }
     }
     try {
       return await result;
@@ -170,7 +214,7 @@ export function checkCalls(
       read: (endpoint, callArgs) => check(endpoint, {}, upstream.read(endpoint, callArgs)),
       write(endpoint, callArgs) {
         const result = upstream.write(endpoint, callArgs);
-        const checked = isRoot ? check(endpoint, {}, result) : result; // Those of other fields are refused.
+        const checked = run === undefined ? result : check(endpoint, {}, result); // Those of other fields are refused.
         checked.catch(() => {}); // As in the client: a refused write that nobody waits for must not end the process.
         return checked;
       },

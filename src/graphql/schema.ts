@@ -16,6 +16,7 @@ import type { GatewayContext } from './context.ts';
 import { dependentCallsOf } from './declarations.ts';
 import { createSchemaAccess, toSubgraph } from './federation.ts';
 import { checkCalls } from './field-calls.ts';
+import type { FieldContext } from './loaders.ts';
 import { defineAll, defineModule, type GatewayModule, ModuleError } from './module.ts';
 import { runMutation, withOwnWrites } from './mutations.ts';
 import { scalars } from './scalars.ts';
@@ -214,7 +215,12 @@ function watchFields(schema: GraphQLSchema, moduleOf: ModuleOf, report?: (proble
           }
           let own = isReported ? fieldCalls?.contextOf(name, loaders) : undefined;
           if (report !== undefined && explainer === undefined) {
-            own = checkCalls(own ?? context, { name, isRoot, declared: expected, args }, report);
+            const again = (dry: FieldContext) => resolve(source, args, { ...context, ...dry }, info);
+            own = checkCalls(
+              own ?? context,
+              { name, run: isRoot ? again : undefined, declared: expected, args },
+              report,
+            );
           }
           return resolve(source, args, own === undefined ? context : { ...context, ...own }, info);
         };

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Logger, pino } from 'pino';
 import { type Client, createClient } from '../client/index.ts';
 import { createGateway, type Gateway, type GatewayOptions } from '../gateway.ts';
@@ -157,12 +158,13 @@ export async function createTestGateway<const Own extends string = never>({
     const request = new Request(input instanceof Request ? input : new URL(input, ORIGIN), init);
     request.signal.throwIfAborted();
     const response = await rejectOnAbort(current().fetch(request), request.signal);
-    rejectUndeclared();
+    await rejectUndeclared();
     return response;
   }
 
   /** @throws {Error} that names the calls so far which explanations don't list */
-  function rejectUndeclared(): void {
+  async function rejectUndeclared(): Promise<void> {
+    await nextTurn(); // In which the last calls are compared.
     if (undeclared.length > 0) {
       throw new Error(undeclared.splice(0).join('\n'));
     }
@@ -174,7 +176,7 @@ export async function createTestGateway<const Own extends string = never>({
       gateway = undefined;
       await disposeGateway(disposed);
       service.close();
-      rejectUndeclared();
+      await rejectUndeclared();
     }
   }
 
@@ -199,7 +201,7 @@ export async function createTestGateway<const Own extends string = never>({
       clock.set(start);
       service.reset();
       gateway = open();
-      rejectUndeclared();
+      await rejectUndeclared();
     },
     close,
     [Symbol.asyncDispose]: close,

@@ -431,3 +431,108 @@ it('a refused write that nobody waits for is no unhandled rejection, and is not 
   expect(await gateway.run('{ careless desk { careless } }')).toEqual({ careless: true, desk: { careless: true } });
   expect([unhandled, gateway.calls(), gateway.service.calls()]).toEqual([[], [], []]);
 });
+
+/** Rows whose calls depend on arguments, lists of lists, and on a list that a loader shares with nobody. */
+const rows = defineModule('rows', ({ builder, declareCalls, endpoint, loader, requireScopes }) => {
+  const extensions = requireScopes('rows:read');
+  const get = endpoint('GET /v1/rows/{id}').returns<{ _id: string }>();
+  const list = endpoint('GET /v1/rows', { expect: 'list' })
+    .takes<{ query?: { of: string } }>()
+    .returns<{ _id: string }[]>();
+  const getOther = endpoint('GET /v1/others/{id}').returns<{ _id: string }>();
+  const row = loader<{ _id: string }>({ name: 'row', get, many: { endpoint: list, keyOf: ({ _id }) => _id } });
+  const other = { endpoint: getOther, max: 1, reason: 'Each has another.' };
+  const Row = builder.objectRef<{ _id: string }>('Row').implement({
+    description: 'A row.',
+    extensions,
+    fields: (t) => ({
+      other: t.id({
+        nullable: true,
+        description: 'Another.',
+        extensions: declareCalls('1', other),
+        resolve: async ({ _id }, _args, ctx) => (await ctx.upstream.read(getOther, { id: _id }))?._id,
+      }),
+    }),
+  });
+  const Shelf = builder.objectRef<{ _id: string }>('Shelf').implement({
+    description: 'A shelf.',
+    extensions,
+    fields: (t) => ({
+      row: t.field({
+        type: Row,
+        nullable: true,
+        description: 'A row, which is read if `fetch` is true.',
+        args: { fetch: t.arg.boolean({ required: true, description: 'Whether it is read.' }) },
+        extensions: declareCalls('0 or 1', {
+          endpoint: get,
+          max: ({ fetch }: { fetch: boolean }) => (fetch ? 1 : 0),
+          reason: 'Only if it is asked for.',
+        }),
+        resolve: ({ _id }, { fetch }, ctx) => (fetch ? ctx.upstream.read(get, { id: _id }) : { _id }),
+      }),
+      linked: t.field({
+        type: Row,
+        nullable: true,
+        description: 'The row with an id.',
+        args: { id: t.arg.id({ required: true, description: 'The id.' }) },
+        extensions: declareCalls('1', { loader: row, max: 1, reason: 'Each has another.' }),
+        resolve: (_shelf, { id }, ctx) => ctx.loaders.load(row, id),
+      }),
+    }),
+  });
+  builder.queryFields((t) => ({
+    shelf: t.field({
+      type: Shelf,
+      nullable: true,
+      description: 'Returns a shelf.',
+      resolve: async (_root, _args, ctx) => (await ctx.upstream.read(list, {}))?.[0],
+    }),
+    headed: t.field({
+      type: [Row],
+      description: 'Returns rows after one that is always there.',
+      resolve: async (_root, _args, ctx) => [{ _id: 'head' }, ...((await ctx.upstream.read(list, {})) ?? [])],
+    }),
+    matrix: t.field({
+      type: t.listRef(t.listRef(Row)),
+      description: 'Returns the rows of each.',
+      args: { of: t.arg.idList({ required: true, description: 'The ids.' }) },
+      resolve: (_root, { of }, ctx) =>
+        Promise.all(of.map(async (each) => (await ctx.upstream.read(list, { query: { of: each } })) ?? [])),
+    }),
+    sequence: t.int({
+      description: 'Counts what two reads return, the second of which does not need the first.',
+      extensions,
+      resolve: async (_root, _args, ctx) => {
+        const first = await ctx.upstream.read(list, {});
+        const second = await ctx.upstream.read(getOther, { id: '1' });
+        return (first?.length ?? 0) + (second === null ? 0 : 1);
+      },
+    }),
+  }));
+});
+
+it.each([
+  '{ shelf { row(fetch: false) { other } } }',
+  '{ shelf { row(fetch: true) { other } } }',
+  '{ shelf { a: linked(id: "x") { other } b: linked(id: "y") { other } } }',
+  '{ headed { other } }',
+  '{ matrix(of: ["a", "b"]) { other } }',
+  '{ sequence }',
+])('makes no call that its explanation does not list: %s', async (query) => {
+  const undeclared: string[] = [];
+  await using gateway = await startScriptedGateway(
+    ({ path }) => ({
+      body: /^\/v1\/rows(?:\?|$)/.test(path)
+        ? { data: ['1', '2', '3'].map((_id) => ({ _id })) }
+        : { data: { _id: path.split('/').at(-1) } },
+    }),
+    { modules: [rows] },
+    { onUndeclaredCall: (problem) => void undeclared.push(problem) },
+  );
+  const { body } = await sendExplain(gateway, { query }, { authorization: 'ApiKey a' });
+  const explanation = body.extensions?.explain ?? expect.unreachable(JSON.stringify(body));
+  await gateway.data(query);
+  expect(numbersOf(explanation, gateway.service.calls())).toEqual([]);
+  expect(gateway.service.calls().length).toBeLessThanOrEqual(explanation.budget.max);
+  expect(undeclared).toEqual([]);
+});

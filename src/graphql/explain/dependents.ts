@@ -67,8 +67,10 @@ export function dependentsOfRoot(
     const found = recorded.filter((call) => isOwn(call) && call.request.endpoint === calls.endpoint);
     return Math.max(0, calls.maxOf(() => args) - found.length);
   });
-  const items = Array.isArray(value) && value.length > 0 ? value.length : Number.POSITIVE_INFINITY;
-  const count = isList(type) ? items : 1;
+  // Without data, the length of a list is known if it needs none, or each item is a record that was not read.
+  const isKnown =
+    Array.isArray(value) && value.length > 0 && (recorded.length === 0 || value.every((each) => each === null));
+  const count = !isList(type) ? 1 : isKnown && !isListOfLists(type) ? value.length : Number.POSITIVE_INFINITY;
   const next = (ids: readonly number[]) => findDependents(info, { type, nodes, count, after: [...after, ...ids] });
   return maxima.some((max) => max > 0) ? [{ name: nameOf(info), declared, maxima, after, next }] : next([]);
 }
@@ -93,7 +95,7 @@ function findDependents(info: GraphQLResolveInfo, { type, nodes, count, after }:
     const maxima = perObject.map((max) => (max === 0 ? 0 : max * count)); // Not NaN, if the count is infinite.
     const name = `${parentType.name}.${definition.name}`;
     const next = (ids: readonly number[]) => findDependents(info, { ...objects, after: ids });
-    return maxima.some((max) => max > 0) ? [{ name, declared, maxima, after, next }] : [];
+    return maxima.some((max) => max > 0) ? [{ name, declared, maxima, after, next }] : next(after);
   });
 }
 
@@ -111,3 +113,8 @@ function fieldsOf(
 }
 
 const isList = (type: GraphQLOutputType): boolean => isListType(getNullableType(type));
+
+function isListOfLists(type: GraphQLOutputType): boolean {
+  const list = getNullableType(type);
+  return isListType(list) && isList(list.ofType);
+}

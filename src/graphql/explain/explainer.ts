@@ -6,7 +6,7 @@ import { NotSent, type RecordedCache, type Recorder } from '../../upstream/recor
 import { readKeyOf, type UpstreamRequest } from '../../upstream/request.ts';
 import type { DependentCalls } from '../declarations.ts';
 import { FieldCalls } from '../field-calls.ts';
-import type { FieldContext } from '../loaders.ts';
+import type { FieldContext, LoaderEndpoints } from '../loaders.ts';
 import { type Dependent, dependentsOfRoot, keyOf, nameOf, type RecordedCall } from './dependents.ts';
 
 /** Plan of an operation's REST calls, in `extensions.explain` of the response. */
@@ -53,6 +53,8 @@ interface PlannedCall extends Omit<ExplainedCall, 'method' | 'route' | 'cache' |
   endpoint: DeclaredEndpoint;
   /** Undefined if data decides its path. */
   request?: UpstreamRequest;
+  /** Loader that takes records from it. */
+  loader?: LoaderEndpoints | undefined;
 }
 
 /** Root fields that run at the same time, and the calls that were recorded meanwhile. */
@@ -180,12 +182,14 @@ export class Explainer extends FieldCalls {
       const callers = same.map(({ owner }) => owner);
       const needing = findFields(callers);
       const number = { min: same.length, max: same.length };
-      const added = this.#add({ endpoint, fields: namesOf(needing), after, ...number, request });
+      const lists = callers.flatMap((owner) => this.listOf(owner) ?? []);
+      const [{ loader } = {}] = lists;
+      const added = this.#add({ endpoint, fields: namesOf(needing), after, ...number, request, loader });
       for (const { calls } of needing) {
         calls.push(added);
       }
       // Before the certain calls that were recorded later, because those can wait longer than the list takes.
-      for (const { loader, records } of callers.flatMap((owner) => this.listOf(owner) ?? [])) {
+      for (const { loader, records } of lists) {
         const max = Math.min(records.length, this.#roomFor(loader.get));
         if (max > 0) {
           const names = namesOf(findFields(records));
@@ -217,12 +221,13 @@ export class Explainer extends FieldCalls {
   /** Plans calls of dependent fields: to an endpoint, or reads of single records, and of several if they may be needed. Returns the ids of those that return data. */
   #addCalls(calls: DependentCalls, number: number, same: readonly Dependent[], start: number): number[] {
     const { endpoint } = calls;
-    const { loader: { many } = {}, reason, listReason = reason, reasonAfterList = reason } = calls.options;
+    const { loader, reason, listReason = reason, reasonAfterList = reason } = calls.options;
+    const { many } = loader ?? {};
     const readsAll = many?.argsOf === undefined;
     const fields = same.map(({ name }) => name);
     const after = same.flatMap((dependent) => dependent.after);
     const call = { endpoint, fields, after, min: 0, max: Math.min(number, this.#roomFor(endpoint)), reason };
-    let listCall = many && readsAll ? this.#findRead(many.endpoint, start) : undefined;
+    let listCall = many && readsAll ? this.#findRead(many.endpoint, start, loader) : undefined;
     const isFirst = listCall === undefined && number === 1 && this.#findRead(endpoint, start) === undefined;
     if (many === undefined || isFirst) {
       return [this.#add(call).id];
@@ -231,7 +236,7 @@ export class Explainer extends FieldCalls {
       ...call,
       endpoint: many.endpoint,
       reason: listReason,
-      ...(readsAll && { max: 1, request: this.#recorder.requestOf(many.endpoint) }),
+      ...(readsAll && { max: 1, request: this.#recorder.requestOf(many.endpoint), loader }),
     });
     listCall.fields = [...new Set([...listCall.fields, ...fields])];
     return readsAll
@@ -239,8 +244,11 @@ export class Explainer extends FieldCalls {
       : [listCall.id, this.#add(call).id];
   }
 
-  #findRead(endpoint: DeclaredEndpoint, start: number): PlannedCall | undefined {
-    return this.#calls.slice(start).find((call) => call.endpoint === endpoint);
+  /** Returns a planned call to an endpoint; with a loader, one whose response it shares. */
+  #findRead(endpoint: DeclaredEndpoint, start: number, loader?: LoaderEndpoints): PlannedCall | undefined {
+    return this.#calls
+      .slice(start)
+      .find((call) => call.endpoint === endpoint && (loader === undefined || call.loader === loader));
   }
 
   /** Returns the budget of calls to an endpoint. Those that follow the item of a bulk write are items too. */
@@ -271,7 +279,7 @@ export class Explainer extends FieldCalls {
     return planned;
   }
 
-  async #complete({ id, endpoint, request, ...call }: PlannedCall): Promise<ExplainedCall> {
+  async #complete({ id, endpoint, request, loader: _, ...call }: PlannedCall): Promise<ExplainedCall> {
     const cache = await this.#recorder.cacheOf(endpoint, request);
     const curl = request && this.#recorder.curlOf(request);
     return {
