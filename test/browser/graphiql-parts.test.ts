@@ -130,7 +130,7 @@ const PARTS: Readonly<Record<string, (page: Page) => Promise<void>>> = {
     const plan = page.getByRole('region', { name: 'Plan' });
     await plan.getByText('curl', { exact: true }).first().click();
     await plan.getByRole('button', { name: 'Copy the curl command' }).first().click();
-    await plan.getByText('Replace *** with your key.').waitFor();
+    await plan.getByText('Copied.').waitFor();
   },
 };
 

@@ -158,14 +158,13 @@ describe('copied code', () => {
 
   afterAll(() => folder[Symbol.asyncDispose]());
 
-  /** Runs code with the credential in its place, and returns what it prints. */
+  /** Runs code as it was copied, and returns what it prints. */
   async function runCode(item: string, code: string): Promise<string> {
-    const complete = code.replace('***', SANDBOX_KEYS.development);
     if (item === 'curl command') {
-      return (await run('sh', ['-c', `${complete} --silent`], { timeout: 60_000 })).stdout;
+      return (await run('sh', ['-c', `${code} --silent`], { timeout: 60_000 })).stdout;
     }
     const file = folder.path(`${item.replaceAll(' ', '-')}.ts`);
-    await writeFile(file, complete);
+    await writeFile(file, code);
     return (await run(process.execPath, [file], { cwd: folder.path(), timeout: 60_000 })).stdout;
   }
 
@@ -185,9 +184,8 @@ fragment Type on CreateSubscriberResult { __typename }`;
       const variables = `{ "input": ${JSON.stringify(input)} } // A comment.`;
       await fillEditor(page, '#tool-variables', variables);
       const { text, result } = await copyAs(page, item);
-      expect(result).toBe('Copied. Replace *** with your key.');
-      expect(text).toContain('ApiKey ***');
-      expect(text).not.toContain(SANDBOX_KEYS.development);
+      expect(result).toBe('Copied. ');
+      expect(text).toContain(AUTHORIZATION);
 
       gateway.forget();
       const output = await runCode(item, text);
@@ -244,9 +242,9 @@ fragment Type on CreateSubscriberResult { __typename }`;
 
     await page.getByLabel('API key').fill('Bearer pasted');
     const { text, result } = await copyAs(page, 'curl command');
-    expect(text).toContain('Bearer ***');
+    expect(text).toContain('"Authorization: Bearer $NOTIGRAPH_TOKEN"');
     expect(text).not.toContain('pasted');
-    expect(result).toContain('Replace *** with your token.');
+    expect(result).toContain('Set NOTIGRAPH_TOKEN to your token.');
     await page.getByLabel('API key').fill(SANDBOX_KEYS.development);
   });
 });
@@ -367,6 +365,26 @@ it('a history without operations says what will be in it', async () => {
   expect(await note.count()).toBe(0);
 });
 
+it('the history has only what was sent, with its text', async () => {
+  await using other = await visitGraphiql(browser, gateway.url);
+  const { page } = other;
+  const items = page.locator('.graphiql-history-item-label');
+  await button(page, 'History').click();
+  await button(page, 'Explain').click();
+  await page.getByRole('region', { name: 'Plan' }).waitFor();
+  await page.getByLabel('API key').fill('');
+  await button(page, 'Run').click();
+  await page.getByText('Enter your API key to run operations.').waitFor();
+  expect(await items.count()).toBe(0);
+  await button(page, 'Use the sandbox’s key').click();
+  const sent = (await runOperation(page)).postDataJSON();
+  await items.first().waitFor();
+  const stored = await page.evaluate(() => localStorage.getItem('notigraph:queries') ?? '');
+  const [item] = JSON.parse(stored).queries;
+  expect([item.query, JSON.parse(item.variables)]).toEqual([sent.query, sent.variables]);
+  expect(await items.count()).toBe(1);
+});
+
 it('no line of an example is cut off', async () => {
   const { page } = visitor;
   expect(page.viewportSize()?.width).toBe(1280);
@@ -383,6 +401,18 @@ it('no line of an example is cut off', async () => {
 });
 
 describe('the keyboard shortcuts', () => {
+  it.each(['Control+Enter', 'Meta+Enter'])('%s runs the operation wherever the focus is', async (keys) => {
+    const { page } = visitor;
+    await button(page, 'Workflow').click();
+    for (const target of ['body', 'input[aria-label="API key"]', '.tabs .active .tab']) {
+      await page.evaluate('document.activeElement.blur()');
+      const request = page.waitForRequest((sent) => sent.postData()?.includes('query Workflow(') === true);
+      await page.locator(target).first().press(keys);
+      await request;
+      await button(page, 'Run').waitFor();
+    }
+  });
+
   it('are listed completely', async () => {
     const { page } = visitor;
     const list = page.getByRole('dialog', { name: 'Keyboard shortcuts' });

@@ -196,10 +196,10 @@ describe('GraphiQL on the sandbox', () => {
     await plan.getByText('Never shared').waitFor();
     expect(await explain.evaluate((button) => button === button.ownerDocument.activeElement)).toBe(true);
     await plan.getByText('curl', { exact: true }).click();
-    expect(await plan.locator('pre').textContent()).toMatch(/^curl .+ApiKey \*\*\*/);
+    expect(await plan.locator('pre').textContent()).toMatch(/^curl .+ApiKey sandbox-development-key'/);
     await page.context().grantPermissions(['clipboard-write']);
     await plan.getByRole('button', { name: 'Copy the curl command of POST /v1/notification-groups' }).click();
-    await plan.getByText('Replace *** with your key.').waitFor();
+    await plan.getByText('Copied.').waitFor();
     expect(await page.locator('.result').isVisible()).toBe(false);
     expect(gateway.upstream()).toEqual([]);
 

@@ -51,7 +51,7 @@ export function Popup({ name, icon, className = '', ...others }: PopupProps) {
 }
 
 /** Time for which the result of copying is shown. */
-const RESULT_MS = 15_000;
+const RESULT_MS = 5_000;
 
 /** Sentence about what was copied last, with the functions that copy a text and that show another sentence. */
 export function useCopy(): {

@@ -5,6 +5,10 @@ import type { PageConfig, Scheme } from '../page-config.ts';
 export interface Credential {
   scheme: Scheme;
   secret: string;
+  /** Whether the secret is the one of the configuration. */
+  isOfServer: boolean;
+  /** The secret if it is the sandbox's, which may be shown and copied; undefined for any other. */
+  publicKey: string | undefined;
   /** Whether running an operation failed because the field is empty. */
   isAskedFor: boolean;
   input: RefObject<HTMLInputElement | null>;
@@ -19,14 +23,16 @@ export interface Credential {
 }
 
 /** Holds the credential, which is initially the one of the configuration. */
-export function useCredential({ authorization = '', schemes }: PageConfig): Credential {
+export function useCredential({ isSandbox, authorization = '', schemes }: PageConfig): Credential {
   const [first = '', initialSecret = ''] = authorization.split(' ', 2);
   const initialScheme = (['ApiKey', 'Bearer'] as const).find((scheme) => scheme === first);
+  const given = initialScheme ? initialSecret : authorization;
   const [scheme, setScheme] = useState(initialScheme ?? schemes[0] ?? 'ApiKey');
-  const [secret, setSecret] = useState(initialScheme ? initialSecret : authorization);
+  const [secret, setSecret] = useState(given);
   const [isAskedFor, setAskedFor] = useState(false);
   const input = useRef<HTMLInputElement>(null);
 
+  const isOfServer = secret !== '' && secret === given;
   const current = useRef('');
   current.current = secret.includes(' ') ? secret : secret && `${scheme} ${secret}`; // A pasted header value has its scheme.
   const actions = useMemo(
@@ -41,11 +47,13 @@ export function useCredential({ authorization = '', schemes }: PageConfig): Cred
   );
   return {
     ...{ scheme, secret, input, setScheme },
+    isOfServer,
+    publicKey: isSandbox && isOfServer ? secret : undefined,
     isAskedFor: isAskedFor && secret === '',
     setSecret: (value) => setSecret(value.trim()),
     restore() {
       setScheme(initialScheme ?? scheme);
-      setSecret(initialScheme ? initialSecret : authorization);
+      setSecret(given);
       input.current?.focus(); // The button that was pressed disappears.
     },
     ...actions,
@@ -65,9 +73,8 @@ interface CredentialFieldProps {
 /** Field for the API key or token that is sent with every operation. */
 export function CredentialField({ config, credential, onCommit }: CredentialFieldProps) {
   const { isSandbox, authorization, schemes } = config;
-  const { scheme, secret, isAskedFor, input, setScheme, setSecret, restore } = credential;
+  const { scheme, secret, isOfServer, publicKey, isAskedFor, input, setScheme, setSecret, restore } = credential;
   const id = useId();
-  const isOfServer = secret !== '' && authorization?.endsWith(secret) === true;
   return (
     <form
       className="credential"
@@ -94,7 +101,7 @@ export function CredentialField({ config, credential, onCommit }: CredentialFiel
       <input
         id={id}
         ref={input}
-        type={isSandbox && isOfServer ? 'text' : 'password'}
+        type={publicKey === undefined ? 'password' : 'text'}
         aria-label={NAMES[scheme]}
         aria-invalid={isAskedFor}
         aria-describedby={`${id}-note`}

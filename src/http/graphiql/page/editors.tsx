@@ -8,7 +8,7 @@ import {
   VariableEditor,
 } from '@graphiql/react';
 import { Kind, parse, TypeInfo, visit, visitWithTypeInfo } from 'graphql';
-import { type KeyboardEvent, useEffect, useState } from 'react';
+import { type KeyboardEvent as ReactKeyboardEvent, useEffect, useState } from 'react';
 import type { UpstreamReport } from '../page-config.ts';
 import type { RunChannel } from './fetcher.ts';
 import type { PageState } from './header.tsx';
@@ -41,12 +41,26 @@ export function Editors({ channel, share, ...state }: EditorsProps) {
     channel.isExplaining = false;
   }
 
-  /** Handles keys with Shift and Ctrl. The editor has another command for Enter, and the others only with the Windows key. */
-  function onKey(event: KeyboardEvent): void {
-    const actions = { enter: explain, p: prettifyEditors, m: mergeQuery, c: copyQuery };
+  useEffect(() => {
+    /** Runs or explains the operation, wherever the focus is. A press that is held doesn't repeat it. */
+    function onEnter(event: KeyboardEvent): void {
+      if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
+        event.preventDefault();
+        event.stopPropagation();
+        if (!event.repeat) {
+          void (event.shiftKey ? explain : run)();
+        }
+      }
+    }
+    document.addEventListener('keydown', onEnter, true);
+    return () => document.removeEventListener('keydown', onEnter, true);
+  });
+
+  /** Handles keys with Shift and Ctrl, for which the editor has commands only with the Windows key. */
+  function onKey(event: ReactKeyboardEvent): void {
+    const actions = { p: prettifyEditors, m: mergeQuery, c: copyQuery };
     const [, action] = Object.entries(actions).find(([key]) => key === event.key.toLowerCase()) ?? [];
-    const isCtrl = event.ctrlKey || (event.metaKey && action === explain);
-    if (action !== undefined && event.shiftKey && isCtrl) {
+    if (action !== undefined && event.shiftKey && event.ctrlKey) {
       event.preventDefault();
       event.stopPropagation();
       void action();
@@ -117,12 +131,15 @@ export function useFieldCounts(report: UpstreamReport | undefined): void {
         if (loc !== undefined && count !== undefined) {
           const { line } = loc.startToken;
           const column = model.getLineMaxColumn(line);
-          const content = countCalls({ min: count, max: count });
+          const after = {
+            content: countCalls({ min: count, max: count }).replace(' ', '\u00a0'),
+            inlineClassName: 'field-count',
+            inlineClassNameAffectsLetterSpacing: true, // The editor then measures it.
+            cursorStops: monaco.editor.InjectedTextCursorStops.None,
+          };
+          const range = new monaco.Range(line, column, line, column);
           decorations.append([
-            {
-              range: new monaco.Range(line, column, line, column),
-              options: { after: { content, inlineClassName: 'field-count' }, showIfCollapsed: true },
-            },
+            { range, options: { before: { content: '\u00a0\u00a0' }, after, showIfCollapsed: true } },
           ]);
         }
       },

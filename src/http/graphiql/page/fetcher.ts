@@ -1,3 +1,4 @@
+import type { useHistoryActions } from '@graphiql/plugin-history';
 import { pick, useGraphiQL } from '@graphiql/react';
 import type { Fetcher } from '@graphiql/toolkit';
 import { type ExecutionResult, getIntrospectionQuery, getOperationAST, type IntrospectionQuery, parse } from 'graphql';
@@ -19,12 +20,17 @@ export interface Run {
   failure?: string;
 }
 
+/** Operation in the history. */
+export type HistoryItem = Parameters<ReturnType<typeof useHistoryActions>['addToHistory']>[0];
+
 /** Connection of the function that runs operations with the parts of the page that show runs. */
 export interface RunChannel {
   /** Whether the next operation is to be explained instead of executed. */
   isExplaining: boolean;
   /** Called with each wait before an operation is sent again, and when it ends. */
   receive(run: Run): void;
+  /** Called with the texts of each operation that is sent to be executed. */
+  record(operation: HistoryItem): void;
 }
 
 /** Returns the last run of the active tab. Operations are stopped when their tab is left, so what is received belongs to the active one. */
@@ -47,21 +53,25 @@ export function createFetcher({ explains }: PageConfig, { read, ask }: Credentia
     return isExplaining ? { extensions: { explain: true } } : mayAsk ? { extensions: { upstream: true } } : {};
   }
 
-  return ({ query, variables, operationName }, { headers = {} } = {}) => {
+  return ({ query, variables, operationName }, { headers } = {}) => {
     const { isExplaining } = channel;
     const fail = (failure: string) => channel.receive({ failure });
     return cancellable(fail, async (signal) => {
-      const header = Object.keys(headers).find((name) => name.toLowerCase() === 'authorization');
-      const authorization = header === undefined ? read() : String(headers[header]);
+      const header = Object.keys(headers ?? {}).find((name) => name.toLowerCase() === 'authorization');
+      const authorization = header === undefined ? read() : String(headers?.[header]);
       if (authorization === undefined) {
         ask();
         return undefined;
+      }
+      const name = nameOf(query, operationName);
+      if (!isExplaining) {
+        channel.record({ query, variables: textOf(variables), headers: textOf(headers), operationName: name ?? '' });
       }
       const { result: response, ...reply } = await send(
         {
           query,
           variables,
-          operationName: nameOf(query, operationName),
+          operationName: name,
           ...extensionsFor(authorization, isExplaining),
         },
         { ...headers, [header ?? 'authorization']: authorization },
@@ -74,6 +84,8 @@ export function createFetcher({ explains }: PageConfig, { read, ask }: Credentia
     });
   };
 }
+
+const textOf = (json: unknown): string => (json === undefined ? '' : JSON.stringify(json, null, 2));
 
 /** Returns the name of the operation to run. For a moment after the tab has changed, GraphiQL's is that of the previous tab's operation. */
 function nameOf(query: string, operationName?: string | null): string | null {

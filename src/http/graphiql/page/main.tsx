@@ -3,8 +3,8 @@ import '@graphiql/react/style.css';
 import '@graphiql/plugin-doc-explorer/style.css';
 import '@graphiql/plugin-history/style.css';
 import './style.css';
-import { DOC_EXPLORER_PLUGIN, DocExplorerStore } from '@graphiql/plugin-doc-explorer';
-import { HISTORY_PLUGIN, History, HistoryStore, useHistory } from '@graphiql/plugin-history';
+import { DOC_EXPLORER_PLUGIN, DocExplorer, DocExplorerStore, useDocExplorer } from '@graphiql/plugin-doc-explorer';
+import { HISTORY_PLUGIN, History, HistoryStore, useHistory, useHistoryActions } from '@graphiql/plugin-history';
 import {
   type GraphiQLPlugin,
   GraphiQLProvider,
@@ -26,14 +26,15 @@ import { findInitialTabs, shareInAddress, storage } from './storage.ts';
 import { TabBar } from './tabs.tsx';
 
 /** Plugins in the order of their buttons. A plugin of our own has a file, which exports its title, icon and content. */
-const PLUGINS: GraphiQLPlugin[] = [DOC_EXPLORER_PLUGIN, { ...HISTORY_PLUGIN, content: HistoryPanel }];
+const DOCS: GraphiQLPlugin = { ...DOC_EXPLORER_PLUGIN, content: DocsPanel };
+const PLUGINS: GraphiQLPlugin[] = [DOCS, { ...HISTORY_PLUGIN, content: HistoryPanel }];
 
 const DARK_THEME = 'notigraph-dark';
 
 /** The page. */
 function App({ config }: { config: PageConfig }) {
   const [tabs] = useState(() => findInitialTabs(config, new URLSearchParams(location.search)));
-  const [channel] = useState<RunChannel>({ isExplaining: false, receive() {} });
+  const [channel] = useState<RunChannel>({ isExplaining: false, receive() {}, record() {} });
   const credential = useCredential(config);
   const [fetcher] = useState(() => createFetcher(config, credential, channel));
   const schema = useSchema(credential);
@@ -44,7 +45,7 @@ function App({ config }: { config: PageConfig }) {
       schema={schema.schema}
       storage={storage}
       plugins={PLUGINS}
-      referencePlugin={DOC_EXPLORER_PLUGIN}
+      referencePlugin={DOCS}
       editorTheme={{ light: 'graphiql-LIGHT', dark: DARK_THEME }}
       onTabChange={shareInAddress}
     >
@@ -63,6 +64,7 @@ function Layout({ config, credential, schema, channel }: PageState & { channel: 
   const isReady = useThemes();
   const [share, setShare] = useState(50);
   const run = useLastRun(channel);
+  useHistoryOfSent(channel);
   useFieldCounts(run.report);
   return (
     <>
@@ -86,7 +88,7 @@ function Layout({ config, credential, schema, channel }: PageState & { channel: 
               value={share}
               onChange={({ target }) => setShare(Math.min(80, Math.max(20, target.valueAsNumber)))}
             />
-            <ResponsePane share={100 - share} config={config} run={run} />
+            <ResponsePane share={100 - share} config={config} publicKey={credential.publicKey} run={run} />
           </div>
         )}
       </main>
@@ -126,6 +128,29 @@ function useThemes(): boolean {
     return () => system.removeEventListener('change', follow);
   }, [theme, setTheme]);
   return isDefined;
+}
+
+/** Documentation of the schema. Its search gets a name, because GraphiQL gives it only a shortcut. */
+function DocsPanel() {
+  const page = useDocExplorer().at(-1);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each page of the docs has a search of its own.
+  useEffect(() => {
+    document.querySelector('.graphiql-doc-explorer-search input')?.setAttribute('placeholder', 'Search');
+  }, [page]);
+  return <DocExplorer />;
+}
+
+/** Adds operations to the history when they are sent. GraphiQL would add what its tab has during a run, also if nothing is sent. */
+function useHistoryOfSent(channel: RunChannel): void {
+  const actions = useHistoryActions();
+  useEffect(() => {
+    const { addToHistory } = actions;
+    actions.addToHistory = () => {};
+    channel.record = addToHistory;
+    return () => {
+      actions.addToHistory = addToHistory;
+    };
+  }, [actions, channel]);
 }
 
 /** History, or a note about what will be in it. */

@@ -1,5 +1,6 @@
 import type { ExplainedCall, Explanation } from '../page-config.ts';
 import { useCopy } from './controls.tsx';
+import { VARIABLES, withKey } from './snippets.ts';
 
 /** Returns a number with its noun, such as `1 call` or `0–20 calls`. */
 export function countCalls({ min, max }: { min: number; max: number }): string {
@@ -15,7 +16,7 @@ const CACHE: Readonly<Record<NonNullable<ExplainedCall['cache']>['state'], (seco
 };
 
 /** REST calls that an operation would make, in the order in which they can start. */
-export function Plan({ explanation }: { explanation: Explanation }) {
+export function Plan({ explanation, publicKey }: { explanation: Explanation; publicKey: string | undefined }) {
   const { budget, bulkItems, scopes, calls } = explanation;
   return (
     <section className="plan" aria-label="Plan">
@@ -28,7 +29,7 @@ export function Plan({ explanation }: { explanation: Explanation }) {
       </p>
       <ol>
         {calls.map((call) => (
-          <Call key={call.id} call={call} />
+          <Call key={call.id} call={call} publicKey={publicKey} />
         ))}
       </ol>
     </section>
@@ -36,7 +37,7 @@ export function Plan({ explanation }: { explanation: Explanation }) {
 }
 
 /** Call of a plan. Its number is that of the list. */
-function Call({ call }: { call: ExplainedCall }) {
+function Call({ call, publicKey }: { call: ExplainedCall; publicKey: string | undefined }) {
   const { method, route, fields, after, reason, cache, shared, curl } = call;
   return (
     <li>
@@ -49,7 +50,7 @@ function Call({ call }: { call: ExplainedCall }) {
         {cache === undefined ? 'Not cached' : CACHE[cache.state](cache.freshSeconds)}.{' '}
         {shared ? 'Shared in flight.' : 'Never shared.'}
       </p>
-      {curl && <Curl command={curl} name={`${method} ${route}`} />}
+      {curl && <Curl command={withKey(curl, publicKey)} name={`${method} ${route}`} />}
     </li>
   );
 }
@@ -64,7 +65,9 @@ function Curl({ command, name }: { command: string; name: string }) {
         <button
           type="button"
           aria-label={`Copy the curl command of ${name}`}
-          onClick={() => copy(command, 'Replace *** with your key.')}
+          onClick={() =>
+            copy(command, command.includes(VARIABLES.ApiKey) ? `Set ${VARIABLES.ApiKey} to your key.` : '')
+          }
         >
           Copy
         </button>

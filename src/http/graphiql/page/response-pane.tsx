@@ -6,8 +6,16 @@ import type { Run } from './fetcher.ts';
 import { countCalls, Plan } from './plan.tsx';
 import type { Reply } from './send.ts';
 
+interface ResponsePaneProps {
+  config: PageConfig;
+  publicKey: string | undefined;
+  run: Run;
+  /** Part of the width that it takes. */
+  share: number;
+}
+
 /** Response or plan of the active tab, or a welcome before the first one. */
-export function ResponsePane({ config, run, share }: { config: PageConfig; run: Run; share: number }) {
+export function ResponsePane({ config, publicKey, run, share }: ResponsePaneProps) {
   const { reply, report, explanation, wait, failure } = run;
   const { tabs, activeTabIndex, isFetching, queryId } = useGraphiQL(
     pick('tabs', 'activeTabIndex', 'isFetching', 'queryId'),
@@ -37,7 +45,7 @@ export function ResponsePane({ config, run, share }: { config: PageConfig; run: 
           {failure}
         </p>
       )}
-      {explanation && <Plan explanation={explanation} />}
+      {explanation && <Plan explanation={explanation} publicKey={publicKey} />}
       {hasResult && response !== '' && <Summary reply={reply} response={response} />}
       <div className="result" hidden={!hasResult}>
         <ResponseEditor />

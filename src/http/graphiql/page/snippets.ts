@@ -2,10 +2,16 @@ import { parse, print, separateOperations } from 'graphql';
 import { quoteForShell } from '../../../lib/quote-for-shell.ts';
 import type { PageOperation, Scheme } from '../page-config.ts';
 
-/** Request to write as code. The code has `***` in place of the credential. */
-export interface SnippetRequest {
-  url: string;
+/** Credential for code. */
+export interface SnippetCredential {
   scheme: Scheme;
+  /** The sandbox's key. Code has a variable of the environment in place of any other. */
+  publicKey: string | undefined;
+}
+
+/** Request to write as code. */
+export interface SnippetRequest extends SnippetCredential {
+  url: string;
   query: string;
   variables: Record<string, unknown> | undefined;
 }
@@ -21,20 +27,40 @@ export function selectOperation(text: string, name = ''): string {
   }
 }
 
+/** Names of the variables in place of credentials. */
+export const VARIABLES = { ApiKey: 'NOTIGRAPH_KEY', Bearer: 'NOTIGRAPH_TOKEN' } as const satisfies Record<
+  Scheme,
+  string
+>;
+
+const inShell = ({ scheme, publicKey }: SnippetCredential): string =>
+  publicKey === undefined
+    ? `"Authorization: ${scheme} $${VARIABLES[scheme]}"`
+    : quoteForShell(`Authorization: ${scheme} ${publicKey}`);
+
+const inProgram = ({ scheme, publicKey }: SnippetCredential): string =>
+  publicKey === undefined
+    ? `\`${scheme} \${process.env.${VARIABLES[scheme]}}\``
+    : JSON.stringify(`${scheme} ${publicKey}`);
+
+/** Replaces the placeholder of the service's key in a curl command of the gateway. */
+export const withKey = (command: string, publicKey: string | undefined): string =>
+  command.replace("'Authorization: ApiKey ***'", () => inShell({ scheme: 'ApiKey', publicKey }));
+
 /** Returns a curl command for POSIX shells. */
-export const toCurl = ({ url, scheme, query, variables }: SnippetRequest): string =>
+export const toCurl = ({ url, query, variables, ...credential }: SnippetRequest): string =>
   [
     `curl ${quoteForShell(url)}`,
-    `--header 'Authorization: ${scheme} ***'`,
+    `--header ${inShell(credential)}`,
     "--header 'Content-Type: application/json'",
     `--data-raw ${quoteForShell(JSON.stringify({ query, variables }))}`,
   ].join(' \\\n  ');
 
 /** Returns a call of `fetch`, for modules. */
-export const toFetch = ({ url, scheme, query, variables }: SnippetRequest): string =>
+export const toFetch = ({ url, query, variables, ...credential }: SnippetRequest): string =>
   `const response = await fetch(${JSON.stringify(url)}, {
   method: "POST",
-  headers: { authorization: "${scheme} ***", "content-type": "application/json" },
+  headers: { authorization: ${inProgram(credential)}, "content-type": "application/json" },
   body: JSON.stringify(${toLiteral({ query, variables }).replaceAll('\n', '\n  ')}),
 });
 console.log(await response.json());
@@ -42,7 +68,7 @@ console.log(await response.json());
 
 /** Returns a program with the typed client. A shipped operation is imported with its types. */
 export function toClient(
-  { url, scheme, query, variables }: SnippetRequest,
+  { url, query, variables, ...credential }: SnippetRequest,
   operations: readonly PageOperation[],
 ): string {
   const shipped = operations.find((operation) => operation.query.trim() === query.trim());
@@ -51,7 +77,7 @@ export function toClient(
   const args = [document ?? JSON.stringify(query), ...(variables === undefined ? [] : [toLiteral(variables)])];
   return `import { ${names.join(', ')} } from "notigraph/client";
 
-const notigraph = createClient({ url: ${JSON.stringify(url)}, authorization: "${scheme} ***" });
+const notigraph = createClient({ url: ${JSON.stringify(url)}, authorization: ${inProgram(credential)} });
 const { data, errors } = await notigraph.request(${args.join(', ')});
 console.log(errors ?? data);
 `;

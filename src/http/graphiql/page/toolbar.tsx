@@ -13,7 +13,7 @@ import {
 } from '@graphiql/react';
 import { IconButton, LinkIcon, useCopy } from './controls.tsx';
 import type { PageState } from './header.tsx';
-import { type SnippetRequest, selectOperation, toClient, toCurl, toFetch } from './snippets.ts';
+import { type SnippetRequest, selectOperation, toClient, toCurl, toFetch, VARIABLES } from './snippets.ts';
 import { useTabs } from './tabs.tsx';
 
 /** Parts of the page's state that the toolbar needs. */
@@ -69,15 +69,16 @@ function CopyTools({ config, credential }: ToolbarState) {
 
   function copyCode(toCode: (request: SnippetRequest) => string): void {
     const scheme = /^bearer /i.test(credential.read() ?? `${credential.scheme} `) ? 'Bearer' : 'ApiKey';
+    const { publicKey } = credential;
     const hasHeaders = (headerEditor?.getValue() ?? '').trim() !== '';
     const hints = [
-      `Replace *** with your ${scheme === 'Bearer' ? 'token' : 'key'}.`,
+      publicKey === undefined && `Set ${VARIABLES[scheme]} to your ${scheme === 'Bearer' ? 'token' : 'key'}.`,
       hasHeaders && 'The headers below the operation are not copied, because they can be secret.',
     ];
     try {
       const variables = tryParseJSONC(variableEditor?.getValue());
       const url = location.origin + location.pathname;
-      const code = toCode({ url, scheme, query: selectOperation(query(), operationName), variables });
+      const code = toCode({ url, scheme, publicKey, query: selectOperation(query(), operationName), variables });
       copy(code, hints.filter(Boolean).join(' '));
     } catch (error) {
       report(`Not copied. Variables ${error instanceof Error ? error.message : error}`);

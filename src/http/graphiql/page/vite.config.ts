@@ -67,6 +67,9 @@ export default defineConfig({
     assetsInlineLimit: 0,
     license: { fileName: LICENSES },
     modulePreload: false,
-    rolldownOptions: { input: fileURLToPath(new URL('main.tsx', import.meta.url)), output: names },
+    rolldownOptions: {
+      input: fileURLToPath(new URL('main.tsx', import.meta.url)),
+      output: { ...names, keepNames: true },
+    }, // Icons have titles after their functions.
   },
 });
