@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { VERSION } from '../lib/version.ts';
 import { readCommandLine } from './command-line.ts';
 import { COMMANDS } from './commands/index.ts';
@@ -42,5 +43,15 @@ try {
   process.stderr.write(`${message}\n`);
   process.exitCode = exitCode;
 }
+/** Runs what waits for the end of the process, such as the export of the last spans, for at most 15 s: exporters give up after 10. */
+async function finish(): Promise<void> {
+  const listeners = process.listeners('beforeExit');
+  const ends = listeners.map(
+    async (listener): Promise<unknown> => listener.call(process, Number(process.exitCode ?? 0)),
+  );
+  await Promise.race([Promise.allSettled(ends), setTimeout(15_000)]);
+}
+
 // Timers and connections of modules, and what an error leaves open, must not keep the process alive.
+await finish();
 process.stdout.write('', () => process.stderr.write('', () => process.exit()));

@@ -209,7 +209,7 @@ function serialize(execution: Execution, type: GraphQLLeafType, value: unknown):
       if ((type === GraphQLInt && (value | 0) === value) || (type === GraphQLFloat && Number.isFinite(value))) {
         return value;
       }
-      if (isInexactId(type, value)) {
+      if (Number.isFinite(value) && isInexactId(type, value)) {
         throw markInvalidValue(new GraphQLError(INEXACT_ID));
       }
       break;
