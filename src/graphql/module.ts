@@ -65,8 +65,8 @@ export const defineModule = <Types>(name: string, define: (toolkit: Toolkit) => 
 /** Modules that were defined with one builder. */
 export interface DefinedModules {
   builder: Builder;
-  /** Endpoints that modules declared themselves, with the names of these modules. */
-  endpoints: readonly { module: string; endpoint: DeclaredEndpoint }[];
+  /** Endpoints that modules declared themselves. */
+  endpoints: readonly DeclaredEndpoint[];
   /** Returns the module of a type or of a field that was added to one, once the schema is built. */
   moduleOf: ModuleOf;
 }
@@ -87,7 +87,7 @@ export function defineAll(modules: readonly GatewayModule[]): DefinedModules {
   const { configStore } = builder;
   const errors = defineMutationErrors(builder);
   const mutations = createMutations(builder, errors);
-  const endpoints: { module: string; endpoint: DeclaredEndpoint }[] = [];
+  const endpoints: DeclaredEndpoint[] = [];
   const loaders = new Set<string>(); // Explanations and reports tell records apart by these names.
   const types = new Map<string, unknown>();
   const owners = new Map<string, string>();
@@ -158,7 +158,7 @@ export function defineAll(modules: readonly GatewayModule[]): DefinedModules {
   function define({ name, define: run }: GatewayModule): unknown {
     const declare = (...args: Parameters<typeof endpoint>) => {
       const declared = { ...endpoint(...args), module: name };
-      endpoints.push({ module: name, endpoint: declared });
+      endpoints.push(declared);
       return declared;
     };
     try {

@@ -103,8 +103,7 @@ function buildSchema(modules: readonly GatewayModule[]): BuiltSchema {
 
 function addModules(modules: readonly GatewayModule[]): BuiltSchema {
   const { builder, endpoints, moduleOf } = defineAll([...BUILT_IN, ...modules]);
-  const own = endpoints.map(({ endpoint }) => endpoint);
-  assertEndpoints(own);
+  assertEndpoints(endpoints);
   assertEmpties(endpoints);
   const schema = builder.toSchema(); // Throws if names are used twice, or types are missing.
   if (modules.length > 0) {
@@ -114,7 +113,7 @@ function addModules(modules: readonly GatewayModule[]): BuiltSchema {
       throw new ModuleError(problem);
     }
   }
-  const emptied = findEmptied([...CONTRACT.map((endpoint) => ({ endpoint })), ...endpoints]);
+  const emptied = findEmptied([...CONTRACT, ...endpoints]);
   schema.extensions = { ...schema.extensions, emptied };
   return { schema, moduleOf };
 }
@@ -144,13 +143,13 @@ function assertEndpoints(own: readonly DeclaredEndpoint[]): void {
 }
 
 /** Throws a `ModuleError` if a write empties a kind of reads that doesn't exist. */
-function assertEmpties(declared: readonly { module: string; endpoint: DeclaredEndpoint }[]): void {
-  const all = [...CONTRACT, ...declared.map(({ endpoint }) => endpoint)];
-  const kinds = [...new Set(all.flatMap(({ cached }) => (cached === undefined ? [] : kindOf(cached))))];
-  for (const { module, endpoint } of declared) {
-    const unknown = endpoint.empties?.find((kind) => !kinds.includes(kind));
+function assertEmpties(own: readonly DeclaredEndpoint[]): void {
+  const kinds = [
+    ...new Set([...CONTRACT, ...own].flatMap(({ cached }) => (cached === undefined ? [] : kindOf(cached)))),
+  ];
+  for (const { method, route, module, empties } of own) {
+    const unknown = empties?.find((kind) => !kinds.includes(kind));
     if (unknown !== undefined) {
-      const { method, route } = endpoint;
       const problem = unknownName(unknown, kinds, 'kind of cached reads');
       throw new ModuleError(`${method} ${route} of the module ${module} empties the ${problem}`);
     }

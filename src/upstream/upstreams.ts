@@ -55,7 +55,7 @@ export function createUpstreams(
   {
     logger,
     now,
-    emptied = findEmptied(CONTRACT.map((endpoint) => ({ endpoint }))),
+    emptied = findEmptied(CONTRACT),
     cacheStores,
     connect: openConnection,
     watch,

@@ -88,7 +88,7 @@ function toValid({ config: { source } }: LoadedConfig, found: readonly Problem[]
 function findEmptiesWarnings({ config, locate }: LoadedConfig, modules: readonly GatewayModule[]): Problem[] {
   const { place, name } = locate(['modules']);
   const writes = [...emptiedOf(createSchema(config, modules))].filter(([, { undeclared }]) => undeclared.length > 0);
-  return writes.map(([{ method, route }, { module, undeclared }]) => {
+  return writes.map(([{ method, route, module }, { undeclared }]) => {
     const kinds = undeclared.map((kind) => `'${kind}'`).join(', ');
     const effect = `${method} ${route} of the module ${module} empties the cached reads ${kinds}, because of its path`;
     return { place, sentence: `${name}: ${effect}; declare empties: [${kinds}], or [] if it changes none of them.` };

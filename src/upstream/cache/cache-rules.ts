@@ -40,8 +40,6 @@ function settingOf(settings: CacheSettings, resource: string): CacheWindowSecond
 /** Cached reads that an endpoint empties. */
 export interface Emptied {
   kinds: readonly CachedKind[];
-  /** Module of the endpoint; undefined if it is built in. */
-  module: string | undefined;
   /** Kinds that the module should declare. */
   undeclared: readonly CachedKind[];
 }
@@ -50,21 +48,19 @@ export interface Emptied {
  * Returns the kinds of reads that each endpoint empties. Of a write, these are those that it declares, or else those of all reads whose paths are at, above or below its own. A
  * declaration is about the built-in reads and those of its module. Its author may not know the others, so they count in any case.
  */
-export function findEmptied(
-  endpoints: readonly { endpoint: DeclaredEndpoint; module?: string }[],
-): Map<DeclaredEndpoint, Emptied> {
-  const reads = endpoints.flatMap(({ endpoint: { route, cached }, module }) =>
+export function findEmptied(endpoints: readonly DeclaredEndpoint[]): Map<DeclaredEndpoint, Emptied> {
+  const reads = endpoints.flatMap(({ route, cached, module }) =>
     cached === undefined ? [] : [{ route, module, kind: kindOf(cached) }],
   );
   return new Map(
-    endpoints.map(({ endpoint, module }) => {
-      const { empties, method, route } = endpoint;
+    endpoints.map((endpoint) => {
+      const { empties, method, module, route } = endpoint;
       const related = method === 'GET' ? [] : reads.filter((read) => isSameResource(route, read.route));
       const kindsOf = (isKnown: boolean) =>
         related.flatMap((read) => ([undefined, module].includes(read.module) === isKnown ? read.kind : []));
       const known = new Set(kindsOf(true));
       const kinds = new Set([...(empties ?? known), ...kindsOf(false)]);
-      return [endpoint, { kinds: [...kinds], module, undeclared: empties === undefined && module ? [...known] : [] }];
+      return [endpoint, { kinds: [...kinds], undeclared: empties === undefined && module ? [...known] : [] }];
     }),
   );
 }
