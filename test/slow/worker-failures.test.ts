@@ -84,6 +84,7 @@ it('a worker that is stopped is noticed, killed and replaced, and its connection
   const env = { NOTIGRAPH_WORKER_TIMEOUT_MS: '2000', NOTIGRAPH_LAME_DUCK_MS: '100', NOTIGRAPH_DRAIN_TIMEOUT_MS: '500' };
   await using notigraph = await startNotigraph({ cwd, args, env });
   await sendLoad(notigraph.url, { requests: 20, connections: 4 });
+  await waitForLogLines(notigraph, 'operation', 20); // The log names the workers.
   const [stopped = 0] = findWorkerPids(notigraph);
   process.kill(stopped, 'SIGSTOP');
   // Each connection is new. The stopped worker gets only one: it is reset when the worker is killed, and its request is sent again.
@@ -106,6 +107,7 @@ it('workers that all get SIGTERM at once reject and refuse nothing', async () =>
   const args = ['--sandbox', ':memory:', '--workers', '2'];
   await using notigraph = await startNotigraph({ cwd, args, env: { NOTIGRAPH_LAME_DUCK_MS: '100' } });
   await sendLoad(notigraph.url, { requests: 20, connections: 4 });
+  await waitForLogLines(notigraph, 'operation', 20); // The log names the workers.
   const pids = findWorkerPids(notigraph);
   expect(pids).toHaveLength(2);
   for (const pid of pids) {

@@ -60,6 +60,7 @@ it('no count decreases when workers are killed, and only their last second is lo
 it('25 killed workers leave no descriptors in the primary and no open connections of clients', async () => {
   await using notigraph = await startWorkers(5);
   await sendLoad(notigraph.url, { requests: 100, connections: 20 });
+  await waitForLogLines(notigraph, 'operation', 100); // The log names the workers.
   const [worker = 0] = findWorkerPids(notigraph);
   const [, primary = ''] = /^PPid:\s+(\d+)/m.exec(readFileSync(`/proc/${worker}/status`, 'utf8')) ?? [];
   const countFiles = () => readdirSync(`/proc/${primary}/fd`).length;

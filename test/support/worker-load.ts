@@ -94,7 +94,8 @@ export function killWorker(notigraph: NotigraphProcess): void {
 /** Returns the process ids of the workers that listen, in the order in which they started. */
 export function findWorkerPids(notigraph: NotigraphProcess): number[] {
   const pids = new Set<number>();
-  for (const line of notigraph.output().split('\n')) {
+  for (const line of notigraph.output().split('\n').slice(0, -1)) {
+    // What follows the last line end may be half a line.
     const { pid, workerPid, msg } = line.startsWith('{') ? JSON.parse(line) : {};
     if (msg === 'operation') {
       pids.add(pid);
