@@ -47,14 +47,15 @@ export async function createReport(
   try {
     const loaded = loadConfig(commandLine, readEnvironment(host.env), { ...FILES, withoutSecrets });
     const { config, locate } = loaded;
-    const modules = await loadModules(config, locate);
-    await checkModules(config, modules, locate);
-    const problems = [...(await findSandboxProblems(loaded)), ...findToolProblems(loaded, modules.modules)];
+    const imported = await loadModules(config, locate);
+    await checkModules(config, imported, locate);
+    const { modules } = imported;
+    const problems = [...(await findSandboxProblems(loaded)), ...findToolProblems(loaded, modules)];
     return problems.length > 0
       ? toInvalid(problems)
       : {
-          ...toValid(loaded, [...findConfigWarnings(loaded, host), ...findEmptiesWarnings(loaded, modules.modules)]),
-          ...(config.modules.length > 0 && { modules: describeModules(modules.modules) }),
+          ...toValid(loaded, findConfigWarnings(loaded, modules, host)),
+          ...(config.modules.length > 0 && { modules: describeModules(modules) }),
         };
   } catch (error) {
     if (error instanceof ConfigError) {
@@ -71,11 +72,16 @@ const toInvalid = (problems: readonly Problem[]): Report => ({
   summary: `The configuration is invalid: ${countOf(problems.length, 'problem')}.`,
 });
 
-const findConfigWarnings = (loaded: LoadedConfig, { platform }: CheckedProcess): Problem[] => [
+const findConfigWarnings = (
+  loaded: LoadedConfig,
+  modules: readonly GatewayModule[],
+  { platform }: CheckedProcess,
+): Problem[] => [
   ...findWarnings(loaded),
   ...findTenantWarnings(loaded),
   ...(platform === 'win32' ? [] : findSecretFileWarnings(loaded)), // Windows has no such permissions.
-  ...findDocumentWarnings(loaded),
+  ...findDocumentWarnings(loaded, modules),
+  ...findEmptiesWarnings(loaded, modules),
 ];
 
 function toValid({ config: { source } }: LoadedConfig, found: readonly Problem[]): Report {
