@@ -21,7 +21,7 @@ import { writeSchemaReference, writeTypesReference } from './codegen/schema-refe
 import { writeConfigSchema } from './codegen/settings/config-schema.ts';
 import { writeGatewayOptions } from './codegen/settings/gateway-options.ts';
 import { writeSettingTables } from './codegen/settings/tables.ts';
-import { loadShippedModules, type ModuleOperations } from './codegen/shipped-modules.ts';
+import { loadShippedModules, type ShippedModule } from './codegen/shipped-modules.ts';
 import { writePossibleTypes, writeTypedDocuments } from './codegen/typed-documents.ts';
 import { writeUpstreamResponses } from './codegen/upstream-responses.ts';
 import { loadOperations, type ShippedOperation } from './src/graphql/documents/shipped-operations.ts';
@@ -68,18 +68,14 @@ async function upstreamTypes(): Promise<string> {
   return GENERATED + astToString(await openapiTS(pathOf('schema/upstream.openapi.yaml')));
 }
 
-async function appFiles(
-  app: App,
-  schema: GraphQLSchema,
-  ofModules: readonly ModuleOperations[],
-): Promise<Record<string, string>> {
+async function appFiles(app: App, schema: GraphQLSchema, modules: ShippedModule[]): Promise<Record<string, string>> {
   const operations = app.documents.flatMap((folder) => loadDocuments(pathOf(folder), schema) ?? []);
   if (operations.length === 0) {
     return {};
   }
   const { documentType, isShipped } = app;
   // One each, because gateways without the module can't execute its documents.
-  const manifests = (isShipped ? ofModules : []).map(({ module, operations: shipped }) => [
+  const manifests = (isShipped ? modules : []).map(({ module, operations: shipped }) => [
     `schema/module-documents/${module}.json`,
     writeShippedManifest(operations, shipped),
   ]);
@@ -143,7 +139,7 @@ async function generate(): Promise<Record<string, string>> {
   };
   for (const app of APPS) {
     try {
-      Object.assign(files, await appFiles(app, full, shipped.operations));
+      Object.assign(files, await appFiles(app, full, shipped.modules));
     } catch (error) {
       throw error instanceof DocumentError
         ? new DocumentError(`In ${app.documents.join(' or ')}: ${error.message}`)

@@ -93,16 +93,16 @@ function writeRootField(costly: CostlyField, examples: readonly ShippedOperation
   const scopes = [scope ?? '', ...recordScopes.map((each) => `${each} for the record in the result`)];
   const module = moduleOf(field);
   const cells = {
-    ...(isMutation && Object.fromEntries(field.args.map(({ name, type }) => [name, linkType(type, TYPES_PAGE)]))),
     result: linkType(field.type, TYPES_PAGE),
     scope: scopes.map((each) => each.replace(/\S+/, code)).join(', '),
     REST: restCallsOf(costly).map(code).join(', '),
     calls,
-    ...(module !== undefined && { module: linkModule(module) }),
   };
   return [
     `### ${name}\n`,
     `${textOf(field)}\n`,
+    ...(module === undefined ? [] : [`Module: ${linkModule(module)}.\n`]),
+    ...(isMutation ? field.args.map(({ type }) => `Input: ${linkType(type, TYPES_PAGE)}.\n`) : []),
     table(Object.keys(cells), [Object.values(cells)]),
     isMutation ? '' : writeInputs('argument', field.args, TYPES_PAGE),
     ...examples.filter((example) => rootFieldsOf(example).includes(name)).map(writeExample),

@@ -4,20 +4,20 @@ import { loadOperations, type ShippedOperation } from '../src/graphql/documents/
 import { createSchema } from '../src/graphql/schema.ts';
 import { elementsOf } from '../src/graphql/scopes.ts';
 
-/** Shipped operations of a module. */
-export interface ModuleOperations {
-  /** Last part of the module's name in configurations. */
+/** Shipped module, with its shipped operations. */
+export interface ShippedModule {
+  /** Last part of its name in configurations. */
   module: string;
   operations: ShippedOperation[];
 }
 
 /** Builds the schema with all shipped modules. The extensions of each type and field that one of them adds name it; see `moduleOf`. */
-export async function loadShippedModules(): Promise<{ schema: GraphQLSchema; operations: ModuleOperations[] }> {
-  const { modules } = await loadModules({ modules: [...SHIPPED_MODULES] });
-  const schema = createSchema(undefined, modules);
+export async function loadShippedModules(): Promise<{ schema: GraphQLSchema; modules: ShippedModule[] }> {
+  const imported = await loadModules({ modules: [...SHIPPED_MODULES] });
+  const schema = createSchema(undefined, imported.modules);
   const builtIn = new Set(elementsOf(createSchema()).map(({ path }) => path));
   const known = new Set(loadOperations().map(({ name }) => name));
-  const operations = modules.map((added, i) => {
+  const modules = imported.modules.map((added, i) => {
     const module = SHIPPED_MODULES[i]?.split('/').at(-1) ?? added.name;
     const own = createSchema(undefined, [added]);
     const paths = new Set(elementsOf(own).map(({ path }) => path));
@@ -26,5 +26,5 @@ export async function loadShippedModules(): Promise<{ schema: GraphQLSchema; ope
     }
     return { module, operations: loadOperations(own).filter(({ name }) => !known.has(name)) };
   });
-  return { schema, operations };
+  return { schema, modules };
 }
