@@ -133,7 +133,7 @@ async function generate(): Promise<Record<string, string>> {
     'docs/schema-types.md': writeTypesReference(full),
     ...pageWith('docs/operations.md', 'operations', writeOperationsTable(full)),
     ...pageWith('docs/frontend.md', 'scopes', writeScopesTable(full)),
-    ...pageWith('docs/caching.md', 'invalidation', writeInvalidationTable(schema)),
+    ...pageWith('docs/caching.md', 'invalidation', writeInvalidationTable(full)),
     'docs/images/architecture-light.svg': architecture.light,
     'docs/images/architecture-dark.svg': architecture.dark,
   };

@@ -34,7 +34,7 @@ const KEYWORDS: Record<string, string> = {
   '/production.html#production': 'deploy, docker, kubernetes, helm',
   '/react.html#forms': 'server actions, server functions, form errors',
   '/testing.html#testing': 'mock, unit tests',
-  '/trigger.html#list-subscribers-page-by-page': 'paginate, pagination, get subscribers',
+  '/trigger.html#get-and-list-subscribers': 'paginate, pagination, get a subscriber, list subscribers',
   '/trigger.html#list-workflows': 'list all workflows',
   '/trigger.html#trigger-notifications': 'trigger a notification, send a notification',
   '/upgrading.html#upgrading': 'upgrade, update, migrate, new version',

@@ -149,6 +149,11 @@ it('the references name the module of each field and type that a shipped module 
     const [name = ''] = names(cell);
     expect([name, module]).toEqual([name, moduleOf(name.replace(/\(.*/, ''))]);
   }
+  const writes = rows(read('docs/caching.md'), /^\| mutation \| REST/m);
+  expect(writes.some(([, , , module]) => module === 'events')).toBe(true);
+  for (const [cell, , , module] of writes) {
+    expect([cell, names(cell).map(moduleOf)]).toEqual([cell, names(cell).map(() => module)]);
+  }
   const reference = read('docs/schema.md');
   const sections = reference.split(/^### /m).slice(1);
   expect(sections.map((section) => section.split('\n')[0]).toSorted()).toEqual(roots.toSorted());
