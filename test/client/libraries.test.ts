@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readdir, readFile } from 'node:fs/promises';
+import { readdirSync, readFileSync } from 'node:fs';
 import { ApolloClient, HttpLink, InMemoryCache } from '@apollo/client';
 import { PersistedQueryLink } from '@apollo/client/link/persisted-queries';
 import { Client, cacheExchange, fetchExchange } from '@urql/core';
@@ -7,9 +7,6 @@ import { persistedExchange } from '@urql/exchange-persisted';
 import { type GraphQLSchema, parse, validate } from 'graphql';
 import { GraphQLClient } from 'graphql-request';
 import { describe, expect, it } from 'vitest';
-import ofEvents from '../../schema/module-documents/events.json' with { type: 'json' };
-import ofSubscribers from '../../schema/module-documents/subscribers.json' with { type: 'json' };
-import ofTopics from '../../schema/module-documents/topics.json' with { type: 'json' };
 import manifest from '../../schema/trusted-documents.json' with { type: 'json' };
 import { SHIPPED_MODULES } from '../../src/cli/config/load-modules.ts';
 import * as documents from '../../src/client/documents.gen.ts';
@@ -25,8 +22,13 @@ import {
   shippedOperations,
 } from '../support/shipped-documents.ts';
 
-/** The shipped manifests: that of the built-in operations, and one per module. */
-const MANIFESTS = [manifest, ofEvents, ofSubscribers, ofTopics];
+/** Files of the manifests of modules. */
+const OF_MODULES = readdirSync('schema/module-documents').toSorted();
+
+const MANIFESTS: Record<string, string>[] = [
+  manifest,
+  ...OF_MODULES.map((file) => JSON.parse(readFileSync(`schema/module-documents/${file}`, 'utf8'))),
+];
 
 const all: Record<string, string> = Object.assign({}, ...MANIFESTS);
 
@@ -195,13 +197,12 @@ it('the unprocessed texts of the operation files are trusted too, because Graphi
   expect(Object.keys(all)).toHaveLength(3 * shippedOperations.length); // As in the file, in the tab, and as printed by graphql-js.
 });
 
-it('each manifest has only documents of the schema that it is for', async () => {
+it('each manifest has only documents of the schema that it is for', () => {
   const valid = (schema: GraphQLSchema) => (text: string) => validate(schema, parse(text)).length === 0;
   expect(Object.values(manifest).filter(valid(createSchema()))).toHaveLength(Object.keys(manifest).length);
-  const ofModules = await readdir('schema/module-documents');
-  expect(ofModules).toEqual(SHIPPED_MODULES.map((name) => `${name.split('/').at(-1)}.json`));
-  for (const [i, file] of ofModules.entries()) {
-    const texts: string[] = Object.values(JSON.parse(await readFile(`schema/module-documents/${file}`, 'utf8')));
+  expect(OF_MODULES).toEqual(SHIPPED_MODULES.map((name) => `${name.split('/').at(-1)}.json`));
+  for (const [i, file] of OF_MODULES.entries()) {
+    const texts = Object.values(MANIFESTS[i + 1] ?? {});
     const schema = createSchema(undefined, shippedModules.slice(i, i + 1));
     expect([file, texts.length > 0, texts.filter((text) => !valid(schema)(text))]).toEqual([file, true, []]);
     expect(texts.filter(valid(createSchema()))).toEqual([]);
