@@ -97,8 +97,11 @@ it('an event that is not sent says why', async () => {
   ).toMatchObject({
     triggerEvent: { __typename: 'InvalidInputError', message: expect.stringContaining('"nope"') },
   });
-  const { codes } = await gateway.send(TRIGGER, { event: { workflow: 'payment-failed' } });
+  const { body, codes } = await gateway.send(TRIGGER, { event: { workflow: 'payment-failed' } });
   expect(codes).toEqual(['BAD_USER_INPUT']);
+  expect(body.errors?.[0]?.message).toBe(
+    'the number of recipients in subscriberIds, subscribers and topicKeys must be between 1 and 100, but is 0.',
+  );
   await using scripted = await startScriptedGateway(
     () => ({ status: 201, body: { data: { acknowledged: true, status: 'error', error: ['No provider.'] } } }),
     { modules: [events] },

@@ -152,7 +152,8 @@ function listFiles(part: PartOfKind): { path: readonly string[]; file: string }[
   if (kind === 'tenantFolder' && typeof value === 'string' && existsSync(value)) {
     return listSecretFiles({ directory: value }).map(([, file]) => ({ path: path.slice(0, -1), file }));
   }
-  const source = category === 'secret' || category === 'address' ? sourceOf(part) : undefined; // An address can contain a password.
+  // An address can contain a password.
+  const source = ['secret', 'address'].includes(category) || kind === 'upstreamHeader' ? sourceOf(part) : undefined;
   return typeof source === 'object' ? [{ path, file: source.file }] : [];
 }
 
