@@ -26,7 +26,9 @@ import { writePossibleTypes, writeTypedDocuments } from './codegen/typed-documen
 import { writeUpstreamResponses } from './codegen/upstream-responses.ts';
 import { loadOperations, type ShippedOperation } from './src/graphql/documents/shipped-operations.ts';
 import { printSubgraph } from './src/graphql/federation.ts';
+import type { GatewayModule } from './src/graphql/module.ts';
 import { createSchema, printSdl } from './src/graphql/schema.ts';
+import workflowPages from './src/modules/workflows.ts';
 
 /** An app with documents, and the files generated from them. */
 interface App {
@@ -38,6 +40,8 @@ interface App {
   manifest: string;
   /** Module of typed mocks; see `writeMocks`. @default none */
   mocks?: string;
+  /** Shipped modules in the configuration of its gateway. @default all */
+  modules?: readonly GatewayModule[];
   /** Whether the operations are the shipped ones: people also send the files' texts, with curl or from GraphiQL's tabs. */
   isShipped: boolean;
 }
@@ -56,6 +60,7 @@ const APPS: App[] = [
     typedDocuments: 'examples/dashboard/src/documents.gen.ts',
     documentType: { name: 'TypedDocumentNode', from: '@urql/core' },
     manifest: 'examples/dashboard/trusted-documents.json',
+    modules: [workflowPages],
     isShipped: false,
   },
 ];
@@ -139,7 +144,8 @@ async function generate(): Promise<Record<string, string>> {
   };
   for (const app of APPS) {
     try {
-      Object.assign(files, await appFiles(app, full, shipped.modules));
+      const appSchema = app.modules ? createSchema(undefined, app.modules) : full;
+      Object.assign(files, await appFiles(app, appSchema, shipped.modules));
     } catch (error) {
       throw error instanceof DocumentError
         ? new DocumentError(`In ${app.documents.join(' or ')}: ${error.message}`)

@@ -20,6 +20,7 @@ import {
   UpdateSubscriberDocument,
   UpdateWorkflowStatusDocument,
   WorkflowDocument,
+  WorkflowPageDocument,
   WorkflowsDocument,
 } from '../../client/index.ts';
 import { mockOperation } from './mock-operation.ts';
@@ -46,5 +47,6 @@ export const mocks = {
   UpdateSubscriber: mockOperation(UpdateSubscriberDocument),
   UpdateWorkflowStatus: mockOperation(UpdateWorkflowStatusDocument),
   Workflow: mockOperation(WorkflowDocument),
+  WorkflowPage: mockOperation(WorkflowPageDocument),
   Workflows: mockOperation(WorkflowsDocument),
 };
