@@ -1,5 +1,6 @@
 import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, it, onTestFinished } from 'vitest';
 import { parse, stringify } from 'yaml';
@@ -9,6 +10,7 @@ import { COMMANDS } from '../../src/cli/commands/index.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { TOOLS } from '../support/agent.ts';
 import { createAuthority } from '../support/certificates.ts';
+import { ROOT } from '../support/docs.ts';
 import { runNotigraph } from '../support/process.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { startService } from '../support/service.ts';
@@ -215,6 +217,21 @@ it.each<[string, object, string[]]>([
       trustedDocuments: { manifests: [{}] },
     },
     ['trustedDocuments.manifests contain no document, so all operations are rejected'],
+  ],
+  [
+    'documents of a shipped module that is off, but not of one that is on',
+    {
+      upstream: UPSTREAM,
+      modules: ['notigraph/modules/events'],
+      trustedDocuments: {
+        manifests: ['trusted-documents', 'module-documents/events', 'module-documents/topics'].map((name) =>
+          join(ROOT, `schema/${name}.json`),
+        ),
+      },
+    },
+    ['AddSubscribersToTopic', 'CreateTopic', 'Topics'].map(
+      (name) => `trustedDocuments.manifests.2: the document ${name}`,
+    ),
   ],
   [
     'documents beyond a limit, or that ask for the schema',

@@ -25,6 +25,9 @@ const SHIPPED: Readonly<Record<string, () => Promise<{ default: GatewayModule }>
   'notigraph/modules/workflows': () => import('../../modules/workflows.ts'),
 };
 
+/** Names of the modules of this package in configurations. */
+export const SHIPPED_MODULES: readonly string[] = Object.keys(SHIPPED);
+
 /** Modules of a configuration. */
 export type ModuleSource = Pick<Config, 'modules' | 'source' | 'generation' | 'moduleFiles'>;
 
@@ -134,7 +137,7 @@ function moduleProblem(path: readonly string[], clause: string, locate: LoadedCo
 function findShipped(name: string): () => Promise<unknown> {
   const load = SHIPPED[name];
   if (load === undefined) {
-    throw new TypeError(`${name} is not a module of Notigraph; use ${listAny(Object.keys(SHIPPED))}`);
+    throw new TypeError(`${name} is not a module of Notigraph; use ${listAny(SHIPPED_MODULES)}`);
   }
   return load;
 }
