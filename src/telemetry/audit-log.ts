@@ -9,7 +9,7 @@ import { pauseSync } from '../lib/pause-sync.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { Outcome } from '../upstream/call-events.ts';
 import { createCredentialFilter } from '../upstream/credential-filter.ts';
-import { auditUnavailable, isUpstreamError, type UpstreamError } from '../upstream/errors.ts';
+import { errorOf, isUpstreamError, type UpstreamError } from '../upstream/errors.ts';
 import type { UpstreamRequest } from '../upstream/request.ts';
 import { idOf } from '../upstream/transport/path.ts';
 import type { TenantNames, TraceIds } from './access-log.ts';
@@ -110,7 +110,7 @@ export function createAuditLog(
     return {
       refusal() {
         if (attempts === 0 && settings.required && !writeEnding({ outcome: 'PENDING' })) {
-          return auditUnavailable(endpoint);
+          return errorOf('auditUnavailable', endpoint);
         }
         attempts += 1;
         return undefined;

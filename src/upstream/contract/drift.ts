@@ -54,7 +54,9 @@ class Inspection {
     } else if (Array.isArray(value)) {
       if (items !== undefined) {
         this.#path.push('[]');
-        value.forEach((item) => this.#visit(item, items));
+        for (const item of value) {
+          this.#visit(item, items);
+        }
         this.#path.pop();
       }
     } else if (fields !== undefined && isRecord(value)) {
