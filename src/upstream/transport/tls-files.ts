@@ -1,6 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
 import { findCertificateProblem } from '../../lib/certificates.ts';
+import type { WatchedFiles } from '../../lib/files/file-watcher.ts';
 import {
   createSecretFiles,
   problemsOf,
@@ -20,13 +21,9 @@ export interface TlsContexts {
 }
 
 /** Certificates that can be replaced while the process runs. */
-export interface TlsFiles {
+export interface TlsFiles extends WatchedFiles {
   /** Returns the current contexts: a new object after a change. */
   current(): TlsContexts;
-  /** Reads the files again if they changed. Throws a `SecretError` if they are invalid, and keeps the previous ones. */
-  reload(): void;
-  /** Whether a file has just changed, so that another look should follow soon. */
-  isSettling(): boolean;
 }
 
 /** Reads the certificates, and returns all problems. */
@@ -44,32 +41,20 @@ export function createTlsFiles(
   settings: Readonly<Partial<Record<keyof TlsSettings, Secret>>>,
   onCertificate: (expiry: Date) => void = () => {},
 ): TlsFiles {
-  const files = createSecretFiles({ secrets: settings }, findPemProblem);
-  let source = files.secrets();
-  let current = toContexts(source, onCertificate);
-  return {
-    current: () => current,
-    isSettling: () => files.isSettling?.() ?? false,
-    reload() {
-      try {
-        files.reload();
-      } finally {
-        // A pair is replaced one file after the other. Until both have changed, this throws and the previous pair stays.
-        if (files.secrets() !== source) {
-          current = toContexts(files.secrets(), onCertificate);
-          source = files.secrets();
-        }
-      }
-    },
-  };
+  const { look, secrets } = createSecretFiles({ secrets: settings }, findPemProblem, () => {
+    // A pair is replaced one file after the other. Until both have changed, this throws and the previous pair stays.
+    current = toContexts(secrets(), onCertificate);
+  });
+  let current = toContexts(secrets(), onCertificate);
+  return { current: () => current, look };
 }
 
 /** Names the setting in the problems of reloads, because the log has no other place for it. */
 export const nameProblems = (files: TlsFiles, settingOf: (name: string) => string): TlsFiles => ({
   ...files,
-  reload() {
+  look() {
     try {
-      files.reload();
+      return files.look();
     } catch (error) {
       if (!(error instanceof SecretError)) {
         throw error;
