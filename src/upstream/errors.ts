@@ -143,7 +143,7 @@ export const OUTCOME_UNKNOWN = 'The change may have been applied. Check before s
 export const addUnknownOutcome = (message: string): string =>
   `${message.replace(/[^.!?…]$/, '$&.')} ${OUTCOME_UNKNOWN}`;
 
-/** What all failures of a kind have in common. If its outcome is unknown, a write's message says so, and a read can be sent again. */
+/** Common part of all failures of a kind. If its outcome is unknown, a write's message says so, and a read can be sent again. */
 type Rule = Omit<UpstreamErrorOptions, 'endpoint' | 'cause'>;
 
 const RULES = {

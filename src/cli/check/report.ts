@@ -4,6 +4,7 @@ import type { GatewayModule } from '../../graphql/module.ts';
 import { createSchema, emptiedOf, endpointsOf } from '../../graphql/schema.ts';
 import { elementsOf, scopesOf } from '../../graphql/scopes.ts';
 import { readTools } from '../../graphql/tools/tool-files.ts';
+import { caught } from '../../lib/caught.ts';
 import { listAll } from '../../settings/setting.ts';
 import type { CommandLine, Process } from '../command.ts';
 import { readEnvironment } from '../config/environment.ts';
@@ -160,16 +161,9 @@ async function findSandboxProblems({ config: { sandbox }, locate }: LoadedConfig
     return [];
   }
   const { SandboxError, checkSandboxFile } = await import('../../sandbox/sandbox.ts');
-  try {
-    checkSandboxFile(sandbox);
-    return [];
-  } catch (error) {
-    if (error instanceof SandboxError) {
-      const { place, name } = locate(['sandbox']);
-      return [{ place, sentence: `${name}: ${error.message}` }];
-    }
-    throw error;
-  }
+  const error = caught(SandboxError, () => checkSandboxFile(sandbox));
+  const { place, name } = locate(['sandbox']);
+  return error === undefined ? [] : [{ place, sentence: `${name}: ${error.message}` }];
 }
 
 /** Formats a report: `text`, `json`, or `github` for the annotations of GitHub Actions. */

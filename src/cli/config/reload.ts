@@ -1,7 +1,7 @@
 import { closeSync, openSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
-import { NEXT_LOOK_MS } from '../../lib/files/file-watcher.ts';
+import { lookRepeatedly } from '../../lib/files/file-watcher.ts';
 import { fileFingerprint } from '../../lib/files/text-file.ts';
 import { findConflicts } from '../../settings/conflicts.ts';
 import { toSentence } from '../../settings/parse.ts';
@@ -252,21 +252,16 @@ export class ConfigWatch {
    * @param everySeconds returns the interval
    */
   start(everySeconds: () => number, onChange: () => void): Disposable {
-    let timer: NodeJS.Timeout;
-    const schedule = (milliseconds: number): void => {
-      timer = setTimeout(check, milliseconds).unref();
-    };
-    const check = (): void => {
+    return lookRepeatedly(() => {
       const state = this.#look();
       const isSettled = state === this.#last;
       this.#last = state;
-      schedule(state === this.#read || isSettled ? everySeconds() * 1_000 : NEXT_LOOK_MS); // It may still be written.
-      if (state !== this.#read && isSettled) {
+      const isChanged = state !== this.#read;
+      if (isChanged && isSettled) {
         onChange();
       }
-    };
-    schedule(everySeconds() * 1_000);
-    return { [Symbol.dispose]: () => clearTimeout(timer) };
+      return isChanged && !isSettled; // It may still be written.
+    }, everySeconds);
   }
 
   #look(): string {

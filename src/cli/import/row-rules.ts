@@ -1,6 +1,7 @@
 import { GraphQLError } from 'graphql';
 import { z } from 'zod';
 import { checkJson } from '../../graphql/json-values.ts';
+import { caught } from '../../lib/caught.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { suggest, unknownName } from '../../settings/setting.ts';
 import type { SubscriberFields } from '../../upstream/endpoints.ts';
@@ -25,12 +26,8 @@ const text = (field: string) =>
 /** JSON that reaches the service unchanged, by the same rules as in GraphQL. */
 const exactly = <Schema extends z.ZodType>(schema: Schema) =>
   schema.superRefine((value, context) => {
-    try {
-      checkJson(value);
-    } catch (error) {
-      if (!(error instanceof GraphQLError)) {
-        throw error;
-      }
+    const error = caught(GraphQLError, () => checkJson(value));
+    if (error !== undefined) {
       context.addIssue({ code: 'custom', message: `is invalid: ${error.message.replace(/\.$/, '')}` });
     }
   });

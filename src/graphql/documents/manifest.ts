@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { caught } from '../../lib/caught.ts';
 import { createWatchedFiles, type WatchedFiles } from '../../lib/files/file-watcher.ts';
 import { FileError, fileFingerprint, isFolder, readFolder, readTextFile } from '../../lib/files/text-file.ts';
 import { isRecord } from '../../lib/is-record.ts';
@@ -174,15 +175,8 @@ function problemsAt(path: string): string[] {
 }
 
 function problemsOf(read: () => unknown): string[] {
-  try {
-    read();
-    return [];
-  } catch (error) {
-    if (error instanceof ManifestError) {
-      return [error.message];
-    }
-    throw error;
-  }
+  const error = caught(ManifestError, read);
+  return error === undefined ? [] : [error.message];
 }
 
 function findManifests(path: string): string[] {

@@ -12,7 +12,7 @@ export interface WatchedFiles {
 }
 
 /** Delay of the look that follows the one that found a change, in milliseconds: programs write files in pieces. */
-export const NEXT_LOOK_MS = 300;
+const NEXT_LOOK_MS = 300;
 
 /**
  * Reads files, and creates the watch on them.
@@ -56,8 +56,6 @@ export function createWatchedFiles<Content>(
  * @returns stops doing so when it is disposed
  */
 export function watchFiles(files: readonly WatchedFiles[], everySeconds: number, logger: Logger): Disposable {
-  let timer: NodeJS.Timeout | undefined;
-
   function lookAt(file: WatchedFiles): boolean {
     try {
       return file.look();
@@ -68,15 +66,22 @@ export function watchFiles(files: readonly WatchedFiles[], everySeconds: number,
     }
   }
 
-  function lookIn(milliseconds: number): void {
-    timer = setTimeout(() => {
-      const isSettling = files.map(lookAt).includes(true);
-      lookIn(isSettling ? NEXT_LOOK_MS : everySeconds * 1_000);
-    }, milliseconds).unref();
-  }
+  return lookRepeatedly(
+    () => files.map(lookAt).includes(true),
+    () => everySeconds,
+  );
+}
 
-  if (files.length > 0) {
-    lookIn(NEXT_LOOK_MS); // They may have been incomplete at the start.
+/**
+ * Calls a function soon, because files may have been incomplete at the start, then at an interval, or soon again if it returns true.
+ *
+ * @returns stops doing so when it is disposed
+ */
+export function lookRepeatedly(look: () => boolean, everySeconds: () => number): Disposable {
+  let timer: NodeJS.Timeout;
+  function lookIn(milliseconds: number): void {
+    timer = setTimeout(() => lookIn(look() ? NEXT_LOOK_MS : everySeconds() * 1_000), milliseconds).unref();
   }
+  lookIn(NEXT_LOOK_MS);
   return { [Symbol.dispose]: () => clearTimeout(timer) };
 }

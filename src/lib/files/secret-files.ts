@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
+import { caught } from '../caught.ts';
 import { createWatchedFiles, type WatchedFiles } from './file-watcher.ts';
 import { FileError, fileFingerprint, readFolder, readTextFile } from './text-file.ts';
 
@@ -61,17 +62,7 @@ export const findSecretProblems = (sources: SecretSources, findProblem?: FindPro
   problemsOf(() => createSecretFiles(sources, findProblem));
 
 /** Returns the problems with which reading secrets fails; none if it succeeds. */
-export function problemsOf(read: () => unknown): readonly SourceProblem[] {
-  try {
-    read();
-    return [];
-  } catch (error) {
-    if (error instanceof SecretError) {
-      return error.problems;
-    }
-    throw error;
-  }
-}
+export const problemsOf = (read: () => unknown): readonly SourceProblem[] => caught(SecretError, read)?.problems ?? [];
 
 /**
  * Reads secrets, without the line break at the end of a file. On reload, files are independent: an invalid file keeps its previous secret, and

@@ -19,72 +19,43 @@ export interface Deviation {
  *
  * @param body the body as the service sent it, with or without an envelope
  */
-export const findDeviations = (endpoint: DeclaredEndpoint, body: unknown): readonly Deviation[] =>
-  new Inspection(endpoint, body).deviations();
+export function findDeviations({ response: shape, expect }: DeclaredEndpoint, body: unknown): readonly Deviation[] {
+  const found = new Map<string, Deviation>();
+  const report = (kind: DeviationKind, path: string) => {
+    found.set(`${kind} ${path}`, { kind, path: path || '.' }); // The place of the whole body is `.`.
+  };
 
-/** Comparison of a body, with or without an envelope, with the contract. */
-class Inspection {
-  readonly #path: string[] = [];
-  readonly #found = new Map<string, Deviation>();
-
-  constructor({ response: shape, expect }: DeclaredEndpoint, body: unknown) {
-    if (shape !== undefined && expect !== 'page' && isEnvelope(body)) {
-      this.#path.push('data');
-      this.#visit(body.data, shape);
-    } else if (shape !== undefined) {
-      this.#visit(body, shape);
-    }
-  }
-
-  deviations(): readonly Deviation[] {
-    return [...this.#found.values()];
-  }
-
-  #visit(value: unknown, { types, values, items, fields, required }: Shape): void {
+  function visit(value: unknown, { types, values, items, fields, required = [] }: Shape, path: string): void {
     if (types === undefined) {
       return;
     }
     const type = typeOf(value);
     if (!types.includes(type)) {
-      this.#report(type === 'null' ? 'null' : 'wrong_type');
-    } else if (typeof value === 'string') {
-      if (values !== undefined && !values.includes(value)) {
-        this.#report('unknown_value');
+      report(type === 'null' ? 'null' : 'wrong_type', path);
+    } else if (typeof value === 'string' && values?.includes(value) === false) {
+      report('unknown_value', path);
+    } else if (Array.isArray(value) && items !== undefined) {
+      for (const item of value) {
+        visit(item, items, `${path}[]`);
       }
-    } else if (Array.isArray(value)) {
-      if (items !== undefined) {
-        this.#path.push('[]');
-        for (const item of value) {
-          this.#visit(item, items);
+    } else if (isRecord(value) && fields !== undefined) {
+      for (const [name, field] of Object.entries(fields)) {
+        const place = path === '' ? name : `${path}.${name}`;
+        if (Object.hasOwn(value, name)) {
+          visit(value[name], field, place);
+        } else if (required.includes(name)) {
+          report('missing', place);
         }
-        this.#path.pop();
       }
-    } else if (fields !== undefined && isRecord(value)) {
-      this.#visitFields(value, fields, required);
     }
   }
 
-  #visitFields(
-    record: Readonly<Record<string, unknown>>,
-    fields: Readonly<Record<string, Shape>>,
-    required: readonly string[] = [],
-  ): void {
-    for (const [name, field] of Object.entries(fields)) {
-      this.#path.push(name);
-      if (Object.hasOwn(record, name)) {
-        this.#visit(record[name], field);
-      } else if (required.includes(name)) {
-        this.#report('missing');
-      }
-      this.#path.pop();
-    }
+  if (shape !== undefined && expect !== 'page' && isEnvelope(body)) {
+    visit(body.data, shape, 'data');
+  } else if (shape !== undefined) {
+    visit(body, shape, '');
   }
-
-  /** Reports a deviation of the current place. The place of the whole body is `.`. */
-  #report(kind: DeviationKind): void {
-    const path = this.#path.map((part, i) => (part === '[]' || i === 0 ? part : `.${part}`)).join('') || '.';
-    this.#found.set(`${kind} ${path}`, { kind, path });
-  }
+  return [...found.values()];
 }
 
 function typeOf(value: unknown): JsonType {
