@@ -13,7 +13,7 @@ import { errorOf, isUpstreamError, type UpstreamError } from '../upstream/errors
 import type { UpstreamRequest } from '../upstream/request.ts';
 import { idOf } from '../upstream/transport/path.ts';
 import type { TenantNames, TraceIds } from './access-log.ts';
-import type { Cell, Counters } from './counters.ts';
+import type { Counters } from './counters.ts';
 
 /** Author of a write. */
 export interface WriteAuthor {
@@ -133,15 +133,12 @@ type CountAuditLine = (result: 'written' | 'failed') => void;
 
 /** Creates the counts of lines. They have no samples until there is a line, because most gateways have no audit log. */
 export function createAuditCounts(counters: Counters): CountAuditLine {
-  const addCount = counters.addFamily({
-    name: 'notigraph_audit_lines_total',
-    help: 'Lines of the audit log: written, or failed to be written.',
-    type: 'counter',
-  });
-  let counts: { written: Cell; failed: Cell } | undefined;
+  const help = 'Lines of the audit log: written, or failed to be written.';
+  const countOf = counters.addCounter('notigraph_audit_lines_total', help, ['result']);
   return (result) => {
-    counts ??= { written: addCount({ result: 'written' }), failed: addCount({ result: 'failed' }) };
-    counts[result].value += 1;
+    countOf('written'); // Both exist from the first line on.
+    countOf('failed');
+    countOf(result).value += 1;
   };
 }
 
