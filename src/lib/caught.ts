@@ -10,3 +10,12 @@ export function caught<E extends Error>(type: abstract new (...args: never) => E
     throw error;
   }
 }
+
+/** Runs a function. Returns its result; undefined if it throws. */
+export function orUndefined<Result>(run: () => Result): Result | undefined {
+  try {
+    return run();
+  } catch {
+    return undefined;
+  }
+}

@@ -153,27 +153,19 @@ export function cacheSamples(stats: StoreStats | undefined): MetricSamples[] {
     return [];
   }
   const { entries, bytes, evictions, problem } = stats;
+  const up = gauge(
+    'notigraph_cache_store_up',
+    'Whether Redis, which holds the cache, works.',
+    problem === undefined ? 1 : 0,
+    'min',
+  );
+  const removed = 'Stored responses that were removed because the store was full.';
   return [
-    ...(entries === undefined
-      ? [
-          gauge(
-            'notigraph_cache_store_up',
-            'Whether Redis, which holds the cache, works.',
-            problem === undefined ? 1 : 0,
-            'min',
-          ),
-        ]
-      : [gauge('notigraph_cache_entries', 'Stored responses in memory.', entries)]),
+    entries === undefined ? up : gauge('notigraph_cache_entries', 'Stored responses in memory.', entries),
     ...(bytes === undefined
       ? []
       : [gauge('notigraph_cache_bytes', 'Size of the stored responses on the heap.', bytes)]),
-    ...(evictions === undefined
-      ? []
-      : [
-          counter('notigraph_cache_evictions_total', 'Stored responses that were removed because the store was full.', [
-            [{}, evictions],
-          ]),
-        ]),
+    ...(evictions === undefined ? [] : [counter('notigraph_cache_evictions_total', removed, evictions)]),
   ];
 }
 
@@ -190,8 +182,10 @@ export function rateLimitSamples(store: { isUp: boolean; fallbacks: number } | u
       isUp ? 1 : 0,
       'min',
     ),
-    counter('notigraph_rate_limit_fallbacks_total', 'Times that a process started to count rate limits on its own.', [
-      [{}, fallbacks],
-    ]),
+    counter(
+      'notigraph_rate_limit_fallbacks_total',
+      'Times that a process started to count rate limits on its own.',
+      fallbacks,
+    ),
   ];
 }

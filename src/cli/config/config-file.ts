@@ -10,6 +10,7 @@ import {
   parseDocument,
   type YAMLParseError,
 } from 'yaml';
+import { orUndefined } from '../../lib/caught.ts';
 import { FileError } from '../../lib/files/text-file.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { membersOf, type Part, partOf, withKind } from '../../settings/kinds.ts';
@@ -176,15 +177,12 @@ function findOffset(document: Document.Parsed, path: SettingPath): number {
 }
 
 /** Converts a document to plain values. Returns undefined if its aliases are unknown, circular or expand excessively. */
-function toPlain(document: Document.Parsed): unknown {
-  try {
+const toPlain = (document: Document.Parsed): unknown =>
+  orUndefined(() => {
     const content: unknown = document.toJS() ?? {};
     JSON.stringify(content);
     return content;
-  } catch {
-    return undefined;
-  }
-}
+  });
 
 /** Values of `sandbox` that are not paths. */
 const SWITCHES = /^(?::memory:|on|off|true|false|[01]?)$/i;

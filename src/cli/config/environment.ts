@@ -1,5 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 import { parseEnv } from 'node:util';
+import { caught } from '../../lib/caught.ts';
 import { FileError, readTextFile } from '../../lib/files/text-file.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { addressOf, isLoopbackHost, portOf } from '../../lib/urls.ts';
@@ -59,16 +60,13 @@ export function readEnvironment(variables: Environment['values'], readFile: Read
 }
 
 function readDotEnv(readFile: ReadFile): { text: string; problems: Problem[] } {
-  try {
-    return { text: readFile(FILE) ?? '', problems: [] };
-  } catch (error) {
-    if (!(error instanceof FileError)) {
-      throw error;
-    }
-    // The file is optional, and some projects have a directory of this name.
-    const isFolder = error.message.startsWith('is a directory');
-    return { text: '', problems: isFolder ? [] : [{ sentence: `The file ${FILE} ${error.message}.` }] };
-  }
+  let text: string | undefined;
+  const error = caught(FileError, () => {
+    text = readFile(FILE);
+  });
+  // The file is optional, and some projects have a directory of this name.
+  const isProblem = error !== undefined && !error.message.startsWith('is a directory');
+  return { text: text ?? '', problems: isProblem ? [{ sentence: `The file ${FILE} ${error.message}.` }] : [] };
 }
 
 /** Settings with the proxies of the environment. */

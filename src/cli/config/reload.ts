@@ -1,6 +1,7 @@
 import { closeSync, openSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
+import { caught } from '../../lib/caught.ts';
 import { lookRepeatedly } from '../../lib/files/file-watcher.ts';
 import { fileFingerprint } from '../../lib/files/text-file.ts';
 import { findConflicts } from '../../settings/conflicts.ts';
@@ -127,17 +128,8 @@ export function followConfig(options: FollowOptions): Disposable {
 }
 
 /** Whether the process was started on a terminal that it no longer has. */
-function isTerminalGone({ stdin, stdout }: Process): boolean {
-  if (!stdin.isTTY && !stdout.isTTY) {
-    return false;
-  }
-  try {
-    closeSync(openSync('/dev/tty', 'r'));
-    return false;
-  } catch {
-    return true;
-  }
-}
+const isTerminalGone = ({ stdin, stdout }: Process): boolean =>
+  (stdin.isTTY || stdout.isTTY) && caught(Error, () => closeSync(openSync('/dev/tty', 'r'))) !== undefined;
 
 /** Configuration that a running process can apply, and what it can't. */
 export interface ReloadableConfig {

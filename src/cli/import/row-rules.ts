@@ -1,7 +1,7 @@
 import { GraphQLError } from 'graphql';
 import { z } from 'zod';
 import { checkJson } from '../../graphql/json-values.ts';
-import { caught } from '../../lib/caught.ts';
+import { caught, orUndefined } from '../../lib/caught.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { suggest, unknownName } from '../../settings/setting.ts';
 import type { SubscriberFields } from '../../upstream/endpoints.ts';
@@ -97,11 +97,7 @@ export function checkRow(value: unknown): CheckedRow {
 
 /** Whether a text is a language tag (BCP 47), with hyphens or underscores. */
 function isLocale(value: string): boolean {
-  try {
-    return Intl.getCanonicalLocales(value.replaceAll('_', '-')).length === 1;
-  } catch {
-    return false;
-  }
+  return orUndefined(() => Intl.getCanonicalLocales(value.replaceAll('_', '-')))?.length === 1;
 }
 
 /** Matches words. A file without a header, or with wrong quotes, has other texts in the place of names, which can be personal data. */

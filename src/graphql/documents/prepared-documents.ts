@@ -1,6 +1,7 @@
 import { type DocumentNode, type GraphQLSchema, getOperationAST, type OperationDefinitionNode } from 'graphql';
 import { LRUCache } from 'lru-cache';
-import { OperationPlans, PlanSizes } from '../executor/operation-plans.ts';
+import { memoizeByObject } from '../../lib/memoize.ts';
+import { createPlanSizes, OperationPlans, type PlanSizes } from '../executor/operation-plans.ts';
 import { listDeprecated, readDeprecatedUsage } from './deprecated-usage.ts';
 import { createFieldCount } from './limits.ts';
 import {
@@ -38,11 +39,6 @@ interface Preparation {
   readonly planSizes: PlanSizes;
 }
 
-/** Prepared documents of one schema. */
-interface SchemaDocuments extends Preparation {
-  readonly documents: WeakMap<DocumentNode, PreparedDocument>;
-}
-
 /** Caches for Yoga's parser, by the text of the document. */
 interface ParserCaches {
   readonly documentCache: Cache<DocumentNode>;
@@ -65,8 +61,16 @@ export class PreparedDocuments {
     maxSize: MAX_DOCUMENT_BYTES,
     sizeCalculation: ({ node }, text) => bytesOfText(text) + BYTES_PER_TOKEN * countTokens(node),
   });
-  readonly #planSizes = new PlanSizes();
-  readonly #bySchema = new WeakMap<GraphQLSchema, SchemaDocuments>();
+  readonly #planSizes = createPlanSizes();
+  readonly #bySchema = memoizeByObject((schema: GraphQLSchema) => {
+    const preparation: Preparation = {
+      schema,
+      scopeSchema: this.#schema,
+      hasDeprecated: listDeprecated(schema).size > 0,
+      planSizes: this.#planSizes,
+    };
+    return memoizeByObject((node: DocumentNode) => new PreparedDocument(node, preparation));
+  });
 
   /** Caches for Yoga's parser. */
   readonly parserCaches: ParserCaches = {
@@ -98,24 +102,7 @@ export class PreparedDocuments {
    * @param schema schema that executes the document. @default the gateway's own
    */
   of(node: DocumentNode, schema = this.#schema): PreparedDocument {
-    let ofSchema = this.#bySchema.get(schema);
-    if (ofSchema === undefined) {
-      const hasDeprecated = listDeprecated(schema).size > 0;
-      ofSchema = {
-        schema,
-        scopeSchema: this.#schema,
-        hasDeprecated,
-        planSizes: this.#planSizes,
-        documents: new WeakMap(),
-      };
-      this.#bySchema.set(schema, ofSchema);
-    }
-    let document = ofSchema.documents.get(node);
-    if (document === undefined) {
-      document = new PreparedDocument(node, ofSchema);
-      ofSchema.documents.set(node, document);
-    }
-    return document;
+    return this.#bySchema(schema)(node);
   }
 }
 

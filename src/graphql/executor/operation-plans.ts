@@ -7,10 +7,10 @@ import type { VariablePlan, Variables } from './graphql-js.ts';
 import { planSelection } from './plan.ts';
 import type { SelectionPlan } from './selection-plan.ts';
 
-/** Maximum plans per operation. Clients choose the values of `@skip` and `@include`, so the number must be limited. */
-const MAX_PLANS = 16;
-
-/** Maximum heap of all plans of a gateway, in bytes. 16 plans of a document take ten times the heap of its nodes. */
+/**
+ * Maximum heap of all plans of a gateway, in bytes. Clients choose the values of `@skip` and `@include`, and 16 plans of a document take ten times the
+ * heap of its nodes.
+ */
 const MAX_PLAN_BYTES = 8 * 1024 * 1024;
 
 /** Heap of a field's plan with its functions and its share of the result class. Measured: 600 to 1,400 bytes. */
@@ -31,28 +31,15 @@ interface SizeEntry {
   readonly roots: WeakRef<Map<string, Root>>;
 }
 
-/** Sizes of all plans of a gateway. Limits their total and evicts the least recently used. */
-export class PlanSizes {
-  readonly #sizes = new LRUCache<SizeEntry, true>({
+/** Sizes of all plans of a gateway. */
+export type PlanSizes = ReturnType<typeof createPlanSizes>;
+
+/** Creates a cache that limits the total size of plans, and evicts the least recently used. */
+export const createPlanSizes = () =>
+  new LRUCache<SizeEntry, true>({
     maxSize: MAX_PLAN_BYTES,
     dispose: (_, { key, roots }) => roots.deref()?.delete(key),
   });
-
-  /** Adds a plan. Returns false if it is larger than the limit itself. */
-  add(entry: SizeEntry, bytes: number): boolean {
-    this.#sizes.set(entry, true, { size: bytes });
-    return this.#sizes.has(entry);
-  }
-
-  /** Marks a plan as recently used. */
-  touch(entry: SizeEntry): void {
-    this.#sizes.get(entry);
-  }
-
-  evict(entry: SizeEntry): void {
-    this.#sizes.delete(entry);
-  }
-}
 
 /** Plans of one operation: of its variables, and of its selections for each combination of conditions. */
 export class OperationPlans implements PlanSource {
@@ -95,7 +82,7 @@ export class OperationPlans implements PlanSource {
     const key = conditionsKey(this.#conditionVariables, variables);
     const root = this.#roots.get(key);
     if (root !== undefined) {
-      this.#sizes.touch(root.entry);
+      this.#sizes.get(root.entry); // Marks it as recently used.
       return root.selection;
     }
     const { operation } = this;
@@ -109,13 +96,10 @@ export class OperationPlans implements PlanSource {
   }
 
   #keep(key: string, selection: SelectionPlan): void {
-    const [oldest] = this.#roots.values();
-    if (this.#roots.size >= MAX_PLANS && oldest !== undefined) {
-      this.#sizes.evict(oldest.entry);
-    }
     const entry: SizeEntry = { key, roots: new WeakRef(this.#roots) };
-    if (this.#sizes.add(entry, this.#bytesPerPlan)) {
-      this.#roots.set(key, { selection, entry });
+    this.#sizes.set(entry, true, { size: this.#bytesPerPlan });
+    if (this.#sizes.has(entry)) {
+      this.#roots.set(key, { selection, entry }); // Otherwise, it is larger than the limit itself.
     }
   }
 }

@@ -1,5 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
+import { caught } from '../../lib/caught.ts';
 import { findCertificateProblem } from '../../lib/certificates.ts';
 import type { WatchedFiles } from '../../lib/files/file-watcher.ts';
 import {
@@ -103,14 +104,5 @@ function findKeyProblem(text: string): string | undefined {
   if (/-----BEGIN ENCRYPTED PRIVATE KEY-----|^Proc-Type: 4,ENCRYPTED/m.test(text)) {
     return 'the private key has a passphrase; remove it';
   }
-  return isValid(() => createPrivateKey(text)) ? undefined : 'the private key is not valid PEM';
-}
-
-function isValid(parse: () => unknown): boolean {
-  try {
-    parse();
-    return true;
-  } catch {
-    return false;
-  }
+  return caught(Error, () => createPrivateKey(text)) && 'the private key is not valid PEM';
 }
