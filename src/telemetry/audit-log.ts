@@ -3,6 +3,7 @@ import { accessSync, closeSync, constants, fstatSync, openSync, statSync, writeS
 import { dirname } from 'node:path';
 import type { Logger } from 'pino';
 import type { Identity } from '../auth/identity.ts';
+import { caught } from '../lib/caught.ts';
 import { errorCodeOf } from '../lib/error-code.ts';
 import { isRecord } from '../lib/is-record.ts';
 import { pauseSync } from '../lib/pause-sync.ts';
@@ -197,17 +198,15 @@ export function openAuditFile(to: 'stdout' | { file: string }): AuditFile {
 
 /** Returns why a file can't be opened, as a clause; undefined if it can. The file is not created. */
 export function findAuditProblem(path: string): string | undefined {
-  try {
+  const error = caught(Error, () => {
     const isThere = statSync(path, { throwIfNoEntry: false }) !== undefined;
     if (isThere) {
       closeSync(openSync(path, constants.O_WRONLY | constants.O_APPEND | constants.O_NONBLOCK));
     } else {
       accessSync(dirname(path), constants.W_OK | constants.X_OK);
     }
-    return undefined;
-  } catch (error) {
-    return toAuditError(path, error).message;
-  }
+  });
+  return error && toAuditError(path, error).message;
 }
 
 function open(path: string): number {

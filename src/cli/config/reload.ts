@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import { caught } from '../../lib/caught.ts';
 import { lookRepeatedly } from '../../lib/files/file-watcher.ts';
-import { fileFingerprint } from '../../lib/files/text-file.ts';
+import { fingerprintOf } from '../../lib/files/text-file.ts';
 import { findConflicts } from '../../settings/conflicts.ts';
 import { toSentence } from '../../settings/parse.ts';
 import { listRestartSettings, type SettingName } from '../../settings/settings.ts';
@@ -257,6 +257,6 @@ export class ConfigWatch {
   }
 
   #look(): string {
-    return this.#paths.map(fileFingerprint).join('\n');
+    return fingerprintOf(this.#paths);
   }
 }

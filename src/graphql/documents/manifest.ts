@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { caught } from '../../lib/caught.ts';
 import { createWatchedFiles, type WatchedFiles } from '../../lib/files/file-watcher.ts';
-import { FileError, fileFingerprint, isFolder, readFolder, readTextFile } from '../../lib/files/text-file.ts';
+import { FileError, fingerprintOf, isFolder, readFolder, readTextFile } from '../../lib/files/text-file.ts';
 import { isRecord } from '../../lib/is-record.ts';
 
 /** Texts of the documents that one version of an app sends, by id. */
@@ -121,7 +121,7 @@ export function createManifestFiles(
 ): ManifestFiles {
   let current: readonly Manifest[] | undefined;
   const { look } = createWatchedFiles(
-    () => stateOf(sources),
+    () => fingerprintOf(sources.flatMap((source) => (typeof source === 'string' ? findManifests(source) : []))),
     () => sources.flatMap((source) => (typeof source === 'string' ? findManifests(source).map(readManifest) : source)),
     (manifests) => {
       assertIds(manifests);
@@ -134,18 +134,6 @@ export function createManifestFiles(
   );
   return { look, manifests: () => current ?? [] };
 }
-
-const stateOf = (sources: readonly (string | Manifest)[]): string =>
-  sources
-    .filter((source) => typeof source === 'string')
-    .flatMap((path) => {
-      try {
-        return findManifests(path).map(fileFingerprint);
-      } catch (error) {
-        return String(error);
-      }
-    })
-    .join('\n');
 
 /** Problem of one of the sources. */
 export interface ManifestProblem {

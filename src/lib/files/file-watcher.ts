@@ -17,15 +17,23 @@ const NEXT_LOOK_MS = 300;
 /**
  * Reads files, and creates the watch on them.
  *
- * @param state returns a text that changes with the files
+ * @param findState returns a text that changes with the files. It may throw if they can't be listed
  * @param read reads all of them
  * @param use puts what was read into use. It may throw for the part that is invalid
  */
 export function createWatchedFiles<Content>(
-  state: () => string,
+  findState: () => string,
   read: () => Content,
   use: (content: Content) => void,
 ): WatchedFiles {
+  function state(): string {
+    try {
+      return findState();
+    } catch (error) {
+      return String(error);
+    }
+  }
+
   let used = state();
   let last = used;
   use(read());

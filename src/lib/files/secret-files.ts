@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { caught } from '../caught.ts';
 import { createWatchedFiles, type WatchedFiles } from './file-watcher.ts';
-import { FileError, fileFingerprint, readFolder, readTextFile } from './text-file.ts';
+import { FileError, fingerprintOf, readFolder, readTextFile } from './text-file.ts';
 
 /** Secret, or the path of a file that contains it. */
 export type Secret = string | { file: string };
@@ -79,7 +79,7 @@ export function createSecretFiles(
   let current: ReadonlyMap<string, string> | undefined;
 
   const { look } = createWatchedFiles(
-    () => stateOf(sources),
+    () => fingerprintOf(listSecretFiles(sources).map(([, file]) => file)),
     () => collect(sources, findProblem, current ?? new Map()),
     ({ secrets, problems }) => {
       const change = current && compare(current, secrets);
@@ -93,16 +93,6 @@ export function createSecretFiles(
     },
   );
   return { look, secrets: () => current ?? new Map() };
-}
-
-function stateOf(sources: SecretSources): string {
-  try {
-    return listSecretFiles(sources)
-      .map(([, file]) => fileFingerprint(file))
-      .join('\n');
-  } catch (error) {
-    return String(error);
-  }
 }
 
 function compare(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): SecretChange {
