@@ -73,20 +73,32 @@ class Durations {
   }
 }
 
-/** Returns a function that returns the same entry for the same values of labels. */
+/** Entry for some values of labels, and the branches of those that continue them. */
+interface Branch<Entry> {
+  entry?: Entry;
+  readonly next: Map<string | undefined, Branch<Entry>>;
+}
+
+/** Returns a function that returns the same entry for the same values of labels. A tree, because to join them into a key takes ten times as long. */
 function byLabels<Entry>(
   names: readonly string[],
   create: (labels: Labels) => Entry,
 ): (...values: LabelValues) => Entry {
-  const entries = new Map<string, Entry>();
+  const root: Branch<Entry> = { next: new Map() };
   return (...values) => {
-    const key = values.join('\n');
-    let entry = entries.get(key);
-    if (entry === undefined) {
-      const labels = names.flatMap((name, i) => (values[i] === undefined ? [] : [[name, values[i]] as const]));
-      entry = create(Object.fromEntries(labels));
-      entries.set(key, entry);
+    let branch = root;
+    for (const value of values) {
+      let next = branch.next.get(value);
+      if (next === undefined) {
+        next = { next: new Map() };
+        branch.next.set(value, next);
+      }
+      branch = next;
     }
-    return entry;
+    if (branch.entry === undefined) {
+      const labels = names.flatMap((name, i) => (values[i] === undefined ? [] : [[name, values[i]] as const]));
+      branch.entry = create(Object.fromEntries(labels));
+    }
+    return branch.entry;
   };
 }
