@@ -49,6 +49,7 @@ export function createWatchedFiles<Content>(
       }
       used = found;
       const content = read();
+      // guard: test/auth/tenant-keys.test.ts
       if (state() !== found) {
         return true; // They have changed while they were read.
       }
