@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { orUndefined } from '../lib/caught.ts';
 import { createCondition } from '../lib/condition.ts';
 import type { Settings } from '../settings/settings.ts';
 
@@ -368,10 +369,4 @@ export function maxClientFiles(limits = readLimits()): number {
 }
 
 /** Reads the limits of this process, which only Linux has as a file. Node.js raises the soft limit to the hard one at startup. */
-function readLimits(): string {
-  try {
-    return readFileSync('/proc/self/limits', 'utf8');
-  } catch {
-    return '';
-  }
-}
+const readLimits = (): string => orUndefined(() => readFileSync('/proc/self/limits', 'utf8')) ?? '';

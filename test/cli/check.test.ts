@@ -84,15 +84,15 @@ notigraph.config.yaml is valid, with 1 warning.
 
 it('reports the problems that prevent a start, for people and as annotations of GitHub Actions', async () => {
   const folder = await createFolder();
-  await writeFile(folder.path('notigraph.config.json'), '{\n  "port": 70000,\n  "clients": { "browser": {} }\n}');
+  await writeFile(folder.path('notigraph.config.yaml'), '{\n  "port": 70000,\n  "clients": { "browser": {} }\n}');
   await writeFile(folder.path('.env'), 'NOTIGRAPH_HOST="canary/"\n');
   const run = (...args: string[]) => runNotigraph({ cwd: folder.path(), args });
   const [start, report, annotations] = [await run(), await run('check'), await run('check', '--format=github')];
   expect([start.code, report.code, annotations.code]).toEqual([2, 2, 2]);
   expect(report.stdout).toBe(`${start.stderr}The configuration is invalid: 2 problems.\n`);
   expect(annotations.stdout.split('\n')).toEqual([
-    '::error file=.env,line=1::NOTIGRAPH_HOST must be a host name or an IP address.',
-    '::error file=notigraph.config.json,line=2,col=3::port must be a whole number from 0 to 65535.',
+    '::error::NOTIGRAPH_HOST (.env) must be a host name or an IP address.',
+    '::error file=notigraph.config.yaml,line=2,col=3::port must be a whole number from 0 to 65535.',
     'The configuration is invalid: 2 problems.',
     '',
   ]);

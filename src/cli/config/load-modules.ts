@@ -3,6 +3,7 @@ import { registerHooks } from 'node:module';
 import { dirname, relative, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { GatewayModule } from '../../graphql/module.ts';
+import { orUndefined } from '../../lib/caught.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { listAny } from '../../settings/setting.ts';
 import type { Config, LoadedConfig, ModuleFile } from './load-config.ts';
@@ -72,13 +73,7 @@ export function findUnchanged(files: Readonly<Record<string, ModuleFile>> = {}):
 }
 
 /** Returns the text of a file; undefined if it can't be read. */
-function readNow(path: string): string | undefined {
-  try {
-    return toText(readFileSync(path));
-  } catch {
-    return undefined;
-  }
-}
+const readNow = (path: string): string | undefined => orUndefined(() => toText(readFileSync(path)));
 
 /** Maximum time for the import of a module, in milliseconds. */
 const IMPORT_MS = 10_000;
