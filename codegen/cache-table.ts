@@ -27,7 +27,7 @@ export function writeInvalidationTable(schema: GraphQLSchema): string {
       code(endpoint),
       emptied
         .get(write)
-        ?.kinds.map((kind) => READS[kind])
+        ?.map((kind) => READS[kind])
         .join(', ') || 'none',
     ];
   });

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { InputFieldMap, InputShapeFromFields, ObjectFieldsShape } from '@pothos/core';
-import { type GraphQLFieldResolver, type GraphQLResolveInfo, Kind } from 'graphql';
+import { type GraphQLResolveInfo, Kind } from 'graphql';
 import { ignoreRejection, isPromise } from '../lib/is-promise.ts';
 import { isRecord } from '../lib/is-record.ts';
 import type { Scope } from '../settings/scopes.ts';
@@ -147,8 +147,8 @@ export function createMutations(builder: Builder, errors: MutationErrors): Mutat
   function declareMutation(name: string, options: AnyMutation): DeclaredMutation {
     const { endpoint, scope, extensions = {}, failures = {}, success } = options;
     const input: AnyMutation['input'] =
-      options.input ?? (endpoint.isIdempotent ? { description: KEY_INPUT, fields: () => ({}) } : undefined);
-    const { notFound, conflict = endpoint.isIdempotent } = failures;
+      options.input ?? (endpoint.idempotent ? { description: KEY_INPUT, fields: () => ({}) } : undefined);
+    const { notFound, conflict = endpoint.idempotent } = failures;
     const typeName = toTypeName(name);
 
     const Input =
@@ -157,14 +157,14 @@ export function createMutations(builder: Builder, errors: MutationErrors): Mutat
         description: input.description,
         fields: (t) => ({
           ...input.fields(t),
-          ...(endpoint.isIdempotent && { idempotencyKey: t.string({ description: IDEMPOTENCY_KEY }) }),
+          ...(endpoint.idempotent && { idempotencyKey: t.string({ description: IDEMPOTENCY_KEY }) }),
         }),
       });
     const Success = builder.objectRef<object>(`${typeName}Success`).implement({
       description: success.description,
       fields: (t) => ({
         ...success.fields(t),
-        ...(endpoint.isIdempotent && { replayed: t.boolean({ description: REPLAYED, resolve: isReplayed }) }),
+        ...(endpoint.idempotent && { replayed: t.boolean({ description: REPLAYED, resolve: isReplayed }) }),
       }),
     });
     const failureTypes = [
@@ -275,7 +275,7 @@ function createPreparation(
     const { idempotencyKey: sent } = fields;
     const inputKey = typeof sent === 'string' ? sent : undefined;
     const deriveKey = (write: number) =>
-      endpoint.isIdempotent ? deriveIdempotencyKey(ctx, info, inputKey, item?.index, write) : undefined;
+      endpoint.idempotent ? deriveIdempotencyKey(ctx, info, inputKey, item?.index, write) : undefined;
     const firstKey = deriveKey(1); // An invalid key is rejected before anything is sent.
     const input = sent === undefined ? fields : withoutKey(fields);
     const { ofField = new WriteCount() } = ctx.writes;
@@ -344,7 +344,7 @@ function settle<Value, To>(
 const withoutKey = ({ idempotencyKey: _, ...input }: Input): Input => input;
 
 /** Returns the client of a field, or of an item of it: it counts writes, and sends none once the field has ended. */
-function ownClient({ upstream, writes }: GatewayContext, count = new WriteCount()): UpstreamClient {
+function ownClient({ upstream, writes }: GatewayContext, count: WriteCount): UpstreamClient {
   const { ofField } = writes;
   return {
     read: (endpoint, args) => upstream.read(endpoint, args),
@@ -371,18 +371,12 @@ export function runMutation(ctx: GatewayContext, field: string, resolve: () => u
   return settle(resolve, end, fail);
 }
 
-/** Returns a resolver whose context sends only the writes of its own field: one that has ended can still run while the next field writes. */
-export const withOwnWrites =
-  (resolve: Resolver): Resolver =>
-  (source, args, ctx, info) => {
-    const [first, ...others] = info.operation.selectionSet.selections;
-    if (first?.kind === Kind.FIELD && others.length === 0) {
-      return resolve(source, args, ctx, info); // After the only field, no write is sent.
-    }
-    return resolve(source, args, { ...ctx, upstream: ownClient(ctx) }, info);
-  };
-
-type Resolver = GraphQLFieldResolver<unknown, GatewayContext>;
+/** Returns a context that sends only the writes of one field of a mutation: its resolver can still run while the next field writes. */
+export function withOwnWrites(ctx: GatewayContext, { operation }: GraphQLResolveInfo): GatewayContext {
+  const [first, ...others] = operation.selectionSet.selections;
+  const isOnly = first?.kind === Kind.FIELD && others.length === 0; // After it, no write is sent.
+  return isOnly ? ctx : { ...ctx, upstream: ownClient(ctx, new WriteCount()) };
+}
 
 /** Returns the path in the input of a parameter, a header, or a member of the body: that of the field with the same value. */
 function findInInput([name = '', ...rest]: readonly string[], input: Input, args: CallArgs): readonly string[] {

@@ -9,7 +9,7 @@ import {
 import { memoize, memoizeByObject } from '../lib/memoize.ts';
 import { unknownName } from '../settings/setting.ts';
 import type { Settings } from '../settings/settings.ts';
-import { type Emptied, findEmptied } from '../upstream/cache/cache-rules.ts';
+import { findEmptied } from '../upstream/cache/cache-rules.ts';
 import { type DeclaredEndpoint, kindOf } from '../upstream/endpoint.ts';
 import { CONTRACT } from '../upstream/endpoints.ts';
 import type { GatewayContext } from './context.ts';
@@ -165,8 +165,8 @@ function assertValid(schema: GraphQLSchema): void {
 }
 
 /** Returns the endpoints that the fields of a schema can call, with the cached reads that each one empties. */
-export function emptiedOf({ extensions }: GraphQLSchema): ReadonlyMap<DeclaredEndpoint, Emptied> {
-  return extensions.emptied as ReadonlyMap<DeclaredEndpoint, Emptied>; // Set by `buildSchema`.
+export function emptiedOf({ extensions }: GraphQLSchema): ReturnType<typeof findEmptied> {
+  return extensions.emptied as ReturnType<typeof findEmptied>; // Set by `buildSchema`.
 }
 
 /** Returns the endpoints that the fields of a schema can call. */
@@ -187,8 +187,7 @@ function watchFields(schema: GraphQLSchema, moduleOf: ModuleOf, report?: (proble
   for (const type of Object.values(schema.getTypeMap()).filter(isObjectType)) {
     const isRoot = roots.has(type);
     for (const field of Object.values(type.getFields())) {
-      const { extensions } = field;
-      const resolve = field.resolve && type === mutation ? withOwnWrites(field.resolve) : field.resolve;
+      const { extensions, resolve } = field;
       const name = `${type.name}.${field.name}`;
       if (resolve !== undefined && isUnscoped(schema, moduleOf, type, field.name)) {
         const withoutCalls = memoizeByObject((context: GatewayContext) => denyCalls(context, name));
@@ -205,23 +204,21 @@ function watchFields(schema: GraphQLSchema, moduleOf: ModuleOf, report?: (proble
       const expected = [...declared, ...dependentCallsOf({ dependentCalls: extensions.writes })];
       field.resolve = (source, args, context: GatewayContext, info) => {
         const { explainer, fieldCalls, loaders } = context;
+        const resolveWith = (own?: FieldContext) => {
+          const changed = own === undefined ? context : { ...context, ...own };
+          return resolve(source, args, type === mutation ? withOwnWrites(changed, info) : changed, info);
+        };
         const run = () => {
           if (explainer !== undefined && isRoot) {
-            return explainer.run(context, info, args, (fieldContext) => resolve(source, args, fieldContext, info));
+            return explainer.run(info, args, loaders, resolveWith);
           }
           if (explainer !== undefined && declared.length > 0) {
             return null; // Its calls are planned, so they must not be recorded too.
           }
-          let own = isReported ? fieldCalls?.contextOf(name, loaders) : undefined;
-          if (report !== undefined && explainer === undefined) {
-            const again = (dry: FieldContext) => resolve(source, args, { ...context, ...dry }, info);
-            own = checkCalls(
-              own ?? context,
-              { name, run: isRoot ? again : undefined, declared: expected, args },
-              report,
-            );
-          }
-          return resolve(source, args, own === undefined ? context : { ...context, ...own }, info);
+          const own = isReported ? fieldCalls?.contextOf(name, loaders) : undefined;
+          return report === undefined || explainer !== undefined
+            ? resolveWith(own)
+            : resolveWith(checkCalls(own ?? context, { name, isRoot, declared: expected, args }, report));
         };
         return type === mutation ? runMutation(context, info.fieldName, run) : run();
       };

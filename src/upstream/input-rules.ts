@@ -32,7 +32,9 @@ const isHttpUrl = (text: string): boolean => /^https?:\/\//i.test(text) && URL.c
 
 /** Throws an error if the arguments of a call are not those of its endpoint, which the compiler finds only in TypeScript. */
 export function assertArgs(endpoint: DeclaredEndpoint, args: CallArgs & WriteOptions): void {
-  const { params, argNames } = endpoint;
+  const { params, method, headers } = endpoint;
+  const ofWrites = method === 'GET' ? [] : ['body', 'idempotencyKey', 'isBulkItem'];
+  const argNames = [...params, 'query', ...(headers === undefined ? [] : ['headers']), ...ofWrites];
   for (const name of Object.keys(args)) {
     const value = args[name];
     // guard: test/modules/endpoints.test.ts

@@ -54,11 +54,11 @@ export class Recorder {
   client(onCall: (request: UpstreamRequest) => void): UpstreamClient {
     const budget = this.#budget;
     const read: UpstreamClient['read'] = async (endpoint, args) => {
-      onCall(budget.prepare(endpoint, args));
+      onCall(budget.prepare('read', endpoint, args));
       return null;
     };
     const write: UpstreamClient['write'] = async (endpoint, args) => {
-      onCall(budget.prepare(endpoint, args));
+      onCall(budget.prepare('write', endpoint, args));
       throw new NotSent('The write was recorded, but not sent.');
     };
     return {
@@ -69,7 +69,7 @@ export class Recorder {
 
   /** Returns the request of a read without recording it. */
   requestOf(endpoint: DeclaredEndpoint): UpstreamRequest {
-    return new CallBudget(this.#settings, this.#caller).prepare(endpoint, {});
+    return new CallBudget(this.#settings, this.#caller).prepare('read', endpoint, {});
   }
 
   /** Returns the command that sends a request; undefined if it can't be shown. */

@@ -1,13 +1,13 @@
 import type { Logger } from 'pino';
 import type { CacheSettings } from '../settings/cache.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
-import { type Emptied, findEmptied } from './cache/cache-rules.ts';
+import { findEmptied } from './cache/cache-rules.ts';
 import type { CacheStores } from './cache/cache-stores.ts';
-import { CachedService } from './cache/cached-service.ts';
+import { CachedService, type CachedServiceDeps } from './cache/cached-service.ts';
 import type { ServiceState } from './call-events.ts';
 import { type Caller, OperationClient } from './client.ts';
 import type { ReportDeviation } from './contract/drift.ts';
-import { type DeclaredEndpoint, kindOf } from './endpoint.ts';
+import { kindOf } from './endpoint.ts';
 import { CONTRACT } from './endpoints.ts';
 import type { ReportCircuitChange } from './policies/circuit-breaker.ts';
 import { Recorder } from './recorder.ts';
@@ -31,7 +31,7 @@ export interface UpstreamsDeps extends Pick<ServiceDeps, 'monotonicNow' | 'rando
   /** Returns the current time. */
   now: () => Date;
   /** Endpoints that operations can call, with the cached reads that each one empties. @default those of the contract */
-  emptied?: ReadonlyMap<DeclaredEndpoint, Emptied>;
+  emptied?: CachedServiceDeps['emptied'];
   /** Stores of caches, which outlive the upstreams. */
   cacheStores: CacheStores;
   /** Opens connections to the services. @default over the network */

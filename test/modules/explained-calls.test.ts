@@ -378,7 +378,7 @@ it('a call beyond the declared maximum is reported, with what to change', async 
   await using gateway = await start({ isDeclared: true, max: 2 });
   await gateway.run('{ notes { id } }');
   expect(gateway.undeclared).toEqual([
-    "Query.notes calls GET /v1/notes more than 2 times, which explanations don't list. Add the maximum to the extensions of the field, or of the entity's type: declareCalls('…', { endpoint, max: …, reason: '…' }).",
+    "Query.notes calls GET /v1/notes more than 2 times, which explanations list only if it is declared. Add the maximum to the extensions of the field, or of the entity's type: declareCalls('…', { endpoint, max: …, reason: '…' }).",
   ]);
 });
 
@@ -501,7 +501,7 @@ const rows = defineModule('rows', ({ builder, declareCalls, endpoint, loader, re
     }),
     sequence: t.int({
       description: 'Counts what two reads return, the second of which does not need the first.',
-      extensions,
+      extensions: { ...extensions, ...declareCalls('2', { endpoint: getOther, reason: 'It follows the other one.' }) },
       resolve: async (_root, _args, ctx) => {
         const first = await ctx.upstream.read(list, {});
         const second = await ctx.upstream.read(getOther, { id: '1' });
