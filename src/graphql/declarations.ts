@@ -41,7 +41,7 @@ export class DependentCalls {
     const { max = 1 } = this.options;
     try {
       const parts = this.#argsOf(readArguments());
-      return parts.reduce((sum, args) => sum + (typeof max === 'number' ? max : max(args)), 0);
+      return parts.reduce((sum, args) => sum + (typeof max === 'number' ? max : Math.max(0, max(args))), 0);
     } catch {
       return 0;
     }

@@ -15,10 +15,13 @@ export interface LoaderEndpoints {
   readonly many?: { readonly endpoint: DeclaredEndpoint; readonly argsOf?: unknown };
 }
 
+/** Arguments of a call that needs nothing but a key. */
+type KeyArgs = CallArgs & { readonly query?: undefined; readonly headers?: undefined };
+
 /** Source of records of one type, which are read by a key. */
 export interface Loader<Row> extends LoaderEndpoints {
-  /** Read of one record. The only parameter of its path is the key. */
-  readonly get: ReadEndpoint<CallArgs, Row>;
+  /** Read of one record with nothing but the key, which is the only parameter of its path. */
+  readonly get: ReadEndpoint<KeyArgs, Row>;
   /** Read of several records, used if an operation needs more than one. @default one call per record, eight at a time */
   readonly many?: ManyReads<Row>;
   /** Adds the key to a record without one. @default (row) => row */
@@ -247,7 +250,7 @@ const hasAllKeys = <Row>(rows: readonly Row[], keyOf: (row: Row) => unknown): bo
   rows.every((row) => toId(keyOf(row)) !== undefined);
 
 /** Returns the arguments that read the record with a key. */
-const argsOf = ({ params: [name = ''] }: ReadEndpoint<CallArgs, unknown>, key: string): CallArgs => ({ [name]: key });
+const argsOf = ({ params: [name = ''] }: DeclaredEndpoint, key: string): KeyArgs => ({ [name]: key });
 
 /**
  * Returns one row per key, in the order of the keys, as DataLoader requires. The entry is null if no row has the key. Other rows are omitted;

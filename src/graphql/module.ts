@@ -142,11 +142,21 @@ export function defineAll(modules: readonly GatewayModule[]): DefinedModules {
   };
 
   const declareLoader: Toolkit['loader'] = (loader) => {
-    const { method, route, params } = loader.get;
-    if (params.length !== 1) {
+    const { get, many = { endpoint: get } } = loader;
+    const [one, several] = [get, many.endpoint].map(({ method, route }) => `${method} ${route}`);
+    if (get.params.length !== 1) {
       throw new ModuleError(
-        `the path of ${method} ${route}, with which the loader ${loader.name} reads a record, must have exactly one parameter`,
+        `the path of ${one}, with which the loader ${loader.name} reads a record, must have exactly one parameter`,
       );
+    }
+    const writes: readonly DeclaredEndpoint[] = [get, many.endpoint].filter(({ method }) => method !== 'GET');
+    if (writes.length > 0) {
+      throw new ModuleError(
+        `the loader ${loader.name} reads with ${writes[0] === get ? one : several}, which is a write`,
+      );
+    }
+    if (loader.many !== undefined && !['list', 'value'].includes(many.endpoint.expect)) {
+      throw new ModuleError(`the loader ${loader.name} reads several with ${several}, which must have expect: 'list'`);
     }
     if (loaders.has(loader.name)) {
       throw new ModuleError(`there are two loaders with the name ${loader.name}`);

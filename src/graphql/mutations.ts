@@ -150,20 +150,23 @@ export function createMutations(builder: Builder, errors: MutationErrors): Mutat
       options.input ?? (endpoint.idempotent ? { description: KEY_INPUT, fields: () => ({}) } : undefined);
     const { notFound, conflict = endpoint.idempotent } = failures;
     const typeName = toTypeName(name);
+    if (Object.is(endpoint.method, 'GET')) {
+      throw new TypeError(`the mutation ${name} sends GET ${endpoint.route}, which is a read`); // From JavaScript.
+    }
 
     const Input =
       input &&
       builder.inputType(`${typeName}Input`, {
         description: input.description,
         fields: (t) => ({
-          ...input.fields(t),
+          ...withoutOwn('idempotencyKey', input.fields(t), `input of the mutation ${name}`),
           ...(endpoint.idempotent && { idempotencyKey: t.string({ description: IDEMPOTENCY_KEY }) }),
         }),
       });
     const Success = builder.objectRef<object>(`${typeName}Success`).implement({
       description: success.description,
       fields: (t) => ({
-        ...success.fields(t),
+        ...withoutOwn('replayed', success.fields(t), `success of the mutation ${name}`),
         ...(endpoint.idempotent && { replayed: t.boolean({ description: REPLAYED, resolve: isReplayed }) }),
       }),
     });
@@ -267,7 +270,7 @@ function declareItemCalls({ endpoint, extensions }: DeclaredMutation, items: str
 /** Creates the function that checks an input of a mutation, and returns the function that applies it. */
 function createPreparation(
   typeName: string,
-  { endpoint, failures: { notFound } = {}, inputPath, resolve }: AnyMutation,
+  { endpoint, input: declared, failures: { notFound } = {}, inputPath, resolve }: AnyMutation,
   canConflict: boolean,
 ): DeclaredMutation['prepare'] {
   const __typename = `${typeName}Success`;
@@ -304,8 +307,8 @@ function createPreparation(
           toFailure(error, {
             notFound: notFound && { ...notFound, id: notFound.id(input) },
             canConflict,
-            toInputPath,
-            path: item?.path ?? ['input'],
+            toInputPath: declared === undefined ? () => [] : toInputPath,
+            path: item?.path ?? (declared === undefined && !endpoint.idempotent ? [] : ['input']),
             isBulkItem: item !== undefined,
             hasWritten: writes.applied > 0,
           });
@@ -384,6 +387,14 @@ function findInInput([name = '', ...rest]: readonly string[], input: Input, args
   const field =
     value === undefined ? name : ([name, ...Object.keys(input)].find((each) => input[each] === value) ?? name);
   return name === '' ? [] : [field, ...rest];
+}
+
+/** Returns fields of a module. @throws {TypeError} if one has the name of a field that the gateway adds */
+function withoutOwn<Fields extends object>(name: string, fields: Fields, owner: string): Fields {
+  if (name in fields) {
+    throw new TypeError(`the ${owner} has a field ${name}, which the gateway uses itself; rename it`);
+  }
+  return fields;
 }
 
 const isReplayed = (source: object): boolean => 'replayed' in source && source.replayed === true;

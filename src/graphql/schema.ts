@@ -1,6 +1,8 @@
 import {
+  type GraphQLNamedType,
   type GraphQLObjectType,
   type GraphQLSchema,
+  isAbstractType,
   isObjectType,
   lexicographicSortSchema,
   printSchema,
@@ -20,7 +22,7 @@ import type { FieldContext } from './loaders.ts';
 import { defineAll, defineModule, type GatewayModule, ModuleError } from './module.ts';
 import { runMutation, withOwnWrites } from './mutations.ts';
 import { scalars } from './scalars.ts';
-import { adderOf, describeScopes, findScopeProblem, type ModuleOf, scopesOfField } from './scopes.ts';
+import { adderOf, describeScopes, elementsOf, findScopeProblem, type ModuleOf, scopesOfField } from './scopes.ts';
 import { feeds } from './types/feed.ts';
 import { messages } from './types/message.ts';
 import { notificationGroups } from './types/notification-group.ts';
@@ -83,6 +85,9 @@ export function createSchema(
   describeScopes(schema);
   const served = settings.federation === false ? schema : toSubgraph(schema, createSchemaAccess(settings));
   watchFields(served, moduleOf, modules.length > 0 && report ? memoize(report, MAX_PROBLEMS) : undefined);
+  if (modules.length > 0) {
+    Object.values(served.getTypeMap()).forEach(watchType);
+  }
   return served;
 }
 
@@ -112,6 +117,7 @@ function addModules(modules: readonly GatewayModule[]): BuiltSchema {
     if (problem !== undefined) {
       throw new ModuleError(problem);
     }
+    assertMaxima(schema);
   }
   const emptied = findEmptied([...CONTRACT, ...endpoints]);
   schema.extensions = { ...schema.extensions, emptied };
@@ -144,13 +150,16 @@ function assertEndpoints(own: readonly DeclaredEndpoint[]): void {
 
 /** Throws a `ModuleError` if a write empties a kind of reads that doesn't exist. */
 function assertEmpties(own: readonly DeclaredEndpoint[]): void {
-  const kinds = [
-    ...new Set([...CONTRACT, ...own].flatMap(({ cached }) => (cached === undefined ? [] : kindOf(cached)))),
-  ];
+  const reads = [...CONTRACT, ...own].flatMap(({ cached }) => cached ?? []);
+  const kinds = [...new Set(reads.map(kindOf))];
   for (const { method, route, module, empties } of own) {
     const unknown = empties?.find((kind) => !kinds.includes(kind));
     if (unknown !== undefined) {
-      const problem = unknownName(unknown, kinds, 'kind of cached reads');
+      const read = reads.find(({ resource }) => resource === unknown);
+      const problem =
+        read === undefined
+          ? unknownName(unknown, kinds, 'kind of cached reads')
+          : `unknown kind of cached reads "${unknown}" (did you mean "${kindOf(read)}"?)`;
       throw new ModuleError(`${method} ${route} of the module ${module} empties the ${problem}`);
     }
   }
@@ -161,6 +170,18 @@ function assertValid(schema: GraphQLSchema): void {
   const problems = validateSchema(schema).map(({ message }) => message);
   if (problems.length > 0) {
     throw new ModuleError(`the schema is invalid: ${problems.join(' ')}`);
+  }
+}
+
+/** Throws a `ModuleError` if a field or type declares a maximum of calls that is no number. */
+function assertMaxima(schema: GraphQLSchema): void {
+  for (const { path, part } of elementsOf(schema)) {
+    for (const { options } of dependentCallsOf(part.extensions)) {
+      const { max = 1 } = options;
+      if (typeof max !== 'function' && !(typeof max === 'number' && max >= 0)) {
+        throw new ModuleError(`${path} declares calls with the max ${String(max)}; use a number from 0, or a function`);
+      }
+    }
   }
 }
 
@@ -190,7 +211,9 @@ function watchFields(schema: GraphQLSchema, moduleOf: ModuleOf, report?: (proble
       const { extensions, resolve } = field;
       const name = `${type.name}.${field.name}`;
       if (resolve !== undefined && isUnscoped(schema, moduleOf, type, field.name)) {
-        const withoutCalls = memoizeByObject((context: GatewayContext) => denyCalls(context, name));
+        const withoutCalls = denyCalls(
+          `${name} makes calls, but requires no scope of its own; declare one for it or its type.`,
+        );
         field.resolve = (source, args, context: GatewayContext, info) =>
           resolve(source, args, withoutCalls(context), info);
         continue;
@@ -230,10 +253,29 @@ function watchFields(schema: GraphQLSchema, moduleOf: ModuleOf, report?: (proble
 const isUnscoped = (schema: GraphQLSchema, moduleOf: ModuleOf, type: GraphQLObjectType, field: string): boolean =>
   adderOf(moduleOf, type, field) !== undefined && scopesOfField(schema, type, field).length === 0;
 
-/** Returns the context of a field that may make no calls: those that it doesn't declare can't be found when the schema is built. */
-function denyCalls(context: GatewayContext, name: string): GatewayContext {
-  const deny = (): never => {
-    throw new Error(`${name} makes calls, but requires no scope of its own; declare one for it or its type.`);
-  };
-  return Object.defineProperties({ ...context }, { upstream: { get: deny }, loaders: { get: deny } });
+/** Lets the functions that tell the types of values make no calls. */
+function watchType(type: GraphQLNamedType): void {
+  const noCalls = (name: string) =>
+    denyCalls(
+      `${name} of ${type.name} makes calls, which explanations don't list; make them in the resolver of the field.`,
+    );
+  if (isAbstractType(type) && type.resolveType) {
+    const { resolveType } = type;
+    const withoutCalls = noCalls('resolveType');
+    type.resolveType = (value, context: GatewayContext, ...rest) => resolveType(value, withoutCalls(context), ...rest);
+  } else if (isObjectType(type) && type.isTypeOf) {
+    const { isTypeOf } = type;
+    const withoutCalls = noCalls('isTypeOf');
+    type.isTypeOf = (value, context: GatewayContext, info) => isTypeOf(value, withoutCalls(context), info);
+  }
 }
+
+/** Returns the context for a function that may make no calls, because those that are not declared can't be found when the schema is built. */
+const denyCalls = (problem: string) =>
+  memoizeByObject((context: GatewayContext): GatewayContext => {
+    const deny = (): never => {
+      throw new Error(problem);
+    };
+    const denied = { get: deny, enumerable: false }; // Copies of the context have none.
+    return Object.defineProperties({ ...context }, { upstream: denied, loaders: denied });
+  });

@@ -45,7 +45,7 @@ export function assertArgs(endpoint: DeclaredEndpoint, args: CallArgs & WriteOpt
       throw invalidCall(endpoint, `the argument "${name}" must be an object`);
     }
   }
-  const missing = params.find((name) => typeof args[name] !== 'string' && typeof args[name] !== 'number');
+  const missing = params.find((name) => typeof args[name] !== 'string' && !Number.isFinite(args[name]));
   if (missing !== undefined) {
     throw invalidCall(endpoint, `the argument "${missing}" must be a text`);
   }

@@ -56,10 +56,16 @@ export function findEmptied(endpoints: readonly DeclaredEndpoint[]): Map<Declare
   );
 }
 
-/** Whether one path is at or below the other. A parameter can be any segment, and `things:search` is an action on `things`. */
+/**
+ * Whether one path is at or below the other. A parameter can be any segment. `things:search`, `things;v=1` and, at the end, `things.json` are forms of
+ * `things`, and `things,parts` are both.
+ */
 function isSameResource(one: string, other: string): boolean {
   const [shorter = [], longer = []] = [one, other]
-    .map((route) => route.split('/').map((segment) => segment.replace(/[:.].*/, '')))
+    .map((route) => route.replace(/\.[a-z]\w*$/i, '').split('/'))
+    .map((segments) => segments.map((segment) => segment.split(',').map((name) => name.replace(/[:;].*/, ''))))
     .sort((a, b) => a.length - b.length);
-  return shorter.every((segment, i) => segment === longer[i] || `${segment}${longer[i]}`.includes('{'));
+  return shorter.every((names, i) =>
+    names.some((name) => longer[i]?.some((each) => each === name || `${each}${name}`.includes('{'))),
+  );
 }
