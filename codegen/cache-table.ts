@@ -1,5 +1,6 @@
 import type { GraphQLSchema } from 'graphql';
-import { emptiedOf } from '../src/graphql/schema.ts';
+import { endpointsOf } from '../src/graphql/schema.ts';
+import { findEmptied } from '../src/upstream/cache/cache-rules.ts';
 import { CONTRACT } from '../src/upstream/endpoints.ts';
 import { restCallsOf } from './docs-tables.ts';
 import { code, table } from './markdown.ts';
@@ -15,7 +16,7 @@ const READS: Readonly<Record<string, string>> = {
 export function writeInvalidationTable(schema: GraphQLSchema): string {
   const mutations = listCostlyFields(schema).filter(({ isMutation }) => isMutation);
   const writes = CONTRACT.filter(({ method }) => method !== 'GET');
-  const emptied = emptiedOf(schema);
+  const emptied = findEmptied(endpointsOf(schema));
   const rows = writes.map((write) => {
     const { method, route } = write;
     const endpoint = `${method} ${route}`;

@@ -24,9 +24,9 @@ export abstract class FieldCalls implements LoaderReports {
   /** Returns the client for the calls of an owner. */
   abstract clientOf(owner: string): UpstreamClient;
 
-  taken(records: readonly string[], call: string, _loader: LoaderEndpoints): void {
-    for (const record of records) {
-      this.#need(record, call);
+  taken(keys: readonly string[], call: string, loader: LoaderEndpoints): void {
+    for (const key of keys) {
+      this.#need(recordName(loader, key), call);
     }
   }
 

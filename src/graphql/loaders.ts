@@ -63,8 +63,8 @@ export interface FieldContext {
 export interface LoaderReports {
   /** Returns the client for the call that loads a record or several. */
   clientOf(name: string): UpstreamClient;
-  /** The records are taken from the response of a call for several of them. */
-  taken(records: readonly string[], call: string, loader: LoaderEndpoints): void;
+  /** The records with these keys are taken from the response of a call for several of them. */
+  taken(keys: readonly string[], call: string, loader: LoaderEndpoints): void;
 }
 
 /** Returns the name of the record with a key. */
@@ -191,7 +191,7 @@ class LoadedRecords<Row> {
   }
 
   async #takeFromList(keys: readonly string[], { keyOf }: ManyReads<Row>): Promise<readonly (Row | null | Error)[]> {
-    this.#reportTaken(keys, listName(this.#loader));
+    this.#reports?.taken(keys, listName(this.#loader), this.#loader);
     const rows = (await this.list()) ?? [];
     const found = alignByKey(keys, rows, keyOf);
     // The contract allows ids to be absent; then the list doesn't show which records are missing.
@@ -211,7 +211,7 @@ class LoadedRecords<Row> {
     const loaded = await Promise.all(
       parts.map(async (part) => {
         const call = `${this.#loader.name}s ${part.join(' ')}`;
-        this.#reportTaken(part, call);
+        this.#reports?.taken(part, call, this.#loader);
         try {
           const rows = (await this.#clientOf(call).read(endpoint, argsOfKeys(part))) ?? [];
           const found = alignByKey(part, rows, keyOf);
@@ -228,14 +228,6 @@ class LoadedRecords<Row> {
 
   #clientOf(name: string): UpstreamClient {
     return this.#reports?.clientOf(name) ?? this.#upstream;
-  }
-
-  #reportTaken(keys: readonly string[], call: string): void {
-    this.#reports?.taken(
-      keys.map((key) => recordName(this.#loader, key)),
-      call,
-      this.#loader,
-    );
   }
 }
 

@@ -275,12 +275,11 @@ function createPreparation(
 ): DeclaredMutation['prepare'] {
   const __typename = `${typeName}Success`;
   return (fields, ctx, info, item) => {
-    const { idempotencyKey: sent } = fields;
+    const { idempotencyKey: sent, ...input } = fields;
     const inputKey = typeof sent === 'string' ? sent : undefined;
     const deriveKey = (write: number) =>
       endpoint.idempotent ? deriveIdempotencyKey(ctx, info, inputKey, item?.index, write) : undefined;
     const firstKey = deriveKey(1); // An invalid key is rejected before anything is sent.
-    const input = sent === undefined ? fields : withoutKey(fields);
     const { ofField = new WriteCount() } = ctx.writes;
     const writes = item === undefined ? ofField : new WriteCount();
     const context = item === undefined ? ctx : { ...ctx, upstream: ownClient(ctx, writes) };
@@ -292,8 +291,7 @@ function createPreparation(
         toInputPath = (path) => inputPath?.(path, input) ?? findInInput(path, input, args);
         sends += 1;
         const idempotencyKey = sends === 1 ? firstKey : deriveKey(sends);
-        const isBulkItem = item !== undefined;
-        const write = idempotencyKey || isBulkItem ? { ...args, idempotencyKey, isBulkItem } : args;
+        const write = { ...args, idempotencyKey, isBulkItem: item !== undefined };
         const sent = context.upstream.write(endpoint, write).then(({ body, replayed }) => {
           areReplayed &&= replayed;
           return body;
@@ -343,8 +341,6 @@ function settle<Value, To>(
   }
   return isPromise(value) ? Promise.resolve(value).then(end, fail) : end(value);
 }
-
-const withoutKey = ({ idempotencyKey: _, ...input }: Input): Input => input;
 
 /** Returns the client of a field, or of an item of it: it counts writes, and sends none once the field has ended. */
 function ownClient({ upstream, writes }: GatewayContext, count: WriteCount): UpstreamClient {

@@ -11,7 +11,6 @@ import {
 import { memoize, memoizeByObject } from '../lib/memoize.ts';
 import { unknownName } from '../settings/setting.ts';
 import type { Settings } from '../settings/settings.ts';
-import { findEmptied } from '../upstream/cache/cache-rules.ts';
 import { type DeclaredEndpoint, kindOf } from '../upstream/endpoint.ts';
 import { CONTRACT } from '../upstream/endpoints.ts';
 import type { GatewayContext } from './context.ts';
@@ -94,7 +93,16 @@ export function createSchema(
 function buildSchema(modules: readonly GatewayModule[]): BuiltSchema {
   assertNames(modules);
   try {
-    return addModules(modules);
+    const { builder, endpoints, moduleOf } = defineAll([...BUILT_IN, ...modules]);
+    assertEndpoints(endpoints);
+    assertEmpties(endpoints);
+    const schema = builder.toSchema(); // Throws if names are used twice, or types are missing.
+    const problem = modules.length === 0 ? undefined : findProblem(schema, moduleOf);
+    if (problem !== undefined) {
+      throw new ModuleError(problem);
+    }
+    schema.extensions = { ...schema.extensions, endpoints: [...CONTRACT, ...endpoints] };
+    return { schema, moduleOf };
   } catch (error) {
     const last = modules.at(-1);
     const message = error instanceof ModuleError ? error.message : String(error);
@@ -104,24 +112,6 @@ function buildSchema(modules: readonly GatewayModule[]): BuiltSchema {
     buildSchema(modules.slice(0, -1)); // Throws if the reason is one of these.
     throw new ModuleError(`the module ${last.name} fails: ${message}`, { cause: error });
   }
-}
-
-function addModules(modules: readonly GatewayModule[]): BuiltSchema {
-  const { builder, endpoints, moduleOf } = defineAll([...BUILT_IN, ...modules]);
-  assertEndpoints(endpoints);
-  assertEmpties(endpoints);
-  const schema = builder.toSchema(); // Throws if names are used twice, or types are missing.
-  if (modules.length > 0) {
-    assertValid(schema);
-    const problem = findScopeProblem(schema, moduleOf);
-    if (problem !== undefined) {
-      throw new ModuleError(problem);
-    }
-    assertMaxima(schema);
-  }
-  const emptied = findEmptied([...CONTRACT, ...endpoints]);
-  schema.extensions = { ...schema.extensions, emptied };
-  return { schema, moduleOf };
 }
 
 type BuiltSchema = { schema: GraphQLSchema; moduleOf: ModuleOf };
@@ -165,33 +155,23 @@ function assertEmpties(own: readonly DeclaredEndpoint[]): void {
   }
 }
 
-/** Throws a `ModuleError` if GraphQL doesn't allow a type, such as one without fields. Otherwise every operation would fail. */
-function assertValid(schema: GraphQLSchema): void {
-  const problems = validateSchema(schema).map(({ message }) => message);
-  if (problems.length > 0) {
-    throw new ModuleError(`the schema is invalid: ${problems.join(' ')}`);
-  }
-}
-
-/** Throws a `ModuleError` if a field or type declares a maximum of calls that is no number. */
-function assertMaxima(schema: GraphQLSchema): void {
-  for (const { path, part } of elementsOf(schema)) {
-    for (const { options } of dependentCallsOf(part.extensions)) {
-      const { max = 1 } = options;
-      if (typeof max !== 'function' && !(typeof max === 'number' && max >= 0)) {
-        throw new ModuleError(`${path} declares calls with the max ${String(max)}; use a number from 0, or a function`);
-      }
-    }
-  }
-}
-
-/** Returns the endpoints that the fields of a schema can call, with the cached reads that each one empties. */
-export function emptiedOf({ extensions }: GraphQLSchema): ReturnType<typeof findEmptied> {
-  return extensions.emptied as ReturnType<typeof findEmptied>; // Set by `buildSchema`.
+/** Returns why a schema can't be served: GraphQL doesn't allow a type, or a scope or a maximum of calls is wrong; undefined if it can. */
+function findProblem(schema: GraphQLSchema, moduleOf: ModuleOf): string | undefined {
+  const invalid = validateSchema(schema).map(({ message }) => message); // Otherwise every operation would fail.
+  const [wrong] = elementsOf(schema).flatMap(({ path, part }) =>
+    dependentCallsOf(part.extensions).flatMap(({ options: { max = 1 } }) =>
+      typeof max === 'function' || (typeof max === 'number' && max >= 0) ? [] : { path, max: String(max) },
+    ),
+  );
+  return invalid.length > 0
+    ? `the schema is invalid: ${invalid.join(' ')}`
+    : (findScopeProblem(schema, moduleOf) ??
+        (wrong && `${wrong.path} declares calls with the max ${wrong.max}; use a number from 0, or a function`));
 }
 
 /** Returns the endpoints that the fields of a schema can call. */
-export const endpointsOf = (schema: GraphQLSchema): DeclaredEndpoint[] => [...emptiedOf(schema).keys()];
+export const endpointsOf = ({ extensions }: GraphQLSchema): readonly DeclaredEndpoint[] =>
+  extensions.endpoints as readonly DeclaredEndpoint[]; // Set by `buildSchema`.
 
 /** Prints a schema, sorted. */
 export const printSdl = (schema: GraphQLSchema): string => `${printSchema(lexicographicSortSchema(schema))}\n`;

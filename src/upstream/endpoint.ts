@@ -118,15 +118,16 @@ export type WriteEndpoint<Args extends CallArgs, Body> = TypedEndpoint<WriteMeth
 
 type WriteMethod = Exclude<Endpoint['method'], 'GET'>;
 
-type ParametersOf<Template extends string> = Template extends `${string}{${infer Name}}${infer Rest}`
-  ? Name | ParametersOf<Rest>
+/** Names of the parameters in a template of a path. */
+export type ParamsOf<Template extends string> = Template extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | ParamsOf<Rest>
   : never;
 
 /** Arguments that follow from a declaration: the parameters of its path, and the headers whose values the call has. */
 type ArgsOf<Template extends string, Headers extends DeclaredHeaders> =
   Record<never, never> extends Record<Template, true>
     ? CallArgs // The template isn't known to the compiler.
-    : { readonly [Name in ParametersOf<Template>]: string } & (true extends Headers[keyof Headers]
+    : { readonly [Name in ParamsOf<Template>]: string } & (true extends Headers[keyof Headers]
         ? {
             readonly headers: {
               readonly [Name in keyof Headers as Headers[Name] extends true ? Name : never]: HeaderValue;
@@ -182,9 +183,10 @@ export function endpoint<
   options?: EndpointOptions<Form, Headers> & (Method extends 'GET' ? OptionsOfReads : OptionsOfWrites),
 ): Declaration<Method, ArgsOf<Path, Headers>, BodyOf<Form>>;
 export function endpoint(template: string, options: object = {}): DeclaredEndpoint {
-  const [, method, route = ''] = TEMPLATE.exec(template) ?? [];
+  const [, word, route = ''] = TEMPLATE.exec(template) ?? [];
+  const method = METHODS.find((each) => each === word);
   const params = [...route.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
-  if (!isMethod(method) || params.some((name) => RESERVED.includes(name)) || new Set(params).size < params.length) {
+  if (method === undefined || params.some((name) => RESERVED.includes(name)) || new Set(params).size < params.length) {
     throw new TypeError(
       `The endpoint ${JSON.stringify(template)} must be a method and a path such as "GET /v1/topics/{topicKey}". Its parameters need different names, other than ${RESERVED.join(', ')}.`,
     );
@@ -298,9 +300,7 @@ export const invalidCall = ({ method, route, module }: DeclaredEndpoint, problem
     `${method} ${route}${module === undefined ? '' : ` of the module ${module}`} was not sent: ${problem}.`,
   );
 
-const METHODS: readonly unknown[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] satisfies Endpoint['method'][];
-
-const isMethod = (method: unknown): method is Endpoint['method'] => METHODS.includes(method);
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
 /** Returns the kind of reads that a cached read belongs to. */
 export const kindOf = ({ resource, kind = resource }: CachedRead): string => kind;

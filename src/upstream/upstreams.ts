@@ -3,11 +3,11 @@ import type { CacheSettings } from '../settings/cache.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
 import { findEmptied } from './cache/cache-rules.ts';
 import type { CacheStores } from './cache/cache-stores.ts';
-import { CachedService, type CachedServiceDeps } from './cache/cached-service.ts';
+import { CachedService } from './cache/cached-service.ts';
 import type { ServiceState } from './call-events.ts';
 import { type Caller, OperationClient } from './client.ts';
 import type { ReportDeviation } from './contract/drift.ts';
-import { kindOf } from './endpoint.ts';
+import { type DeclaredEndpoint, kindOf } from './endpoint.ts';
 import { CONTRACT } from './endpoints.ts';
 import type { ReportCircuitChange } from './policies/circuit-breaker.ts';
 import { Recorder } from './recorder.ts';
@@ -30,8 +30,8 @@ export interface UpstreamsDeps extends Pick<ServiceDeps, 'monotonicNow' | 'rando
   logger: Logger;
   /** Returns the current time. */
   now: () => Date;
-  /** Endpoints that operations can call, with the cached reads that each one empties. @default those of the contract */
-  emptied?: CachedServiceDeps['emptied'];
+  /** Endpoints that operations can call. @default those of the contract */
+  endpoints?: readonly DeclaredEndpoint[];
   /** Stores of caches, which outlive the upstreams. */
   cacheStores: CacheStores;
   /** Opens connections to the services. @default over the network */
@@ -55,7 +55,7 @@ export function createUpstreams(
   {
     logger,
     now,
-    emptied = findEmptied(CONTRACT),
+    endpoints = CONTRACT,
     cacheStores,
     connect: openConnection,
     watch,
@@ -66,9 +66,8 @@ export function createUpstreams(
 ) {
   const buffer: ResponseBuffer = { bytes: 0, maxBytes: settings.maxBufferedBytes };
   const closing = new Abort();
-  const kinds = [
-    ...new Set([...emptied.keys()].flatMap(({ cached: read }) => (read === undefined ? [] : kindOf(read)))),
-  ];
+  const emptied = findEmptied(endpoints);
+  const kinds = [...new Set(endpoints.flatMap(({ cached: read }) => (read === undefined ? [] : kindOf(read))))];
   const configured = listUpstreams(settings);
   const tlsFiles = new Map(configured.map(([name, upstream]) => [name, readTls(name, upstream)]));
   const [cacheSettings] = configured.flatMap(([, upstream]) => upstream.cache || []);

@@ -6,7 +6,7 @@ import { NotSent, type RecordedCache, type Recorder } from '../../upstream/recor
 import { readKeyOf, type UpstreamRequest } from '../../upstream/request.ts';
 import type { DependentCalls } from '../declarations.ts';
 import { FieldCalls } from '../field-calls.ts';
-import { type FieldContext, type LoaderEndpoints, type Loaders, listName } from '../loaders.ts';
+import { type FieldContext, type LoaderEndpoints, type Loaders, listName, recordName } from '../loaders.ts';
 import { type Dependent, dependentsOfRoot, keyOf, nameOf, type RecordedCall } from './dependents.ts';
 
 /** Plan of an operation's REST calls, in `extensions.explain` of the response. */
@@ -135,20 +135,19 @@ export class Explainer extends FieldCalls {
       scopes: [...scopes],
     };
     const called = this.#steps.flatMap(({ fields }) => fields.filter(({ calls }) => calls.length > 0));
-    const calledKeys = new Set(called.map(({ info }) => keyOf(info)));
+    const nulls = Object.fromEntries(called.map(({ info }) => [keyOf(info), null]));
     const { data } = result;
-    const values = Object.entries(data ?? {}).map(([key, value]) => [key, calledKeys.has(key) ? null : value]);
     return {
       ...result,
-      data: data && Object.fromEntries(values),
+      ...(data && { data: { ...data, ...nulls } }),
       extensions: { ...result.extensions, explain: explanation },
     };
   }
 
-  override taken(records: readonly string[], call: string, loader: LoaderEndpoints): void {
-    super.taken(records, call, loader);
+  override taken(keys: readonly string[], call: string, loader: LoaderEndpoints): void {
+    super.taken(keys, call, loader);
     if (call === listName(loader)) {
-      this.#step.taken.push({ records, call, loader });
+      this.#step.taken.push({ records: keys.map((key) => recordName(loader, key)), call, loader });
     }
   }
 
@@ -183,9 +182,9 @@ export class Explainer extends FieldCalls {
   #addRecorded({ fields, recorded, taken }: Step, after: number[]): void {
     const findFields = (names: readonly string[]) =>
       fields.filter(({ info }) => names.some((name) => this.ownersOf(keyOf(info)).has(name)));
-    const requests = recorded.map(({ request }) => request);
-    const firstOf = (request: UpstreamRequest) => requests.find((other) => isSameRead(request, other)) ?? request;
-    for (const [request, same] of Map.groupBy(recorded, (each) => firstOf(each.request))) {
+    const firstOf = ({ request }: RecordedCall) =>
+      recorded.find((other) => isSameRead(request, other.request))?.request ?? request;
+    for (const [request, same] of Map.groupBy(recorded, firstOf)) {
       const { endpoint } = request;
       const owners = same.map(({ owner }) => owner);
       const needing = findFields(owners);
@@ -299,18 +298,15 @@ export class Explainer extends FieldCalls {
 }
 
 /** Runs the resolver of a mutation's field. Its result is null if a write was recorded, so that plugins see no error either. */
-async function recordWrites(resolve: () => Promise<unknown>): Promise<unknown> {
-  try {
-    return await resolve();
-  } catch (error) {
-    if (error instanceof NotSent) {
+const recordWrites = (resolve: () => Promise<unknown>): Promise<unknown> =>
+  resolve()
+    .catch((error) => {
+      if (!(error instanceof NotSent)) {
+        throw error;
+      }
       return null;
-    }
-    throw error;
-  } finally {
-    await nextTurn(); // Other items of a bulk write are recorded in the same turn.
-  }
-}
+    })
+    .finally(() => nextTurn()); // Other items of a bulk write are recorded in the same turn.
 
 const isSameRead = (one: UpstreamRequest, other: UpstreamRequest): boolean =>
   one.endpoint.method === 'GET' && readKeyOf(one) === readKeyOf(other);
