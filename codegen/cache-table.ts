@@ -1,5 +1,6 @@
 import type { GraphQLSchema } from 'graphql';
-import { emptiedOf } from '../src/graphql/schema.ts';
+import { endpointsOf } from '../src/graphql/schema.ts';
+import { findEmptied } from '../src/upstream/cache/cache-rules.ts';
 import { restCallsOf } from './docs-tables.ts';
 import { code, table } from './markdown.ts';
 import { listCostlyFields, moduleOf } from './schema-fields.ts';
@@ -13,7 +14,7 @@ const READS: Readonly<Record<string, string>> = {
 /** Writes the table of docs/caching.md: the stored reads of the credential that each write empties. Those of modules are listed only if they empty some. */
 export function writeInvalidationTable(schema: GraphQLSchema): string {
   const mutations = listCostlyFields(schema).filter(({ isMutation }) => isMutation);
-  const rows = [...emptiedOf(schema)].flatMap(([{ method, route, module }, { kinds }]) => {
+  const rows = [...findEmptied(endpointsOf(schema))].flatMap(([{ method, route, module }, kinds]) => {
     const fields = mutations.filter((field) =>
       restCallsOf(field).some((call) => call.replace(/\?.*/, '') === `${method} ${route}`),
     );

@@ -10,7 +10,7 @@ import { createManifestFiles } from './graphql/documents/manifest.ts';
 import { createTrustedDocuments } from './graphql/documents/trusted-documents.ts';
 import { createClientErrors } from './graphql/errors.ts';
 import type { GatewayModule } from './graphql/module.ts';
-import { createSchema, emptiedOf } from './graphql/schema.ts';
+import { createSchema, endpointsOf } from './graphql/schema.ts';
 import { scopesOf } from './graphql/scopes.ts';
 import { createToolFiles } from './graphql/tools/tool-files.ts';
 import { createAdmission, createAuthenticate, InFlightRequests, inFlightLimitsOf } from './http/access.ts';
@@ -227,7 +227,7 @@ export function buildGateway(
     ...deps,
     logger,
     now,
-    emptied: emptiedOf(schema),
+    endpoints: endpointsOf(schema),
     cacheStores,
     watch: (upstream, stateOf) => void services.push([upstream, stateOf]),
     circuitReporterOf: createCircuitLog(logger, nameTenant, now),

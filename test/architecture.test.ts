@@ -56,6 +56,12 @@ it('the sandbox, the client and lib import nothing else, and server and http do 
   expect(imports.filter(({ from, to }) => isForbidden(entryOf(from), entryOf(to))).map(describeImport)).toEqual([]);
 });
 
+it('the executor imports nothing of the gateway but lib and the places of errors', () => {
+  const allowed = /^(?:graphql\/executor\/|lib\/|graphql\/located-error\.ts$)/;
+  const others = imports.filter(({ from, to }) => from.startsWith('graphql/executor/') && !allowed.test(to));
+  expect(others.map(describeImport)).toEqual([]);
+});
+
 it('only the program entry point accesses the process', () => {
   // The page of GraphiQL, which runs in a browser, shows programs for Node.js.
   const programs = sources.filter((file) => !file.startsWith('src/http/graphiql/page/'));

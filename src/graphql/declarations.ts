@@ -16,10 +16,6 @@ export type DependentCallsOptions = (
   readonly max?: number | MaxOf;
   /** Reason why data decides the number, in one sentence. */
   readonly reason: string;
-  /** Reason why the read of all records may not be made. @default reason */
-  readonly listReason?: string;
-  /** Reason why data decides the number of reads that follow it. @default reason */
-  readonly reasonAfterList?: string;
 };
 
 /** Calls of a field that only data shows: those that follow another call, and all calls of fields whose parent is a record. */
@@ -45,7 +41,7 @@ export class DependentCalls {
     const { max = 1 } = this.options;
     try {
       const parts = this.#argsOf(readArguments());
-      return parts.reduce((sum, args) => sum + (typeof max === 'number' ? max : max(args)), 0);
+      return parts.reduce((sum, args) => sum + (typeof max === 'number' ? max : Math.max(0, max(args))), 0);
     } catch {
       return 0;
     }

@@ -1,6 +1,6 @@
+import { ignoreRejection } from '../lib/is-promise.ts';
 import type { CallBudget, UpstreamClient } from '../upstream/client.ts';
 import type { DeclaredEndpoint } from '../upstream/endpoint.ts';
-import { NotSent } from '../upstream/recorder.ts';
 import type { DependentCalls } from './declarations.ts';
 import {
   type FieldContext,
@@ -19,19 +19,14 @@ import {
 export abstract class FieldCalls implements LoaderReports {
   /** Records that a field loads, and the call that a record is taken from. */
   readonly #needs = new Map<string, Set<string>>();
-  /** Loaders of calls for all records. */
-  readonly #lists = new Map<string, LoaderEndpoints>();
   readonly #contexts = new Map<string, FieldContext>();
 
   /** Returns the client for the calls of an owner. */
   abstract clientOf(owner: string): UpstreamClient;
 
-  taken(records: readonly string[], call: string, loader: LoaderEndpoints): void {
-    if (call === listName(loader)) {
-      this.#lists.set(call, loader);
-    }
-    for (const record of records) {
-      this.#need(record, call);
+  taken(keys: readonly string[], call: string, loader: LoaderEndpoints): void {
+    for (const key of keys) {
+      this.#need(recordName(loader, key), call);
     }
   }
 
@@ -61,13 +56,6 @@ export abstract class FieldCalls implements LoaderReports {
     return owners;
   }
 
-  /** Returns the records that are taken from the response of a call for all records, with their loader; undefined if it isn't such a call. */
-  protected listOf(owner: string): { loader: LoaderEndpoints; records: string[] } | undefined {
-    const loader = this.#lists.get(owner);
-    const names = [...this.#needs].filter(([name, calls]) => !this.#contexts.has(name) && calls.has(owner));
-    return loader && { loader, records: names.map(([name]) => name) };
-  }
-
   /** Returns loaders that share the records of others, and note those that a field loads. */
   #watch(field: string, loaders: Loaders): Loaders {
     return {
@@ -76,7 +64,6 @@ export abstract class FieldCalls implements LoaderReports {
         return loaders.load(loader, key);
       },
       list: (loader) => {
-        this.#lists.set(listName(loader), loader);
         this.#need(field, listName(loader));
         return loaders.list(loader);
       },
@@ -132,80 +119,39 @@ export class FieldCallCounts extends FieldCalls {
 interface CheckedField {
   /** Such as `Layout.author`. */
   name: string;
-  /** Runs its resolver once more, as explanations do; undefined if they don't execute it. */
-  run: ((context: FieldContext) => unknown) | undefined;
+  /** Whether explanations execute it without data, and so find its calls before the first response. */
+  isRoot: boolean;
   declared: readonly DependentCalls[];
   args: Readonly<Record<string, unknown>>;
 }
 
-/** Calls by endpoint, and keys of records by loader. */
-type Made = Map<object, Set<unknown>>;
-
-/** Returns the calls that a resolver makes if reads have no data and writes are not sent: those that explanations find. */
-async function rehearse(run: (context: FieldContext) => unknown): Promise<Made> {
-  const made: Made = new Map();
-  const note = (source: object, key: unknown) => void made.set(source, (made.get(source) ?? new Set()).add(key));
-  try {
-    await run({
-      upstream: {
-        async read(endpoint) {
-          note(endpoint, {});
-          return null;
-        },
-        async write(endpoint) {
-          note(endpoint, {});
-          throw new NotSent('The write is only counted.');
-        },
-      },
-      loaders: {
-        async load(loader, key) {
-          note(loader, key);
-          return null;
-        },
-        async list(loader) {
-          note(loader.many?.endpoint ?? loader, loader);
-          return null;
-        },
-        reset() {},
-      },
-    });
-  } catch {
-    // Without data, or at its first write, it ends here.
-  }
-  return made;
-}
-
-/** Returns the client and loaders for one run of a field's resolver. They report calls that explanations don't list. */
+/** Returns the client and loaders for one run of a field's resolver. They report calls that need a declaration, and have none. */
 export function checkCalls(
   { upstream, loaders }: FieldContext,
-  { name, run, declared, args }: CheckedField,
+  { name, isRoot, declared, args }: CheckedField,
   report: (problem: string) => void,
 ): FieldContext {
-  const made: Made = new Map();
-  let isListed = run !== undefined; // Certainly, before the first response.
-  let listed: Promise<Made> | undefined;
+  /** Calls by endpoint, and keys of records by loader. */
+  const made = new Map<object, Set<unknown>>();
+  let isFound = isRoot;
 
   async function check<Result>(source: DeclaredEndpoint | LoaderEndpoints, key: unknown, result: Promise<Result>) {
     const calls = made.get(source) ?? new Set();
     const before = calls.size; // A record that the field has loaded takes no further call.
     made.set(source, calls.add(key));
-    const { size } = calls;
-    const found = declared.filter(({ options }) => (options.loader ?? options.endpoint) === source);
-    const max = found.reduce((sum, each) => sum + each.maxOf(() => args), 0);
-    if (!isListed && size > Math.max(before, max)) {
+    const same = declared.filter(({ options }) => (options.loader ?? options.endpoint) === source);
+    const max = same.reduce((sum, each) => sum + each.maxOf(() => args), 0);
+    if (!isFound && calls.size > Math.max(before, max)) {
       const [{ method, route }, part] = 'get' in source ? [source.get, 'loader'] : [source, 'endpoint'];
       const limit = max === 0 ? '' : ` more than ${max} times`;
-      listed ??= run === undefined ? Promise.resolve(new Map()) : rehearse(run);
-      if (size > Math.max(max, (await listed).get(source)?.size ?? 0)) {
-        report(
-          `${name} calls ${method} ${route}${limit}, which explanations don't list. Add the maximum to the extensions of the field, or of the entity's type: declareCalls('…', { ${part}, max: …, reason: '…' }).`,
-        );
-      }
+      report(
+        `${name} calls ${method} ${route}${limit}, which explanations list only if it is declared. Add the maximum to the extensions of the field, or of the entity's type: declareCalls('…', { ${part}, max: …, reason: '…' }).`,
+      );
     }
     try {
       return await result;
     } finally {
-      isListed = false; // Before the resolver continues.
+      isFound = false; // Before the resolver continues.
     }
   }
 
@@ -214,9 +160,7 @@ export function checkCalls(
       read: (endpoint, callArgs) => check(endpoint, {}, upstream.read(endpoint, callArgs)),
       write(endpoint, callArgs) {
         const result = upstream.write(endpoint, callArgs);
-        const checked = run === undefined ? result : check(endpoint, {}, result); // Those of other fields are refused.
-        checked.catch(() => {}); // As in the client: a refused write that nobody waits for must not end the process.
-        return checked;
+        return isRoot ? ignoreRejection(check(endpoint, {}, result)) : result; // Those of other fields are refused.
       },
     },
     loaders: {

@@ -1,5 +1,4 @@
 import { GraphQLError } from 'graphql';
-import { caught } from '../lib/caught.ts';
 import { memoizeByObject } from '../lib/memoize.ts';
 
 /** Maximum nesting of JSON values in requests and responses. Deeper values can be parsed but not written. */
@@ -26,7 +25,14 @@ export function checkJson(value: unknown): unknown {
 }
 
 /** Returns the reason why a value is rejected. Cached, because one record is often selected under several names. */
-const findJsonError = memoizeByObject((value: object) => caught(GraphQLError, () => countNodes(value, 0, 0)));
+const findJsonError = memoizeByObject((value: object): unknown => {
+  try {
+    countNodes(value, 0, 0);
+    return undefined;
+  } catch (error) {
+    return error;
+  }
+});
 
 /**
  * Adds to the number of members and items of a value.

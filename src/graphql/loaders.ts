@@ -15,10 +15,13 @@ export interface LoaderEndpoints {
   readonly many?: { readonly endpoint: DeclaredEndpoint; readonly argsOf?: unknown };
 }
 
+/** Arguments of a call that needs nothing but a key. */
+type KeyArgs = CallArgs & { readonly query?: undefined; readonly headers?: undefined };
+
 /** Source of records of one type, which are read by a key. */
 export interface Loader<Row> extends LoaderEndpoints {
-  /** Read of one record. The only parameter of its path is the key. */
-  readonly get: ReadEndpoint<CallArgs, Row>;
+  /** Read of one record with nothing but the key, which is the only parameter of its path. */
+  readonly get: ReadEndpoint<KeyArgs, Row>;
   /** Read of several records, used if an operation needs more than one. @default one call per record, eight at a time */
   readonly many?: ManyReads<Row>;
   /** Adds the key to a record without one. @default (row) => row */
@@ -60,8 +63,8 @@ export interface FieldContext {
 export interface LoaderReports {
   /** Returns the client for the call that loads a record or several. */
   clientOf(name: string): UpstreamClient;
-  /** The records are taken from the response of a call for several of them. */
-  taken(records: readonly string[], call: string, loader: LoaderEndpoints): void;
+  /** The records with these keys are taken from the response of a call for several of them. */
+  taken(keys: readonly string[], call: string, loader: LoaderEndpoints): void;
 }
 
 /** Returns the name of the record with a key. */
@@ -188,7 +191,7 @@ class LoadedRecords<Row> {
   }
 
   async #takeFromList(keys: readonly string[], { keyOf }: ManyReads<Row>): Promise<readonly (Row | null | Error)[]> {
-    this.#reportTaken(keys, listName(this.#loader));
+    this.#reports?.taken(keys, listName(this.#loader), this.#loader);
     const rows = (await this.list()) ?? [];
     const found = alignByKey(keys, rows, keyOf);
     // The contract allows ids to be absent; then the list doesn't show which records are missing.
@@ -208,7 +211,7 @@ class LoadedRecords<Row> {
     const loaded = await Promise.all(
       parts.map(async (part) => {
         const call = `${this.#loader.name}s ${part.join(' ')}`;
-        this.#reportTaken(part, call);
+        this.#reports?.taken(part, call, this.#loader);
         try {
           const rows = (await this.#clientOf(call).read(endpoint, argsOfKeys(part))) ?? [];
           const found = alignByKey(part, rows, keyOf);
@@ -226,14 +229,6 @@ class LoadedRecords<Row> {
   #clientOf(name: string): UpstreamClient {
     return this.#reports?.clientOf(name) ?? this.#upstream;
   }
-
-  #reportTaken(keys: readonly string[], call: string): void {
-    this.#reports?.taken(
-      keys.map((key) => recordName(this.#loader, key)),
-      call,
-      this.#loader,
-    );
-  }
 }
 
 /** Returns what a loader's function has thrown as an error, which stands for a record. Reads no member of it: that could throw too. */
@@ -247,7 +242,7 @@ const hasAllKeys = <Row>(rows: readonly Row[], keyOf: (row: Row) => unknown): bo
   rows.every((row) => toId(keyOf(row)) !== undefined);
 
 /** Returns the arguments that read the record with a key. */
-const argsOf = ({ params: [name = ''] }: ReadEndpoint<CallArgs, unknown>, key: string): CallArgs => ({ [name]: key });
+const argsOf = ({ params: [name = ''] }: DeclaredEndpoint, key: string): KeyArgs => ({ [name]: key });
 
 /**
  * Returns one row per key, in the order of the keys, as DataLoader requires. The entry is null if no row has the key. Other rows are omitted;

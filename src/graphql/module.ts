@@ -142,16 +142,22 @@ export function defineAll(modules: readonly GatewayModule[]): DefinedModules {
   };
 
   const declareLoader: Toolkit['loader'] = (loader) => {
-    const { method, route, params } = loader.get;
-    if (params.length !== 1) {
-      throw new ModuleError(
-        `the path of ${method} ${route}, with which the loader ${loader.name} reads a record, must have exactly one parameter`,
-      );
+    const { name, get, many } = loader;
+    const reads: DeclaredEndpoint[] = many === undefined ? [get] : [get, many.endpoint];
+    const [one, several] = reads.map(({ method, route }) => `${method} ${route}`);
+    const write = reads.find(({ method }) => method !== 'GET');
+    const problem =
+      get.params.length !== 1
+        ? `the path of ${one}, with which the loader ${name} reads a record, must have exactly one parameter`
+        : write !== undefined
+          ? `the loader ${name} reads with ${write.method} ${write.route}, which is a write`
+          : many !== undefined && !['list', 'value'].includes(many.endpoint.expect)
+            ? `the loader ${name} reads several with ${several}, which must have expect: 'list'`
+            : loaders.has(name) && `there are two loaders with the name ${name}`;
+    if (problem) {
+      throw new ModuleError(problem);
     }
-    if (loaders.has(loader.name)) {
-      throw new ModuleError(`there are two loaders with the name ${loader.name}`);
-    }
-    loaders.add(loader.name);
+    loaders.add(name);
     return loader;
   };
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { InputFieldMap, InputShapeFromFields, ObjectFieldsShape } from '@pothos/core';
-import { type GraphQLFieldResolver, type GraphQLResolveInfo, Kind } from 'graphql';
+import { type GraphQLResolveInfo, Kind } from 'graphql';
 import { ignoreRejection, isPromise } from '../lib/is-promise.ts';
 import { isRecord } from '../lib/is-record.ts';
 import type { Scope } from '../settings/scopes.ts';
@@ -147,24 +147,27 @@ export function createMutations(builder: Builder, errors: MutationErrors): Mutat
   function declareMutation(name: string, options: AnyMutation): DeclaredMutation {
     const { endpoint, scope, extensions = {}, failures = {}, success } = options;
     const input: AnyMutation['input'] =
-      options.input ?? (endpoint.isIdempotent ? { description: KEY_INPUT, fields: () => ({}) } : undefined);
-    const { notFound, conflict = endpoint.isIdempotent } = failures;
+      options.input ?? (endpoint.idempotent ? { description: KEY_INPUT, fields: () => ({}) } : undefined);
+    const { notFound, conflict = endpoint.idempotent } = failures;
     const typeName = toTypeName(name);
+    if (Object.is(endpoint.method, 'GET')) {
+      throw new TypeError(`the mutation ${name} sends GET ${endpoint.route}, which is a read`); // From JavaScript.
+    }
 
     const Input =
       input &&
       builder.inputType(`${typeName}Input`, {
         description: input.description,
         fields: (t) => ({
-          ...input.fields(t),
-          ...(endpoint.isIdempotent && { idempotencyKey: t.string({ description: IDEMPOTENCY_KEY }) }),
+          ...withoutOwn('idempotencyKey', input.fields(t), `input of the mutation ${name}`),
+          ...(endpoint.idempotent && { idempotencyKey: t.string({ description: IDEMPOTENCY_KEY }) }),
         }),
       });
     const Success = builder.objectRef<object>(`${typeName}Success`).implement({
       description: success.description,
       fields: (t) => ({
-        ...success.fields(t),
-        ...(endpoint.isIdempotent && { replayed: t.boolean({ description: REPLAYED, resolve: isReplayed }) }),
+        ...withoutOwn('replayed', success.fields(t), `success of the mutation ${name}`),
+        ...(endpoint.idempotent && { replayed: t.boolean({ description: REPLAYED, resolve: isReplayed }) }),
       }),
     });
     const failureTypes = [
@@ -267,17 +270,16 @@ function declareItemCalls({ endpoint, extensions }: DeclaredMutation, items: str
 /** Creates the function that checks an input of a mutation, and returns the function that applies it. */
 function createPreparation(
   typeName: string,
-  { endpoint, failures: { notFound } = {}, inputPath, resolve }: AnyMutation,
+  { endpoint, input: declared, failures: { notFound } = {}, inputPath, resolve }: AnyMutation,
   canConflict: boolean,
 ): DeclaredMutation['prepare'] {
   const __typename = `${typeName}Success`;
   return (fields, ctx, info, item) => {
-    const { idempotencyKey: sent } = fields;
+    const { idempotencyKey: sent, ...input } = fields;
     const inputKey = typeof sent === 'string' ? sent : undefined;
     const deriveKey = (write: number) =>
-      endpoint.isIdempotent ? deriveIdempotencyKey(ctx, info, inputKey, item?.index, write) : undefined;
+      endpoint.idempotent ? deriveIdempotencyKey(ctx, info, inputKey, item?.index, write) : undefined;
     const firstKey = deriveKey(1); // An invalid key is rejected before anything is sent.
-    const input = sent === undefined ? fields : withoutKey(fields);
     const { ofField = new WriteCount() } = ctx.writes;
     const writes = item === undefined ? ofField : new WriteCount();
     const context = item === undefined ? ctx : { ...ctx, upstream: ownClient(ctx, writes) };
@@ -289,8 +291,7 @@ function createPreparation(
         toInputPath = (path) => inputPath?.(path, input) ?? findInInput(path, input, args);
         sends += 1;
         const idempotencyKey = sends === 1 ? firstKey : deriveKey(sends);
-        const isBulkItem = item !== undefined;
-        const write = idempotencyKey || isBulkItem ? { ...args, idempotencyKey, isBulkItem } : args;
+        const write = { ...args, idempotencyKey, isBulkItem: item !== undefined };
         const sent = context.upstream.write(endpoint, write).then(({ body, replayed }) => {
           areReplayed &&= replayed;
           return body;
@@ -304,8 +305,8 @@ function createPreparation(
           toFailure(error, {
             notFound: notFound && { ...notFound, id: notFound.id(input) },
             canConflict,
-            toInputPath,
-            path: item?.path ?? ['input'],
+            toInputPath: declared === undefined ? () => [] : toInputPath,
+            path: item?.path ?? (declared === undefined && !endpoint.idempotent ? [] : ['input']),
             isBulkItem: item !== undefined,
             hasWritten: writes.applied > 0,
           });
@@ -341,10 +342,8 @@ function settle<Value, To>(
   return isPromise(value) ? Promise.resolve(value).then(end, fail) : end(value);
 }
 
-const withoutKey = ({ idempotencyKey: _, ...input }: Input): Input => input;
-
 /** Returns the client of a field, or of an item of it: it counts writes, and sends none once the field has ended. */
-function ownClient({ upstream, writes }: GatewayContext, count = new WriteCount()): UpstreamClient {
+function ownClient({ upstream, writes }: GatewayContext, count: WriteCount): UpstreamClient {
   const { ofField } = writes;
   return {
     read: (endpoint, args) => upstream.read(endpoint, args),
@@ -371,18 +370,12 @@ export function runMutation(ctx: GatewayContext, field: string, resolve: () => u
   return settle(resolve, end, fail);
 }
 
-/** Returns a resolver whose context sends only the writes of its own field: one that has ended can still run while the next field writes. */
-export const withOwnWrites =
-  (resolve: Resolver): Resolver =>
-  (source, args, ctx, info) => {
-    const [first, ...others] = info.operation.selectionSet.selections;
-    if (first?.kind === Kind.FIELD && others.length === 0) {
-      return resolve(source, args, ctx, info); // After the only field, no write is sent.
-    }
-    return resolve(source, args, { ...ctx, upstream: ownClient(ctx) }, info);
-  };
-
-type Resolver = GraphQLFieldResolver<unknown, GatewayContext>;
+/** Returns a context that sends only the writes of one field of a mutation: its resolver can still run while the next field writes. */
+export function withOwnWrites(ctx: GatewayContext, { operation }: GraphQLResolveInfo): GatewayContext {
+  const [first, ...others] = operation.selectionSet.selections;
+  const isOnly = first?.kind === Kind.FIELD && others.length === 0; // After it, no write is sent.
+  return isOnly ? ctx : { ...ctx, upstream: ownClient(ctx, new WriteCount()) };
+}
 
 /** Returns the path in the input of a parameter, a header, or a member of the body: that of the field with the same value. */
 function findInInput([name = '', ...rest]: readonly string[], input: Input, args: CallArgs): readonly string[] {
@@ -390,6 +383,14 @@ function findInInput([name = '', ...rest]: readonly string[], input: Input, args
   const field =
     value === undefined ? name : ([name, ...Object.keys(input)].find((each) => input[each] === value) ?? name);
   return name === '' ? [] : [field, ...rest];
+}
+
+/** Returns fields of a module. @throws {TypeError} if one has the name of a field that the gateway adds */
+function withoutOwn<Fields extends object>(name: string, fields: Fields, owner: string): Fields {
+  if (name in fields) {
+    throw new TypeError(`the ${owner} has a field ${name}, which the gateway uses itself; rename it`);
+  }
+  return fields;
 }
 
 const isReplayed = (source: object): boolean => 'replayed' in source && source.replayed === true;

@@ -1,6 +1,8 @@
 import {
+  type GraphQLNamedType,
   type GraphQLObjectType,
   type GraphQLSchema,
+  isAbstractType,
   isObjectType,
   lexicographicSortSchema,
   printSchema,
@@ -9,7 +11,6 @@ import {
 import { memoize, memoizeByObject } from '../lib/memoize.ts';
 import { unknownName } from '../settings/setting.ts';
 import type { Settings } from '../settings/settings.ts';
-import { type Emptied, findEmptied } from '../upstream/cache/cache-rules.ts';
 import { type DeclaredEndpoint, kindOf } from '../upstream/endpoint.ts';
 import { CONTRACT } from '../upstream/endpoints.ts';
 import type { GatewayContext } from './context.ts';
@@ -20,7 +21,7 @@ import type { FieldContext } from './loaders.ts';
 import { defineAll, defineModule, type GatewayModule, ModuleError } from './module.ts';
 import { runMutation, withOwnWrites } from './mutations.ts';
 import { scalars } from './scalars.ts';
-import { adderOf, describeScopes, findScopeProblem, type ModuleOf, scopesOfField } from './scopes.ts';
+import { adderOf, describeScopes, elementsOf, findScopeProblem, type ModuleOf, scopesOfField } from './scopes.ts';
 import { feeds } from './types/feed.ts';
 import { messages } from './types/message.ts';
 import { notificationGroups } from './types/notification-group.ts';
@@ -83,13 +84,25 @@ export function createSchema(
   describeScopes(schema);
   const served = settings.federation === false ? schema : toSubgraph(schema, createSchemaAccess(settings));
   watchFields(served, moduleOf, modules.length > 0 && report ? memoize(report, MAX_PROBLEMS) : undefined);
+  if (modules.length > 0) {
+    Object.values(served.getTypeMap()).forEach(watchType);
+  }
   return served;
 }
 
 function buildSchema(modules: readonly GatewayModule[]): BuiltSchema {
   assertNames(modules);
   try {
-    return addModules(modules);
+    const { builder, endpoints, moduleOf } = defineAll([...BUILT_IN, ...modules]);
+    assertEndpoints(endpoints);
+    assertEmpties(endpoints);
+    const schema = builder.toSchema(); // Throws if names are used twice, or types are missing.
+    const problem = modules.length === 0 ? undefined : findProblem(schema, moduleOf);
+    if (problem !== undefined) {
+      throw new ModuleError(problem);
+    }
+    schema.extensions = { ...schema.extensions, endpoints: [...CONTRACT, ...endpoints] };
+    return { schema, moduleOf };
   } catch (error) {
     const last = modules.at(-1);
     const message = error instanceof ModuleError ? error.message : String(error);
@@ -99,23 +112,6 @@ function buildSchema(modules: readonly GatewayModule[]): BuiltSchema {
     buildSchema(modules.slice(0, -1)); // Throws if the reason is one of these.
     throw new ModuleError(`the module ${last.name} fails: ${message}`, { cause: error });
   }
-}
-
-function addModules(modules: readonly GatewayModule[]): BuiltSchema {
-  const { builder, endpoints, moduleOf } = defineAll([...BUILT_IN, ...modules]);
-  assertEndpoints(endpoints);
-  assertEmpties(endpoints);
-  const schema = builder.toSchema(); // Throws if names are used twice, or types are missing.
-  if (modules.length > 0) {
-    assertValid(schema);
-    const problem = findScopeProblem(schema, moduleOf);
-    if (problem !== undefined) {
-      throw new ModuleError(problem);
-    }
-  }
-  const emptied = findEmptied([...CONTRACT, ...endpoints]);
-  schema.extensions = { ...schema.extensions, emptied };
-  return { schema, moduleOf };
 }
 
 type BuiltSchema = { schema: GraphQLSchema; moduleOf: ModuleOf };
@@ -144,33 +140,38 @@ function assertEndpoints(own: readonly DeclaredEndpoint[]): void {
 
 /** Throws a `ModuleError` if a write empties a kind of reads that doesn't exist. */
 function assertEmpties(own: readonly DeclaredEndpoint[]): void {
-  const kinds = [
-    ...new Set([...CONTRACT, ...own].flatMap(({ cached }) => (cached === undefined ? [] : kindOf(cached)))),
-  ];
+  const reads = [...CONTRACT, ...own].flatMap(({ cached }) => cached ?? []);
+  const kinds = [...new Set(reads.map(kindOf))];
   for (const { method, route, module, empties } of own) {
     const unknown = empties?.find((kind) => !kinds.includes(kind));
     if (unknown !== undefined) {
-      const problem = unknownName(unknown, kinds, 'kind of cached reads');
+      const read = reads.find(({ resource }) => resource === unknown);
+      const problem =
+        read === undefined
+          ? unknownName(unknown, kinds, 'kind of cached reads')
+          : `unknown kind of cached reads "${unknown}" (did you mean "${kindOf(read)}"?)`;
       throw new ModuleError(`${method} ${route} of the module ${module} empties the ${problem}`);
     }
   }
 }
 
-/** Throws a `ModuleError` if GraphQL doesn't allow a type, such as one without fields. Otherwise every operation would fail. */
-function assertValid(schema: GraphQLSchema): void {
-  const problems = validateSchema(schema).map(({ message }) => message);
-  if (problems.length > 0) {
-    throw new ModuleError(`the schema is invalid: ${problems.join(' ')}`);
-  }
-}
-
-/** Returns the endpoints that the fields of a schema can call, with the cached reads that each one empties. */
-export function emptiedOf({ extensions }: GraphQLSchema): ReadonlyMap<DeclaredEndpoint, Emptied> {
-  return extensions.emptied as ReadonlyMap<DeclaredEndpoint, Emptied>; // Set by `buildSchema`.
+/** Returns why a schema can't be served: GraphQL doesn't allow a type, or a scope or a maximum of calls is wrong; undefined if it can. */
+function findProblem(schema: GraphQLSchema, moduleOf: ModuleOf): string | undefined {
+  const invalid = validateSchema(schema).map(({ message }) => message); // Otherwise every operation would fail.
+  const [wrong] = elementsOf(schema).flatMap(({ path, part }) =>
+    dependentCallsOf(part.extensions).flatMap(({ options: { max = 1 } }) =>
+      typeof max === 'function' || (typeof max === 'number' && max >= 0) ? [] : { path, max: String(max) },
+    ),
+  );
+  return invalid.length > 0
+    ? `the schema is invalid: ${invalid.join(' ')}`
+    : (findScopeProblem(schema, moduleOf) ??
+        (wrong && `${wrong.path} declares calls with the max ${wrong.max}; use a number from 0, or a function`));
 }
 
 /** Returns the endpoints that the fields of a schema can call. */
-export const endpointsOf = (schema: GraphQLSchema): DeclaredEndpoint[] => [...emptiedOf(schema).keys()];
+export const endpointsOf = ({ extensions }: GraphQLSchema): readonly DeclaredEndpoint[] =>
+  extensions.endpoints as readonly DeclaredEndpoint[]; // Set by `buildSchema`.
 
 /** Prints a schema, sorted. */
 export const printSdl = (schema: GraphQLSchema): string => `${printSchema(lexicographicSortSchema(schema))}\n`;
@@ -187,11 +188,12 @@ function watchFields(schema: GraphQLSchema, moduleOf: ModuleOf, report?: (proble
   for (const type of Object.values(schema.getTypeMap()).filter(isObjectType)) {
     const isRoot = roots.has(type);
     for (const field of Object.values(type.getFields())) {
-      const { extensions } = field;
-      const resolve = field.resolve && type === mutation ? withOwnWrites(field.resolve) : field.resolve;
+      const { extensions, resolve } = field;
       const name = `${type.name}.${field.name}`;
       if (resolve !== undefined && isUnscoped(schema, moduleOf, type, field.name)) {
-        const withoutCalls = memoizeByObject((context: GatewayContext) => denyCalls(context, name));
+        const withoutCalls = denyCalls(
+          `${name} makes calls, but requires no scope of its own; declare one for it or its type.`,
+        );
         field.resolve = (source, args, context: GatewayContext, info) =>
           resolve(source, args, withoutCalls(context), info);
         continue;
@@ -205,23 +207,21 @@ function watchFields(schema: GraphQLSchema, moduleOf: ModuleOf, report?: (proble
       const expected = [...declared, ...dependentCallsOf({ dependentCalls: extensions.writes })];
       field.resolve = (source, args, context: GatewayContext, info) => {
         const { explainer, fieldCalls, loaders } = context;
+        const resolveWith = (own?: FieldContext) => {
+          const changed = own === undefined ? context : { ...context, ...own };
+          return resolve(source, args, type === mutation ? withOwnWrites(changed, info) : changed, info);
+        };
         const run = () => {
           if (explainer !== undefined && isRoot) {
-            return explainer.run(context, info, args, (fieldContext) => resolve(source, args, fieldContext, info));
+            return explainer.run(info, args, loaders, resolveWith);
           }
           if (explainer !== undefined && declared.length > 0) {
             return null; // Its calls are planned, so they must not be recorded too.
           }
-          let own = isReported ? fieldCalls?.contextOf(name, loaders) : undefined;
-          if (report !== undefined && explainer === undefined) {
-            const again = (dry: FieldContext) => resolve(source, args, { ...context, ...dry }, info);
-            own = checkCalls(
-              own ?? context,
-              { name, run: isRoot ? again : undefined, declared: expected, args },
-              report,
-            );
-          }
-          return resolve(source, args, own === undefined ? context : { ...context, ...own }, info);
+          const own = isReported ? fieldCalls?.contextOf(name, loaders) : undefined;
+          return report === undefined || explainer !== undefined
+            ? resolveWith(own)
+            : resolveWith(checkCalls(own ?? context, { name, isRoot, declared: expected, args }, report));
         };
         return type === mutation ? runMutation(context, info.fieldName, run) : run();
       };
@@ -233,10 +233,29 @@ function watchFields(schema: GraphQLSchema, moduleOf: ModuleOf, report?: (proble
 const isUnscoped = (schema: GraphQLSchema, moduleOf: ModuleOf, type: GraphQLObjectType, field: string): boolean =>
   adderOf(moduleOf, type, field) !== undefined && scopesOfField(schema, type, field).length === 0;
 
-/** Returns the context of a field that may make no calls: those that it doesn't declare can't be found when the schema is built. */
-function denyCalls(context: GatewayContext, name: string): GatewayContext {
-  const deny = (): never => {
-    throw new Error(`${name} makes calls, but requires no scope of its own; declare one for it or its type.`);
-  };
-  return Object.defineProperties({ ...context }, { upstream: { get: deny }, loaders: { get: deny } });
+/** Lets the functions that tell the types of values make no calls. */
+function watchType(type: GraphQLNamedType): void {
+  const noCalls = (name: string) =>
+    denyCalls(
+      `${name} of ${type.name} makes calls, which explanations don't list; make them in the resolver of the field.`,
+    );
+  if (isAbstractType(type) && type.resolveType) {
+    const { resolveType } = type;
+    const withoutCalls = noCalls('resolveType');
+    type.resolveType = (value, context: GatewayContext, ...rest) => resolveType(value, withoutCalls(context), ...rest);
+  } else if (isObjectType(type) && type.isTypeOf) {
+    const { isTypeOf } = type;
+    const withoutCalls = noCalls('isTypeOf');
+    type.isTypeOf = (value, context: GatewayContext, info) => isTypeOf(value, withoutCalls(context), info);
+  }
 }
+
+/** Returns the context for a function that may make no calls, because those that are not declared can't be found when the schema is built. */
+const denyCalls = (problem: string) =>
+  memoizeByObject((context: GatewayContext): GatewayContext => {
+    const deny = (): never => {
+      throw new Error(problem);
+    };
+    const denied = { get: deny, enumerable: false }; // Copies of the context have none.
+    return Object.defineProperties({ ...context }, { upstream: denied, loaders: denied });
+  });

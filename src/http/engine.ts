@@ -114,8 +114,7 @@ export function createEngine(
     const operation = resolveOperation(document, context);
     return {
       operation,
-      execute: (variableValues) =>
-        executeOperation(operation, { variableValues, contextValue: context, deadline: context.deadline }),
+      execute: (variableValues) => executeOperation(operation, { variableValues, contextValue: context }),
     };
   }
 
@@ -143,7 +142,8 @@ function createExecuteOperation(settings: GatewaySettings): ExecuteOperation {
   const executePlans = createExecutor(settings);
   return (operation, inputs) => {
     checkRepresentations(operation, inputs.variableValues ?? {}, settings.maxFields);
-    return executePlans(operation.plans, inputs);
+    const { deadline }: { deadline?: unknown } = Object(inputs.contextValue);
+    return executePlans(operation.plans, deadline instanceof Deadline ? { ...inputs, deadline } : inputs);
   };
 }
 
@@ -155,8 +155,7 @@ export const createExecuteDocument =
     if (operation === undefined) {
       return executeWithGraphqlJs(args); // It returns the error that explains it.
     }
-    const deadline: unknown = Reflect.get(Object(args.contextValue), 'deadline');
-    return executeOperation(operation, deadline instanceof Deadline ? { ...args, deadline } : args);
+    return executeOperation(operation, args);
   };
 
 /** Creates a plugin that executes operations with the gateway's executor. */

@@ -51,10 +51,7 @@ export default defineModule('events', ({ assertRange, badResponse, builder, endp
   })
     .takes<{ body: { events: EventBody[] } }>()
     .returns<TriggeredEventBody[]>();
-  const cancel = endpoint('DELETE /v1/events/trigger/{transactionId}', {
-    expect: 'value',
-    empties: ['statistics'],
-  });
+  const cancel = endpoint('DELETE /v1/events/trigger/{transactionId}', { expect: 'value', empties: ['statistics'] });
 
   const EventStatus = builder.enumType('EventStatus', {
     description: 'The reason why the workflow of an event was started or not.',

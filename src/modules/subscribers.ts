@@ -20,21 +20,14 @@ export default defineModule('subscriberProfiles', (toolkit) => {
   const { Subscriber, keys } = use(subscribers);
 
   const identifiedBy = ['subscriberId'];
-  const get = endpoint('GET /v1/subscribers/{subscriberId}', {
-    identifiedBy,
-  }).returns<SubscriberBody>();
-  const list = endpoint('GET /v1/subscribers', {
-    expect: 'page',
-    identifiedBy,
-  })
+  const get = endpoint('GET /v1/subscribers/{subscriberId}', { identifiedBy }).returns<SubscriberBody>();
+  const list = endpoint('GET /v1/subscribers', { expect: 'page', identifiedBy })
     .takes<{ query: { page: number; limit: number } }>()
     .returns<PageBody>();
   const update = endpoint('PUT /v1/subscribers/{subscriberId}', { repeatable: true, identifiedBy })
     .takes<{ body: object }>()
     .returns<SubscriberBody>();
-  const remove = endpoint('DELETE /v1/subscribers/{subscriberId}', {
-    expect: 'value',
-  });
+  const remove = endpoint('DELETE /v1/subscribers/{subscriberId}', { expect: 'value' });
   const subscriber = loader<SubscriberBody>({ name: 'subscriber', get });
   keys.entity.resolveBy('subscriberId', (key, { loaders }) => loaders.load(subscriber, key));
 

@@ -32,16 +32,10 @@ export default defineModule('topics', (toolkit) => {
   const list = endpoint('GET /v1/topics', { expect: 'page', identifiedBy })
     .takes<{ query: { page: number; pageSize: number; key: string | undefined } }>()
     .returns<PageBody>();
-  const create = endpoint('POST /v1/topics', {
-    idempotent: true,
-    identifiedBy,
-  })
+  const create = endpoint('POST /v1/topics', { idempotent: true, identifiedBy })
     .takes<{ body: { key: string; name: string } }>()
     .returns<{ _id?: string; key: string }>();
-  const rename = endpoint('PATCH /v1/topics/{topicKey}', {
-    idempotent: true,
-    identifiedBy,
-  })
+  const rename = endpoint('PATCH /v1/topics/{topicKey}', { idempotent: true, identifiedBy })
     .takes<{ body: { name: string } }>()
     .returns<TopicBody>();
   const remove = endpoint('DELETE /v1/topics/{topicKey}', { expect: 'nothing' });

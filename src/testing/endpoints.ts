@@ -14,11 +14,6 @@ export type EndpointPattern<Own extends string = never> =
   | Own
   | (Renamed<Endpoint | Own> & Record<never, never>);
 
-/** Names of the parameters in the path of an endpoint. */
-export type ParamsOf<Name extends string> = Name extends `${string}{${infer Param}}${infer Tail}`
-  ? Param | ParamsOf<Tail>
-  : never;
-
 /** Endpoint of a request, with the parameters in its path by the names in the endpoint. */
 export interface Match {
   endpoint: string;

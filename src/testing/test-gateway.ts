@@ -8,9 +8,10 @@ import { SANDBOX_KEYS } from '../sandbox/sandbox.ts';
 import type { TraitName } from '../sandbox/traits.ts';
 import { unknownSetting } from '../settings/setting.ts';
 import { GATEWAY_SETTINGS } from '../settings/settings.ts';
+import type { ParamsOf } from '../upstream/endpoint.ts';
 import type { EnvironmentName, UpstreamCall } from './calls.ts';
 import { createClock, type TestClock } from './clock.ts';
-import type { EndpointPattern, ParamsOf } from './endpoints.ts';
+import type { EndpointPattern } from './endpoints.ts';
 import type { ActiveFault, FailOptions, Fault } from './faults.ts';
 import { type Responder, TestService } from './test-service.ts';
 

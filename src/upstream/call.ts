@@ -214,7 +214,7 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
     this.key = options.key;
     this.deadlineAt = reader.deadline.at;
     this.isRepeatable =
-      request.endpoint.isRepeatable ||
+      request.endpoint.repeatable ||
       (policies.settings.upstreamIdempotency && request.args.idempotencyKey !== undefined);
     this.#policies = policies;
     this.#lane = lane;

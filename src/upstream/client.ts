@@ -6,6 +6,7 @@ import type { CallEvents, Outcome } from './call-events.ts';
 import {
   type CallArgs,
   type DeclaredEndpoint,
+  invalidCall,
   isIdentified,
   type ReadEndpoint,
   type WriteEndpoint,
@@ -50,16 +51,12 @@ export interface OperationWrites {
 export class WriteCount {
   applied = 0;
 
-  /** Ends the count of a write that failed, unless it may have been applied. */
-  uncount(error: unknown): void {
-    // Errors of other classes precede the call.
-    this.applied -= isUpstreamError(error) && error.outcome === 'UNKNOWN' ? 0 : 1;
-  }
-
   /** Counts a write, unless it is refused. */
   track<Result>(write: Promise<Result>): Promise<Result> {
     this.applied += 1;
-    write.catch((error) => this.uncount(error));
+    write.catch((error) => {
+      this.applied -= isUpstreamError(error) && error.outcome === 'UNKNOWN' ? 0 : 1; // Errors of other classes precede the call.
+    });
     return write;
   }
 }
@@ -104,9 +101,13 @@ export class CallBudget {
    *
    * @throws {Error} if it must not be sent
    */
-  prepare(endpoint: DeclaredEndpoint, args: UpstreamRequest['args']): UpstreamRequest {
+  prepare(kind: 'read' | 'write', endpoint: DeclaredEndpoint, args: UpstreamRequest['args']): UpstreamRequest {
     const { authorization, requestId, writes } = this.#caller;
     const { upstream, maxUpstreamCalls, maxBulkItems } = this.#settings;
+    const expected = endpoint.method === 'GET' ? 'read' : 'write';
+    if (kind !== expected) {
+      throw invalidCall(endpoint, `it is a ${expected}; use ctx.upstream.${expected}`);
+    }
     // guard: test/modules/writes.test.ts
     if (endpoint.method !== 'GET' && writes !== undefined && writes.ofField === undefined) {
       throw misplacedWrite(endpoint);
@@ -120,14 +121,14 @@ export class CallBudget {
     const path = pathPrefixOf(upstream) + buildPath(endpoint, args);
     const headers = endpoint.headers && headersOf(endpoint, endpoint.headers, args);
     const body = args.body && bodyOf(endpoint, args.body);
-    const [kind, limit] = args.isBulkItem
+    const [counter, limit] = args.isBulkItem
       ? (['bulkItems', maxBulkItems] as const)
       : (['calls', maxUpstreamCalls] as const);
-    if (this[kind] >= limit) {
+    if (this[counter] >= limit) {
       const message = `An operation can make at most ${limit} calls to the notification service. Request less, or use several operations.`;
       throw new UpstreamError({ code: 'BUDGET_EXCEEDED', message, endpoint, sent: false });
     }
-    this[kind] += 1;
+    this[counter] += 1;
     return { endpoint, authorization, path, requestId, args, headers, body };
   }
 }
@@ -152,7 +153,7 @@ export class OperationClient implements UpstreamClient {
 
   read<Args extends CallArgs, Body>(endpoint: ReadEndpoint<Args, Body>, args: NoInfer<Args>): Promise<Body | null> {
     const read = new Promise<Body | null>((resolve, reject) => {
-      const request = this.budget.prepare(endpoint, args);
+      const request = this.budget.prepare('read', endpoint, args);
       const reader = this.#createReader((outcome) => {
         if (!isUpstreamError(outcome)) {
           resolve(withInvalidItems(endpoint, outcome.body) as Body); // The contract's type: GraphQL validates the requested fields.
@@ -172,12 +173,9 @@ export class OperationClient implements UpstreamClient {
     args: NoInfer<Args> & WriteOptions,
   ): Promise<WriteResult<Body>> {
     const sent = new Promise<WriteResult<Body>>((resolve, reject) => {
-      const request = this.budget.prepare(endpoint, args);
-      const ofField = this.#writes?.ofField ?? new WriteCount();
-      ofField.applied += 1;
+      const request = this.budget.prepare('write', endpoint, args);
       const reader = this.#createReader((outcome) => {
         if (isUpstreamError(outcome)) {
-          ofField.uncount(outcome);
           reject(outcome);
         } else {
           resolve({ body: withInvalidItems(endpoint, outcome.body) as Body, replayed: outcome.replayed }); // As above.
@@ -185,7 +183,7 @@ export class OperationClient implements UpstreamClient {
       });
       this.#target.write(request, reader);
     });
-    return ignoreRejection(sent);
+    return (this.#writes?.ofField ?? new WriteCount()).track(sent);
   }
 
   #createReader(onOutcome: (outcome: Outcome) => void): Reader {

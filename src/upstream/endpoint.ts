@@ -73,20 +73,14 @@ interface EndpointOptions<Form extends Expected, Headers extends DeclaredHeaders
   identifiedBy?: readonly string[];
 }
 
-/** Options of a read. */
-export interface ReadEndpointOptions<
-  Form extends Expected = Expected,
-  Headers extends DeclaredHeaders = DeclaredHeaders,
-> extends EndpointOptions<Form, Headers> {
+/** Options of reads only. */
+interface OptionsOfReads {
   /** Use of the cache, if the setting `cache` is on. @default not cached */
   cached?: CachedRead;
 }
 
-/** Options of a write. */
-export interface WriteEndpointOptions<
-  Form extends Expected = Expected,
-  Headers extends DeclaredHeaders = DeclaredHeaders,
-> extends EndpointOptions<Form, Headers> {
+/** Options of writes only. */
+interface OptionsOfWrites {
   /** Whether the service accepts the header `Idempotency-Key` here. @default false */
   idempotent?: boolean;
   /** Whether the service can apply it twice without harm, so that it is sent again after a temporary failure. @default false */
@@ -99,57 +93,41 @@ export interface WriteEndpointOptions<
   multiline?: readonly string[];
 }
 
-/** REST endpoint with its rules. */
-export interface DeclaredEndpoint extends Endpoint {
+/** REST endpoint with its rules: its options, with defaults. */
+export interface DeclaredEndpoint extends Endpoint, Readonly<z.output<typeof OPTIONS>> {
   /** Module that declares it; undefined if it is built in. */
   readonly module: string | undefined;
   /** Names of the parameters of the path. */
   readonly params: readonly string[];
-  /** Names of the arguments of its calls. */
-  readonly argNames: readonly string[];
   /** Tells its reads apart from those of other endpoints with the same path. The same in all processes and after a reload. */
   readonly identity: string;
-  readonly expect: Expected;
-  /** Undefined if there are none. */
-  readonly headers: DeclaredHeaders | undefined;
-  readonly timeoutMs: number | undefined;
-  readonly lists: 'repeated' | 'comma';
-  readonly bodyFormat: 'json' | 'form';
-  readonly isIdempotent: boolean;
-  readonly isRepeatable: boolean;
-  readonly cached: CachedRead | undefined;
-  /** Undefined if it isn't declared. */
-  readonly empties: readonly string[] | undefined;
-  readonly multiline: readonly string[];
-  readonly response: Shape | undefined;
-  readonly identifiedBy: readonly string[];
+}
+
+/** Endpoint with the types of its calls: `GET` reads, and other methods change data. */
+interface TypedEndpoint<Method extends Endpoint['method'], Args extends CallArgs, Body> extends DeclaredEndpoint {
+  readonly method: Method;
+  /** Never set: arguments and response, for the compiler. */
+  types?(args: Args): Body;
 }
 
 /** Endpoint that reads. */
-export interface ReadEndpoint<Args extends CallArgs, Body> extends DeclaredEndpoint {
-  readonly method: 'GET';
-  /** Never set: arguments and response, for the compiler. */
-  types?(args: Args): Body;
-}
+export type ReadEndpoint<Args extends CallArgs, Body> = TypedEndpoint<'GET', Args, Body>;
 
 /** Endpoint that changes data. */
-export interface WriteEndpoint<Args extends CallArgs, Body> extends DeclaredEndpoint {
-  readonly method: WriteMethod;
-  /** Never set: arguments and response, for the compiler. */
-  types?(args: Args): Body;
-}
+export type WriteEndpoint<Args extends CallArgs, Body> = TypedEndpoint<WriteMethod, Args, Body>;
 
 type WriteMethod = Exclude<Endpoint['method'], 'GET'>;
 
-type ParametersOf<Template extends string> = Template extends `${string}{${infer Name}}${infer Rest}`
-  ? Name | ParametersOf<Rest>
+/** Names of the parameters in a template of a path. */
+export type ParamsOf<Template extends string> = Template extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | ParamsOf<Rest>
   : never;
 
 /** Arguments that follow from a declaration: the parameters of its path, and the headers whose values the call has. */
 type ArgsOf<Template extends string, Headers extends DeclaredHeaders> =
   Record<never, never> extends Record<Template, true>
     ? CallArgs // The template isn't known to the compiler.
-    : { readonly [Name in ParametersOf<Template>]: string } & (true extends Headers[keyof Headers]
+    : { readonly [Name in ParamsOf<Template>]: string } & (true extends Headers[keyof Headers]
         ? {
             readonly headers: {
               readonly [Name in keyof Headers as Headers[Name] extends true ? Name : never]: HeaderValue;
@@ -166,20 +144,17 @@ type Taken<More, Names extends 'query' | 'body'> = Pick<CallArgs, Names> & {
   readonly [Name in Exclude<keyof More, Names>]: never;
 };
 
-/** Read that is being declared. */
-export interface ReadDeclaration<Args extends CallArgs, Body> extends ReadEndpoint<Args, Body> {
-  /** Declares the type of `query`. */
-  takes<More extends Taken<More, 'query'>>(): ReadDeclaration<Omit<Args, keyof More> & More, Body>;
+/** Endpoint that is being declared. */
+export interface Declaration<Method extends Endpoint['method'], Args extends CallArgs, Body>
+  extends TypedEndpoint<Method, Args, Body> {
+  /** Declares the types of `query` and, for a write, `body`. */
+  takes<More extends Taken<More, Method extends 'GET' ? 'query' : 'query' | 'body'>>(): Declaration<
+    Method,
+    Omit<Args, keyof More> & More,
+    Body
+  >;
   /** Declares the type of the response without its envelope. */
-  returns<Result>(): ReadDeclaration<Args, Result>;
-}
-
-/** Write that is being declared. */
-export interface WriteDeclaration<Args extends CallArgs, Body> extends WriteEndpoint<Args, Body> {
-  /** Declares the types of `query` and `body`. */
-  takes<More extends Taken<More, 'query' | 'body'>>(): WriteDeclaration<Omit<Args, keyof More> & More, Body>;
-  /** Declares the type of the response without its envelope. */
-  returns<Result>(): WriteDeclaration<Args, Result>;
+  returns<Result>(): Declaration<Method, Args, Result>;
 }
 
 /**
@@ -199,58 +174,33 @@ const RESERVED = ['query', 'body', 'headers', 'idempotencyKey', 'isBulkItem'];
  * @throws {TypeError} if the method and path have another form
  */
 export function endpoint<
-  const Template extends `GET /${string}`,
+  const Method extends Endpoint['method'],
+  const Path extends `/${string}`,
   const Headers extends DeclaredHeaders = Readonly<Record<never, never>>,
   const Form extends Expected = 'record',
 >(
-  template: Template,
-  options?: ReadEndpointOptions<Form, Headers>,
-): ReadDeclaration<ArgsOf<Template, Headers>, BodyOf<Form>>;
-export function endpoint<
-  const Template extends `${WriteMethod} /${string}`,
-  const Headers extends DeclaredHeaders = Readonly<Record<never, never>>,
-  const Form extends Expected = 'record',
->(
-  template: Template,
-  options?: WriteEndpointOptions<Form, Headers>,
-): WriteDeclaration<ArgsOf<Template, Headers>, BodyOf<Form>>;
-export function endpoint(template: string, options: ReadEndpointOptions & WriteEndpointOptions = {}): DeclaredEndpoint {
-  const [, method, route = ''] = TEMPLATE.exec(template) ?? [];
+  template: `${Method} ${Path}`,
+  options?: EndpointOptions<Form, Headers> & (Method extends 'GET' ? OptionsOfReads : OptionsOfWrites),
+): Declaration<Method, ArgsOf<Path, Headers>, BodyOf<Form>>;
+export function endpoint(template: string, options: object = {}): DeclaredEndpoint {
+  const [, word, route = ''] = TEMPLATE.exec(template) ?? [];
+  const method = METHODS.find((each) => each === word);
   const params = [...route.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
-  if (!isMethod(method) || params.some((name) => RESERVED.includes(name)) || new Set(params).size < params.length) {
+  if (method === undefined || params.some((name) => RESERVED.includes(name)) || new Set(params).size < params.length) {
     throw new TypeError(
       `The endpoint ${JSON.stringify(template)} must be a method and a path such as "GET /v1/topics/{topicKey}". Its parameters need different names, other than ${RESERVED.join(', ')}.`,
     );
   }
-  const { expect, headers, timeoutMs, cached, empties, response, identifiedBy, ...rules } = readOptions(
-    template,
-    method,
-    options,
-  );
+  const rules = readOptions(template, method, options);
+  const { expect, headers, identifiedBy } = rules;
   const declared = {
+    ...rules,
+    repeatable: method === 'GET' || rules.repeatable,
     module: undefined,
     method,
     route,
     params,
-    argNames: [
-      ...params,
-      'query',
-      ...(method === 'GET' ? [] : ['body', 'idempotencyKey', 'isBulkItem']),
-      ...(Object.values(headers ?? {}).includes(true) ? ['headers'] : []),
-    ],
     identity: JSON.stringify([template, expect, identifiedBy, headers]), // All that decides the result of a response.
-    expect,
-    headers,
-    timeoutMs,
-    lists: rules.lists,
-    bodyFormat: rules.bodyFormat,
-    isIdempotent: rules.idempotent,
-    isRepeatable: method === 'GET' || rules.repeatable,
-    cached,
-    empties,
-    multiline: rules.multiline,
-    response,
-    identifiedBy,
     takes: returnThis, // Both declare only types.
     returns: returnThis,
   };
@@ -332,9 +282,7 @@ export const invalidCall = ({ method, route, module }: DeclaredEndpoint, problem
     `${method} ${route}${module === undefined ? '' : ` of the module ${module}`} was not sent: ${problem}.`,
   );
 
-const METHODS: readonly unknown[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] satisfies Endpoint['method'][];
-
-const isMethod = (method: unknown): method is Endpoint['method'] => METHODS.includes(method);
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
 /** Returns the kind of reads that a cached read belongs to. */
 export const kindOf = ({ resource, kind = resource }: CachedRead): string => kind;

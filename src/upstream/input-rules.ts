@@ -31,7 +31,9 @@ const isHttpUrl = (text: string): boolean => /^https?:\/\//i.test(text) && URL.c
 
 /** Throws an error if the arguments of a call are not those of its endpoint, which the compiler finds only in TypeScript. */
 export function assertArgs(endpoint: DeclaredEndpoint, args: CallArgs & WriteOptions): void {
-  const { params, argNames } = endpoint;
+  const { params, method, headers } = endpoint;
+  const ofWrites = method === 'GET' ? [] : ['body', 'idempotencyKey', 'isBulkItem'];
+  const argNames = [...params, 'query', ...(headers === undefined ? [] : ['headers']), ...ofWrites];
   for (const name of Object.keys(args)) {
     const value = args[name];
     // guard: test/modules/endpoints.test.ts
@@ -42,7 +44,7 @@ export function assertArgs(endpoint: DeclaredEndpoint, args: CallArgs & WriteOpt
       throw invalidCall(endpoint, `the argument "${name}" must be an object`);
     }
   }
-  const missing = params.find((name) => typeof args[name] !== 'string' && typeof args[name] !== 'number');
+  const missing = params.find((name) => typeof args[name] !== 'string' && !Number.isFinite(args[name]));
   if (missing !== undefined) {
     throw invalidCall(endpoint, `the argument "${missing}" must be a text`);
   }

@@ -54,28 +54,51 @@ export class Recorder {
    */
   client(onCall: (request: UpstreamRequest) => void): UpstreamClient {
     const budget = this.#budget;
-    const read: UpstreamClient['read'] = async (endpoint, args) => {
-      onCall(budget.prepare(endpoint, args));
-      return null;
-    };
-    const write: UpstreamClient['write'] = async (endpoint, args) => {
-      onCall(budget.prepare(endpoint, args));
-      throw new NotSent('The write was recorded, but not sent.');
-    };
+    const record = async (...call: Parameters<CallBudget['prepare']>) => void onCall(budget.prepare(...call));
+    const notSent = () => Promise.reject(new NotSent('The write was recorded, but not sent.'));
     return {
-      read: (endpoint, args) => ignoreRejection(read(endpoint, args)),
-      write: (endpoint, args) => ignoreRejection(write(endpoint, args)),
+      read: (endpoint, args) => ignoreRejection(record('read', endpoint, args).then(() => null)),
+      write: (endpoint, args) => ignoreRejection(record('write', endpoint, args).then(notSent)),
     };
   }
 
   /** Returns the request of a read without recording it. */
   requestOf(endpoint: DeclaredEndpoint): UpstreamRequest {
-    return new CallBudget(this.#settings, this.#caller).prepare(endpoint, {});
+    return new CallBudget(this.#settings, this.#caller).prepare('read', endpoint, {});
   }
 
-  /** Returns the command that sends a request; undefined if it can't be shown. */
-  curlOf(request: UpstreamRequest): string | undefined {
-    return toCurl(this.#settings.upstream.origin, request);
+  /**
+   * Returns a curl command that sends a request, for POSIX shells. `***` takes the place of the key.
+   *
+   * Returns undefined if the key is also in another part of the request, because then the command can't be shown.
+   */
+  curlOf({ endpoint, authorization, path, args, body, headers: declared = {} }: UpstreamRequest): string | undefined {
+    const url = this.#settings.upstream.origin + path;
+    const own = Object.entries(declared).map(([name, value]) => (value === '' ? `${name};` : `${name}: ${value}`)); // As curl sends empty ones.
+    const key = authorization.slice(authorization.indexOf(' ') + 1);
+    const forms = [
+      key,
+      encodeURIComponent(key),
+      JSON.stringify(key).slice(1, -1),
+      `${new URLSearchParams([['', key]])}`.slice(1),
+    ];
+    // guard: test/graphql/explain.test.ts
+    if ([url, body, ...own].some((text) => forms.some((form) => text?.includes(form)))) {
+      return undefined;
+    }
+    const headers = [
+      `Authorization: ${authorization.slice(0, authorization.indexOf(' '))} ***`,
+      ...(body === undefined ? [] : [`Content-Type: ${contentTypeOf(endpoint)}`]),
+      ...(args.idempotencyKey === undefined ? [] : [`Idempotency-Key: ${args.idempotencyKey}`]),
+      ...own,
+    ];
+    return [
+      `curl --request ${endpoint.method}`,
+      ...(/[[\]]/.test(url) ? ['--globoff'] : []), // Only a prefix can contain them. To curl, they are ranges.
+      quoteForShell(url),
+      ...headers.map((header) => `--header ${quoteForShell(header)}`),
+      ...(body === undefined ? [] : [`--data-raw ${quoteForShell(body)}`]),
+    ].join(' ');
   }
 
   /** Returns the use of the cache for an endpoint, and for a request if its path is known; undefined if responses are not cached. Leaves no trace in the cache. */
@@ -94,41 +117,4 @@ export class Recorder {
     const isUsable = ageMs !== undefined && ageMs <= windows.lifetimeMs;
     return { state: !isUsable ? 'absent' : ageMs <= windows.freshMs ? 'fresh' : 'stale', freshSeconds };
   }
-}
-
-/**
- * Returns a curl command that sends a request, for POSIX shells. `***` takes the place of the key.
- *
- * Returns undefined if the key is also in another part of the request, because then the command can't be shown.
- */
-function toCurl(
-  origin: string,
-  { endpoint, authorization, path, args, body, headers: declared = {} }: UpstreamRequest,
-): string | undefined {
-  const url = origin + path;
-  const own = Object.entries(declared).map(([name, value]) => (value === '' ? `${name};` : `${name}: ${value}`)); // As curl sends empty ones.
-  const key = authorization.slice(authorization.indexOf(' ') + 1);
-  const forms = [
-    key,
-    encodeURIComponent(key),
-    JSON.stringify(key).slice(1, -1),
-    `${new URLSearchParams([['', key]])}`.slice(1),
-  ];
-  // guard: test/graphql/explain.test.ts
-  if ([url, body, ...own].some((text) => forms.some((form) => text?.includes(form)))) {
-    return undefined;
-  }
-  const headers = [
-    `Authorization: ${authorization.slice(0, authorization.indexOf(' '))} ***`,
-    ...(body === undefined ? [] : [`Content-Type: ${contentTypeOf(endpoint)}`]),
-    ...(args.idempotencyKey === undefined ? [] : [`Idempotency-Key: ${args.idempotencyKey}`]),
-    ...own,
-  ];
-  return [
-    `curl --request ${endpoint.method}`,
-    ...(/[[\]]/.test(url) ? ['--globoff'] : []), // Only a prefix can contain them. To curl, they are ranges.
-    quoteForShell(url),
-    ...headers.map((header) => `--header ${quoteForShell(header)}`),
-    ...(body === undefined ? [] : [`--data-raw ${quoteForShell(body)}`]),
-  ].join(' ');
 }

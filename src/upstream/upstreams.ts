@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { CacheSettings } from '../settings/cache.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
-import { type Emptied, findEmptied } from './cache/cache-rules.ts';
+import { findEmptied } from './cache/cache-rules.ts';
 import type { CacheStores } from './cache/cache-stores.ts';
 import { CachedService } from './cache/cached-service.ts';
 import type { ServiceState } from './call-events.ts';
@@ -30,8 +30,8 @@ export interface UpstreamsDeps extends Pick<ServiceDeps, 'monotonicNow' | 'rando
   logger: Logger;
   /** Returns the current time. */
   now: () => Date;
-  /** Endpoints that operations can call, with the cached reads that each one empties. @default those of the contract */
-  emptied?: ReadonlyMap<DeclaredEndpoint, Emptied>;
+  /** Endpoints that operations can call. @default those of the contract */
+  endpoints?: readonly DeclaredEndpoint[];
   /** Stores of caches, which outlive the upstreams. */
   cacheStores: CacheStores;
   /** Opens connections to the services. @default over the network */
@@ -55,7 +55,7 @@ export function createUpstreams(
   {
     logger,
     now,
-    emptied = findEmptied(CONTRACT),
+    endpoints = CONTRACT,
     cacheStores,
     connect: openConnection,
     watch,
@@ -66,9 +66,8 @@ export function createUpstreams(
 ) {
   const buffer: ResponseBuffer = { bytes: 0, maxBytes: settings.maxBufferedBytes };
   const closing = new Abort();
-  const kinds = [
-    ...new Set([...emptied.keys()].flatMap(({ cached: read }) => (read === undefined ? [] : kindOf(read)))),
-  ];
+  const emptied = findEmptied(endpoints);
+  const kinds = [...new Set(endpoints.flatMap(({ cached: read }) => (read === undefined ? [] : kindOf(read))))];
   const configured = listUpstreams(settings);
   const opened = configured.map(([name, upstream]) => {
     const tls = readTls(name, upstream);

@@ -200,6 +200,20 @@ it('the shipped modules trigger a notification on the sandbox', async () => {
   });
 });
 
+it('check names the file of a module that fails without an error, exports none, or is not loaded in time', async () => {
+  await write('throws.mjs', 'throw undefined;');
+  await write('exports.mjs', 'export default 1;');
+  await write('waits.mjs', 'await new Promise(() => undefined);');
+  for (const [file, problem] of [
+    ['throws.mjs', 'throws undefined instead of an error'],
+    ['exports.mjs', 'has no module as its default export; use export default defineModule(…)'],
+    ['waits.mjs', 'is not loaded after 10 seconds; does it wait for something at its top level'],
+  ]) {
+    const { code, stdout } = await run('check', '--modules', `./${file}`);
+    expect([code, stdout.split('\n')[0]]).toEqual([2, `--modules.0: ${file} ${problem}.`]);
+  }
+});
+
 it('check reports what each module adds, and schema print contains it', async () => {
   await writeModule();
   await write('empty.mjs', "export default { name: 'empty', define() {} };");
@@ -367,13 +381,15 @@ export default defineModule('notes', ({ builder, endpoint, requireScopes }) => {
     }
     await notigraph.printed('stdout', /"msg":"operation"/, 2);
     const { stdout } = await notigraph.stop('SIGTERM');
-    return stdout.split('\n').filter((line) => line.includes("explanations don't list"));
+    return stdout.split('\n').filter((line) => line.includes('explanations list only'));
   };
   const [warning, ...others] = await warningsWith({});
   expect(others).toEqual([]);
   expect(JSON.parse(warning ?? '')).toMatchObject({
     level: 'warn',
-    msg: expect.stringMatching(/^Query\.lastNote calls GET \/v1\/notes\/\{id\}, which explanations don't list\./),
+    msg: expect.stringMatching(
+      /^Query\.lastNote calls GET \/v1\/notes\/\{id\}, which explanations list only if it is declared\./,
+    ),
   });
   expect(await warningsWith({ NODE_ENV: 'production' })).toEqual([]);
 });
@@ -450,7 +466,12 @@ describe("a module that can't be used is one line with its place in the configur
       '\nthrow new Error("No database.");',
       /:2:4: modules\.0: No database \(a\.ts:2:7\)\.$/,
     ],
-    ['no default export', './a.ts', 'export const a = 1;', /:2:4: modules\.0: has no module as its default export;/],
+    [
+      'no default export',
+      './a.ts',
+      'export const a = 1;',
+      /:2:4: modules\.0: a\.ts has no module as its default export;/,
+    ],
     [
       'an error in its definition',
       './a.ts',

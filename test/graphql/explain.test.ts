@@ -71,8 +71,8 @@ describe('the explanation', () => {
       undefined,
       undefined,
       'One per distinct workflow of the statistics.',
-      'None if the service embeds the groups in the workflows, or a single one is needed.',
-      'None if the service embeds the groups, or lists all with their ids.',
+      'None if the service embeds the group in the workflow.',
+      'None if the service embeds the group in the workflow.',
     ]);
     expect(gateway.log.at(-1)).toMatchObject({ msg: 'operation', explained: true, upstreamCalls: 0 });
   });

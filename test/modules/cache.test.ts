@@ -190,6 +190,9 @@ describe('a write of a module', () => {
       count: ['POST /v1/workflows/{id}/count', ['statistics']],
       other: ['POST /v1/workflow-drafts'],
       reset: ['DELETE /v1/notifications/{id}/stats'],
+      ofVersion: ['POST /v1/workflows;v=1'],
+      several: ['POST /v1/subscribers,workflows'],
+      otherVersion: ['POST /v1.1/workflows'],
     });
     await using cached = await start([writes], [WORKFLOW, STATS]);
     const emptied = async (...mutations: string[]) => {
@@ -200,7 +203,10 @@ describe('a write of a module', () => {
       return results;
     };
     expect(
-      await emptied('replace', 'create', 'createJson', 'removePart', 'preview', 'count', 'other', 'reset'),
+      await emptied(
+        ...['replace', 'create', 'createJson', 'removePart', 'preview', 'count', 'other', 'reset'],
+        ...['ofVersion', 'several', 'otherVersion'],
+      ),
     ).toEqual({
       replace: [WORKFLOW],
       create: [WORKFLOW],
@@ -210,6 +216,9 @@ describe('a write of a module', () => {
       count: [STATS],
       other: [],
       reset: [STATS],
+      ofVersion: [WORKFLOW],
+      several: [WORKFLOW],
+      otherVersion: [],
     });
   });
 

@@ -1,4 +1,5 @@
 import { describe, expectTypeOf, test } from 'vitest';
+import type { Toolkit } from '../../src/modules/index.ts';
 import type { UpstreamClient } from '../../src/upstream/client.ts';
 import { endpoint } from '../../src/upstream/endpoint.ts';
 
@@ -84,6 +85,19 @@ describe('Arguments of calls', () => {
     };
     expectTypeOf(compile).returns.toBeVoid();
   });
+});
+
+test('A loader reads with the key alone', () => {
+  const compile = ({ loader }: Toolkit) => {
+    loader<{ name: string }>({ name: 'a', get: endpoint('GET /v1/things/{id}').returns<{ name: string }>() });
+    const inLanguage = endpoint('GET /v1/things/{id}').takes<{ query: { lang: string } }>().returns<{ name: string }>();
+    // @ts-expect-error the query would be missing
+    loader<{ name: string }>({ name: 'b', get: inLanguage });
+    const conditional = endpoint('GET /v1/things/{id}', { headers: { 'If-Match': true } }).returns<{ name: string }>();
+    // @ts-expect-error the header would be missing
+    loader<{ name: string }>({ name: 'c', get: conditional });
+  };
+  expectTypeOf(compile).parameters.toEqualTypeOf<[Toolkit]>();
 });
 
 describe('Responses', () => {

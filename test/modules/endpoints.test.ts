@@ -102,6 +102,7 @@ describe('the arguments of a call', () => {
     ['it has no argument "partID" (did you mean "partId"?)', 'GET', { id: '1', partID: '2' }],
     ['the argument "partId" must be a text', 'GET', { id: '1' }],
     ['the argument "partId" must be a text', 'GET', { id: '1', partId: null }],
+    ['the argument "partId" must be a text', 'GET', { id: '1', partId: Number.NaN }],
     ['it has no argument "body"', 'GET', { id: '1', partId: '2', body: {} }],
     ['it has no argument "headers"', 'GET', { id: '1', partId: '2', headers: {} }],
     ['the argument "query" must be an object', 'GET', { id: '1', partId: '2', query: 'a=b' }],
@@ -120,6 +121,76 @@ describe('the arguments of a call', () => {
     expect(logged(gateway)).toEqual([
       `${method} /v1/things/{id}/parts/{partId} of the module things was not sent: ${problem}.`,
     ]);
+  });
+});
+
+describe('a call of the wrong kind', () => {
+  it.each(['GET', 'POST'] as const)('is a fault of the module, and nothing is sent: %s', async (method) => {
+    await using gateway = await start(({ endpoint }) => {
+      const declared = Object(endpoint(`${method} /v1/things` as 'GET /'));
+      return ({ upstream }) => (method === 'GET' ? upstream.write(declared, {}) : upstream.read(declared, {}));
+    });
+    const kind = method === 'GET' ? 'read' : 'write';
+    for (const field of ['{ read }', 'mutation { write }']) {
+      expect(await gateway.run(field)).toEqual(['INTERNAL_SERVER_ERROR']);
+      const { body } = await gateway.send(field, {}, { authorization: 'ApiKey a', extensions: { explain: true } });
+      expect(body.extensions?.explain).toMatchObject({ calls: [] });
+    }
+    expect(gateway.service.calls()).toEqual([]);
+    expect(new Set([logged(gateway)].flat())).toEqual(
+      new Set([`${method} /v1/things of the module things was not sent: it is a ${kind}; use ctx.upstream.${kind}.`]),
+    );
+  });
+
+  it.each<[string, string, (toolkit: Toolkit) => unknown]>([
+    [
+      'a loader that reads with POST',
+      'the loader thing reads with POST /v1/things/{id}, which is a write',
+      ({ endpoint, loader }) => loader(Object({ name: 'thing', get: endpoint('POST /v1/things/{id}') })),
+    ],
+    [
+      'a loader that reads several as a page',
+      "the loader thing reads several with GET /v1/things, which must have expect: 'list'",
+      ({ endpoint, loader }) =>
+        loader<object>({
+          name: 'thing',
+          get: endpoint('GET /v1/things/{id}').returns<object>(),
+          many: { endpoint: endpoint('GET /v1/things', { expect: 'page' }).returns<object[]>(), keyOf: () => '1' },
+        }),
+    ],
+    [
+      'a mutation that reads',
+      'the mutation change sends GET /v1/things, which is a read',
+      ({ endpoint, mutation }) =>
+        Object(mutation)('change', {
+          description: 'Changes.',
+          scope: 'things:write',
+          endpoint: Object(endpoint('GET /v1/things')),
+          resolve: () => ({}),
+          success: { description: 'It is done.', fields: () => ({}) },
+        }),
+    ],
+  ])('is refused at load in %s', (_, problem, declare) => {
+    const build = () => createSchema(undefined, [defineModule('things', (toolkit) => void declare(toolkit))]);
+    expect(build).toThrow(ModuleError);
+    expect(build).toThrow(problem);
+  });
+});
+
+describe('a page', () => {
+  it.each<[string, unknown]>([
+    ['a list', [{ _id: 't1' }]],
+    ['an object without data', { items: [] }],
+    ['data that is no list', { data: { _id: 't1' } }],
+  ])('is refused if it is %s', async (_, body) => {
+    await using gateway = await start(
+      ({ endpoint }) => {
+        const list = endpoint('GET /v1/things', { expect: 'page' });
+        return ({ upstream }) => upstream.read(list, {});
+      },
+      () => ({ body }),
+    );
+    expect(await gateway.run('{ read }')).toEqual(['UPSTREAM_BAD_RESPONSE']);
   });
 });
 
@@ -477,6 +548,10 @@ describe('options', () => {
         'POST /v1/a of the module a empties the unknown kind of cached reads "workflow" (did you mean "workflows"?)',
       ),
     );
+    const group = defineModule('a', ({ endpoint }) => void endpoint('POST /v1/a', { empties: ['notificationGroups'] }));
+    expect(() => createSchema(undefined, [group])).toThrow(
+      'empties the unknown kind of cached reads "notificationGroups" (did you mean "workflows"?)',
+    );
   });
 });
 
@@ -491,6 +566,10 @@ it.each<[string, () => object]>([
     },
   ],
   ['entries that JSON does not have', () => new Map([['price', 5]])],
+  ['NaN', () => ({ price: Number.NaN })],
+  ['Infinity in a list', () => ({ prices: [1, Number.POSITIVE_INFINITY] })],
+  ['a function', () => ({ price: () => 5 })],
+  ['a symbol', () => [Symbol('price')]],
   ['the form of a browser', () => new URLSearchParams('price=5')],
 ])('a body with %s is a fault of the module, and no outage of the service', async (_, create) => {
   await using gateway = await start(({ endpoint }) => {

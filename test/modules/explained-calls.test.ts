@@ -1,6 +1,9 @@
 import { expect, it, onTestFinished } from 'vitest';
-import type { DependentCallsOptions } from '../../src/graphql/declarations.ts';
-import { defineModule } from '../../src/modules/index.ts';
+import type { GatewayContext } from '../../src/graphql/context.ts';
+import { type DependentCallsOptions, declareCalls } from '../../src/graphql/declarations.ts';
+import { createSchema } from '../../src/graphql/schema.ts';
+import { defineModule, ModuleError } from '../../src/modules/index.ts';
+import { getWorkflow } from '../../src/upstream/endpoints.ts';
 import { linesOf, numbersOf, sendExplain } from '../support/explain.ts';
 import { startScriptedGateway } from '../support/gateway.ts';
 import type { Script } from '../support/service.ts';
@@ -378,7 +381,7 @@ it('a call beyond the declared maximum is reported, with what to change', async 
   await using gateway = await start({ isDeclared: true, max: 2 });
   await gateway.run('{ notes { id } }');
   expect(gateway.undeclared).toEqual([
-    "Query.notes calls GET /v1/notes more than 2 times, which explanations don't list. Add the maximum to the extensions of the field, or of the entity's type: declareCalls('…', { endpoint, max: …, reason: '…' }).",
+    "Query.notes calls GET /v1/notes more than 2 times, which explanations list only if it is declared. Add the maximum to the extensions of the field, or of the entity's type: declareCalls('…', { endpoint, max: …, reason: '…' }).",
   ]);
 });
 
@@ -501,7 +504,7 @@ const rows = defineModule('rows', ({ builder, declareCalls, endpoint, loader, re
     }),
     sequence: t.int({
       description: 'Counts what two reads return, the second of which does not need the first.',
-      extensions,
+      extensions: { ...extensions, ...declareCalls('2', { endpoint: getOther, reason: 'It follows the other one.' }) },
       resolve: async (_root, _args, ctx) => {
         const first = await ctx.upstream.read(list, {});
         const second = await ctx.upstream.read(getOther, { id: '1' });
@@ -535,4 +538,69 @@ it.each([
   expect(numbersOf(explanation, gateway.service.calls())).toEqual([]);
   expect(gateway.service.calls().length).toBeLessThanOrEqual(explanation.budget.max);
   expect(undeclared).toEqual([]);
+});
+
+it.each(['resolveType', 'isTypeOf'] as const)(
+  'a call in %s costs the field, because explanations do not run it',
+  async (name) => {
+    const shapes = defineModule('shapes', ({ builder, endpoint, loader, requireScopes }) => {
+      const get = endpoint('GET /v1/shapes/{id}').returns<{ _id: string }>();
+      const kind = loader<{ _id: string }>({ name: 'kind', get: endpoint('GET /v1/kinds/{id}').returns() });
+      const Circle = builder.objectRef<{ _id: string }>('Circle').implement({
+        extensions: requireScopes('shapes:read'),
+        ...(name === 'isTypeOf' && {
+          isTypeOf: async (_shape: unknown, ctx: object) =>
+            (await (ctx as GatewayContext).upstream.read(get, { id: 'kind' })) !== null,
+        }),
+        fields: (t) => ({ id: t.exposeID('_id') }),
+      });
+      const Shape = builder.unionType('Shape', {
+        types: [Circle],
+        ...(name === 'resolveType' && {
+          resolveType: async (_shape: unknown, ctx: object) =>
+            (await (ctx as GatewayContext).loaders.load(kind, 'circle')) && 'Circle',
+        }),
+      });
+      builder.queryField('shape', (t) =>
+        t.field({
+          type: Shape,
+          nullable: true,
+          resolve: (_root, _args, ctx) => ctx.upstream.read(get, { id: 's1' }),
+        }),
+      );
+    });
+    await using gateway = await startScriptedGateway(() => ({ body: { _id: 's1' } }), { modules: [shapes] });
+    const query = '{ shape { ... on Circle { id } } notificationGroups { name } }';
+    const { body } = await gateway.send(query, {}, { authorization: 'ApiKey a' });
+    expect(body.errors?.map(({ path }) => path)).toContainEqual(['shape']);
+    expect(gateway.service.calls().filter((call) => !call.includes('notification-groups'))).toEqual([
+      'GET /v1/shapes/s1',
+    ]);
+    expect(gateway.log.map(({ err }) => Reflect.get(Object(err), 'message'))).toContainEqual(
+      `${name === 'isTypeOf' ? 'isTypeOf of Circle' : 'resolveType of Shape'} makes calls, which explanations don't list; make them in the resolver of the field.`,
+    );
+  },
+);
+
+it.each<[string, unknown]>([
+  ['-1', -1],
+  ['NaN', Number.NaN],
+  ['a text', '2'],
+])('a maximum that is %s is refused, with the name of the field or type', (_, max) => {
+  const declaring = (field: Record<string, unknown>, type: Record<string, unknown> = {}) =>
+    defineModule('limits', ({ builder, requireScopes }) => {
+      const Limit = builder.objectRef<object>('Limit').implement({
+        extensions: { ...requireScopes('limits:read'), ...type },
+        fields: (t) => ({ size: t.int({ nullable: true, resolve: () => 1, extensions: field }) }),
+      });
+      builder.queryField('limit', (t) => t.field({ type: Limit, resolve: () => ({}) }));
+    });
+  const calls = declareCalls('1', { endpoint: getWorkflow, max: Object(max).valueOf(), reason: 'One.' });
+  const problem = `declares calls with the max ${String(max)}; use a number from 0, or a function`;
+  expect(() => createSchema(undefined, [declaring(calls)])).toThrow(
+    new ModuleError(`the module limits fails: Limit.size ${problem}`),
+  );
+  expect(() => createSchema(undefined, [declaring({}, calls)])).toThrow(
+    new ModuleError(`the module limits fails: Limit ${problem}`),
+  );
 });

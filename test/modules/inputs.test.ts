@@ -2,8 +2,9 @@ import { GraphQLError, parse } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { createSchema, printSdl } from '../../src/graphql/schema.ts';
 import { createTool } from '../../src/graphql/tools/tool.ts';
-import { defineModule } from '../../src/modules/index.ts';
+import { defineModule, ModuleError } from '../../src/modules/index.ts';
 import { startScriptedGateway } from '../support/gateway.ts';
+import type { Script } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
 // What fields of modules take: no input, scalars with their types, and optional values.
@@ -181,6 +182,43 @@ describe('a mutation without input', () => {
       'the module bulk fails: TypeError: all applies a mutation to each item of a list, so that mutation needs an input',
     );
     expect(printSdl(bulk('creation'))).toContain('keys: [CreateKeyInput!]!');
+  });
+});
+
+it('the service rejects values of a mutation without input with a path that its arguments have', async () => {
+  const script: Script = () => ({
+    status: 400,
+    body: { message: [{ property: 'x', constraints: { a: 'x is bad' } }] },
+  });
+  await using gateway = await startScriptedGateway(script, { modules: [keys] });
+  const select = '{ ... on InvalidInputError { issues { path message } } }';
+  const issues = (path: string[]) => ({ issues: [{ path, message: expect.any(String) }] });
+  expect(await gateway.run(`mutation { rotateKey ${select} }`)).toEqual({ rotateKey: issues([]) });
+  expect(await gateway.run(`mutation { createKey ${select} }`)).toEqual({ createKey: issues(['input']) });
+});
+
+describe('names that the gateway uses itself', () => {
+  const declaring = (isIdempotent: boolean, input: string, success: string) =>
+    defineModule('names', ({ endpoint, mutation }) => {
+      mutation('name', {
+        description: 'Names.',
+        scope: 'names:write',
+        endpoint: endpoint('POST /v1/names', { idempotent: isIdempotent }).returns<object>(),
+        input: { description: 'It.', fields: (t) => ({ [input]: t.string() }) },
+        resolve: async (_input, send) => send({}),
+        success: { description: 'It is done.', fields: (t) => ({ [success]: t.boolean({ resolve: () => true }) }) },
+      });
+    });
+
+  it.each([
+    [true, 'idempotencyKey', 'done', 'the input of the mutation name has a field idempotencyKey'],
+    [false, 'idempotencyKey', 'done', 'the input of the mutation name has a field idempotencyKey'],
+    [true, 'text', 'replayed', 'the success of the mutation name has a field replayed'],
+    [false, 'text', 'replayed', 'the success of the mutation name has a field replayed'],
+  ])('are refused at load (%s, %s, %s)', (isIdempotent, input, success, problem) => {
+    expect(() => createSchema(undefined, [declaring(isIdempotent, input, success)])).toThrow(
+      new ModuleError(`the module names fails: TypeError: ${problem}, which the gateway uses itself; rename it`),
+    );
   });
 });
 

@@ -228,3 +228,44 @@ describe.each([
     expect(changed.body.data).toHaveProperty('other');
   });
 });
+
+const NOT_JSON: Record<string, () => unknown> = {
+  'a bigint': () => 1n,
+  'a bigint in a list': () => ({ list: [1n] }),
+  'a symbol': () => Symbol('s'),
+  'a function': () => () => 1,
+  'an object that contains itself': () => {
+    const all: unknown[] = [];
+    all.push({ all });
+    return all;
+  },
+  'a toJSON that throws': () => ({ toJSON: fail }),
+  'a toJSON that returns a bigint': () => ({ toJSON: () => 1n }),
+};
+
+it.each(Object.entries(NOT_JSON))('a scalar that returns %s costs its field', async (_, make) => {
+  const odd = defineModule('odd', ({ builder, requireScopes, scalar }) => {
+    const Odd = scalar('Odd', { serialize: () => make() });
+    const extensions = requireScopes('odd:read');
+    builder.queryFields((t) => ({
+      ok: t.int({ nullable: true, extensions, resolve: () => 1 }),
+      odd: t.field({ type: Odd, nullable: true, extensions, resolve: () => 'x' }),
+      odds: t.field({ type: [Odd], nullable: { list: true, items: true }, extensions, resolve: () => ['x'] }),
+    }));
+  });
+  await using gateway = await startScriptedGateway(() => ({ body: {} }), { modules: [odd] });
+  const { status, body, codes } = await gateway.send('{ ok odd odds last: ok }');
+  expect([status, body.data]).toEqual([200, { ok: 1, odd: null, odds: [null], last: 1 }]);
+  expect(codes).toEqual(['INTERNAL_SERVER_ERROR', 'INTERNAL_SERVER_ERROR']);
+});
+
+it('a scalar can return objects with a JSON of their own', async () => {
+  const time = defineModule('time', ({ builder, requireScopes, scalar }) => {
+    const Time = scalar('Time', { serialize: () => ({ at: new Date(0), none: undefined }) });
+    builder.queryField('time', (t) =>
+      t.field({ type: Time, extensions: requireScopes('time:read'), resolve: () => 1 }),
+    );
+  });
+  await using gateway = await startScriptedGateway(() => ({ body: {} }), { modules: [time] });
+  expect(await gateway.run('{ time }')).toEqual({ time: { at: '1970-01-01T00:00:00.000Z' } });
+});

@@ -234,7 +234,7 @@ describe('a call that explanations do not list', () => {
       }),
     }));
   });
-  const UNDECLARED = /calls GET \/v1\/last\/\{id\}, which explanations don't list\. Add the maximum/;
+  const UNDECLARED = /calls GET \/v1\/last\/\{id\}, which explanations list only if it is declared\. Add the maximum/;
   const start = (released: Promise<void> = Promise.resolve(), onLast: () => void = () => {}) =>
     createTestGateway({
       modules: [notes],

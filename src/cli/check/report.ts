@@ -2,11 +2,12 @@ import type { GraphQLSchema } from 'graphql';
 import { createManifestFiles } from '../../graphql/documents/manifest.ts';
 import { shippedManifest } from '../../graphql/documents/shipped-operations.ts';
 import type { GatewayModule } from '../../graphql/module.ts';
-import { createSchema, emptiedOf, endpointsOf } from '../../graphql/schema.ts';
+import { createSchema, endpointsOf } from '../../graphql/schema.ts';
 import { elementsOf, scopesOf } from '../../graphql/scopes.ts';
 import { readTools } from '../../graphql/tools/tool-files.ts';
 import { caught } from '../../lib/caught.ts';
 import { listAll } from '../../settings/setting.ts';
+import { findEmptied } from '../../upstream/cache/cache-rules.ts';
 import type { CommandLine, Process } from '../command.ts';
 import { readEnvironment } from '../config/environment.ts';
 import { FILES, type LoadedConfig, loadConfig } from '../config/load-config.ts';
@@ -91,11 +92,19 @@ function toValid({ config: { source } }: LoadedConfig, found: readonly Problem[]
 /** Returns a warning for each write of a module that should declare which cached reads it empties. */
 function findEmptiesWarnings({ locate }: LoadedConfig, schema: GraphQLSchema): Problem[] {
   const { place, name } = locate(['modules']);
-  const writes = [...emptiedOf(schema)].filter(([, { undeclared }]) => undeclared.length > 0);
-  return writes.map(([{ method, route, module }, { undeclared }]) => {
-    const kinds = undeclared.map((kind) => `'${kind}'`).join(', ');
+  const endpoints = endpointsOf(schema);
+  return endpoints.flatMap((endpoint) => {
+    const { method, route, module, empties } = endpoint;
+    const known = endpoints.filter((read) => read.module === undefined || read.module === module);
+    const kinds = findEmptied(known)
+      .get(endpoint)
+      ?.map((kind) => `'${kind}'`)
+      .join(', ');
+    if (module === undefined || empties !== undefined || !kinds) {
+      return [];
+    }
     const effect = `${method} ${route} of the module ${module} empties the cached reads ${kinds}, because of its path`;
-    return { place, sentence: `${name}: ${effect}; declare empties: [${kinds}], or [] if it changes none of them.` };
+    return [{ place, sentence: `${name}: ${effect}; declare empties: [${kinds}], or [] if it changes none of them.` }];
   });
 }
 

@@ -1,5 +1,5 @@
 import type { GatewayModule } from '../../graphql/module.ts';
-import type { Command, CommandLine, CommandOption, Process } from '../command.ts';
+import type { Command, CommandLine, Process } from '../command.ts';
 import { ConfigError } from '../config/problem.ts';
 import { readFormat } from './format.ts';
 import { createPrinter } from './printer.ts';
@@ -8,8 +8,7 @@ import { serve } from './serve.ts';
 const FORMATS = 'text|json';
 
 /** Options of `serve` that select the modules. */
-const listModuleOptions = (): CommandOption[] =>
-  serve.options.filter(({ name }) => name === 'modules' || name === 'config');
+const MODULE_OPTIONS = serve.options.filter(({ name }) => name === 'modules' || name === 'config');
 
 /** Imports the modules of the gateway's configuration. Neither its secrets nor an upstream need to be there. */
 async function modulesOf(
@@ -33,15 +32,10 @@ async function modulesOf(
 export const schemaPrint = createPrinter({
   name: 'schema print',
   summary: "Prints the gateway's schema.",
-  get options() {
-    return [
-      {
-        name: 'federation',
-        description: 'Print the schema of the subgraph, for the composition of a federated graph.',
-      },
-      ...listModuleOptions(),
-    ];
-  },
+  options: [
+    { name: 'federation', description: 'Print the schema of the subgraph, for the composition of a federated graph.' },
+    ...MODULE_OPTIONS,
+  ],
   async write(commandLine, host) {
     const { createSchema, printSdl } = await import('../../graphql/schema.ts');
     const { printSubgraph } = await import('../../graphql/federation.ts');
@@ -55,18 +49,16 @@ export const schemaDiff: Command = {
   name: 'schema diff',
   summary: 'Compares two schemas, and finds operations that break.',
   args: ['OLD', '[NEW]'],
-  get options() {
-    return [
-      {
-        name: 'documents',
-        value: 'PATH',
-        description:
-          'Operations of your app: a manifest of trusted documents, a .graphql file or code with gql`…` or graphql(`…`), or a folder of them. Folders with documents are searched with their subfolders.',
-      },
-      ...listModuleOptions(),
-      { name: 'format', value: FORMATS, description: 'Form of the output. Default: text.' },
-    ];
-  },
+  options: [
+    {
+      name: 'documents',
+      value: 'PATH',
+      description:
+        'Operations of your app: a manifest of trusted documents, a .graphql file or code with gql`…` or graphql(`…`), or a folder of them. Folders with documents are searched with their subfolders.',
+    },
+    ...MODULE_OPTIONS,
+    { name: 'format', value: FORMATS, description: 'Form of the output. Default: text.' },
+  ],
   details: `OLD and NEW are files in the schema language; - reads one from standard input.
 Schemas of subgraphs, with the directives of federation, are not accepted.
 Without NEW, OLD is compared with the gateway's schema, as in:

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { dirname, relative, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { inspect } from 'node:util';
 import type { GatewayModule } from '../../graphql/module.ts';
 import { orUndefined } from '../../lib/caught.ts';
 import { isRecord } from '../../lib/is-record.ts';
@@ -51,11 +52,12 @@ export async function loadModules(
   }
   using imports = new ModuleImports(source, files);
   for (const [i, name] of names.entries()) {
+    const entry = isPath(name) ? relative('.', name) : name;
     try {
       const shipped = /^notigraph\/modules\//.test(name) ? findShipped(name) : undefined;
-      modules.push(asModule(await withinTime(shipped?.() ?? imports.load(name))));
+      modules.push(asModule(entry, await withinTime(entry, shipped?.() ?? imports.load(name))));
     } catch (error) {
-      throw moduleProblem(['modules', String(i)], describeFailure(error, files), locate);
+      throw moduleProblem(['modules', String(i)], describeFailure(error, files, entry), locate);
     }
   }
   return { modules, files };
@@ -79,10 +81,10 @@ const readNow = (path: string): string | undefined => orUndefined(() => toText(r
 const IMPORT_MS = 10_000;
 
 /** Waits for an import, but not for ever: with nothing else to do, Node.js would end the process without naming the module. */
-async function withinTime<Result>(imported: Promise<Result>): Promise<Result> {
+async function withinTime<Result>(name: string, imported: Promise<Result>): Promise<Result> {
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(
-    () => late.reject(new Error('is not loaded after 10 seconds; does it wait for something at its top level')),
+    () => late.reject(new Error(`${name} is not loaded after 10 seconds; does it wait for something at its top level`)),
     IMPORT_MS,
   );
   try {
@@ -138,10 +140,10 @@ function findShipped(name: string): () => Promise<unknown> {
 }
 
 /** Returns the default export of a file. @throws {TypeError} if it is no module */
-function asModule(exports: unknown): GatewayModule {
+function asModule(name: string, exports: unknown): GatewayModule {
   const value = isRecord(exports) ? exports.default : undefined;
   if (!isModule(value)) {
-    throw new TypeError('has no module as its default export; use export default defineModule(…)');
+    throw new TypeError(`${name} has no module as its default export; use export default defineModule(…)`);
   }
   return value;
 }
@@ -233,8 +235,8 @@ const toText = (source: string | ArrayBuffer | ArrayBufferView): string =>
 const isPath = (name: string): boolean => /^\.{0,2}\//.test(name);
 
 /** Describes why a module can't be used: the reason, and the place in one of its files. */
-function describeFailure(error: unknown, files: ModuleFiles): string {
-  const message = error instanceof Error ? error.message : String(error);
+function describeFailure(error: unknown, files: ModuleFiles, entry = ''): string {
+  const message = error instanceof Error ? error.message : `${entry} throws ${inspect(error)} instead of an error`;
   const [line = ''] = message.split('\n', 1);
   const place = findPlace(error, files);
   const reason = line.replace(/\.$/, '').replace(/ imported from .*$/, '');

@@ -162,7 +162,7 @@ const isIterable = (value: unknown): value is Iterable<unknown> =>
   Symbol.iterator in value &&
   typeof value[Symbol.iterator] === 'function';
 
-/** Maximum depth at which sizes are estimated, deeper than any JSON the scalars accept. Guards against cyclic objects. */
+/** Maximum depth of what scalars return, deeper than any JSON that those of the gateway accept. */
 const MAX_DEPTH = 64;
 
 /** Bytes of JSON that take as long to check as an average value takes to complete. */
@@ -246,7 +246,7 @@ function isQuotedByError(type: GraphQLLeafType, value: unknown): boolean {
   return isSpecifiedScalarType(type) && (prototype === Object.prototype || Array.isArray(value));
 }
 
-/** Estimates the size as JSON. Stops above `limit`. Counts escapes and non-ASCII characters as one byte. */
+/** Estimates the size as JSON. Stops above `limit`. Counts escapes and non-ASCII characters as one byte. Throws if it has no JSON. */
 function sizeOf(value: unknown, limit: number, depth: number): number {
   switch (typeof value) {
     case 'string':
@@ -254,8 +254,12 @@ function sizeOf(value: unknown, limit: number, depth: number): number {
     case 'number':
       return sizeOfNumber(value);
     case 'object':
-      return value === null || depth === MAX_DEPTH ? 4 : sizeOfObject(value, limit, depth);
+      return value === null ? 4 : sizeOfObject(value, limit, depth);
     default:
+      // guard: test/modules/odd-errors.test.ts
+      if (typeof value === 'bigint' || (typeof value !== 'boolean' && depth === 0)) {
+        throw new Error(`A scalar returned a ${typeof value}, which JSON doesn't have.`);
+      }
       return 5;
   }
 }
@@ -268,6 +272,12 @@ function sizeOfNumber(value: number): number {
 }
 
 function sizeOfObject(value: object, limit: number, depth: number): number {
+  if (depth === MAX_DEPTH) {
+    throw new Error(`A scalar returned a value that contains itself, or is nested deeper than ${MAX_DEPTH} levels.`);
+  }
+  if ('toJSON' in value && typeof value.toJSON === 'function') {
+    return sizeOf(value.toJSON(), limit, depth + 1);
+  }
   let bytes = 2;
   if (Array.isArray(value)) {
     for (let index = 0; index < value.length && bytes <= limit; index += 1) {

@@ -12,17 +12,25 @@ import {
   OperationTypeNode,
   type ResponsePath,
 } from 'graphql';
-import type { Deadline, Waiting } from '../../upstream/policies/deadline.ts';
 import { locate, toOperationError } from '../located-error.ts';
 import type { Fragments, PlanSource } from './collect-fields.ts';
 import type { Variables } from './graphql-js.ts';
 import { earlyEnd, type Limits, outcomeError, STOPPED, type StopReason, stopError } from './limits.ts';
 
+/** End of an operation, whatever its resolvers do. */
+export interface TimeLimit {
+  /** Returns why nothing more may start; undefined if it may. */
+  endReason(): unknown;
+  /** Adds an execution to stop. */
+  add(execution: Execution): void;
+  remove(execution: Execution): void;
+}
+
 /** Inputs of an execution besides its operation and variables, as for `execute` of graphql-js. */
 export interface ExecutionInputs
   extends Pick<ExecutionArgs, 'rootValue' | 'contextValue' | 'fieldResolver' | 'typeResolver'> {
   /** Ends the execution, whatever resolvers do. @default it ends when all of them have */
-  deadline?: Deadline | undefined;
+  deadline?: TimeLimit | undefined;
 }
 
 /** Member of a ring: the values that an execution awaits, and the execution itself. Cheaper than a set. */
@@ -40,7 +48,7 @@ export interface Position {
 }
 
 /** State of one execution: its inputs, errors and counters of its limits. */
-export class Execution implements PlanSource, Waiting, Awaited {
+export class Execution implements PlanSource, Awaited {
   readonly schema: GraphQLSchema;
   readonly fragments: Fragments;
   readonly operation: OperationDefinitionNode;
@@ -62,7 +70,7 @@ export class Execution implements PlanSource, Waiting, Awaited {
   before: Awaited = this;
   after: Awaited = this;
 
-  readonly #deadline: Deadline | undefined;
+  readonly #deadline: TimeLimit | undefined;
   readonly #errors: GraphQLError[] = [];
   /** Lists passed to `isFirstVisit`. */
   #visitedLists: WeakSet<object> | undefined;

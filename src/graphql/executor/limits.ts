@@ -1,18 +1,14 @@
 import { GraphQLError } from 'graphql';
-import type { Settings } from '../../settings/settings.ts';
-import { addUnknownOutcome } from '../../upstream/errors.ts';
 
 /** Limits of one operation's variables and result. */
-export interface Limits
-  extends Pick<
-    Settings,
-    | 'maxErrors'
-    | 'maxResultValues'
-    | 'maxResponseBytes'
-    | 'maxUpstreamListItems'
-    | 'maxInputListItems'
-    | 'introspection'
-  > {
+export interface Limits {
+  readonly maxErrors: number;
+  readonly maxResultValues: number;
+  readonly maxResponseBytes: number;
+  readonly maxUpstreamListItems: number;
+  readonly maxInputListItems: number;
+  /** Whether errors can suggest names of the schema. */
+  readonly introspection: boolean;
   /** Values to complete before yielding to the event loop, about 5 ms of work. @default 10_000 */
   readonly valuesPerTurn?: number;
 }
@@ -51,9 +47,10 @@ export function stopError(reason: StopReason, limits: Limits): GraphQLError {
 
 /** Creates the error of what was not complete when the operation timed out, or its client disconnected. A mutation may have been applied. */
 export function earlyEnd(isMutation: boolean): GraphQLError {
-  const message = 'The operation timed out.';
-  const outcome = isMutation ? { outcome: 'UNKNOWN' } : {};
-  return new GraphQLError(isMutation ? addUnknownOutcome(message) : message, {
+  const [more, outcome] = isMutation
+    ? [' The change may have been applied. Check before sending it again.', { outcome: 'UNKNOWN' }]
+    : ['', {}];
+  return new GraphQLError(`The operation timed out.${more}`, {
     extensions: { code: 'UPSTREAM_TIMEOUT', retryable: !isMutation, ...outcome },
   });
 }

@@ -70,7 +70,9 @@ export function dependentsOfRoot(
   // Without data, the length of a list is known if it needs none, or each item is a record that was not read.
   const isKnown =
     Array.isArray(value) && value.length > 0 && (recorded.length === 0 || value.every((each) => each === null));
-  const count = !isList(type) ? 1 : isKnown && !isListOfLists(type) ? value.length : Number.POSITIVE_INFINITY;
+  const list = getNullableType(type);
+  const isFlat = isListType(list) && !isList(list.ofType);
+  const count = !isList(type) ? 1 : isKnown && isFlat ? value.length : Number.POSITIVE_INFINITY;
   const next = (ids: readonly number[]) => findDependents(info, { type, nodes, count, after: [...after, ...ids] });
   return maxima.some((max) => max > 0) ? [{ name: nameOf(info), declared, maxima, after, next }] : next([]);
 }
@@ -113,8 +115,3 @@ function fieldsOf(
 }
 
 const isList = (type: GraphQLOutputType): boolean => isListType(getNullableType(type));
-
-function isListOfLists(type: GraphQLOutputType): boolean {
-  const list = getNullableType(type);
-  return isListType(list) && isList(list.ofType);
-}

@@ -6,7 +6,7 @@ import { NotSent, type RecordedCache, type Recorder } from '../../upstream/recor
 import { readKeyOf, type UpstreamRequest } from '../../upstream/request.ts';
 import type { DependentCalls } from '../declarations.ts';
 import { FieldCalls } from '../field-calls.ts';
-import type { FieldContext, LoaderEndpoints } from '../loaders.ts';
+import { type FieldContext, type LoaderEndpoints, type Loaders, listName, recordName } from '../loaders.ts';
 import { type Dependent, dependentsOfRoot, keyOf, nameOf, type RecordedCall } from './dependents.ts';
 
 /** Plan of an operation's REST calls, in `extensions.explain` of the response. */
@@ -53,14 +53,16 @@ interface PlannedCall extends Omit<ExplainedCall, 'method' | 'route' | 'cache' |
   endpoint: DeclaredEndpoint;
   /** Undefined if data decides its path. */
   request?: UpstreamRequest;
-  /** Loader that takes records from it. */
-  loader?: LoaderEndpoints | undefined;
+  /** Owners of a recorded one, and that of a read of all records of a loader. @default none */
+  owners?: readonly string[];
 }
 
 /** Root fields that run at the same time, and the calls that were recorded meanwhile. */
 interface Step {
   readonly fields: RootField[];
   readonly recorded: RecordedCall[];
+  /** Records that loaders take from the response of a call for all of them. */
+  readonly taken: { records: readonly string[]; call: string; loader: LoaderEndpoints }[];
 }
 
 interface RootField {
@@ -89,7 +91,7 @@ export class Explainer extends FieldCalls {
   /** Client for the host's plugins, whose calls are recorded. */
   readonly client: UpstreamClient;
   readonly #recorder: Recorder;
-  #step: Step = { fields: [], recorded: [] };
+  #step: Step = { fields: [], recorded: [], taken: [] };
   /** One step for a query, and one for each field of a mutation. */
   readonly #steps = [this.#step];
   /** Plan. Empty until the operation has been executed. */
@@ -105,20 +107,20 @@ export class Explainer extends FieldCalls {
     this.client = this.clientOf(PLUGINS);
   }
 
-  /** Runs the resolver of a root field with a context that records its calls. */
-  run<Context extends FieldContext>(
-    context: Context,
+  /** Runs the resolver of a root field with a client and loaders that record its calls. */
+  run(
     info: GraphQLResolveInfo,
     args: Record<string, unknown>,
-    resolve: (context: Context) => unknown,
+    loaders: Loaders,
+    resolve: (context: FieldContext) => unknown,
   ): unknown {
     const isMutation = info.operation.operation === OperationTypeNode.MUTATION;
     if (isMutation && this.#step.fields.length > 0) {
-      this.#step = { fields: [], recorded: [] };
+      this.#step = { fields: [], recorded: [], taken: [] };
       this.#steps.push(this.#step);
     }
     this.#step.fields.push({ info, args, calls: [] });
-    const fieldContext = { ...context, ...this.contextOf(keyOf(info), context.loaders) };
+    const fieldContext = this.contextOf(keyOf(info), loaders);
     return isMutation ? recordWrites(async () => resolve(fieldContext)) : resolve(fieldContext);
   }
 
@@ -133,14 +135,20 @@ export class Explainer extends FieldCalls {
       scopes: [...scopes],
     };
     const called = this.#steps.flatMap(({ fields }) => fields.filter(({ calls }) => calls.length > 0));
-    const calledKeys = new Set(called.map(({ info }) => keyOf(info)));
+    const nulls = Object.fromEntries(called.map(({ info }) => [keyOf(info), null]));
     const { data } = result;
-    const values = Object.entries(data ?? {}).map(([key, value]) => [key, calledKeys.has(key) ? null : value]);
     return {
       ...result,
-      data: data && Object.fromEntries(values),
+      ...(data && { data: { ...data, ...nulls } }),
       extensions: { ...result.extensions, explain: explanation },
     };
+  }
+
+  override taken(keys: readonly string[], call: string, loader: LoaderEndpoints): void {
+    super.taken(keys, call, loader);
+    if (call === listName(loader)) {
+      this.#step.taken.push({ records: keys.map((key) => recordName(loader, key)), call, loader });
+    }
   }
 
   clientOf(owner: string): UpstreamClient {
@@ -171,29 +179,28 @@ export class Explainer extends FieldCalls {
    *
    * @param after ids of the calls of the step before
    */
-  #addRecorded({ fields, recorded }: Step, after: number[]): void {
-    const owners = new Map(fields.map((field) => [field, this.ownersOf(keyOf(field.info))]));
+  #addRecorded({ fields, recorded, taken }: Step, after: number[]): void {
     const findFields = (names: readonly string[]) =>
-      fields.filter((field) => names.some((name) => owners.get(field)?.has(name)));
-    const requests = recorded.map(({ request }) => request);
-    const firstOf = (request: UpstreamRequest) => requests.find((other) => isSameRead(request, other)) ?? request;
-    for (const [request, same] of Map.groupBy(recorded, (each) => firstOf(each.request))) {
+      fields.filter(({ info }) => names.some((name) => this.ownersOf(keyOf(info)).has(name)));
+    const firstOf = ({ request }: RecordedCall) =>
+      recorded.find((other) => isSameRead(request, other.request))?.request ?? request;
+    for (const [request, same] of Map.groupBy(recorded, firstOf)) {
       const { endpoint } = request;
-      const callers = same.map(({ owner }) => owner);
-      const needing = findFields(callers);
+      const owners = same.map(({ owner }) => owner);
+      const needing = findFields(owners);
       const number = { min: same.length, max: same.length };
-      const lists = callers.flatMap((owner) => this.listOf(owner) ?? []);
-      const [{ loader } = {}] = lists;
-      const added = this.#add({ endpoint, fields: namesOf(needing), after, ...number, request, loader });
+      const added = this.#add({ endpoint, fields: namesOf(needing), after, ...number, request, owners });
       for (const { calls } of needing) {
         calls.push(added);
       }
       // Before the certain calls that were recorded later, because those can wait longer than the list takes.
-      for (const { loader, records } of lists) {
-        const max = Math.min(records.length, this.#roomFor(loader.get));
+      const lists = taken.filter(({ call }) => owners.includes(call));
+      for (const [get, parts] of Map.groupBy(lists, ({ loader }) => loader.get)) {
+        const records = parts.flatMap((part) => part.records);
+        const max = Math.min(records.length, this.#roomFor(get));
         if (max > 0) {
           const names = namesOf(findFields(records));
-          this.#add({ endpoint: loader.get, reason: AFTER_LIST_REASON, fields: names, after: [added.id], min: 0, max });
+          this.#add({ endpoint: get, reason: AFTER_LIST_REASON, fields: names, after: [added.id], min: 0, max });
         }
       }
     }
@@ -221,13 +228,13 @@ export class Explainer extends FieldCalls {
   /** Plans calls of dependent fields: to an endpoint, or reads of single records, and of several if they may be needed. Returns the ids of those that return data. */
   #addCalls(calls: DependentCalls, number: number, same: readonly Dependent[], start: number): number[] {
     const { endpoint } = calls;
-    const { loader, reason, listReason = reason, reasonAfterList = reason } = calls.options;
-    const { many } = loader ?? {};
-    const readsAll = many?.argsOf === undefined;
+    const { loader, reason } = calls.options;
+    const many = loader?.many;
+    const owners = loader && many?.argsOf === undefined ? [listName(loader)] : undefined; // Undefined if it doesn't read all records.
     const fields = same.map(({ name }) => name);
     const after = same.flatMap((dependent) => dependent.after);
     const call = { endpoint, fields, after, min: 0, max: Math.min(number, this.#roomFor(endpoint)), reason };
-    let listCall = many && readsAll ? this.#findRead(many.endpoint, start, loader) : undefined;
+    let listCall = many && owners && this.#findRead(many.endpoint, start, owners);
     const isFirst = listCall === undefined && number === 1 && this.#findRead(endpoint, start) === undefined;
     if (many === undefined || isFirst) {
       return [this.#add(call).id];
@@ -235,20 +242,16 @@ export class Explainer extends FieldCalls {
     listCall ??= this.#add({
       ...call,
       endpoint: many.endpoint,
-      reason: listReason,
-      ...(readsAll && { max: 1, request: this.#recorder.requestOf(many.endpoint), loader }),
+      ...(owners && { max: 1, request: this.#recorder.requestOf(many.endpoint), owners }),
     });
     listCall.fields = [...new Set([...listCall.fields, ...fields])];
-    return readsAll
-      ? [this.#add({ ...call, after: [...after, listCall.id], reason: reasonAfterList }).id]
-      : [listCall.id, this.#add(call).id];
+    return owners ? [this.#add({ ...call, after: [...after, listCall.id] }).id] : [listCall.id, this.#add(call).id];
   }
 
-  /** Returns a planned call to an endpoint; with a loader, one whose response it shares. */
-  #findRead(endpoint: DeclaredEndpoint, start: number, loader?: LoaderEndpoints): PlannedCall | undefined {
-    return this.#calls
-      .slice(start)
-      .find((call) => call.endpoint === endpoint && (loader === undefined || call.loader === loader));
+  /** Returns a planned call to an endpoint. @param owners one of which makes it. @default any */
+  #findRead(endpoint: DeclaredEndpoint, start: number, owners?: readonly string[]): PlannedCall | undefined {
+    const isOwn = (call: PlannedCall) => owners?.some((owner) => call.owners?.includes(owner)) ?? true;
+    return this.#calls.slice(start).find((call) => call.endpoint === endpoint && isOwn(call));
   }
 
   /** Returns the budget of calls to an endpoint. Those that follow the item of a bulk write are items too. */
@@ -279,7 +282,7 @@ export class Explainer extends FieldCalls {
     return planned;
   }
 
-  async #complete({ id, endpoint, request, loader: _, ...call }: PlannedCall): Promise<ExplainedCall> {
+  async #complete({ id, endpoint, request, owners: _, ...call }: PlannedCall): Promise<ExplainedCall> {
     const cache = await this.#recorder.cacheOf(endpoint, request);
     const curl = request && this.#recorder.curlOf(request);
     return {
@@ -295,18 +298,15 @@ export class Explainer extends FieldCalls {
 }
 
 /** Runs the resolver of a mutation's field. Its result is null if a write was recorded, so that plugins see no error either. */
-async function recordWrites(resolve: () => Promise<unknown>): Promise<unknown> {
-  try {
-    return await resolve();
-  } catch (error) {
-    if (error instanceof NotSent) {
+const recordWrites = (resolve: () => Promise<unknown>): Promise<unknown> =>
+  resolve()
+    .catch((error) => {
+      if (!(error instanceof NotSent)) {
+        throw error;
+      }
       return null;
-    }
-    throw error;
-  } finally {
-    await nextTurn(); // Other items of a bulk write are recorded in the same turn.
-  }
-}
+    })
+    .finally(() => nextTurn()); // Other items of a bulk write are recorded in the same turn.
 
 const isSameRead = (one: UpstreamRequest, other: UpstreamRequest): boolean =>
   one.endpoint.method === 'GET' && readKeyOf(one) === readKeyOf(other);

@@ -107,8 +107,6 @@ export const workflows = defineModule('workflows', ({ builder, declareCalls, ent
         extensions: declareCalls('0 if the service embeds the group, otherwise 1 for the whole operation', {
           loader: groupLoader,
           reason: 'None if the service embeds the group in the workflow.',
-          listReason: 'None if the service embeds the groups in the workflows, or a single one is needed.',
-          reasonAfterList: 'None if the service embeds the groups, or lists all with their ids.',
         }),
         description:
           'The notification group that the workflow belongs to. Null if the group no longer exists.\n\nREST: no call if the service sent the group with the workflow. Otherwise `GET /v1/notification-groups/{id}`, or a single `GET /v1/notification-groups` if the operation requests several groups.',

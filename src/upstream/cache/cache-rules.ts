@@ -37,18 +37,11 @@ function settingOf(settings: CacheSettings, resource: string): CacheWindowSecond
   return setting === 'off' ? undefined : setting;
 }
 
-/** Cached reads that an endpoint empties. */
-export interface Emptied {
-  kinds: readonly CachedKind[];
-  /** Kinds that the module should declare. */
-  undeclared: readonly CachedKind[];
-}
-
 /**
  * Returns the kinds of reads that each endpoint empties. Of a write, these are those that it declares, or else those of all reads whose paths are at, above or below its own. A
  * declaration is about the built-in reads and those of its module. Its author may not know the others, so they count in any case.
  */
-export function findEmptied(endpoints: readonly DeclaredEndpoint[]): Map<DeclaredEndpoint, Emptied> {
+export function findEmptied(endpoints: readonly DeclaredEndpoint[]): Map<DeclaredEndpoint, readonly CachedKind[]> {
   const reads = endpoints.flatMap(({ route, cached, module }) =>
     cached === undefined ? [] : [{ route, module, kind: kindOf(cached) }],
   );
@@ -58,17 +51,21 @@ export function findEmptied(endpoints: readonly DeclaredEndpoint[]): Map<Declare
       const related = method === 'GET' ? [] : reads.filter((read) => isSameResource(route, read.route));
       const kindsOf = (isKnown: boolean) =>
         related.flatMap((read) => ([undefined, module].includes(read.module) === isKnown ? read.kind : []));
-      const known = new Set(kindsOf(true));
-      const kinds = new Set([...(empties ?? known), ...kindsOf(false)]);
-      return [endpoint, { kinds: [...kinds], undeclared: empties === undefined && module ? [...known] : [] }];
+      return [endpoint, [...new Set([...(empties ?? kindsOf(true)), ...kindsOf(false)])]];
     }),
   );
 }
 
-/** Whether one path is at or below the other. A parameter can be any segment, and `things:search` is an action on `things`. */
+/**
+ * Whether one path is at or below the other. A parameter can be any segment. `things:search`, `things;v=1` and, at the end, `things.json` are forms of
+ * `things`, and `things,parts` are both.
+ */
 function isSameResource(one: string, other: string): boolean {
   const [shorter = [], longer = []] = [one, other]
-    .map((route) => route.split('/').map((segment) => segment.replace(/[:.].*/, '')))
+    .map((route) => route.replace(/\.[a-z]\w*$/i, '').split('/'))
+    .map((segments) => segments.map((segment) => segment.split(',').map((name) => name.replace(/[:;].*/, ''))))
     .sort((a, b) => a.length - b.length);
-  return shorter.every((segment, i) => segment === longer[i] || `${segment}${longer[i]}`.includes('{'));
+  return shorter.every((names, i) =>
+    names.some((name) => longer[i]?.some((each) => each === name || `${each}${name}`.includes('{'))),
+  );
 }

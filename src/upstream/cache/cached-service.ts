@@ -8,7 +8,7 @@ import { Deadline, type Waiting } from '../policies/deadline.ts';
 import { readKeyOf, type UpstreamRequest } from '../request.ts';
 import type { CallTarget, Service } from '../service.ts';
 import type { Signal } from '../signal.ts';
-import { type CacheWindows, type Emptied, windowsOf } from './cache-rules.ts';
+import { type CacheWindows, windowsOf } from './cache-rules.ts';
 import type {
   CachedKind,
   CacheStore,
@@ -28,7 +28,7 @@ export interface CachedServiceDeps {
   /** All kinds of reads. */
   kinds: readonly CachedKind[];
   /** Kinds that each write empties. */
-  emptied: ReadonlyMap<DeclaredEndpoint, Emptied>;
+  emptied: ReadonlyMap<DeclaredEndpoint, readonly CachedKind[]>;
   /** Address of the service, with what else distinguishes its data. */
   address: string;
   /** Time limit of a refresh, in milliseconds. Readers with a stored response wait for half of it. */
@@ -75,7 +75,7 @@ export class CachedService implements CallTarget {
   /** Empties the kinds of reads that a write changes, before it is sent and after it has ended. */
   write(request: UpstreamRequest, reader: Reader): void {
     const { service, store, emptied } = this.#deps;
-    const { kinds = [] } = emptied.get(request.endpoint) ?? {};
+    const kinds = emptied.get(request.endpoint) ?? [];
     if (kinds.length === 0) {
       service.write(request, reader, this.#confirmation(request, reader.events));
       return;

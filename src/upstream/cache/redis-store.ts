@@ -104,6 +104,7 @@ export function createRedisCacheStore({
   const epochKey = `${prefix}epoch`;
   /** Versions that writes should have replaced while Redis didn't respond. */
   const missed = new Set<string>();
+  let misses = 0;
   /** Versions that this process has found, with the time from which it uses their entries. Keys that the service never accepted have none. */
   const known = new LRUCache<string, number>({ max: MAX_KNOWN });
   /** Time from which this process uses the entries of other versions. It may not have noted all their writes. */
@@ -147,20 +148,22 @@ export function createRedisCacheStore({
 
   async function replaceMissed(): Promise<void> {
     const versions = [...missed];
+    const before = misses;
     const now = await redis.run(async (send) => {
       const [time] = await Promise.all([send('TIME'), ...replace(send, versions)]);
       return toMilliseconds(time);
     });
-    if (now !== undefined) {
-      for (const version of versions) {
-        missed.delete(version);
-      }
+    if (now !== undefined && misses > before) {
+      await replaceMissed(); // Writes have ended meanwhile.
+    } else if (now !== undefined) {
+      missed.clear();
       othersFrom = Math.min(othersFrom, now);
     }
   }
 
   /** Notes that a write should have replaced versions. */
   function miss(versions: readonly string[]): void {
+    misses += 1;
     for (const version of versions) {
       // guard: test/upstream/cache/redis-outages.test.ts
       if (known.has(version) || missed.size < maxMissed) {

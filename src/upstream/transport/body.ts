@@ -59,7 +59,7 @@ export function readSuccess(
   if (expected === 'nothing') {
     return NO_BODY;
   }
-  const list = expected === 'page' && isRecord(sent) ? sent.data : body;
+  const list = expected === 'page' ? isRecord(sent) && sent.data : body;
   // guard: test/graphql/error-model.test.ts
   if (Array.isArray(list) && list.length > maxListItems) {
     throw new BodyError(`the list has more than ${maxListItems} items`);

@@ -121,10 +121,19 @@ export function encodeBody(endpoint: DeclaredEndpoint, body: object): string {
     throw invalidCall(endpoint, 'the argument "body" must be a plain object or a list'); // Others, such as a Map, have no JSON of their own.
   }
   try {
-    return JSON.stringify(body);
+    return JSON.stringify(body, endpoint.module === undefined ? undefined : requireJson);
   } catch {
-    throw invalidCall(endpoint, 'its body has a value that JSON does not have, such as a bigint or a circle');
+    throw invalidCall(endpoint, 'its body has a value that JSON does not have, such as NaN, a bigint or a circle');
   }
+}
+
+/** Returns a value. Throws if JSON would have null in its place, or leave it out. */
+function requireJson(_key: string, value: unknown): unknown {
+  // guard: test/modules/endpoints.test.ts
+  if (typeof value === 'number' ? !Number.isFinite(value) : typeof value === 'function' || typeof value === 'symbol') {
+    throw new TypeError('JSON has no such value.');
+  }
+  return value;
 }
 
 /** Encodes a query or a form. In a query, null is left out. */

@@ -1,3 +1,4 @@
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cacheOf, newOwner } from '../../support/cache-store-contract.ts';
@@ -105,6 +106,36 @@ describe.runIf(hasRedis)(`a cache store whose Redis${redisOnly}`, () => {
     expect(await rejected.body('/a')).toBeUndefined();
   });
 
+  it('misses a write again while it replaces what it has missed replaces it once more', async () => {
+    await using proxy = await startProxy(redis.url);
+    await using mine = createRedisCache(proxy.url, { timeoutMs: 2_000 });
+    const owner = newOwner();
+    const cache = cacheOf(mine.store, owner);
+    await expect.poll(() => cache.find('/a'), SLOW_POLL).toMatchObject({ version: expect.any(String) });
+    const before = [await redis.command('KEYS', '*:version:*')].flat().map(String);
+    await cache.load('/a');
+    const [key = ''] = [await redis.command('KEYS', '*:version:*')]
+      .flat()
+      .map(String)
+      .filter((each) => !before.includes(each));
+    const write = await cache.begin();
+    proxy.breaksWrites = true;
+    await cache.write(); // It is missed.
+    const replacing = proxy.holdReplies(key);
+    proxy.breaksWrites = false;
+    await replacing;
+    await expect.poll(() => redis.command('GET', key)).toEqual(expect.anything());
+    proxy.breaksWrites = true;
+    const broken = proxy.broken();
+    const ended = write.end(false);
+    await expect.poll(() => proxy.broken()).toBeGreaterThan(broken);
+    const replaced = String(await redis.command('GET', key));
+    proxy.release();
+    await ended;
+    proxy.breaksWrites = false;
+    await expect.poll(async () => String(await redis.command('GET', key)), SLOW_POLL).not.toBe(replaced);
+  });
+
   it('misses a whole write loses its entries once it is back', async () => {
     await using processes = await startProcesses();
     const { first, mine, theirs } = processes;
@@ -195,3 +226,57 @@ describe.runIf(hasRedis)(`a cache store whose Redis${redisOnly}`, () => {
     expect([await theirs.body('/a'), await theirs.body('/stats', 'statistics')]).toEqual([undefined, 2]);
   });
 });
+
+/** Starts a proxy of Redis that can make commands fail, and hold replies back. */
+async function startProxy(target: string) {
+  let isHeld = false;
+  let broken = 0;
+  let holdAt: { key: string; reached: () => void } | undefined;
+  let releaseAll = () => {};
+  const sockets = new Set<Socket>();
+  const { hostname, port } = new URL(target);
+  const state = { /** Whether SET and HSET fail. */ breaksWrites: false };
+  const server = createServer((client) => {
+    const upstream = connect(Number(port), hostname);
+    const held: Buffer[] = [];
+    releaseAll = () => {
+      isHeld = false;
+      client.write(Buffer.concat(held.splice(0)));
+    };
+    client.on('data', (data: Buffer) => {
+      const text = data.toString('latin1');
+      if (holdAt !== undefined && text.includes(holdAt.key)) {
+        isHeld = true;
+        holdAt.reached();
+        holdAt = undefined;
+      }
+      const sent = state.breaksWrites
+        ? text.replace(/(\$[34]\r\n)(?:H?SET)\r\n/g, (command) => command.replace(/SET/, 'XXX'))
+        : text;
+      broken += sent === text ? 0 : 1;
+      upstream.write(Buffer.from(sent, 'latin1'));
+    });
+    upstream.on('data', (data: Buffer) => void (isHeld ? held.push(data) : client.write(data)));
+    for (const [socket, other] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      sockets.add(socket.on('error', () => {}).on('close', () => other.destroy()));
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return Object.assign(state, {
+    url: `redis://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    /** Returns how often commands were made to fail. */
+    broken: () => broken,
+    /** Resolves when a command names the key. From then on, replies are held back. */
+    holdReplies: (key: string) => new Promise<void>((reached) => (holdAt = { key, reached })),
+    release: () => releaseAll(),
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) {
+        socket.destroy();
+      }
+      server.close();
+    },
+  });
+}
