@@ -79,7 +79,7 @@ function adaptPages(markdown: MarkdownRenderer): void {
       if (token.type === 'thead_open') {
         labels.length = 0;
       } else if (token.type === 'th_open') {
-        labels.push(tokens[index + 1]?.content ?? '');
+        labels.push((tokens[index + 1]?.children ?? []).map(({ content }) => content).join(''));
       } else if (token.type === 'tr_open') {
         column = 0;
       } else if (token.type === 'td_open') {
@@ -164,7 +164,7 @@ const STYLE = `
     .vp-doc table, .vp-doc tbody, .vp-doc tr, .vp-doc td { display: block; }
     .vp-doc thead { display: none; }
     .vp-doc tr { padding: 8px 0; }
-    .vp-doc td { border: 0; padding: 2px 12px; overflow-wrap: anywhere; }
+    .vp-doc td { border: 0; padding: 2px 12px; text-align: start !important; overflow-wrap: anywhere; }
     .vp-doc td:empty { display: none; }
     .vp-doc td::before { content: attr(data-label) ': '; font-weight: 600; }
   }

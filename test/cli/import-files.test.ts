@@ -70,6 +70,27 @@ it('names every problem of a file by its line', async () => {
   ]);
 });
 
+it('says what to do about columns of other systems', async () => {
+  expect((await checkFile('id,email,plan\n1,,\n')).problems).toEqual([
+    '1: The header has the unknown column "id" (did you mean "subscriberId"?).',
+    '1: The header has the unknown column "plan" (to keep it, name it "data.plan").',
+    '1: The header has no column "subscriberId".',
+  ]);
+  expect((await checkFile('id,plan\n1,\n')).problems[0]).toContain('(did you mean "subscriberId"?)');
+  expect((await checkFile('id,subscriberId\n1,1\n')).problems).toEqual([
+    '1: The header has the unknown column "id" (to keep it, name it "data.id").',
+  ]);
+  expect((await checkFile('{"id":1}\n{"subscriberId":1,"plan":"x","id":2}', 'jsonl')).problems).toEqual([
+    '1: The row has the unknown field "id" (did you mean "subscriberId"?).',
+    '1: subscriberId is missing.',
+    '2: The row has the unknown field "plan" (to keep it, put it into "data").',
+    '2: The row has the unknown field "id" (to keep it, put it into "data").',
+  ]);
+  expect((await checkFile('line,subscriberId\n1,a\n')).problems).toEqual([
+    '1: The header has the unknown column "line" (to keep it, name it "data.line").',
+  ]);
+});
+
 it('names the problems of JSON lines', async () => {
   const lines = [
     '{"subscriberId":1,"email":null,"channels":[{}]}',
@@ -146,7 +167,7 @@ it('rejects names that can be personal data without quoting them', async () => {
   expect(oneRow.problems).toEqual([
     '1: The header has an unknown column (column 2).',
     '1: Column 3 of the header has no name.',
-    '1: The header has the unknown column "Notes".',
+    '1: The header has the unknown column "Notes" (to keep it, name it "data.Notes").',
   ]);
   const escapes = await checkFile(`{"subscriberId":"1","\\u001b[31m":1,"${'x'.repeat(60)}":2}`, 'jsonl');
   expect(escapes.problems).toEqual(['1: The row has an unknown field.', '1: The row has an unknown field.']);

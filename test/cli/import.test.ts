@@ -86,11 +86,13 @@ it('sends only the changed rows of a corrected file, with new keys', async () =>
   expect(await run()).toMatchObject({
     code: 0,
     stdout: expect.stringContaining(
-      'users.csv has changed: 2 of 4 rows are new or different. 2 others are already applied, and are not sent again.\n',
+      'users.csv has changed: 2 of 4 rows are new or different. 2 rows are already applied, and not sent again.\n',
     ),
   });
   await writeFile(folder.path('users.csv'), write({ 1: 'z@b.example', 3: 'c@d.example' }));
-  expect((await run()).stdout).toContain('1 of 2 rows are new or different.');
+  expect((await run()).stdout).toContain(
+    '1 of 2 rows is new or different. 1 row is already applied, and not sent again.',
+  );
   expect((await run()).stdout).toContain('All rows are already applied');
   // An invalid file changes nothing, also not the results.
   await writeFile(folder.path('users.csv'), write({ 1: 'y@b.example', 3: 'nobody' }));
@@ -149,6 +151,88 @@ it('sends the valid rows with --skip-invalid, and writes the others to a file', 
   expect((await run('--skip-invalid')).code).toBe(0);
   expect(sent().map(({ subscriberId }) => subscriberId)).toEqual(['1', '3', '2']);
   expect(await readdir(folder.path())).not.toContain('users.csv.rejected.csv');
+});
+
+const EMAIL = 'email must be an email address.';
+
+it.each([
+  {
+    dialect: 'semicolons, quotes, CRLF and a byte order mark',
+    name: 'users.csv',
+    content: '\ufeff"subscriberId";"email"\r\n"1";"a@b.example"\r\n"2";nobody\r\n"3";"x;""y"',
+    rejected: `\ufeffline;reasons;"subscriberId";"email"\r\n3;${EMAIL};"2";nobody\r\n4;${EMAIL};"3";"x;""y"\r\n`,
+    left: `\ufeffline;reasons;"subscriberId";"email"\r\n3;${EMAIL};"3";"x;""y"\r\n`,
+  },
+  {
+    dialect: 'tabs and empty cells',
+    name: 'users.tsv',
+    content: 'subscriberId\temail\tdata.a,b\n1\ta@b.example\tx\n2\tnobody\t"q""t"\n3\tx\t\n',
+    rejected: `line\treasons\tsubscriberId\temail\tdata.a,b\n3\t${EMAIL}\t2\tnobody\t"q""t"\n4\t${EMAIL}\t3\tx\t\n`,
+    left: `line\treasons\tsubscriberId\temail\tdata.a,b\n3\t${EMAIL}\t3\tx\t\n`,
+  },
+  {
+    dialect: 'CR, and reasons with commas',
+    name: 'users.csv',
+    content: 'subscriberId,email\r1,a@b.example\r2,nobody\r"3\rb","x,y",z\r',
+    rejected: `line,reasons,subscriberId,email\r3,${EMAIL},2,nobody\r4,"The row has 3 cells, but the header has 2.","3\rb","x,y",z\r`,
+    left: 'line,reasons,subscriberId,email\r3,"The row has 3 cells, but the header has 2.","3\rb","x,y",z\r',
+  },
+])('writes rejected rows as the file has them, so that they can be corrected and imported: $dialect', async (each) => {
+  const { name, content } = each;
+  const { folder, importFile, sent } = await setUpImport('');
+  await writeFile(folder.path(name), content);
+  expect((await importFile(name, '--skip-invalid')).code).toBe(1);
+  const rejected = `${name}.rejected${name.slice(-4)}`;
+  expect(await readFile(folder.path(rejected), 'utf8')).toBe(each.rejected);
+
+  // Corrects one row. The other one gets new notes instead of the old ones.
+  await writeFile(folder.path(rejected), each.rejected.replace('nobody', 'b@b.example'));
+  expect((await importFile(rejected, '--skip-invalid')).code).toBe(1);
+  expect(await readFile(folder.path(`${rejected}.rejected${name.slice(-4)}`), 'utf8')).toBe(each.left);
+  expect(sent().map(({ subscriberId, email }) => [subscriberId, email])).toEqual([
+    ['1', 'a@b.example'],
+    ['2', 'b@b.example'],
+  ]);
+});
+
+it('adds the reasons to rejected JSON lines, and ignores them in the corrected file', async () => {
+  const { folder, importFile, sent } = await setUpImport('');
+  const lines = [
+    '{"subscriberId":"1"}',
+    '{"email":"a\\"b"}',
+    ' { "subscriberId": "2", "plan": "x" }',
+    '{"subscriberId":"3"',
+    '[1]',
+  ];
+  await writeFile(folder.path('users.jsonl'), `${lines.join('\r\n')}\r\n`);
+  expect((await importFile('users.jsonl', '--skip-invalid')).code).toBe(1);
+  const text = await readFile(folder.path('users.jsonl.rejected.jsonl'), 'utf8');
+  expect(text.split('\r\n')).toEqual([
+    '{"line":2,"reasons":"subscriberId is missing. email must be an email address.","email":"a\\"b"}',
+    '{"line":3,"reasons":"The row has the unknown field \\"plan\\" (to keep it, put it into \\"data\\").", "subscriberId": "2", "plan": "x" }',
+    '{"line":4,"reasons":"The line is not valid JSON. Each line must be a complete object.","subscriberId":"3"',
+    '[1]',
+    '',
+  ]);
+  await writeFile(folder.path('users.jsonl.rejected.jsonl'), text.replace('"3"', '"3"}').replace(', "plan": "x"', ''));
+  expect((await importFile('users.jsonl.rejected.jsonl', '--skip-invalid')).code).toBe(1);
+  expect(
+    sent()
+      .map(({ subscriberId }) => subscriberId)
+      .toSorted(),
+  ).toEqual(['1', '2', '3']);
+  const left = await readFile(folder.path('users.jsonl.rejected.jsonl.rejected.jsonl'), 'utf8');
+  expect(left.split('\r\n')[0]).toBe(text.split('\r\n')[0]?.replace('"line":2', '"line":1'));
+});
+
+it('counts one row as one', async () => {
+  const { folder, run } = await setUpImport('subscriberId,email\n1,a@b.example\n');
+  expect((await run('--dry-run')).stdout).toMatch(/^users\.csv: 1 row, valid\.\n/);
+  expect((await run()).stdout).toContain('\n1 row of the file is applied. Results: users.csv.results.db\n');
+  await writeFile(folder.path('users.csv'), 'subscriberId,email\n1,a@b.example\n2,nobody\n3,\n');
+  const { stdout } = await run('--skip-invalid');
+  expect(stdout).toContain('1 of 2 rows is new or different. 1 row is already applied, and not sent again.\n');
+  expect(stdout).toContain('\n1 rejected row: correct it in users.csv, and run the same command again.\n');
 });
 
 it.each([

@@ -108,6 +108,32 @@ describe('the pages of the site', () => {
     expect(label).toContain('what to do');
   });
 
+  it('list on a phone the cells of each row from the same edge, below names as in the head of the table', async () => {
+    await using page = await open('index', 390, 844);
+    const found: unknown[] = [];
+    for (const path of paths) {
+      await page.goto(`${site}/${path}.html`);
+      const cells = await page.locator('.vp-doc td:not(:empty)').evaluateAll((all) =>
+        all
+          .map((cell) => ({
+            head: cell.closest('table')?.querySelectorAll('th')[
+              [...(cell.parentElement?.children ?? [])].indexOf(cell)
+            ],
+            label: cell.getAttribute('data-label'),
+            align: getComputedStyle(cell).textAlign,
+            text: cell.textContent,
+          }))
+          .flatMap(({ head, label, align, text }) =>
+            label === head?.textContent.trim() && align === 'start'
+              ? []
+              : [{ label, head: head?.textContent, align, text }],
+          ),
+      );
+      found.push(...cells.slice(0, 2).map((cell) => [path, cell]));
+    }
+    expect(found).toEqual([]);
+  });
+
   it('show the braces of placeholders', async () => {
     await using page = await open('schema-types', 1366, 768);
     expect(await page.getByText('{{name}}', { exact: true }).count()).toBe(2);

@@ -47,15 +47,18 @@ export async function setUpImport(
     return response === 'broken connection' ? end() : response;
   });
   onTestFinished(() => service[Symbol.asyncDispose]());
-  const optionsOf = (...args: string[]) => ({
+  const optionsFor = (file: string, ...args: string[]) => ({
     cwd: folder.path(),
-    args: ['subscribers', 'import', 'users.csv', '--upstream', service.url, ...args],
+    args: ['subscribers', 'import', file, '--upstream', service.url, ...args],
     env: { NOTIGRAPH_IMPORT_KEY: KEY, NOTIGRAPH_RETRY_BASE_DELAY_MS: '2', NOTIGRAPH_CACHE: 'on', ...env },
   });
+  const optionsOf = (...args: string[]) => optionsFor('users.csv', ...args);
   return {
     folder,
     optionsOf,
     run: (...args: string[]) => runNotigraph(optionsOf(...args)),
+    /** Imports another file of the folder. */
+    importFile: (file: string, ...args: string[]) => runNotigraph(optionsFor(file, ...args)),
     /** Changes the environment of the API key. */
     switchEnvironment(id: string): void {
       environment = id;

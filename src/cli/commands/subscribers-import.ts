@@ -11,12 +11,13 @@ export const subscribersImport: Command = {
       { name: 'dry-run', description: 'Check the file and show the first rows. Sends nothing, and needs no key.' },
       {
         name: 'format',
-        value: 'csv|jsonl',
+        value: 'csv|tsv|jsonl',
         description: "Form of the file. Default: the end of the file's name.",
       },
       {
         name: 'skip-invalid',
-        description: 'Send the valid rows if others are invalid, and write those to FILE.rejected.csv, with reasons.',
+        description:
+          'Send the valid rows if others are invalid, and write those to FILE.rejected.csv (.tsv, .jsonl), with reasons.',
       },
       { name: 'results', value: 'FILE', description: 'Results file, a SQLite database. Default: FILE.results.db.' },
       { name: 'report', value: 'FILE', description: 'Write the outcome of every row to this file, as JSON lines.' },
@@ -30,7 +31,7 @@ export const subscribersImport: Command = {
       ...serviceOptions('NOTIGRAPH_IMPORT_KEY'),
     ];
   },
-  details: `FILE is CSV with a header, or one JSON object per line. Its columns are fields
+  details: `FILE is CSV or TSV with a header, or one JSON object per line. Its columns are fields
 of the mutation createSubscriber; columns such as data.plan are members of data.
 All rows are checked before the first is sent. To resume after an interruption,
 or after you have corrected rows of the file, run the same command again: it

@@ -90,6 +90,9 @@ export const formatCount = (count: number): string => count.toLocaleString('en-U
 export const formatRows = (count: number, kind = ''): string =>
   `${formatCount(count)} ${kind}${count === 1 ? 'row' : 'rows'}`;
 
+/** Returns the verb after a number. */
+export const be = (count: number): string => (count === 1 ? 'is' : 'are');
+
 /** Formats a duration: `45 s`, `12 min`, `2 h 5 min`. */
 export function formatDuration(seconds: number): string {
   if (seconds < 100) {

@@ -1,7 +1,7 @@
 import { closeSync, constants, rmSync, writeSync } from 'node:fs';
-import { formatCount, formatDuration, formatRows } from './progress.ts';
+import { be, formatCount, formatDuration, formatRows } from './progress.ts';
 import { type Counts, type Entry, type Outcome, openPrivateFile, type Results, type SendableRow } from './results.ts';
-import type { Row } from './rows.ts';
+import { NOTES, type Row } from './rows.ts';
 
 /** Problems and failed rows that are printed. */
 export const PRINTED = 20;
@@ -22,7 +22,7 @@ export function writeReport(path: string, results: Results): void {
   }
 }
 
-/** CSV with the rejected rows of a file, their lines and reasons. It is created with the first row. */
+/** File of rejected rows, written like the imported one, with their lines and reasons before them. It is created with the first row. */
 export class RejectedRows implements Disposable {
   readonly #path: string;
   #file: number | undefined;
@@ -32,12 +32,17 @@ export class RejectedRows implements Disposable {
     rmSync(path, { force: true }); // That of an earlier import.
   }
 
-  add({ line, columns, cells }: Row, problems: readonly string[]): void {
+  add({ line, text, header, dialect: { mark, lineEnd, delimiter } }: Row, problems: readonly string[]): void {
+    const reasons = problems.join(' ');
+    const addNotes = (notes: readonly string[], row: string) =>
+      delimiter === undefined
+        ? row.replace(/^\s*\{(?=\s*")/, () => `{"line":${line},"reasons":${JSON.stringify(reasons)},`)
+        : [...notes.map(formatCell), row].join(delimiter);
     if (this.#file === undefined) {
       this.#file = openPrivateFile(this.#path, constants.O_WRONLY);
-      writeSync(this.#file, formatCells(['line', 'reasons', ...columns]));
+      writeSync(this.#file, mark + (header === undefined ? '' : addNotes(NOTES, header) + lineEnd));
     }
-    writeSync(this.#file, formatCells([String(line), problems.join(' '), ...cells]));
+    writeSync(this.#file, addNotes([String(line), reasons], text).replace(/\r$/, '') + lineEnd);
   }
 
   [Symbol.dispose](): void {
@@ -47,8 +52,7 @@ export class RejectedRows implements Disposable {
   }
 }
 
-const formatCells = (cells: readonly string[]): string =>
-  `${cells.map((cell) => (/[",;\t\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join(',')}\n`;
+const formatCell = (cell: string): string => (/[",;\t\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
 
 /** Returns the lines that a dry run prints. */
 export const describeSamples = (samples: readonly SendableRow[]): string =>
@@ -87,8 +91,8 @@ export function describeBeginning({
     return '';
   }
   return changed === 0
-    ? `Resuming: ${formatCount(applied)} of ${formatRows(total)} are already applied.\n`
-    : `${path} has changed: ${formatCount(changed)} of ${formatRows(total)} are new or different. ${formatCount(applied)} others are already applied, and are not sent again.\n`;
+    ? `Resuming: ${formatCount(applied)} of ${formatRows(total)} ${be(applied)} already applied.\n`
+    : `${path} has changed: ${formatCount(changed)} of ${formatRows(total)} ${be(changed)} new or different. ${formatRows(applied)} ${be(applied)} already applied, and not sent again.\n`;
 }
 
 /** Import that has ended. */
@@ -117,8 +121,8 @@ export function describeEnding({ before, after, startedAt, path, results }: Endi
     ...(failed > 0 ? [`${formatRows(failed)} failed and changed nothing.`] : []),
     ...(unknown > 0 ? [`${formatRows(unknown)} failed and may have been applied.`] : []),
     left === 0
-      ? `All ${rows} of the file are applied. Results: ${results}`
-      : `${formatCount(applied)} of ${rows} are applied.${hasResults ? ` Results, with reasons: ${results}` : ''}`,
+      ? `${applied === 1 ? '' : 'All '}${rows} of the file ${be(applied)} applied. Results: ${results}`
+      : `${formatCount(applied)} of ${rows} ${be(applied)} applied.${hasResults ? ` Results, with reasons: ${results}` : ''}`,
     ...(left === 0 ? [] : [`Run the same command again to send the others.${repair}`]),
     ...(invalid > 0
       ? [

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { checkJson } from '../../graphql/json-values.ts';
 import { caught, orUndefined } from '../../lib/caught.ts';
 import { isRecord } from '../../lib/is-record.ts';
-import { suggest, unknownName } from '../../settings/setting.ts';
+import { suggest } from '../../settings/setting.ts';
 import type { SubscriberFields } from '../../upstream/endpoints.ts';
 import { findProfileProblem } from '../../upstream/input-rules.ts';
 import { findIdProblem } from '../../upstream/transport/path.ts';
@@ -87,7 +87,7 @@ export function checkRow(value: unknown): CheckedRow {
   return {
     subscriberId: id,
     problems: [
-      ...unknown.map((name) => `The row has ${describeUnknown(name, 'field')}.`),
+      ...unknown.map((name) => `The row has ${describeUnknown(name, Object.keys(fields), 'field')}.`),
       ...(error?.issues ?? []).map(({ path: [name = ''], message }) =>
         fields[String(name)] === undefined ? `${String(name)} is missing.` : `${String(name)} ${message}.`,
       ),
@@ -100,17 +100,30 @@ function isLocale(value: string): boolean {
   return orUndefined(() => Intl.getCanonicalLocales(value.replaceAll('_', '-')))?.length === 1;
 }
 
+/** Names that other systems give to the id. */
+const ID_NAMES: readonly string[] = ['id', '_id', 'userId', 'user_id'];
+
+/** Returns the field that a name means, as a question in parentheses; empty if there is none. */
+const suggestField = (name: string): string => suggest(ID_NAMES.includes(name) ? 'subscriberId' : name, FIELD_NAMES);
+
 /** Matches words. A file without a header, or with wrong quotes, has other texts in the place of names, which can be personal data. */
 const NAME = /^[\p{L}_][\p{L}\p{M}\p{N}_ .()-]{0,49}$/u;
 
 /**
  * Returns a phrase such as `the unknown column "emial" (did you mean "email"?)`. Quotes only what can be a name.
  *
+ * @param names all names of the row
  * @param place added if the name is not quoted
  */
-export const describeUnknown = (name: string, noun: string, place = ''): string =>
-  NAME.test(name) ? `the ${unknownName(name, FIELD_NAMES, noun)}` : `an unknown ${noun}${place}`;
+export function describeUnknown(name: string, names: readonly string[], noun: 'column' | 'field', place = ''): string {
+  if (!NAME.test(name)) {
+    return `an unknown ${noun}${place}`;
+  }
+  const advice = noun === 'column' ? `name it "data.${name}"` : 'put it into "data"';
+  const hint = ID_NAMES.includes(name) && names.includes('subscriberId') ? '' : suggestField(name);
+  return `the unknown ${noun} "${name}"${hint || ` (to keep it, ${advice})`}`;
+}
 
 /** Whether one of the names is that of a field, or nearly. */
 export const hasKnownName = (names: readonly string[]): boolean =>
-  names.some((name) => FIELD_NAMES.includes(name) || suggest(name, FIELD_NAMES) !== '');
+  names.some((name) => FIELD_NAMES.includes(name) || suggestField(name) !== '');

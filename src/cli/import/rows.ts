@@ -1,5 +1,6 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { CsvError, type Parser, parse } from 'csv-parse';
+import { z } from 'zod';
 import { orUndefined } from '../../lib/caught.ts';
 import { assertRegularFile, toFileError } from '../../lib/files/text-file.ts';
 import { isRecord } from '../../lib/is-record.ts';
@@ -7,15 +8,25 @@ import { ConfigError } from '../config/problem.ts';
 import { type CheckedRow, checkRow, describeUnknown, FIELD_NAMES, hasKnownName, JSON_FIELDS } from './row-rules.ts';
 
 /** Form of the file. */
-export type Format = 'csv' | 'jsonl';
+export type Format = 'csv' | 'tsv' | 'jsonl';
+
+/** Form in which a file is written, so that its rejected rows can be written in the same one. */
+export interface Dialect {
+  /** Byte order mark, or nothing. */
+  mark: string;
+  lineEnd: string;
+  /** Absent in JSON lines. */
+  delimiter: string | undefined;
+}
 
 /** Row of the file, as it was read. */
 interface RawRow {
   /** Line in which it starts, from 1. */
   line: number;
-  /** Names of the cells. */
-  columns: readonly string[];
-  cells: readonly string[];
+  /** The row as it is written in the file, without notes. */
+  text: string;
+  /** The header as it is written. Absent in JSON lines. */
+  header?: string;
   /** Fields. Absent if there are problems. */
   value?: unknown;
   /** Sentences without values of the row, which are personal data. @default none */
@@ -25,7 +36,13 @@ interface RawRow {
 }
 
 /** Row of the file that was checked. */
-export type Row = RawRow & CheckedRow;
+export type Row = RawRow & CheckedRow & { dialect: Dialect };
+
+/** Columns with which a file of rejected rows begins. They are ignored, so that it can be imported once its rows are corrected. */
+export const NOTES: readonly string[] = ['line', 'reasons'];
+
+/** The same as members of JSON lines. */
+const JSON_NOTES = /^\{"line":\d+,"reasons":"(?:[^"\\]|\\.)*",/;
 
 /** Maximum length of a row in characters, so that an unclosed quote can't read the whole file into memory. */
 const MAX_ROW_LENGTH = 256 * 1024;
@@ -42,14 +59,26 @@ const REPLACEMENT = '\ufffd';
  */
 export async function* readRows(path: string, format: Format): AsyncGenerator<Row> {
   await using file = await openFile(path);
+  const dialect = await detectDialect(file, format);
+  const { delimiter } = dialect;
   const chunks = readText(file);
-  for await (const raw of format === 'csv' ? readCsv(chunks) : readJsonLines(chunks)) {
-    if ([...raw.columns, ...raw.cells].some((text) => text.includes(REPLACEMENT))) {
-      yield { ...raw, problems: ['The file is not UTF-8 here. Save it as UTF-8.'] };
+  for await (const raw of delimiter === undefined ? readJsonLines(chunks) : readCsv(chunks, delimiter)) {
+    const row = { ...raw, dialect };
+    if (`${raw.header}${raw.text}`.includes(REPLACEMENT)) {
+      yield { ...row, problems: ['The file is not UTF-8 here. Save it as UTF-8.'] };
     } else {
-      yield raw.problems === undefined ? { ...raw, ...checkRow(raw.value) } : { ...raw, problems: raw.problems };
+      yield raw.problems === undefined ? { ...row, ...checkRow(raw.value) } : { ...row, problems: raw.problems };
     }
   }
+}
+
+/** Detects the dialect in the header or the first row. Spreadsheets of some countries write semicolons. */
+async function detectDialect(file: FileHandle, format: Format): Promise<Dialect> {
+  const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(CHUNK_BYTES), position: 0 });
+  const [, mark = '', first = '', lineEnd = '\n'] =
+    /^(\ufeff?)([^\r\n]*)(\r?\n|\r)?/.exec(buffer.toString('utf8', 0, bytesRead)) ?? [];
+  const detected = [',', ';', '\t'].find((delimiter) => first.includes(delimiter)) ?? ',';
+  return { mark, lineEnd, delimiter: { csv: detected, tsv: '\t', jsonl: undefined }[format] };
 }
 
 async function openFile(path: string): Promise<FileHandle> {
@@ -79,11 +108,12 @@ async function* readJsonLines(chunks: AsyncIterable<string | undefined>): AsyncG
   for await (const chunk of chunks) {
     const lines = (rest + (chunk ?? '\n')).split('\n');
     rest = (lines.pop() ?? '').slice(0, MAX_ROW_LENGTH + 1); // What follows would only take memory.
-    for (const text of lines) {
+    for (const written of lines) {
       line += 1;
-      if (text.trim() !== '') {
+      if (written.trim() !== '') {
+        const text = written.replace(JSON_NOTES, '{');
         const value = text.length > MAX_ROW_LENGTH ? undefined : parseJson(text);
-        const row = { line, columns: ['row'], cells: [text] };
+        const row = { line, text };
         yield value === undefined ? { ...row, problems: [describeInvalid(text)] } : { ...row, value };
       }
     }
@@ -106,56 +136,67 @@ const SYNTAX: Readonly<Record<string, string>> = {
   INVALID_OPENING_QUOTE: 'A cell with a quote must be in quotes. Write a quote in it twice.',
 };
 
+/** Row as the parser returns it: its cells, and its text with the first character of the line end. */
+const CSV_RECORD = z.object({ record: z.array(z.string()), raw: z.string() });
+type CsvRecord = z.output<typeof CSV_RECORD>;
+
 /** Reads CSV (RFC 4180) with a header. Stops at the first syntax error, because everything that follows could be misread. */
-async function* readCsv(chunks: AsyncIterable<string | undefined>): AsyncGenerator<RawRow> {
-  const records: string[][] = [];
-  let parser: Parser | undefined;
+async function* readCsv(chunks: AsyncIterable<string | undefined>, delimiter: string): AsyncGenerator<RawRow> {
+  const records: CsvRecord[] = [];
+  const parser = createParser(delimiter, records);
+  const notes = new RegExp(`^(?:(?:"(?:[^"]|"")*"|[^"${delimiter}]*)${delimiter}){${NOTES.length}}`);
+  let hasNotes = false;
+  let header = '';
   let columns: readonly string[] | undefined;
   let line = 1;
   for await (const chunk of chunks) {
-    parser ??= createParser(detectDelimiter(chunk ?? ''), records);
     const failure = await parseChunk(parser, chunk);
-    for (const cells of records.splice(0)) {
+    for (const { record, raw } of records.splice(0)) {
       const start = line;
-      line += 1 + cells.reduce((sum, cell) => sum + (cell.match(/\r\n|\r|\n/g)?.length ?? 0), 0);
-      if (cells.length === 1 && cells[0]?.trim() === '') {
+      line += 1 + record.reduce((sum, cell) => sum + (cell.match(/\r\n|\r|\n/g)?.length ?? 0), 0);
+      if (record.length === 1 && record[0]?.trim() === '') {
         continue; // Empty line.
       }
+      hasNotes ||= columns === undefined && NOTES.every((name, i) => record[i] === name);
+      const cells = hasNotes ? record.slice(NOTES.length) : record;
+      const text = raw.replace(hasNotes ? notes : '', '').replace(/[\r\n]$/, '');
       if (columns === undefined) {
         columns = cells.map((name) => name.trim());
+        header = text;
         const problems = findHeaderProblems(columns);
         if (problems.length > 0) {
-          yield { line: start, columns, cells: [], problems, isLast: true }; // Every row would have the same problem.
+          yield { line: start, text, problems, isLast: true }; // Every row would have the same problem.
           return;
         }
       } else if (cells.length === columns.length) {
-        yield { line: start, columns, cells, value: toFields(columns, cells) };
+        yield { line: start, text, header, value: toFields(columns, cells) };
       } else {
         const problem = `The row has ${cells.length} cells, but the header has ${columns.length}.`;
-        yield { line: start, columns, cells, problems: [problem] };
+        yield { line: start, text, header, problems: [problem] };
       }
     }
     if (failure !== undefined) {
       const problem = SYNTAX[failure] ?? `The row is not valid CSV (${failure}).`;
-      yield { line, columns: columns ?? [], cells: [], problems: [problem], isLast: true };
+      yield { line, text: '', problems: [problem], isLast: true };
       return;
     }
   }
   if (columns === undefined) {
     const problem = 'The file is empty. Its first line must name the columns.';
-    yield { line: 1, columns: [], cells: [], problems: [problem], isLast: true };
+    yield { line: 1, text: '', problems: [problem], isLast: true };
   }
 }
 
-function createParser(delimiter: string, records: string[][]): Parser {
+function createParser(delimiter: string, records: CsvRecord[]): Parser {
   const parser = parse({
     delimiter,
+    raw: true,
     record_delimiter: ['\r\n', '\n', '\r'],
     relax_column_count: true, // Reported with its line, and not as the end of the file.
     max_record_size: MAX_ROW_LENGTH,
     // Collected here instead of read from the stream, which drops rows before an error.
-    on_record(cells: string[]) {
-      records.push(cells);
+    on_record(record: unknown) {
+      records.push(CSV_RECORD.parse(record)); // Its declared type is that without `raw`.
       return null;
     },
   });
@@ -178,12 +219,6 @@ async function parseChunk(parser: Parser, chunk: string | undefined): Promise<st
   throw error;
 }
 
-/** Returns the delimiter of the header. Spreadsheets of some countries write semicolons. */
-function detectDelimiter(chunk: string): string {
-  const [header = ''] = /^[^\r\n]*/.exec(chunk) ?? [];
-  return [',', ';', '\t'].find((delimiter) => header.includes(delimiter)) ?? ',';
-}
-
 /** Returns the problems of a header, one sentence each. */
 function findHeaderProblems(names: readonly string[]): string[] {
   if (!hasKnownName(names)) {
@@ -199,7 +234,7 @@ function findHeaderProblems(names: readonly string[]): string[] {
       }
       return name === ''
         ? [`Column ${i + 1} of the header has no name.`]
-        : [`The header has ${describeUnknown(name, 'column', ` (column ${i + 1})`)}.`];
+        : [`The header has ${describeUnknown(name, names, 'column', ` (column ${i + 1})`)}.`];
     }),
     ...[...repeated].filter(Boolean).map((name) => `The header has the column "${name}" twice.`),
     ...parents.map((name) => `Use either the column "${name}" or columns that begin with "${name}.", not both.`),

@@ -1,5 +1,5 @@
 import { lstatSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { extname, resolve } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { createJsonLogger } from '../../telemetry/json-logger.ts';
 import { isUpstreamError } from '../../upstream/errors.ts';
@@ -39,7 +39,7 @@ const SAMPLES = 3;
 const HEAP_FLAGS = ['--heap-growing-percent=30', '--semi-space-growth-factor=1'];
 
 /** Forms of the file by the end of its name. */
-const FORMATS: Readonly<Record<string, Format>> = { csv: 'csv', jsonl: 'jsonl', ndjson: 'jsonl' };
+const FORMATS: Readonly<Record<string, Format>> = { csv: 'csv', tsv: 'tsv', jsonl: 'jsonl', ndjson: 'jsonl' };
 
 /** Default of `--max-wait`, in seconds. */
 const DEFAULT_MAX_WAIT = '600';
@@ -104,14 +104,14 @@ type ImportOptions = ReturnType<typeof readOptions>;
 function readOptions({ args: [path = ''], options, problems: usage }: CommandLine) {
   const { rate, 'max-wait': maxWait = DEFAULT_MAX_WAIT, results = `${path}.results.db`, report } = options;
   const format = FORMATS[options.format ?? /\.(\w+)$/.exec(path)?.[1]?.toLowerCase() ?? ''];
-  const rejected = options['skip-invalid'] === undefined ? undefined : `${path}.rejected.csv`;
+  const rejected = options['skip-invalid'] === undefined ? undefined : `${path}.rejected${extname(path)}`;
   const resultsProblem = findFileProblem(results, lstatSync); // SQLite would follow a symbolic link.
   const problems = [...usage, ...(resultsProblem === undefined ? [] : [`--results: ${resultsProblem}.`])];
   if (format === undefined && usage.length === 0) {
     problems.push(
       options.format === undefined
-        ? 'The name of the file must end with .csv or .jsonl. Or set --format.'
-        : '--format must be csv or jsonl.',
+        ? 'The name of the file must end with .csv, .tsv or .jsonl. Or set --format.'
+        : '--format must be csv, tsv or jsonl.',
     );
   }
   if (rate !== undefined && !/^[1-9]\d{0,5}$/.test(rate)) {
@@ -157,7 +157,7 @@ async function check(
   progress[Symbol.dispose]();
   host.stderr.write(describeRows(results, path, ['invalid'], problems));
   if (problems === 0) {
-    host.stdout.write(`${path}: ${formatRows(rows)}, all valid.\n`);
+    host.stdout.write(`${path}: ${formatRows(rows)}, ${rows === 1 ? '' : 'all '}valid.\n`);
     return samples;
   }
   if (rejectedPath !== undefined && isComplete && samples.length > 0) {
@@ -199,10 +199,10 @@ export async function checkRows(all: AsyncIterable<Row>, { results, rejected, ch
       results.reject({ line, subscriberId: subscriber?.subscriberId ?? row.subscriberId }, reason);
     }
     problems += reasons.length;
-    if (reasons.length > 0) {
+    isComplete &&= row.isLast !== true;
+    if (reasons.length > 0 && isComplete) {
       rejected?.add(row, reasons);
     }
-    isComplete &&= row.isLast !== true;
   }
   if (checked.rows === 0) {
     problems = 1;

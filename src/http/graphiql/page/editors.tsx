@@ -124,6 +124,7 @@ export function useFieldCounts(report: UpstreamReport | undefined): void {
       return undefined;
     }
     const decorations = queryEditor.createDecorationsCollection();
+    const cursorStops = monaco.editor.InjectedTextCursorStops.None; // At the end of a line, the cursor is before both texts.
     const types = new TypeInfo(schema);
     const visitor = visitWithTypeInfo(types, {
       [Kind.FIELD]({ name: { value: name, loc } }) {
@@ -135,12 +136,11 @@ export function useFieldCounts(report: UpstreamReport | undefined): void {
             content: countCalls({ min: count, max: count }).replace(' ', '\u00a0'),
             inlineClassName: 'field-count',
             inlineClassNameAffectsLetterSpacing: true, // The editor then measures it.
-            cursorStops: monaco.editor.InjectedTextCursorStops.None,
+            cursorStops,
           };
+          const before = { content: '\u00a0\u00a0', cursorStops };
           const range = new monaco.Range(line, column, line, column);
-          decorations.append([
-            { range, options: { before: { content: '\u00a0\u00a0' }, after, showIfCollapsed: true } },
-          ]);
+          decorations.append([{ range, options: { before, after, showIfCollapsed: true } }]);
         }
       },
     });
