@@ -15,8 +15,8 @@ export const object = (members: Readonly<Record<string, string | undefined>>): s
 export const arrow = (param: string, code: string): string => `(${param}) => (${code})`;
 
 /** Returns code below comments of one line each. */
-export const commented = (todos: readonly string[], code: string): string =>
-  [...todos.map((todo) => `// TODO: ${todo}`), code].join('\n');
+export const commented = (todos: readonly (string | undefined)[], code: string): string =>
+  [...todos.flatMap((todo) => (todo === undefined ? [] : `// TODO: ${todo}`)), code].join('\n');
 
 /** Returns any text as a string literal, in the quotes that need fewer escapes. Invisible characters are escaped, so that nobody misreads the code. */
 export function quote(text: string): string {

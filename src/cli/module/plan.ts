@@ -3,19 +3,16 @@ import { isScope } from '../../settings/scopes.ts';
 import { type Expected, endpoint, HEADER_NAME, HEADER_VALUE, kindOf } from '../../upstream/endpoint.ts';
 import { CONTRACT } from '../../upstream/endpoints.ts';
 import { listOf, type OpenApiDocument, type Operation, type Part, recordOf, Unsupported } from './document.ts';
-import { INHERITED, Names, toCamel, toPascal, toSingular, toWords } from './names.ts';
+import { INHERITED, isSecret, Names, toCamel, toPascal, toSingular, toWords } from './names.ts';
 import {
   assertName,
   describe,
   type EndpointPlan,
   type FieldPlan,
-  fieldOf,
-  hasAlternatives,
-  isSecretField,
   isText,
   json,
   type LoaderPlan,
-  type Place,
+  newField,
   scalar,
   type TypePlan,
   Types,
@@ -28,8 +25,6 @@ export interface ModulePlan {
   endpoints: EndpointPlan[];
   types: TypePlan[];
   loaders: LoaderPlan[];
-  /** Parts of the document that are not written, with a clause each. */
-  skipped: { part: string; reason: string }[];
 }
 
 /** Identifiers that the module uses for other purposes, and words of TypeScript. */
@@ -47,22 +42,15 @@ const SENT = /^(?:GET|POST|PUT|PATCH|DELETE)$/;
 const RESERVED_PARAMS = ['query', 'body', 'headers', 'idempotencyKey', 'isBulkItem'];
 
 /** Endpoints whose responses show which types of the document are built in, with the names that their modules export. */
-const BUILT_IN_TYPES: Readonly<Record<string, { module: string; type: string; loader?: string }>> = {
-  'GET /v1/workflows/{}': { module: 'workflows', type: 'Workflow', loader: 'workflow' },
-  'GET /v1/notification-groups/{}': {
-    module: 'notificationGroups',
-    type: 'NotificationGroup',
-    loader: 'notificationGroup',
-  },
-  'POST /v1/subscribers': { module: 'subscribers', type: 'Subscriber' },
-  'POST /v1/feeds': { module: 'feeds', type: 'Feed' },
+const BUILT_IN_TYPES: Readonly<Record<string, readonly [module: string, type: string, loader?: string]>> = {
+  'GET /v1/workflows/{}': ['workflows', 'Workflow', 'workflow'],
+  'GET /v1/notification-groups/{}': ['notificationGroups', 'NotificationGroup', 'notificationGroup'],
+  'POST /v1/subscribers': ['subscribers', 'Subscriber'],
+  'POST /v1/feeds': ['feeds', 'Feed'],
 };
 
 /** Texts that can have several lines, by their names or media types. */
 const MULTILINE = /(?:html|content|body|description|text|message|markdown|notes?|comments?|css|template)$/i;
-
-/** Adds an argument to an endpoint. */
-type Add = (place: Place, name: string, part: Part, value: Value, isRequired: boolean) => void;
 
 /** Plans the module of a document. What can't be written is skipped. */
 export class Planner {
@@ -74,7 +62,6 @@ export class Planner {
   readonly #constants: Names;
   readonly #endpoints: EndpointPlan[] = [];
   readonly #loaders: LoaderPlan[] = [];
-  readonly #skipped: ModulePlan['skipped'] = [];
   readonly #forms = new Map(CONTRACT.map((endpoint) => [formOf(endpoint), 'a built-in field calls it']));
 
   /**
@@ -85,22 +72,21 @@ export class Planner {
     const roots = [builtIn.getQueryType(), builtIn.getMutationType()];
     this.#document = document;
     this.#name = name;
-    this.#types = new Types(document, builtIn, (part, error) => this.#skip(part, error));
+    this.#types = new Types(document, builtIn);
     this.#typeNames = new Names([...Object.keys(builtIn.getTypeMap()), 'Subscription']);
     this.#fieldNames = new Names(roots.flatMap((root) => Object.keys(root?.getFields() ?? {})));
-    this.#constants = new Names([...RESERVED, ...Object.values(BUILT_IN_TYPES).flatMap((each) => Object.values(each))]);
+    this.#constants = new Names([...RESERVED, ...Object.values(BUILT_IN_TYPES).flat().filter(isText)]);
   }
 
   /** Plans all operations whose path matches. */
   plan(matches: (route: string) => boolean): ModulePlan {
     for (const [route, item] of this.#document.paths) {
-      this.#try(route, false, () => {
-        for (const operation of this.#document.operationsOf(route, item)) {
-          const part = `${operation.method} ${route}`;
-          this.#try(part, false, () => this.#findBuiltIn(operation));
-          this.#try(part, false, () => matches(route) && this.#planEndpoint(operation));
-        }
-      });
+      for (const operation of this.#document.try(route, false, () => this.#document.operationsOf(route, item)).flat()) {
+        this.#document.try(`${operation.method} ${route}`, false, () => {
+          this.#findBuiltIn(operation);
+          return matches(route) && this.#planEndpoint(operation);
+        });
+      }
     }
     this.#types.complete();
     for (const { options, response } of this.#endpoints) {
@@ -109,28 +95,19 @@ export class Planner {
     this.#planLoaders();
     const types = this.#usedTypes();
     this.#nameTypes(types);
-    return { name: this.#name, endpoints: this.#endpoints, types, loaders: this.#loaders, skipped: this.#skipped };
-  }
-
-  #skip(part: string, error: unknown): void {
-    if (!(error instanceof Unsupported)) {
-      throw error;
-    }
-    this.#skipped.push({ part, reason: error.message });
+    return { name: this.#name, endpoints: this.#endpoints, types, loaders: this.#loaders };
   }
 
   /** Recognizes a built-in type by the response of a built-in endpoint. */
   #findBuiltIn(operation: Operation): void {
-    const builtIn = BUILT_IN_TYPES[formOf(operation)];
-    const type = builtIn && this.#planResponse([builtIn.type], operation).response?.type;
-    if (builtIn === undefined || type === undefined || isText(type)) {
-      return;
-    }
-    const { module, type: name, loader } = builtIn;
-    Object.assign(type, { name, module });
-    if (loader !== undefined) {
-      const id = `${toWords(loader).join(' ')} id`;
-      this.#loaders.push({ name: loader, type, noun: loader, key: '_id', id, get: undefined, many: undefined });
+    const [module, name = '', loader] = BUILT_IN_TYPES[formOf(operation)] ?? [];
+    const type = module && this.#planResponse([name], operation).response?.type;
+    if (type && !isText(type)) {
+      Object.assign(type, { name, module });
+      if (loader !== undefined) {
+        const id = `${toWords(loader).join(' ')} id`;
+        this.#loaders.push({ name: loader, type, noun: loader, key: '_id', id });
+      }
     }
   }
 
@@ -148,10 +125,10 @@ export class Planner {
     const { expect, response, todo } = this.#planResponse(words, planned);
     const plan: EndpointPlan = {
       method,
-      route: '',
+      route: path,
       field: '',
       constant: '',
-      description: describe(operation, `Calls \`${method} ${path}\`.`, 'summary'),
+      description: describe(operation, `Calls \`${method} ${path}\`.`),
       isDeprecated: operation.deprecated === true,
       noun: [collection, this.#name].map(toScopeNoun).find((noun) => isScope(`${noun}:read`)) ?? 'module',
       inputs: [],
@@ -160,20 +137,23 @@ export class Planner {
         empties: isQuery ? undefined : emptiesOf(collection),
       },
       response,
-      loader: undefined,
       resource: toPascal(nounOf(path)),
       canConflict: Object.hasOwn(recordOf(operation.responses), '409'),
-      todos: [],
+      todos: [todo],
     };
     const names = new Names(['idempotencyKey', ...INHERITED]);
-    const add: Add = (place, ...source) => plan.inputs.push({ ...fieldOf(names, ...source), place });
     const parameters = this.#document.parametersOf(planned);
-    plan.route = this.#planPath(path, parameters, plan, add);
-    this.#planParameters(parameters, plan, words, add);
-    if (!isQuery) {
-      this.#planBody(operation, plan, words, add);
+    this.#planPath(plan, parameters, names);
+    for (const parameter of parameters) {
+      const part = `${method} ${plan.route}, ${parameter.in} parameter ${parameter.name}`;
+      this.#document.try(part, parameter.required === true, () =>
+        plan.inputs.push(...this.#planParameter(plan, parameter, words, names)),
+      );
+    }
+    if (isQuery && operation.requestBody !== undefined) {
+      this.#document.skipped.push({ part: `${method} ${path}, body`, reason: 'a GET has none' });
     } else if (operation.requestBody !== undefined) {
-      this.#skipped.push({ part: `${method} ${path}, body`, reason: 'a GET has none' });
+      plan.inputs.push(...this.#planBody(plan, operation, words, names));
     }
     const ends = isQuery ? [] : ['Input', 'Success', 'Result'];
     plan.field = this.#fieldNames.take([wanted, toCamel([...toWords(this.#name), ...words])], (name) =>
@@ -183,136 +163,99 @@ export class Planner {
       this.#typeNames.take([toPascal([plan.field]) + end]);
     }
     plan.constant = this.#constants.take([isQuery ? `get${toPascal([plan.field])}` : plan.field], isNotGlobal);
-    plan.todos = [plan.field === wanted ? undefined : `Find a better name: ${wanted} exists.`, todo].filter(isText);
+    plan.todos.push(plan.field === wanted ? undefined : `Find a better name: ${wanted} exists.`);
     this.#forms.set(form, 'the document has it twice');
     this.#endpoints.push(plan);
   }
 
   /** Plans the parameters of a path, and renames those that no endpoint can have. */
-  #planPath(path: string, parameters: readonly Part[], plan: EndpointPlan, add: Add): string {
-    const names = new Names([...RESERVED_PARAMS, ...INHERITED]);
-    const route = path.replace(/\{([^{}]+)\}/g, (_, name: string) => {
-      const words = toWords(name);
-      if (words.length === 0) {
-        throw new Unsupported('the name of a parameter of its path has neither letters nor digits of ASCII');
-      }
-      const source = names.take(/^\w+$/.test(name) ? [name, toCamel([...words, 'param'])] : [toCamel(words)]);
+  #planPath(plan: EndpointPlan, parameters: readonly Part[], names: Names): void {
+    const sources = new Names(RESERVED_PARAMS);
+    plan.route = plan.route.replace(/\{([^{}]+)\}/g, (_, name: string) => {
+      assertName(name);
+      const source = sources.take(/^\w+$/.test(name) ? [name, `${name}Param`] : [toCamel(toWords(name))]);
       const part = parameters.find((each) => each.in === 'path' && each.name === name) ?? {};
-      add('path', name, part, scalar('ID'), true);
-      Object.assign(plan.inputs.at(-1) ?? {}, { source });
+      const field = newField(source, scalar('ID'), describe(part, `The service's \`${name}\`.`));
+      plan.inputs.push({ ...field, name: names.take([toCamel(toWords(source))]), place: 'path' });
       return `{${source}}`;
     });
     try {
-      endpoint(`GET /${route.slice(1)}`);
-      return route;
+      endpoint(`GET /${plan.route.slice(1)}`);
     } catch {
       throw new Unsupported('its path has a segment that no endpoint can have');
     }
   }
 
-  /** Plans the parameters of the query and the headers. An endpoint that requires others can't be called. */
-  #planParameters(parameters: readonly Part[], plan: EndpointPlan, words: readonly string[], add: Add): void {
-    const headers: Record<string, string | true> = {};
-    for (const parameter of parameters) {
-      const { in: place, required = false, schema, explode, content } = parameter;
-      const name = nameOf(parameter);
-      this.#try(`${plan.method} ${plan.route}, ${place} parameter ${name}`, required === true, () => {
-        if (place === 'cookie') {
-          throw new Unsupported('the gateway sends no cookies');
-        }
-        if (place === 'header' && /^idempotency-key$/i.test(name)) {
-          plan.options.idempotent = plan.method === 'GET' ? undefined : true;
-        } else if (place === 'header' && !OWN_HEADERS.test(name)) {
-          if (!HEADER_NAME.test(name)) {
-            throw new Unsupported('no endpoint can declare this header');
-          }
-          assertName(name);
-          const [only, ...others] = listOf(this.#document.schemaOf(schema).schema.enum);
-          headers[name] =
-            required === true && others.length === 0 && isText(only) && HEADER_VALUE.test(only) ? only : true;
-          if (headers[name] === true) {
-            add('headers', name, parameter, scalar('String'), required === true);
-          }
-        } else if (place === 'query') {
-          for (const [source, part, isNeeded] of this.#partsOf(parameter)) {
-            assertName(source);
-            const place = { words: [...words, ...toWords(source)], property: source, use: 'input' } as const;
-            const value = this.#types.valueOf(content === undefined ? part : {}, place);
-            const isPlain = isText(value.type) ? !value.type.startsWith('JSON') : value.type.kind === 'enum';
-            const described = { ...this.#document.schemaOf(part).schema, ...recordOf(part), ...parameter };
-            const text = { ...scalar('String'), todo: 'The text is sent as it is: the document allows other forms.' };
-            add('query', source, described, isPlain ? value : text, required === true && isNeeded);
-            plan.options.lists = value.isList && explode === false ? 'comma' : plan.options.lists;
-          }
-        }
+  /** Plans a parameter of the query or a header. Those of the path are planned with it. */
+  #planParameter(plan: EndpointPlan, parameter: Part, words: readonly string[], names: Names): FieldPlan[] {
+    const { in: place, required, schema: part } = parameter;
+    const name = String(parameter.name ?? '');
+    const { schema } = this.#document.schemaOf(part);
+    if (place === 'cookie') {
+      throw new Unsupported('the gateway sends no cookies');
+    }
+    if (place === 'header' && /^idempotency-key$/i.test(name)) {
+      plan.options.idempotent = plan.method === 'GET' ? undefined : true;
+    } else if (place === 'header' && !OWN_HEADERS.test(name)) {
+      assertName(name);
+      if (!HEADER_NAME.test(name)) {
+        throw new Unsupported('no endpoint can declare this header');
+      }
+      const [only, ...others] = listOf(schema.enum);
+      const isFixed = required === true && others.length === 0 && isText(only) && HEADER_VALUE.test(only);
+      plan.options.headers = { ...recordOf(plan.options.headers), [name]: isFixed ? only : true };
+      const field = newField(name, scalar('String'), describe(parameter, `The service's \`${name}\`.`));
+      const input = { ...field, isRequired: required === true, place: 'headers' } as const;
+      return isFixed ? [] : [{ ...input, name: names.take([toCamel(toWords(name))]) }];
+    } else if (place === 'query') {
+      const members = Object.entries(recordOf(schema.properties)).map(([member, each]) => ({
+        source: parameter.style === 'deepObject' ? `${name}[${member}]` : member,
+        part: each,
+        isRequired: required === true && listOf(schema.required).includes(member),
+      })); // Those of an object are several parameters.
+      const all = members.length > 0 ? members : [{ source: name, part, isRequired: required === true }];
+      return all.map(({ source, part, isRequired }) => {
+        const at = { words, use: 'input' } as const;
+        const field = this.#types.fieldOf(names, source, parameter.content === undefined ? part : {}, at, isRequired);
+        const { type, isList } = field.value;
+        const isPlain = isText(type) ? !type.startsWith('JSON') : type.kind === 'enum';
+        const text = { ...scalar('String'), todo: 'The text is sent as it is: the document allows other forms.' };
+        plan.options.lists = isList && parameter.explode === false ? 'comma' : plan.options.lists;
+        return {
+          ...field,
+          place,
+          description: describe(parameter, field.description),
+          value: isPlain ? field.value : text,
+        };
       });
     }
-    plan.options.headers = toOption(headers);
+    return [];
   }
 
-  /** Plans a part, or skips it. @throws {Unsupported} if it is required, and can't be sent */
-  #try(part: string, isRequired: boolean, run: () => unknown): void {
-    try {
-      run();
-    } catch (error) {
-      if (isRequired && error instanceof Unsupported) {
-        throw new Unsupported(`it requires ${part.replace(/.*, /s, '')}, but ${error.message}`);
-      }
-      this.#skip(part, error);
-    }
-  }
-
-  /** Returns the names and schemas of the query parameters that one of the document stands for: those of an object are several. */
-  #partsOf(parameter: Part): [name: string, part: unknown, isRequired: boolean][] {
-    const { schema, style } = parameter;
-    const name = nameOf(parameter);
-    const { properties, required } = this.#document.schemaOf(schema).schema;
-    const toName = (member: string) => (style === 'deepObject' ? `${name}[${member}]` : member);
-    const members = Object.entries(recordOf(properties));
-    return members.length === 0
-      ? [[name, schema, true]]
-      : members.map(([member, part]) => [toName(member), part, listOf(required).includes(member)]);
-  }
-
-  #planBody({ requestBody }: Part, plan: EndpointPlan, words: readonly string[], add: Add): void {
-    if (requestBody === undefined) {
-      return;
-    }
+  #planBody(plan: EndpointPlan, { requestBody }: Part, words: readonly string[], names: Names): FieldPlan[] {
     const { content } = this.#document.resolve(requestBody);
     const found = mediaOf(content, JSON_TYPE) ?? mediaOf(content, /^application\/x-www-form-urlencoded/i);
     if (found === undefined) {
       throw new Unsupported(`its body is ${typesOf(content)}, neither JSON nor a form`);
     }
     plan.options.bodyFormat = found.type.includes('form') ? 'form' : undefined;
-    const { schema } = this.#document.schemaOf(found.media.schema);
-    const properties = Object.entries(recordOf(schema.properties));
-    if (properties.length === 0 || hasAlternatives(schema)) {
-      const value =
-        schema.type === 'array'
-          ? this.#types.valueOf(found.media.schema, { words: [...words, 'item'], use: 'input' })
-          : { ...scalar('JSONObject'), todo: 'Declare the fields of the body, which the document leaves open.' };
-      if (!value.isList && schema.type !== undefined && schema.type !== 'object') {
+    const { schema, hasAlternatives } = this.#document.schemaOf(found.media.schema);
+    const at = { words, use: 'input' } as const;
+    if (Object.keys(recordOf(schema.properties)).length === 0 || hasAlternatives) {
+      const open = { ...scalar('JSONObject'), todo: 'Declare the fields of the body, which the document leaves open.' };
+      const isArray = schema.type === 'array';
+      const value = isArray ? this.#types.valueOf(found.media.schema, { ...at, words: [...words, 'item'] }) : open;
+      if (!value.isList && ![undefined, 'object'].some((type) => type === schema.type)) {
         throw new Unsupported('its body is neither an object nor a list');
       }
-      add('body', 'body', {}, { ...value, isNullable: false }, true);
       plan.hasWholeBody = true;
-      return;
+      const field = newField('body', { ...value, isNullable: false }, "The service's `body`.");
+      return [{ ...field, name: names.take(['body']), place: 'body' }];
     }
-    for (const [name, part] of properties) {
-      const isRequired = listOf(schema.required).includes(name);
-      this.#try(`${plan.method} ${plan.route}, body.${name}`, isRequired, () => {
-        const resolved: Part = { ...this.#document.schemaOf(part).schema, ...recordOf(part) };
-        if (resolved.readOnly !== true) {
-          assertName(name);
-          const place = { words: [...words, ...toWords(name)], property: name, use: 'input' } as const;
-          add('body', name, resolved, this.#types.valueOf(part, place), isRequired);
-        }
-      });
-    }
-    const texts = plan.inputs.filter(
-      ({ place, value }) => place === 'body' && value.type === 'String' && !value.isList,
-    );
+    const fields = this.#types.fieldsOf(schema, at, `${plan.method} ${plan.route}, body`, names);
+    const texts = fields.filter(({ value }) => value.type === 'String' && !value.isList);
     plan.options.multiline = toOption(texts.map(({ source }) => source).filter((source) => MULTILINE.test(source)));
+    return fields.map((field) => ({ ...field, place: 'body' }));
   }
 
   #planResponse(
@@ -321,9 +264,8 @@ export class Planner {
   ): { expect: Expected; response?: Value; todo?: string } {
     const all = Object.entries(recordOf(operation.responses)).filter(([status]) => /^2|^default$/.test(status));
     const [status, sent] = all.find(([each]) => /^2(?!04)/.test(each)) ?? all[0] ?? [];
-    if (status === '204') {
-      const response = json('The document says that the response has no body.');
-      return method === 'GET' ? { expect: 'value', response } : { expect: 'nothing' };
+    if (status === '204' && method !== 'GET') {
+      return { expect: 'nothing' };
     }
     const { content } = sent === undefined ? {} : this.#document.resolve(sent);
     if (Object.keys(recordOf(content)).length === 0) {
@@ -336,12 +278,12 @@ export class Planner {
       }
       return { expect: 'text', response: scalar('String') };
     }
-    const place = { words: method === 'GET' ? words : [...words, 'response'], use: 'output' } as const;
+    const at = { words: method === 'GET' ? words : [...words, 'response'], use: 'output' } as const;
     const properties = recordOf(this.#document.schemaOf(found.media.schema).schema.properties);
     if (!Object.hasOwn(properties, 'data') || Object.hasOwn(properties, '_organizationId')) {
-      return formOfValue(this.#types.valueOf(found.media.schema, place));
+      return formOfValue(this.#types.valueOf(found.media.schema, at));
     }
-    const value = this.#types.valueOf(properties.data, place);
+    const value = this.#types.valueOf(properties.data, at);
     if (Object.keys(properties).length === 1) {
       return formOfValue(value);
     }
@@ -350,7 +292,7 @@ export class Planner {
       return { ...formOfValue(value), todo };
     }
     const items = toCamel(toWords(segmentsOf(route).at(-1) ?? 'items'));
-    const page = this.#types.valueOf(found.media.schema, { ...place, words: [...place.words, 'page'], items });
+    const page = this.#types.valueOf(found.media.schema, { ...at, words: [...at.words, 'page'], items });
     return { expect: 'page', response: { ...page, isNullable: false } };
   }
 
@@ -412,7 +354,10 @@ export class Planner {
       const nouns = ['', ...toWords(type.wanted[0] ?? '').map((word) => `${word} `)];
       for (const field of type.module === undefined ? type.fields : []) {
         field.link = type.kind === 'object' ? this.#linkOf(type, field) : undefined;
-        field.isSecret = isSecretField(field) && !nouns.some((noun) => ids.has(noun + toWords(field.source).join(' ')));
+        const isValue =
+          field.value.type !== 'Boolean' && (isText(field.value.type) || field.value.type.kind !== 'enum');
+        field.isSecret =
+          isValue && isSecret(field.source) && !nouns.some((noun) => ids.has(noun + toWords(field.source).join(' ')));
         add(field.value, type.noun, pages.has(type) && field.source === 'data'); // Visited by this loop too.
         add(scalar(field.link?.type ?? ''), type.noun);
       }
@@ -485,8 +430,6 @@ function formOfValue(value: Value): { expect: Expected; response: Value } {
   const isRecord = typeof value.type !== 'string' && value.type.kind === 'object' && !value.isNullable;
   return { expect: isRecord ? (value.isList ? 'list' : 'record') : 'value', response: value };
 }
-
-const nameOf = ({ name }: Part): string => String(name ?? '');
 
 const formOf = ({ method, route }: { method: string; route: string }): string =>
   `${method} ${route.replace(/\{[^{}]*\}/g, '{}')}`;

@@ -7,6 +7,7 @@ import {
   isText,
   json,
   type LoaderPlan,
+  newField,
   scalar,
   type TypePlan,
   type Value,
@@ -61,7 +62,7 @@ function nullabilityOf({ type, isList }: Value, isNull: boolean): string | undef
   return isNull || (!isText(type) && type.kind === 'enum') ? 'true' : undefined;
 }
 
-const deprecationOf = (isDeprecated: boolean) => (isDeprecated ? quote('The service deprecates it.') : undefined);
+const deprecationOf = (isDeprecated = false) => (isDeprecated ? quote('The service deprecates it.') : undefined);
 
 /** Writes one module, and keeps in mind which tools its code uses. */
 class Writer {
@@ -73,13 +74,15 @@ class Writer {
     );
     const own = types.filter(({ module }) => module === undefined);
     const builder = this.#tool('builder');
-    const objects = own.filter(({ kind }) => kind === 'object');
+    const objects = own.filter(({ kind }) => kind !== 'enum');
     const fields = (queries ?? []).map((query) => this.#writeQuery(query));
     const statements = [
       ...types.map((type) => writeBody(type)),
       ...endpoints.map((endpoint) => this.#writeEndpoint(endpoint)),
       ...loaders.flatMap((loader) => this.#writeLoader(loader)),
-      ...objects.map((type) => `const ${type.name} = ${builder}.objectRef<${type.name}Body>(${quote(type.name)});`),
+      ...objects.map(
+        ({ name, kind }) => `const ${name} = ${builder}.${kind}Ref<${name}Body>(${quote(name)});`, // They contain each other.
+      ),
       ...own.map((type) => this.#writeType(type)),
       ...(fields.length === 0 ? [] : [`${builder}.queryFields((t) => (${braces(fields)}));`]),
       ...(mutations ?? []).map((mutation) => this.#writeMutation(mutation)),
@@ -147,17 +150,11 @@ ${statements.map(indent).join('\n\n')}
       const options = object({ description, values: `${members} as const` });
       return `const ${name} = ${this.#tool('builder')}.enumType(${quote(name)}, ${options});`;
     }
-    if (kind === 'input') {
-      const options = object({
-        description,
-        fields: arrow('t', braces(fields.map((field) => writeInput(field, 't.field')))),
-      });
-      return commented(todos, `const ${name} = ${this.#tool('builder')}.inputType(${quote(name)}, ${options});`);
-    }
-    const members = fields.flatMap((field) => [
-      this.#writeExposed(field, field.source, `${noun}-secrets:read`),
-      ...this.#writeLink(field),
-    ]);
+    const members = fields.flatMap((field) =>
+      kind === 'input'
+        ? [writeInput(field, 't.field')]
+        : [this.#writeExposed(field, field.source, `${noun}-secrets:read`), ...this.#writeLink(field)],
+    );
     const extensions = isRecord ? this.#scopes(`${noun}:read`) : undefined;
     return commented(
       todos,
@@ -167,7 +164,7 @@ ${statements.map(indent).join('\n\n')}
 
   /** Writes a field that returns a member of the body. */
   #writeExposed(field: FieldPlan, source: string, secretScope = ''): string {
-    const { name, value, isSecret = false, todos } = field;
+    const { name, value, isSecret = false } = field;
     const code = `${name}: t.expose(${quote(source)}, ${object({
       type: typeOf(value),
       nullable: nullabilityOf(value, isNullable(field)),
@@ -176,7 +173,7 @@ ${statements.map(indent).join('\n\n')}
       deprecationReason: deprecationOf(field.isDeprecated),
     })})`;
     const secret = 'It is named like a secret: remove it, or its scope if it is none.';
-    return commented(isSecret ? [...todos, secret] : todos, code);
+    return commented([value.todo, isSecret ? secret : undefined], code);
   }
 
   /** Writes the field with the record whose id a field has. */
@@ -227,13 +224,13 @@ ${statements.map(indent).join('\n\n')}
       args: param && braces(inputs.map((input) => writeInput(input, 't.arg'))),
       resolve: `(_root, ${param ? 'args' : '_args'}, ctx) => {\n${indent(statements)}\n}`,
     });
-    return commented([...endpoint.todos, response.todo].filter(isText), `${endpoint.field}: t.field(${code})`);
+    return commented([...endpoint.todos, response.todo], `${endpoint.field}: t.field(${code})`);
   }
 
   #writeMutation(endpoint: EndpointPlan): string {
     const { field, inputs, response } = endpoint;
     const key = inputs.findLast(({ place }) => place === 'path');
-    const done = response ? resultOf(response) : doneOf(endpoint.method, key);
+    const done = doneOf(endpoint, key);
     const resource = response && !isText(response.type) && !response.isList ? response.type.name : endpoint.resource;
     const failures = {
       notFound: key && object({ resource: quote(resource), id: `(input) => input.${key.name}` }),
@@ -274,10 +271,10 @@ function writeBody({ kind, name, module, fields, values }: TypePlan): string {
 }
 
 /** Writes an argument, or a field of an input. */
-function writeInput({ name, value, isRequired, description, todos }: FieldPlan, method: 't.field' | 't.arg'): string {
+function writeInput({ name, value, isRequired, description }: FieldPlan, method: 't.field' | 't.arg'): string {
   const required = isRequired && !value.isNullable ? 'true' : undefined;
   return commented(
-    todos,
+    [value.todo],
     `${name}: ${method}(${object({ type: typeOf(value), required, description: quote(description) })})`,
   );
 }
@@ -293,28 +290,15 @@ function writeArgs({ inputs, hasWholeBody }: EndpointPlan, from: 'args' | 'input
   return braces([...at('path'), ...groups]);
 }
 
-/** Returns the field of a success that names the record, if the response has none. */
-function doneOf(method: string, key: FieldPlan | undefined): FieldPlan {
+/** Returns the field of a success with the response, or with the id of the record if there is none. */
+function doneOf({ method, response }: EndpointPlan, key: FieldPlan | undefined): FieldPlan {
+  if (response !== undefined) {
+    return isText(response.type) || response.type.kind !== 'object'
+      ? newField('result', response, 'The response of the service.')
+      : newField(toCamel(toWords(response.type.name)) + (response.isList ? 'List' : ''), response, 'The record.');
+  }
   const first = method === 'DELETE' ? ['deleted'] : key?.name === 'id' ? ['requested'] : [];
   return key === undefined
-    ? toField('accepted', scalar('Boolean'), 'Always true.')
-    : { ...key, name: toCamel([...first, ...toWords(key.name)]), source: key.name, todos: [] };
+    ? newField('accepted', scalar('Boolean'), 'Always true.')
+    : { ...key, name: toCamel([...first, ...toWords(key.name)]), source: key.name };
 }
-
-/** Returns the field of a success with the value of the response. */
-function resultOf(value: Value): FieldPlan {
-  return !isText(value.type) && value.type.kind === 'object'
-    ? toField(toCamel(toWords(value.type.name)) + (value.isList ? 'List' : ''), value, 'The record.')
-    : toField('result', value, 'The response of the service.');
-}
-
-const toField = (name: string, value: Value, description: string): FieldPlan => ({
-  name,
-  source: name,
-  value,
-  isRequired: true,
-  description,
-  isDeprecated: false,
-  range: undefined,
-  todos: [value.todo].filter(isText),
-});
