@@ -25,7 +25,7 @@ export function quote(text: string): string {
     .slice(1, -1)
     .replaceAll('\\"', '"')
     .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (char) =>
-      [...Array(char.length).keys()].map((i) => `\\u${char.charCodeAt(i).toString(16).padStart(4, '0')}`).join(''),
+      char.replace(/[\s\S]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
     )
     .replaceAll(mark, `\\${mark}`);
   return mark + escaped + mark;

@@ -3,21 +3,9 @@ import { isScope } from '../../settings/scopes.ts';
 import { type Expected, endpoint, HEADER_NAME, HEADER_VALUE, kindOf } from '../../upstream/endpoint.ts';
 import { CONTRACT } from '../../upstream/endpoints.ts';
 import { listOf, type OpenApiDocument, type Operation, type Part, recordOf, Unsupported } from './document.ts';
-import { INHERITED, isSecret, Names, toCamel, toPascal, toSingular, toWords } from './names.ts';
-import {
-  assertName,
-  describe,
-  type EndpointPlan,
-  type FieldPlan,
-  isText,
-  json,
-  type LoaderPlan,
-  newField,
-  scalar,
-  type TypePlan,
-  Types,
-  type Value,
-} from './types.ts';
+import { fieldNameOf, INHERITED, isSecret, Names, nounOf, segmentsOf, toCamel, toPascal, toWords } from './names.ts';
+import type { EndpointPlan, FieldPlan, LoaderPlan, TypePlan, Use, Value } from './types.ts';
+import { assertName, describe, isText, json, newField, scalar, Types } from './types.ts';
 
 /** Module to write. */
 export interface ModulePlan {
@@ -27,16 +15,8 @@ export interface ModulePlan {
   loaders: LoaderPlan[];
 }
 
-/** Identifiers that the module uses for other purposes, and words of TypeScript. */
-const RESERVED =
-  'args assertRange await break builder case catch class const continue ctx debugger declareCalls default defineModule delete do else endpoint enum export extends false finally for function if implements import in input instanceof interface let loadBySentId loader mutation new null package parent private protected public requireScopes return send static super switch t this throw true try typeof undefined use var void while with yield _root _args _input'.split(
-    ' ',
-  );
-
 /** Headers that the gateway sets itself, or that OpenAPI says to ignore. */
 const OWN_HEADERS = /^(?:accept|authorization|content-type|x-request-id)$/i;
-
-const SENT = /^(?:GET|POST|PUT|PATCH|DELETE)$/;
 
 /** Names of `CallArgs` and `WriteOptions`, which parameters of a path can't have. */
 const RESERVED_PARAMS = ['query', 'body', 'headers', 'idempotencyKey', 'isBulkItem'];
@@ -52,6 +32,16 @@ const BUILT_IN_TYPES: Readonly<Record<string, readonly [module: string, type: st
 /** Texts that can have several lines, by their names or media types. */
 const MULTILINE = /(?:html|content|body|description|text|message|markdown|notes?|comments?|css|template)$/i;
 
+/** What is known of an operation while its parts are planned. */
+interface Context {
+  /** Words of its field. */
+  words: readonly string[];
+  /** First words of its scope. */
+  noun: string;
+  /** Names of its inputs. */
+  names: Names;
+}
+
 /** Plans the module of a document. What can't be written is skipped. */
 export class Planner {
   readonly #document: OpenApiDocument;
@@ -59,10 +49,9 @@ export class Planner {
   readonly #types: Types;
   readonly #typeNames: Names;
   readonly #fieldNames: Names;
-  readonly #constants: Names;
+  readonly #loaderNames = new Names();
   readonly #endpoints: EndpointPlan[] = [];
   readonly #loaders: LoaderPlan[] = [];
-  readonly #forms = new Map(CONTRACT.map((endpoint) => [formOf(endpoint), 'a built-in field calls it']));
 
   /**
    * @param name name of the module
@@ -72,10 +61,9 @@ export class Planner {
     const roots = [builtIn.getQueryType(), builtIn.getMutationType()];
     this.#document = document;
     this.#name = name;
-    this.#types = new Types(document, builtIn);
+    this.#types = new Types(document);
     this.#typeNames = new Names([...Object.keys(builtIn.getTypeMap()), 'Subscription']);
     this.#fieldNames = new Names(roots.flatMap((root) => Object.keys(root?.getFields() ?? {})));
-    this.#constants = new Names([...RESERVED, ...Object.values(BUILT_IN_TYPES).flat().filter(isText)]);
   }
 
   /** Plans all operations whose path matches. */
@@ -89,94 +77,103 @@ export class Planner {
       }
     }
     this.#types.complete();
-    for (const { options, response } of this.#endpoints) {
-      options.identifiedBy = response && toOption(identifiersOf(response, options.expect));
+    for (const { method, options, response } of this.#endpoints) {
+      const isPage = options.expect === 'page';
+      const type = objectOf(response);
+      const record = isPage ? objectOf(type?.fields.find(({ source }) => source === 'data')?.value) : type;
+      const ids = record?.fields.filter(({ source, isRequired }) => isRequired && /^_?id$/.test(source)) ?? [];
+      options.identifiedBy = options.expect === 'value' ? undefined : toOption(ids.map(({ source }) => source));
+      for (const each of [type, record]) {
+        Object.assign(each ?? {}, method === 'GET' && { isRecord: true });
+      }
     }
     this.#planLoaders();
     const types = this.#usedTypes();
-    this.#nameTypes(types);
+    for (const type of types.filter(({ module }) => module === undefined)) {
+      const [first = 'Record'] = type.wanted;
+      type.name = this.#typeNames.take([...type.wanted, toPascal(toWords(this.#name)) + first]);
+      if (!type.wanted.includes(type.name)) {
+        type.todos.push(`Find a better name: ${first} exists.`);
+      }
+    }
     return { name: this.#name, endpoints: this.#endpoints, types, loaders: this.#loaders };
   }
 
   /** Recognizes a built-in type by the response of a built-in endpoint. */
   #findBuiltIn(operation: Operation): void {
     const [module, name = '', loader] = BUILT_IN_TYPES[formOf(operation)] ?? [];
-    const type = module && this.#planResponse([name], operation).response?.type;
-    if (type && !isText(type)) {
+    const context = { words: [name], noun: '', names: new Names() };
+    const type = module && objectOf(this.#planResponse(operation, context).response);
+    if (type) {
       Object.assign(type, { name, module });
-      if (loader !== undefined) {
-        const id = `${toWords(loader).join(' ')} id`;
-        this.#loaders.push({ name: loader, type, noun: loader, key: '_id', id });
-      }
+    }
+    if (type && loader !== undefined) {
+      const id = `${toWords(loader).join(' ')} id`;
+      this.#loaders.push({ name: loader, type, noun: loader, key: '_id', id });
     }
   }
 
   #planEndpoint(planned: Operation): void {
-    const { method, route: path, operation } = planned;
-    const form = formOf(planned);
-    const known = this.#forms.get(form) ?? (SENT.test(method) ? undefined : `the gateway sends no ${method}`);
-    if (known !== undefined) {
-      throw new Unsupported(known);
+    const { method, route, operation } = planned;
+    if (CONTRACT.some((each) => formOf(each) === formOf(planned))) {
+      throw new Unsupported('a built-in field calls it');
     }
     const isQuery = method === 'GET';
-    const words = namesOf(method, path, operation);
-    const wanted = toCamel(words);
-    const [collection = ''] = segmentsOf(path);
-    const { expect, response, todo } = this.#planResponse(words, planned);
+    const [collection = ''] = segmentsOf(route);
+    const context: Context = {
+      words: fieldNameOf(method, route, operation.operationId),
+      noun: [collection, this.#name].map(toScopeNoun).find((noun) => isScope(`${noun}:read`)) ?? 'module',
+      names: new Names(['idempotencyKey', ...INHERITED]),
+    };
+    const { expect, response, todo } = this.#planResponse(planned, context);
     const plan: EndpointPlan = {
       method,
-      route: path,
+      route,
       field: '',
-      constant: '',
-      description: describe(operation, `Calls \`${method} ${path}\`.`),
+      description: describe(operation, `Calls \`${method} ${route}\`.`),
       isDeprecated: operation.deprecated === true,
-      noun: [collection, this.#name].map(toScopeNoun).find((noun) => isScope(`${noun}:read`)) ?? 'module',
+      noun: context.noun,
       inputs: [],
       options: {
         expect: expect === 'record' ? undefined : expect,
         empties: isQuery ? undefined : emptiesOf(collection),
       },
       response,
-      resource: toPascal(nounOf(path)),
+      resource: toPascal(nounOf(route)),
       canConflict: Object.hasOwn(recordOf(operation.responses), '409'),
       todos: [todo],
     };
-    const names = new Names(['idempotencyKey', ...INHERITED]);
     const parameters = this.#document.parametersOf(planned);
-    this.#planPath(plan, parameters, names);
+    this.#planPath(plan, parameters, context);
     for (const parameter of parameters) {
       const part = `${method} ${plan.route}, ${parameter.in} parameter ${parameter.name}`;
-      this.#document.try(part, parameter.required === true, () =>
-        plan.inputs.push(...this.#planParameter(plan, parameter, words, names)),
-      );
+      this.#document.try(part, parameter.required === true, () => this.#planParameter(plan, parameter, context));
     }
     if (isQuery && operation.requestBody !== undefined) {
-      this.#document.skipped.push({ part: `${method} ${path}, body`, reason: 'a GET has none' });
+      this.#document.skipped.push({ part: `${method} ${route}, body`, reason: 'a GET has none' });
     } else if (operation.requestBody !== undefined) {
-      plan.inputs.push(...this.#planBody(plan, operation, words, names));
+      this.#planBody(plan, operation, context);
     }
+    const wanted = toCamel(context.words);
     const ends = isQuery ? [] : ['Input', 'Success', 'Result'];
-    plan.field = this.#fieldNames.take([wanted, toCamel([...toWords(this.#name), ...words])], (name) =>
+    plan.field = this.#fieldNames.take([wanted, toCamel([...toWords(this.#name), ...context.words])], (name) =>
       ends.every((end) => !this.#typeNames.has(toPascal([name]) + end)),
     );
     for (const end of ends) {
       this.#typeNames.take([toPascal([plan.field]) + end]);
     }
-    plan.constant = this.#constants.take([isQuery ? `get${toPascal([plan.field])}` : plan.field], isNotGlobal);
     plan.todos.push(plan.field === wanted ? undefined : `Find a better name: ${wanted} exists.`);
-    this.#forms.set(form, 'the document has it twice');
     this.#endpoints.push(plan);
   }
 
   /** Plans the parameters of a path, and renames those that no endpoint can have. */
-  #planPath(plan: EndpointPlan, parameters: readonly Part[], names: Names): void {
+  #planPath(plan: EndpointPlan, parameters: readonly Part[], { names }: Context): void {
     const sources = new Names(RESERVED_PARAMS);
     plan.route = plan.route.replace(/\{([^{}]+)\}/g, (_, name: string) => {
       assertName(name);
       const source = sources.take(/^\w+$/.test(name) ? [name, `${name}Param`] : [toCamel(toWords(name))]);
       const part = parameters.find((each) => each.in === 'path' && each.name === name) ?? {};
-      const field = newField(source, scalar('ID'), describe(part, `The service's \`${name}\`.`));
-      plan.inputs.push({ ...field, name: names.take([toCamel(toWords(source))]), place: 'path' });
+      plan.inputs.push({ ...newField(names, source, scalar('ID'), part), place: 'path' });
       return `{${source}}`;
     });
     try {
@@ -187,221 +184,193 @@ export class Planner {
   }
 
   /** Plans a parameter of the query or a header. Those of the path are planned with it. */
-  #planParameter(plan: EndpointPlan, parameter: Part, words: readonly string[], names: Names): FieldPlan[] {
-    const { in: place, required, schema: part } = parameter;
-    const name = String(parameter.name ?? '');
+  #planParameter(
+    { method, route, inputs, options }: EndpointPlan,
+    parameter: Part,
+    { words, noun, names }: Context,
+  ): void {
+    const { in: place, name: sent, schema: part, content } = parameter;
+    const name = String(sent);
+    const isRequired = parameter.required === true;
     const { schema } = this.#document.schemaOf(part);
     if (place === 'cookie') {
       throw new Unsupported('the gateway sends no cookies');
     }
-    if (place === 'header' && /^idempotency-key$/i.test(name)) {
-      plan.options.idempotent = plan.method === 'GET' ? undefined : true;
-    } else if (place === 'header' && !OWN_HEADERS.test(name)) {
-      assertName(name);
-      if (!HEADER_NAME.test(name)) {
-        throw new Unsupported('no endpoint can declare this header');
-      }
-      const [only, ...others] = listOf(schema.enum);
-      const isFixed = required === true && others.length === 0 && isText(only) && HEADER_VALUE.test(only);
-      plan.options.headers = { ...recordOf(plan.options.headers), [name]: isFixed ? only : true };
-      const field = newField(name, scalar('String'), describe(parameter, `The service's \`${name}\`.`));
-      const input = { ...field, isRequired: required === true, place: 'headers' } as const;
-      return isFixed ? [] : [{ ...input, name: names.take([toCamel(toWords(name))]) }];
-    } else if (place === 'query') {
-      const members = Object.entries(recordOf(schema.properties)).map(([member, each]) => ({
-        source: parameter.style === 'deepObject' ? `${name}[${member}]` : member,
-        part: each,
-        isRequired: required === true && listOf(schema.required).includes(member),
-      })); // Those of an object are several parameters.
-      const all = members.length > 0 ? members : [{ source: name, part, isRequired: required === true }];
-      return all.map(({ source, part, isRequired }) => {
-        const at = { words, use: 'input' } as const;
-        const field = this.#types.fieldOf(names, source, parameter.content === undefined ? part : {}, at, isRequired);
+    if (place === 'query') {
+      const members = Object.entries(recordOf(schema.properties)); // Those of an object are several parameters.
+      const toName = (key: unknown) => (parameter.style === 'deepObject' ? `${name}[${key}]` : String(key));
+      const planned = this.#types.fieldsOf(
+        members.length === 0
+          ? { properties: { [name]: content === undefined ? part : {} }, required: isRequired ? [name] : [] }
+          : {
+              properties: Object.fromEntries(members.map(([key, each]) => [toName(key), each])),
+              required: isRequired ? listOf(schema.required).map(toName) : [],
+            },
+        { words, noun, use: 'input' },
+        `${method} ${route}, query`,
+        names,
+      );
+      for (const field of planned) {
         const { type, isList } = field.value;
         const isPlain = isText(type) ? !type.startsWith('JSON') : type.kind === 'enum';
         const text = { ...scalar('String'), todo: 'The text is sent as it is: the document allows other forms.' };
-        plan.options.lists = isList && parameter.explode === false ? 'comma' : plan.options.lists;
-        return {
-          ...field,
-          place,
-          description: describe(parameter, field.description),
-          value: isPlain ? field.value : text,
-        };
-      });
+        const description = describe(parameter, field.description);
+        inputs.push({ ...field, place, description, value: isPlain ? field.value : text });
+        options.lists = isList && parameter.explode === false ? 'comma' : options.lists;
+      }
+    } else if (place === 'header' && /^idempotency-key$/i.test(name)) {
+      options.idempotent = method === 'GET' ? undefined : true;
+    } else if (place === 'header' && !OWN_HEADERS.test(name)) {
+      if (!HEADER_NAME.test(name)) {
+        throw new Unsupported('no endpoint can declare this header');
+      }
+      assertName(name);
+      const [only, ...others] = listOf(schema.enum);
+      const isFixed = isRequired && others.length === 0 && isText(only) && HEADER_VALUE.test(only);
+      options.headers = { ...recordOf(options.headers), [name]: isFixed ? only : true };
+      if (!isFixed) {
+        inputs.push({ ...newField(names, name, scalar('String'), parameter), isRequired, place: 'headers' });
+      }
     }
-    return [];
   }
 
-  #planBody(plan: EndpointPlan, { requestBody }: Part, words: readonly string[], names: Names): FieldPlan[] {
+  #planBody(plan: EndpointPlan, { requestBody }: Part, { words, noun, names }: Context): void {
     const { content } = this.#document.resolve(requestBody);
     const found = mediaOf(content, JSON_TYPE) ?? mediaOf(content, /^application\/x-www-form-urlencoded/i);
     if (found === undefined) {
       throw new Unsupported(`its body is ${typesOf(content)}, neither JSON nor a form`);
     }
     plan.options.bodyFormat = found.type.includes('form') ? 'form' : undefined;
-    const { schema, hasAlternatives } = this.#document.schemaOf(found.media.schema);
-    const at = { words, use: 'input' } as const;
-    if (Object.keys(recordOf(schema.properties)).length === 0 || hasAlternatives) {
-      const open = { ...scalar('JSONObject'), todo: 'Declare the fields of the body, which the document leaves open.' };
-      const isArray = schema.type === 'array';
-      const value = isArray ? this.#types.valueOf(found.media.schema, { ...at, words: [...words, 'item'] }) : open;
-      if (!value.isList && ![undefined, 'object'].some((type) => type === schema.type)) {
-        throw new Unsupported('its body is neither an object nor a list');
-      }
-      plan.hasWholeBody = true;
-      const field = newField('body', { ...value, isNullable: false }, "The service's `body`.");
-      return [{ ...field, name: names.take(['body']), place: 'body' }];
+    const { schema, hasAlternatives } = this.#document.schemaOf(found.schema);
+    const use: Use = { words, noun, use: 'input' };
+    if (Object.keys(recordOf(schema.properties)).length > 0 && !hasAlternatives) {
+      const fields = this.#types.fieldsOf(schema, use, `${plan.method} ${plan.route}, body`, names);
+      const texts = fields.filter(({ value }) => value.type === 'String' && !value.isList);
+      plan.inputs.push(...fields.map((field) => ({ ...field, place: 'body' as const })));
+      plan.options.multiline = toOption(texts.map(({ source }) => source).filter((source) => MULTILINE.test(source)));
+      return;
     }
-    const fields = this.#types.fieldsOf(schema, at, `${plan.method} ${plan.route}, body`, names);
-    const texts = fields.filter(({ value }) => value.type === 'String' && !value.isList);
-    plan.options.multiline = toOption(texts.map(({ source }) => source).filter((source) => MULTILINE.test(source)));
-    return fields.map((field) => ({ ...field, place: 'body' }));
+    const open = { ...scalar('JSONObject'), todo: 'Declare the fields of the body, which the document leaves open.' };
+    const list = this.#types.valueOf(found.schema, { ...use, words: [...words, 'item'] });
+    if (!list.isList && ![undefined, 'object', 'array'].some((type) => type === schema.type)) {
+      throw new Unsupported('its body is neither an object nor a list');
+    }
+    const value = list.isList ? { ...list, isNullable: false } : open;
+    plan.inputs.push({ ...newField(names, 'body', value), place: 'body' });
+    plan.hasWholeBody = true;
   }
 
   #planResponse(
-    words: readonly string[],
     { method, route, operation }: Operation,
-  ): { expect: Expected; response?: Value; todo?: string } {
+    { words, noun }: Context,
+  ): { expect: Expected; response?: Value; todo?: string | undefined } {
     const all = Object.entries(recordOf(operation.responses)).filter(([status]) => /^2|^default$/.test(status));
     const [status, sent] = all.find(([each]) => /^2(?!04)/.test(each)) ?? all[0] ?? [];
     if (status === '204' && method !== 'GET') {
       return { expect: 'nothing' };
     }
     const { content } = sent === undefined ? {} : this.#document.resolve(sent);
+    const found = mediaOf(content, JSON_TYPE);
     if (Object.keys(recordOf(content)).length === 0) {
       return { expect: 'value', response: json('The document describes no response.') };
     }
-    const found = mediaOf(content, JSON_TYPE);
+    if (found === undefined && mediaOf(content, /\b(?:text|xml|yaml|x-ndjson)\b/i) === undefined) {
+      throw new Unsupported(`its response is ${typesOf(content)}, neither JSON nor a text`);
+    }
     if (found === undefined) {
-      if (mediaOf(content, /\b(?:text|xml|yaml|x-ndjson)\b/i) === undefined) {
-        throw new Unsupported(`its response is ${typesOf(content)}, neither JSON nor a text`);
-      }
       return { expect: 'text', response: scalar('String') };
     }
-    const at = { words: method === 'GET' ? words : [...words, 'response'], use: 'output' } as const;
-    const properties = recordOf(this.#document.schemaOf(found.media.schema).schema.properties);
-    if (!Object.hasOwn(properties, 'data') || Object.hasOwn(properties, '_organizationId')) {
-      return formOfValue(this.#types.valueOf(found.media.schema, at));
+    const use: Use = { words: method === 'GET' ? words : [...words, 'response'], noun, use: 'output' };
+    const { data, ...others } = recordOf(this.#document.schemaOf(found.schema).schema.properties);
+    const isEnvelope = data !== undefined && others._organizationId === undefined;
+    const value = this.#types.valueOf(isEnvelope ? data : found.schema, use);
+    const hasOthers = isEnvelope && Object.keys(others).length > 0;
+    if (hasOthers && value.isList && objectOf(value) !== undefined) {
+      const items = toCamel(toWords(segmentsOf(route).at(-1) ?? 'items'));
+      const page = this.#types.valueOf(found.schema, { ...use, words: [...use.words, 'page'], items });
+      return { expect: 'page', response: { ...page, isNullable: false } };
     }
-    const value = this.#types.valueOf(properties.data, at);
-    if (Object.keys(properties).length === 1) {
-      return formOfValue(value);
-    }
-    if (!value.isList || isText(value.type) || value.type.kind !== 'object') {
-      const todo = 'The document has members beside data, which are not returned: the gateway removes the envelope.';
-      return { ...formOfValue(value), todo };
-    }
-    const items = toCamel(toWords(segmentsOf(route).at(-1) ?? 'items'));
-    const page = this.#types.valueOf(found.media.schema, { ...at, words: [...at.words, 'page'], items });
-    return { expect: 'page', response: { ...page, isNullable: false } };
+    const isRecord = objectOf(value) !== undefined && !value.isNullable;
+    const todo = 'The document has members beside data, which are not returned: the gateway removes the envelope.';
+    return {
+      expect: isRecord ? (value.isList ? 'list' : 'record') : 'value',
+      response: value,
+      todo: hasOthers ? todo : undefined,
+    };
   }
 
   /** Plans a loader for each endpoint that reads a record by its id only. */
   #planLoaders(): void {
-    for (const get of this.#endpoints) {
+    const reads = this.#endpoints.filter(({ method }) => method === 'GET');
+    for (const get of reads) {
       const [param, ...others] = get.inputs;
-      const type = get.response?.type;
-      const isRead = get.method === 'GET' && get.options.expect === undefined && others.length === 0;
-      if (!isRead || param?.place !== 'path' || type === undefined || isText(type)) {
+      const type = objectOf(get.response);
+      if (param?.place !== 'path' || others.length > 0 || get.options.expect !== undefined || type === undefined) {
         continue;
       }
       const words = toWords(param.source);
-      const isLong = words.length > 1 && isIdWord(words.at(-1));
+      const isLong = words.length > 1 && /^(?:id|key|identifier)$/.test(words.at(-1) ?? '');
       const noun = toCamel(isLong ? words.slice(0, -1) : toWords(type.wanted[0] ?? ''));
-      const ends = words.map((_, i) => words.slice(i).join(' '));
-      const key = ends.flatMap((end) => type.fields.filter(({ source }) => toWords(source).join(' ') === end))[0]
-        ?.source;
-      const isList = (each: EndpointPlan) =>
-        each.options.expect === 'list' &&
-        each.method === 'GET' &&
-        each.inputs.length === 0 &&
-        each.response?.type === type;
-      const list = this.#endpoints.find((each) => isList(each) && get.route === `${each.route}/{${param.source}}`);
-      const name = this.#constants.take([noun, get.field, `${noun}Loader`], isNotGlobal);
+      const keys = words.map((_, i) => words.slice(i).join(' ')); // The longest is the best one.
+      const sources = keys.flatMap((key) => type.fields.filter(({ source }) => toWords(source).join(' ') === key));
+      const key = sources[0]?.source;
+      const list = reads.find(
+        ({ route, inputs, options, response }) =>
+          options.expect === 'list' &&
+          inputs.length === 0 &&
+          response?.type === type &&
+          get.route === `${route}/{${param.source}}`,
+      );
       const many = key === undefined ? undefined : list;
+      const name = this.#loaderNames.take([`${noun}Loader`, `${get.field}Loader`]);
       get.loader = { name, type, noun, key, id: [...toWords(noun), words.at(-1)].join(' '), get, many };
-      if (many !== undefined) {
-        many.loader = get.loader;
-      }
+      Object.assign(many ?? {}, { loader: get.loader });
       this.#loaders.push(get.loader);
     }
   }
 
-  /** Returns the types that endpoints use, and decides their scopes. Others belong to endpoints that were skipped later. */
+  /** Returns the types that endpoints use, with the links and secrets of their fields. Others belong to endpoints that were skipped later. */
   #usedTypes(): TypePlan[] {
-    const used = new Set<TypePlan>();
-    const pages = new Set<unknown>();
-    const add = ({ type }: Value, noun: string, isRecord = false): void => {
-      if (!isText(type)) {
-        type.noun ||= noun;
-        type.isRecord ||= isRecord;
-        used.add(type);
-      }
-    };
-    const isRead = ({ method }: EndpointPlan) => method === 'GET';
-    for (const each of [...this.#endpoints.filter(isRead), ...this.#endpoints.filter((each) => !isRead(each))]) {
-      if (each.response !== undefined) {
-        add(each.response, each.noun, isRead(each));
-        pages.add(each.options.expect === 'page' && each.response.type);
-      }
-      for (const { value } of each.inputs) {
-        add(value, each.noun);
-      }
-    }
-    const ids = new Set(this.#endpoints.flatMap(({ inputs }) => inputs.flatMap(idWordsOf)));
+    const inputs = this.#endpoints.flatMap((each) => each.inputs);
+    const ids = inputs.filter(({ place }) => place === 'path').map(({ source }) => toWords(source).join(' '));
+    const values = this.#endpoints.flatMap(({ response, inputs }) => [response, ...inputs.map(({ value }) => value)]);
+    const used = new Set(values.flatMap((value) => value?.type ?? []));
     for (const type of used) {
+      const { kind, wanted, fields } = isText(type) || type.module !== undefined ? NO_TYPE : type;
       // The value of a parameter of a path, such as the `key` of a topic for `topicKey`, is no secret.
-      const nouns = ['', ...toWords(type.wanted[0] ?? '').map((word) => `${word} `)];
-      for (const field of type.module === undefined ? type.fields : []) {
-        field.link = type.kind === 'object' ? this.#linkOf(type, field) : undefined;
-        const isValue =
-          field.value.type !== 'Boolean' && (isText(field.value.type) || field.value.type.kind !== 'enum');
-        field.isSecret =
-          isValue && isSecret(field.source) && !nouns.some((noun) => ids.has(noun + toWords(field.source).join(' ')));
-        add(field.value, type.noun, pages.has(type) && field.source === 'data'); // Visited by this loop too.
-        add(scalar(field.link?.type ?? ''), type.noun);
+      const nouns = ['', ...toWords(wanted[0] ?? '').map((word) => `${word} `)];
+      for (const field of fields) {
+        const { source, value } = field;
+        const isFree = value.type === 'Boolean' || (!isText(value.type) && value.type.kind === 'enum');
+        const isId = nouns.some((noun) => ids.includes(noun + toWords(source).join(' ')));
+        field.isSecret = isSecret(source) && !isFree && !isId;
+        field.link = kind === 'object' ? this.#loaders.find((loader) => isLink(fields, field, loader)) : undefined;
+        used.add(value.type).add(field.link?.type ?? ''); // Visited by this loop too.
       }
     }
-    return [...used];
-  }
-
-  /** Returns the loader of the records that a field names. An id such as `_subscriberId` is not that of a loader with another key. */
-  #linkOf(type: TypePlan, { source, value }: FieldPlan): LoaderPlan | undefined {
-    const id = toWords(source).join(' ');
-    return this.#loaders.find(
-      (loader) =>
-        loader.id === id &&
-        loader.type !== type &&
-        isText(value.type) &&
-        !value.isList &&
-        !(source.startsWith('_') && loader.key !== '_id' && loader.type.fields.some((each) => each.source === '_id')) &&
-        !type.fields.some(({ name, link }) => name === loader.noun || link?.noun === loader.noun),
-    );
-  }
-
-  /** Names types, and the interfaces of their bodies. */
-  #nameTypes(types: readonly TypePlan[]): void {
-    for (const type of types) {
-      if (type.module === undefined) {
-        const [first = 'Record'] = type.wanted;
-        const prefix = toPascal(toWords(this.#name));
-        const isFree = (name: string) =>
-          isNotGlobal(name) && ![name, `${name}Body`].some((each) => this.#constants.has(each));
-        type.name = this.#typeNames.take([...type.wanted, prefix + first], isFree);
-        if (!type.wanted.includes(type.name)) {
-          type.todos.push(`Find a better name: ${first} exists.`);
-        }
-        this.#constants.take([`${type.name}Body`]);
-      }
-      this.#constants.take([type.name]);
-    }
+    return [...used].filter((type) => typeof type !== 'string');
   }
 }
 
-const isNotGlobal = (name: string): boolean => !(name in globalThis);
+const NO_TYPE: Pick<TypePlan, 'kind' | 'wanted' | 'fields'> = { kind: 'object', wanted: [], fields: [] };
 
-/** Whether a name ends as those of ids do. */
-const isIdWord = (word: string | undefined): boolean => /^(?:id|key|identifier)$/.test(word ?? '');
+/** Whether a field has the id of a loader's records. An id such as `_subscriberId` is not that of a loader with another key. */
+function isLink(
+  fields: readonly FieldPlan[],
+  { source, value }: FieldPlan,
+  { id, type, key, noun }: LoaderPlan,
+): boolean {
+  const isOther = source.startsWith('_') && key !== '_id' && type.fields.some((each) => each.source === '_id');
+  const isTaken = fields.some(({ name, link }) => name === noun || link?.noun === noun);
+  return (
+    id === toWords(source).join(' ') &&
+    fields !== type.fields &&
+    isText(value.type) &&
+    !value.isList &&
+    !isOther &&
+    !isTaken
+  );
+}
 
 /** Returns the kinds of stored reads that writes to a collection change: those of the built-in endpoints with its noun. */
 function emptiesOf(collection: string): string[] | undefined {
@@ -411,25 +380,11 @@ function emptiesOf(collection: string): string[] | undefined {
 }
 
 /** Returns an option; undefined if it is empty. */
-const toOption = <T extends object>(option: T): T | undefined => (Object.keys(option).length > 0 ? option : undefined);
+const toOption = (option: string[]): string[] | undefined => (option.length > 0 ? option : undefined);
 
-/** Returns the ids that each record of a response must have. */
-function identifiersOf({ type }: Value, expect: unknown): string[] {
-  const fields = isText(type) || expect === 'value' ? [] : type.fields;
-  const items = expect === 'page' ? fields.find(({ source }) => source === 'data') : undefined;
-  return items !== undefined
-    ? identifiersOf(items.value, 'list')
-    : fields.flatMap(({ source, isRequired }) => (isRequired && /^_?id$/.test(source) ? source : []));
-}
-
-/** Returns the words of a parameter of a path. */
-const idWordsOf = ({ place, source }: FieldPlan): string[] => (place === 'path' ? [toWords(source).join(' ')] : []);
-
-/** Returns how the response of an endpoint is checked. */
-function formOfValue(value: Value): { expect: Expected; response: Value } {
-  const isRecord = typeof value.type !== 'string' && value.type.kind === 'object' && !value.isNullable;
-  return { expect: isRecord ? (value.isList ? 'list' : 'record') : 'value', response: value };
-}
+/** Returns the object type of a value, or of the items of a list. */
+const objectOf = (value: Value | undefined): TypePlan | undefined =>
+  value === undefined || isText(value.type) || value.type.kind !== 'object' ? undefined : value.type;
 
 const formOf = ({ method, route }: { method: string; route: string }): string =>
   `${method} ${route.replace(/\{[^{}]*\}/g, '{}')}`;
@@ -437,45 +392,12 @@ const formOf = ({ method, route }: { method: string; route: string }): string =>
 const JSON_TYPE = /^(?:application\/(?:[\w.-]+\+)?json|\*\/\*)\s*(?:;|$)/i;
 
 /** Returns the first of the media types of a body that matches. */
-function mediaOf(content: unknown, type: RegExp): { type: string; media: Part } | undefined {
-  const found = Object.entries(recordOf(content)).find(([each]) => type.test(each));
-  return found === undefined ? undefined : { type: found[0], media: recordOf(found[1]) };
+function mediaOf(content: unknown, pattern: RegExp): { type: string; schema: unknown } | undefined {
+  const [type, media] = Object.entries(recordOf(content)).find(([each]) => pattern.test(each)) ?? [];
+  return type === undefined ? undefined : { type, schema: recordOf(media).schema };
 }
 
 const typesOf = (content: unknown): string => Object.keys(recordOf(content)).join(', ') || 'of no type';
 
-/** Returns the plain words of a path, without those of versions. */
-const segmentsOf = (path: string): string[] =>
-  path
-    .split('/')
-    .filter((segment) => segment !== '' && !segment.includes('{') && !/^(?:v\d+|api|rest)$/i.test(segment));
-
-/** Returns the words of the record that a path names, such as `topic`, `subscriber`. The paths of lists end with a plural. */
-function nounOf(path: string, isList = false): string[] {
-  const [last = 'record', before = ''] = segmentsOf(path).toReversed();
-  const words = toWords(last);
-  const noun = [...toWords(before).map(toSingular), ...(isList ? words : words.map(toSingular))];
-  return noun.length === 0 ? ['record'] : noun;
-}
-
-/** Returns the words of a field: those of the operation's id without its prefix and `get`, or of its path. */
-function namesOf(method: string, path: string, { operationId }: Part): string[] {
-  const id = typeof operationId === 'string' ? operationId.replace(/^.*Controller[_.]/, '') : '';
-  const words = toWords(id);
-  const [verb = ''] = words;
-  const rest = method === 'GET' && /^(?:get|list|fetch|find|retrieve|read)$/.test(verb) ? words.slice(1) : words;
-  if (words.length > 1 && rest.length > 0 && id.length <= 64) {
-    return rest;
-  }
-  if (method === 'GET') {
-    return nounOf(path, !path.endsWith('}'));
-  }
-  return [{ POST: 'create', PUT: 'update', PATCH: 'update', DELETE: 'delete' }[method] ?? '', ...nounOf(path)];
-}
-
 /** Returns the first words of a scope. */
-const toScopeNoun = (name: string): string =>
-  toWords(name)
-    .map((word) => word.replace(/\d/g, ''))
-    .filter(Boolean)
-    .join('-');
+const toScopeNoun = (name: string): string => toWords(name.replace(/\d/g, '')).join('-');

@@ -1,6 +1,5 @@
-import { type GraphQLSchema, isEnumType } from 'graphql';
 import { listOf, type OpenApiDocument, type Part, recordOf, Unsupported } from './document.ts';
-import { findNameProblem, INHERITED, Names, toCamel, toPascal, toSingular, toUpper, toWords } from './names.ts';
+import { INHERITED, isName, Names, toCamel, toPascal, toSingular, toUpper, toWords } from './names.ts';
 
 // Plans the types of a module: each schema is a scalar, or an object or enum that is declared once.
 
@@ -77,8 +76,6 @@ export interface EndpointPlan {
   route: string;
   /** Name of the field. */
   field: string;
-  /** Name of the constant with the endpoint. */
-  constant: string;
   description: string;
   isDeprecated: boolean;
   /** First words of the scope. */
@@ -103,6 +100,8 @@ export interface Use {
   use: 'input' | 'output';
   /** Words for the name of its type, if the document has none. */
   words: readonly string[];
+  /** First words of the scopes of its type. */
+  noun: string;
   /** Name of the member that has it. */
   property?: string;
   /** Name of the field with the records, if it is a page. */
@@ -119,38 +118,22 @@ const MAX_INT = 2 ** 31 - 1;
 
 const SUFFIXES = /(?:Response|Request)?(?:Dto|DTO)$/;
 
-/** Enums of built-in modules, which are used for the same values. */
-const BUILT_IN_ENUMS = { Channel: 'messages', DeletionStatus: 'notificationGroups' };
-
 /** Types that values of the document have. */
 export class Types {
   readonly #document: OpenApiDocument;
-  readonly #values: Value[] = [];
-  readonly #objects = { input: new Map<Part, TypePlan>(), output: new Map<Part, TypePlan>() };
+  readonly #objects = new Map<string, TypePlan>();
   /** Objects contain others and themselves, so their fields are planned later. */
   readonly #pending: (() => void)[] = [];
   readonly #enums = new Map<string, TypePlan>();
 
-  constructor(document: OpenApiDocument, builtIn: GraphQLSchema) {
+  constructor(document: OpenApiDocument) {
     this.#document = document;
-    for (const [name, module] of Object.entries(BUILT_IN_ENUMS)) {
-      const type = builtIn.getType(name);
-      const values = isEnumType(type) ? type.getValues() : [];
-      const plan = this.#enumOf(
-        values.map(({ value }) => value),
-        [name],
-        '',
-      );
-      Object.assign(plan ?? {}, { name, module });
-    }
   }
 
   /** Plans a value. @throws {Unsupported} if its schema is in another document */
   valueOf(part: unknown, use: Use): Value {
     const { isNullable } = this.#document.schemaOf(part);
-    const value = { ...this.#nonNullOf(part, use), isNullable };
-    this.#values.push(value);
-    return value;
+    return { ...this.#nonNullOf(part, use), isNullable };
   }
 
   #nonNullOf(part: unknown, use: Use): Value {
@@ -177,7 +160,7 @@ export class Types {
         const isUsable =
           use.use === 'input'
             ? properties.every((each) => /^(?!__)[_A-Za-z]\w*$/.test(each) && !INHERITED.includes(each))
-            : properties.some((each) => findNameProblem(each) === undefined);
+            : properties.some(isName);
         return scalar(properties.length > 0 && isUsable ? this.#objectOf(schema, name, use) : 'JSONObject');
       }
       case 'string': {
@@ -201,7 +184,8 @@ export class Types {
   }
 
   #objectOf(schema: Part, name: string | undefined, at: Use): TypePlan {
-    const known = this.#objects[at.use].get(schema);
+    const form = JSON.stringify([at.use, formOf(schema)], (key, value) => (isComment(key, value) ? undefined : value));
+    const known = this.#objects.get(form);
     if (known !== undefined) {
       return known;
     }
@@ -211,11 +195,11 @@ export class Types {
     const names = [...(isInput ? [] : [toWords(record)]), toWords(short), at.words].filter((each) => each.length > 0);
     const wanted = names.map(toPascal).map((each) => (isInput ? `${each.replace(/Input$/, '')}Input` : each));
     const description = describe(schema, at.items ? 'A page of a list.' : 'A value of the service.');
-    const plan = newType(isInput ? 'input' : 'object', wanted, description);
+    const plan = newType(isInput ? 'input' : 'object', wanted, description, at.noun);
     const [first = 'Record'] = wanted;
-    this.#objects[at.use].set(schema, plan);
+    this.#objects.set(form, plan);
     this.#pending.push(() => {
-      const depth = name === undefined ? (at.depth ?? 0) : 0;
+      const depth = name === undefined ? (at.depth ?? 0) + 1 : 1;
       plan.fields = this.fieldsOf(schema, { ...at, words: toWords(first), depth }, first);
       if (listOf(schema.required).length === 0 && !isInput) {
         plan.todos.push('The document does not state which fields are always sent: remove nullable from these.');
@@ -227,52 +211,32 @@ export class Types {
   /**
    * Plans the members of an object.
    *
-   * @param body names of the inputs that are beside those of a body
-   * @throws {Unsupported} if a body requires a member that can't be written
+   * @param args names of the arguments, if they are some; other inputs are sent as they are
+   * @throws {Unsupported} if an argument that is required can't be written
    */
-  fieldsOf(schema: Part, at: Use, part: string, body?: Names): FieldPlan[] {
-    const names = body ?? new Names(INHERITED);
-    const hidden = at.use === 'input' ? 'readOnly' : 'writeOnly';
-    return Object.entries(recordOf(schema.properties)).flatMap(([name, member]) => {
-      const isRequired = listOf(schema.required).includes(name);
-      const planned = this.#document.try(`${part}.${name}`, body !== undefined && isRequired, () => {
-        const resolved: Part = { ...this.#document.schemaOf(member).schema, ...recordOf(member) };
-        const isItems = at.items !== undefined && name === 'data';
-        const isSentAsIs = at.use === 'input' && body === undefined;
-        const wanted = isItems ? at.items : isSentAsIs ? name : undefined;
-        return resolved[hidden] === true
-          ? []
-          : [this.fieldOf(names, name, member, { ...at, items: undefined }, isItems || isRequired, wanted)];
+  fieldsOf(schema: Part, use: Use, part: string, args?: Names): FieldPlan[] {
+    const isInput = use.use === 'input';
+    const names = args ?? new Names(INHERITED);
+    const planned = Object.entries(recordOf(schema.properties)).map(([source, member]) => {
+      const isRequired = listOf(schema.required).includes(source);
+      return this.#document.try(`${part}.${source}`, args !== undefined && isRequired, (): FieldPlan[] => {
+        const inner = this.#document.schemaOf(member).schema;
+        const { readOnly, writeOnly }: Part = { ...inner, ...recordOf(member) };
+        if ((isInput ? readOnly : writeOnly) === true) {
+          return [];
+        }
+        assertName(source);
+        const isItems = use.items !== undefined && source === 'data';
+        const words = [...use.words, ...toWords(source)];
+        const value = this.valueOf(member, { ...use, words, property: source, items: undefined });
+        const resolved: Part = { ...(isText(value.type) ? inner : {}), ...recordOf(member) };
+        const wanted = isItems ? use.items : isInput && args === undefined ? source : undefined;
+        const field = newField(names, source, value, resolved, wanted);
+        const isDeprecated = resolved.deprecated === true;
+        return [{ ...field, isRequired: isItems || isRequired, isDeprecated, range: rangeOf(resolved, value) }];
       });
-      return planned.flat();
     });
-  }
-
-  /** Plans a property or a parameter of a query. @throws {Unsupported} if it can't be written */
-  fieldOf(
-    ...[names, source, part, at, isRequired, wanted = toCamel(toWords(source))]: [
-      Names,
-      string,
-      unknown,
-      Use,
-      boolean,
-      string?,
-    ]
-  ): FieldPlan {
-    assertName(source);
-    const words = [...at.words, ...toWords(source)];
-    const value = this.valueOf(part, { ...at, words, property: source, depth: (at.depth ?? 0) + 1 });
-    const inherited = isText(value.type) ? this.#document.schemaOf(part).schema : {};
-    const resolved: Part = { ...inherited, ...recordOf(part) };
-    const name = names.take([wanted]);
-    value.todo ??= name === wanted ? undefined : `Find a better name: ${wanted} exists.`;
-    return {
-      ...newField(name, value, describe(resolved, `The service's \`${source}\`.`)),
-      source,
-      isRequired,
-      isDeprecated: resolved.deprecated === true,
-      range: rangeOf(resolved, value),
-    };
+    return planned.flat(2);
   }
 
   /** Returns the enum of certain texts; undefined if they can't be names. Equal lists of values are one enum. */
@@ -288,65 +252,52 @@ export class Types {
     return plan;
   }
 
-  /** Plans the fields of all types, and makes those that have the same fields one type. */
+  /** Plans the fields of all types. */
   complete(): void {
     for (let next = this.#pending.pop(); next !== undefined; next = this.#pending.pop()) {
       next();
     }
-    const plans = [...this.#objects.output.values(), ...this.#objects.input.values(), ...this.#enums.values()];
-    const classes = classify(plans);
-    const first = new Map<unknown, TypePlan>();
-    for (const plan of plans.toSorted((a, b) => Number(b.module !== undefined) - Number(a.module !== undefined))) {
-      const same = first.get(classes.get(plan)) ?? plan;
-      first.set(classes.get(plan), same);
-      if (same !== plan) {
-        same.wanted = [...same.wanted, ...plan.wanted].toSorted((a, b) => a.length - b.length);
+    const done = new Set<TypePlan>();
+    const cutCircles = (plan: TypePlan, above: readonly unknown[]): void => {
+      for (const field of done.has(plan) || plan.kind !== 'input' ? [] : plan.fields) {
+        const { type } = field.value;
+        if (above.includes(type)) {
+          field.value = json('An object that contains itself.');
+        } else if (!isText(type)) {
+          cutCircles(type, [...above, type]);
+        }
       }
-    }
-    for (const value of this.#values) {
-      value.type = first.get(classes.get(value.type)) ?? value.type;
+      done.add(plan);
+    };
+    for (const plan of this.#objects.values()) {
+      cutCircles(plan, [plan]);
     }
   }
 }
 
-/** Returns the same number for types that have the same fields, also if they contain themselves. It tells apart more of them with each turn. */
-function classify(plans: readonly TypePlan[]): Map<unknown, number> {
-  let classes = new Map<unknown, number>();
-  for (let before = -1, count = 0; count > before; ) {
-    const known = new Map<string, number>();
-    const formOf = ({ name, source, value: { type, isList, isNullable }, isRequired }: FieldPlan) =>
-      JSON.stringify([name, source, classes.get(type) ?? (isText(type) && type), isList, isNullable, isRequired]);
-    const next = plans.map((plan): [TypePlan, number] => {
-      const form = JSON.stringify([plan.kind, classes.get(plan), plan.values, plan.fields.map(formOf).toSorted()]);
-      const number = known.get(form) ?? known.size;
-      known.set(form, number);
-      return [plan, number];
-    });
-    [classes, before, count] = [new Map(next), count, known.size];
-  }
-  return classes;
-}
+/** Returns what is the same for copies of an object, which are one type. */
+const formOf = ({ properties, required }: Part): unknown =>
+  Object.entries(recordOf(properties))
+    .map(([name, part]) => [name, part, listOf(required).includes(name)])
+    .toSorted(([a], [b]) => (String(a) < String(b) ? -1 : 1));
 
-const newType = (kind: TypePlan['kind'], wanted: string[], description: string): TypePlan => ({
-  kind,
-  name: '',
-  wanted,
-  description,
-  fields: [],
-  values: [],
-  noun: '',
-  isRecord: false,
-  todos: [],
-});
+/** Whether a member of a schema says nothing about its type. Properties with these names are objects. */
+const isComment = (key: string, value: unknown): boolean =>
+  /^(?:description|title|summary|examples?)$/.test(key) && (isText(value) || Array.isArray(value));
+
+/** Returns a type without fields and values. */
+const newType = (kind: TypePlan['kind'], wanted: string[], description: string, noun = ''): TypePlan => {
+  return { kind, name: '', wanted, description, fields: [], values: [], noun, isRecord: false, todos: [] };
+};
 
 /** Returns a field that is always there. */
-export const newField = (name: string, value: Value, description: string): FieldPlan => ({
-  name,
-  source: name,
-  value,
-  isRequired: true,
-  description,
-});
+export function newField(
+  ...[names, source, value, part = {}, wanted = toCamel(toWords(source))]: [Names, string, Value, Part?, string?]
+): FieldPlan {
+  const name = names.take([wanted]);
+  value.todo ??= name === wanted ? undefined : `Find a better name: ${wanted} exists.`;
+  return { name, source, value, isRequired: true, description: describe(part, `The service's \`${source}\`.`) };
+}
 
 /** A value that is always there. */
 export const scalar = (type: Value['type']): Value => ({ type, isList: false, isNullable: false });
@@ -358,9 +309,8 @@ export const isText = (value: unknown): value is string => typeof value === 'str
 
 /** @throws {Unsupported} if a property or parameter can't be written */
 export function assertName(name: string): void {
-  const problem = findNameProblem(name);
-  if (problem !== undefined) {
-    throw new Unsupported(problem);
+  if (!isName(name)) {
+    throw new Unsupported('its name is too long, has no letters, or is that of a member of every object');
   }
 }
 
