@@ -1,3 +1,5 @@
+import { isRecord } from '../../lib/is-record.ts';
+
 // Writes code of TypeScript with one member per line. Formatters of users change what they like.
 
 /** Indents lines. Literals have no line breaks. */
@@ -35,16 +37,13 @@ export function quote(text: string): string {
 export const property = (name: string): string =>
   /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u.test(name) ? name : quote(name);
 
-/** Returns a value as a literal on one line. */
+/** Returns a value as a literal. */
 export function literal(value: unknown): string {
   if (Array.isArray(value)) {
     return `[${value.map(literal).join(', ')}]`;
   }
-  return typeof value === 'string'
-    ? quote(value)
-    : typeof value === 'object' && value !== null
-      ? `{ ${Object.entries(value)
-          .map(([name, each]) => `${property(name)}: ${literal(each)}`)
-          .join(', ')} }`
-      : String(value);
+  if (isRecord(value)) {
+    return braces(Object.entries(value).map(([name, each]) => `${property(name)}: ${literal(each)}`));
+  }
+  return typeof value === 'string' ? quote(value) : String(value);
 }

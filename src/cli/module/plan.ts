@@ -3,7 +3,7 @@ import { isScope } from '../../settings/scopes.ts';
 import { type Expected, endpoint, HEADER_NAME, HEADER_VALUE, kindOf } from '../../upstream/endpoint.ts';
 import { CONTRACT } from '../../upstream/endpoints.ts';
 import { listOf, type OpenApiDocument, type Operation, type Part, recordOf, Unsupported } from './document.ts';
-import { fieldNameOf, INHERITED, isSecret, Names, nounOf, segmentsOf, toCamel, toPascal, toWords } from './names.ts';
+import { fieldNameOf, INHERITED, isSecret, Names, segmentsOf, toCamel, toPascal, toWords } from './names.ts';
 import type { EndpointPlan, FieldPlan, LoaderPlan, TypePlan, Use, Value } from './types.ts';
 import { assertName, describe, isText, json, newField, scalar, Types } from './types.ts';
 
@@ -31,16 +31,6 @@ const BUILT_IN_TYPES: Readonly<Record<string, readonly [module: string, type: st
 
 /** Texts that can have several lines, by their names or media types. */
 const MULTILINE = /(?:html|content|body|description|text|message|markdown|notes?|comments?|css|template)$/i;
-
-/** What is known of an operation while its parts are planned. */
-interface Context {
-  /** Words of its field. */
-  words: readonly string[];
-  /** First words of its scope. */
-  noun: string;
-  /** Names of its inputs. */
-  names: Names;
-}
 
 /** Plans the module of a document. What can't be written is skipped. */
 export class Planner {
@@ -102,8 +92,7 @@ export class Planner {
   /** Recognizes a built-in type by the response of a built-in endpoint. */
   #findBuiltIn(operation: Operation): void {
     const [module, name = '', loader] = BUILT_IN_TYPES[formOf(operation)] ?? [];
-    const context = { words: [name], noun: '', names: new Names() };
-    const type = module && objectOf(this.#planResponse(operation, context).response);
+    const type = module && objectOf(this.#planResponse(operation, { words: [name], noun: '', use: 'input' }).response);
     if (type) {
       Object.assign(type, { name, module });
     }
@@ -115,48 +104,45 @@ export class Planner {
 
   #planEndpoint(planned: Operation): void {
     const { method, route, operation } = planned;
+    const isQuery = method === 'GET';
     if (CONTRACT.some((each) => formOf(each) === formOf(planned))) {
       throw new Unsupported('a built-in field calls it');
     }
-    const isQuery = method === 'GET';
     const [collection = ''] = segmentsOf(route);
-    const context: Context = {
-      words: fieldNameOf(method, route, operation.operationId),
-      noun: [collection, this.#name].map(toScopeNoun).find((noun) => isScope(`${noun}:read`)) ?? 'module',
-      names: new Names(['idempotencyKey', ...INHERITED]),
+    const words = fieldNameOf(method, route, operation.operationId);
+    const noun = [collection, this.#name].map(toScopeNoun).find((noun) => isScope(`${noun}:read`)) ?? 'module';
+    const use: Use = { words, noun, use: 'input' };
+    const names = new Names(['idempotencyKey', ...INHERITED]);
+    const { expect, response, todo } = this.#planResponse(planned, use);
+    const options = {
+      expect: expect === 'record' ? undefined : expect,
+      empties: isQuery ? undefined : emptiesOf(collection),
     };
-    const { expect, response, todo } = this.#planResponse(planned, context);
     const plan: EndpointPlan = {
       method,
       route,
+      operation,
       field: '',
-      description: describe(operation, `Calls \`${method} ${route}\`.`),
-      isDeprecated: operation.deprecated === true,
-      noun: context.noun,
+      noun,
       inputs: [],
-      options: {
-        expect: expect === 'record' ? undefined : expect,
-        empties: isQuery ? undefined : emptiesOf(collection),
-      },
+      options,
       response,
-      resource: toPascal(nounOf(route)),
-      canConflict: Object.hasOwn(recordOf(operation.responses), '409'),
       todos: [todo],
     };
     const parameters = this.#document.parametersOf(planned);
-    this.#planPath(plan, parameters, context);
+    this.#planPath(plan, parameters, names);
     for (const parameter of parameters) {
       const part = `${method} ${plan.route}, ${parameter.in} parameter ${parameter.name}`;
-      this.#document.try(part, parameter.required === true, () => this.#planParameter(plan, parameter, context));
+      this.#document.try(part, parameter.required === true, () => this.#planParameter(plan, parameter, use, names));
     }
     if (isQuery && operation.requestBody !== undefined) {
       this.#document.skipped.push({ part: `${method} ${route}, body`, reason: 'a GET has none' });
     } else if (operation.requestBody !== undefined) {
-      this.#planBody(plan, operation, context);
+      this.#planBody(plan, use, names);
     }
-    const wanted = toCamel(context.words);
+    const wanted = toCamel(words);
     const ends = isQuery ? [] : ['Input', 'Success', 'Result'];
-    plan.field = this.#fieldNames.take([wanted, toCamel([...toWords(this.#name), ...context.words])], (name) =>
+    plan.field = this.#fieldNames.take([wanted, toCamel([...toWords(this.#name), ...words])], (name) =>
       ends.every((end) => !this.#typeNames.has(toPascal([name]) + end)),
     );
     for (const end of ends) {
@@ -167,7 +153,7 @@ export class Planner {
   }
 
   /** Plans the parameters of a path, and renames those that no endpoint can have. */
-  #planPath(plan: EndpointPlan, parameters: readonly Part[], { names }: Context): void {
+  #planPath(plan: EndpointPlan, parameters: readonly Part[], names: Names): void {
     const sources = new Names(RESERVED_PARAMS);
     plan.route = plan.route.replace(/\{([^{}]+)\}/g, (_, name: string) => {
       assertName(name);
@@ -187,7 +173,8 @@ export class Planner {
   #planParameter(
     { method, route, inputs, options }: EndpointPlan,
     parameter: Part,
-    { words, noun, names }: Context,
+    use: Use,
+    names: Names,
   ): void {
     const { in: place, name: sent, schema: part, content } = parameter;
     const name = String(sent);
@@ -206,7 +193,7 @@ export class Planner {
               properties: Object.fromEntries(members.map(([key, each]) => [toName(key), each])),
               required: isRequired ? listOf(schema.required).map(toName) : [],
             },
-        { words, noun, use: 'input' },
+        use,
         `${method} ${route}, query`,
         names,
       );
@@ -234,15 +221,14 @@ export class Planner {
     }
   }
 
-  #planBody(plan: EndpointPlan, { requestBody }: Part, { words, noun, names }: Context): void {
-    const { content } = this.#document.resolve(requestBody);
+  #planBody(plan: EndpointPlan, use: Use, names: Names): void {
+    const { content } = this.#document.resolve(plan.operation.requestBody);
     const found = mediaOf(content, JSON_TYPE) ?? mediaOf(content, /^application\/x-www-form-urlencoded/i);
     if (found === undefined) {
       throw new Unsupported(`its body is ${typesOf(content)}, neither JSON nor a form`);
     }
     plan.options.bodyFormat = found.type.includes('form') ? 'form' : undefined;
     const { schema, hasAlternatives } = this.#document.schemaOf(found.schema);
-    const use: Use = { words, noun, use: 'input' };
     if (Object.keys(recordOf(schema.properties)).length > 0 && !hasAlternatives) {
       const fields = this.#types.fieldsOf(schema, use, `${plan.method} ${plan.route}, body`, names);
       const texts = fields.filter(({ value }) => value.type === 'String' && !value.isList);
@@ -251,7 +237,7 @@ export class Planner {
       return;
     }
     const open = { ...scalar('JSONObject'), todo: 'Declare the fields of the body, which the document leaves open.' };
-    const list = this.#types.valueOf(found.schema, { ...use, words: [...words, 'item'] });
+    const list = this.#types.valueOf(found.schema, { ...use, words: [...use.words, 'item'] });
     if (!list.isList && ![undefined, 'object', 'array'].some((type) => type === schema.type)) {
       throw new Unsupported('its body is neither an object nor a list');
     }
@@ -262,7 +248,7 @@ export class Planner {
 
   #planResponse(
     { method, route, operation }: Operation,
-    { words, noun }: Context,
+    { words, noun }: Use,
   ): { expect: Expected; response?: Value; todo?: string | undefined } {
     const all = Object.entries(recordOf(operation.responses)).filter(([status]) => /^2|^default$/.test(status));
     const [status, sent] = all.find(([each]) => /^2(?!04)/.test(each)) ?? all[0] ?? [];

@@ -74,10 +74,9 @@ export interface LoaderPlan {
 export interface EndpointPlan {
   method: string;
   route: string;
+  operation: Part;
   /** Name of the field. */
   field: string;
-  description: string;
-  isDeprecated: boolean;
   /** First words of the scope. */
   noun: string;
   inputs: FieldPlan[];
@@ -89,9 +88,6 @@ export interface EndpointPlan {
   response: Value | undefined;
   /** Loader that the field reads with, one record or all. */
   loader?: LoaderPlan;
-  /** Name of the record in errors. */
-  resource: string;
-  canConflict: boolean;
   todos: (string | undefined)[];
 }
 
@@ -174,12 +170,10 @@ export class Types {
         const isLarge = schema.format === 'int64' || Number(schema.maximum) > MAX_INT;
         return isLarge ? { ...scalar('Float'), todo: 'Int, if it is always below 2^31.' } : scalar('Int');
       }
-      case 'number':
-        return scalar('Float');
-      case 'boolean':
-        return scalar('Boolean');
-      default:
-        return json('The document states no type.');
+      default: {
+        const plain = { number: 'Float', boolean: 'Boolean' }[String(type)];
+        return plain === undefined ? json('The document states no type.') : scalar(plain);
+      }
     }
   }
 

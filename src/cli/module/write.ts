@@ -1,17 +1,9 @@
 import { arrow, braces, commented, indent, literal, object, property, quote } from './code.ts';
-import { Names, toCamel, toWords } from './names.ts';
+import { recordOf } from './document.ts';
+import { Names, nounOf, toCamel, toPascal, toWords } from './names.ts';
 import type { ModulePlan } from './plan.ts';
-import {
-  type EndpointPlan,
-  type FieldPlan,
-  isText,
-  json,
-  type LoaderPlan,
-  newField,
-  scalar,
-  type TypePlan,
-  type Value,
-} from './types.ts';
+import type { EndpointPlan, FieldPlan, LoaderPlan, TypePlan, Value } from './types.ts';
+import { describe, isText, json, newField, scalar } from './types.ts';
 
 /** Returns the file of a module. Texts of the document are in it only as literals, and as names that were converted. */
 export const writeModule = (plan: ModulePlan): string => new Writer().write(plan);
@@ -62,7 +54,10 @@ function nullabilityOf({ type, isList }: Value, isNull: boolean): string | undef
   return isNull || (!isText(type) && type.kind === 'enum') ? 'true' : undefined;
 }
 
-const deprecationOf = (isDeprecated = false) => (isDeprecated ? quote('The service deprecates it.') : undefined);
+const deprecationOf = (deprecated: unknown) => (deprecated === true ? quote('The service deprecates it.') : undefined);
+
+const describeField = ({ method, route, operation }: EndpointPlan): string =>
+  describe(operation, `Calls \`${method} ${route}\`.`);
 
 /** Writes one module, and keeps in mind which tools its code uses. */
 class Writer {
@@ -208,8 +203,8 @@ ${[`const { ${[...this.#tools].toSorted().join(', ')} } = toolkit;`, ...statemen
       type: typeOf(response),
       nullable: nullabilityOf(response, true),
       extensions: calls ? `{ ...${scopes}, ...${calls} }` : scopes,
-      description: quote(`${endpoint.description}\n\nREST: \`${method} ${route}\`.`),
-      deprecationReason: deprecationOf(endpoint.isDeprecated),
+      description: quote(`${describeField(endpoint)}\n\nREST: \`${method} ${route}\`.`),
+      deprecationReason: deprecationOf(endpoint.operation.deprecated),
       args: param && braces(inputs.map((input) => writeInput(input, 't.arg'))),
       resolve: `(_root, ${param ? 'args' : '_args'}, ctx) => {\n${indent(statements)}\n}`,
     });
@@ -218,12 +213,14 @@ ${[`const { ${[...this.#tools].toSorted().join(', ')} } = toolkit;`, ...statemen
 
   #writeMutation(endpoint: EndpointPlan): string {
     const { field, inputs, response } = endpoint;
+    const responses = recordOf(endpoint.operation.responses);
     const key = inputs.findLast(({ place }) => place === 'path');
     const done = doneOf(endpoint, key);
-    const resource = response && !isText(response.type) && !response.isList ? response.type.name : endpoint.resource;
+    const resource =
+      response && !isText(response.type) && !response.isList ? response.type.name : toPascal(nounOf(endpoint.route));
     const failures = {
       notFound: key && object({ resource: quote(resource), id: `(input) => input.${key.name}` }),
-      conflict: endpoint.canConflict && !endpoint.options.idempotent ? 'true' : undefined,
+      conflict: Object.hasOwn(responses, '409') && !endpoint.options.idempotent ? 'true' : undefined,
     };
     const fields = arrow('t', braces(inputs.map((input) => writeInput(input, 't.field'))));
     const send = `await send(${writeArgs(endpoint, 'input')})`;
@@ -231,10 +228,10 @@ ${[`const { ${[...this.#tools].toSorted().join(', ')} } = toolkit;`, ...statemen
     const sent = response ? [`return { ${done.name}: ${send} };`] : [`${send};`, `return ${value};`];
     const statements = [...this.#writeRanges(endpoint, 'input'), ...sent].join('\n');
     const code = object({
-      description: quote(endpoint.description),
+      description: quote(describeField(endpoint)),
       scope: quote(`${endpoint.noun}:write`),
       endpoint: `${field}Endpoint`,
-      deprecationReason: deprecationOf(endpoint.isDeprecated),
+      deprecationReason: deprecationOf(endpoint.operation.deprecated),
       input: inputs.length > 0 ? object({ description: quote(`The input of \`${field}\`.`), fields }) : undefined,
       failures: (failures.notFound ?? failures.conflict) ? object(failures) : undefined,
       resolve: `async (${inputs.length > 0 ? 'input' : '_input'}, send) => {\n${indent(statements)}\n}`,
