@@ -43,11 +43,12 @@ export const toSingular = (word: string): string =>
     .replace(/(ss|tus|[xz]|[cs]h)es$/, '$1')
     .replace(/([^aius])s$/, '$1');
 
-/** Returns the plain words of a path, without those of versions. */
+/** Returns the plain parts of a path, without those of versions. Such a part can be beside a parameter, as in `{id}:archive`. */
 export const segmentsOf = (path: string): string[] =>
   path
+    .replace(/\{[^{}]*\}/g, '')
     .split('/')
-    .filter((segment) => segment !== '' && !segment.includes('{') && !/^(?:v\d+|api|rest)$/i.test(segment));
+    .filter((segment) => toWords(segment).length > 0 && !/^(?:v\d+|api|rest)$/i.test(segment));
 
 /** Returns the words of the record that a path names, such as `topic`, `subscriber`. The paths of lists end with a plural. */
 export function nounOf(path: string, isList = false): string[] {

@@ -170,12 +170,7 @@ export class Planner {
   }
 
   /** Plans a parameter of the query or a header. Those of the path are planned with it. */
-  #planParameter(
-    { method, route, inputs, options }: EndpointPlan,
-    parameter: Part,
-    use: Use,
-    names: Names,
-  ): void {
+  #planParameter({ method, route, inputs, options }: EndpointPlan, parameter: Part, use: Use, names: Names): void {
     const { in: place, name: sent, schema: part, content } = parameter;
     const name = String(sent);
     const isRequired = parameter.required === true;
