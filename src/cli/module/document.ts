@@ -208,15 +208,17 @@ function readDocument(file: string, name: string): Part {
 function parseDocument(file: string, name: string): unknown {
   try {
     const text = readTextFile(file, MAX_BYTES);
-    // The parser of YAML takes seconds for large documents in JSON.
-    return text.trimStart().startsWith('{')
-      ? JSON.parse(text)
-      : parse(text, { logLevel: 'silent', merge: true, uniqueKeys: false });
+    // The parser of YAML takes seconds for large documents in JSON. Its aliases can contain themselves, which JSON can't.
+    const isJson = text.trimStart().startsWith('{');
+    return JSON.parse(
+      isJson ? text : JSON.stringify(parse(text, { logLevel: 'silent', merge: true, uniqueKeys: false })),
+    );
   } catch (error) {
     if (error instanceof FileError) {
       throw new ConfigError([`${name} ${error.message}.`]);
     }
     const [, line] = /\bline (\d+)/.exec(String(error)) ?? [];
-    throw new ConfigError([`${name} is not valid JSON or YAML${line === undefined ? '' : `: see line ${line}`}.`]);
+    const reason = line === undefined ? 'it has a mistake, is nested too deeply, or has no end' : `see line ${line}`;
+    throw new ConfigError([`${name} is neither JSON nor YAML that can be read: ${reason}.`]);
   }
 }
