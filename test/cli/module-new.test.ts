@@ -194,6 +194,39 @@ it('what the document shows is declared: kinds of stored reads, ids, texts with 
   expect(stdout).toContain('\n  Author (authors:read)\n');
 });
 
+it('names fields after the path where the id of an operation says nothing about it', async () => {
+  const read = (operationId?: string) => ({
+    get: {
+      ...(operationId === undefined ? {} : { operationId }),
+      responses: { 200: { content: { 'application/json': { schema: { type: 'object' } } } } },
+    },
+  });
+  const change = (operationId: string) => ({ post: { operationId, responses: { 204: { description: 'Done.' } } } });
+  await write('names.json', {
+    openapi: '3.0.0',
+    paths: {
+      '/v1/slots': { ...read('SlotsController_propertyDescriptor'), ...change('SlotsController_propertyDescriptor') },
+      '/v1/slots/{id}': read('getSlotById'),
+      '/v1/slots/{id};full': read(),
+      '/v1/slots/{id}.json': read(),
+      '/v1/slots/{from},{to}': read(),
+      '/v1/slots/all.tar.gz': read(),
+      '/v1/slots/{id}:archive': change('archive'),
+    },
+  });
+  const { stdout } = await run('module', 'new', 'names', '--openapi', 'names.json');
+  expect(stdout).toContain(`Wrote names.ts:
+  Query.slots: GET /v1/slots
+  Mutation.createSlot: POST /v1/slots
+  Query.slotById: GET /v1/slots/{id}
+  Query.slotFull: GET /v1/slots/{id};full
+  Query.slotJson: GET /v1/slots/{id}.json
+  Query.slot: GET /v1/slots/{from},{to}
+  Query.slotAllTarGz: GET /v1/slots/all.tar.gz
+  Mutation.createSlotArchive: POST /v1/slots/{id}:archive
+`);
+});
+
 it('nested compositions take no exponential time', async () => {
   const schemas: Record<string, object> = {
     S0: { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] },

@@ -1,3 +1,5 @@
+import { isRecord } from '../../lib/is-record.ts';
+
 // Writes code of TypeScript with one member per line. Formatters of users change what they like.
 
 /** Indents lines. Literals have no line breaks. */
@@ -15,8 +17,8 @@ export const object = (members: Readonly<Record<string, string | undefined>>): s
 export const arrow = (param: string, code: string): string => `(${param}) => (${code})`;
 
 /** Returns code below comments of one line each. */
-export const commented = (todos: readonly string[], code: string): string =>
-  [...todos.map((todo) => `// TODO: ${todo}`), code].join('\n');
+export const commented = (todos: readonly (string | undefined)[], code: string): string =>
+  [...todos.flatMap((todo) => (todo === undefined ? [] : `// TODO: ${todo}`)), code].join('\n');
 
 /** Returns any text as a string literal, in the quotes that need fewer escapes. Invisible characters are escaped, so that nobody misreads the code. */
 export function quote(text: string): string {
@@ -25,7 +27,7 @@ export function quote(text: string): string {
     .slice(1, -1)
     .replaceAll('\\"', '"')
     .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (char) =>
-      [...Array(char.length).keys()].map((i) => `\\u${char.charCodeAt(i).toString(16).padStart(4, '0')}`).join(''),
+      char.replace(/[\s\S]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
     )
     .replaceAll(mark, `\\${mark}`);
   return mark + escaped + mark;
@@ -35,16 +37,13 @@ export function quote(text: string): string {
 export const property = (name: string): string =>
   /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u.test(name) ? name : quote(name);
 
-/** Returns a value as a literal on one line. */
+/** Returns a value as a literal. */
 export function literal(value: unknown): string {
   if (Array.isArray(value)) {
     return `[${value.map(literal).join(', ')}]`;
   }
-  return typeof value === 'string'
-    ? quote(value)
-    : typeof value === 'object' && value !== null
-      ? `{ ${Object.entries(value)
-          .map(([name, each]) => `${property(name)}: ${literal(each)}`)
-          .join(', ')} }`
-      : String(value);
+  if (isRecord(value)) {
+    return braces(Object.entries(value).map(([name, each]) => `${property(name)}: ${literal(each)}`));
+  }
+  return typeof value === 'string' ? quote(value) : String(value);
 }

@@ -1,5 +1,5 @@
+import querystring from 'node:querystring';
 import { parse } from 'yaml';
-import { errorCodeOf } from '../../lib/error-code.ts';
 import { FileError, readTextFile } from '../../lib/files/text-file.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { ConfigError } from '../config/problem.ts';
@@ -12,11 +12,13 @@ export class Unsupported extends Error {
   override readonly name = 'Unsupported';
 }
 
-/** Schema without references, `allOf` and null. */
+/** Schema without references, compositions and null. */
 export interface ResolvedSchema {
   /** The same object each time, so that it identifies a type. */
   readonly schema: Part;
   readonly isNullable: boolean;
+  /** Whether a value can have one of several forms. */
+  readonly hasAlternatives: boolean;
   /** Name in the document; undefined for a schema within another. */
   readonly name: string | undefined;
 }
@@ -37,13 +39,16 @@ const MAX_BYTES = 64 * 1024 * 1024;
 /** Maximum references and compositions around one schema. */
 const MAX_STEPS = 50;
 
-const METHODS = ['get', 'post', 'put', 'patch', 'delete', 'head', 'options', 'trace'];
+const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
 
 /** OpenAPI document, version 3. */
 export class OpenApiDocument {
   readonly #root: Part;
   /** Each schema is resolved once: compositions of compositions would take exponential time. */
-  readonly #schemas = new Map<Part, ResolvedSchema | null>();
+  readonly #schemas = new Map<Part, ResolvedSchema>();
+  readonly #resolving = new Set<Part>();
+  /** Parts that are not written, with a clause each. */
+  readonly skipped: { part: string; reason: string }[] = [];
 
   /** @throws {ConfigError} if the file is no OpenAPI document of version 3 */
   constructor(file: string, name: string) {
@@ -77,62 +82,71 @@ export class OpenApiDocument {
     return this.#follow(part).part;
   }
 
-  /** @throws {Unsupported} if a reference leads nowhere, or out of the document */
-  schemaOf(sent: unknown, steps = 0): ResolvedSchema {
-    const { part, name } = this.#follow(sent);
-    const stored = this.#schemas.get(part);
-    if (stored === null || steps > MAX_STEPS) {
-      throw new Unsupported('its schema refers to itself');
-    }
-    if (stored !== undefined) {
-      return stored;
-    }
-    this.#schemas.set(part, null); // Until it is resolved.
+  /**
+   * Plans a part of what is written, and returns the plan in a list. A part that can't be written is skipped.
+   *
+   * @throws {Unsupported} if it is required
+   */
+  try<Plan>(part: string, isRequired: boolean, plan: () => Plan): Plan[] {
     try {
-      const { schema, isNullable, name: innerName } = this.#withoutComposition(part, steps);
-      const types = listOf(schema.type);
-      const others = types.filter((type) => type !== 'null');
-      const hasNull = others.length < types.length || schema.nullable === true || listOf(schema.enum).includes(null);
-      const resolved = {
-        schema: types.length > 0 ? { ...schema, type: others.length === 1 ? others[0] : undefined } : schema,
-        isNullable: isNullable || hasNull,
-        name: name ?? innerName,
-      };
-      this.#schemas.set(part, resolved);
-      return resolved;
+      return [plan()];
     } catch (error) {
-      this.#schemas.delete(part);
-      throw error;
+      if (!(error instanceof Unsupported)) {
+        throw error;
+      }
+      if (isRequired) {
+        throw new Unsupported(`it requires ${part.replace(/.*, /s, '')}, but ${error.message}`);
+      }
+      this.skipped.push({ part, reason: error.message });
+      return [];
     }
   }
 
-  /** Merges `allOf`, and removes null from alternatives. */
-  #withoutComposition(part: Part, steps: number): ResolvedSchema {
-    const isNullable = part.nullable === true;
-    const alternatives = [...listOf(part.oneOf), ...listOf(part.anyOf)];
-    const others = alternatives.filter((alternative) => !isRecord(alternative) || alternative.type !== 'null');
-    const [only] = others;
-    if (others.length === 1 && !isRecord(part.properties)) {
-      const inner = this.schemaOf(only, steps + 1);
-      return { ...inner, isNullable: isNullable || inner.isNullable || alternatives.length > 1 };
+  /** @throws {Unsupported} if a reference leads nowhere, or out of the document */
+  schemaOf(sent: unknown): ResolvedSchema {
+    const { part, name } = this.#follow(sent);
+    let resolved = this.#schemas.get(part);
+    if (resolved === undefined) {
+      if (this.#resolving.has(part) || this.#resolving.size > MAX_STEPS) {
+        throw new Unsupported('its schema refers to itself');
+      }
+      this.#resolving.add(part);
+      try {
+        resolved = this.#compose(part, name);
+      } finally {
+        this.#resolving.delete(part);
+      }
+      this.#schemas.set(part, resolved);
     }
-    const all = listOf(part.allOf).map((each) => this.schemaOf(each, steps + 1));
-    const [first] = all;
-    if (first === undefined) {
-      return { schema: part, isNullable: isNullable || others.length < alternatives.length, name: undefined };
-    }
-    if (all.length === 1 && !isRecord(part.properties) && !Array.isArray(part.required)) {
-      return { ...first, isNullable: isNullable || first.isNullable };
-    }
-    const { allOf: _, ...own } = part;
-    const parts = [...all.map(({ schema }) => schema), own];
-    const schema = {
+    return resolved;
+  }
+
+  /** Merges `allOf`, and the only alternative to null. */
+  #compose({ allOf, oneOf, anyOf, ...own }: Part, name: string | undefined): ResolvedSchema {
+    const alternatives = [...listOf(oneOf), ...listOf(anyOf)];
+    const others = alternatives.filter((each) => recordOf(each).type !== 'null');
+    const inner = [...listOf(allOf), ...(others.length === 1 ? others : [])].map((each) => this.schemaOf(each));
+    const [first] = inner;
+    const isAlone = inner.length === 1 && own.properties === undefined && own.required === undefined;
+    const types = listOf(own.type).filter((type) => type !== 'null');
+    const parts = [...inner.map(({ schema }) => schema), own];
+    const merged = {
       ...Object.assign({}, ...parts),
+      ...(Array.isArray(own.type) ? { type: types.length === 1 ? types[0] : undefined } : {}),
       properties: Object.fromEntries(parts.flatMap(({ properties }) => Object.entries(recordOf(properties)))),
       required: [...new Set(parts.flatMap(({ required }) => listOf(required)))],
-      nullable: false,
     };
-    return { schema, isNullable, name: undefined };
+    return {
+      schema: isAlone && first !== undefined ? first.schema : merged,
+      isNullable:
+        own.nullable === true ||
+        others.length < alternatives.length ||
+        listOf(own.type).includes('null') ||
+        listOf(own.enum).includes(null) ||
+        (inner.length === 1 && first?.isNullable === true),
+      hasAlternatives: others.length > 1 || inner.some((each) => each.hasAlternatives),
+      name: name ?? (isAlone ? first?.name : undefined),
+    };
   }
 
   #follow(sent: unknown): { part: Part; name: string | undefined } {
@@ -150,9 +164,7 @@ export class OpenApiDocument {
       name = names[1] === 'schemas' && names.length === 3 ? names[2] : undefined;
     }
     if (!isRecord(part)) {
-      throw new Unsupported(
-        part === undefined ? 'it refers to a part that does not exist' : 'a part of it is not an object',
-      );
+      throw new Unsupported('a part of it does not exist, or is not an object');
     }
     return { part, name };
   }
@@ -168,11 +180,7 @@ const memberOf = (value: unknown, name: string): unknown =>
   isRecord(value) && Object.hasOwn(value, name) ? value[name] : Array.isArray(value) ? value[Number(name)] : undefined;
 
 /** Decodes a name in a reference. */
-const decodePointer = (name: string): string =>
-  name
-    .replace(/(?:%[\da-f]{2})+/gi, (bytes) => Buffer.from(bytes.replaceAll('%', ''), 'hex').toString())
-    .replaceAll('~1', '/')
-    .replaceAll('~0', '~');
+const decodePointer = (name: string): string => querystring.unescape(name).replaceAll('~1', '/').replaceAll('~0', '~');
 
 /** Returns the path of the first server, without a slash at its end. */
 function pathOf(servers: unknown): string {
@@ -181,41 +189,36 @@ function pathOf(servers: unknown): string {
   const filled = String(url ?? '').replace(/\{([^{}]*)\}/g, (_, name: string) =>
     String(recordOf(recordOf(variables)[name]).default ?? ''),
   );
-  return URL.canParse(filled, 'http://service.test')
-    ? new URL(filled, 'http://service.test').pathname.replace(/\/+$/, '')
-    : '';
+  return URL.parse(filled, 'http://service.test')?.pathname.replace(/\/+$/, '') ?? '';
 }
 
 /** @throws {ConfigError} if the file is no OpenAPI document of version 3 */
 function readDocument(file: string, name: string): Part {
-  const root = parseDocument(file, name);
-  if (isRecord(root) && String(root.openapi).startsWith('3.')) {
-    return root;
+  const root = recordOf(parseDocument(file, name));
+  if (!String(root.openapi).startsWith('3.')) {
+    throw new ConfigError([
+      root.swagger === undefined
+        ? `${name} is not an OpenAPI document of version 3: its member "openapi" doesn't say so.`
+        : `${name} is a Swagger 2 document. Convert it to OpenAPI 3 first.`,
+    ]);
   }
-  const { openapi, swagger } = recordOf(root);
-  throw new ConfigError([
-    swagger !== undefined
-      ? `${name} is a Swagger 2 document. Convert it to OpenAPI 3 first.`
-      : openapi === undefined
-        ? `${name} is not an OpenAPI document: it has no member "openapi".`
-        : `${name} has a version of OpenAPI that is not supported. Use 3.0 or 3.1.`,
-  ]);
+  return root;
 }
 
 function parseDocument(file: string, name: string): unknown {
   try {
     const text = readTextFile(file, MAX_BYTES);
-    try {
-      return JSON.parse(text);
-    } catch {
-      return parse(text, { logLevel: 'silent', merge: true, uniqueKeys: false });
-    }
+    // The parser of YAML takes seconds for large documents in JSON. Its aliases can contain themselves, which JSON can't.
+    const isJson = text.trimStart().startsWith('{');
+    return JSON.parse(
+      isJson ? text : JSON.stringify(parse(text, { logLevel: 'silent', merge: true, uniqueKeys: false })),
+    );
   } catch (error) {
     if (error instanceof FileError) {
       throw new ConfigError([`${name} ${error.message}.`]);
     }
-    const [, line] = /\bat line (\d+)/.exec(String(error)) ?? [];
-    const reason = errorCodeOf(error) ?? 'it is nested too deeply, or has no end';
-    throw new ConfigError([`${name} is neither JSON nor YAML: ${line === undefined ? reason : `line ${line}`}.`]);
+    const [, line] = /\bline (\d+)/.exec(String(error)) ?? [];
+    const reason = line === undefined ? 'it has a mistake, is nested too deeply, or has no end' : `see line ${line}`;
+    throw new ConfigError([`${name} is neither JSON nor YAML that can be read: ${reason}.`]);
   }
 }

@@ -4,16 +4,9 @@ const MAX_LENGTH = 64;
 /** Members that every object of JavaScript has, so that a missing property would have a value. */
 export const INHERITED = Object.getOwnPropertyNames(Object.prototype);
 
-/** Returns why a name of the document can't be written, as a clause; undefined if it can. */
-export function findNameProblem(name: string): string | undefined {
-  if (INHERITED.includes(name)) {
-    return 'every object of JavaScript has a member with its name';
-  }
-  if (name.length > MAX_LENGTH) {
-    return `its name is longer than ${MAX_LENGTH} characters`;
-  }
-  return toWords(name).length === 0 ? 'its name has neither letters nor digits of ASCII' : undefined;
-}
+/** Whether a name of the document can be written. */
+export const isName = (name: string): boolean =>
+  name.length <= MAX_LENGTH && !INHERITED.includes(name) && toWords(name).length > 0;
 
 /** Returns the words of a name in lower case: `avatar`, `url` for `avatarURL` and `avatar_url`. */
 export const toWords = (name: string): string[] =>
@@ -31,11 +24,8 @@ const capitalize = (word: string): string => word.charAt(0).toUpperCase() + word
 export const toPascal = (words: readonly string[]): string => words.map(capitalize).join('').replace(/^\d/, '_$&');
 
 /** Returns a name such as `topicKey`. */
-export const toCamel = (words: readonly string[]): string =>
-  words
-    .map((word, i) => (i === 0 ? word : capitalize(word)))
-    .join('')
-    .replace(/^\d/, '_$&');
+export const toCamel = ([first = '', ...others]: readonly string[]): string =>
+  [first, ...others.map(capitalize)].join('').replace(/^\d/, '_$&');
 
 /** Returns a name such as `IN_PROGRESS`. */
 export const toUpper = (words: readonly string[]): string => words.join('_').toUpperCase().replace(/^\d/, '_$&');
@@ -47,14 +37,45 @@ const SECRETS = ['key', 'secret', 'password', 'passphrase', 'token', 'credential
 export const isSecret = (name: string): boolean => SECRETS.includes(toSingular(toWords(name).at(-1) ?? ''));
 
 /** Returns the singular of an English word, by its ending. */
-export function toSingular(word: string): string {
-  if (/ies$/.test(word)) {
-    return word.replace(/ies$/, 'y');
+export const toSingular = (word: string): string =>
+  word
+    .replace(/ies$/, 'y')
+    .replace(/(ss|tus|[xz]|[cs]h)es$/, '$1')
+    .replace(/([^aius])s$/, '$1');
+
+/** Returns the plain parts of a path, without those of versions. Such a part can be beside a parameter, as in `{id}:archive`. */
+export const segmentsOf = (path: string): string[] =>
+  path
+    .replace(/\{[^{}]*\}/g, '')
+    .split('/')
+    .filter((segment) => toWords(segment).length > 0 && !/^(?:v\d+|api|rest)$/i.test(segment));
+
+/** Returns the words of the record that a path names, such as `topic`, `subscriber`. The paths of lists end with a plural. */
+export function nounOf(path: string, isList = false): string[] {
+  const [last = 'record', before = ''] = segmentsOf(path).toReversed();
+  const words = toWords(last);
+  const noun = [...toWords(before).map(toSingular), ...(isList ? words : words.map(toSingular))];
+  return noun.length === 0 ? ['record'] : noun;
+}
+
+/** First words of fields that change data, by method, where the operation's id gives none. */
+const VERBS: Readonly<Record<string, string>> = { POST: 'create', PUT: 'update', PATCH: 'update', DELETE: 'delete' };
+
+/**
+ * Returns the words of a field: those of the operation's id without its prefix and `get`, or of its path. An id that has no word in common with its
+ * path says nothing about it.
+ */
+export function fieldNameOf(method: string, path: string, operationId: unknown): string[] {
+  const id = typeof operationId === 'string' ? operationId.replace(/^.*Controller[_.]/, '') : '';
+  const words = id.length <= MAX_LENGTH ? toWords(id) : [];
+  const isRead = method === 'GET' && /^(?:get|list|fetch|find|retrieve|read)$/.test(words[0] ?? '');
+  const rest = isRead ? words.slice(1) : words;
+  const stemOf = (word: string) => toSingular(word).slice(0, 4);
+  const stems = segmentsOf(path).flatMap(toWords).map(stemOf);
+  if (words.length > 1 && rest.some((word) => stems.includes(stemOf(word)))) {
+    return rest;
   }
-  if (/(?:[sx]|[cs]h)es$/.test(word)) {
-    return word.replace(/es$/, '');
-  }
-  return /[^aius]s$/.test(word) ? word.replace(/s$/, '') : word;
+  return [VERBS[method] ?? [], nounOf(path, method === 'GET' && !path.endsWith('}'))].flat();
 }
 
 /** Names of which each is given out once. */

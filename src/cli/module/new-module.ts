@@ -8,7 +8,7 @@ import { toPrintable } from '../../lib/to-printable.ts';
 import type { CommandLine, Process } from '../command.ts';
 import { ConfigError } from '../config/problem.ts';
 import { OpenApiDocument } from './document.ts';
-import { type ModulePlan, Planner } from './plan.ts';
+import { Planner } from './plan.ts';
 import type { EndpointPlan } from './types.ts';
 import { writeModule } from './write.ts';
 
@@ -27,12 +27,14 @@ export function runNewModule({ args, options, problems: usage }: CommandLine, { 
   if (problems.length > 0 || openapi === undefined) {
     throw new ConfigError(problems);
   }
-  const planner = new Planner(new OpenApiDocument(resolve(cwd(), openapi), openapi), name, createSchema());
-  const plan = planner.plan(toPattern(path));
+  const document = new OpenApiDocument(resolve(cwd(), openapi), openapi);
+  const plan = new Planner(document, name, createSchema()).plan(toPattern(path));
+  const skipped = document.skipped.map(({ part, reason }) => `  ${toPrintable(part)}: ${toPrintable(reason)}.\n`);
+  const list = skipped.length > 0 ? `\nSkipped:\n${skipped.join('')}` : '';
   if (plan.endpoints.length === 0) {
-    stdout.write(listSkipped(plan));
+    stdout.write(list);
     throw new ConfigError([
-      plan.skipped.length > 0
+      skipped.length > 0
         ? 'Nothing was written, because everything was skipped.'
         : `Nothing was written: no path of the document matches ${path === '*' ? 'a path' : '--path'}.`,
     ]);
@@ -45,7 +47,7 @@ export function runNewModule({ args, options, problems: usage }: CommandLine, { 
   }
   const todos = code.split('// TODO: ').length - 1;
   stdout.write(`Wrote ${output}:
-${plan.endpoints.map(describeEndpoint).join('')}${listSkipped(plan)}
+${plan.endpoints.map(describeEndpoint).join('')}${list}
 Next steps:
   Decide what its TODO comments ask: there ${todos === 1 ? 'is 1' : `are ${todos}`}.
   Name the file in the setting modules, and run npx notigraph check. See docs/modules.md.
@@ -69,8 +71,3 @@ function toPattern(glob: string): (path: string) => boolean {
 
 const describeEndpoint = ({ method, route, field }: EndpointPlan): string =>
   `  ${method === 'GET' ? 'Query' : 'Mutation'}.${field}: ${method} ${route}\n`;
-
-const listSkipped = ({ skipped }: ModulePlan): string =>
-  skipped.length === 0
-    ? ''
-    : `\nSkipped:\n${skipped.map(({ part, reason }) => `  ${toPrintable(part)}: ${toPrintable(reason)}.\n`).join('')}`;

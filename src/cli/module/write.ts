@@ -1,16 +1,9 @@
 import { arrow, braces, commented, indent, literal, object, property, quote } from './code.ts';
-import { toCamel, toWords } from './names.ts';
+import { recordOf } from './document.ts';
+import { Names, nounOf, toCamel, toPascal, toWords } from './names.ts';
 import type { ModulePlan } from './plan.ts';
-import {
-  type EndpointPlan,
-  type FieldPlan,
-  isText,
-  json,
-  type LoaderPlan,
-  scalar,
-  type TypePlan,
-  type Value,
-} from './types.ts';
+import type { EndpointPlan, FieldPlan, LoaderPlan, TypePlan, Value } from './types.ts';
+import { describe, isText, json, newField, scalar } from './types.ts';
 
 /** Returns the file of a module. Texts of the document are in it only as literals, and as names that were converted. */
 export const writeModule = (plan: ModulePlan): string => new Writer().write(plan);
@@ -61,46 +54,42 @@ function nullabilityOf({ type, isList }: Value, isNull: boolean): string | undef
   return isNull || (!isText(type) && type.kind === 'enum') ? 'true' : undefined;
 }
 
-const deprecationOf = (isDeprecated: boolean) => (isDeprecated ? quote('The service deprecates it.') : undefined);
+const deprecationOf = (deprecated: unknown) => (deprecated === true ? quote('The service deprecates it.') : undefined);
+
+const describeField = ({ method, route, operation }: EndpointPlan): string =>
+  describe(operation, `Calls \`${method} ${route}\`.`);
 
 /** Writes one module, and keeps in mind which tools its code uses. */
 class Writer {
   readonly #tools = new Set<string>();
 
   write({ name, endpoints, types, loaders }: ModulePlan): string {
-    const [queries, mutations] = [true, false].map((isQuery) =>
-      endpoints.filter((each) => (each.method === 'GET') === isQuery),
-    );
-    const own = types.filter(({ module }) => module === undefined);
     const builder = this.#tool('builder');
+    const own = types.filter(({ module }) => module === undefined);
     const objects = own.filter(({ kind }) => kind === 'object');
-    const fields = (queries ?? []).map((query) => this.#writeQuery(query));
+    const queries = endpoints.filter(({ method }) => method === 'GET').map((query) => this.#writeQuery(query));
+    const links = new Set(objects.flatMap(({ fields }) => fields.map(({ link }) => link)));
+    const taken = loaders.filter((loader) => loader.get === undefined && links.has(loader));
+    const modules = [...new Set(types.flatMap(({ module }) => module ?? []))];
     const statements = [
+      ...[...types, ...taken.map((loader) => ({ ...loader.type, name: loader.name }))]
+        .filter(({ module }) => module !== undefined)
+        .map((each) => `const { ${each.name} } = ${this.#tool('use')}(${each.module});`),
       ...types.map((type) => writeBody(type)),
       ...endpoints.map((endpoint) => this.#writeEndpoint(endpoint)),
       ...loaders.flatMap((loader) => this.#writeLoader(loader)),
       ...objects.map((type) => `const ${type.name} = ${builder}.objectRef<${type.name}Body>(${quote(type.name)});`),
       ...own.map((type) => this.#writeType(type)),
-      ...(fields.length === 0 ? [] : [`${builder}.queryFields((t) => (${braces(fields)}));`]),
-      ...(mutations ?? []).map((mutation) => this.#writeMutation(mutation)),
+      ...(queries.length === 0 ? [] : [`${builder}.queryFields((t) => (${braces(queries)}));`]),
+      ...endpoints.filter(({ method }) => method !== 'GET').map((mutation) => this.#writeMutation(mutation)),
     ];
-    const links = new Set(objects.flatMap((type) => type.fields.map(({ link }) => link)));
-    const used = loaders.filter((loader) => loader.get === undefined && links.has(loader));
-    const imported = [...types, ...used.map((loader) => ({ name: loader.name, module: loader.type.module }))];
-    const modules = [...new Set(types.flatMap(({ module }) => module ?? []))].toSorted();
-    const uses = modules.map((module) => {
-      const names = imported.filter((each) => each.module === module).map((each) => each.name);
-      return `const { ${names.join(', ')} } = ${this.#tool('use')}(${module});`;
-    });
     return `import { ${['defineModule', ...modules].toSorted().join(', ')} } from 'notigraph/modules';
 
 // TODO: Check what the document doesn't say: the scopes, which are named after the paths; \`repeatable\` for writes that can be applied twice,
 // \`empties\` and \`cached\` for reads that may be stored, and \`multiline\` for texts that may have line breaks.
 
 export default defineModule(${quote(name)}, (toolkit) => {
-${indent([`const { ${[...this.#tools].toSorted().join(', ')} } = toolkit;`, ...uses].join('\n'))}
-
-${statements.map(indent).join('\n\n')}
+${[`const { ${[...this.#tools].toSorted().join(', ')} } = toolkit;`, ...statements].map(indent).join('\n\n')}
 });
 `;
   }
@@ -114,28 +103,27 @@ ${statements.map(indent).join('\n\n')}
 
   #calls = (calls: string, more = ''): string => `${this.#tool('declareCalls')}(${quote(calls)}${more})`;
 
-  #writeEndpoint({ method, route, constant, inputs, hasWholeBody, options, response }: EndpointPlan): string {
-    const taken = (['query', 'body'] as const).flatMap((place) => {
-      const [first, ...others] = inputs.filter((input) => input.place === place);
-      const isWhole = place === 'body' && hasWholeBody;
-      return first === undefined ? [] : `${place}: ${isWhole ? codeOf(first.value) : bodyOf([first, ...others], true)}`;
+  #writeEndpoint({ method, route, field, inputs, hasWholeBody, options, response }: EndpointPlan): string {
+    const takes = (['query', 'body'] as const).flatMap((place) => {
+      const taken = inputs.filter((input) => input.place === place);
+      const whole = place === 'body' && hasWholeBody ? taken[0] : undefined;
+      return taken.length === 0 ? [] : `${place}: ${whole ? codeOf(whole.value) : bodyOf(taken, true)}`;
     });
-    const set = Object.entries(options).flatMap(([name, value]) =>
-      value === undefined ? [] : `${name}: ${literal(value)}`,
-    );
-    const args = [quote(`${method} ${route}`), ...(set.length === 0 ? [] : [braces(set)])].join(', ');
-    const takes = taken.length === 0 ? '' : `.takes<${braces(taken, ';')}>()`;
+    const set = Object.entries(options).filter(([, value]) => value !== undefined);
+    const given = set.length === 0 ? '' : `, ${braces(set.map(([name, value]) => `${name}: ${literal(value)}`))}`;
     const isTyped = response !== undefined && options.expect !== 'text';
     const returns = isTyped ? `.returns<${codeOf(response, [response.isNullable && 'null'])}>()` : '';
-    return `const ${constant} = ${this.#tool('endpoint')}(${args})${takes}${returns};`;
+    return `const ${field}Endpoint = ${this.#tool('endpoint')}(${quote(`${method} ${route}`)}${given})${
+      takes.length === 0 ? '' : `.takes<${braces(takes, ';')}>()`
+    }${returns};`;
   }
 
   #writeLoader({ name, type, get, key = '', many }: LoaderPlan): string[] {
     if (get === undefined) {
       return [];
     }
-    const list = many && object({ endpoint: many.constant, keyOf: `(record) => record${memberAccess(key)}` });
-    const options = object({ name: quote(name), get: get.constant, many: list });
+    const list = many && object({ endpoint: `${many.field}Endpoint`, keyOf: `(record) => record${memberAccess(key)}` });
+    const options = object({ name: quote(name), get: `${get.field}Endpoint`, many: list });
     return [`const ${name} = ${this.#tool('loader')}<${type.name}Body>(${options});`];
   }
 
@@ -147,36 +135,28 @@ ${statements.map(indent).join('\n\n')}
       const options = object({ description, values: `${members} as const` });
       return `const ${name} = ${this.#tool('builder')}.enumType(${quote(name)}, ${options});`;
     }
-    if (kind === 'input') {
-      const options = object({
-        description,
-        fields: arrow('t', braces(fields.map((field) => writeInput(field, 't.field')))),
-      });
-      return commented(todos, `const ${name} = ${this.#tool('builder')}.inputType(${quote(name)}, ${options});`);
-    }
-    const members = fields.flatMap((field) => [
-      this.#writeExposed(field, field.source, `${noun}-secrets:read`),
-      ...this.#writeLink(field),
-    ]);
+    const members =
+      kind === 'input'
+        ? fields.map((field) => writeInput(field, 't.field'))
+        : fields.flatMap((field) => [this.#writeExposed(field, noun), ...this.#writeLink(field)]);
     const extensions = isRecord ? this.#scopes(`${noun}:read`) : undefined;
-    return commented(
-      todos,
-      `${name}.implement(${object({ description, extensions, fields: arrow('t', braces(members)) })});`,
-    );
+    const options = object({ description, extensions, fields: arrow('t', braces(members)) });
+    const input = `const ${name} = ${this.#tool('builder')}.inputType(${quote(name)}, ${options});`;
+    return commented(todos, kind === 'input' ? input : `${name}.implement(${options});`);
   }
 
   /** Writes a field that returns a member of the body. */
-  #writeExposed(field: FieldPlan, source: string, secretScope = ''): string {
-    const { name, value, isSecret = false, todos } = field;
+  #writeExposed(field: FieldPlan, noun: string): string {
+    const { name, source, value, isSecret = false } = field;
     const code = `${name}: t.expose(${quote(source)}, ${object({
       type: typeOf(value),
       nullable: nullabilityOf(value, isNullable(field)),
-      extensions: isSecret ? this.#scopes(secretScope) : undefined,
+      extensions: isSecret ? this.#scopes(`${noun}-secrets:read`) : undefined,
       description: quote(field.description),
       deprecationReason: deprecationOf(field.isDeprecated),
     })})`;
     const secret = 'It is named like a secret: remove it, or its scope if it is none.';
-    return commented(isSecret ? [...todos, secret] : todos, code);
+    return commented([value.todo, isSecret ? secret : undefined], code);
   }
 
   /** Writes the field with the record whose id a field has. */
@@ -188,13 +168,12 @@ ${statements.map(indent).join('\n\n')}
     const sent = `parent${memberAccess(source)}`;
     const id = value.type === 'Int' || value.type === 'Float' ? `String(${sent})` : sent;
     const reason = quote('One per distinct id, which the service sends.');
+    const rest = get === undefined ? '' : `\n\nREST: \`GET ${get.route}\`.`;
     const code = object({
       type: type.name,
       nullable: 'true',
       extensions: this.#calls(PER_ID, `, ${object({ loader: name, reason })}`),
-      description: quote(
-        `The record with this id, or null if it does not exist.\n\nREST: ${get === undefined ? 'that of the built-in field' : `\`GET ${get.route}\``}.`,
-      ),
+      description: quote(`The record with this id, or null if it does not exist.${rest}`),
       resolve: `(parent, _args, ctx) =>\n  ${sent} == null ? null : ${this.#tool('loadBySentId')}(${id}, (id) => ctx.loaders.load(${name}, id))`,
     });
     return [`${noun}: t.field(${code})`];
@@ -215,29 +194,33 @@ ${statements.map(indent).join('\n\n')}
     const [param] = inputs;
     const scopes = this.#scopes(`${endpoint.noun}:read`);
     const load = param === undefined ? `list(${loader?.name})` : `load(${loader?.name}, args.${param.name})`;
-    const read = loader ? `loaders.${load}` : `upstream.read(${endpoint.constant}, ${writeArgs(endpoint, 'args')})`;
+    const read = loader
+      ? `loaders.${load}`
+      : `upstream.read(${endpoint.field}Endpoint, ${writeArgs(endpoint, 'args')})`;
     const calls = loader && this.#calls(loader.many ? '1 for the whole operation' : PER_ID);
     const statements = [...this.#writeRanges(endpoint, 'args'), `return ctx.${read};`].join('\n');
     const code = object({
       type: typeOf(response),
       nullable: nullabilityOf(response, true),
       extensions: calls ? `{ ...${scopes}, ...${calls} }` : scopes,
-      description: quote(`${endpoint.description}\n\nREST: \`${method} ${route}\`.`),
-      deprecationReason: deprecationOf(endpoint.isDeprecated),
+      description: quote(`${describeField(endpoint)}\n\nREST: \`${method} ${route}\`.`),
+      deprecationReason: deprecationOf(endpoint.operation.deprecated),
       args: param && braces(inputs.map((input) => writeInput(input, 't.arg'))),
       resolve: `(_root, ${param ? 'args' : '_args'}, ctx) => {\n${indent(statements)}\n}`,
     });
-    return commented([...endpoint.todos, response.todo].filter(isText), `${endpoint.field}: t.field(${code})`);
+    return commented([...endpoint.todos, response.todo], `${endpoint.field}: t.field(${code})`);
   }
 
   #writeMutation(endpoint: EndpointPlan): string {
     const { field, inputs, response } = endpoint;
+    const responses = recordOf(endpoint.operation.responses);
     const key = inputs.findLast(({ place }) => place === 'path');
-    const done = response ? resultOf(response) : doneOf(endpoint.method, key);
-    const resource = response && !isText(response.type) && !response.isList ? response.type.name : endpoint.resource;
+    const done = doneOf(endpoint, key);
+    const resource =
+      response && !isText(response.type) && !response.isList ? response.type.name : toPascal(nounOf(endpoint.route));
     const failures = {
       notFound: key && object({ resource: quote(resource), id: `(input) => input.${key.name}` }),
-      conflict: endpoint.canConflict && !endpoint.options.idempotent ? 'true' : undefined,
+      conflict: Object.hasOwn(responses, '409') && !endpoint.options.idempotent ? 'true' : undefined,
     };
     const fields = arrow('t', braces(inputs.map((input) => writeInput(input, 't.field'))));
     const send = `await send(${writeArgs(endpoint, 'input')})`;
@@ -245,16 +228,16 @@ ${statements.map(indent).join('\n\n')}
     const sent = response ? [`return { ${done.name}: ${send} };`] : [`${send};`, `return ${value};`];
     const statements = [...this.#writeRanges(endpoint, 'input'), ...sent].join('\n');
     const code = object({
-      description: quote(endpoint.description),
+      description: quote(describeField(endpoint)),
       scope: quote(`${endpoint.noun}:write`),
-      endpoint: endpoint.constant,
-      deprecationReason: deprecationOf(endpoint.isDeprecated),
+      endpoint: `${field}Endpoint`,
+      deprecationReason: deprecationOf(endpoint.operation.deprecated),
       input: inputs.length > 0 ? object({ description: quote(`The input of \`${field}\`.`), fields }) : undefined,
       failures: (failures.notFound ?? failures.conflict) ? object(failures) : undefined,
       resolve: `async (${inputs.length > 0 ? 'input' : '_input'}, send) => {\n${indent(statements)}\n}`,
       success: object({
         description: quote('The service applied the change.'),
-        fields: arrow('t', braces([this.#writeExposed(done, done.source)])),
+        fields: arrow('t', braces([this.#writeExposed(done, endpoint.noun)])),
       }),
     });
     return commented(endpoint.todos, `${this.#tool('mutation')}(${quote(field)}, ${code});`);
@@ -274,10 +257,10 @@ function writeBody({ kind, name, module, fields, values }: TypePlan): string {
 }
 
 /** Writes an argument, or a field of an input. */
-function writeInput({ name, value, isRequired, description, todos }: FieldPlan, method: 't.field' | 't.arg'): string {
+function writeInput({ name, value, isRequired, description }: FieldPlan, method: 't.field' | 't.arg'): string {
   const required = isRequired && !value.isNullable ? 'true' : undefined;
   return commented(
-    todos,
+    [value.todo],
     `${name}: ${method}(${object({ type: typeOf(value), required, description: quote(description) })})`,
   );
 }
@@ -293,28 +276,18 @@ function writeArgs({ inputs, hasWholeBody }: EndpointPlan, from: 'args' | 'input
   return braces([...at('path'), ...groups]);
 }
 
-/** Returns the field of a success that names the record, if the response has none. */
-function doneOf(method: string, key: FieldPlan | undefined): FieldPlan {
+/** Returns the field of a success with the response, or with the id of the record if there is none. */
+function doneOf({ method, response }: EndpointPlan, key: FieldPlan | undefined): FieldPlan {
   const first = method === 'DELETE' ? ['deleted'] : key?.name === 'id' ? ['requested'] : [];
-  return key === undefined
-    ? toField('accepted', scalar('Boolean'), 'Always true.')
-    : { ...key, name: toCamel([...first, ...toWords(key.name)]), source: key.name, todos: [] };
+  if (response === undefined && key !== undefined) {
+    return { ...key, name: toCamel([...first, ...toWords(key.name)]), source: key.name };
+  }
+  const { type, isList } = response ?? {};
+  const [name, value, description] =
+    response === undefined
+      ? ['accepted', scalar('Boolean'), 'Always true.']
+      : isText(type) || type?.kind !== 'object'
+        ? ['result', response, 'The response of the service.']
+        : [toCamel(toWords(type.name)) + (isList ? 'List' : ''), response, 'The record.'];
+  return newField(new Names(), name, value, { description });
 }
-
-/** Returns the field of a success with the value of the response. */
-function resultOf(value: Value): FieldPlan {
-  return !isText(value.type) && value.type.kind === 'object'
-    ? toField(toCamel(toWords(value.type.name)) + (value.isList ? 'List' : ''), value, 'The record.')
-    : toField('result', value, 'The response of the service.');
-}
-
-const toField = (name: string, value: Value, description: string): FieldPlan => ({
-  name,
-  source: name,
-  value,
-  isRequired: true,
-  description,
-  isDeprecated: false,
-  range: undefined,
-  todos: [value.todo].filter(isText),
-});
