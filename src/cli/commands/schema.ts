@@ -11,7 +11,7 @@ const FORMATS = 'text|json';
 const listModuleOptions = (): CommandOption[] =>
   serve.options.filter(({ name }) => name === 'modules' || name === 'config');
 
-/** Imports the modules of the gateway's configuration. Neither its secrets nor an upstream need to be there. */
+/** Imports the modules that the gateway's configuration sets, not those that the sandbox has without it. Neither its secrets nor an upstream need to be there. */
 async function modulesOf(
   { options: { federation: _, ...options }, problems }: CommandLine, // Not the setting of this name.
   host: Process,
@@ -24,7 +24,8 @@ async function modulesOf(
     findProblems: () => [],
     withoutSecrets: true,
   });
-  const imported = await loadModules(loaded.config, loaded.locate);
+  const modules = loaded.values.modules === undefined ? [] : loaded.config.modules;
+  const imported = await loadModules({ ...loaded.config, modules }, loaded.locate);
   await checkModules(loaded.config, imported, loaded.locate);
   return imported.modules;
 }

@@ -5,31 +5,15 @@ import type { CommandLine } from '../command.ts';
 import { findFileProblems } from './check-files.ts';
 import { findSource, readConfigFile, SOURCE_VARIABLES } from './config-file.ts';
 import { applyProxyVariables, type Environment, type ReadFile, readConfigText } from './environment.ts';
+import { type ModuleSource, SHIPPED_MODULES } from './load-modules.ts';
 import { type MergedSettings, mergeSources, VARIABLE_NAMES } from './merge-sources.ts';
 import { ConfigError, type Problem, sortProblems } from './problem.ts';
-
-/** File of a module. */
-export interface ModuleFile {
-  /** Format in the terms of Node.js, such as `module-typescript`. */
-  format: string;
-  source: string;
-  /** Number of the configuration with which it was imported: unchanged files are not imported again. */
-  generation: number;
-  /** Paths of the files that it imports. */
-  imports: string[];
-}
 
 /**
  * Configuration of the process. It is plain data, which workers get as it is, and may contain secrets. Exactly one of `upstream`, `upstreams` and
  * `sandbox` is set.
  */
-export interface Config extends Settings {
-  /** Name of the configuration file, or of the variable with the configuration; undefined if there is none. */
-  source?: string | undefined;
-  /** Number of the configuration in this process. @default 0 */
-  generation?: number;
-  /** Files of modules, by their paths, as they were read and checked before. They are not read again. @default none */
-  moduleFiles?: Readonly<Record<string, ModuleFile>>;
+export interface Config extends Settings, ModuleSource {
   /** Whether the process runs in production. The log is then JSON even on a terminal. */
   isProduction: boolean;
 }
@@ -74,7 +58,7 @@ export function loadConfig(
   const isProduction = environment.values.NODE_ENV === 'production';
   const isSandbox = merged.values.upstream === undefined && merged.values.upstreams === undefined;
   const { values, problems: proxyProblems } = applyProxyVariables(
-    { graphiql: !isProduction, ...(isSandbox && { sandbox: true }), ...merged.values },
+    { graphiql: !isProduction, ...(isSandbox && { sandbox: true, modules: SHIPPED_MODULES }), ...merged.values },
     environment,
   );
   const { settings, problems: invalid = [] } = parseSettings(values);
