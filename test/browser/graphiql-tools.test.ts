@@ -370,6 +370,7 @@ it('the history has only what was sent, with its text', async () => {
   const { page } = other;
   const items = page.locator('.graphiql-history-item-label');
   await button(page, 'History').click();
+  await button(page, 'Workflow').click();
   await button(page, 'Explain').click();
   await page.getByRole('region', { name: 'Plan' }).waitFor();
   await page.getByLabel('API key').fill('');
