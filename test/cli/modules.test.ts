@@ -237,6 +237,16 @@ it('the shipped modules of the sandbox are those of check and mcp, but a service
   expect((await run('schema', 'print', '--modules', 'off')).stdout).not.toContain('triggerEvent');
   expect((await run('schema', 'print')).stdout).not.toContain('triggerEvent');
 
+  // Scopes of modules need modules that are set: the same file is then valid with a service.
+  const scopes = 'clients: { browser: { scopes: [events:write], tenants: { a: { env: A_KEY } } } }\n';
+  for (const [modules, code] of [
+    ['', 2],
+    ['modules: [notigraph/modules/events]\n', 0],
+  ] as const) {
+    await write('scopes.yaml', `${scopes}clientTokens: { secrets: [{ env: A_SECRET }] }\n${modules}`);
+    expect((await run('check', '--without-secrets', '--config', 'scopes.yaml')).code).toBe(code);
+  }
+
   await using off = await startNotigraph({ cwd: folder.path(), args: sandbox, env: { NOTIGRAPH_MODULES: 'off' } });
   expect(off.output()).not.toContain('Modules');
   await using service = await startService(() => ({ body: { data: [] } }));

@@ -58,7 +58,7 @@ export function loadConfig(
   const isProduction = environment.values.NODE_ENV === 'production';
   const isSandbox = merged.values.upstream === undefined && merged.values.upstreams === undefined;
   const { values, problems: proxyProblems } = applyProxyVariables(
-    { graphiql: !isProduction, ...(isSandbox && { sandbox: true, modules: SHIPPED_MODULES }), ...merged.values },
+    { graphiql: !isProduction, ...(isSandbox && { sandbox: true }), ...merged.values },
     environment,
   );
   const { settings, problems: invalid = [] } = parseSettings(values);
@@ -77,7 +77,9 @@ export function loadConfig(
   if (settings === undefined || problems.length > 0) {
     throw new ConfigError(sortProblems(problems, source?.name));
   }
-  const config = { ...settings, source: source?.name, isProduction };
+  // Not before the scopes of clients are checked: a file that uses those of modules must also be valid with a service.
+  const modules = isSandbox && values.modules === undefined ? SHIPPED_MODULES : settings.modules;
+  const config = { ...settings, modules, source: source?.name, isProduction };
   return { config, values: merged.values, locate: merged.locate };
 }
 
