@@ -215,15 +215,10 @@ it.each(['1', '2'])(
   },
 );
 
-it('the shipped modules of the sandbox are those of check and mcp, but a service and the printed schema have none', async () => {
+it('check names the shipped modules of the sandbox, but a service and the printed schema have none', async () => {
   const sandbox = ['--sandbox', ':memory:'];
-  const { modules } = JSON.parse((await run('check', ...sandbox, '--format', 'json')).stdout);
-  expect(modules.map(({ name }: { name: string }) => name)).toEqual([
-    'events',
-    'subscriberProfiles',
-    'topics',
-    'workflowPages',
-  ]);
+  const { stdout } = await run('check', ...sandbox);
+  expect(stdout).toBe('The configuration is valid. It starts the sandbox with the shipped modules.\n');
   for (const args of [
     ['check', ...sandbox, '--modules', 'off'],
     ['check', '--upstream', 'https://notifications.example.com'],
