@@ -62,7 +62,10 @@ const GROUPS = { data: { notificationGroups: expect.arrayContaining([{ name: 'Bi
 
 it('writes a valid file for the sandbox, and for a service without browsers', async () => {
   await using service = await startService();
-  for (const args of [[], ['--upstream', service.url]]) {
+  for (const [args, valid] of [
+    [[], VALID_WITH_SANDBOX],
+    [['--upstream', service.url], VALID],
+  ] as const) {
     const { cwd, path } = await createFolder();
     expect(await run(cwd, '-y', ...args)).toEqual({
       code: 0,
@@ -71,7 +74,7 @@ it('writes a valid file for the sandbox, and for a service without browsers', as
       stderr: '',
     });
     expect(existsSync(path('.env.example'))).toBe(false);
-    expect(await check(cwd)).toMatchObject(VALID_WITH_SANDBOX);
+    expect(await check(cwd)).toMatchObject(valid);
     expect(await ask(cwd, `ApiKey ${SANDBOX_KEYS.development}`)).toEqual(GROUPS);
     expect(existsSync(path('.notigraph'))).toBe(args.length === 0);
   }
