@@ -1,6 +1,7 @@
 import { VERSION } from '../lib/version.ts';
 import { SANDBOX_KEYS } from '../sandbox/environments.ts';
 import type { Config } from './config/load-config.ts';
+import { SHIPPED_MODULES } from './config/load-modules.ts';
 
 /** Facts about the running gateway. */
 export interface BannerOptions {
@@ -23,7 +24,7 @@ export function banner(config: Config, { url, adminUrl, workers }: BannerOptions
   ];
   const service =
     sandbox === undefined
-      ? listServices(config).join(`\n${' '.repeat(13)}`)
+      ? listServices(config).join(NEXT_LINE)
       : `built-in sandbox, ${sandbox === ':memory:' ? 'data is kept in memory' : `data is kept in ${sandbox}`}`;
   const rows = {
     GraphQL: url,
@@ -31,7 +32,7 @@ export function banner(config: Config, { url, adminUrl, workers }: BannerOptions
     ...(mcp !== undefined && { Tools: `${new URL('/mcp', url).href} for AI agents` }),
     Upstream: service,
     ...(store !== undefined && { Cache: store === 'memory' ? 'in memory' : 'in Redis' }),
-    ...(modules.length > 0 && { Modules: modules.join(', ') }),
+    ...(modules.length > 0 && { Modules: describeModules(config) }),
     Config: source ?? 'none (no notigraph.config.yaml here)',
     Workers:
       workers > 1
@@ -45,6 +46,17 @@ export function banner(config: Config, { url, adminUrl, workers }: BannerOptions
   };
   const lines = Object.entries(rows).map(([name, value]) => `  ${name.padEnd(11)}${value}`);
   return [`Notigraph ${VERSION}`, '', ...lines, '', ...writeExample(config, url), ''].join('\n');
+}
+
+/** Begins another line of a row. */
+const NEXT_LINE = `\n${' '.repeat(13)}`;
+
+/** Returns the names of the modules, and how a service gets those that the sandbox has by itself. */
+function describeModules({ sandbox, modules }: Config): string {
+  const names = modules.join(', ');
+  return sandbox === undefined || names !== SHIPPED_MODULES.join(', ')
+    ? names
+    : `${names.replaceAll(', notigraph/modules', ', ')}${NEXT_LINE}only with the sandbox; for a real service, set --modules ${modules[0]},…`;
 }
 
 /** Returns the address of the service, or the names and addresses of several. @param show returns the part of an address that is shown */

@@ -61,8 +61,8 @@ export const command = {
   ),
   modules: setting(
     listOf(path('module')).default([]),
-    '[Modules](modules.md) that add endpoints of your own to the schema: paths of files, `notigraph/modules/events` and the other shipped ones, or packages.',
-    { flag: 'MODULE,…', needsRestart: false },
+    '[Modules](modules.md) that add endpoints of your own to the schema: paths of files, `notigraph/modules/events` and the other shipped ones, or packages; or `off`.',
+    { flag: 'MODULE,…', needsRestart: false, defaultText: 'none; with the sandbox, all shipped ones' },
   ),
   logLevel: setting(
     choice(LOG_LEVELS).default('info'),

@@ -2,7 +2,7 @@ import { cp, writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
 import { type NotigraphProcess, startNotigraph } from '../support/process.ts';
-import { copyProject, type ProjectCopy } from '../support/project-copy.ts';
+import { canCopy, copyProject, gitOnly, type ProjectCopy } from '../support/project-copy.ts';
 import { sendOperation } from '../support/send-operation.ts';
 import { addLayouts } from './add-layouts.ts';
 
@@ -18,7 +18,7 @@ const CREATE = `mutation {
   createLayout(input: { name: "Makers" }) { __typename ... on ConflictError { reason message } }
 }`;
 
-describe('the resource layouts, added to a copy of the project with five files', () => {
+describe.runIf(canCopy)(`the resource layouts, added to a copy of the project with five files${gitOnly}`, () => {
   let copy: ProjectCopy;
   let gateway: NotigraphProcess;
 

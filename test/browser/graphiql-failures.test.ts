@@ -27,8 +27,8 @@ describe('a failure of GraphiQL’s page', () => {
   it('is shown instead of a white page, or in its panel, with a button that resets what is stored', async () => {
     await using visitor = await visitGraphiql(browser, gateway.url);
     const { page, problems } = visitor;
-    await page.getByRole('button', { name: 'Close Delete feed' }).click();
-    await page.waitForFunction(() => !localStorage.getItem('notigraph:tabState')?.includes('DeleteFeed'));
+    await page.getByRole('button', { name: 'Close Create notification group' }).click();
+    await page.waitForFunction(() => !localStorage.getItem('notigraph:tabState')?.includes('CreateNotificationGroup'));
     await store(page, 'notigraph:queries', '{"queries":');
     await page.reload();
     const failure = page.getByRole('alert');
@@ -38,7 +38,7 @@ describe('a failure of GraphiQL’s page', () => {
 
     await failure.getByRole('button', { name: 'Reset the page' }).click();
     await untilGraphiqlReady(page);
-    await page.getByRole('button', { name: 'Close Delete feed' }).waitFor();
+    await page.getByRole('button', { name: 'Close Create notification group' }).waitFor();
     expect(new URL(page.url()).pathname).toBe('/graphql');
     expect(problems).toEqual([]);
 
@@ -50,7 +50,7 @@ describe('a failure of GraphiQL’s page', () => {
     await panel.getByText('History failed').waitFor();
     expect(problems.splice(0)).toHaveLength(1);
     await runOperation(page);
-    await page.locator('.result', { hasText: 'Welcome and onboarding' }).waitFor();
+    await page.locator('.result', { hasText: 'Lifecycle' }).waitFor();
     await page.getByRole('button', { name: 'Docs' }).click();
     await page.getByText('Root Types').waitFor();
     await page.getByRole('button', { name: 'Close Documentation Explorer' }).click();
@@ -91,7 +91,7 @@ describe('a failure of GraphiQL’s page', () => {
     former.resolve();
     await settled.promise;
     await runOperation(page);
-    await page.locator('.result', { hasText: 'Welcome and onboarding' }).waitFor();
+    await page.locator('.result', { hasText: 'Lifecycle' }).waitFor();
     expect(await page.getByText('Root Types').count()).toBe(1);
     expect(await page.getByText('The schema is unavailable').count()).toBe(0);
   });
@@ -124,7 +124,7 @@ describe('GraphiQL works', () => {
     const { page, problems } = visitor;
     expect(await page.evaluate(() => window.isSecureContext)).toBe(false);
     await runOperation(page);
-    await page.locator('.result', { hasText: 'Welcome and onboarding' }).waitFor();
+    await page.locator('.result', { hasText: 'Lifecycle' }).waitFor();
     await page.getByRole('button', { name: 'History' }).click();
     await page.locator('.graphiql-history-item').waitFor();
     expect(await page.getByRole('button', { name: 'Copy' }).count()).toBe(0);

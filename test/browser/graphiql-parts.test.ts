@@ -73,6 +73,7 @@ const PARTS: Readonly<Record<string, (page: Page) => Promise<void>>> = {
     ]);
   },
   async variables(page) {
+    await button(page, 'Workflow').click();
     await button(page, 'Variables').click();
     await page.locator('#tool-variables').waitFor({ state: 'hidden' });
     await button(page, 'Variables').click();
@@ -157,6 +158,7 @@ async function tryHistory(page: Page): Promise<void> {
 const STATES: Readonly<Record<string, (page: Page) => Promise<void>>> = {
   async 'before the first run'() {},
   async 'after a reload with runs in the history'(page) {
+    await button(page, 'Workflow').click();
     await runOperation(page);
     await page.locator('.result', { hasText: 'Welcome and onboarding' }).waitFor();
     await page.getByLabel('API key').fill('wrong');

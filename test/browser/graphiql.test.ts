@@ -11,18 +11,13 @@ import {
   untilGraphiqlReady,
   visitGraphiql,
 } from '../support/graphiql.ts';
+import { startNotigraph } from '../support/process.ts';
+import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { startService } from '../support/service.ts';
 
 const AUTHORIZATION = `ApiKey ${SANDBOX_KEYS.development}`;
 
-const TABS = [
-  'Workflow',
-  'Notification stats',
-  'Update workflow status',
-  'Create notification group',
-  'Create subscribers',
-  'Delete feed',
-];
+const TABS = ['Notification groups', 'Notification stats', 'Workflow', 'Create notification group'];
 
 let browser: Browser;
 let gateway: SandboxedGateway;
@@ -54,12 +49,12 @@ describe('GraphiQL on the sandbox', () => {
 
     const request = await runOperation(page);
     expect(request.headers().authorization).toBe(AUTHORIZATION);
-    await page.locator('.result', { hasText: 'Welcome and onboarding' }).waitFor();
+    await page.locator('.result', { hasText: 'Lifecycle' }).waitFor();
     expect(await welcome.count()).toBe(0);
     expect(shared.problems).toEqual([]);
   });
 
-  it('has six tabs in one row, and all operations in a list for the keyboard', async () => {
+  it('has its tabs in one row, and all operations in a list for the keyboard', async () => {
     const { page } = shared;
     expect(await tabTitles(page)).toEqual(TABS);
     const boxes = await page
@@ -74,10 +69,13 @@ describe('GraphiQL on the sandbox', () => {
     const items = await list.getByRole('button').allTextContents();
     expect(items).toHaveLength(loadOperations().length);
     expect(items[0]).toBe('Notification groupsAll notification groups.');
+    await list.locator('input:focus').fill('renames');
     await list.locator('input:focus').press('Enter');
-    await page.waitForURL((url) => url.searchParams.get('query')?.includes('query NotificationGroups') === true);
-    expect(await tabTitles(page)).toEqual([...TABS, 'Notification groups']);
-    await page.getByRole('button', { name: 'Close Notification groups' }).click();
+    await page.waitForURL(
+      (url) => url.searchParams.get('query')?.includes('mutation UpdateNotificationGroup') === true,
+    );
+    expect(await tabTitles(page)).toEqual([...TABS, 'Update notification group']);
+    await page.getByRole('button', { name: 'Close Update notification group' }).click();
     expect(await tabTitles(page)).toEqual(TABS);
     expect(shared.problems).toEqual([]);
   });
@@ -107,7 +105,7 @@ describe('GraphiQL on the sandbox', () => {
     expect(await isOpen()).toBe('true');
     await page.getByRole('button', { name: 'Variables' }).click();
     expect(await isOpen()).toBe('false');
-    await page.getByRole('button', { name: 'Close Notification groups' }).click();
+    await page.getByRole('button', { name: 'Workflow', exact: true }).click();
     expect(await isOpen()).toBe('false');
     await page.getByRole('button', { name: 'Variables' }).click();
     await variables.waitFor();
@@ -144,7 +142,7 @@ describe('GraphiQL on the sandbox', () => {
     expect(await failure.textContent()).not.toContain('mutation');
     expect(await page.locator('.response').textContent()).not.toMatch(/stack|\{/);
 
-    await page.getByRole('button', { name: 'Delete feed', exact: true }).click();
+    await page.getByRole('button', { name: 'Create notification group', exact: true }).click();
     await failure.waitFor({ state: 'detached' });
     await runOperation(page);
     await failure.getByText('Before you repeat a mutation, check whether it was executed.').waitFor();
@@ -177,7 +175,7 @@ describe('GraphiQL on the sandbox', () => {
     await summary.click();
     const fields = await page.locator('.cost-bar li').allTextContents();
     expect(fields).toEqual(['Query.workflow: 1 call', 'Workflow.notificationGroup: 1 call']);
-    await page.getByRole('button', { name: 'Delete feed', exact: true }).click();
+    await page.getByRole('button', { name: 'Create notification group', exact: true }).click();
     await summary.waitFor({ state: 'hidden' });
     await page.getByRole('button', { name: 'Workflow', exact: true }).click();
     await summary.waitFor();
@@ -258,23 +256,23 @@ describe('GraphiQL on the sandbox', () => {
   it('shows a returning visitor the same tabs, and the operation of a link in its own', async () => {
     await using visitor = await visitGraphiql(browser, gateway.url);
     const { page } = visitor;
-    await page.getByRole('button', { name: 'Close Delete feed' }).click();
-    await page.getByRole('button', { name: 'Create subscribers', exact: true }).click();
+    await page.getByRole('button', { name: 'Close Create notification group' }).click();
+    await page.getByRole('button', { name: 'Workflow', exact: true }).click();
     await page.getByLabel('Theme').selectOption('dark');
-    await page.waitForFunction(() => localStorage.getItem('notigraph:tabState')?.endsWith('"activeTabIndex":4}'));
+    await page.waitForFunction(() => localStorage.getItem('notigraph:tabState')?.endsWith('"activeTabIndex":2}'));
     await page.goto(gateway.url);
     await untilGraphiqlReady(page);
-    expect(await tabTitles(page)).toEqual(TABS.slice(0, 5));
-    expect(await selectedTab(page)).toBe('Create subscribers');
+    expect(await tabTitles(page)).toEqual(TABS.slice(0, 3));
+    expect(await selectedTab(page)).toBe('Workflow');
     expect(await page.locator('body').getAttribute('class')).toContain('graphiql-dark');
-    expect((await runOperation(page)).postDataJSON().operationName).toBe('CreateSubscribers');
+    expect((await runOperation(page)).postDataJSON().operationName).toBe('Workflow');
 
     const query = 'query One($id: ID!) { notificationGroup(id: $id) { name } }';
     const link = `${gateway.url}?${new URLSearchParams({ query, variables: '{"id": "g1"}' })}`;
     for (const visit of ['first', 'second']) {
       await page.goto(link);
       await untilGraphiqlReady(page);
-      expect([visit, await tabTitles(page)]).toEqual([visit, [...TABS.slice(0, 5), 'One']]);
+      expect([visit, await tabTitles(page)]).toEqual([visit, [...TABS.slice(0, 3), 'One']]);
       await page.waitForFunction(() => localStorage.getItem('notigraph:tabState')?.includes('query One'));
     }
     expect(await selectedTab(page)).toBe('One');
@@ -315,6 +313,7 @@ describe('GraphiQL on the sandbox', () => {
 
     // Why an operation was not sent is scrolled into view, every time.
     await page.getByRole('button', { name: 'Close Documentation Explorer' }).click();
+    await page.getByRole('button', { name: 'Workflow', exact: true }).click();
     await page.locator('#tool-variables .view-lines').click();
     await page.keyboard.insertText('x');
     for (const _ of ['first', 'second']) {
@@ -389,6 +388,52 @@ describe('GraphiQL on a real service', () => {
     expect(await page.locator('.welcome').count()).toBe(1);
     expect(visitor.problems).toEqual([]);
   });
+});
+
+describe('GraphiQL of the command on its sandbox', () => {
+  const LIFE = [
+    ['Trigger event', '"status": "PROCESSED"'],
+    ['Notification stats', `"date": "${new Date().toISOString().slice(0, 10)}"`],
+    ['Subscriber', '"Amara"'],
+    ['Delete messages by transaction', '"transactionId": "my-first-notification"'],
+  ] as const;
+
+  it.each([1366, 390])(
+    'has the life of a notification in its first four tabs, before and after a reload, %i pixels wide',
+    async (width) => {
+      await using folder = await createTemporaryFolder();
+      await using notigraph = await startNotigraph({ cwd: folder.path(), args: ['--sandbox', ':memory:'] });
+      await using visitor = await visitGraphiql(browser, notigraph.url, { viewport: { width, height: 768 } });
+      const { page } = visitor;
+      expect(await page.locator('.welcome').textContent()).toContain('Run the tabs from left to right');
+      const titles = [...LIFE.map(([title]) => title), 'Workflow'];
+      const counts: number[] = [];
+      for (const _ of ['first', 'after a reload']) {
+        expect(await tabTitles(page)).toEqual(titles);
+        for (const [title, text] of LIFE) {
+          await page.getByRole('button', { name: title, exact: true }).click();
+          await runOperation(page);
+          await page.locator('.result', { hasText: text }).waitFor();
+          const result = (await page.locator('.result').textContent()) ?? '';
+          expect(result).not.toContain('"code"');
+          counts.push(...[...result.matchAll(/"count":\s(\d+)/g)].map(([, count]) => Number(count)));
+        }
+        await page.getByRole('button', { name: 'Trigger event', exact: true }).click();
+        await page.waitForFunction(() => localStorage.getItem('notigraph:tabState')?.endsWith('"activeTabIndex":0}'));
+        await page.reload();
+        await untilGraphiqlReady(page);
+        expect(await selectedTab(page)).toBe('Trigger event');
+      }
+      const [before = 0, after = 0, ...others] = counts;
+      expect([after > before, others]).toEqual([true, []]);
+      const right = await page
+        .locator('.tabs li')
+        .last()
+        .evaluate((tab) => tab.getBoundingClientRect().right);
+      expect(right < width || width === 390).toBe(true); // On a phone, the row scrolls.
+      expect(visitor.problems).toEqual([]);
+    },
+  );
 });
 
 const tabTitles = (page: Page) => page.locator('.tabs .tab').allTextContents();

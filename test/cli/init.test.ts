@@ -42,6 +42,10 @@ async function type(cwd: string, lines: readonly string[], ...args: string[]) {
 const check = (cwd: string) => runNotigraph({ cwd, args: ['check', '--without-secrets', '--strict'] });
 
 const VALID = { code: 0, stdout: `${CONFIG} is valid.\n`, stderr: '' };
+const VALID_WITH_SANDBOX = {
+  ...VALID,
+  stdout: `${CONFIG} is valid. It starts the sandbox with the shipped modules.\n`,
+};
 
 /** Starts a gateway with the configuration of a folder, and sends a query. */
 async function ask(cwd: string, authorization: string, env: Record<string, string> = {}) {
@@ -58,7 +62,10 @@ const GROUPS = { data: { notificationGroups: expect.arrayContaining([{ name: 'Bi
 
 it('writes a valid file for the sandbox, and for a service without browsers', async () => {
   await using service = await startService();
-  for (const args of [[], ['--upstream', service.url]]) {
+  for (const [args, valid] of [
+    [[], VALID_WITH_SANDBOX],
+    [['--upstream', service.url], VALID],
+  ] as const) {
     const { cwd, path } = await createFolder();
     expect(await run(cwd, '-y', ...args)).toEqual({
       code: 0,
@@ -67,7 +74,7 @@ it('writes a valid file for the sandbox, and for a service without browsers', as
       stderr: '',
     });
     expect(existsSync(path('.env.example'))).toBe(false);
-    expect(await check(cwd)).toMatchObject(VALID);
+    expect(await check(cwd)).toMatchObject(valid);
     expect(await ask(cwd, `ApiKey ${SANDBOX_KEYS.development}`)).toEqual(GROUPS);
     expect(existsSync(path('.notigraph'))).toBe(args.length === 0);
   }
@@ -177,7 +184,7 @@ it('overwrites files only with --force', async () => {
   expect(await run(cwd, '--yes')).toMatchObject({ code: 2, stderr });
   expect([await read(CONFIG), await read('.env.example')]).toEqual(['port: 1', 'A=']);
   expect(await run(cwd, '--yes', '--force')).toMatchObject({ code: 0, stderr: '' });
-  expect(await check(cwd)).toMatchObject(VALID);
+  expect(await check(cwd)).toMatchObject(VALID_WITH_SANDBOX);
   expect(await read('.env.example')).toBe('A='); // This configuration needs no variables.
 });
 
@@ -196,7 +203,7 @@ it('writes every answer as it is, and a variable per tenant', async () => {
   const variables = (await read('.env.example')).match(/^\w+(?==$)/gm) ?? [];
   expect(new Set(variables).size).toBe(tenants.length);
   const env = Object.fromEntries(variables.map((name) => [name, `key-of-${name}`]));
-  expect(await runNotigraph({ cwd, args: ['check', '--strict'], env })).toMatchObject(VALID);
+  expect(await runNotigraph({ cwd, args: ['check', '--strict'], env })).toMatchObject(VALID_WITH_SANDBOX);
 });
 
 /** Starts a notification service. */

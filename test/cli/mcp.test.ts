@@ -117,6 +117,21 @@ it('a signal ends it while a call is in flight', async () => {
   await closed.promise;
 });
 
+it('it has tools of the shipped modules on the sandbox, unless modules is set', async () => {
+  await writeFile(folder.path('default.json'), JSON.stringify({ sandbox: ':memory:' }));
+  const list = { jsonrpc: '2.0', id: 2, method: 'tools/list' };
+  for (const [options, hasModules] of [
+    [[], true],
+    [['--modules', 'off'], false],
+  ] as const) {
+    const { code, messages } = await pipe([INITIALIZE, list], ['--config', 'default.json', ...options]);
+    const text = JSON.stringify(messages);
+    expect([code, text.includes('"NotificationGroups"')]).toEqual([0, true]);
+    const found = ['"Subscribers"', '"Topics"', '"WorkflowPage"'].map((name) => text.includes(name));
+    expect(found).toEqual([hasModules, hasModules, hasModules]);
+  }
+});
+
 it('it exits with the problem of an invalid tool, also on the sandbox', async () => {
   const manifest = { a: 'query A { nope }' };
   await writeFile(folder.path('invalid.json'), JSON.stringify({ mcp: { manifest } }));

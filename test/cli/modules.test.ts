@@ -180,24 +180,124 @@ it('a module that is new and invalid is applied once it is corrected', async () 
   await notigraph.printed('stdout', /the configuration was reloaded/);
 });
 
-it('the shipped modules trigger a notification on the sandbox', async () => {
-  await using notigraph = await startNotigraph({
-    cwd: folder.path(),
-    args: [
-      '--sandbox',
-      ':memory:',
-      '--modules',
-      'notigraph/modules/events,notigraph/modules/topics,notigraph/modules/subscribers',
-    ],
-  });
-  const trigger = `mutation {
-    triggerEvent(input: { event: { workflow: "payment-failed", subscriberIds: ["customer-1001"] } }) {
-      ... on TriggerEventSuccess { event { status } }
-    }
-  }`;
-  expect(await sendOperation(notigraph.url, trigger)).toEqual({
-    data: { triggerEvent: { event: { status: 'PROCESSED' } } },
-  });
+/** Names of the shipped modules, as the banner shows them, and what it says about them. */
+const SHIPPED_ROW = `  Modules    notigraph/modules/events, /subscribers, /topics, /workflows
+             only with the sandbox; for a real service, set --modules notigraph/modules/events,…
+`;
+
+it.each(['1', '2'])(
+  'the sandbox starts with the shipped modules, also after a reload, unless modules is set, with %s workers',
+  async (workers) => {
+    const configure = (settings: string) =>
+      write('notigraph.config.yaml', `sandbox: ":memory:"\nreloadSeconds: 0.05\n${settings}\n`);
+    await configure('');
+    await using notigraph = await startNotigraph({ cwd: folder.path(), args: ['--workers', workers] });
+    expect(notigraph.output()).toContain(SHIPPED_ROW);
+    const reloaded = (times: number) => notigraph.printed('stdout', /the configuration was reloaded/, times);
+    const hasField = async (query: string) => {
+      const answers = new Set<boolean>();
+      for (let i = 0; i < Number(workers) * 2; i += 1) {
+        answers.add((await sendOperation(notigraph.url, query)).data !== undefined);
+      }
+      return [...answers];
+    };
+    const [workflows, topics] = ['{ workflowPage { page } }', '{ topics { totalCount } }'];
+    expect([await hasField(workflows), await hasField(topics)]).toEqual([[true], [true]]);
+    await configure('maxDepth: 9');
+    await reloaded(1);
+    expect([await hasField(workflows), await hasField(topics)]).toEqual([[true], [true]]);
+    await configure('modules: [notigraph/modules/topics]');
+    await reloaded(2);
+    expect([await hasField(workflows), await hasField(topics)]).toEqual([[false], [true]]);
+    await configure('modules: []');
+    await reloaded(3);
+    expect([await hasField(workflows), await hasField(topics)]).toEqual([[false], [false]]);
+  },
+);
+
+it('check names the shipped modules of the sandbox, but a service and the printed schema have none', async () => {
+  const sandbox = ['--sandbox', ':memory:'];
+  const { stdout } = await run('check', ...sandbox);
+  expect(stdout).toBe('The configuration is valid. It starts the sandbox with the shipped modules.\n');
+  for (const args of [
+    ['check', ...sandbox, '--modules', 'off'],
+    ['check', '--upstream', 'https://notifications.example.com'],
+  ]) {
+    expect((await run(...args)).stdout).toBe('The configuration is valid.\n');
+  }
+  await write('off.yaml', 'sandbox: ":memory:"\nmodules: []\n');
+  expect((await run('check', '--config', 'off.yaml')).stdout).toBe('off.yaml is valid.\n');
+  await write('built-in.graphql', (await run('schema', 'print')).stdout);
+  expect((await run('schema', 'diff', 'built-in.graphql')).stdout).toContain('No breaking or dangerous changes');
+  expect((await run('schema', 'print', '--modules', 'off')).stdout).not.toContain('triggerEvent');
+  expect((await run('schema', 'print')).stdout).not.toContain('triggerEvent');
+
+  // Scopes of modules need modules that are set: the same file is then valid with a service.
+  const scopes = 'clients: { browser: { scopes: [events:write], tenants: { a: { env: A_KEY } } } }\n';
+  for (const [modules, code] of [
+    ['', 2],
+    ['modules: [notigraph/modules/events]\n', 0],
+  ] as const) {
+    await write('scopes.yaml', `${scopes}clientTokens: { secrets: [{ env: A_SECRET }] }\n${modules}`);
+    expect((await run('check', '--without-secrets', '--config', 'scopes.yaml')).code).toBe(code);
+  }
+
+  await using off = await startNotigraph({ cwd: folder.path(), args: sandbox, env: { NOTIGRAPH_MODULES: 'off' } });
+  expect(off.output()).not.toContain('Modules');
+  await using service = await startService(() => ({ body: { data: [] } }));
+  await using real = await startNotigraph({ cwd: folder.path(), args: ['--upstream', service.url] });
+  expect(real.output()).not.toContain('Modules');
+  for (const { url } of [off, real]) {
+    expect((await sendOperation(url, '{ workflowPage { page } }')).errors[0].extensions.code).toBe(
+      'GRAPHQL_VALIDATION_FAILED',
+    );
+  }
+});
+
+/** Returns the operations that GraphiQL opens in tabs, in their order. */
+async function readTabs(url: string): Promise<{ name: string; query: string; variables?: string }[]> {
+  const page = await (await fetch(url, { headers: { accept: 'text/html' } })).text();
+  const { tabs, operations } = JSON.parse(/<script id="config"[^>]*>(.*?)<\/script>/s.exec(page)?.[1] ?? '');
+  return tabs.flatMap((tab: string) => operations.filter(({ name }: { name: string }) => name === tab));
+}
+
+it('the first four operations of GraphiQL are the life of a notification on the sandbox, as often as they run', async () => {
+  await using notigraph = await startNotigraph({ cwd: folder.path(), args: ['--sandbox', ':memory:'] });
+  const tabs = await readTabs(notigraph.url);
+  const names = ['TriggerEvent', 'NotificationStats', 'Subscriber', 'DeleteMessagesByTransaction'];
+  expect(tabs.slice(0, 4).map(({ name }) => name)).toEqual(names);
+  const runTab = async (index: number) => {
+    const { query = '', variables = '{}' } = tabs[index] ?? {};
+    return sendOperation(notigraph.url, query, JSON.parse(variables));
+  };
+  const countToday = async () => (await runTab(1)).data.notificationStats[0].count;
+  const before = await countToday();
+  const event = {
+    isProcessed: true,
+    status: 'PROCESSED',
+    transactionId: 'my-first-notification',
+    problems: [],
+  };
+  for (const round of [1, 2]) {
+    expect(await runTab(0)).toEqual({ data: { triggerEvent: { replayed: false, event } } });
+    const { data } = await runTab(1);
+    expect(data.notificationStats).toMatchObject([{ date: new Date().toISOString().slice(0, 10) }]);
+    expect(data.notificationStats[0].count).toBeGreaterThanOrEqual(before + round); // The sample goes on, too.
+    expect(data.notificationStats[0].workflows).toContainEqual(expect.objectContaining({ name: 'Payment failed' }));
+    expect((await runTab(2)).data.subscriber).toMatchObject({ subscriberId: 'customer-1001', firstName: 'Amara' });
+    const deleted = { transactionId: 'my-first-notification', channel: null };
+    expect(await runTab(3)).toEqual({ data: { deleteMessagesByTransaction: deleted } });
+  }
+  expect((await runTab(3)).data.deleteMessagesByTransaction).toMatchObject({ code: 'NOT_FOUND' });
+});
+
+it('the operations that GraphiQL opens first on a service need no id of the sandbox', async () => {
+  await using service = await startService(() => ({ body: { data: [] } }));
+  await using notigraph = await startNotigraph({ cwd: folder.path(), args: ['--upstream', service.url] });
+  const [first, ...others] = await readTabs(notigraph.url);
+  expect([first?.name, first?.variables]).toEqual(['NotificationGroups', undefined]);
+  expect(others.map(({ name }) => name)).toEqual(['NotificationStats', 'Workflow', 'CreateNotificationGroup']);
+  expect(await sendOperation(notigraph.url, first?.query ?? '')).toEqual({ data: { notificationGroups: [] } });
 });
 
 it('check names the file of a module that fails without an error, exports none, or is not loaded in time', async () => {

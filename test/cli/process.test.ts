@@ -12,7 +12,8 @@ import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
 import { CHILD_ENV } from '../support/child-env.ts';
 import { listen } from '../support/listen.ts';
 import { MAIN, runNotigraph, startNotigraph } from '../support/process.ts';
-import { copyProject } from '../support/project-copy.ts';
+import { findPrograms } from '../support/programs.ts';
+import { canCopy, copyProject, gitOnly } from '../support/project-copy.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { sendOperation } from '../support/send-operation.ts';
 import { startService } from '../support/service.ts';
@@ -35,6 +36,9 @@ clients:
     tenants: { acme: { env: ACME_KEY } }
 clientTokens: { secrets: [{ env: TOKEN_SECRET }] }
 `;
+
+const CURL = findPrograms('curl');
+const BASH = findPrograms('bash');
 
 /** Runs the commands that the banner prints in a shell, and returns the response. */
 function runExample(output: string): unknown {
@@ -75,25 +79,28 @@ it('one line of the log has the version, the modules and the hosts of the servic
 });
 
 describe('the printed banner', () => {
-  it('names the endpoint, GraphiQL and the data file in the working directory, which survives a process that is killed', async () => {
-    const name = 'Made before the end';
-    await using killed = await startNotigraph({ cwd });
-    expect(killed.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/graphql$/);
-    const output = killed.output();
-    expect(output).toContain(`Notigraph ${VERSION}\n`);
-    expect(output).toContain(`GraphiQL   ${killed.url} in a browser\n`);
-    expect(output).toContain('Upstream   built-in sandbox, data is kept in .notigraph/sandbox.db\n');
-    expect(runExample(output)).toMatchObject({ data: { notificationGroups: { length: 4 } } });
-    expect(await sendOperation(killed.url, CREATE_FEED, { name })).toEqual({
-      data: { createFeed: { feed: { name } } },
-    });
-    expect(await killed.stop('SIGKILL')).toMatchObject({ signal: 'SIGKILL' });
+  it.runIf(CURL.areThere)(
+    `names the endpoint, GraphiQL and the data file in the working directory, which survives a process that is killed${CURL.note}`,
+    async () => {
+      const name = 'Made before the end';
+      await using killed = await startNotigraph({ cwd });
+      expect(killed.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/graphql$/);
+      const output = killed.output();
+      expect(output).toContain(`Notigraph ${VERSION}\n`);
+      expect(output).toContain(`GraphiQL   ${killed.url} in a browser\n`);
+      expect(output).toContain('Upstream   built-in sandbox, data is kept in .notigraph/sandbox.db\n');
+      expect(runExample(output)).toMatchObject({ data: { notificationGroups: { length: 4 } } });
+      expect(await sendOperation(killed.url, CREATE_FEED, { name })).toEqual({
+        data: { createFeed: { feed: { name } } },
+      });
+      expect(await killed.stop('SIGKILL')).toMatchObject({ signal: 'SIGKILL' });
 
-    await using restarted = await startNotigraph({ cwd });
-    expect(await sendOperation(restarted.url, CREATE_FEED, { name })).toEqual({
-      data: { createFeed: { reason: 'ALREADY_EXISTS' } },
-    });
-  });
+      await using restarted = await startNotigraph({ cwd });
+      expect(await sendOperation(restarted.url, CREATE_FEED, { name })).toEqual({
+        data: { createFeed: { reason: 'ALREADY_EXISTS' } },
+      });
+    },
+  );
 
   it('names the upstream, says that callers send the key, and names what is off', async () => {
     await using upstream = await startService(() => ({ status: 401 }));
@@ -133,6 +140,7 @@ describe('the printed banner', () => {
       GraphQL: notigraph.url,
       GraphiQL: `${notigraph.url} in a browser`,
       Upstream: 'built-in sandbox, data is kept in memory',
+      Modules: 'notigraph/modules/events, /subscribers, /topics, /workflows',
       Config: 'gateway.yaml',
       Workers: '2 processes',
       Clients: 'browsers with a token',
@@ -142,7 +150,7 @@ describe('the printed banner', () => {
     expect(notigraph.output()).toContain('\nTo try it, send a query with a token: see docs/frontend.md.\n');
   });
 
-  it('prints a command that works with the sandbox', async () => {
+  it.runIf(CURL.areThere)(`prints a command that works with the sandbox${CURL.note}`, async () => {
     await using notigraph = await startNotigraph({ cwd, args: ['--sandbox', ':memory:'] });
     expect(runExample(notigraph.output())).toMatchObject({ data: { notificationGroups: { length: 4 } } });
   });
@@ -162,7 +170,7 @@ describe('the printed banner', () => {
 });
 
 describe('a process whose output is closed', () => {
-  it('prints no stack trace if it only prints something', async () => {
+  it.runIf(BASH.areThere)(`prints no stack trace if it only prints something${BASH.note}`, async () => {
     for (const args of ['--help', '--nonsense 2>&1']) {
       const { stdout, stderr } = spawnSync(
         'bash',
@@ -207,7 +215,7 @@ it.each([['1'], ['2']])('reports an error that nobody expects in one line, with 
   );
 });
 
-it('an incomplete installation is reported by the start, with what to do', async () => {
+it.runIf(canCopy)(`an incomplete installation is reported by the start, with what to do${gitOnly}`, async () => {
   await using copy = await copyProject();
   const main = copy.path('bin', 'notigraph.js');
   const args = ['--port', '0', '--sandbox', ':memory:', '--graphiql', 'on'];

@@ -12,22 +12,28 @@ import { readCommandLine } from '../../src/cli/command-line.ts';
 import { COMMANDS } from '../../src/cli/commands/index.ts';
 import { sandboxReset } from '../../src/cli/commands/sandbox.ts';
 import { resetSandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { findPrograms } from '../support/programs.ts';
 import { createSandboxClient } from '../support/sandbox-client.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { runLimitedSandbox, runSandbox, spawnLimitedSandbox, spawnSandbox } from '../support/sandbox-process.ts';
 
+const CURL = findPrograms('curl');
+
 describe('the sandbox as a process', () => {
-  it('prints its address, the data file and an example request, and exits with 0 on SIGINT', async () => {
-    await using folder = await createTemporaryFolder();
-    const file = folder.path('sandbox.db');
-    await using sandbox = await spawnSandbox('--file', file);
-    expect(sandbox.output()).toContain(`Data: ${file}`);
-    expect(sandbox.output()).toContain('sandbox-production-key');
-    const command = /curl .*/.exec(sandbox.output())?.[0] ?? '';
-    const { stdout } = await promisify(execFile)('sh', ['-c', command]);
-    expect(JSON.parse(stdout)).toHaveProperty('data');
-    expect(await sandbox.stop('SIGINT')).toEqual({ code: 0, signal: null });
-  });
+  it.runIf(CURL.areThere)(
+    `prints its address, the data file and an example request, and exits with 0 on SIGINT${CURL.note}`,
+    async () => {
+      await using folder = await createTemporaryFolder();
+      const file = folder.path('sandbox.db');
+      await using sandbox = await spawnSandbox('--file', file);
+      expect(sandbox.output()).toContain(`Data: ${file}`);
+      expect(sandbox.output()).toContain('sandbox-production-key');
+      const command = /curl .*/.exec(sandbox.output())?.[0] ?? '';
+      const { stdout } = await promisify(execFile)('sh', ['-c', command]);
+      expect(JSON.parse(stdout)).toHaveProperty('data');
+      expect(await sandbox.stop('SIGINT')).toEqual({ code: 0, signal: null });
+    },
+  );
 
   it('rejects invalid options together, without their values', async () => {
     const args = ['--port', 'web', '--prot', '1', '--rate-limit', '0', '--file', '/dev/null', '4010'];

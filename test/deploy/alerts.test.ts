@@ -6,12 +6,15 @@ import manifest from '../../package.json' with { type: 'json' };
 import { readKit } from '../support/deploy.ts';
 import { ROOT, read } from '../support/docs.ts';
 import { listSources } from '../support/imports.ts';
+import { findPrograms } from '../support/programs.ts';
 import { listQueries, readAlerts, readDashboard } from '../support/queries.ts';
 
 const RUNBOOKS = read('docs/runbooks.md');
 const alerts = readAlerts();
 
-describe.runIf(spawnSync('promtool', ['--version']).status === 0)('promtool', () => {
+const PROMTOOL = findPrograms('promtool');
+
+describe.runIf(PROMTOOL.areThere)(`promtool${PROMTOOL.note}`, () => {
   it.each([
     ['check', 'rules', 'alerts.yml'],
     ['check', 'config', 'prometheus.yml'],

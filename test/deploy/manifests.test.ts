@@ -4,7 +4,14 @@ import { basename, dirname, join, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import manifest from '../../package.json' with { type: 'json' };
-import { environmentOfImage, hasDeployTools, kustomize, readKit, renderChart } from '../support/deploy.ts';
+import {
+  deployToolsOnly,
+  environmentOfImage,
+  hasDeployTools,
+  kustomize,
+  readKit,
+  renderChart,
+} from '../support/deploy.ts';
 import { blocks, load, ROOT, read } from '../support/docs.ts';
 import { findResourceProblems, type Resource } from '../support/kubernetes.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
@@ -100,7 +107,7 @@ describe('the pod', () => {
   });
 });
 
-describe.runIf(hasDeployTools)('kubectl builds', () => {
+describe.runIf(hasDeployTools)(`kubectl builds${deployToolsOnly}`, () => {
   it.each(['sandbox', 'production'])('the overlay %s, and everything in it is valid', (overlay) => {
     const built = kustomize(`${FOLDER}/overlays/${overlay}`);
     expect(built.flatMap(findResourceProblems)).toEqual([]);
@@ -166,7 +173,7 @@ it('each commented case of the network policy is valid in its place', () => {
   }
 });
 
-describe.runIf(hasDeployTools)('the chart', () => {
+describe.runIf(hasDeployTools)(`the chart${deployToolsOnly}`, () => {
   /** Returns a resource without what Helm adds: labels about the chart, and a checksum in place of the hash in the name of the ConfigMap. */
   const withoutHelm = (resource: Resource): unknown =>
     JSON.parse(JSON.stringify(resource), (key, value) =>

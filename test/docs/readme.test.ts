@@ -1,10 +1,25 @@
 import { expect, it } from 'vitest';
+import { loadModules, SHIPPED_MODULES } from '../../src/cli/config/load-modules.ts';
 import { createSchema } from '../../src/graphql/schema.ts';
-import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
+import { SANDBOX_KEYS, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { blocks, read } from '../support/docs.ts';
-import { startSandboxedGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 
 const README = read('README.md');
+
+/** Starts a gateway on the sandbox with the shipped modules, as the command does. */
+async function start() {
+  const { modules } = await loadModules({ modules: SHIPPED_MODULES });
+  const sandbox = await startSandbox();
+  const gateway = await startGateway({ upstream: sandbox.url, modules });
+  return {
+    ...gateway,
+    async [Symbol.asyncDispose]() {
+      await gateway[Symbol.asyncDispose]();
+      await sandbox.close();
+    },
+  };
+}
 
 it.each(['README.md', 'docs/errors.md'])('every query of %s gets the response shown below it', async (file) => {
   const text = read(file);
@@ -12,26 +27,41 @@ it.each(['README.md', 'docs/errors.md'])('every query of %s gets the response sh
   expect(examples).toHaveLength(blocks(text, 'graphql').length);
   expect(examples.length).toBeGreaterThan(0);
   for (const [, query = '', answer = ''] of examples) {
-    await using gateway = await startSandboxedGateway();
+    await using gateway = await start();
     expect((await gateway.send(query)).body).toEqual(JSON.parse(answer));
   }
 });
 
-it('the README’s curl commands use the sandbox’s key and a query that succeeds', async () => {
+it('the README’s curl command uses the sandbox’s key, and triggers an event', async () => {
   const curl = blocks(README, 'sh').find((block) => block.startsWith('curl')) ?? '';
   expect(curl).toContain(`ApiKey ${SANDBOX_KEYS.development}`);
-  const { query } = JSON.parse(/-d '(.*)'/.exec(curl)?.[1] ?? '');
-  await using gateway = await startSandboxedGateway();
-  expect(await gateway.data(query)).toEqual({ workflow: { name: 'Payment failed', active: true } });
+  const { query, variables } = JSON.parse(/-d '(.*)'/s.exec(curl)?.[1] ?? '');
+  await using gateway = await start();
+  expect(await gateway.data(query, variables)).toEqual({ triggerEvent: { __typename: 'TriggerEventSuccess' } });
+});
+
+it('the README’s commands for a fresh machine are those of CI', () => {
+  const commands = blocks(README, 'sh').find((block) => block.includes('npm test')) ?? '';
+  expect(commands.trim().split(' && ')).toEqual(['npm ci', 'npm test']);
+  expect(read('.ci/run')).toContain('\nnpm ci\nnpm test\n');
 });
 
 it('the picture of the first minute shows current responses', async () => {
-  const picture = read('docs/images/first-minute.svg').replaceAll('&lt;', '<').replaceAll('&amp;', '&');
-  const requests = [...picture.matchAll(/-d '(.*)'/g)].map(([, body = '']) => JSON.parse(body).query);
-  expect(requests).toHaveLength(3); // One is in what the server prints.
-  await using gateway = await startSandboxedGateway();
-  for (const query of requests.slice(1)) {
-    expect(picture).toContain(JSON.stringify((await gateway.send(query)).body));
+  const rows = read('docs/images/first-minute.svg').match(/<text .*<\/text>/g) ?? [];
+  const texts = rows.map((row) =>
+    row
+      .replaceAll(/<[^>]+>/g, '')
+      .replaceAll('&lt;', '<')
+      .replaceAll('&amp;', '&'),
+  );
+  const requests = [...texts.join('\n').matchAll(/-d '(.*?)'/gs)].map(([, body = '']) => JSON.parse(body));
+  expect(requests).toHaveLength(5); // One is in what the server prints.
+  await using gateway = await start();
+  const withoutDay = (text: string) => text.replace(/"date":"[\d-]{10}","count":\d+/, '"date":"…"');
+  for (const { query, variables } of requests.slice(1)) {
+    const { body } = await gateway.send(query, variables);
+    expect(body.errors).toBeUndefined();
+    expect(texts.map(withoutDay)).toContain(withoutDay(JSON.stringify(body)));
   }
 });
 

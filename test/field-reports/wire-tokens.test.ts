@@ -2,7 +2,13 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:https';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
-import { createAuthority, hasOpenssl, type TestAuthority, type TestCertificate } from '../support/certificates.ts';
+import {
+  createAuthority,
+  hasOpenssl,
+  opensslOnly,
+  type TestAuthority,
+  type TestCertificate,
+} from '../support/certificates.ts';
 import { loadFrom, problemsOf } from '../support/configuration.ts';
 import { startConnectProxy } from '../support/connect-proxy.ts';
 import { startScriptedGateway } from '../support/gateway.ts';
@@ -37,7 +43,7 @@ async function start(issuerOptions: Partial<Issuer> = {}, options: Partial<Gatew
   return { issuer, gateway, outcome, causes };
 }
 
-describe.skipIf(!hasOpenssl)('R24: the signing keys of an issuer', () => {
+describe.runIf(hasOpenssl)(`R24: the signing keys of an issuer${opensslOnly}`, () => {
   let authority: TestAuthority;
   let certificate: TestCertificate;
   beforeAll(() => {

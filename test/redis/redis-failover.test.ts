@@ -4,7 +4,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { cacheOf } from '../support/cache-store-contract.ts';
 import { READ_WORKFLOW, respondTo } from '../support/cached-gateway.ts';
-import { createAuthority, hasOpenssl } from '../support/certificates.ts';
+import { createAuthority, hasOpenssl, opensslOnly } from '../support/certificates.ts';
 import { startGateway } from '../support/gateway.ts';
 import { hasRedis, redisOnly, startRedis, type TestRedis } from '../support/redis.ts';
 import { createLimiter } from '../support/redis-limiter.ts';
@@ -180,7 +180,7 @@ describe.runIf(hasRedis)(`the settings of Redis${redisOnly}`, () => {
     expect(JSON.stringify(setup.log)).not.toMatch(/4711|0815|redis:/);
   });
 
-  it.runIf(hasOpenssl)('can trust a private authority', async () => {
+  it.runIf(hasOpenssl)(`can trust a private authority${opensslOnly}`, async () => {
     using authority = createAuthority();
     await using folder = await createTemporaryFolder();
     const { cert, key } = authority.issue('redis');

@@ -32,6 +32,15 @@ it('a triggered event is counted and its messages can be deleted, but a repeated
   expect((await sandbox.send('DELETE /v1/messages/transaction/t1')).status).toBe(204);
   expect((await sandbox.send('DELETE /v1/messages/transaction/t1')).status).toBe(404);
   expect(await sandbox.countToday()).toBe(before + 2); // Statistics count what was sent.
+  for (const { count, channel } of [
+    { count: before + 4, channel: '?channel=email' },
+    { count: before + 4, channel: '' },
+    { count: before + 6, channel: '' },
+  ]) {
+    await sandbox.trigger(to, { transactionId: 't1' }); // It is sent again once all its messages are deleted.
+    expect(await sandbox.countToday()).toBe(count);
+    expect((await sandbox.send(`DELETE /v1/messages/transaction/t1${channel}`)).status).toBe(204);
+  }
 });
 
 it('an event is not sent without a workflow that is active and has recipients', async () => {

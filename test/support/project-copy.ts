@@ -5,6 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { findPrograms } from './programs.ts';
+
+/** Whether the project can be copied, which needs `git`, and the end of the titles of tests that copy it. */
+export const { areThere: canCopy, note: gitOnly } = findPrograms('git');
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 

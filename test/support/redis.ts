@@ -1,16 +1,14 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClient } from '@redis/client';
+import { findPrograms } from './programs.ts';
 
-/** Whether `redis-server` is installed. */
-export const hasRedis = spawnSync('redis-server', ['--version']).status === 0;
-
-/** Suffix for the titles of tests that are skipped without `redis-server`. */
-export const redisOnly = hasRedis ? '' : ' (left out: there is no redis-server on the PATH)';
+/** Whether `redis-server` is installed, and the end of the titles of tests that need it. */
+export const { areThere: hasRedis, note: redisOnly } = findPrograms('redis-server');
 
 /** Redis server of a test, without persistence. */
 export interface TestRedis extends AsyncDisposable {

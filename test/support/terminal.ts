@@ -12,12 +12,17 @@ interface Step {
   output: string;
 }
 
-const CONFLICT = 'mutation { createFeed(input: { name: "Activity" }) { ... on MutationError { message } } }';
+/** Operations that follow the README's, which triggers a notification. */
+const NEXT = [
+  '{ notificationStats(days: 1) { date count } }',
+  '{ subscriber(subscriberId: "customer-1001") { firstName lastName } }',
+  'mutation { deleteMessagesByTransaction(input: { transactionId: "failed-2" }) { __typename } }',
+];
 
-/** Returns the commands of the second terminal: the README's, and one that fails. */
+/** Returns the commands of the second terminal: the README's, and those that follow. */
 function readCommands(): string[] {
-  const query = blocks(read('README.md'), 'sh').find((block) => block.startsWith('curl')) ?? '';
-  return [query, query.replace(/-d .*/, `-d '${JSON.stringify({ query: CONFLICT })}'`)];
+  const trigger = blocks(read('README.md'), 'sh').find((block) => block.startsWith('curl')) ?? '';
+  return [trigger, ...NEXT.map((query) => trigger.replace(/-d .*/s, `-d '${JSON.stringify({ query })}'`))];
 }
 
 /** Records the README's first minute: what really happens in a copy of the project. @returns an animated SVG */
@@ -107,7 +112,7 @@ function draw(steps: readonly Step[]): string {
   const times = [...new Set(Object.values(rows).flatMap((all) => all.map((row) => row.seconds)))];
   return `<!-- Recorded by "npm run pictures": do not edit. -->
 <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${y - 12}" width="${width}" height="${y - 12}" role="img">
-  <title>npm start prints the addresses. A query returns a workflow; a mutation returns a conflict as data.</title>
+  <title>npm start prints the addresses. A notification is triggered and counted, its subscriber shown, its messages deleted.</title>
   <style>
     text { font: 13px ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace; fill: #d1d7e0; white-space: pre }
     .window { fill: #0d1117; stroke: #3d444d }

@@ -9,7 +9,13 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createGateway } from '../../src/gateway.ts';
 import { findTlsProblems } from '../../src/upstream/transport/tls-files.ts';
-import { createAuthority, hasOpenssl, type TestAuthority, type TestCertificate } from '../support/certificates.ts';
+import {
+  createAuthority,
+  hasOpenssl,
+  opensslOnly,
+  type TestAuthority,
+  type TestCertificate,
+} from '../support/certificates.ts';
 import { startConnectProxy } from '../support/connect-proxy.ts';
 import { startGateway } from '../support/gateway.ts';
 import { startService } from '../support/service.ts';
@@ -69,7 +75,7 @@ async function startTlsService({ requestCert = false } = {}) {
   };
 }
 
-describe.skipIf(!hasOpenssl)('a proxy', () => {
+describe.runIf(hasOpenssl)(`a proxy${opensslOnly}`, () => {
   it('sees the name of the service, but neither the key nor the data', async () => {
     await using service = await startTlsService();
     await using proxy = await startConnectProxy(service.url);
@@ -182,7 +188,7 @@ describe.skipIf(!hasOpenssl)('a proxy', () => {
   });
 });
 
-describe.skipIf(!hasOpenssl)('TLS to the service', () => {
+describe.runIf(hasOpenssl)(`TLS to the service${opensslOnly}`, () => {
   it('needs the private authority', async () => {
     await using service = await startTlsService();
     await using gateway = await startGateway({ upstream: service.url, maxRetries: 0 });

@@ -24,7 +24,7 @@ export interface Report {
   problems: readonly Problem[];
   /** Settings that are valid, but probably not intended. Empty if there are problems. */
   warnings: readonly Problem[];
-  /** One sentence. */
+  /** One or two sentences. */
   summary: string;
   /** Additions of each module to the schema. @default none */
   modules?: readonly ModuleReport[];
@@ -58,7 +58,7 @@ export async function createReport(
       ? toInvalid(problems)
       : {
           ...toValid(loaded, findConfigWarnings(loaded, schema, host)),
-          ...(config.modules.length > 0 && { modules: describeModules(modules.modules) }),
+          ...(loaded.values.modules !== undefined && { modules: describeModules(modules.modules) }),
         };
   } catch (error) {
     if (error instanceof ConfigError) {
@@ -83,10 +83,12 @@ const findConfigWarnings = (loaded: LoadedConfig, schema: GraphQLSchema, { platf
   ...findEmptiesWarnings(loaded, schema),
 ];
 
-function toValid({ config: { source } }: LoadedConfig, found: readonly Problem[]): Report {
+function toValid({ config: { sandbox, source }, values }: LoadedConfig, found: readonly Problem[]): Report {
   const warnings = sortProblems(found);
   const verdict = warnings.length === 0 ? 'valid' : `valid, with ${countOf(warnings.length, 'warning')}`;
-  return { isValid: true, problems: [], warnings, summary: `${source ?? 'The configuration'} is ${verdict}.` };
+  const isDefault = sandbox !== undefined && values.modules === undefined;
+  const hint = isDefault ? ' It starts the sandbox with the shipped modules.' : '';
+  return { isValid: true, problems: [], warnings, summary: `${source ?? 'The configuration'} is ${verdict}.${hint}` };
 }
 
 /** Returns a warning for each write of a module that should declare which cached reads it empties. */

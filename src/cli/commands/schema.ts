@@ -10,7 +10,7 @@ const FORMATS = 'text|json';
 /** Options of `serve` that select the modules. */
 const MODULE_OPTIONS = serve.options.filter(({ name }) => name === 'modules' || name === 'config');
 
-/** Imports the modules of the gateway's configuration. Neither its secrets nor an upstream need to be there. */
+/** Imports the modules that the gateway's configuration sets, not those that the sandbox has without it. Neither its secrets nor an upstream need to be there. */
 async function modulesOf(
   { options: { federation: _, ...options }, problems }: CommandLine, // Not the setting of this name.
   host: Process,
@@ -23,7 +23,8 @@ async function modulesOf(
     findProblems: () => [],
     withoutSecrets: true,
   });
-  const imported = await loadModules(loaded.config, loaded.locate);
+  const modules = loaded.values.modules === undefined ? [] : loaded.config.modules;
+  const imported = await loadModules({ ...loaded.config, modules }, loaded.locate);
   await checkModules(loaded.config, imported, loaded.locate);
   return imported.modules;
 }

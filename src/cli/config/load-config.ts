@@ -5,31 +5,15 @@ import type { CommandLine } from '../command.ts';
 import { findFileProblems } from './check-files.ts';
 import { findSource, readConfigFile, SOURCE_VARIABLES } from './config-file.ts';
 import { applyProxyVariables, type Environment, type ReadFile, readConfigText } from './environment.ts';
+import { type ModuleSource, SHIPPED_MODULES } from './load-modules.ts';
 import { type MergedSettings, mergeSources, VARIABLE_NAMES } from './merge-sources.ts';
 import { ConfigError, type Problem, sortProblems } from './problem.ts';
-
-/** File of a module. */
-export interface ModuleFile {
-  /** Format in the terms of Node.js, such as `module-typescript`. */
-  format: string;
-  source: string;
-  /** Number of the configuration with which it was imported: unchanged files are not imported again. */
-  generation: number;
-  /** Paths of the files that it imports. */
-  imports: string[];
-}
 
 /**
  * Configuration of the process. It is plain data, which workers get as it is, and may contain secrets. Exactly one of `upstream`, `upstreams` and
  * `sandbox` is set.
  */
-export interface Config extends Settings {
-  /** Name of the configuration file, or of the variable with the configuration; undefined if there is none. */
-  source?: string | undefined;
-  /** Number of the configuration in this process. @default 0 */
-  generation?: number;
-  /** Files of modules, by their paths, as they were read and checked before. They are not read again. @default none */
-  moduleFiles?: Readonly<Record<string, ModuleFile>>;
+export interface Config extends Settings, ModuleSource {
   /** Whether the process runs in production. The log is then JSON even on a terminal. */
   isProduction: boolean;
 }
@@ -93,7 +77,9 @@ export function loadConfig(
   if (settings === undefined || problems.length > 0) {
     throw new ConfigError(sortProblems(problems));
   }
-  const config = { ...settings, source: source?.name, isProduction };
+  // Not before the scopes of clients are checked: a file that uses those of modules must also be valid with a service.
+  const modules = isSandbox && values.modules === undefined ? SHIPPED_MODULES : settings.modules;
+  const config = { ...settings, modules, source: source?.name, isProduction };
   return { config, values: merged.values, locate: merged.locate };
 }
 

@@ -7,7 +7,8 @@ import type { GatewayModule } from '../../graphql/module.ts';
 import { orUndefined } from '../../lib/caught.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { listAny } from '../../settings/setting.ts';
-import type { Config, LoadedConfig, ModuleFile } from './load-config.ts';
+import type { Settings } from '../../settings/settings.ts';
+import type { MergedSettings } from './merge-sources.ts';
 import { ConfigError } from './problem.ts';
 
 /** Modules of a configuration, with the files that they consist of. */
@@ -19,6 +20,17 @@ export interface LoadedModules {
 /** Files of modules by their absolute paths, without those of packages. Undefined for one that could not be read. */
 export type ModuleFiles = Map<string, ModuleFile | undefined>;
 
+/** File of a module. */
+export interface ModuleFile {
+  /** Format in the terms of Node.js, such as `module-typescript`. */
+  format: string;
+  source: string;
+  /** Number of the configuration with which it was imported: unchanged files are not imported again. */
+  generation: number;
+  /** Paths of the files that it imports. */
+  imports: string[];
+}
+
 /** Modules of this package. */
 const SHIPPED: Readonly<Record<string, () => Promise<{ default: GatewayModule }>>> = {
   'notigraph/modules/events': () => import('../../modules/events.ts'),
@@ -27,11 +39,18 @@ const SHIPPED: Readonly<Record<string, () => Promise<{ default: GatewayModule }>
   'notigraph/modules/workflows': () => import('../../modules/workflows.ts'),
 };
 
-/** Names of the modules of this package in configurations. */
-export const SHIPPED_MODULES: readonly string[] = Object.keys(SHIPPED);
+/** Names of the modules of this package, with which the sandbox starts. */
+export const SHIPPED_MODULES = Object.keys(SHIPPED);
 
-/** Modules of a configuration. */
-export type ModuleSource = Pick<Config, 'modules' | 'source' | 'generation' | 'moduleFiles'>;
+/** Modules of a configuration. It is plain data. */
+export interface ModuleSource extends Pick<Settings, 'modules'> {
+  /** Name of the configuration file, or of the variable with the configuration; undefined if there is none. */
+  source?: string | undefined;
+  /** Number of the configuration in this process. @default 0 */
+  generation?: number;
+  /** Files of modules, by their paths, as they were read and checked before. They are not read again. @default none */
+  moduleFiles?: Readonly<Record<string, ModuleFile>>;
+}
 
 /**
  * Imports the modules of a configuration: files, packages, and those of this package. Files that are not in `moduleFiles` are imported anew, with
@@ -42,7 +61,7 @@ export type ModuleSource = Pick<Config, 'modules' | 'source' | 'generation' | 'm
  */
 export async function loadModules(
   source: ModuleSource,
-  locate: LoadedConfig['locate'] = (path) => ({ name: path.join('.') }),
+  locate: MergedSettings['locate'] = (path) => ({ name: path.join('.') }),
   files: ModuleFiles = new Map(),
 ): Promise<LoadedModules> {
   const { modules: names } = source;
@@ -100,9 +119,9 @@ async function withinTime<Result>(name: string, imported: Promise<Result>): Prom
  * @throws {ConfigError} with all problems
  */
 export async function checkModules(
-  config: Pick<Config, 'clients' | 'federation' | 'introspection'>,
+  config: Pick<Settings, 'clients' | 'federation' | 'introspection'>,
   { modules, files }: LoadedModules,
-  locate: LoadedConfig['locate'] = (path) => ({ name: path.join('.') }),
+  locate: MergedSettings['locate'] = (path) => ({ name: path.join('.') }),
 ): Promise<void> {
   if (modules.length === 0) {
     return;
@@ -126,7 +145,7 @@ export async function checkModules(
   }
 }
 
-function moduleProblem(path: readonly string[], clause: string, locate: LoadedConfig['locate']): ConfigError {
+function moduleProblem(path: readonly string[], clause: string, locate: MergedSettings['locate']): ConfigError {
   const { place, name } = locate(path);
   return new ConfigError([{ place, sentence: `${name}: ${clause}.` }]);
 }

@@ -84,5 +84,6 @@ function fromText(name: SettingName, text: string): unknown {
   if (forms.some((form) => form instanceof z.ZodNumber) && /^\d{1,10}(?:\.\d{1,10})?$/.test(text)) {
     return Number(text);
   }
-  return forms.some((form) => form instanceof z.ZodArray) ? text.split(',').map((item) => item.trim()) : text;
+  const items = text === 'off' ? [] : text.split(',').map((item) => item.trim());
+  return forms.some((form) => form instanceof z.ZodArray) ? items : text;
 }

@@ -11,7 +11,7 @@ import { ERROR_CODES } from '../../settings/error-codes.ts';
 import { withoutMarkdown } from '../../settings/markdown.ts';
 import type { GatewaySettings } from '../../settings/settings.ts';
 import { type IncomingRequest, type OutgoingResponse, pathOf, queryOf } from '../request.ts';
-import type { PageConfig, Scheme } from './page-config.ts';
+import type { PageConfig, PageOperation, Scheme } from './page-config.ts';
 import {
   FILE_PARAMETER,
   renderPage,
@@ -26,15 +26,17 @@ export type FindPage = (request: IncomingRequest) => (() => Promise<OutgoingResp
 
 const CLIENT_KINDS = { ApiKey: 'server', Bearer: 'browser' } as const satisfies Record<Scheme, string>;
 
-/** Operations in tabs, in this order: read, statistics, toggle, create, bulk, delete. All others are only in the menu. */
-const TABS = [
-  'Workflow',
-  'NotificationStats',
-  'UpdateWorkflowStatus',
-  'CreateNotificationGroup',
-  'CreateSubscribers',
-  'DeleteFeed',
-];
+/** Operations in tabs, in this order. The first ones need no id of the service. All others are only in the menu. */
+const TABS = ['NotificationGroups', 'NotificationStats', 'WorkflowPage', 'Workflow', 'CreateNotificationGroup'];
+
+/** The same on the sandbox: first the life of a notification, to run in this order. */
+const SANDBOX_TABS = ['TriggerEvent', 'NotificationStats', 'Subscriber', 'DeleteMessagesByTransaction', 'Workflow'];
+
+/** Variables of these tabs in place of the examples: the statistics of today, and the messages that the first tab sends. */
+const SANDBOX_VARIABLES: Readonly<Record<string, Pick<PageOperation, 'variables'>>> = {
+  NotificationStats: { variables: '{ "days": 1 }' },
+  DeleteMessagesByTransaction: { variables: '{ "input": { "transactionId": "my-first-notification" } }' },
+};
 
 /** Options of `createPages`. */
 interface PagesOptions {
@@ -59,7 +61,7 @@ export function createPages(
   const findPage: FindPage =
     graphiql === false
       ? (request) => (wantsPage(request) ? async () => respondTurnedOff() : undefined)
-      : createFindPage({ isSandbox, schemes, explains, authorization, tabs: TABS, ...describeApi(moduleSchema) });
+      : createFindPage({ isSandbox, schemes, explains, authorization, ...describeApi(isSandbox, moduleSchema) });
   return (request) => {
     const path = pathOf(request);
     if (request.method !== 'GET') {
@@ -79,15 +81,20 @@ export function createPages(
 /** Browsers ask for the icon of every address that is not a page with an icon, such as JSON. */
 const NO_ICON: OutgoingResponse = { status: 204, headers: { 'cache-control': 'max-age=86400' }, body: undefined };
 
-const describeApi = (moduleSchema: GraphQLSchema | undefined): Pick<PageConfig, 'operations' | 'errorCodes'> => ({
-  operations: loadOperations(moduleSchema).map(({ calls: _, ...operation }) => operation),
-  errorCodes: Object.fromEntries(
-    Object.entries(ERROR_CODES).map(([code, { meaning, remedy }]) => [
-      code,
-      { meaning: withoutMarkdown(meaning), remedy: withoutMarkdown(remedy) },
-    ]),
-  ),
-});
+function describeApi(isSandbox: boolean, moduleSchema: GraphQLSchema | undefined) {
+  const shipped = loadOperations(moduleSchema).map(({ calls: _, ...operation }) => operation);
+  const canTrigger = isSandbox && shipped.some(({ name }) => name === 'TriggerEvent');
+  return {
+    tabs: canTrigger ? SANDBOX_TABS : TABS,
+    operations: shipped.map((operation) => ({ ...operation, ...(canTrigger && SANDBOX_VARIABLES[operation.name]) })),
+    errorCodes: Object.fromEntries(
+      Object.entries(ERROR_CODES).map(([code, { meaning, remedy }]) => [
+        code,
+        { meaning: withoutMarkdown(meaning), remedy: withoutMarkdown(remedy) },
+      ]),
+    ),
+  } satisfies Partial<PageConfig>;
+}
 
 /** Whether a browser requests a page rather than the result of a query. */
 function wantsPage(request: IncomingRequest): boolean {

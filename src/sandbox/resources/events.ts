@@ -48,9 +48,10 @@ export const resource: Resource = {
 /** Creates the function that runs one event, and returns what the service responds. */
 function createTrigger(database: SandboxDatabase) {
   const findWorkflow = database.prepare('SELECT * FROM workflows WHERE environment_id = ? AND identifier = ?');
-  const findTransaction = database.prepare(
-    'SELECT 1 FROM notifications WHERE environment_id = ? AND transaction_id = ? LIMIT 1',
-  );
+  const findTransaction = database.prepare(`
+    SELECT 1 FROM notifications
+    WHERE environment_id = ? AND transaction_id = ? AND coalesce(message_channels, channels) <> '[]' LIMIT 1
+  `);
   const findSubscriber = database.prepare('SELECT id FROM subscribers WHERE environment_id = ? AND subscriber_id = ?');
   const listTopic = database.prepare(`
     SELECT topic_subscribers.subscriber_id FROM topics JOIN topic_subscribers ON topic_id = topics.id
@@ -94,7 +95,7 @@ function createTrigger(database: SandboxDatabase) {
       return respond(steps.length === 0 ? 'no_workflow_steps_defined' : 'no_workflow_active_steps_defined');
     }
     if (findTransaction.get(environment.id, transactionId) !== undefined) {
-      return respond('processed'); // A repeated transaction is not sent twice.
+      return respond('processed'); // A repeated transaction is not sent twice, unless all its messages were deleted.
     }
     const subscribers = new Set(recipients.flatMap((recipient) => subscribersOf(environment, recipient, now)));
     if (subscribers.size === 0) {

@@ -33,7 +33,7 @@ export function ResponsePane({ config, publicKey, run, share }: ResponsePaneProp
   }, [queryId]);
   return (
     <section ref={pane} className="response" aria-label="Response" style={{ flexGrow: share }}>
-      {isEmpty && failure === undefined && <Welcome isSandbox={config.isSandbox} />}
+      {isEmpty && failure === undefined && <Welcome {...config} />}
       {isFetching && <Spinner />}
       {isFetching && wait && (
         <p className="notice" role="status">
@@ -85,7 +85,7 @@ function describeReply({ status, ms, bytes }: Reply): string {
 }
 
 /** Content of an empty response pane. */
-function Welcome({ isSandbox }: Pick<PageConfig, 'isSandbox'>) {
+function Welcome({ isSandbox, tabs }: Pick<PageConfig, 'isSandbox' | 'tabs'>) {
   return (
     <div className="welcome">
       <h2>Welcome to Notigraph</h2>
@@ -96,6 +96,8 @@ function Welcome({ isSandbox }: Pick<PageConfig, 'isSandbox'>) {
       </p>
       <p>
         Press <strong>Run</strong> or <kbd>{formatShortcutForOS(KEY_MAP.runQuery.key)}</kbd> to send the operation.
+        {tabs[0] === 'TriggerEvent' &&
+          ' Run the tabs from left to right to trigger a notification, see it counted, look its subscriber up, and delete its messages.'}
       </p>
       <ul>
         <li>
