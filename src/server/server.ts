@@ -46,6 +46,9 @@ const MAX_HEADER_BYTES = 16 * 1024;
 /** Longer than the idle timeout of common load balancers (60 s), so that they don't reuse a connection that is being closed. */
 const KEEP_ALIVE_MS = 65_000;
 
+/** Time in which a client that is about to send a request on an idle connection can do so, in milliseconds. */
+const LAST_REQUEST_MS = 2_000;
+
 /** Listening server. */
 export interface RunningServer extends AsyncDisposable {
   /** Address without a trailing slash, such as `http://127.0.0.1:4000`. */
@@ -58,7 +61,7 @@ export interface RunningServer extends AsyncDisposable {
   problem(): string | undefined;
   /**
    * Stops accepting connections. Requests of open ones are answered as usual, but each response is the last one of its connection. Resolves when all
-   * are closed, at the latest after the drain timeout. Only for servers that share their port: new connections go to the others.
+   * are closed, or when the others have been idle for 2 s. Only for servers that share their port: new connections go to the others.
    */
   retire(): Promise<void>;
   /** Stops accepting connections, lets in-flight requests finish within the drain timeout, and aborts the rest. */
@@ -161,7 +164,7 @@ export async function startServer({
     isRetiring = true;
     NetServer.prototype.close.call(server); // Unlike `server.close`, it keeps idle connections: a request may be on its way.
     announceClose(connections);
-    await Promise.race([connections.ended.met(), sleep(settings.drainTimeoutMs, undefined, { ref: false })]);
+    await Promise.race([connections.ended.met(), sleep(LAST_REQUEST_MS, undefined, { ref: false })]);
   }
 
   async function close(): Promise<void> {

@@ -11,7 +11,7 @@ import { type NotigraphProcess, runNotigraph, startNotigraph } from '../support/
 import { group } from '../support/records.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { startService } from '../support/service.ts';
-import { waitForLogLines } from '../support/worker-load.ts';
+import { isRunning, waitForLogLines } from '../support/worker-load.ts';
 
 const GROUPS = '{ notificationGroups { name } }';
 const CREATE_FEED = `mutation {
@@ -72,14 +72,6 @@ const before = (code: string) => ({
 
 /** Returns the environment that makes processes exit before they run Notigraph, by a condition on the number of the worker. */
 const exitIf = (condition: string) => before(`if (${condition}) process.exit(7)`);
-
-function isRunning(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-}
 
 describe('several workers', () => {
   it('are ready as soon as they listen, also if starting took some seconds', async () => {
