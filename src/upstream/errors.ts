@@ -285,6 +285,7 @@ export const brokenConnection = (endpoint: Endpoint, status: number | undefined,
     // guard: test/upstream/faults.test.ts
     outcome: 'UNKNOWN',
     retry: 'repeatable',
+    isOutage: true,
     cause,
   });
 

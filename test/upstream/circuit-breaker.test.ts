@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
 import {
   brokenConnection,
+  clientClosed,
   type Endpoint,
   notConnected,
   serviceUnavailable,
@@ -78,6 +79,8 @@ describe('the circuit breaker', () => {
     ['504', responseError(504)],
     ['no headers in time', noHeaders],
     ['no connection', notConnected(GET, 'refused', false)],
+    ['a reset', brokenConnection(GET, undefined, 'reset')],
+    ['a body that is cut off', brokenConnection(GET, 200, 'reset')],
   ])('opens after 20 calls that fail with %s, not after 19', (_, error) => {
     const breaker = createBreaker();
     breaker.calls(19, error);
@@ -92,7 +95,6 @@ describe('the circuit breaker', () => {
       responseError(status),
     ]),
     ['a timeout', timedOut(GET, undefined)],
-    ['a reset', brokenConnection(GET, undefined, 'reset')],
   ])('stays closed after a hundred calls that fail with %s', (_, error) => {
     const breaker = createBreaker();
     breaker.calls(100, error);
@@ -166,6 +168,8 @@ describe('the circuit breaker', () => {
   it.each([
     ['no headers in time', noHeaders],
     ['504', responseError(504)],
+    ['a reset', brokenConnection(GET, undefined, 'reset')],
+    ['a body that is cut off', brokenConnection(GET, 200, 'reset')],
   ])('pauses only the calls of a credential if no other had a failure (%s)', (_, slow) => {
     const breaker = createBreaker();
     breaker.calls(10, 'ok', 'b');
@@ -199,7 +203,11 @@ describe('the circuit breaker', () => {
   it.each([
     ['gets an error response', responseError(404), true],
     ['gets no response', timedOut(GET, undefined), false],
-    ['is cancelled by its caller', brokenConnection(GET, undefined, 'client gone'), false],
+    [
+      'is cancelled by its caller',
+      clientClosed(GET, { sent: true, status: undefined, outcome: undefined }, 'gone'),
+      false,
+    ],
   ])('after a probe that %s, closes if it got a response, and else permits another one', (_, outcome, closes) => {
     const breaker = createBreaker();
     breaker.calls(20, outage);
@@ -265,6 +273,26 @@ const linesOf = ({ log }: TestGateway) => log.filter(({ msg }) => /circuit break
 
 const stateOf = async (gateway: TestGateway) =>
   Object.values(metricValues(await gateway.metrics(), /^notigraph_circuit_breaker_state/))[0];
+
+it.each<[string, Script]>([
+  ['resets connections', (_, connection) => connection.reset()],
+  [
+    'cuts bodies off',
+    (_, connection) => {
+      connection.send('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{');
+      connection.end();
+    },
+  ],
+])('a service that %s opens the circuit breaker', async (_, script) => {
+  await using upstream = await startService(script);
+  await using gateway = await startGateway(optionsFor(upstream.url, { headersTimeoutMs: 5_000 }));
+  for (let i = 0; i < 20; i += 1) {
+    expect((await read(gateway, i, `k${i % 2}`)).codes).toEqual(['UPSTREAM_UNAVAILABLE']);
+  }
+  expect(await stateOf(gateway)).toBe(2);
+  expect((await read(gateway, 20, 'another')).codes).toEqual(['UPSTREAM_UNAVAILABLE']);
+  expect(upstream.requests).toHaveLength(20);
+});
 
 describe('a service that accepts requests and never answers', () => {
   it('opens the circuit breaker, with one line in the log, and one when it answers again', async () => {
