@@ -176,13 +176,13 @@ const httpServer = {
     integer(10, 1_000_000).default(10_000),
     'Maximum open connections of clients. One more closes the longest stalled.',
   ),
-  lameDuckMs: setting(
-    integer(0, 60_000).default(500),
-    'Time after SIGTERM in which new requests are still answered, with 503.',
+  drainDelayMs: setting(
+    integer(0, 60_000).default(0),
+    'Time after SIGTERM in which the process serves as before but is not ready, so that load balancers take it out.',
   ),
   drainTimeoutMs: setting(
     integer(0, 600_000).default(20_000),
-    'Time after SIGTERM in which in-flight requests can finish.',
+    'Time after that in which in-flight requests can finish.',
   ),
 };
 

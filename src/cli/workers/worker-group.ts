@@ -14,7 +14,7 @@ import { HEARTBEAT_MS } from './worker.ts';
 
 /** Options of a group of workers. */
 export interface WorkersOptions
-  extends Pick<Settings, 'host' | 'port' | 'lameDuckMs' | 'drainTimeoutMs' | 'workerTimeoutMs'> {
+  extends Pick<Settings, 'host' | 'port' | 'drainDelayMs' | 'drainTimeoutMs' | 'workerTimeoutMs'> {
   /** Number of workers. */
   count: number;
   /** Configuration that workers start with, until another one is applied. */
@@ -242,7 +242,7 @@ export class WorkerGroup implements AsyncDisposable {
 
   /** Waits for workers that were told to end, and kills those that don't. */
   async #killUnlessEnded(workers: readonly WorkerProcess[], drainMs: number): Promise<void> {
-    const timeout = AbortSignal.timeout(2 * this.#options.lameDuckMs + drainMs + END_MARGIN_MS);
+    const timeout = AbortSignal.timeout(drainMs + END_MARGIN_MS);
     const late = new Promise((resolve) => timeout.addEventListener('abort', resolve, { once: true }));
     await Promise.race([Promise.all(workers.map(({ ended }) => ended)), late]);
     for (const worker of workers) {
@@ -351,7 +351,8 @@ export class WorkerGroup implements AsyncDisposable {
     for (const worker of workers) {
       worker.stop();
     }
-    await Promise.all([this.#killUnlessEnded(workers, this.#options.drainTimeoutMs), this.#slots]);
+    const { drainDelayMs, drainTimeoutMs } = this.#options;
+    await Promise.all([this.#killUnlessEnded(workers, drainDelayMs + drainTimeoutMs), this.#slots]);
     await Promise.all([...this.#running].map((worker) => worker.ended));
     clearInterval(this.#liveness);
     return this.#killedCount > killedBefore;
