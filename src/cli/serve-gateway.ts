@@ -77,10 +77,16 @@ export async function serveGateway(
   // Stops after the server, so that health checks report the shutdown. Workers have none; their primary does.
   await using admin = role === undefined ? await serveAdmin(config, describeConfig) : undefined;
   using overload = createOverloadMonitor(config);
+  const maxConnections = Math.min(config.maxConnections, maxClientFiles());
+  if (maxConnections < config.maxConnections) {
+    const message =
+      'fewer clients can connect than maxConnections, because of the limit of open files; raise it (ulimit -n)';
+    logger.warn({ maxConnections }, message);
+  }
   await using server = await startServer({
     ...config,
     ...(role && { port: await role.port(), connectionsArrived: () => role.connectionsArrived() }),
-    maxConnections: Math.min(config.maxConnections, maxClientFiles()),
+    maxConnections,
     listener: gateways.listener,
     bufferedBytes: gateways.bufferedBytes,
     isNeverShed: (request) => gateways.current().isPage(request),

@@ -15,6 +15,7 @@ interface Service extends RunningGateway {
 /** Prints the banner, and waits for the signal to stop. */
 export async function untilStopped(config: Config, service: Service, host: Process): Promise<void> {
   const { url, adminUrl, checkUpstream, count, kill } = service;
+  host.exitCode = 0; // A gateway that can't write its output is no failure.
   const stopped = shutdownSignal(host, kill); // First, because the reader of the banner may stop the process immediately.
   host.stdout.write(banner(config, { url, adminUrl, workers: count }));
 

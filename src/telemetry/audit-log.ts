@@ -68,7 +68,10 @@ export function createAuditLog(
     try {
       file.write(`${JSON.stringify({ time: now().toISOString(), ...fields })}\n`);
       countLine('written');
-      isFailing = false;
+      if (isFailing) {
+        isFailing = false;
+        logger.warn('the audit log can be written again');
+      }
       return true;
     } catch (error) {
       countLine('failed');

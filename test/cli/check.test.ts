@@ -198,6 +198,15 @@ it.each<[string, object, string[]]>([
     ],
   ],
   [
+    'a cache whose windows are cut short, and connections to Redis that anybody can read',
+    {
+      upstream: UPSTREAM,
+      cache: { maxAgeSeconds: 40, secret: { env: 'ROUTER_SECRET' }, store: { redis: { url: { env: 'REDIS_URL' } } } },
+      rateLimits: { store: { redis: { url: 'redis://127.0.0.1' } } },
+    },
+    ['cache.maxAgeSeconds is shorter than freshSeconds of some reads', 'cache.store.redis.url has no TLS'],
+  ],
+  [
     'a secret that protects nothing',
     { upstream: UPSTREAM, federation: { routerSecret: { env: 'ROUTER_SECRET' } } },
     ['federation.routerSecret has no effect, because introspection is on'],
@@ -229,7 +238,7 @@ it.each<[string, object, string[]]>([
     ['trustedDocuments.manifests.0: the document deep is rejected', 'trustedDocuments.manifests.0: the document intro'],
   ],
 ])('warns of %s', async (_, content, expected) => {
-  const warnings = await warningsOf(content, { ROUTER_SECRET: 'x'.repeat(32) });
+  const warnings = await warningsOf(content, { ROUTER_SECRET: 'x'.repeat(32), REDIS_URL: 'redis://redis:6379' });
   expect(warnings.toSorted()).toEqual(expected.map((start) => expect.stringContaining(start)));
 });
 

@@ -20,6 +20,8 @@ export interface ProcessOptions {
   main?: string;
   /** Maximum size of the files that it writes, in blocks of 512 bytes, as on a full disk. @default unlimited */
   maxFileBlocks?: number | undefined;
+  /** Maximum number of open files. @default that of the tests */
+  maxOpenFiles?: number | undefined;
 }
 
 export interface ExitResult {
@@ -119,8 +121,11 @@ export function spawnNotigraph(options: ProcessOptions): RunningProcess {
 }
 
 function startProcess(options: ProcessOptions) {
-  const { cwd, node = process.execPath, nodeArgs = [], args = [], env = {}, main = MAIN, maxFileBlocks } = options;
-  const limit = maxFileBlocks === undefined ? [] : ['sh', '-c', 'ulimit -f "$0" && exec "$@"', String(maxFileBlocks)];
+  const { cwd, node = process.execPath, nodeArgs = [], args = [], env = {}, main = MAIN } = options;
+  const limits = Object.entries({ f: options.maxFileBlocks, n: options.maxOpenFiles });
+  const limit = limits.flatMap(([name, max]) =>
+    max === undefined ? [] : ['sh', '-c', `ulimit -${name} "$0" && exec "$@"`, String(max)],
+  );
   const [program = '', ...words] = [...limit, node, ...nodeArgs, main, ...args];
   const child = spawn(program, words, {
     cwd,
