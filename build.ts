@@ -69,6 +69,7 @@ const BUNDLES: Readonly<Record<string, Bundle>> = {
       'modules/events': 'src/modules/events.ts',
       'modules/subscribers': 'src/modules/subscribers.ts',
       'modules/topics': 'src/modules/topics.ts',
+      'modules/workflows': 'src/modules/workflows.ts',
     },
     packages: { noExternal: true, external: DEPENDENCIES },
   },

@@ -24,6 +24,8 @@ import { writeSettingTables } from './codegen/settings/tables.ts';
 import { writePossibleTypes, writeTypedDocuments } from './codegen/typed-documents.ts';
 import { writeUpstreamResponses } from './codegen/upstream-responses.ts';
 import { loadOperations } from './src/graphql/documents/shipped-operations.ts';
+import type { GatewayModule } from './src/graphql/module.ts';
+import workflowPages from './src/modules/workflows.ts';
 
 /** An app with documents, and the files generated from them. */
 interface App {
@@ -35,6 +37,8 @@ interface App {
   manifest: string;
   /** Module of typed mocks; see `writeMocks`. @default none */
   mocks?: string;
+  /** Shipped modules in the configuration of its gateway. @default none */
+  modules?: readonly GatewayModule[];
   /** Whether people also send the files' texts, with curl or from GraphiQL's tabs. */
   isForPeople: boolean;
 }
@@ -53,6 +57,7 @@ const APPS: App[] = [
     typedDocuments: 'examples/dashboard/src/documents.gen.ts',
     documentType: { name: 'TypedDocumentNode', from: '@urql/core' },
     manifest: 'examples/dashboard/trusted-documents.json',
+    modules: [workflowPages],
     isForPeople: false,
   },
 ];
@@ -133,7 +138,8 @@ async function generate(): Promise<Record<string, string>> {
   };
   for (const app of APPS) {
     try {
-      Object.assign(files, await appFiles(app, schema));
+      const appSchema = app.modules ? createSchema(undefined, app.modules) : schema;
+      Object.assign(files, await appFiles(app, appSchema));
     } catch (error) {
       throw error instanceof DocumentError ? new DocumentError(`In ${app.documents}: ${error.message}`) : error;
     }

@@ -71,7 +71,7 @@ function toSections(path: string, section: Described, seen: Seen, isRow: boolean
   return [
     `### \`${path}\`\n`,
     ...(isRow ? [] : [`${section.description}\n`]),
-    table(HEAD, rows),
+    ...(rows.length === 0 ? [] : [table(HEAD, rows)]),
     ...[...repeated].map(([first, same]) => `As in \`${first}\`: ${same.map(([name]) => name).join(', ')}.\n`),
     ...(inherited.length === 0
       ? []

@@ -71,9 +71,8 @@ export function createAuthenticator(servesServers: boolean, browser: TokenAuthen
 
 /** Returns undefined if the gateway has no API key of the tenant, or the tenant has moved to another upstream than the token's. */
 function identityOf(token: VerifiedToken, tenantKeys: TenantKeys): Identity | undefined {
-  const { tenant, subject, scopes, documents, callerId } = token;
-  const credential = tenantKeys.credentialOf(tenant);
-  const upstream = tenantKeys.upstreamOf(tenant);
+  const credential = tenantKeys.credentialOf(token.tenant);
+  const upstream = tenantKeys.upstreamOf(token.tenant);
   if (
     credential === undefined ||
     // guard: test/upstream/several-upstreams.test.ts
@@ -81,7 +80,7 @@ function identityOf(token: VerifiedToken, tenantKeys: TenantKeys): Identity | un
   ) {
     return undefined;
   }
-  return { clientKind: 'browser', credential, upstream, scopes, documents, tenant, subject, callerId };
+  return { ...token, clientKind: 'browser', credential, upstream };
 }
 
 function malformed(acceptsKeys: boolean, acceptsTokens: boolean): AuthenticationError {

@@ -15,6 +15,8 @@ export interface Identity {
   readonly upstream?: string | undefined;
   /** Granted scopes. */
   readonly scopes: ReadonlySet<Scope> | 'all';
+  /** Scopes that its token names, but the configuration doesn't permit. @default none */
+  readonly withheldScopes?: ReadonlySet<Scope>;
   /** SHA-256 of the only documents it may send; undefined if only the mode of its kind of client applies. */
   readonly documents: ReadonlySet<string> | undefined;
   /** Name of the tenant, and the user in its token; undefined for servers, which send only a key. */

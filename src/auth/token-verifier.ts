@@ -38,6 +38,8 @@ export interface VerifiedToken {
   subject: string | undefined;
   /** Granted scopes, without those that tokens cannot grant. */
   scopes: ReadonlySet<Scope>;
+  /** Scopes that it names, but tokens cannot grant. */
+  withheldScopes: ReadonlySet<Scope>;
   /** SHA-256 of the only documents it permits; undefined if it is not restricted. */
   documents: ReadonlySet<string> | undefined;
   /** Name of the only upstream that it is for, empty for one without a name; undefined if only the tenant determines it. */
@@ -85,6 +87,7 @@ export function createTokenVerifier(
       subject,
       // guard: test/auth/scopes.test.ts
       scopes: new Set(scopes.filter((scope) => ceiling.has(scope))),
+      withheldScopes: new Set(scopes.filter((scope) => !ceiling.has(scope))),
       documents: documents && new Set(documents),
       upstream: issuer.restrictsUpstream ? (readText(claims, 'upstream') ?? '') : undefined,
       callerId: ['browser', tenant, issuer.issuer, subject ?? ''].join('\n'),

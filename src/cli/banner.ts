@@ -47,10 +47,10 @@ export function banner(config: Config, { url, adminUrl, workers }: BannerOptions
   return [`Notigraph ${VERSION}`, '', ...lines, '', ...writeExample(config, url), ''].join('\n');
 }
 
-/** Returns the address of the service, or the names and addresses of several. */
-const listServices = ({ upstream, upstreams = {} }: Config): string[] => [
-  ...(upstream === undefined ? [] : [upstream]),
-  ...Object.entries(upstreams).map(([name, { url }]) => `${name}: ${url}`),
+/** Returns the address of the service, or the names and addresses of several. @param show returns the part of an address that is shown */
+export const listServices = ({ upstream, upstreams = {} }: Config, show = (url: string) => url): string[] => [
+  ...(upstream === undefined ? [] : [show(upstream)]),
+  ...Object.entries(upstreams).map(([name, { url }]) => `${name}: ${show(url)}`),
 ];
 
 /** Returns the lines with a command to try, which end with an empty line; none in production. */

@@ -81,7 +81,7 @@ export async function runGateway(commandLine: CommandLine, host: Process, hangup
   if (count === 1 || !cluster.isPrimary) {
     await serveGateway(served, deps, async (service) => {
       using _ = follow(service.apply);
-      await untilStopped(config, { ...service, count: 1 }, host);
+      await untilStopped(config, { ...service, count: 1, logger }, host);
     });
   } else {
     await serveWorkers(served, { count, follow }, deps);

@@ -56,6 +56,8 @@ export interface SchemaDiff {
   /** Effect on the operations of the documents, if there are any. */
   operations?: {
     checked: number;
+    /** Places of documents that are not checked, because they contain expressions. */
+    unread: readonly string[];
     broken: readonly { name: string; source: string; reasons: readonly string[] }[];
   };
 }
@@ -86,7 +88,8 @@ export async function diffSchemas(
       ? parseSchema("the gateway's schema", printSdl(createSchema(undefined, paths.modules)))
       : await read(paths.after);
   const breaking = findBreakingChanges(before, after);
-  const operations = paths.documents === undefined ? undefined : readOperations(paths.documents);
+  const unread: string[] = [];
+  const operations = paths.documents === undefined ? undefined : readOperations(paths.documents, unread);
   const broken = operations?.flatMap(({ name, source, document }) => {
     const reasons = findReasons(document, { before, after, breaking });
     return reasons.length === 0 ? [] : [{ name, source, reasons }];
@@ -95,7 +98,7 @@ export async function diffSchemas(
     breaking,
     dangerous: findDangerousChanges(before, after),
     other: findOtherChanges(before, after),
-    ...(operations && broken && { operations: { checked: operations.length, broken } }),
+    ...(operations && broken && { operations: { checked: operations.length, unread, broken } }),
   };
 }
 
@@ -188,24 +191,47 @@ function rejectFirst(source: string, [error]: readonly GraphQLError[]): void {
   }
 }
 
+/** Matches names of files with code. */
+const CODE = /\.(?:[cm]?[jt]sx?|vue|svelte|astro)$/;
+
+/** Matches a document in code: a template after `gql` or `graphql`, as a tag or an argument, or after the comment `GraphQL`. */
+const TEMPLATE = /(?:\b(?:gql|graphql)\s*(?:<[^<>`]*>\s*)?\(?|\/\*\s*GraphQL\s*\*\/)\s*`((?:\\.|[^\\`])*)`/gs;
+
+/** Reads the documents of a file, at their lines; none of other files. Adds the places of those with expressions to a list. */
+function readDocuments(file: string, unread: string[]): DocumentNode[] {
+  if (/\.(?:graphql|gql)$/.test(file)) {
+    return [parseDocument(file, readFile(file))];
+  }
+  const body = CODE.test(file) && !isFolder(file) ? readFile(file) : '';
+  return [...body.matchAll(TEMPLATE)].flatMap(({ 0: { length }, 1: content = '', index }) => {
+    const before = body.slice(0, index + length - content.length - 1).replace(/[^\n]/g, '');
+    if (/(?<!\\)\$\{/.test(content)) {
+      unread.push(`${file}:${before.length + 1}`);
+      return [];
+    }
+    return parseDocument(file, before + content.replace(/\\([`\\$])/g, '$1'));
+  });
+}
+
 /**
- * Reads the operations of an app: of a manifest or a document, or of a folder. A folder with documents is searched with its subfolders.
+ * Reads the operations of an app: of a manifest, a document or code, or of a folder. A folder with documents is searched with its subfolders.
  *
- * @throws {ConfigError} if one can't be read, or there are none
+ * @param unread receives the places of documents that can't be read
+ * @throws {ConfigError} if a file can't be read, or there are no operations
  */
-function readOperations(path: string): AppOperation[] {
+function readOperations(path: string, unread: string[]): AppOperation[] {
   try {
-    const names = isFolder(path) ? globSync('**/*.{graphql,gql}', { cwd: path, exclude: ['**/node_modules'] }) : [];
-    const files = /\.(?:graphql|gql)$/.test(path) ? [path] : names.sort().map((name) => join(path, name));
+    const names = isFolder(path) ? globSync('**/*.*', { cwd: path, exclude: ['**/node_modules'] }) : [''];
+    const documents = names.sort().flatMap((name) => readDocuments(join(path, name), unread));
     const operations =
-      files.length > 0
-        ? splitDocument(concatAST(files.map((file) => parseDocument(file, readFile(file))))) // Fragments may be in other files.
+      documents.length + unread.length > 0
+        ? splitDocument(concatAST(documents)) // Fragments may be in other files.
         : createManifestFiles([path])
             .manifests()
             .flatMap((manifest) => Object.entries(manifest))
             .flatMap(([id, body]) => splitDocument(parseDocument(`document ${shortenId(id)}`, body)));
     if (operations.length === 0) {
-      throw new ConfigError([`--documents: ${path} has no operations.`]);
+      throw new ConfigError([`--documents: ${path} has no operations${unread[0] ? ' without expressions' : ''}.`]);
     }
     return operations;
   } catch (error) {
@@ -242,7 +268,7 @@ function readFile(path: string): string {
 
 /** Formats a comparison for people, breaking changes first. */
 export function formatDiff({ breaking, dangerous, other, operations }: SchemaDiff): string {
-  const { checked = 0, broken } = operations ?? {};
+  const { checked = 0, unread = [], broken } = operations ?? {};
   const unused = broken?.length === 0 ? ', which no operation uses' : '';
   const sections = [
     writeChanges('breaking', breaking, unused),
@@ -262,6 +288,9 @@ export function formatDiff({ breaking, dangerous, other, operations }: SchemaDif
         ? `None of ${checked} operations breaks.\n`
         : `${broken.length} of ${checked} operations ${verb}:\n${lines.join('')}`,
     );
+  }
+  if (unread.length > 0) {
+    sections.push(`Not read, because of an expression (\${…}):\n${unread.map((place) => `  ${place}\n`).join('')}`);
   }
   return sections.join('\n');
 }

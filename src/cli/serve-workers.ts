@@ -46,7 +46,7 @@ export async function serveWorkers(
       logger.level = next.logLevel;
     });
     const service = { url, adminUrl: admin?.url, checkUpstream: () => workers.checked, kill: () => workers.kill() };
-    await untilStopped(config, { ...service, count }, host);
+    await untilStopped(config, { ...service, count, logger }, host);
   }
   if (await workers.close()) {
     host.exitCode = 1;

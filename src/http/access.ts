@@ -102,22 +102,25 @@ export function challenge(schemes: AuthenticateOptions['schemes'], tokenDetails 
  */
 export function authorize(
   operation: Operation,
-  { scopes }: Identity,
+  { scopes, withheldScopes }: Identity,
   variables: Readonly<Record<string, unknown>>,
 ): void {
   if (scopes === 'all') {
     return; // Before the scopes of the operation, which are computed when they are first read.
   }
-  const [first, ...others] = operation.requiredScopes.missing(scopes, variables).map(forbidden);
+  const missing = operation.requiredScopes.missing(scopes, variables);
+  const [first, ...others] = missing.map((scope) => forbidden(scope, withheldScopes?.has(scope)));
   // guard: test/auth/scopes.test.ts
   if (first !== undefined) {
     throw new Refusal(403, [first, ...others]);
   }
 }
 
-const forbidden = (scope: Scope): RefusalError => ({
+const forbidden = (scope: Scope, isWithheld = false): RefusalError => ({
   code: 'FORBIDDEN',
-  message: `The token lacks the scope ${scope}, which this operation requires.`,
+  message: isWithheld
+    ? `This operation requires the scope ${scope}. The token has it, but clients.browser.scopes doesn't permit it.`
+    : `The token lacks the scope ${scope}, which this operation requires.`,
   retryable: false,
   scope,
 });

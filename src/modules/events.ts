@@ -131,7 +131,7 @@ export default defineModule('events', ({ assertRange, badResponse, builder, endp
       ...(subscribers ?? []),
       ...(topicKeys ?? []).map((topicKey) => ({ type: 'Topic', topicKey })),
     ];
-    assertRange('the number of recipients', to.length, 1, MAX);
+    assertRange('the number of recipients in subscriberIds, subscribers and topicKeys', to.length, 1, MAX);
     return { name: workflow, to, ...withoutNulls({ ...fields, actor: actorId }) };
   }
 

@@ -186,7 +186,7 @@ export default defineModule('topics', (toolkit) => {
     },
     failures: { notFound: { resource: 'Topic', id: ({ key }) => key } },
     resolve: async ({ key, subscriberIds }, send) => {
-      assertRange('the number of subscribers', subscriberIds.length, 1, MAX);
+      assertRange('the number of subscriberIds', subscriberIds.length, 1, MAX);
       const sent = await send({ topicKey: key, body: { subscribers: subscriberIds } }); // Nothing, if all were added.
       const { succeeded, failed } = isRecord(sent) ? sent : {};
       const unknown = isRecord(failed) ? idsIn(failed.notFound) : [];
@@ -215,7 +215,7 @@ export default defineModule('topics', (toolkit) => {
     },
     failures: { notFound: { resource: 'Topic', id: ({ key }) => key } },
     resolve: async ({ key, subscriberIds }, send) => {
-      assertRange('the number of subscribers', subscriberIds.length, 1, MAX);
+      assertRange('the number of subscriberIds', subscriberIds.length, 1, MAX);
       await send({ topicKey: key, body: { subscribers: subscriberIds } });
       return { key, removed: [...subscriberIds] };
     },

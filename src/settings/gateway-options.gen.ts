@@ -261,6 +261,11 @@ export interface GatewaySettingOptions {
       file: string;
     };
   };
+  /** Headers that every request to the service has, by name: each a text, `{ env }` or `{ file }`. See headers. @default none */
+  upstreamHeaders?: Readonly<Record<string, string | {
+    /** Path of the file. */
+    file: string;
+  }>>;
   /** Several services by name, in place of `upstream`. See several upstreams. @default none */
   upstreams?: Readonly<Record<string, {
     /** Base address of the service. May have a path prefix. */
@@ -291,6 +296,11 @@ export interface GatewaySettingOptions {
         file: string;
       };
     };
+    /** Headers of every request to it. @default as for all upstreams */
+    upstreamHeaders?: Readonly<Record<string, string | {
+      /** Path of the file. */
+      file: string;
+    }>>;
     /** Whether reads of this upstream are cached too, if the cache is on. @default `on` */
     cache?: boolean | 'on' | 'off';
     /** Maximum connections to the service (HTTP/1.1). 1 to 10000. @default as for all upstreams */

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { createSecretFiles, type FindProblem, type Secret, SecretError } from '../lib/files/secret-files.ts';
 import { isRecord } from '../lib/is-record.ts';
 import { isDecodable } from '../lib/urls.ts';
-import { group, setting, text } from './setting.ts';
+import { group, HEADER_VALUE, setting, text } from './setting.ts';
 
 // Secrets, files, addresses: values with a kind. Their schemas declare it, and everything that treats such values in its own way asks for it.
 
@@ -35,6 +35,7 @@ const KINDS = {
   publicKey: 'text',
   certificate: 'text',
   redisCertificate: 'text',
+  upstreamHeader: 'text',
   proxy: 'address',
   redisUrl: 'address',
   file: 'path',
@@ -91,6 +92,16 @@ export function ownSecret(kind: OwnSecret) {
 /** Certificates in PEM, or the file that holds them. */
 export const pem = (kind: 'certificate' | 'redisCertificate') =>
   ofKind(kind, textOrFile('must be PEM, { env: NAME } or { file: PATH }'));
+
+/** Value of a header that a service gets, or the file that holds it. */
+export const upstreamHeader = () =>
+  ofKind('upstreamHeader', textOrFile('must be a text, { env: NAME } or { file: PATH }'));
+
+/** Returns a problem of the first header whose value can't be sent. */
+export const findHeaderProblem: FindProblem = (values) =>
+  [...values]
+    .filter(([, value]) => value === '' || !HEADER_VALUE.test(value))
+    .map(([name]) => ({ name, problem: `the value of ${name} is not a single line of Latin-1` }))[0];
 
 /** Public key of an issuer, or the file that holds it. */
 export const publicKey = () =>

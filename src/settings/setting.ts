@@ -73,6 +73,25 @@ export const choice = <const Words extends readonly [string, ...string[]]>(words
 /** List of values. */
 export const listOf = <Item extends z.ZodType>(item: Item, problem = 'must be a list') => z.array(item, problem);
 
+/** Matches values that a header can have (RFC 9110, section 5.5), in Latin-1. */
+export const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+/** Matches names of headers, except those that the gateway sets, that carry credentials, or that change what is called or how it is read. */
+export const HEADER_NAME =
+  /^(?!(?:accept(?:-encoding)?|connection|content-(?:encoding|length|type)|cookie|expect|host|idempotency-key|if-(?:none-match|modified-since)|keep-alive|(?:proxy-.*)?authorization|proxy-.*|range|te|trace(?:parent|state)|trailer|transfer-encoding|upgrade|user-agent|x-request-id|x-(?:http-)?method(?:-override)?|x-(?:original|rewrite)-url|__proto__)$)[\w!#$%&'*+.^`|~-]+$/i;
+
+/** Headers of calls by name, each once. @param refusal clause about a name that is not accepted */
+export const headersByName = <Value extends z.ZodType>(value: Value, refusal: string) =>
+  z
+    .record(z.string(), value, 'must be an object')
+    .refine((all) => Object.keys(all).every((name) => HEADER_NAME.test(name)), {
+      error: ({ input }) => `has ${Object.keys(input ?? {}).find((name) => !HEADER_NAME.test(name))}, ${refusal}`,
+    })
+    .refine(
+      (all) => new Set(Object.keys(all).map((name) => name.toLowerCase())).size === Object.keys(all).length,
+      'must have each header once',
+    );
+
 /** Settings by name, and no others: a misspelled one would silently leave a default in force. */
 export const group = <Shape extends z.ZodRawShape>(
   shape: Shape,

@@ -31,6 +31,7 @@ const general = {
       .regex(/^(?!.*\/\.{1,2}(?:\/|$))\/(?!(?:livez|readyz|metrics|client-tokens|mcp)$)[\w./~-]*$/, ENDPOINT)
       .default('/graphql'),
     'Path of the GraphQL endpoint.',
+    { flag: 'PATH' },
   ),
   graphiql: setting(
     z

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { pem, proxyAddress, secret, upstreamUrl } from './kinds.ts';
-import { group, onOffInSection, SETTING_INFO, setting } from './setting.ts';
+import { pem, proxyAddress, secret, upstreamHeader, upstreamUrl } from './kinds.ts';
+import { group, headersByName, onOffInSection, SETTING_INFO, setting } from './setting.ts';
 import { upstreamCalls } from './upstream-calls.ts';
 
 // The sections of the settings table about services: several of them, and TLS.
@@ -48,6 +48,8 @@ const tls = group({
   'needs clientCertificate and clientKey, or neither',
 );
 
+const upstreamHeaders = () => headersByName(upstreamHeader(), "which can't be set here").exactOptional();
+
 /** Default of the settings that override a general one. */
 export const AS_FOR_ALL = 'as for all upstreams';
 
@@ -83,6 +85,7 @@ const upstream = group({
   tls: setting(tls.exactOptional(), 'TLS to this service, in place of the general section `tls`.', {
     defaultText: AS_FOR_ALL,
   }),
+  upstreamHeaders: setting(upstreamHeaders(), 'Headers of every request to it.', { defaultText: AS_FOR_ALL }),
   cache: setting(onOffInSection().default(true), 'Whether reads of this upstream are cached too, if the cache is on.', {
     defaultText: '`on`',
   }),
@@ -108,6 +111,11 @@ export const upstreamSections = {
     tls.exactOptional(),
     'TLS to the service. Changed files apply to new connections. See [certificates](network.md#proxies-and-certificates).',
     { defaultText: 'none' },
+  ),
+  upstreamHeaders: setting(
+    upstreamHeaders(),
+    'Headers that every request to the service has, by name: each a text, `{ env }` or `{ file }`. See [headers](network.md#headers-for-the-service).',
+    { defaultText: 'none', isReloadable: true, examples: [{ 'X-Access-Token': { env: 'ACCESS_TOKEN' } }] },
   ),
   upstreams: setting(
     z

@@ -267,7 +267,7 @@ const MAX_ID = 256;
 /** Returns the ids of the records that a write is about: those in its path, the one that the caller chose, and that of a new record. */
 export function idsOf({ authorization, endpoint, args }: UpstreamRequest, body?: unknown): Record<string, string> {
   const ids: Record<string, string> = {};
-  const isShowable = createCredentialFilter(authorization);
+  const isShowable = createCredentialFilter({ authorization });
   const params = endpoint.params.map((name) => [name, idOf(args, name)] as const);
   for (const [name, value] of [...idsIn(body), ...idsIn(args.body), ...params]) {
     const id = value.slice(0, MAX_ID);

@@ -27,6 +27,7 @@ export const ENDPOINTS = [
   'DELETE /v1/topics/{topicKey}',
   'POST /v1/topics/{topicKey}/subscribers',
   'POST /v1/topics/{topicKey}/subscribers/removal',
+  'GET /v1/workflows',
 ] as const;
 
 /** Endpoint of the service. */

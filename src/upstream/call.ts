@@ -328,7 +328,7 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
   }
 
   onResponse(response: UpstreamResponse): void {
-    const { settings, throttle, checkDrift } = this.#policies;
+    const { settings, pool, throttle, checkDrift } = this.#policies;
     const { request } = this;
     const isReplayed = isReplay(request, response);
     const rateLimit = isReplayed ? undefined : readRateLimit(response.status, response.headers);
@@ -337,7 +337,8 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
     }
     let result: Outcome;
     try {
-      result = readResult(request, response, rateLimit, settings.maxUpstreamListItems, checkDrift);
+      const upstreamHeaders = pool.headers.secrets().values();
+      result = readResult(request, response, rateLimit, settings.maxUpstreamListItems, checkDrift, upstreamHeaders);
     } catch (failure) {
       this.onFailure(failure, isReplayed);
       return;

@@ -4,6 +4,14 @@ const PART_LENGTH = 12;
 /** Minimum length of keys that are recognized everywhere. Shorter ones are parts of words, and recognized only after `ApiKey`. */
 const MIN_LENGTH = 4;
 
+/** Secrets of a request. */
+export interface Secrets {
+  /** `Authorization` header: `ApiKey` and the key. */
+  authorization: string;
+  /** Values of the headers that every request has. Those of up to 3 characters are no secrets. @default none */
+  upstreamHeaders?: Iterable<string>;
+}
+
 /** Characters that no key has, except for white space, which ends a part of a key. */
 const NOT_ASCII = /[^!-~\s]+/g;
 
@@ -12,17 +20,17 @@ const NOISE = [NOT_ASCII, /[^a-z\d\s]+/g];
 
 /**
  * Creates a function that returns whether a text of the service can be shown or logged: it shares no 12 consecutive characters with the
- * caller's key, in upper or lower case, in Base64, in hexadecimal, or with escapes of URLs, HTML or JSON. Each Base64 or hexadecimal word is
+ * request's secrets, in upper or lower case, in Base64, in hexadecimal, or with escapes of URLs, HTML or JSON. Each Base64 or hexadecimal word is
  * decoded once, from its beginning. Other encodings are not recognized.
  *
  * Parts that the request itself contains can be shown. Otherwise, a browser could guess a key by sending parts that the service quotes.
  *
- * @param authorization `Authorization` header of the request: `ApiKey` and the key
  * @param readRequest returns the other text of the request
  */
-export function createCredentialFilter(authorization: string, readRequest = () => ''): (text: string) => boolean {
+export function createCredentialFilter({ authorization, upstreamHeaders = [] }: Secrets, readRequest = () => '') {
   const key = authorization.slice(authorization.indexOf(' ') + 1);
   const secrets = key.length < MIN_LENGTH ? [authorization] : escapeForms(key);
+  secrets.push(...[...upstreamHeaders].flatMap(escapeForms));
   const comparisons = NOISE.map((noise) => {
     // guard: test/upstream/credential-filter.test.ts
     const strip = (text: string) => text.toLowerCase().replace(noise, '');
@@ -39,7 +47,7 @@ export function createCredentialFilter(authorization: string, readRequest = () =
       [...lengths].flatMap((length) => partsOf(text, length).filter((part) => parts.has(part)));
     return { strip, find };
   });
-  return (text) => {
+  return (text: string): boolean => {
     const forms = decodedForms(text);
     return comparisons.every(({ strip, find }) => {
       const found = find(strip(forms));

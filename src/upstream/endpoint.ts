@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isRecord } from '../lib/is-record.ts';
-import { choice, group, integer, listOf, text } from '../settings/setting.ts';
+import { choice, group, HEADER_VALUE, headersByName, integer, listOf, text } from '../settings/setting.ts';
 import type { Endpoint } from './errors.ts';
 import type { Shape } from './shape.ts';
 
@@ -261,14 +261,7 @@ function returnThis<Self>(this: Self): Self {
   return this;
 }
 
-/** Matches values that a header can have (RFC 9110, section 5.5), in Latin-1. */
-export const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
-
 const isHeader = (value: unknown) => value === true || (typeof value === 'string' && HEADER_VALUE.test(value));
-
-/** Matches names of headers, except those that the gateway sets, that carry credentials, or that change what is called or how it is read. */
-export const HEADER_NAME =
-  /^(?!(?:accept(?:-encoding)?|connection|content-(?:encoding|length|type)|cookie|expect|host|idempotency-key|if-(?:none-match|modified-since)|keep-alive|(?:proxy-.*)?authorization|proxy-.*|range|te|trace(?:parent|state)|trailer|transfer-encoding|upgrade|user-agent|x-request-id|x-(?:http-)?method(?:-override)?|x-(?:original|rewrite)-url|__proto__)$)[\w!#$%&'*+.^`|~-]+$/i;
 
 const names = () => listOf(text(), 'must be a list of texts');
 const flag = () => z.boolean('must be true or false').default(false);
@@ -278,21 +271,10 @@ const options = <Shape extends z.ZodRawShape>(shape: Shape, problem: string) => 
 const OPTIONS = options(
   {
     expect: choice(['record', 'list', 'page', 'value', 'text', 'nothing']).default('record'),
-    headers: z
-      .record(
-        z.string(),
-        z.custom<string | true>(isHeader, 'must be true, or a text without control characters'),
-        'must be an object',
-      )
-      .refine((all) => Object.keys(all).every((name) => HEADER_NAME.test(name)), {
-        error: ({ input }) =>
-          `has ${Object.keys(input ?? {}).find((name) => !HEADER_NAME.test(name))}, which an endpoint can't declare`,
-      })
-      .refine(
-        (all) => new Set(Object.keys(all).map((name) => name.toLowerCase())).size === Object.keys(all).length,
-        'must have each header once',
-      )
-      .optional(),
+    headers: headersByName(
+      z.custom<string | true>(isHeader, 'must be true, or a text without control characters'),
+      "which an endpoint can't declare",
+    ).optional(),
     timeoutMs: integer(1, 600_000).optional(),
     lists: choice(['repeated', 'comma']).default('repeated'),
     response: z.custom<Shape>(isRecord, 'must be a shape').optional(),

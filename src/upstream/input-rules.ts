@@ -1,9 +1,8 @@
-import { suggest } from '../settings/setting.ts';
+import { HEADER_VALUE, suggest } from '../settings/setting.ts';
 import {
   type CallArgs,
   type DeclaredEndpoint,
   type DeclaredHeaders,
-  HEADER_VALUE,
   invalidCall,
   type WriteOptions,
 } from './endpoint.ts';

@@ -7,7 +7,6 @@ import { CallBudget, type Caller, type OperationSettings, type UpstreamClient } 
 import { type DeclaredEndpoint, kindOf } from './endpoint.ts';
 import { readKeyOf, type UpstreamRequest } from './request.ts';
 import { contentTypeOf } from './transport/exchange.ts';
-import { serviceAddressOf } from './transport/path.ts';
 
 /** Use of the cache for a read. */
 export interface RecordedCache {
@@ -21,6 +20,8 @@ export interface RecordedCache {
 interface RecorderCache {
   store: Pick<CacheStore, 'find'>;
   settings: CacheSettings;
+  /** Address of the service, with what else distinguishes its data. */
+  address: string;
 }
 
 type RecordedCaller = Pick<Caller, 'authorization' | 'requestId' | 'writes'>;
@@ -87,7 +88,7 @@ export class Recorder {
     if (request === undefined) {
       return { state: 'unknown', freshSeconds };
     }
-    const owner = { upstream: serviceAddressOf(this.#settings.upstream), credential: request.authorization };
+    const owner = { upstream: this.#cache.address, credential: request.authorization };
     const { entry } = await this.#cache.store.find({ owner, kind: kindOf(cached), read: readKeyOf(request) });
     const ageMs = entry?.ageMs;
     const isUsable = ageMs !== undefined && ageMs <= windows.lifetimeMs;

@@ -47,7 +47,7 @@ export interface UpstreamsDeps extends Pick<ServiceDeps, 'monotonicNow' | 'rando
 /**
  * Creates the clients of all upstreams.
  *
- * @throws {SecretError} if a certificate, a key or the secret of the cache is invalid
+ * @throws {SecretError} if a certificate, a key, a header or the secret of the cache is invalid
  * @throws {MissingPackageError} if the cache is in Redis, but its client is not installed
  */
 export function createUpstreams(
@@ -70,7 +70,17 @@ export function createUpstreams(
     ...new Set([...emptied.keys()].flatMap(({ cached: read }) => (read === undefined ? [] : kindOf(read)))),
   ];
   const configured = listUpstreams(settings);
-  const tlsFiles = new Map(configured.map(([name, upstream]) => [name, readTls(name, upstream)]));
+  const opened = configured.map(([name, upstream]) => {
+    const tls = readTls(name, upstream);
+    const pool = new SocketPool(upstream.upstream.origin, upstream, {
+      buffer,
+      tls,
+      onTunnel: logProxyProblems(logger, name),
+      connect: openConnection,
+      monotonicNow: deps.monotonicNow,
+    });
+    return { name, upstream, pool, files: [tls, upstream.upstreamHeaders && pool.headers] };
+  });
   const [cacheSettings] = configured.flatMap(([, upstream]) => upstream.cache || []);
   const cache = cacheSettings && cacheStores.open(cacheSettings, deps.monotonicNow); // After the files, which may be invalid.
 
@@ -87,24 +97,16 @@ export function createUpstreams(
   }
 
   /** An upstream without a cache still invalidates the cache of another upstream of the same service. */
-  function settingsOfUncached({ upstream }: SettingsOfUpstream): CacheSettings | undefined {
+  function settingsOfUncached(upstream: SettingsOfUpstream): CacheSettings | undefined {
     const [same] = configured.flatMap(([, other]) =>
-      serviceAddressOf(other.upstream) === serviceAddressOf(upstream) ? other.cache || [] : [],
+      cacheAddressOf(other) === cacheAddressOf(upstream) ? other.cache || [] : [],
     );
     return same && { ...same, maxAgeSeconds: 0 };
   }
 
-  function connect(name: string | undefined, serviceSettings: SettingsOfUpstream) {
-    const tls = tlsFiles.get(name);
+  function connect(name: string | undefined, serviceSettings: SettingsOfUpstream, pool: SocketPool) {
     // guard: test/upstream/cache/writes.test.ts
     const cacheSettings = serviceSettings.cache || settingsOfUncached(serviceSettings);
-    const pool = new SocketPool(serviceSettings.upstream.origin, serviceSettings, {
-      buffer,
-      tls,
-      onTunnel: logProxyProblems(logger, name),
-      connect: openConnection,
-      monotonicNow: deps.monotonicNow,
-    });
     const service = new Service(serviceSettings, {
       ...deps,
       pool,
@@ -112,11 +114,11 @@ export function createUpstreams(
       reportCircuitChange: circuitReporterOf?.(name),
     });
     watch?.(name, () => service.state());
-    const cached = cache && cacheSettings && { store: cache.resource, settings: cacheSettings };
+    const address = cacheAddressOf(serviceSettings);
+    const cached = cache && cacheSettings && { store: cache.resource, settings: cacheSettings, address };
     const { attemptTimeoutMs } = serviceSettings;
-    const address = serviceAddressOf(serviceSettings.upstream);
     const target: CallTarget = cached
-      ? new CachedService({ ...cached, kinds, emptied, service, address, attemptTimeoutMs, closing })
+      ? new CachedService({ ...cached, kinds, emptied, service, attemptTimeoutMs, closing })
       : service;
     return {
       settings: serviceSettings,
@@ -127,7 +129,7 @@ export function createUpstreams(
     };
   }
 
-  const byName = new Map(configured.map(([name, upstream]) => [name, connect(name, upstream)]));
+  const byName = new Map(opened.map(({ name, upstream, pool }) => [name, connect(name, upstream, pool)]));
   const all = [...byName.values()];
 
   function find(name: string | undefined) {
@@ -162,8 +164,8 @@ export function createUpstreams(
     bufferedBytes: () => buffer.bytes,
     /** Store of the cache; undefined if nothing is cached. */
     cacheStore: cache?.resource,
-    /** Certificates to reload. */
-    files: [...tlsFiles.values()].filter((files) => files !== undefined),
+    /** Certificates and headers to reload. */
+    files: opened.flatMap(({ files }) => files).filter((files) => files !== undefined),
     /** Closes the connections once in-flight calls have ended. */
     async close(): Promise<void> {
       // guard: test/upstream/cache/loads.test.ts
@@ -174,6 +176,10 @@ export function createUpstreams(
     },
   };
 }
+
+/** Returns the address that cached reads belong to: headers can lead to other data at the same address. */
+const cacheAddressOf = ({ upstream, upstreamHeaders }: SettingsOfUpstream): string =>
+  serviceAddressOf(upstream) + (upstreamHeaders === undefined ? '' : ` ${JSON.stringify(upstreamHeaders)}`);
 
 /** Returns the settings of each upstream by name. The only upstream of `upstream` has no name. */
 export function listUpstreams(settings: GatewaySettings): (readonly [string | undefined, SettingsOfUpstream])[] {

@@ -23,7 +23,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PreparedDocuments } from '../../src/graphql/documents/prepared-documents.ts';
 import { createSchema } from '../../src/graphql/schema.ts';
 import { isScope, SCOPES, type Scope } from '../../src/settings/scopes.ts';
+import { connectAgent } from '../support/agent.ts';
 import { measureCpu } from '../support/cpu-time.ts';
+import { startScriptedGateway } from '../support/gateway.ts';
 import {
   dataOf,
   errorOf,
@@ -515,5 +517,42 @@ describe('channel settings', () => {
   it('are never logged', () => {
     expect(gateways.listener.log.length).toBeGreaterThan(10);
     expect(JSON.stringify([gateways.listener.log, gateways.fetch.log])).not.toContain(SECRET);
+  });
+});
+
+describe('a scope that a token has, but clients.browser.scopes does not permit', () => {
+  const clients = clientsOf(signer, { scopes: ['feeds:read'] });
+  const sentenceOf = (scope: string) =>
+    `This operation requires the scope ${scope}. The token has it, but clients.browser.scopes doesn't permit it.`;
+
+  it('is named as such, beside those that the token lacks', async () => {
+    await using gateway = await startScriptedGateway(healthyService, { clients, federation: true });
+    const authorization = await signer.bearer({ scope: 'groups:read feeds:read groups:write' });
+    const messagesOf = async (document: string) => {
+      const { status, body } = await gateway.send(document, {}, { authorization });
+      expect(status).toBe(403);
+      return body.errors?.map(({ message }) => message);
+    };
+    expect(await messagesOf('{ notificationGroups { name } notificationStats(days: 1) { count } }')).toEqual([
+      sentenceOf('groups:read'),
+      'The token lacks the scope stats:read, which this operation requires.',
+    ]);
+    expect(await messagesOf('mutation { createNotificationGroup(input: { name: "a" }) { __typename } }')).toContain(
+      sentenceOf('groups:write'),
+    );
+    expect(
+      await messagesOf('{ _entities(representations: [{ __typename: "NotificationGroup", id: "a" }]) { __typename } }'),
+    ).toEqual([sentenceOf('groups:read')]);
+    expect(gateway.service.requests).toEqual([]);
+  });
+
+  it('is named as such to AI agents', async () => {
+    await using gateway = await startScriptedGateway(healthyService, {
+      clients,
+      mcp: { manifest: { a: 'query Groups { notificationGroups { name } }' } },
+    });
+    await using agent = await connectAgent(gateway, await signer.bearer({ scope: 'groups:read' }));
+    const { isError, text } = await agent.call('Groups', {});
+    expect([isError, text]).toEqual([true, expect.stringContaining(sentenceOf('groups:read'))]);
   });
 });

@@ -40,7 +40,7 @@ it('every view of the dashboard works with one call for each record and change, 
   expect(dashboard.upstream().map(({ method, body }) => [method, body])).toEqual([['PUT', '{"active":false}']]);
 
   await visitor.open('Groups');
-  await page.getByText('In use:').waitFor(); // Follows the last response that the page waits for.
+  await page.getByText('Counted: all').waitFor(); // Follows the last response that the page waits for.
   dashboard.forget();
   await visitor.create('group', 'Returns');
   await page.locator('.row-name', { hasText: 'Returns' }).waitFor();
@@ -89,6 +89,74 @@ it('every view of the dashboard works with one call for each record and change, 
   expect(visitor.problems).toEqual([]);
 });
 
+it('the dashboard lists all workflows by pages, and finds them by a part of their names, with two calls for a page that a link can name', async () => {
+  await using visitor = await dashboard.visit(browser);
+  const { page } = visitor;
+  await visitor.signIn('Ada Lindqvist');
+  await page.getByText('Order shipped').waitFor();
+  dashboard.forget();
+  await visitor.openLoaded('Workflows');
+  const names = page.locator('.workflow-name');
+  const shown = await names.allTextContents();
+  await page.getByText(`1–${shown.length} of 8`).waitFor();
+  await page.getByRole('link', { name: 'Next' }).click();
+  await page.getByText(`${shown.length + 1}–8 of 8`).waitFor();
+  expect(new Set([...shown, ...(await names.allTextContents())]).size).toBe(8);
+  expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('All workflows');
+  expect(await page.getByRole('link', { name: 'Next' }).count()).toBe(0);
+  const paged = (index: number) => [`/v1/workflows?page=${index}&limit=5`, '/v1/notification-groups'];
+  expect(dashboard.upstream().map(({ path }) => path)).toEqual([...paged(0), ...paged(1)]);
+  await page.reload();
+  await page.getByText(`${shown.length + 1}–8 of 8`).waitFor();
+  await page.getByRole('link', { name: 'Previous' }).click();
+  await page.getByText(`1–${shown.length} of 8`).waitFor();
+
+  const search = page.getByRole('searchbox', { name: 'Search workflows' });
+  dashboard.forget();
+  await search.fill(' LERT ');
+  await search.press('Enter');
+  await page.getByText('1 of 1').waitFor();
+  expect(await names.allTextContents()).toEqual(['Incident alert']);
+  expect(dashboard.upstream('GET /v1/workflows').map(({ path }) => path)).toEqual([
+    '/v1/workflows?page=0&limit=5&query=LERT',
+  ]);
+  await search.fill('nothing & so');
+  await search.press('Enter');
+  await page.getByText('No name or identifier has this text.').waitFor();
+  await page.goBack();
+  await page.getByText('1 of 1').waitFor();
+  expect(await search.inputValue()).toBe('LERT');
+  {
+    using _ = dashboard.answering('GET /v1/workflows', { status: 503, body: { statusCode: 503 } });
+    await page.getByRole('button', { name: 'Refresh' }).click();
+    await page.getByRole('alert').waitFor();
+    expect(await names.allTextContents()).toEqual(['Incident alert']); // What was loaded stays.
+  }
+
+  await visitor.open('Statistics');
+  await page.getByRole('link', { name: 'Order shipped' }).click();
+  await page.getByRole('heading', { name: 'Linked workflow' }).waitFor();
+  await page.getByText('On the phone').waitFor();
+  expect(await names.allTextContents()).toEqual(['Order shipped']);
+  await page.getByRole('link', { name: 'Show all workflows' }).click();
+  await page.getByText(`1–${shown.length} of 8`).waitFor();
+  expect(visitor.problems).toEqual([]);
+});
+
+it('groups count their workflows among the first hundred, and say how many there are', async () => {
+  await using visitor = await dashboard.visit(browser);
+  const { page } = visitor;
+  await visitor.signIn('Ada Lindqvist');
+  await visitor.open('Groups');
+  await page.getByText('Counted: all 8 workflows.').waitFor();
+  expect(await page.locator('.row', { hasText: 'Orders' }).locator('.row-note').textContent()).toBe('3 workflows');
+  using _ = dashboard.answering('GET /v1/workflows?page=0&limit=100', {
+    body: { page: 0, totalCount: 240, data: [] },
+  });
+  await page.reload();
+  await page.getByText('Counted: the first 0 of 240 workflows.').waitFor();
+});
+
 it('a signed-in person sees only the data of their own tenant, and without a permission sends nothing', async () => {
   await using visitor = await dashboard.visit(browser);
   const { page } = visitor;
@@ -124,7 +192,7 @@ it('a session is renewed once if several requests meet an expired token, and a w
   const { page } = visitor;
   await visitor.signIn('Ada Lindqvist');
   await visitor.open('Groups');
-  await page.getByText('In use:').waitFor();
+  await page.getByText('Counted: all').waitFor();
   dashboard.advance(400);
   dashboard.forget();
   await visitor.create('group', 'Just in time');

@@ -237,6 +237,15 @@ it.each<[string, object, string[]]>([
     },
     ['trustedDocuments.manifests.0: the document deep is rejected', 'trustedDocuments.manifests.0: the document intro'],
   ],
+  [
+    'documents with fields of modules, unless the modules are configured',
+    {
+      upstream: UPSTREAM,
+      modules: ['notigraph/modules/workflows'],
+      trustedDocuments: { manifests: [{ listed: '{ workflowPage { page } }', topics: '{ topics { page } }' }] },
+    },
+    ['trustedDocuments.manifests.0: the document topics is rejected'],
+  ],
 ])('warns of %s', async (_, content, expected) => {
   const warnings = await warningsOf(content, { ROUTER_SECRET: 'x'.repeat(32), REDIS_URL: 'redis://redis:6379' });
   expect(warnings.toSorted()).toEqual(expected.map((start) => expect.stringContaining(start)));

@@ -54,6 +54,26 @@ beforeEach(async () => {
 /** Returns the result of a process that only prints an error. */
 const failure = (code: number, stderr: string) => ({ code, signal: null, stdout: '', stderr });
 
+it('one line of the log has the version, the modules and the hosts of the services', async () => {
+  await using upstream = await startService(() => ({ status: 401 }));
+  const { host } = new URL(upstream.url);
+  const upstreams = { eu: { url: `${upstream.url}/path`, default: true }, us: { url: upstream.url } };
+  for (const [args, config, expected] of [
+    [['--workers', '2'], { upstreams, modules: ['notigraph/modules/topics'] }, [`eu: ${host}`, `us: ${host}`]],
+    [['--upstream', upstream.url], {}, [host]],
+    [['--sandbox', ':memory:'], { modules: ['notigraph/modules/events'] }, ['sandbox']],
+  ] as const) {
+    const env = { NOTIGRAPH_CONFIG_TEXT: JSON.stringify(config) };
+    await using notigraph = await startNotigraph({ cwd, args, env });
+    await notigraph.printed('stdout', /"msg":"started"\}/);
+    const { stdout } = await notigraph.stop('SIGTERM');
+    const lines = stdout.match(/^\{.*$/gm) ?? [];
+    const started = lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'started');
+    const modules = 'modules' in config ? config.modules : [];
+    expect(started).toMatchObject([{ level: 'info', version: VERSION, modules, upstreams: expected }]);
+  }
+});
+
 describe('the printed banner', () => {
   it('names the endpoint, GraphiQL and the data file in the working directory, which survives a process that is killed', async () => {
     const name = 'Made before the end';

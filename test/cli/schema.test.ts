@@ -150,7 +150,11 @@ describe('notigraph schema diff', () => {
           { type: 'VALUE_ADDED_TO_ENUM', description: 'GREEN was added to enum type Color.' },
         ]),
         other: expect.arrayContaining([{ type: 'DEPRECATED', description: 'Item.color is deprecated: Use hue.' }]),
-        operations: { checked: 8, broken: BROKEN.map((operation) => ({ ...operation, source: 'all.graphql' })) },
+        operations: {
+          checked: 8,
+          unread: [],
+          broken: BROKEN.map((operation) => ({ ...operation, source: 'all.graphql' })),
+        },
       },
     });
   });
@@ -192,6 +196,47 @@ describe('notigraph schema diff', () => {
     const trusted = { 'all.json': read('schema/trusted-documents.json'), 'gateway.graphql': GATEWAY };
     const shipped = await run('schema diff gateway.graphql --documents all.json', trusted);
     expect(shipped).toMatchObject({ code: 0, stdout: expect.stringMatching(/\nNone of \d\d operations breaks\.\n$/) });
+  });
+
+  it('reads documents in code: templates of gql and graphql, but none with expressions', async () => {
+    const files = {
+      ...SCHEMAS,
+      'app/items.tsx': [
+        "import { gql } from '@apollo/client';",
+        'const ITEMS = gql`',
+        '  query Items { items { ...Names } }',
+        '`;',
+        'const TAGS = graphql<Data>(/* GraphQL */ `query Tags { item(id: "\\`") { tags } }`);',
+        'const NONE = gql`',
+        '  query Unread { ...F }',
+        '  $' + '{FRAGMENT}',
+        '`;',
+        'const text = `query Text { nothing }`;',
+      ].join('\n'),
+      'app/names.vue': '<script setup>\nuseQuery(graphql(`\n  fragment Names on Item { name }\n`));\n</script>',
+      'app/more.mjs': 'export const more = /* GraphQL */ `{ items { id } }`;\ngql`$' + '{a}`',
+      'app/page.graphql': 'query Page { items { ...Names } }',
+      'app/next.js/readme.md': 'gql`{ nothing }`',
+    };
+    const { code, stdout } = await run('schema diff old.graphql new.graphql --documents app', files);
+    expect(code).toBe(1);
+    expect(stdout.slice(stdout.indexOf('3 of'))).toBe(`3 of 4 operations break:
+  Items (app/items.tsx): Item.name changed type from String! to String.
+  Tags (app/items.tsx): Cannot query field "tags" on type "Item".
+  Page (app/page.graphql): Item.name changed type from String! to String.
+
+Not read, because of an expression (\${…}):
+  app/items.tsx:6
+  app/more.mjs:2
+`);
+    const single = await run('schema diff old.graphql new.graphql --documents app/items.tsx --format json');
+    expect(JSON.parse(single.stdout).operations).toMatchObject({ checked: 2, unread: ['app/items.tsx:6'] });
+    expect(await run('schema diff old.graphql --documents app/none.ts', { 'app/none.ts': 'gql`$' + '{a}`' })).toEqual(
+      rejected('--documents: app/none.ts has no operations without expressions.\n'),
+    );
+    expect(await run('schema diff old.graphql --documents app/wrong.js', { 'app/wrong.js': '\n\ngql`\n{`' })).toEqual(
+      rejected('app/wrong.js:4:2: Syntax Error: Expected Name, found <EOF>.\n'),
+    );
   });
 
   it.each([

@@ -145,7 +145,7 @@ describe('the log in docs/logs.md', () => {
         query: 'query PaymentFailed { workflow(idOrIdentifier: "payment-failed") { name notificationGroup { name } } }',
       }),
     });
-    const [written] = await notigraph.printed('stdout', /^\{.+\}$/m);
+    const [written] = await notigraph.printed('stdout', /^\{.+"msg":"operation"\}$/m);
     expect(JSON.parse(written)).toMatchObject({
       time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
       pid: notigraph.pid,

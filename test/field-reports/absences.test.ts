@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import events from '../../src/modules/events.ts';
 import subscribers from '../../src/modules/subscribers.ts';
 import topics from '../../src/modules/topics.ts';
+import workflowPages from '../../src/modules/workflows.ts';
 import { startCachedGateway } from '../support/cached-gateway.ts';
 import { measureCpu } from '../support/cpu-time.ts';
 import { healthyResponse, LIST, READ, SET_STATUS, WRITES } from '../support/faults.ts';
@@ -42,7 +43,7 @@ const FOREIGN: Record<string, (method: string, path: string) => ServiceResponse>
   'JSON that is cut off': () => ({ status: 404, body: '{"statusCode":404,"mess' }),
 };
 
-const MODULES = { modules: [events, subscribers, topics] };
+const MODULES = { modules: [events, subscribers, topics, workflowPages] };
 
 const READS = {
   workflow: READ,
@@ -53,6 +54,7 @@ const READS = {
   subscribers: '{ subscribers { page } }',
   topic: '{ topic(key: "t") { name } }',
   topics: '{ topics { page } }',
+  workflowPage: '{ workflowPage { page } }',
 };
 
 const ALL_WRITES = {
@@ -216,26 +218,26 @@ describe('a successful status with something else than the record', () => {
 
   it('costs only its own place in a list or page', async () => {
     const entry = { _id: '2026-01-01', count: 1, templates: [], channels: [] };
-    await using gateway = await startScriptedGateway(
-      ({ path, method }) => {
-        const items = (record: object) => [record, null, {}, 'text', record];
-        if (method === 'DELETE') {
-          return { body: { data: items(feed()) } };
-        }
-        return path.startsWith('/v1/notifications')
-          ? { body: items(entry) }
-          : path.startsWith('/v1/subscribers')
-            ? { body: { page: 0, hasMore: false, data: items(subscriber()) } }
-            : path.startsWith('/v1/topics')
-              ? { body: { page: 0, totalCount: 5, data: items({ key: 't', name: 'T' }) } }
+    await using gateway = await startScriptedGateway(({ path, method }) => {
+      const items = (record: object) => [record, null, {}, 'text', record];
+      if (method === 'DELETE') {
+        return { body: { data: items(feed()) } };
+      }
+      return path.startsWith('/v1/notifications')
+        ? { body: items(entry) }
+        : path.startsWith('/v1/subscribers')
+          ? { body: { page: 0, hasMore: false, data: items(subscriber()) } }
+          : path.startsWith('/v1/topics')
+            ? { body: { page: 0, totalCount: 5, data: items({ key: 't', name: 'T' }) } }
+            : path.startsWith('/v1/workflows')
+              ? { body: { page: 0, totalCount: 5, data: items(workflow()) } }
               : { body: { data: items(group()) } };
-      },
-      { modules: [subscribers, topics] },
-    );
+    }, MODULES);
     for (const [document, list, item] of [
       [LIST, ['notificationGroups'], { name: 'Group' }],
       ['{ subscribers { subscribers { subscriberId } } }', ['subscribers', 'subscribers'], { subscriberId: 'user-1' }],
       ['{ topics { topics { key } } }', ['topics', 'topics'], { key: 't' }],
+      ['{ workflowPage { workflows { name } } }', ['workflowPage', 'workflows'], { name: 'Workflow' }],
       [
         'mutation { deleteFeed(input: { id: "f" }) { ... on DeleteFeedSuccess { remainingFeeds { id } } } }',
         ['deleteFeed', 'remainingFeeds'],

@@ -2,11 +2,12 @@ import { describe, expect, it } from 'vitest';
 import events from '../../src/modules/events.ts';
 import subscribers from '../../src/modules/subscribers.ts';
 import topics from '../../src/modules/topics.ts';
+import workflowPages from '../../src/modules/workflows.ts';
 import { createTestGateway, type TestGateway, type TraitName } from '../../src/testing/index.ts';
 
 // What users see when they test their apps against a service that behaves as real ones do.
 
-const MODULES = { modules: [events, subscribers, topics] };
+const MODULES = { modules: [events, subscribers, topics, workflowPages] };
 
 /** Runs an operation. Returns its data, and the code and outcome of its errors. */
 async function run({ client }: Pick<TestGateway, 'client'>, document: string) {

@@ -17,13 +17,14 @@ import { createSchema } from '../../src/graphql/schema.ts';
 import events from '../../src/modules/events.ts';
 import subscribers from '../../src/modules/subscribers.ts';
 import topics from '../../src/modules/topics.ts';
+import workflowPages from '../../src/modules/workflows.ts';
 
 const read = (file: string) => readFileSync(new URL(`../../schema/${file}`, import.meta.url), 'utf8');
 
 const schema = lexicographicSortSchema(createSchema());
 
 /** Schema with the shipped modules, which follow the same rules. */
-const extended = createSchema(undefined, [events, subscribers, topics]);
+const extended = createSchema(undefined, [events, subscribers, topics, workflowPages]);
 
 /** Returns the coordinates and descriptions of all named members of the schema. */
 function* members(): Generator<[coordinates: string, name: string, description: string | null | undefined]> {

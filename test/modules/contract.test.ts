@@ -9,6 +9,7 @@ import events from '../../src/modules/events.ts';
 import { defineModule, type GatewayModule } from '../../src/modules/index.ts';
 import subscribers from '../../src/modules/subscribers.ts';
 import topics from '../../src/modules/topics.ts';
+import workflowPages from '../../src/modules/workflows.ts';
 import { SANDBOX_KEYS, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { endpoint } from '../../src/upstream/endpoint.ts';
 import { CONTRACT } from '../../src/upstream/endpoints.ts';
@@ -395,13 +396,14 @@ describe('an item of a bulk write of a module', () => {
 });
 
 describe('the explanation of an operation', () => {
-  const modules = [events, subscribers, topics, layouts];
+  const modules = [events, subscribers, topics, workflowPages, layouts];
   const schema = createSchema({ federation: true, introspection: true }, modules);
   const shipped = loadOperations(schema).map(({ query, variables = '{}' }) => [query, JSON.parse(variables)] as const);
   const others = [
     '{ layoutCount a: layout(id: "a") { name } b: layout(id: "b") { name } }',
     '{ _entities(representations: [{ __typename: "Layout", id: "a" }, { __typename: "Topic", key: "t" }, { __typename: "Workflow", id: "payment-failed" }]) { ... on Workflow { notificationGroup { name } } } }',
     '{ topic(key: "makers") { name } }',
+    '{ workflowPage(limit: 2, query: "e") { workflows { notificationGroup { name } } } again: workflowPage { workflows { notificationGroup { name } } } }',
     'mutation { updateWorkflowStatus(input: { workflowId: "w", active: true }) { __typename } again: updateWorkflowStatus(input: { workflowId: "w", active: true }) { ... on UpdateWorkflowStatusSuccess { workflow { notificationGroup { name } } } } }',
     'mutation { createLayout(input: { name: "n", content: "" }) { __typename } createLayouts(input: { layouts: [{ name: "n", content: "" }, { name: "m", content: "" }] }) { succeeded } }',
     `mutation { archiveLayout(input: { layoutId: "a" }) { __typename } archiveLayouts(input: { layouts: [${Array.from({ length: 25 }, (_, i) => `{ layoutId: "${i}" }`)}] }) { succeeded } publishLayout(input: { id: "a" }) { __typename } }`,

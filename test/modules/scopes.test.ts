@@ -12,6 +12,7 @@ import events from '../../src/modules/events.ts';
 import { defineModule, type GatewayModule, type Toolkit } from '../../src/modules/index.ts';
 import subscriberProfiles from '../../src/modules/subscribers.ts';
 import topics from '../../src/modules/topics.ts';
+import workflowPages from '../../src/modules/workflows.ts';
 import type { Scope } from '../../src/settings/scopes.ts';
 import { startScriptedGateway } from '../support/gateway.ts';
 import { group, workflow } from '../support/records.ts';
@@ -152,7 +153,7 @@ describe('a token with only groups:read gets nothing of another scope', () => {
 });
 
 describe('the modules that are shipped, and one of a user', () => {
-  const modules: readonly GatewayModule[] = [events, subscriberProfiles, topics, layouts];
+  const modules: readonly GatewayModule[] = [events, subscriberProfiles, topics, workflowPages, layouts];
 
   it('have no root field that a token without its scopes can use', async () => {
     const schema = createSchema(undefined, modules);

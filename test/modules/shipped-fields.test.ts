@@ -3,6 +3,7 @@ import { createSchema, endpointsOf } from '../../src/graphql/schema.ts';
 import events from '../../src/modules/events.ts';
 import subscribers from '../../src/modules/subscribers.ts';
 import topics from '../../src/modules/topics.ts';
+import workflowPages from '../../src/modules/workflows.ts';
 import { CONTRACT } from '../../src/upstream/endpoints.ts';
 import { describeContract, type Field } from '../support/field-contract.ts';
 import { subscriber } from '../support/records.ts';
@@ -115,9 +116,15 @@ const SHIPPED: readonly Field[] = [
     isIdempotent: true,
     returns: ['NotFoundError', 'ConflictError'],
   },
+  {
+    endpoint: 'GET /v1/workflows',
+    text: 'workflowPage { __typename }',
+    path: '/v1/workflows?page=0&limit=10',
+    body: PAGE,
+  },
 ];
 
-const MODULES = [events, subscribers, topics];
+const MODULES = [events, subscribers, topics, workflowPages];
 
 it('every endpoint of the shipped modules has a field that is tested', () => {
   const endpoints = endpointsOf(createSchema(undefined, MODULES)).slice(CONTRACT.length);

@@ -1,13 +1,17 @@
+import { readdir, readFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
+import manifest from '../../package.json' with { type: 'json' };
+import { loadModules } from '../../src/cli/config/load-modules.ts';
 import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
 import { createSchema } from '../../src/graphql/schema.ts';
 import events from '../../src/modules/events.ts';
 import type { GatewayModule } from '../../src/modules/index.ts';
 import subscribers from '../../src/modules/subscribers.ts';
 import topics from '../../src/modules/topics.ts';
+import workflowPages from '../../src/modules/workflows.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { startGateway, startScriptedGateway } from '../support/gateway.ts';
-import { subscriber } from '../support/records.ts';
+import { group, subscriber, workflow } from '../support/records.ts';
 import { type Exchange, forwardTo, startService } from '../support/service.ts';
 
 /** Starts a gateway with modules in front of a sandbox. */
@@ -26,6 +30,22 @@ async function start(...modules: readonly GatewayModule[]) {
     },
   };
 }
+
+it('every shipped module has a name in configurations, and an entry of the package', async () => {
+  const files = (await readdir('src/modules')).filter((file) => file !== 'index.ts').toSorted();
+  const names = files.map((file) => `notigraph/modules/${file.replace('.ts', '')}`);
+  const { modules } = await loadModules({ modules: names });
+  expect(new Set(modules.map(({ name }) => name)).size).toBe(files.length);
+  const entries = names.map((name) => name.replace('notigraph', '.'));
+  const isEntry = (entry: string) => entry.startsWith('./modules/');
+  expect(Object.keys(manifest.exports).filter(isEntry).toSorted()).toEqual(entries);
+  const typed = Object.keys(manifest.typesVersions['*']).map((entry) => `./${entry}`);
+  expect(typed.filter(isEntry).toSorted()).toEqual(entries);
+  for (const builder of ['build.ts', 'tsconfig.build.json']) {
+    const built = (await readFile(builder, 'utf8')).match(/(?<=["']src\/modules\/)[^"']+/g) ?? [];
+    expect(new Set(built)).toEqual(new Set([...files, 'index.ts']));
+  }
+});
 
 const TRIGGER = `mutation ($event: EventInput!) {
   triggerEvent(input: { event: $event, idempotencyKey: "k1" }) {
@@ -77,8 +97,11 @@ it('an event that is not sent says why', async () => {
   ).toMatchObject({
     triggerEvent: { __typename: 'InvalidInputError', message: expect.stringContaining('"nope"') },
   });
-  const { codes } = await gateway.send(TRIGGER, { event: { workflow: 'payment-failed' } });
+  const { body, codes } = await gateway.send(TRIGGER, { event: { workflow: 'payment-failed' } });
   expect(codes).toEqual(['BAD_USER_INPUT']);
+  expect(body.errors?.[0]?.message).toBe(
+    'the number of recipients in subscriberIds, subscribers and topicKeys must be between 1 and 100, but is 0.',
+  );
   await using scripted = await startScriptedGateway(
     () => ({ status: 201, body: { data: { acknowledged: true, status: 'error', error: ['No provider.'] } } }),
     { modules: [events] },
@@ -91,7 +114,7 @@ it('an event that is not sent says why', async () => {
 });
 
 it('the operations of modules are valid, work on the sandbox, and make the calls that they name', async () => {
-  const modules = [events, subscribers, topics];
+  const modules = [events, subscribers, topics, workflowPages];
   await using gateway = await start(...modules);
   const builtIn = new Set(loadOperations().map(({ name }) => name));
   const operations = loadOperations(createSchema(undefined, modules)).filter(({ name }) => !builtIn.has(name));
@@ -103,6 +126,7 @@ it('the operations of modules are valid, work on the sandbox, and make the calls
     'Topics',
     'TriggerEvent',
     'UpdateSubscriber',
+    'WorkflowPage',
   ]);
   for (const { name, query, variables = '{}', calls } of operations.toSorted((a) =>
     a.name === 'CreateTopic' ? -1 : 0,
@@ -212,6 +236,67 @@ it('topics are created, filled, renamed and deleted', async () => {
     'mutation { deleteTopic(input: { key: "makers" }) { ... on DeleteTopicSuccess { deletedKey } ... on NotFoundError { requestedId } } }';
   expect(await gateway.data(remove)).toEqual({ deleteTopic: { deletedKey: 'makers' } });
   expect(await gateway.data(remove)).toEqual({ deleteTopic: { requestedId: 'makers' } });
+});
+
+it('workflows are listed in pages and searched, with their groups in one more call', async () => {
+  await using gateway = await start(workflowPages);
+  const query =
+    'query ($page: Int! = 0, $query: String) { workflowPage(page: $page, limit: 2, query: $query) { page totalCount workflows { identifier active notificationGroup { name } } } }';
+  const [first, second] = [await gateway.data(query), await gateway.data(query, { page: 1 })];
+  expect(gateway.calls()).toEqual([
+    'GET /v1/workflows?page=0&limit=2',
+    'GET /v1/notification-groups',
+    'GET /v1/workflows?page=1&limit=2',
+    'GET /v1/notification-groups',
+  ]);
+  const identifiers = [first, second].map((data) => JSON.stringify(data).match(/(?<="identifier":")[^"]+/g));
+  expect(new Set(identifiers.flat()).size).toBe(4);
+  expect(await gateway.data(query, { query: 'FAIL' })).toEqual({
+    workflowPage: {
+      page: 0,
+      totalCount: 1,
+      workflows: [{ identifier: 'payment-failed', active: true, notificationGroup: { name: 'Billing' } }],
+    },
+  });
+  expect(gateway.calls()[4]).toBe('GET /v1/workflows?page=0&limit=2&query=FAIL');
+  expect(await gateway.data(query, { page: 100, query: '' })).toMatchObject({ workflowPage: { workflows: [] } });
+  expect(gateway.calls().at(-1)).toBe('GET /v1/workflows?page=100&limit=2');
+  const { length } = gateway.calls();
+  for (const args of ['limit: 101', 'limit: 0', 'page: -1']) {
+    expect((await gateway.send(`{ workflowPage(${args}) { page } }`)).codes).toEqual(['BAD_USER_INPUT']);
+  }
+  expect(gateway.calls()).toHaveLength(length);
+});
+
+it('the list of workflows is stored like a workflow, until one or its group is changed', async () => {
+  await using gateway = await startScriptedGateway(
+    ({ path }) => ({
+      body: path.startsWith('/v1/workflows?')
+        ? { page: 0, totalCount: 1, data: [workflow()] }
+        : { data: path.includes('groups') ? group() : workflow() },
+    }),
+    { modules: [workflowPages], cache: true },
+  );
+  const list = '{ workflowPage { workflows { name } } }';
+  const listed = 'GET /v1/workflows?page=0&limit=10';
+  for (const write of [
+    'mutation { updateWorkflowStatus(input: { workflowId: "w1", active: true }) { __typename } }',
+    'mutation { updateNotificationGroup(input: { id: "g1", name: "n" }) { __typename } }',
+    'mutation { createFeed(input: { name: "n" }) { __typename } }',
+  ]) {
+    await gateway.data(list);
+    await gateway.data(list);
+    await gateway.data(write);
+  }
+  await gateway.data(list);
+  expect(gateway.service.calls()).toEqual([
+    listed,
+    'PUT /v1/workflows/w1/status',
+    listed,
+    'PATCH /v1/notification-groups/g1',
+    listed,
+    'POST /v1/feeds',
+  ]);
 });
 
 it('a service that adds subscribers without a body added all', async () => {

@@ -7,7 +7,7 @@ export const TAKES_LONG = [
   'test/field-reports/outcomes.test.ts',
   'test/graphql/trusted-documents.test.ts',
   'test/modules/{cache,endpoints}.test.ts',
-  'test/upstream/{cache/{loads,redis-*,rejected-keys},faults,network,properties}.test.ts',
+  'test/upstream/{cache/{loads,redis-*,rejected-keys},faults,network,properties,upstream-headers}.test.ts',
 ];
 
 /** Tests with samples, which are small in `npm test` and large in `npm run test:slow`. */

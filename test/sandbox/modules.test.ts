@@ -106,3 +106,34 @@ it('topics have subscribers, to whom an event is sent', async () => {
   expect((await sandbox.send('DELETE /v1/topics/makers')).status).toBe(204);
   expect((await sandbox.send('GET /v1/topics/makers')).status).toBe(404);
 });
+
+it('workflows are listed in pages, and searched by names and identifiers', async () => {
+  await using sandbox = await open();
+  const list = async (query = '') => {
+    const { status, body } = await sandbox.send(`GET /v1/workflows?${query}`);
+    const { data, ...page } = Object(body);
+    return { status, page, identifiers: [data ?? []].flat().map(({ triggers }) => triggers[0].identifier) };
+  };
+  const all = await list('limit=100');
+  expect(all.page).toEqual({ page: 0, pageSize: 100, totalCount: all.identifiers.length });
+  expect(await list()).toEqual({
+    ...all,
+    page: { ...all.page, pageSize: 10 },
+    identifiers: all.identifiers.slice(0, 10),
+  });
+  expect((await list('page=1&limit=3')).identifiers).toEqual(all.identifiers.slice(3, 6));
+  expect(await list('query=PAYMENT-F')).toEqual({
+    status: 200,
+    page: { page: 0, pageSize: 10, totalCount: 1 },
+    identifiers: ['payment-failed'],
+  });
+  expect((await list('query=payment%20f')).identifiers).toEqual(['payment-failed']); // The name.
+  expect((await list('query=%25')).identifiers).toEqual([]);
+  for (const query of ['page=-1', 'page=1e300', 'limit=0', 'limit=101', 'limit=x']) {
+    expect([query, (await list(query)).status]).toEqual([query, 422]);
+  }
+  const { data: workflow } = await sandbox.send('GET /v1/workflows/payment-failed');
+  await sandbox.send(`PUT /v1/workflows/${workflow._id}/status`, { body: { active: false } });
+  const { body } = await sandbox.send('GET /v1/workflows?query=payment-failed');
+  expect(body).toMatchObject({ data: [{ _id: workflow._id, active: false, draft: true }] });
+});

@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import type { Browser, BrowserContextOptions, Locator, Page, Request, Response } from 'playwright-core';
 import { type Issuer, startIssuer, TOKEN_AUDIENCE } from '../../examples/dashboard/dev/issuer.ts';
 import { createSessions, type SessionHandler } from '../../examples/dashboard/dev/sessions.ts';
+import workflowPages from '../../src/modules/workflows.ts';
 import { SANDBOX_KEYS, startSandbox } from '../../src/sandbox/sandbox.ts';
 import type { Scope } from '../../src/settings/scopes.ts';
 import { CHILD_ENV } from './child-env.ts';
@@ -79,6 +80,7 @@ export async function startDashboard(): Promise<Dashboard> {
     await startGateway(
       {
         upstream: service.url,
+        modules: [workflowPages],
         clients: {
           server: false,
           browser: {

@@ -172,6 +172,7 @@ export const TYPED_MODULES_PROGRAM = `
   import { createGateway } from 'notigraph';
   import { defineModule, workflows } from 'notigraph/modules';
   import topics from 'notigraph/modules/topics';
+  import workflowPages from 'notigraph/modules/workflows';
 
   const own = defineModule('own', ({ builder, endpoint, mutation, requireScopes, use }) => {
     const { Workflow } = use(workflows);
@@ -198,5 +199,5 @@ export const TYPED_MODULES_PROGRAM = `
     // @ts-expect-error A write is not a read.
     builder.queryField('other', (t) => t.int({ resolve: (_root, _args, ctx) => ctx.upstream.read(create, { body: { name: '' } }) }));
   });
-  createGateway({ upstream: 'https://example.com', modules: [own, topics] });
+  createGateway({ upstream: 'https://example.com', modules: [own, topics, workflowPages] });
 `;

@@ -1,3 +1,4 @@
+import type { GraphQLSchema } from 'graphql';
 import { createManifestFiles } from '../../graphql/documents/manifest.ts';
 import { shippedManifest } from '../../graphql/documents/shipped-operations.ts';
 import type { GatewayModule } from '../../graphql/module.ts';
@@ -49,11 +50,12 @@ export async function createReport(
     const { config, locate } = loaded;
     const modules = await loadModules(config, locate);
     await checkModules(config, modules, locate);
-    const problems = [...(await findSandboxProblems(loaded)), ...findToolProblems(loaded, modules.modules)];
+    const schema = createSchema(config, modules.modules);
+    const problems = [...(await findSandboxProblems(loaded)), ...findToolProblems(loaded, schema)];
     return problems.length > 0
       ? toInvalid(problems)
       : {
-          ...toValid(loaded, [...findConfigWarnings(loaded, host), ...findEmptiesWarnings(loaded, modules.modules)]),
+          ...toValid(loaded, findConfigWarnings(loaded, schema, host)),
           ...(config.modules.length > 0 && { modules: describeModules(modules.modules) }),
         };
   } catch (error) {
@@ -71,11 +73,12 @@ const toInvalid = (problems: readonly Problem[]): Report => ({
   summary: `The configuration is invalid: ${countOf(problems.length, 'problem')}.`,
 });
 
-const findConfigWarnings = (loaded: LoadedConfig, { platform }: CheckedProcess): Problem[] => [
+const findConfigWarnings = (loaded: LoadedConfig, schema: GraphQLSchema, { platform }: CheckedProcess): Problem[] => [
   ...findWarnings(loaded),
   ...findTenantWarnings(loaded),
   ...(platform === 'win32' ? [] : findSecretFileWarnings(loaded)), // Windows has no such permissions.
-  ...findDocumentWarnings(loaded),
+  ...findDocumentWarnings(loaded, schema),
+  ...findEmptiesWarnings(loaded, schema),
 ];
 
 function toValid({ config: { source } }: LoadedConfig, found: readonly Problem[]): Report {
@@ -85,9 +88,9 @@ function toValid({ config: { source } }: LoadedConfig, found: readonly Problem[]
 }
 
 /** Returns a warning for each write of a module that should declare which cached reads it empties. */
-function findEmptiesWarnings({ config, locate }: LoadedConfig, modules: readonly GatewayModule[]): Problem[] {
+function findEmptiesWarnings({ locate }: LoadedConfig, schema: GraphQLSchema): Problem[] {
   const { place, name } = locate(['modules']);
-  const writes = [...emptiedOf(createSchema(config, modules))].filter(([, { undeclared }]) => undeclared.length > 0);
+  const writes = [...emptiedOf(schema)].filter(([, { undeclared }]) => undeclared.length > 0);
   return writes.map(([{ method, route, module }, { undeclared }]) => {
     const kinds = undeclared.map((kind) => `'${kind}'`).join(', ');
     const effect = `${method} ${route} of the module ${module} empties the cached reads ${kinds}, because of its path`;
@@ -140,11 +143,10 @@ function formatModule({ name, elements, endpoints }: ModuleReport): string {
 const countOf = (number: number, unit: string): string => `${number} ${unit}${number === 1 ? '' : 's'}`;
 
 /** Returns the problems of the configured tools, each of which prevents a start. */
-function findToolProblems({ config, locate }: LoadedConfig, modules: readonly GatewayModule[]): Problem[] {
+function findToolProblems({ config, locate }: LoadedConfig, schema: GraphQLSchema): Problem[] {
   if (config.mcp === undefined) {
     return [];
   }
-  const schema = createSchema(config, modules);
   const { manifest = shippedManifest(schema), mutations } = config.mcp;
   const manifests = createManifestFiles([manifest]).manifests();
   const { problems } = readTools(manifests, mutations, { schema, limits: config });

@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
+import type { GraphQLSchema } from 'graphql';
 import { createManifestFiles } from '../../graphql/documents/manifest.ts';
 import { findDocumentProblem } from '../../graphql/documents/validate.ts';
-import { createSchema } from '../../graphql/schema.ts';
 import { listSecretFiles } from '../../lib/files/secret-files.ts';
 import { isLoopbackHost } from '../../lib/urls.ts';
 import { findPartsOfKinds, type PartOfKind, partOf, sourceOf } from '../../settings/kinds.ts';
@@ -170,7 +170,8 @@ function listFiles(part: PartOfKind): { path: readonly string[]; file: string }[
   if (kind === 'tenantFolder' && typeof value === 'string' && existsSync(value)) {
     return listSecretFiles({ directory: value }).map(([, file]) => ({ path: path.slice(0, -1), file }));
   }
-  const source = category === 'secret' || category === 'address' ? sourceOf(part) : undefined; // An address can contain a password.
+  // An address can contain a password.
+  const source = ['secret', 'address'].includes(category) || kind === 'upstreamHeader' ? sourceOf(part) : undefined;
   return typeof source === 'object' ? [{ path, file: source.file }] : [];
 }
 
@@ -186,7 +187,7 @@ const MAX_WARNINGS = 20;
  * Returns a warning for each trusted document that would be rejected, and one if there are no documents but only those are served. A gateway starts
  * nevertheless, because it also serves apps that were released before or after it.
  */
-export function findDocumentWarnings({ config, locate }: LoadedConfig): Problem[] {
+export function findDocumentWarnings({ config, locate }: LoadedConfig, schema: GraphQLSchema): Problem[] {
   const { clients } = config;
   const { manifests } = config.trustedDocuments;
   const documents = manifests.flatMap((manifest, index) =>
@@ -201,7 +202,6 @@ export function findDocumentWarnings({ config, locate }: LoadedConfig): Problem[
     const { place, name } = locate(['trustedDocuments', 'manifests']);
     return isEnforced ? [{ place, sentence: `${name} contain no document, so all operations are rejected.` }] : [];
   }
-  const schema = createSchema(config);
   const warnings = documents.flatMap(({ index, id, text }): Problem[] => {
     const problem = findDocumentProblem(schema, text, config);
     const { place, name } = locate(['trustedDocuments', 'manifests', index]);

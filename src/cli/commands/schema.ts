@@ -61,7 +61,7 @@ export const schemaDiff: Command = {
         name: 'documents',
         value: 'PATH',
         description:
-          'Operations of your app: a manifest of trusted documents or a .graphql file, or a folder of either. A folder with .graphql files is searched with its subfolders.',
+          'Operations of your app: a manifest of trusted documents, a .graphql file or code with gql`…` or graphql(`…`), or a folder of them. Folders with documents are searched with their subfolders.',
       },
       ...listModuleOptions(),
       { name: 'format', value: FORMATS, description: 'Form of the output. Default: text.' },

@@ -8,6 +8,7 @@ import { isRecord } from '../../lib/is-record.ts';
 import { findRedisServerProblems } from '../../redis/redis-server.ts';
 import { sandboxFileOf } from '../../settings/command.ts';
 import {
+  findHeaderProblem,
   findPartsOfKinds,
   type Kind,
   OWN_SECRETS,
@@ -46,6 +47,7 @@ export function findFileProblems(
       .flatMap(checkCertificates),
     ...groupBySection(of('redisUrl', 'redisCertificate')).flatMap(checkRedis),
     ...checkTenantKeys(of('tenantKey'), of('tenantFolder')[0], settings),
+    ...of('upstreamHeader').flatMap((part) => checkSecret(part, findHeaderProblem)),
     ...of('publicKey').flatMap((part) => checkSecret(part, findKeyProblem)),
     ...parts.flatMap((part) =>
       // Others are checked with the settings.
@@ -87,7 +89,7 @@ function checkSecret(part: PartOfKind, findProblem: FindProblem): SettingProblem
   const source = sourceOf(part);
   return source === undefined
     ? []
-    : findSecretProblems({ secrets: { source } }, findProblem).map(({ problem }) => ({
+    : findSecretProblems({ secrets: { [nameOf(part)]: source } }, findProblem).map(({ problem }) => ({
         path: part.path,
         message: problem,
       }));

@@ -22,6 +22,7 @@ const SHIPPED: Readonly<Record<string, () => Promise<{ default: GatewayModule }>
   'notigraph/modules/events': () => import('../../modules/events.ts'),
   'notigraph/modules/subscribers': () => import('../../modules/subscribers.ts'),
   'notigraph/modules/topics': () => import('../../modules/topics.ts'),
+  'notigraph/modules/workflows': () => import('../../modules/workflows.ts'),
 };
 
 /** Modules of a configuration. */

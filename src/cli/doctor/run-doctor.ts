@@ -88,7 +88,7 @@ export interface ExamineOptions {
 /** Examines a service without changing anything in it. The checks are in the order in which they depend on each other. */
 export async function examine(options: ExamineOptions, onFinding: (finding: TitledFinding) => void): Promise<void> {
   const { url, settings, authorization, workflow, now } = options;
-  const isShowable = authorization === undefined ? () => true : createCredentialFilter(authorization);
+  const isShowable = authorization === undefined ? () => true : createCredentialFilter({ authorization });
   let section = 'Connection';
   const report: Report = (finding) => {
     const sentence = 'A finding is not shown, because it repeats the API key.'; // A service could send it in a header.

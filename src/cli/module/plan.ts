@@ -1,6 +1,7 @@
 import type { GraphQLSchema } from 'graphql';
 import { isScope } from '../../settings/scopes.ts';
-import { type Expected, endpoint, HEADER_NAME, HEADER_VALUE, kindOf } from '../../upstream/endpoint.ts';
+import { HEADER_NAME, HEADER_VALUE } from '../../settings/setting.ts';
+import { type Expected, endpoint, kindOf } from '../../upstream/endpoint.ts';
 import { CONTRACT } from '../../upstream/endpoints.ts';
 import { listOf, type OpenApiDocument, type Operation, type Part, recordOf, Unsupported } from './document.ts';
 import { INHERITED, Names, toCamel, toPascal, toSingular, toWords } from './names.ts';

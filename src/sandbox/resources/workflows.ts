@@ -1,7 +1,9 @@
 import { ApiError } from '../errors.ts';
 import type { Resource } from '../resource.ts';
-import { dataResponse } from '../response.ts';
-import { flag, isRow, json, type Row, text } from '../rows.ts';
+import { bareResponse, dataResponse } from '../response.ts';
+import { flag, integer, isRow, json, optionalText, type Row, text } from '../rows.ts';
+
+const DEFAULT_PAGE_SIZE = 10;
 
 /** Notification templates made of steps and triggers. */
 export const resource: Resource = {
@@ -48,6 +50,13 @@ export const resource: Resource = {
       ORDER BY id = :key DESC
       LIMIT 1
     `);
+    const filter = `
+      FROM workflows
+      WHERE environment_id = :environment
+        AND (instr(lower(document ->> '$.name'), lower(:query)) OR instr(lower(identifier), lower(:query)))
+    `;
+    const count = database.prepare(`SELECT count(*) AS total ${filter}`);
+    const list = database.prepare(`SELECT * ${filter} ORDER BY rowid LIMIT :limit OFFSET :offset`);
     const setStatus = database.prepare(
       'UPDATE workflows SET active = ?, draft = ?, updated_at = ? WHERE environment_id = ? AND id = ?',
     );
@@ -59,6 +68,14 @@ export const resource: Resource = {
           throw unknownWorkflow('id or trigger identifier', key);
         }
         return dataResponse(200, toWorkflow(row));
+      },
+
+      listWorkflows({ environment, query }) {
+        const { page = 0, limit = DEFAULT_PAGE_SIZE } = query;
+        const selected = { environment: environment.id, query: optionalText(query, 'query') ?? '' };
+        const rows = list.all({ ...selected, limit: Number(limit), offset: Number(page) * Number(limit) });
+        const totalCount = integer(count.get(selected) ?? {}, 'total');
+        return bareResponse(200, { page, pageSize: limit, totalCount, data: rows.map(toWorkflow) });
       },
 
       /** Switches a workflow on or off. As in the real service, setting the status it already has is an error. */

@@ -29,7 +29,7 @@ export interface CachedServiceDeps {
   kinds: readonly CachedKind[];
   /** Kinds that each write empties. */
   emptied: ReadonlyMap<DeclaredEndpoint, Emptied>;
-  /** Base address of the service. */
+  /** Address of the service, with what else distinguishes its data. */
   address: string;
   /** Time limit of a refresh, in milliseconds. Readers with a stored response wait for half of it. */
   attemptTimeoutMs: number;

@@ -2,7 +2,7 @@ import type { UpstreamResult } from '../request.ts';
 
 /** Credential of an upstream, which owns its entries. No option shares entries across owners. Stores keep only a keyed digest of it. */
 export interface Owner {
-  /** Base address of the service. */
+  /** Address of the service, with what else distinguishes its data. */
   readonly upstream: string;
   /** `Authorization` header. */
   readonly credential: string;

@@ -1,6 +1,6 @@
 import { type Dispatcher, errors } from 'undici';
 import { timeoutError } from '../signal.ts';
-import type { SocketPool, WaitingHandler } from './socket-pool.ts';
+import type { PoolRequest, SocketPool, WaitingHandler } from './socket-pool.ts';
 
 /** Response headers as undici passes them. */
 export type Headers = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2];
@@ -102,7 +102,7 @@ export class Attempt implements WaitingHandler, Progress {
   }
 
   /** Sends the request as soon as a socket is available. @param credential chooses the socket; empty without a credential */
-  send(credential: string, request: Dispatcher.DispatchOptions): void {
+  send(credential: string, request: PoolRequest): void {
     this.#pool.dispatch(credential, request, this);
   }
 
@@ -198,7 +198,7 @@ export class Attempt implements WaitingHandler, Progress {
 /** Sends one request without policies. @returns the response. Rejects with undici's error or a `TimeoutError` */
 export function receive(
   pool: SocketPool,
-  request: Dispatcher.DispatchOptions,
+  request: PoolRequest,
   { credential = '', timeoutMs, planBody }: { credential?: string; timeoutMs: number } & Pick<AttemptOwner, 'planBody'>,
 ): { response: Promise<UpstreamResponse>; progress: Progress } {
   const { promise, resolve, reject } = Promise.withResolvers<UpstreamResponse>();

@@ -1,4 +1,3 @@
-import type { Dispatcher } from 'undici';
 import { VERSION } from '../../lib/version.ts';
 import type { DriftCheck } from '../contract/drift.ts';
 import type { DeclaredEndpoint } from '../endpoint.ts';
@@ -7,6 +6,7 @@ import type { TraceHeaders, UpstreamRequest, UpstreamResult } from '../request.t
 import { isTimeoutError } from '../signal.ts';
 import type { Headers, Progress, UpstreamResponse } from './attempt.ts';
 import { BodyError, headerOf, readErrorBody, readSuccess } from './body.ts';
+import type { PoolRequest } from './socket-pool.ts';
 import { errorFromFailure, errorFromResponse } from './to-error.ts';
 
 /** Sent as `User-Agent`. */
@@ -17,7 +17,7 @@ export function toDispatchOptions(
   origin: string,
   { endpoint, authorization, path, requestId, args, headers: declared, body, known }: UpstreamRequest,
   traceHeaders: TraceHeaders | undefined,
-): Dispatcher.DispatchOptions {
+): PoolRequest {
   const headers: Record<string, string> = {
     authorization,
     accept: endpoint.expect === 'text' ? '*/*' : 'application/json',
@@ -36,7 +36,7 @@ export function toDispatchOptions(
   if (declared !== undefined) {
     Object.assign(headers, declared);
   }
-  const options: Dispatcher.DispatchOptions = {
+  const options: PoolRequest = {
     origin,
     path,
     method: endpoint.method,
@@ -60,6 +60,7 @@ export const isReplay = ({ args }: UpstreamRequest, { headers }: UpstreamRespons
  *
  * @param maxListItems maximum length of a list
  * @param checkDrift called with the body of a successful response
+ * @param upstreamHeaders values of the headers that every request has
  * @throws {UpstreamError | BodyError} if it isn't a success
  */
 export function readResult(
@@ -68,6 +69,7 @@ export function readResult(
   rateLimit: UpstreamRateLimit | undefined,
   maxListItems: number,
   checkDrift: DriftCheck | undefined,
+  upstreamHeaders: Iterable<string>,
 ): UpstreamResult {
   const { endpoint, authorization, path, args, known } = request;
   const { status, headers } = response;
@@ -88,7 +90,7 @@ export function readResult(
     return { status, body: known.body, replayed: false, rateLimit, etag: known.etag, bytes: known.bytes };
   }
   throw errorFromResponse(
-    { endpoint, authorization, path, body: args.body, idempotencyKey: args.idempotencyKey },
+    { endpoint, authorization, upstreamHeaders, path, body: args.body, idempotencyKey: args.idempotencyKey },
     { status, body: readErrorBody(response), retryAfter: headerOf(headers, 'retry-after'), rateLimit },
   );
 }

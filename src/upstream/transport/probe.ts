@@ -1,6 +1,7 @@
 import { errorCodeOf } from '../../lib/error-code.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { VERSION } from '../../lib/version.ts';
+import { createCredentialFilter } from '../credential-filter.ts';
 import { receive, type UpstreamResponse } from './attempt.ts';
 import { headerOf } from './body.ts';
 import { pathPrefixOf } from './path.ts';
@@ -36,7 +37,7 @@ export async function probeUpstream(baseUrl: URL, pool: SocketPool, name?: strin
       },
       { timeoutMs: TIMEOUT_MS, planBody: (status) => ({ keep: status <= 299, maxBytes: MAX_BYTES }) },
     );
-    return findProblem(await response, baseUrl, path, subject);
+    return findProblem(await response, baseUrl, path, subject, pool);
   } catch (failure) {
     if (failure instanceof ProxyError) {
       return `The ${subject} is unreachable: ${failure.message}.`;
@@ -60,13 +61,15 @@ function findProblem(
   baseUrl: URL,
   path: string,
   subject: string,
+  { headers: own }: SocketPool,
 ): string | undefined {
   if (status >= 500) {
     return `The ${subject} is failing: it responds with status ${status}.`;
   }
   if (status >= 300 && status <= 399) {
-    const target = URL.parse(headerOf(headers, 'location') ?? '', baseUrl)?.origin;
-    const place = target === undefined || target === baseUrl.origin ? 'to another page' : `to ${target}`;
+    const target = URL.parse(headerOf(headers, 'location') ?? '', baseUrl)?.origin ?? baseUrl.origin;
+    const isShowable = createCredentialFilter({ authorization: '', upstreamHeaders: own.secrets().values() });
+    const place = target !== baseUrl.origin && isShowable(target) ? `to ${target}` : 'to another page';
     return `The ${subject} redirects ${place}, and redirects are not followed. ${REMEDY}`;
   }
   // guard: test/upstream/probe.test.ts

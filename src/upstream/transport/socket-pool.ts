@@ -1,5 +1,7 @@
 import type { Socket } from 'node:net';
 import { Client, type Dispatcher, errors } from 'undici';
+import { createSecretFiles, type SecretFiles } from '../../lib/files/secret-files.ts';
+import { findHeaderProblem } from '../../settings/kinds.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { type Connect, type ConnectorOptions, createConnector } from './connector.ts';
 
@@ -30,7 +32,11 @@ export type SocketPoolSettings = Pick<
   | 'maxBufferedBytes'
   | 'socketIdleMs'
   | 'proxy'
+  | 'upstreamHeaders'
 >;
+
+/** Request in undici's form. */
+export type PoolRequest = Dispatcher.DispatchOptions & { headers?: Readonly<Record<string, string>> };
 
 /** Dependencies of a socket pool. */
 export interface SocketPoolDeps extends ConnectorOptions {
@@ -58,7 +64,7 @@ interface Slot {
 
 interface Waiting {
   credential: string;
-  request: Dispatcher.DispatchOptions;
+  request: PoolRequest;
   handler: WaitingHandler;
 }
 
@@ -84,6 +90,8 @@ const MAX_RESTING = 16;
  */
 export class SocketPool {
   readonly buffer: ResponseBuffer;
+  /** Headers that every request has. */
+  readonly headers: SecretFiles;
   readonly #origin: string;
   readonly #limit: number;
   /** Whether a socket is closed instead of being reused for another credential. */
@@ -101,8 +109,10 @@ export class SocketPool {
   #onQueueEmpty: (() => void) | undefined;
   #closed: Promise<void> | undefined;
 
+  /** @throws {SecretError} if the value of a header is invalid */
   constructor(origin: string, settings: SocketPoolSettings, deps: SocketPoolDeps = {}) {
     this.buffer = deps.buffer ?? { bytes: 0, maxBytes: settings.maxBufferedBytes };
+    this.headers = createSecretFiles({ secrets: settings.upstreamHeaders ?? {} }, findHeaderProblem);
     this.#origin = origin;
     this.#limit = settings.sockets;
     this.#isIsolated = settings.isolateConnections === 'credential';
@@ -118,11 +128,13 @@ export class SocketPool {
   }
 
   /** Sends a request as soon as a socket is available. */
-  dispatch(credential: string, request: Dispatcher.DispatchOptions, handler: WaitingHandler): void {
+  dispatch(credential: string, given: PoolRequest, handler: WaitingHandler): void {
     if (this.#closed !== undefined) {
       handler.onResponseError(null, new errors.ClientClosedError());
       return;
     }
+    const own = this.headers.secrets();
+    const request = own.size === 0 ? given : { ...given, headers: withHeaders(given.headers, own) };
     const slot = this.#queue.length === 0 ? this.#take(credential, handler.isRetry) : undefined;
     if (slot === undefined) {
       this.#queue.push({ credential, request, handler });
@@ -213,7 +225,7 @@ export class SocketPool {
     return slot;
   }
 
-  #send(slot: Slot, credential: string, request: Dispatcher.DispatchOptions, handler: WaitingHandler): void {
+  #send(slot: Slot, credential: string, request: PoolRequest, handler: WaitingHandler): void {
     // guard: test/upstream/socket-isolation.test.ts
     const isOfOther = this.#isIsolated && slot.credential !== credential;
     if (isOfOther || this.#now() >= slot.expiresAt) {
@@ -269,3 +281,7 @@ export class SocketPool {
     }
   }
 }
+
+/** Adds headers, which replace others of the same name. */
+const withHeaders = (headers: PoolRequest['headers'] = {}, own: ReadonlyMap<string, string>): Record<string, string> =>
+  Object.fromEntries([...Object.entries(headers), ...own].map(([name, value]) => [name.toLowerCase(), value]));

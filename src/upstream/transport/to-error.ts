@@ -1,5 +1,5 @@
 import { isRecord } from '../../lib/is-record.ts';
-import { createCredentialFilter } from '../credential-filter.ts';
+import { createCredentialFilter, type Secrets } from '../credential-filter.ts';
 import type { UpstreamRateLimit } from '../errors.ts';
 import {
   badResponse,
@@ -29,11 +29,9 @@ export interface FailedResponse {
   rateLimit?: UpstreamRateLimit | undefined;
 }
 
-/** Parts of the request that are needed to interpret its response. */
-export interface FailedRequest {
+/** Parts of the request that are needed to interpret its response. Messages that quote a part of a secret are dropped. */
+export interface FailedRequest extends Secrets {
   endpoint: Endpoint;
-  /** `Authorization` header. Messages that quote a part of its key are dropped. */
-  authorization: string;
   /** Path with encoded ids and query. */
   path: string;
   /** Body of the request. */
@@ -51,7 +49,7 @@ export function errorFromResponse(request: FailedRequest, response: FailedRespon
   const retryAfterSeconds = parseRetryAfter(response.retryAfter);
   const fail = (options: Omit<UpstreamErrorOptions, 'endpoint' | 'status'>) =>
     new UpstreamError({ endpoint, status, rateLimit: response.rateLimit, ...options });
-  const isShowable = createCredentialFilter(request.authorization, () => request.path + JSON.stringify(request.body));
+  const isShowable = createCredentialFilter(request, () => request.path + JSON.stringify(request.body));
   const { message, issues } = readReasons(response.body.json, request, isShowable);
 
   if (status < 400) {

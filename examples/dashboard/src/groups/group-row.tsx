@@ -77,4 +77,4 @@ export function GroupRow({ group, count, taken, refusal, onDeleted, onReload }: 
 }
 
 const formatCount = (count: number) =>
-  count === 0 ? 'No workflow in use' : `${count} ${count === 1 ? 'workflow' : 'workflows'} in use`;
+  count === 0 ? 'No workflows' : `${count} ${count === 1 ? 'workflow' : 'workflows'}`;

@@ -1,16 +1,16 @@
 import { useQuery } from 'urql';
-import { WorkflowsDocument } from '../documents.gen.ts';
+import { WorkflowNamesDocument } from '../documents.gen.ts';
 import { ReadFailure } from '../failures/read-failure.tsx';
 import { Skeleton } from '../ui/skeleton.tsx';
 import { useIsActive } from '../workflows/known-states.ts';
 import { workflowAddress } from '../workflows/workflow-address.ts';
-import { pagesOfWorkflowIds } from '../workflows/workflow-ids.ts';
 import type { Day } from './day.ts';
+import { mostUsedWorkflowIds } from './workflow-ids.ts';
 
 /** The workflows of a day. The most used ones are loaded once for all days, so that changing the day loads nothing. */
 export function DayWorkflows({ day, days }: { day: Day; days: readonly Day[] }) {
-  const [ids = []] = pagesOfWorkflowIds(days);
-  const [{ data, error, fetching }, execute] = useQuery({ query: WorkflowsDocument, variables: { ids } });
+  const ids = mostUsedWorkflowIds(days);
+  const [{ data, error, fetching }, execute] = useQuery({ query: WorkflowNamesDocument, variables: { ids } });
   const found = data?.workflows;
 
   if (fetching) {

@@ -6,14 +6,12 @@ import { useRefusal } from '../session/permitted.tsx';
 import { ConfirmDialog } from '../ui/confirm-dialog.tsx';
 import { Switch } from '../ui/switch.tsx';
 import { useIsActive, useKnownStates } from './known-states.ts';
-import { useRememberWorkflow } from './recent-workflows.ts';
 import type { Workflow } from './workflow.ts';
 
 /** Switches at once, and back with the reason if the service fails. Asks before a critical workflow is switched off. */
 export function WorkflowSwitch({ workflow, onReload }: { workflow: Workflow; onReload: () => void }) {
   const { id, name, critical } = workflow;
   const knownStates = useKnownStates();
-  const remember = useRememberWorkflow();
   const active = useIsActive(workflow);
   const [shown, show] = useOptimistic(active);
   const [isPending, startTransition] = useTransition();
@@ -27,7 +25,6 @@ export function WorkflowSwitch({ workflow, onReload }: { workflow: Workflow; onR
     setIsAsking(false);
     startTransition(async () => {
       show(!active);
-      remember(id);
       if ((await run({ workflowId: id, active: !active })) === undefined) {
         knownStates.set(id, !active);
       }
@@ -51,7 +48,6 @@ export function WorkflowSwitch({ workflow, onReload }: { workflow: Workflow; onR
           onClose={() => setIsAsking(false)}
         >
           <p>This workflow is critical: subscribers cannot opt out of it. While it is off, nobody gets its messages.</p>
-          <p>It stays on this page under “Looked up or changed”, where you can enable it again.</p>
         </ConfirmDialog>
       )}
       {failure && (

@@ -1,3 +1,3 @@
-import type { WorkflowsResult } from '../documents.gen.ts';
+import type { WorkflowResult } from '../documents.gen.ts';
 
-export type Workflow = NonNullable<NonNullable<WorkflowsResult['workflows']>[number]>;
+export type Workflow = NonNullable<WorkflowResult['workflow']>;

@@ -1,0 +1,30 @@
+interface PageLinksProps {
+  /** Number of the first shown item, from 1, of the shown ones, and of all. */
+  first: number;
+  count: number;
+  total: number;
+  /** Addresses of the pages before and after. */
+  previous: string | undefined;
+  next: string | undefined;
+}
+
+/** Says which part of a list is shown, and links to the pages beside it. */
+export function PageLinks({ first, count, total, previous, next }: PageLinksProps) {
+  return (
+    <nav className="page-links" aria-label="Pages">
+      <p className="muted" role="status">
+        {count === 1 ? first : `${first}–${first + count - 1}`} of {total}
+      </p>
+      {previous !== undefined && (
+        <a className="button" href={previous}>
+          Previous
+        </a>
+      )}
+      {next !== undefined && (
+        <a className="button" href={next}>
+          Next
+        </a>
+      )}
+    </nav>
+  );
+}
