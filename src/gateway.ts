@@ -24,7 +24,7 @@ import type { McpStreams } from './http/mcp/messages.ts';
 import { createListener, createRequestTest } from './http/node-adapter.ts';
 import { createPipeline } from './http/pipeline.ts';
 import { createNegotiateMediaType } from './http/request.ts';
-import { RunningRequests } from './http/request-state.ts';
+import { createAddressOf, createRequestStates, RunningRequests } from './http/request-state.ts';
 import { createRespond } from './http/respond.ts';
 import { createRouter } from './http/router.ts';
 import { createUpstreamSelector } from './http/select-upstream.ts';
@@ -248,9 +248,9 @@ export function buildGateway(
 
   // HTTP
   const cors = createCors(clientRules, logger, deps.monotonicNow);
-  const accessLog = createAccessLog(logger, nameTenant);
+  const accessLog = createAccessLog(logger, nameTenant, settings.logSample);
   const startTrace = createTracing(logger);
-  const negotiateMediaType = createNegotiateMediaType();
+  const createState = createRequestStates(createNegotiateMediaType(), createAddressOf(settings.trustedProxies));
   const inFlightLimits = inFlightLimitsOf(settings);
   const schemes = [
     ...(clients.server === false ? [] : (['ApiKey'] as const)),
@@ -278,7 +278,7 @@ export function buildGateway(
   const pipeline = createPipeline({
     paths: upstreamSelector.pathsOf(endpoint),
     maxBodyBytes: settings.maxBodyBytes,
-    negotiateMediaType,
+    createState,
     authenticate,
     startTrace,
     upstreamSelector,
@@ -309,7 +309,7 @@ export function buildGateway(
       tools: tools.tools,
       schema,
       cors,
-      negotiateMediaType,
+      createState,
       authenticate,
       pipeline,
       respond,

@@ -29,6 +29,15 @@ export interface GatewaySettingOptions {
     /** Path of the file. */
     file: string;
   };
+  /** Share of the successful operations that are logged: 0 to 1. Those that fail or take a second are always logged. Metrics count all. @default 1 */
+  logSample?: number;
+  /** Logs the `address` of clients, also in the audit log: of the connection, or what trusted proxies tell. The service does not get it. @default addresses are not logged */
+  trustedProxies?: {
+    /** Addresses of the proxies in front of the gateway, such as `10.0.0.0/8`. Of others, the header is ignored. @default none */
+    addresses?: readonly string[];
+    /** Header in which they tell the address of their client. They must replace or extend what a client sends. @default 'X-Forwarded-For' */
+    header?: 'X-Forwarded-For' | 'Forwarded';
+  };
   /** Whether operations and upstream requests are counted, and the command answers `GET /metrics`. @default true */
   metrics?: boolean;
   /** Interval at which the configuration file and the files that it names are checked for changes. @default 10 */

@@ -18,6 +18,8 @@ import type { Cell, Counters } from './counters.ts';
 /** Author of a write. */
 export interface WriteAuthor {
   identity: Pick<Identity, 'clientKind' | 'tenant' | 'subject' | 'upstream'>;
+  /** IP address of the client; undefined if it is not logged. */
+  address: string | undefined;
   /** Ids of the operation's span; undefined if there is none. */
   traceIds: TraceIds | undefined;
   /** Field of the mutation. */
@@ -84,7 +86,7 @@ export function createAuditLog(
     }
   }
 
-  function begin({ identity, traceIds, field }: WriteAuthor, request: UpstreamRequest): WriteRecord {
+  function begin({ identity, address, traceIds, field }: WriteAuthor, request: UpstreamRequest): WriteRecord {
     const { endpoint, requestId, authorization } = request;
     const { clientKind, tenant = nameTenant(authorization), subject, upstream } = identity;
     const id = randomUUID();
@@ -99,6 +101,7 @@ export function createAuditLog(
         clientKind,
         tenant,
         subject: subject?.slice(0, MAX_SUBJECT),
+        address,
         field,
         upstream,
         method: endpoint.method,

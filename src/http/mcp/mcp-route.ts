@@ -9,7 +9,6 @@ import type { Cors } from '../cors.ts';
 import {
   type HandleRequest,
   type IncomingRequest,
-  type NegotiateMediaType,
   NOT_STORED,
   type OutgoingResponse,
   parseBody,
@@ -18,7 +17,7 @@ import {
   readBody,
   readHead,
 } from '../request.ts';
-import { createRequestState, type RequestState } from '../request-state.ts';
+import type { CreateRequestState, RequestState } from '../request-state.ts';
 import type { Respond } from '../respond.ts';
 import { findMessageProblem, type McpStreams } from './messages.ts';
 import { serveStreams } from './streams.ts';
@@ -34,7 +33,7 @@ export interface McpOptions extends Omit<ToolServerOptions, 'failures'> {
   /** Maximum request body size, in bytes. */
   maxBodyBytes: number;
   cors: Cors;
-  negotiateMediaType: NegotiateMediaType;
+  createState: CreateRequestState;
   authenticate: Authenticate;
   /** Accepted schemes, for the header `WWW-Authenticate`. */
   schemes: AuthenticateOptions['schemes'];
@@ -93,7 +92,7 @@ export function createMcp({ schema, ...options }: McpOptions): Mcp {
 
   /** Serves the protocol's Streamable HTTP, without sessions, so that any process can answer. Checks and rejects requests as the pipeline does. */
   async function route(request: IncomingRequest): Promise<OutgoingResponse> {
-    const state = createRequestState(request, options.negotiateMediaType);
+    const state = options.createState(request);
     const { requestId } = state;
     try {
       checkHead(request);
@@ -112,6 +111,7 @@ export function createMcp({ schema, ...options }: McpOptions): Mcp {
       const caller = {
         scheme: request.scheme,
         host: request.host,
+        remoteAddress: request.remoteAddress,
         header: (name: string) => request.header(name),
         toFetchRequest: () => request.toFetchRequest(),
         endpoint: pathOf(request).slice(0, -MCP_PATH.length) + endpoint,
