@@ -27,7 +27,7 @@ import { createNegotiateMediaType } from './http/request.ts';
 import { createAddressOf, createRequestStates, RunningRequests } from './http/request-state.ts';
 import { createRespond } from './http/respond.ts';
 import { createRouter } from './http/router.ts';
-import { createUpstreamSelector } from './http/select-upstream.ts';
+import { createKnownHosts, createUpstreamSelector } from './http/select-upstream.ts';
 import { watchFiles } from './lib/files/file-watcher.ts';
 import { createRateLimiters } from './rate-limits/rate-limiters.ts';
 import { describeStore } from './redis/store-state.ts';
@@ -234,6 +234,7 @@ export function buildGateway(
     deviationReporterOf: counts.deviationReporterOf,
   });
   const upstreamSelector = createUpstreamSelector(settings.upstreams, [endpoint, CLIENT_TOKENS_PATH, MCP_PATH]);
+  const isKnownHost = createKnownHosts(settings);
   const limiter = rateLimiters.open(rateLimits.store);
   const admission = createAdmission({
     limiter,
@@ -309,6 +310,7 @@ export function buildGateway(
       tools: tools.tools,
       schema,
       cors,
+      isKnownHost,
       createState,
       authenticate,
       pipeline,
@@ -317,6 +319,7 @@ export function buildGateway(
     });
   const findPage = createPages(settings, {
     paths: upstreamSelector.pathsOf(endpoint),
+    isKnownHost,
     schemes,
     clientRules,
     moduleSchema: modules.length > 0 ? schema : undefined,

@@ -1,3 +1,5 @@
+import { createKnownHosts } from '../http/select-upstream.ts';
+import { isLoopbackHost } from '../lib/urls.ts';
 import { createProbeListener, type Probes } from '../server/health.ts';
 import { startServer } from '../server/server.ts';
 import type { Config } from './config/load-config.ts';
@@ -20,9 +22,10 @@ export interface AdminServer extends AsyncDisposable {
  * @throws {ListenError}
  */
 export async function serveAdmin(
-  { adminHost: host, adminPort: port, metrics: hasMetrics }: Pick<Config, 'adminHost' | 'adminPort' | 'metrics'>,
+  config: Pick<Config, 'adminHost' | 'adminPort' | 'metrics' | 'hosts' | 'upstreams'>,
   describeConfig: () => string,
 ): Promise<AdminServer | undefined> {
+  const { adminHost: host, adminPort: port, metrics: hasMetrics } = config;
   if (port === undefined) {
     return undefined;
   }
@@ -35,7 +38,11 @@ export async function serveAdmin(
     },
     describeConfig,
   );
-  const server = await startServer({ ...LIMITS, host, port, portOption: '--admin-port', listener, probes: false });
+  const server = await startServer({
+    ...LIMITS,
+    ...{ host, port, portOption: '--admin-port', listener, probes: false },
+    ...(isLoopbackHost(host) && { isKnownHost: createKnownHosts(config) }),
+  });
   return {
     url: server.url,
     answerWith(current) {

@@ -2,6 +2,8 @@ import type { RequestListener } from 'node:http';
 import { setFlagsFromString } from 'node:v8';
 import type { Logger } from 'pino';
 import type { Gateway } from '../gateway.ts';
+import { createKnownHosts } from '../http/select-upstream.ts';
+import { isLoopbackHost } from '../lib/urls.ts';
 import { maxClientFiles } from '../server/connections.ts';
 import type { Probes } from '../server/health.ts';
 import { createOverloadMonitor } from '../server/load-shedding.ts';
@@ -83,10 +85,13 @@ export async function serveGateway(
       'fewer clients can connect than maxConnections, because of the limit of open files; raise it (ulimit -n)';
     logger.warn({ maxConnections }, message);
   }
+  let isKnownHost = createKnownHosts(config);
   await using server = await startServer({
     ...config,
     ...(role && { port: await role.port(), connectionsArrived: () => role.connectionsArrived() }),
     maxConnections,
+    // In production, a proxy on this machine passes on the host that its client used.
+    ...(isLoopbackHost(config.host) && !config.isProduction && { isKnownHost: (host) => isKnownHost(host) }),
     listener: gateways.listener,
     bufferedBytes: gateways.bufferedBytes,
     isNeverShed: (request) => gateways.current().isPage(request),
@@ -117,6 +122,7 @@ export async function serveGateway(
       logger.level = next.logLevel; // A gateway reads it when it is created.
       try {
         gateways.replace(await build(next));
+        isKnownHost = createKnownHosts(next);
       } catch (error) {
         logger.level = level;
         throw error;

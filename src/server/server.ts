@@ -35,6 +35,8 @@ export interface ServerOptions extends Partial<ServerSettings>, SheddingDeps {
   connectionsArrived?: () => Promise<void>;
   /** Called with the number of requests that are aborted because of the drain timeout. @default not called */
   onCutOff?: (requests: number) => void;
+  /** Returns whether requests with this `Host` are answered; others get 421. @default () => true */
+  isKnownHost?: (host: string | undefined) => boolean;
   /** Option of the command that sets the port, for error messages. @default --port */
   portOption?: string;
 }
@@ -77,6 +79,7 @@ export async function startServer({
   probes: replaceProbes = (probes) => probes,
   connectionsArrived = turnEventLoop,
   onCutOff = () => {},
+  isKnownHost = () => true,
   portOption,
   ...options
 }: ServerOptions): Promise<RunningServer> {
@@ -120,6 +123,13 @@ export async function startServer({
     }
     shedding.freeMemory();
     if (answered !== undefined && respondProbe(request, response, answered)) {
+      return false;
+    }
+    // guard: test/cli/hosts.test.ts
+    if (!isKnownHost(request.headers.host)) {
+      const message =
+        'The gateway has no such host name. Use the address that it printed, or add the name to its setting hosts.';
+      sendRefusal(response, refuse('MISDIRECTED_REQUEST', message), { closes: true });
       return false;
     }
     const excess = shedding.excess();

@@ -22,6 +22,8 @@ export interface GatewaySettingOptions {
       file: string;
     };
   };
+  /** Names of the gateway in the header `Host`, besides those of `upstreams` and of this machine. On an address of this machine, others are rejected. */
+  hosts?: readonly string[];
   /** Allowed CORS origins for any credential. Comma-separated in a variable. @default none */
   corsOrigins?: readonly string[];
   /** Secret of the 8 hex digits that stand for an API key in the log, which makes them the same across restarts and replicas. At least 16 characters. A file is read at startup and with a reload. @default random */

@@ -18,7 +18,7 @@ import {
   text,
 } from './setting.ts';
 import { upstreamCalls } from './upstream-calls.ts';
-import { upstreamSections } from './upstreams.ts';
+import { hostNames, upstreamSections } from './upstreams.ts';
 
 /**
  * The settings table: every setting once, with its type, range, default, description and target. The options of the command, environment
@@ -88,6 +88,10 @@ const general = {
       .default(false),
     'Whether the gateway is [a subgraph](federation.md) of a federated graph. `{ routerSecret }` turns it on, and lets its router read the schema although `introspection` is off.',
     { flag: 'on|off' },
+  ),
+  hosts: setting(
+    hostNames().default([]),
+    'Names of the gateway in the header `Host`, besides those of `upstreams` and of this machine. On an address of this machine, [others are rejected](network.md#hosts).',
   ),
   corsOrigins: setting(
     origins().default([]),

@@ -2,7 +2,6 @@ import { type GraphQLSchema, isEnumType, isInterfaceType } from 'graphql';
 import type { Logger } from 'pino';
 import type { Identity } from '../../auth/identity.ts';
 import { isRecord } from '../../lib/is-record.ts';
-import { isLoopbackHost } from '../../lib/urls.ts';
 import { refuse } from '../../settings/refuse.ts';
 import { type Authenticate, type AuthenticateOptions, challenge } from '../access.ts';
 import type { Cors } from '../cors.ts';
@@ -33,6 +32,8 @@ export interface McpOptions extends Omit<ToolServerOptions, 'failures'> {
   /** Maximum request body size, in bytes. */
   maxBodyBytes: number;
   cors: Cors;
+  /** Whether a `Host` is known. Pages of others could be an attacker's. */
+  isKnownHost: (host: string | undefined) => boolean;
   createState: CreateRequestState;
   authenticate: Authenticate;
   /** Accepted schemes, for the header `WWW-Authenticate`. */
@@ -59,7 +60,7 @@ export interface Mcp {
 
 /** Creates the tools for AI agents. Both ways to call them differ only in how messages arrive. Calls go through the pipeline. */
 export function createMcp({ schema, ...options }: McpOptions): Mcp {
-  const { paths, endpoint, maxBodyBytes, cors, authenticate, schemes, respond, logger } = options;
+  const { paths, endpoint, maxBodyBytes, cors, isKnownHost, authenticate, schemes, respond, logger } = options;
   const { createMcpHandler } = loadProtocol();
   const createToolServer = createToolServers({ ...options, failures: failuresOf(schema) });
 
@@ -70,9 +71,11 @@ export function createMcp({ schema, ...options }: McpOptions): Mcp {
         headers: { allow: 'POST' },
       });
     }
+    const { scheme, host } = request;
     const origin = request.header('origin');
+    const isOwn = origin === `${scheme}://${host}` && isKnownHost(host);
     // guard: test/http/mcp.test.ts
-    if (origin !== undefined && !isLocalPage(origin, request) && !cors.allows(origin)) {
+    if (origin !== undefined && !isOwn && !cors.allows(origin)) {
       throw refuse('FORBIDDEN', 'Pages of this origin may not call tools. Add it to corsOrigins.'); // The specification requires it, against DNS rebinding.
     }
     readHead(request, paths, 'application/json'); // The protocol's package checks the header Accept.
@@ -150,10 +153,6 @@ export function createMcp({ schema, ...options }: McpOptions): Mcp {
     },
   };
 }
-
-/** Returns whether a page of this server on this machine sends the request. Other names than `localhost` could be an attacker's. */
-const isLocalPage = (origin: string, { scheme, host = '' }: IncomingRequest): boolean =>
-  origin === `${scheme}://${host}` && isLoopbackHost(URL.parse(origin)?.hostname ?? '');
 
 /** Maximum length of a method's name in the log, because clients choose it. */
 const MAX_METHOD = 50;
