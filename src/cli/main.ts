@@ -1,4 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
+import { withoutControls } from '../lib/to-printable.ts';
 import { VERSION } from '../lib/version.ts';
 import { readCommandLine } from './command-line.ts';
 import { COMMANDS } from './commands/index.ts';
@@ -40,7 +41,7 @@ try {
   await main();
 } catch (error) {
   const { message, exitCode } = explainFailure(error);
-  process.stderr.write(`${message}\n`);
+  process.stderr.write(`${withoutControls(message)}\n`);
   process.exitCode = exitCode;
 }
 /** Runs what waits for the end of the process, such as the export of the last spans, for at most 5 s. */

@@ -457,3 +457,19 @@ it('warns of a folder of tenants that is empty', async () => {
     `clients.browser.tenantKeys: the folder ${folder.path()} contains no key, so all tokens are rejected.`,
   ]);
 });
+
+it('shows no control characters that names contain, and takes names literally', async () => {
+  const folder = await createFolder();
+  await writeFile(folder.path('notigraph.config.yaml'), 'upstream: http://127.0.0.1:9\n"b\\u001b[31m\\u202eb": 1\n');
+  await writeFile(folder.path('.env'), 'NOTIGRAPH_(=1\n');
+  const { code, stdout, stderr } = await runNotigraph({
+    cwd: folder.path(),
+    args: ['check', '--c\u001b[31mc=1', '--modules', './d\u001b[31m\nd.ts'],
+    env: { 'NOTIGRAPH_A\u001b[31mA': '1' },
+  });
+  expect([code, stderr]).toEqual([2, '']);
+  for (const name of ['NOTIGRAPH_A?[31mA', 'NOTIGRAPH_(', 'b?[31m?b', '--c?[31mc']) {
+    expect(stdout).toContain(name);
+  }
+  expect(stdout).toMatch(/^[^\p{C}\n]+(?:\n[^\p{C}\n]+)*\n$/u);
+});

@@ -5,6 +5,7 @@ import type { GatewayModule } from '../../graphql/module.ts';
 import { createSchema, emptiedOf, endpointsOf } from '../../graphql/schema.ts';
 import { elementsOf, scopesOf } from '../../graphql/scopes.ts';
 import { readTools } from '../../graphql/tools/tool-files.ts';
+import { withoutControls } from '../../lib/to-printable.ts';
 import { listAll } from '../../settings/setting.ts';
 import type { CommandLine, Process } from '../command.ts';
 import { readEnvironment } from '../config/environment.ts';
@@ -195,7 +196,7 @@ export function formatReport({ isValid, problems, warnings, summary, modules }: 
   }
 }
 
-const toLines = (lines: readonly string[]): string => lines.map((line) => `${line}\n`).join('');
+const toLines = (lines: readonly string[]): string => lines.map((line) => `${withoutControls(line)}\n`).join('');
 
 const toJson = ({ place: { source: file, line, column } = { source: '' }, sentence: message }: Problem) => ({
   ...(file !== '' && { file, line, column }),

@@ -1,3 +1,5 @@
+import { withoutControls } from '../../lib/to-printable.ts';
+
 /** Place in a file of the configuration. */
 export interface Place {
   /** File, or the variable that holds the configuration. */
@@ -25,7 +27,8 @@ export interface SettingLocation {
 /** Returns a problem as one line: `notigraph.config.yaml:12:5: port must be …`. */
 export function formatProblem({ place, sentence }: Problem): string {
   const { source, line, column } = place ?? {};
-  return line === undefined ? sentence : `${[source, line, column].filter(Boolean).join(':')}: ${sentence}`;
+  const text = line === undefined ? sentence : `${[source, line, column].filter(Boolean).join(':')}: ${sentence}`;
+  return withoutControls(text).replaceAll('\n', '?'); // Names of settings can be any text.
 }
 
 /** Removes repeated problems, and moves those of the configuration file to the end, in the order of their lines. */
