@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { VERSION } from '../lib/version.ts';
+import { findMemoryProblem } from '../server/process-limits.ts';
 import { banner, listServices } from './banner.ts';
 import type { Process } from './command.ts';
 import type { Config } from './config/load-config.ts';
@@ -22,6 +23,10 @@ export async function untilStopped(config: Config, service: Service, host: Proce
   const stopped = shutdownSignal(host, kill); // First, because the reader of the banner may stop the process immediately.
   const upstreams = config.sandbox === undefined ? listServices(config, (each) => new URL(each).host) : ['sandbox'];
   logger.info({ version: VERSION, modules: config.modules, upstreams }, 'started');
+  const memory = findMemoryProblem(config, count);
+  if (memory !== undefined) {
+    logger.warn(memory);
+  }
   host.stdout.write(banner(config, { url, adminUrl, workers: count }));
 
   const problem = await Promise.race([checkUpstream(), stopped]);

@@ -6,6 +6,8 @@ import { createSchema, emptiedOf, endpointsOf } from '../../graphql/schema.ts';
 import { elementsOf, scopesOf } from '../../graphql/scopes.ts';
 import { readTools } from '../../graphql/tools/tool-files.ts';
 import { withoutControls } from '../../lib/to-printable.ts';
+import { findMemoryProblem } from '../../server/process-limits.ts';
+import { countWorkers } from '../../settings/command.ts';
 import { listAll } from '../../settings/setting.ts';
 import type { CommandLine, Process } from '../command.ts';
 import { readEnvironment } from '../config/environment.ts';
@@ -80,12 +82,19 @@ const findConfigWarnings = (loaded: LoadedConfig, schema: GraphQLSchema, { platf
   ...(platform === 'win32' ? [] : findSecretFileWarnings(loaded)), // Windows has no such permissions.
   ...findDocumentWarnings(loaded, schema),
   ...findEmptiesWarnings(loaded, schema),
+  ...findMemoryWarnings(loaded),
 ];
 
 function toValid({ config: { source } }: LoadedConfig, found: readonly Problem[]): Report {
   const warnings = sortProblems(found, source);
   const verdict = warnings.length === 0 ? 'valid' : `valid, with ${countOf(warnings.length, 'warning')}`;
   return { isValid: true, problems: [], warnings, summary: `${source ?? 'The configuration'} is ${verdict}.` };
+}
+
+/** Returns a warning if this machine, or the container of the check, has too little memory. */
+function findMemoryWarnings({ config }: LoadedConfig): Problem[] {
+  const sentence = findMemoryProblem(config, countWorkers(config.workers));
+  return sentence === undefined ? [] : [{ sentence }];
 }
 
 /** Returns a warning for each write of a module that should declare which cached reads it empties. */
