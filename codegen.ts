@@ -8,7 +8,7 @@ import { writePrometheusRule } from './codegen/alerts.ts';
 import { drawArchitecture } from './codegen/architecture-picture.ts';
 import { writeInvalidationTable } from './codegen/cache-table.ts';
 import { writeOperationsTable, writeScopesTable } from './codegen/docs-tables.ts';
-import { DocumentError, loadDocuments } from './codegen/documents.ts';
+import { type AppOperation, DocumentError, loadDocuments } from './codegen/documents.ts';
 import { writeEndpoints } from './codegen/endpoints.ts';
 import { writeErrorCodeTable, writeErrorCodeType } from './codegen/error-codes.ts';
 import { writeManifest } from './codegen/manifest.ts';
@@ -21,44 +21,47 @@ import { writeSchemaReference, writeTypesReference } from './codegen/schema-refe
 import { writeConfigSchema } from './codegen/settings/config-schema.ts';
 import { writeGatewayOptions } from './codegen/settings/gateway-options.ts';
 import { writeSettingTables } from './codegen/settings/tables.ts';
+import { loadShippedModules, type ShippedModule } from './codegen/shipped-modules.ts';
 import { writePossibleTypes, writeTypedDocuments } from './codegen/typed-documents.ts';
 import { writeUpstreamResponses } from './codegen/upstream-responses.ts';
-import { loadOperations } from './src/graphql/documents/shipped-operations.ts';
+import { loadOperations, type ShippedOperation } from './src/graphql/documents/shipped-operations.ts';
+import { printSubgraph } from './src/graphql/federation.ts';
 import type { GatewayModule } from './src/graphql/module.ts';
+import { createSchema, printSdl } from './src/graphql/schema.ts';
 import workflowPages from './src/modules/workflows.ts';
 
 /** An app with documents, and the files generated from them. */
 interface App {
-  /** A folder of `.graphql` files; an app whose folder does not exist has nothing generated. */
-  documents: string;
+  /** Folders of `.graphql` files; an app whose folders do not exist has nothing generated. */
+  documents: string[];
   typedDocuments: string;
   /** The generic type of its documents; see `writeTypedDocuments`. */
   documentType: { name: string; from: string };
   manifest: string;
   /** Module of typed mocks; see `writeMocks`. @default none */
   mocks?: string;
-  /** Shipped modules in the configuration of its gateway. @default none */
+  /** Shipped modules in the configuration of its gateway. @default all */
   modules?: readonly GatewayModule[];
-  /** Whether people also send the files' texts, with curl or from GraphiQL's tabs. */
-  isForPeople: boolean;
+  /** Whether the operations are the shipped ones: people also send the files' texts, with curl or from GraphiQL's tabs. */
+  isShipped: boolean;
 }
 
 const APPS: App[] = [
   {
-    documents: 'schema/operations/',
+    documents: ['schema/operations/', 'schema/module-operations/'],
     typedDocuments: 'src/client/documents.gen.ts',
     documentType: { name: 'TypedDocument', from: './typed-document.ts' },
     manifest: 'schema/trusted-documents.json',
     mocks: 'src/testing/msw/mocks.gen.ts',
-    isForPeople: true,
+    isShipped: true,
   },
   {
-    documents: 'examples/dashboard/documents/',
+    documents: ['examples/dashboard/documents/'],
     typedDocuments: 'examples/dashboard/src/documents.gen.ts',
     documentType: { name: 'TypedDocumentNode', from: '@urql/core' },
     manifest: 'examples/dashboard/trusted-documents.json',
     modules: [workflowPages],
-    isForPeople: false,
+    isShipped: false,
   },
 ];
 
@@ -70,26 +73,30 @@ async function upstreamTypes(): Promise<string> {
   return GENERATED + astToString(await openapiTS(pathOf('schema/upstream.openapi.yaml')));
 }
 
-async function appFiles(app: App, schema: GraphQLSchema): Promise<Record<string, string>> {
-  const documents = loadDocuments(pathOf(app.documents), schema);
-  if (documents === undefined) {
+async function appFiles(app: App, schema: GraphQLSchema, modules: ShippedModule[]): Promise<Record<string, string>> {
+  const operations = app.documents.flatMap((folder) => loadDocuments(pathOf(folder), schema) ?? []);
+  if (operations.length === 0) {
     return {};
   }
-  const { documentType, isForPeople } = app;
-  const { operations, sources } = documents;
-  // People copy a whole file, or send what GraphiQL's tab shows: the file without its example.
-  const copied = isForPeople ? [...sources, ...loadOperations().map(({ query }) => query)] : [];
-  const code = await writeTypedDocuments({ operations, schema, documentType, hasText: isForPeople });
+  const { documentType, isShipped } = app;
+  // One each, because gateways without the module can't execute its documents.
+  const manifests = (isShipped ? modules : []).map(({ module, operations: shipped }) => [
+    `schema/module-documents/${module}.json`,
+    writeShippedManifest(operations, shipped),
+  ]);
+  const code = await writeTypedDocuments({ operations, schema, documentType, hasText: isShipped });
   return {
     [app.typedDocuments]: GENERATED + code,
-    [app.manifest]: writeManifest(operations, copied),
+    [app.manifest]: isShipped ? writeShippedManifest(operations, loadOperations()) : writeManifest(operations, []),
+    ...Object.fromEntries(manifests),
     ...(app.mocks !== undefined && { [app.mocks]: GENERATED + writeMocks(operations) }),
   };
 }
 
-/** The indexes of the folders with one file per noun. The schema can't be loaded without them. */
-async function generateIndexes(): Promise<Record<string, string>> {
-  return {};
+/** Writes the manifest of shipped operations. People copy a whole file, or send what GraphiQL's tab shows: the file without its example. */
+function writeShippedManifest(operations: readonly AppOperation[], shipped: readonly ShippedOperation[]): string {
+  const own = operations.filter(({ name }) => shipped.some((operation) => operation.name === name));
+  return writeManifest(own, [...own.map(({ source }) => source), ...shipped.map(({ query }) => query)]);
 }
 
 function writeScopes(schema: GraphQLSchema): string {
@@ -103,10 +110,9 @@ const pageWith = (file: string, name: string, table: string): Record<string, str
 });
 
 async function generate(): Promise<Record<string, string>> {
-  // Not before the indexes are up to date.
-  const { createSchema, printSdl } = await import('./src/graphql/schema.ts');
-  const { printSubgraph } = await import('./src/graphql/federation.ts');
   const schema = lexicographicSortSchema(createSchema());
+  const shipped = await loadShippedModules();
+  const full = lexicographicSortSchema(shipped.schema);
   const architecture = drawArchitecture(pathOf('docs/images/architecture.yaml'));
   const alerts = readFileSync(pathOf('deploy/prometheus/alerts.yml'), 'utf8');
   const files: Record<string, string> = {
@@ -120,7 +126,7 @@ async function generate(): Promise<Record<string, string>> {
     'src/settings/scopes.gen.ts': GENERATED + writeScopes(schema),
     'schema/schema.graphql': printSdl(schema),
     'schema/subgraph.graphql': printSubgraph(schema),
-    'src/client/possible-types.gen.ts': GENERATED + writePossibleTypes(schema),
+    'src/client/possible-types.gen.ts': GENERATED + writePossibleTypes(full),
     'src/settings/gateway-options.gen.ts': GENERATED + writeGatewayOptions(),
     'schema/config.schema.json': writeConfigSchema(),
     ...pageWith('docs/settings.md', 'settings', writeSettingTables()),
@@ -128,20 +134,22 @@ async function generate(): Promise<Record<string, string>> {
     'deploy/helm/alerts.gen.yaml': alerts, // Helm can't read files outside of the chart.
     'src/client/error-codes.gen.ts': GENERATED + writeErrorCodeType(),
     ...pageWith('docs/errors.md', 'error codes', writeErrorCodeTable()),
-    'docs/schema.md': writeSchemaReference(schema),
-    'docs/schema-types.md': writeTypesReference(schema),
-    ...pageWith('docs/operations.md', 'operations', writeOperationsTable(schema)),
-    ...pageWith('docs/frontend.md', 'scopes', writeScopesTable(schema)),
-    ...pageWith('docs/caching.md', 'invalidation', writeInvalidationTable(schema)),
+    'docs/schema.md': writeSchemaReference(full),
+    'docs/schema-types.md': writeTypesReference(full),
+    ...pageWith('docs/operations.md', 'operations', writeOperationsTable(full)),
+    ...pageWith('docs/frontend.md', 'scopes', writeScopesTable(full)),
+    ...pageWith('docs/caching.md', 'invalidation', writeInvalidationTable(full)),
     'docs/images/architecture-light.svg': architecture.light,
     'docs/images/architecture-dark.svg': architecture.dark,
   };
   for (const app of APPS) {
     try {
-      const appSchema = app.modules ? createSchema(undefined, app.modules) : schema;
-      Object.assign(files, await appFiles(app, appSchema));
+      const appSchema = app.modules ? createSchema(undefined, app.modules) : full;
+      Object.assign(files, await appFiles(app, appSchema, shipped.modules));
     } catch (error) {
-      throw error instanceof DocumentError ? new DocumentError(`In ${app.documents}: ${error.message}`) : error;
+      throw error instanceof DocumentError
+        ? new DocumentError(`In ${app.documents.join(' or ')}: ${error.message}`)
+        : error;
     }
   }
   const generated = Object.entries(files).map(([file, text]) => [file, writePackageReferences(text)]);
@@ -171,10 +179,7 @@ function update(files: Record<string, string>): void {
 }
 
 try {
-  update(await generateIndexes());
-  if (process.exitCode === undefined) {
-    update(await generate());
-  }
+  update(await generate());
 } catch (error) {
   if (!(error instanceof DocumentError)) {
     throw error;

@@ -1,9 +1,8 @@
 import type { GraphQLSchema } from 'graphql';
 import { emptiedOf } from '../src/graphql/schema.ts';
-import { CONTRACT } from '../src/upstream/endpoints.ts';
 import { restCallsOf } from './docs-tables.ts';
 import { code, table } from './markdown.ts';
-import { listCostlyFields } from './schema-fields.ts';
+import { listCostlyFields, moduleOf } from './schema-fields.ts';
 
 /** Reads by their kind. */
 const READS: Readonly<Record<string, string>> = {
@@ -11,25 +10,24 @@ const READS: Readonly<Record<string, string>> = {
   statistics: 'statistics',
 };
 
-/** Writes the table of docs/caching.md: the stored reads of the credential that each write empties. */
+/** Writes the table of docs/caching.md: the stored reads of the credential that each write empties. Those of modules are listed only if they empty some. */
 export function writeInvalidationTable(schema: GraphQLSchema): string {
   const mutations = listCostlyFields(schema).filter(({ isMutation }) => isMutation);
-  const writes = CONTRACT.filter(({ method }) => method !== 'GET');
-  const emptied = emptiedOf(schema);
-  const rows = writes.map((write) => {
-    const { method, route } = write;
-    const endpoint = `${method} ${route}`;
-    const names = mutations.flatMap((field) =>
-      restCallsOf(field).some((call) => call.replace(/\?.*/, '') === endpoint) ? [code(field.name)] : [],
+  const rows = [...emptiedOf(schema)].flatMap(([{ method, route, module }, { kinds }]) => {
+    const fields = mutations.filter((field) =>
+      restCallsOf(field).some((call) => call.replace(/\?.*/, '') === `${method} ${route}`),
     );
-    return [
-      names.join(', '),
-      code(endpoint),
-      emptied
-        .get(write)
-        ?.kinds.map((kind) => READS[kind])
-        .join(', ') || 'none',
-    ];
+    const [names, reads] = [fields.map(({ name }) => code(name)), kinds.map((kind) => READS[kind])];
+    return method === 'GET' || (module !== undefined && reads.length === 0)
+      ? []
+      : [
+          [
+            names.join(', '),
+            code(`${method} ${route}`),
+            reads.join(', ') || 'none',
+            fields.flatMap(({ field }) => moduleOf(field) ?? []).join(),
+          ],
+        ];
   });
-  return table(['mutation', 'REST', 'no longer used'], rows);
+  return table(['mutation', 'REST', 'no longer used', 'module'], rows);
 }

@@ -27,14 +27,8 @@ export interface AppOperation {
   text: string;
   /** SHA-256 of `text`, in hex. */
   hash: string;
-}
-
-/** The documents of an app. */
-export interface AppDocuments {
-  /** Sorted by the files' names. */
-  operations: AppOperation[];
-  /** The unchanged texts of the files. */
-  sources: string[];
+  /** The unchanged text of the file. */
+  source: string;
 }
 
 /** Invalid document of an app; the message names the file and the problem. */
@@ -43,6 +37,7 @@ export class DocumentError extends Error {}
 interface Definition<Node extends DefinitionNode> {
   node: Node;
   file: string;
+  source: string;
 }
 
 export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
@@ -50,10 +45,10 @@ export const sha256 = (text: string): string => createHash('sha256').update(text
 /**
  * Reads the `.graphql` files of a folder: any number of operations and fragments each.
  *
- * @returns undefined when there is no such folder
+ * @returns the operations, sorted by the files' names; undefined when there is no such folder
  * @throws {DocumentError} when one does not parse, does not fit the schema, has no name, or shares its name with another
  */
-export function loadDocuments(folder: URL, schema: GraphQLSchema): AppDocuments | undefined {
+export function loadDocuments(folder: URL, schema: GraphQLSchema): AppOperation[] | undefined {
   if (!existsSync(folder)) {
     return undefined;
   }
@@ -62,28 +57,27 @@ export function loadDocuments(folder: URL, schema: GraphQLSchema): AppDocuments 
     .sort();
   const operations: Definition<OperationDefinitionNode>[] = [];
   const fragments = new Map<string, Definition<FragmentDefinitionNode>>();
-  const sources = files.map((file) => {
+  for (const file of files) {
     const source = readFileSync(new URL(file, folder), 'utf8');
     for (const node of parseFile(file, source).definitions) {
       if (node.kind === Kind.OPERATION_DEFINITION) {
-        operations.push({ node, file });
+        operations.push({ node, file, source });
       } else if (node.kind === Kind.FRAGMENT_DEFINITION) {
         refuseTwins('fragments', node.name.value, fragments.get(node.name.value)?.file, file);
-        fragments.set(node.name.value, { node, file });
+        fragments.set(node.name.value, { node, file, source });
       } else {
         throw new DocumentError(`${file} defines something else than operations and fragments.`);
       }
     }
-    return source;
-  });
+  }
   refuseUnused(operations, fragments);
   const named = new Map<string, AppOperation>();
-  for (const { node, file } of operations) {
-    const operation = toAppOperation(node, file, fragments, schema);
-    refuseTwins('operations', operation.name, named.get(operation.name)?.file, file);
+  for (const definition of operations) {
+    const operation = toAppOperation(definition, fragments, schema);
+    refuseTwins('operations', operation.name, named.get(operation.name)?.file, definition.file);
     named.set(operation.name, operation);
   }
-  return { operations: [...named.values()], sources };
+  return [...named.values()];
 }
 
 function parseFile(file: string, source: string): DocumentNode {
@@ -95,8 +89,7 @@ function parseFile(file: string, source: string): DocumentNode {
 }
 
 function toAppOperation(
-  node: OperationDefinitionNode,
-  file: string,
+  { node, file, source }: Definition<OperationDefinitionNode>,
   fragments: ReadonlyMap<string, Definition<FragmentDefinitionNode>>,
   schema: GraphQLSchema,
 ): AppOperation {
@@ -111,7 +104,7 @@ function toAppOperation(
     throw new DocumentError(describe(file, problem));
   }
   const text = print(addTypenames({ kind: Kind.DOCUMENT, definitions }));
-  return { name, file, document: parse(text, { noLocation: true }), text, hash: sha256(text) };
+  return { name, file, source, document: parse(text, { noLocation: true }), text, hash: sha256(text) };
 }
 
 /** Returns the names of all fragments that a definition uses, directly or through other fragments. */

@@ -16,6 +16,16 @@ export interface CostlyField {
 const scopeOf = ({ extensions }: { extensions: { scope?: unknown } }): string | undefined =>
   typeof extensions.scope === 'string' ? extensions.scope : undefined;
 
+type Part = { extensions: { module?: unknown } };
+
+/** Returns the shipped module that adds a type or field. @returns undefined for the built-in ones */
+export const moduleOf = ({ extensions }: Part): string | undefined =>
+  typeof extensions.module === 'string' ? extensions.module : undefined;
+
+/** Sorts fields by their modules: those of none first. */
+export const byModule = <Field extends { field: Part }>(fields: readonly Field[]): Field[] =>
+  fields.toSorted((a, b) => (moduleOf(a.field) ?? '').localeCompare(moduleOf(b.field) ?? ''));
+
 /** Returns the root fields, and the fields of records that lead to other records. */
 export function listCostlyFields(schema: GraphQLSchema): CostlyField[] {
   const roots = [schema.getQueryType(), schema.getMutationType()];
@@ -29,13 +39,14 @@ export function listCostlyFields(schema: GraphQLSchema): CostlyField[] {
       if (!isRoot && scopeOf(type) === undefined) {
         return [];
       }
+      const scope = scopeOf(field) ?? scopeOf(type);
       return [
         {
           name: isRoot ? field.name : `${parent.name}.${field.name}`,
           isMutation: parent === schema.getMutationType(),
           field,
-          scope: scopeOf(field) ?? scopeOf(type),
-          recordScopes: [...new Set(collectRecordScopes(type))],
+          scope,
+          recordScopes: [...new Set(collectRecordScopes(type))].filter((record) => record !== scope),
         },
       ];
     }),
@@ -43,13 +54,13 @@ export function listCostlyFields(schema: GraphQLSchema): CostlyField[] {
 }
 
 /** Returns the fields, except root fields, that require a scope of their own. */
-export function listScopedFields(schema: GraphQLSchema): { name: string; scope: string; recordScopes: string[] }[] {
+export function listScopedFields(schema: GraphQLSchema): Omit<CostlyField, 'isMutation'>[] {
   const roots = [schema.getQueryType(), schema.getMutationType()];
   const parts = Object.values(schema.getTypeMap()).filter((type) => isObjectType(type) && !roots.includes(type));
   return parts.filter(isObjectType).flatMap((parent) =>
     Object.values(parent.getFields()).flatMap((field) => {
       const scope = scopeOf(field);
-      return scope === undefined ? [] : [{ name: `${parent.name}.${field.name}`, scope, recordScopes: [] }];
+      return scope === undefined ? [] : [{ name: `${parent.name}.${field.name}`, field, scope, recordScopes: [] }];
     }),
   );
 }

@@ -23,7 +23,7 @@ import {
 import { loadOperations, type ShippedOperation } from '../src/graphql/documents/shipped-operations.ts';
 import { restCallsOf } from './docs-tables.ts';
 import { code, table } from './markdown.ts';
-import { type CostlyField, listCostlyFields } from './schema-fields.ts';
+import { byModule, type CostlyField, listCostlyFields, moduleOf } from './schema-fields.ts';
 
 /** Page of the types. Those that GraphQL itself defines are not on it. */
 const TYPES_PAGE = 'schema-types.md';
@@ -35,15 +35,28 @@ function linkType(type: GraphQLType, page = ''): string {
   return isSpecifiedScalarType(named) ? text : `[${text}](${page}#${named.name.toLowerCase()})`;
 }
 
+/** Links a shipped module to its part of a page. */
+const linkModule = (module: string): string => `[${module}](schema.md#module-${module})`;
+
 /** Returns a description without the parts that the reference shows separately. */
 const textOf = ({ description }: { description?: string | null | undefined }): string =>
   (description ?? '').replace(/\n\n(?:REST|Token scope): .*/g, '');
 
+/** Members of almost every input or result, which another page explains. */
+const REPEATED: Readonly<Record<string, string>> = {
+  idempotencyKey: 'The [idempotency key](operations.md#what-to-know) of the change.',
+  replayed: 'Whether [the key](operations.md#what-to-know) was used before, so that this is the stored result.',
+};
+
 const cellOf = (part: {
+  name?: string;
   description?: string | null | undefined;
   deprecationReason?: string | null | undefined;
 }): string =>
-  [part.description ?? '', part.deprecationReason ? `Deprecated: ${part.deprecationReason}` : '']
+  [
+    REPEATED[part.name ?? ''] ?? part.description ?? '',
+    part.deprecationReason ? `Deprecated: ${part.deprecationReason}` : '',
+  ]
     .filter((text) => text !== '')
     .join(' ')
     .replaceAll(/\s*\n\s*/g, ' ');
@@ -75,42 +88,44 @@ const writeExample = ({ name, query, variables }: ShippedOperation): string =>
   ].join('\n');
 
 function writeRootField(costly: CostlyField, examples: readonly ShippedOperation[]): string {
-  const { name, field, scope, recordScopes } = costly;
+  const { name, isMutation, field, scope, recordScopes } = costly;
   const { calls = '1' } = field.extensions as { calls?: string };
   const scopes = [scope ?? '', ...recordScopes.map((each) => `${each} for the record in the result`)];
+  const module = moduleOf(field);
+  const cells = {
+    result: linkType(field.type, TYPES_PAGE),
+    scope: scopes.map((each) => each.replace(/\S+/, code)).join(', '),
+    REST: restCallsOf(costly).map(code).join(', '),
+    calls,
+  };
   return [
     `### ${name}\n`,
     `${textOf(field)}\n`,
-    table(
-      ['result', 'scope', 'REST', 'calls'],
-      [
-        [
-          linkType(field.type, TYPES_PAGE),
-          scopes.map((each) => each.replace(/\S+/, code)).join(', '),
-          restCallsOf(costly).map(code).join(', '),
-          calls,
-        ],
-      ],
-    ),
-    writeInputs('argument', field.args, TYPES_PAGE),
+    ...(module === undefined ? [] : [`Module: ${linkModule(module)}.\n`]),
+    ...(isMutation ? field.args.map(({ type }) => `Input: ${linkType(type, TYPES_PAGE)}.\n`) : []),
+    table(Object.keys(cells), [Object.values(cells)]),
+    isMutation ? '' : writeInputs('argument', field.args, TYPES_PAGE),
     ...examples.filter((example) => rootFieldsOf(example).includes(name)).map(writeExample),
   ]
     .filter((part) => part !== '')
     .join('\n');
 }
 
-/** Writes docs/schema.md: queries and mutations, with their arguments, scopes, calls, and a shipped operation as an example. */
+/** Writes docs/schema.md: queries and mutations, then those of each shipped module, with their arguments, scopes, calls, and a shipped operation as an example. */
 export function writeSchemaReference(schema: GraphQLSchema): string {
-  const examples = loadOperations();
-  const roots = listCostlyFields(schema).filter(({ name }) => !name.includes('.'));
-  const write = (fields: CostlyField[]) => fields.map((field) => writeRootField(field, examples));
+  const examples = loadOperations(schema);
+  const roots = byModule(listCostlyFields(schema)).filter(({ name }) => !name.includes('.'));
+  const groups = Map.groupBy(roots, ({ field, isMutation }) =>
+    moduleOf(field) === undefined ? (isMutation ? 'Mutations' : 'Queries') : `Module ${moduleOf(field)}`,
+  );
   return [
     '# Schema\n',
-    `Every query and mutation. [Types](${TYPES_PAGE}) has their results and inputs, [operations](operations.md) their rules, and [errors](errors.md) what can fail. The file is [\`schema/schema.graphql\`](../schema/schema.graphql).\n`,
-    '<!-- generated: schema -->\n## Queries\n',
-    ...write(roots.filter(({ isMutation }) => !isMutation)),
-    '## Mutations\n',
-    ...write(roots.filter(({ isMutation }) => isMutation)),
+    `Every query and mutation. [Types](${TYPES_PAGE}) has their results and inputs, [operations](operations.md) their rules, and [errors](errors.md) what can fail. A module is opt-in: [\`modules: [notigraph/modules/events]\`](trigger.md). The file [\`schema/schema.graphql\`](../schema/schema.graphql) has none of them.\n`,
+    '<!-- generated: schema -->',
+    ...[...groups].flatMap(([title, fields]) => [
+      `## ${title}\n`,
+      ...fields.map((field) => writeRootField(field, examples)),
+    ]),
     '<!-- /generated -->\n',
   ].join('\n');
 }
@@ -132,6 +147,7 @@ const writeValues = (type: GraphQLEnumType): string =>
 
 function writeType(schema: GraphQLSchema, type: GraphQLNamedType): string {
   const { scope } = type.extensions as { scope?: string };
+  const module = moduleOf(type);
   const interfaces = isObjectType(type) ? type.getInterfaces() : [];
   const members = isUnionType(type) ? type.getTypes() : isInterfaceType(type) ? schema.getPossibleTypes(type) : [];
   const links = (types: readonly GraphQLNamedType[]) => types.map((each) => linkType(each)).join(', ');
@@ -139,6 +155,7 @@ function writeType(schema: GraphQLSchema, type: GraphQLNamedType): string {
     `### ${type.name}\n`,
     `${textOf(type)}\n`,
     ...(scope === undefined ? [] : [`Scope: ${code(scope)}.\n`]),
+    ...(module === undefined ? [] : [`Module: ${linkModule(module)}.\n`]),
     ...(interfaces.length === 0 ? [] : [`Implements ${links(interfaces)}.\n`]),
     ...(members.length === 0 ? [] : [`Members: ${links(members)}.\n`]),
     isObjectType(type) || isInterfaceType(type) ? writeFields(Object.values(type.getFields())) : '',

@@ -29,12 +29,15 @@ const KEYWORDS: Record<string, string> = {
   '/client.html#retries': 'timeout',
   '/errors.html#errors': 'error codes, status codes',
   '/identity-providers.html#identity-providers': 'login, sso, oauth, oidc, jwt',
-  '/modules.html#modules': 'paginate, pagination, list subscribers, trigger a notification, custom endpoint',
+  '/modules.html#modules': 'custom endpoint',
   '/network.html#behind-a-load-balancer': 'nginx, reverse proxy, path, endpoint, /api/graphql',
   '/network.html#headers-for-the-service': 'custom header, access proxy, api gateway',
   '/production.html#production': 'deploy, docker, kubernetes, helm',
   '/react.html#forms': 'server actions, server functions, form errors',
   '/testing.html#testing': 'mock, unit tests',
+  '/trigger.html#get-and-list-subscribers': 'paginate, pagination, get a subscriber, list subscribers',
+  '/trigger.html#list-workflows': 'list all workflows',
+  '/trigger.html#trigger-notifications': 'trigger a notification, send a notification',
   '/upgrading.html#upgrading': 'upgrade, update, migrate, new version',
 };
 

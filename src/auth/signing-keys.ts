@@ -2,6 +2,7 @@ import { createPublicKey, type KeyObject } from 'node:crypto';
 import { createLocalJWKSet, errors, type FlattenedJWSInput, flattenedVerify, type JWTVerifyGetKey } from 'jose';
 import type { Logger } from 'pino';
 import { Client, errors as undiciErrors } from 'undici';
+import { caught } from '../lib/caught.ts';
 import { SecretError, type SecretFiles, type SecretProblem } from '../lib/files/secret-files.ts';
 import { memoizeBySource } from '../lib/memoize.ts';
 import { VERSION } from '../lib/version.ts';
@@ -178,9 +179,8 @@ const MIN_RSA_BITS = 2048;
 /** Returns the first problem of the public keys, or undefined. */
 export function findKeyProblem(keys: ReadonlyMap<string, string>): SecretProblem | undefined {
   for (const [name, text] of keys) {
-    try {
-      parsePublicKey(text);
-    } catch (error) {
+    const error = caught(Error, () => parsePublicKey(text));
+    if (error !== undefined) {
       return { name, problem: error instanceof SecretError ? error.message : 'the public key is invalid' };
     }
   }

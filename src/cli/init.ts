@@ -9,10 +9,9 @@ import { parseSettings } from '../settings/parse.ts';
 import { SCOPES } from '../settings/scopes.ts';
 import { listAll } from '../settings/setting.ts';
 import type { CommandLine, Process } from './command.ts';
-import { CONFIG_FILES } from './config/config-file.ts';
+import { CONFIG_FILE } from './config/config-file.ts';
 import { ConfigError } from './config/problem.ts';
 
-const CONFIG_FILE = 'notigraph.config.yaml';
 const ENV_EXAMPLE = '.env.example';
 
 /** Options about browsers, in the order of the questions. */
@@ -75,16 +74,10 @@ ${example === undefined ? '' : `  Copy ${ENV_EXAMPLE} to .env, fill in the keys,
 
 /** Returns why files can't be written. */
 function findFileProblems(folder: string, isForced: boolean): string[] {
-  const existing = [...CONFIG_FILES, ENV_EXAMPLE].filter((name) => existsSync(join(folder, name)));
-  const isTarget = (name: string) => name === CONFIG_FILE || name === ENV_EXAMPLE;
-  const targets = existing.filter(isTarget);
-  const others = existing.filter((name) => !isTarget(name));
-  return [
-    ...(targets.length === 0 || isForced
-      ? []
-      : [`${listAll(targets)} already ${targets.length === 1 ? 'exists' : 'exist'}. Overwrite with --force.`]),
-    ...others.map((name) => `There can be only one configuration file. Remove ${name} first.`),
-  ];
+  const existing = [CONFIG_FILE, ENV_EXAMPLE].filter((name) => existsSync(join(folder, name)));
+  return existing.length === 0 || isForced
+    ? []
+    : [`${listAll(existing)} already ${existing.length === 1 ? 'exists' : 'exist'}. Overwrite with --force.`];
 }
 
 const hasBrowsers = (options: Answers): boolean => BROWSER_OPTIONS.some((name) => options[name] !== undefined);

@@ -1,7 +1,7 @@
 import cluster from 'node:cluster';
 import { countWorkers } from '../settings/command.ts';
 import type { CommandLine, Process } from './command.ts';
-import { listConfigPaths } from './config/config-file.ts';
+import { configPathOf } from './config/config-file.ts';
 import { describeConfig } from './config/describe-config.ts';
 import { readEnvironment } from './config/environment.ts';
 import { type LoadedConfig, loadConfig } from './config/load-config.ts';
@@ -23,13 +23,12 @@ export async function runGateway(commandLine: CommandLine, host: Process, hangup
     return runWorker(role, host); // It ignores SIGHUP, which a terminal sends to all processes.
   }
   const environment = readEnvironment(host.env);
-  const paths = listConfigPaths(commandLine.options.config, environment);
-  const watch = new ConfigWatch(paths);
+  const path = configPathOf(commandLine.options.config, environment);
+  const watched = new Set(path === undefined ? [] : [path]);
+  const watch = new ConfigWatch([...watched]);
   let loaded = loadConfig(commandLine, environment);
   let inUse = loaded;
   let generation = 0;
-
-  const watched = new Set(paths);
 
   /** Imports and checks the modules of a configuration, also for workers, which get the files as they are now. */
   async function withModules({ config: next, locate, values }: LoadedConfig): Promise<LoadedConfig> {

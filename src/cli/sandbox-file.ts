@@ -1,4 +1,5 @@
 import { type Stats, statSync } from 'node:fs';
+import { caught } from '../lib/caught.ts';
 import { assertRegularFile, FileError } from '../lib/files/text-file.ts';
 
 /** Returns why a path can't be the sandbox's file; undefined if it is a file or doesn't exist yet. */
@@ -11,13 +12,6 @@ export const findSandboxFileProblem = (path: string): string | undefined =>
  * @param stat `lstatSync` rejects symbolic links
  */
 export function findFileProblem(path: string, stat: (path: string) => Stats = statSync): string | undefined {
-  try {
-    assertRegularFile(path, stat);
-    return undefined;
-  } catch (error) {
-    if (error instanceof FileError) {
-      return error.isMissing ? undefined : `the file ${path} ${error.message}`;
-    }
-    throw error;
-  }
+  const error = caught(FileError, () => assertRegularFile(path, stat));
+  return error === undefined || error.isMissing ? undefined : `the file ${path} ${error.message}`;
 }

@@ -3,6 +3,16 @@ import type { TypedDocument } from './typed-document.ts';
 
 /** Internal type. DO NOT USE DIRECTLY. */
 type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
+/** The topic and the subscribers to add. */
+export type AddSubscribersToTopicInput = {
+  /** A key that is unique per change, such as a UUID. If you repeat the change with the same key, a service that supports keys applies it only once. Default: the `Idempotency-Key` header. */
+  idempotencyKey?: string | null | undefined;
+  /** The topic's key. */
+  key: string | number;
+  /** The ids of the subscribers in your system. */
+  subscriberIds: Array<string | number>;
+};
+
 /** A channel over which the service sends messages. */
 export type Channel =
   /** Messages in a chat service, such as Slack. */
@@ -73,6 +83,16 @@ export type CreateSubscribersInput = {
   subscribers: Array<CreateSubscriberInput>;
 };
 
+/** The topic to create. */
+export type CreateTopicInput = {
+  /** A key that is unique per change, such as a UUID. If you repeat the change with the same key, a service that supports keys applies it only once. Default: the `Idempotency-Key` header. */
+  idempotencyKey?: string | null | undefined;
+  /** The key, which must be unique within the environment. */
+  key: string | number;
+  /** The name that people see. */
+  name: string;
+};
+
 /** The feed to delete. */
 export type DeleteFeedInput = {
   /** The feed's id. */
@@ -98,6 +118,63 @@ export type DeletionStatus =
   /** The record was deleted. */
   | 'DELETED';
 
+/** An event with 1 to 100 recipients. */
+export type EventInput = {
+  /** The id of the subscriber who caused the event. */
+  actorId?: string | number | null | undefined;
+  /** Settings of providers, which replace those of the workflow. */
+  overrides?: Record<string, unknown> | null | undefined;
+  /** The variables that the content of the workflow uses. */
+  payload?: Record<string, unknown> | null | undefined;
+  /** The ids of subscribers. Unknown ones are created. */
+  subscriberIds?: Array<string | number> | null | undefined;
+  /** Subscribers with their profiles. */
+  subscribers?: Array<EventSubscriberInput> | null | undefined;
+  /** The identifier of the tenant whose content is used. */
+  tenant?: string | null | undefined;
+  /** The keys of topics, whose subscribers get the notification. */
+  topicKeys?: Array<string | number> | null | undefined;
+  /** Your own id of the transaction. A transaction that the service knows is not sent again. Default: chosen by the service. */
+  transactionId?: string | number | null | undefined;
+  /** The trigger identifier of the workflow. */
+  workflow: string;
+};
+
+/** The reason why the workflow of an event was started or not. */
+export type EventStatus =
+  /** The service failed. `problems` has its messages. */
+  | 'ERROR'
+  /** The tenant does not exist. */
+  | 'NO_TENANT_FOUND'
+  /** No step of the workflow is active. */
+  | 'NO_WORKFLOW_ACTIVE_STEPS_DEFINED'
+  /** The workflow has no steps. */
+  | 'NO_WORKFLOW_STEPS_DEFINED'
+  /** The workflow was started. */
+  | 'PROCESSED'
+  /** There is no recipient, for example because a topic has no subscribers. */
+  | 'SUBSCRIBER_ID_MISSING'
+  /** The workflow is inactive. */
+  | 'TRIGGER_NOT_ACTIVE';
+
+/** A recipient whose profile is created, or updated, before the workflow starts. */
+export type EventSubscriberInput = {
+  /** The http or https URL of the profile picture. Null clears it; it must not be empty. */
+  avatar?: string | null | undefined;
+  /** The email address. Null clears it; it must not be empty. */
+  email?: string | null | undefined;
+  /** The first name. Null clears it; it must not be empty. */
+  firstName?: string | null | undefined;
+  /** The last name. Null clears it; it must not be empty. */
+  lastName?: string | null | undefined;
+  /** The language and region, such as `en-US`. Null clears it; it must not be empty. */
+  locale?: string | null | undefined;
+  /** The phone number. Null clears it; it must not be empty. */
+  phone?: string | null | undefined;
+  /** The id of the subscriber in your system. */
+  subscriberId: string | number;
+};
+
 /** The kind of failure of a mutation. Each kind has its own type, which implements `MutationError`. */
 export type MutationErrorCode =
   /** `ConflictError`: the change conflicts with an existing record or an earlier request. */
@@ -109,6 +186,14 @@ export type MutationErrorCode =
   /** `UpstreamFailure`: the service failed on this item of a bulk mutation. */
   | 'UPSTREAM_FAILURE';
 
+/** The event to trigger. */
+export type TriggerEventInput = {
+  /** The event. */
+  event: EventInput;
+  /** A key that is unique per change, such as a UUID. If you repeat the change with the same key, a service that supports keys applies it only once. Default: the `Idempotency-Key` header. */
+  idempotencyKey?: string | null | undefined;
+};
+
 /** The group to rename. */
 export type UpdateNotificationGroupInput = {
   /** The group's id. */
@@ -117,6 +202,26 @@ export type UpdateNotificationGroupInput = {
   idempotencyKey?: string | null | undefined;
   /** The new name. */
   name: string;
+};
+
+/** The subscriber to update. */
+export type UpdateSubscriberInput = {
+  /** The http or https URL of the profile picture. Null clears it; it must not be empty. */
+  avatar?: string | null | undefined;
+  /** Your own key/value pairs, which replace all existing ones. Null clears them. */
+  data?: Record<string, unknown> | null | undefined;
+  /** The email address. Null clears it; it must not be empty. */
+  email?: string | null | undefined;
+  /** The first name. Null clears it; it must not be empty. */
+  firstName?: string | null | undefined;
+  /** The last name. Null clears it; it must not be empty. */
+  lastName?: string | null | undefined;
+  /** The language and region, such as `en-US`. Null clears it; it must not be empty. */
+  locale?: string | null | undefined;
+  /** The phone number. Null clears it; it must not be empty. */
+  phone?: string | null | undefined;
+  /** The id of the subscriber in your system. */
+  subscriberId: string | number;
 };
 
 /** The workflow and its new status. */
@@ -273,6 +378,83 @@ export type WorkflowsVariables = Exact<{
 
 export type WorkflowsResult = { workflows: Array<{ __typename: 'Workflow', id: string, identifier: string | null, name: string, active: boolean, tags: Array<string>, notificationGroup: { __typename: 'NotificationGroup', id: string | null, name: string } | null } | null> | null };
 
+export type AddSubscribersToTopicVariables = Exact<{
+  input: AddSubscribersToTopicInput;
+}>;
+
+
+export type AddSubscribersToTopicResult = { addSubscribersToTopic:
+    | { __typename: 'AddSubscribersToTopicSuccess', addedIds: Array<string>, unknownIds: Array<string> }
+    | { __typename: 'ConflictError', code: MutationErrorCode, message: string }
+    | { __typename: 'InvalidInputError', code: MutationErrorCode, message: string }
+    | { __typename: 'NotFoundError', code: MutationErrorCode, message: string }
+   | null };
+
+export type CreateTopicVariables = Exact<{
+  input: CreateTopicInput;
+}>;
+
+
+export type CreateTopicResult = { createTopic:
+    | { __typename: 'ConflictError', code: MutationErrorCode, message: string }
+    | { __typename: 'CreateTopicSuccess', replayed: boolean, topic: { __typename: 'Topic', key: string, name: string } }
+    | { __typename: 'InvalidInputError', code: MutationErrorCode, message: string }
+   | null };
+
+export type SubscriberVariables = Exact<{
+  subscriberId: string | number;
+}>;
+
+
+export type SubscriberResult = { subscriber: { __typename: 'Subscriber', subscriberId: string, firstName: string | null, lastName: string | null, email: string | null, locale: string | null } | null };
+
+export type SubscribersVariables = Exact<{
+  page?: number;
+  limit?: number;
+}>;
+
+
+export type SubscribersResult = { subscribers: { __typename: 'SubscriberPage', page: number, hasMore: boolean, subscribers: Array<{ __typename: 'Subscriber', subscriberId: string, firstName: string | null, lastName: string | null } | null> } | null };
+
+export type TopicsVariables = Exact<{
+  page?: number;
+  pageSize?: number;
+}>;
+
+
+export type TopicsResult = { topics: { __typename: 'TopicPage', totalCount: number, topics: Array<{ __typename: 'Topic', key: string, name: string, subscriberIds: Array<string> } | null> } | null };
+
+export type TriggerEventVariables = Exact<{
+  input: TriggerEventInput;
+}>;
+
+
+export type TriggerEventResult = { triggerEvent:
+    | { __typename: 'ConflictError', code: MutationErrorCode, message: string }
+    | { __typename: 'InvalidInputError', code: MutationErrorCode, message: string, issues: Array<{ __typename: 'InputIssue', path: Array<string>, message: string }> }
+    | { __typename: 'TriggerEventSuccess', replayed: boolean, event: { __typename: 'TriggeredEvent', isProcessed: boolean, status: EventStatus | null, transactionId: string | null, problems: Array<string> } }
+   | null };
+
+export type UpdateSubscriberVariables = Exact<{
+  input: UpdateSubscriberInput;
+}>;
+
+
+export type UpdateSubscriberResult = { updateSubscriber:
+    | { __typename: 'InvalidInputError', code: MutationErrorCode, message: string }
+    | { __typename: 'NotFoundError', code: MutationErrorCode, message: string }
+    | { __typename: 'UpdateSubscriberSuccess', subscriber: { __typename: 'Subscriber', subscriberId: string, firstName: string | null, lastName: string | null } }
+   | null };
+
+export type WorkflowPageVariables = Exact<{
+  page?: number;
+  limit?: number;
+  query?: string | null | undefined;
+}>;
+
+
+export type WorkflowPageResult = { workflowPage: { __typename: 'WorkflowPage', page: number, totalCount: number, workflows: Array<{ __typename: 'Workflow', id: string, identifier: string | null, name: string, active: boolean } | null> } | null };
+
 export const CreateFeedDocument = {"kind":"Document","definitions":[{"kind":"OperationDefinition","operation":"mutation","name":{"kind":"Name","value":"CreateFeed"},"variableDefinitions":[{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"input"}},"type":{"kind":"NonNullType","type":{"kind":"NamedType","name":{"kind":"Name","value":"CreateFeedInput"}}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"createFeed"},"arguments":[{"kind":"Argument","name":{"kind":"Name","value":"input"},"value":{"kind":"Variable","name":{"kind":"Name","value":"input"}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"InlineFragment","typeCondition":{"kind":"NamedType","name":{"kind":"Name","value":"CreateFeedSuccess"}},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"replayed"}},{"kind":"Field","name":{"kind":"Name","value":"feed"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"id"}},{"kind":"Field","name":{"kind":"Name","value":"identifier"}},{"kind":"Field","name":{"kind":"Name","value":"name"}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"InlineFragment","typeCondition":{"kind":"NamedType","name":{"kind":"Name","value":"ConflictError"}},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"reason"}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"InlineFragment","typeCondition":{"kind":"NamedType","name":{"kind":"Name","value":"MutationError"}},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"code"}},{"kind":"Field","name":{"kind":"Name","value":"message"}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}}]}}],"__meta__":{"hash":"13cd73ac32259109f4ff0b35037d613b43d98c05ebc44bcbc8a2ac93d8bb18b1","text":"mutation CreateFeed($input: CreateFeedInput!) {\n  createFeed(input: $input) {\n    ... on CreateFeedSuccess {\n      replayed\n      feed {\n        id\n        identifier\n        name\n        __typename\n      }\n      __typename\n    }\n    ... on ConflictError {\n      reason\n      __typename\n    }\n    ... on MutationError {\n      code\n      message\n      __typename\n    }\n    __typename\n  }\n}"}} as unknown as TypedDocument<CreateFeedResult, CreateFeedVariables>;
 
 export const CreateNotificationGroupDocument = {"kind":"Document","definitions":[{"kind":"OperationDefinition","operation":"mutation","name":{"kind":"Name","value":"CreateNotificationGroup"},"variableDefinitions":[{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"input"}},"type":{"kind":"NonNullType","type":{"kind":"NamedType","name":{"kind":"Name","value":"CreateNotificationGroupInput"}}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"createNotificationGroup"},"arguments":[{"kind":"Argument","name":{"kind":"Name","value":"input"},"value":{"kind":"Variable","name":{"kind":"Name","value":"input"}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"InlineFragment","typeCondition":{"kind":"NamedType","name":{"kind":"Name","value":"CreateNotificationGroupSuccess"}},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"replayed"}},{"kind":"Field","name":{"kind":"Name","value":"notificationGroup"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"id"}},{"kind":"Field","name":{"kind":"Name","value":"name"}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"InlineFragment","typeCondition":{"kind":"NamedType","name":{"kind":"Name","value":"MutationError"}},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"code"}},{"kind":"Field","name":{"kind":"Name","value":"message"}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}}]}}],"__meta__":{"hash":"9ea6bddcfbfcba921c6244e71fb75a4d6520c1c2d147a4de41a34ddac46445eb","text":"mutation CreateNotificationGroup($input: CreateNotificationGroupInput!) {\n  createNotificationGroup(input: $input) {\n    ... on CreateNotificationGroupSuccess {\n      replayed\n      notificationGroup {\n        id\n        name\n        __typename\n      }\n      __typename\n    }\n    ... on MutationError {\n      code\n      message\n      __typename\n    }\n    __typename\n  }\n}"}} as unknown as TypedDocument<CreateNotificationGroupResult, CreateNotificationGroupVariables>;
@@ -300,3 +482,19 @@ export const UpdateWorkflowStatusDocument = {"kind":"Document","definitions":[{"
 export const WorkflowDocument = {"kind":"Document","definitions":[{"kind":"OperationDefinition","operation":"query","name":{"kind":"Name","value":"Workflow"},"variableDefinitions":[{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"idOrIdentifier"}},"type":{"kind":"NonNullType","type":{"kind":"NamedType","name":{"kind":"Name","value":"ID"}}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"workflow"},"arguments":[{"kind":"Argument","name":{"kind":"Name","value":"idOrIdentifier"},"value":{"kind":"Variable","name":{"kind":"Name","value":"idOrIdentifier"}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"id"}},{"kind":"Field","name":{"kind":"Name","value":"identifier"}},{"kind":"Field","name":{"kind":"Name","value":"name"}},{"kind":"Field","name":{"kind":"Name","value":"description"}},{"kind":"Field","name":{"kind":"Name","value":"active"}},{"kind":"Field","name":{"kind":"Name","value":"critical"}},{"kind":"Field","name":{"kind":"Name","value":"tags"}},{"kind":"Field","name":{"kind":"Name","value":"notificationGroup"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"id"}},{"kind":"Field","name":{"kind":"Name","value":"name"}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"Field","name":{"kind":"Name","value":"preferenceSettings"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"email"}},{"kind":"Field","name":{"kind":"Name","value":"sms"}},{"kind":"Field","name":{"kind":"Name","value":"inApp"}},{"kind":"Field","name":{"kind":"Name","value":"chat"}},{"kind":"Field","name":{"kind":"Name","value":"push"}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"Field","name":{"kind":"Name","value":"steps"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"id"}},{"kind":"Field","name":{"kind":"Name","value":"name"}},{"kind":"Field","name":{"kind":"Name","value":"active"}},{"kind":"Field","name":{"kind":"Name","value":"template"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"type"}},{"kind":"Field","name":{"kind":"Name","value":"subject"}},{"kind":"Field","name":{"kind":"Name","value":"content"}},{"kind":"Field","name":{"kind":"Name","value":"contentBlocks"}},{"kind":"Field","name":{"kind":"Name","value":"variables"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"id"}},{"kind":"Field","name":{"kind":"Name","value":"name"}},{"kind":"Field","name":{"kind":"Name","value":"type"}},{"kind":"Field","name":{"kind":"Name","value":"required"}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"Field","name":{"kind":"Name","value":"filters"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"id"}},{"kind":"Field","name":{"kind":"Name","value":"type"}},{"kind":"Field","name":{"kind":"Name","value":"value"}},{"kind":"Field","name":{"kind":"Name","value":"isNegated"}},{"kind":"Field","name":{"kind":"Name","value":"children"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"on"}},{"kind":"Field","name":{"kind":"Name","value":"field"}},{"kind":"Field","name":{"kind":"Name","value":"operator"}},{"kind":"Field","name":{"kind":"Name","value":"value"}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"Field","name":{"kind":"Name","value":"metadata"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"type"}},{"kind":"Field","name":{"kind":"Name","value":"amount"}},{"kind":"Field","name":{"kind":"Name","value":"unit"}},{"kind":"Field","name":{"kind":"Name","value":"digestKey"}},{"kind":"Field","name":{"kind":"Name","value":"backoff"}},{"kind":"Field","name":{"kind":"Name","value":"backoffAmount"}},{"kind":"Field","name":{"kind":"Name","value":"backoffUnit"}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"Field","name":{"kind":"Name","value":"triggers"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"id"}},{"kind":"Field","name":{"kind":"Name","value":"identifier"}},{"kind":"Field","name":{"kind":"Name","value":"type"}},{"kind":"Field","name":{"kind":"Name","value":"variables"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"id"}},{"kind":"Field","name":{"kind":"Name","value":"name"}},{"kind":"Field","name":{"kind":"Name","value":"type"}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"Field","name":{"kind":"Name","value":"subscriberVariables"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"id"}},{"kind":"Field","name":{"kind":"Name","value":"name"}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"Field","name":{"kind":"Name","value":"createdAt"}},{"kind":"Field","name":{"kind":"Name","value":"updatedAt"}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}}]}}],"__meta__":{"hash":"22eb010b9e9538ef31fc361aaabc6618959e81ec95f2ef969731ead55e5d5d22","text":"query Workflow($idOrIdentifier: ID!) {\n  workflow(idOrIdentifier: $idOrIdentifier) {\n    id\n    identifier\n    name\n    description\n    active\n    critical\n    tags\n    notificationGroup {\n      id\n      name\n      __typename\n    }\n    preferenceSettings {\n      email\n      sms\n      inApp\n      chat\n      push\n      __typename\n    }\n    steps {\n      id\n      name\n      active\n      template {\n        type\n        subject\n        content\n        contentBlocks\n        variables {\n          id\n          name\n          type\n          required\n          __typename\n        }\n        __typename\n      }\n      filters {\n        id\n        type\n        value\n        isNegated\n        children {\n          on\n          field\n          operator\n          value\n          __typename\n        }\n        __typename\n      }\n      metadata {\n        type\n        amount\n        unit\n        digestKey\n        backoff\n        backoffAmount\n        backoffUnit\n        __typename\n      }\n      __typename\n    }\n    triggers {\n      id\n      identifier\n      type\n      variables {\n        id\n        name\n        type\n        __typename\n      }\n      subscriberVariables {\n        id\n        name\n        __typename\n      }\n      __typename\n    }\n    createdAt\n    updatedAt\n    __typename\n  }\n}"}} as unknown as TypedDocument<WorkflowResult, WorkflowVariables>;
 
 export const WorkflowsDocument = {"kind":"Document","definitions":[{"kind":"OperationDefinition","operation":"query","name":{"kind":"Name","value":"Workflows"},"variableDefinitions":[{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"idsOrIdentifiers"}},"type":{"kind":"NonNullType","type":{"kind":"ListType","type":{"kind":"NonNullType","type":{"kind":"NamedType","name":{"kind":"Name","value":"ID"}}}}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"workflows"},"arguments":[{"kind":"Argument","name":{"kind":"Name","value":"idsOrIdentifiers"},"value":{"kind":"Variable","name":{"kind":"Name","value":"idsOrIdentifiers"}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"id"}},{"kind":"Field","name":{"kind":"Name","value":"identifier"}},{"kind":"Field","name":{"kind":"Name","value":"name"}},{"kind":"Field","name":{"kind":"Name","value":"active"}},{"kind":"Field","name":{"kind":"Name","value":"tags"}},{"kind":"Field","name":{"kind":"Name","value":"notificationGroup"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"id"}},{"kind":"Field","name":{"kind":"Name","value":"name"}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}}]}}],"__meta__":{"hash":"92f0473cb12d1547d019a8e643f3250a93e818c446fac2feea653c20b2f7c638","text":"query Workflows($idsOrIdentifiers: [ID!]!) {\n  workflows(idsOrIdentifiers: $idsOrIdentifiers) {\n    id\n    identifier\n    name\n    active\n    tags\n    notificationGroup {\n      id\n      name\n      __typename\n    }\n    __typename\n  }\n}"}} as unknown as TypedDocument<WorkflowsResult, WorkflowsVariables>;
+
+export const AddSubscribersToTopicDocument = {"kind":"Document","definitions":[{"kind":"OperationDefinition","operation":"mutation","name":{"kind":"Name","value":"AddSubscribersToTopic"},"variableDefinitions":[{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"input"}},"type":{"kind":"NonNullType","type":{"kind":"NamedType","name":{"kind":"Name","value":"AddSubscribersToTopicInput"}}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"addSubscribersToTopic"},"arguments":[{"kind":"Argument","name":{"kind":"Name","value":"input"},"value":{"kind":"Variable","name":{"kind":"Name","value":"input"}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"InlineFragment","typeCondition":{"kind":"NamedType","name":{"kind":"Name","value":"AddSubscribersToTopicSuccess"}},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"addedIds"}},{"kind":"Field","name":{"kind":"Name","value":"unknownIds"}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"InlineFragment","typeCondition":{"kind":"NamedType","name":{"kind":"Name","value":"MutationError"}},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"code"}},{"kind":"Field","name":{"kind":"Name","value":"message"}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}}]}}],"__meta__":{"hash":"0afb48506cfaa70d953ebfd607ea23a98d45fc10b2ae7e971f2dda9c004926f9","text":"mutation AddSubscribersToTopic($input: AddSubscribersToTopicInput!) {\n  addSubscribersToTopic(input: $input) {\n    ... on AddSubscribersToTopicSuccess {\n      addedIds\n      unknownIds\n      __typename\n    }\n    ... on MutationError {\n      code\n      message\n      __typename\n    }\n    __typename\n  }\n}"}} as unknown as TypedDocument<AddSubscribersToTopicResult, AddSubscribersToTopicVariables>;
+
+export const CreateTopicDocument = {"kind":"Document","definitions":[{"kind":"OperationDefinition","operation":"mutation","name":{"kind":"Name","value":"CreateTopic"},"variableDefinitions":[{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"input"}},"type":{"kind":"NonNullType","type":{"kind":"NamedType","name":{"kind":"Name","value":"CreateTopicInput"}}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"createTopic"},"arguments":[{"kind":"Argument","name":{"kind":"Name","value":"input"},"value":{"kind":"Variable","name":{"kind":"Name","value":"input"}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"InlineFragment","typeCondition":{"kind":"NamedType","name":{"kind":"Name","value":"CreateTopicSuccess"}},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"replayed"}},{"kind":"Field","name":{"kind":"Name","value":"topic"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"key"}},{"kind":"Field","name":{"kind":"Name","value":"name"}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"InlineFragment","typeCondition":{"kind":"NamedType","name":{"kind":"Name","value":"MutationError"}},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"code"}},{"kind":"Field","name":{"kind":"Name","value":"message"}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}}]}}],"__meta__":{"hash":"0aa6a0ad6365f6ece0eade1856fcb7e307c2af34847baf90f5f27b7607ec75c5","text":"mutation CreateTopic($input: CreateTopicInput!) {\n  createTopic(input: $input) {\n    ... on CreateTopicSuccess {\n      replayed\n      topic {\n        key\n        name\n        __typename\n      }\n      __typename\n    }\n    ... on MutationError {\n      code\n      message\n      __typename\n    }\n    __typename\n  }\n}"}} as unknown as TypedDocument<CreateTopicResult, CreateTopicVariables>;
+
+export const SubscriberDocument = {"kind":"Document","definitions":[{"kind":"OperationDefinition","operation":"query","name":{"kind":"Name","value":"Subscriber"},"variableDefinitions":[{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"subscriberId"}},"type":{"kind":"NonNullType","type":{"kind":"NamedType","name":{"kind":"Name","value":"ID"}}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"subscriber"},"arguments":[{"kind":"Argument","name":{"kind":"Name","value":"subscriberId"},"value":{"kind":"Variable","name":{"kind":"Name","value":"subscriberId"}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"subscriberId"}},{"kind":"Field","name":{"kind":"Name","value":"firstName"}},{"kind":"Field","name":{"kind":"Name","value":"lastName"}},{"kind":"Field","name":{"kind":"Name","value":"email"}},{"kind":"Field","name":{"kind":"Name","value":"locale"}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}}]}}],"__meta__":{"hash":"89569306ae3827fdc0592cb883dc6651dd2af2b2f1b91b5943da88e45aa45ddf","text":"query Subscriber($subscriberId: ID!) {\n  subscriber(subscriberId: $subscriberId) {\n    subscriberId\n    firstName\n    lastName\n    email\n    locale\n    __typename\n  }\n}"}} as unknown as TypedDocument<SubscriberResult, SubscriberVariables>;
+
+export const SubscribersDocument = {"kind":"Document","definitions":[{"kind":"OperationDefinition","operation":"query","name":{"kind":"Name","value":"Subscribers"},"variableDefinitions":[{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"page"}},"type":{"kind":"NonNullType","type":{"kind":"NamedType","name":{"kind":"Name","value":"Int"}}},"defaultValue":{"kind":"IntValue","value":"0"}},{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"limit"}},"type":{"kind":"NonNullType","type":{"kind":"NamedType","name":{"kind":"Name","value":"Int"}}},"defaultValue":{"kind":"IntValue","value":"10"}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"subscribers"},"arguments":[{"kind":"Argument","name":{"kind":"Name","value":"page"},"value":{"kind":"Variable","name":{"kind":"Name","value":"page"}}},{"kind":"Argument","name":{"kind":"Name","value":"limit"},"value":{"kind":"Variable","name":{"kind":"Name","value":"limit"}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"page"}},{"kind":"Field","name":{"kind":"Name","value":"hasMore"}},{"kind":"Field","name":{"kind":"Name","value":"subscribers"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"subscriberId"}},{"kind":"Field","name":{"kind":"Name","value":"firstName"}},{"kind":"Field","name":{"kind":"Name","value":"lastName"}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}}]}}],"__meta__":{"hash":"ef09960c084a6d34b18d0446bfb3f7aab82917efefc895775bace4e68100089b","text":"query Subscribers($page: Int! = 0, $limit: Int! = 10) {\n  subscribers(page: $page, limit: $limit) {\n    page\n    hasMore\n    subscribers {\n      subscriberId\n      firstName\n      lastName\n      __typename\n    }\n    __typename\n  }\n}"}} as unknown as TypedDocument<SubscribersResult, SubscribersVariables>;
+
+export const TopicsDocument = {"kind":"Document","definitions":[{"kind":"OperationDefinition","operation":"query","name":{"kind":"Name","value":"Topics"},"variableDefinitions":[{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"page"}},"type":{"kind":"NonNullType","type":{"kind":"NamedType","name":{"kind":"Name","value":"Int"}}},"defaultValue":{"kind":"IntValue","value":"0"}},{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"pageSize"}},"type":{"kind":"NonNullType","type":{"kind":"NamedType","name":{"kind":"Name","value":"Int"}}},"defaultValue":{"kind":"IntValue","value":"10"}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"topics"},"arguments":[{"kind":"Argument","name":{"kind":"Name","value":"page"},"value":{"kind":"Variable","name":{"kind":"Name","value":"page"}}},{"kind":"Argument","name":{"kind":"Name","value":"pageSize"},"value":{"kind":"Variable","name":{"kind":"Name","value":"pageSize"}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"totalCount"}},{"kind":"Field","name":{"kind":"Name","value":"topics"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"key"}},{"kind":"Field","name":{"kind":"Name","value":"name"}},{"kind":"Field","name":{"kind":"Name","value":"subscriberIds"}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}}]}}],"__meta__":{"hash":"d90cbc906102ae002e7cb5158ab91177623f814da1328f61d04332f9f091766f","text":"query Topics($page: Int! = 0, $pageSize: Int! = 10) {\n  topics(page: $page, pageSize: $pageSize) {\n    totalCount\n    topics {\n      key\n      name\n      subscriberIds\n      __typename\n    }\n    __typename\n  }\n}"}} as unknown as TypedDocument<TopicsResult, TopicsVariables>;
+
+export const TriggerEventDocument = {"kind":"Document","definitions":[{"kind":"OperationDefinition","operation":"mutation","name":{"kind":"Name","value":"TriggerEvent"},"variableDefinitions":[{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"input"}},"type":{"kind":"NonNullType","type":{"kind":"NamedType","name":{"kind":"Name","value":"TriggerEventInput"}}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"triggerEvent"},"arguments":[{"kind":"Argument","name":{"kind":"Name","value":"input"},"value":{"kind":"Variable","name":{"kind":"Name","value":"input"}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"InlineFragment","typeCondition":{"kind":"NamedType","name":{"kind":"Name","value":"TriggerEventSuccess"}},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"replayed"}},{"kind":"Field","name":{"kind":"Name","value":"event"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"isProcessed"}},{"kind":"Field","name":{"kind":"Name","value":"status"}},{"kind":"Field","name":{"kind":"Name","value":"transactionId"}},{"kind":"Field","name":{"kind":"Name","value":"problems"}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"InlineFragment","typeCondition":{"kind":"NamedType","name":{"kind":"Name","value":"InvalidInputError"}},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"issues"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"path"}},{"kind":"Field","name":{"kind":"Name","value":"message"}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"InlineFragment","typeCondition":{"kind":"NamedType","name":{"kind":"Name","value":"MutationError"}},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"code"}},{"kind":"Field","name":{"kind":"Name","value":"message"}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}}]}}],"__meta__":{"hash":"cbaee273ef47e9adb90fbecf6f9393311b5fb8b195fdf86552177360c5e5796c","text":"mutation TriggerEvent($input: TriggerEventInput!) {\n  triggerEvent(input: $input) {\n    ... on TriggerEventSuccess {\n      replayed\n      event {\n        isProcessed\n        status\n        transactionId\n        problems\n        __typename\n      }\n      __typename\n    }\n    ... on InvalidInputError {\n      issues {\n        path\n        message\n        __typename\n      }\n      __typename\n    }\n    ... on MutationError {\n      code\n      message\n      __typename\n    }\n    __typename\n  }\n}"}} as unknown as TypedDocument<TriggerEventResult, TriggerEventVariables>;
+
+export const UpdateSubscriberDocument = {"kind":"Document","definitions":[{"kind":"OperationDefinition","operation":"mutation","name":{"kind":"Name","value":"UpdateSubscriber"},"variableDefinitions":[{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"input"}},"type":{"kind":"NonNullType","type":{"kind":"NamedType","name":{"kind":"Name","value":"UpdateSubscriberInput"}}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"updateSubscriber"},"arguments":[{"kind":"Argument","name":{"kind":"Name","value":"input"},"value":{"kind":"Variable","name":{"kind":"Name","value":"input"}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"InlineFragment","typeCondition":{"kind":"NamedType","name":{"kind":"Name","value":"UpdateSubscriberSuccess"}},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"subscriber"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"subscriberId"}},{"kind":"Field","name":{"kind":"Name","value":"firstName"}},{"kind":"Field","name":{"kind":"Name","value":"lastName"}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"InlineFragment","typeCondition":{"kind":"NamedType","name":{"kind":"Name","value":"MutationError"}},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"code"}},{"kind":"Field","name":{"kind":"Name","value":"message"}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}}]}}],"__meta__":{"hash":"d60a6c9c5336d6334df6ef16342fb3ffc87a9a9d75c85738b65aac8b2f115a0d","text":"mutation UpdateSubscriber($input: UpdateSubscriberInput!) {\n  updateSubscriber(input: $input) {\n    ... on UpdateSubscriberSuccess {\n      subscriber {\n        subscriberId\n        firstName\n        lastName\n        __typename\n      }\n      __typename\n    }\n    ... on MutationError {\n      code\n      message\n      __typename\n    }\n    __typename\n  }\n}"}} as unknown as TypedDocument<UpdateSubscriberResult, UpdateSubscriberVariables>;
+
+export const WorkflowPageDocument = {"kind":"Document","definitions":[{"kind":"OperationDefinition","operation":"query","name":{"kind":"Name","value":"WorkflowPage"},"variableDefinitions":[{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"page"}},"type":{"kind":"NonNullType","type":{"kind":"NamedType","name":{"kind":"Name","value":"Int"}}},"defaultValue":{"kind":"IntValue","value":"0"}},{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"limit"}},"type":{"kind":"NonNullType","type":{"kind":"NamedType","name":{"kind":"Name","value":"Int"}}},"defaultValue":{"kind":"IntValue","value":"10"}},{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"query"}},"type":{"kind":"NamedType","name":{"kind":"Name","value":"String"}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"workflowPage"},"arguments":[{"kind":"Argument","name":{"kind":"Name","value":"page"},"value":{"kind":"Variable","name":{"kind":"Name","value":"page"}}},{"kind":"Argument","name":{"kind":"Name","value":"limit"},"value":{"kind":"Variable","name":{"kind":"Name","value":"limit"}}},{"kind":"Argument","name":{"kind":"Name","value":"query"},"value":{"kind":"Variable","name":{"kind":"Name","value":"query"}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"page"}},{"kind":"Field","name":{"kind":"Name","value":"totalCount"}},{"kind":"Field","name":{"kind":"Name","value":"workflows"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"id"}},{"kind":"Field","name":{"kind":"Name","value":"identifier"}},{"kind":"Field","name":{"kind":"Name","value":"name"}},{"kind":"Field","name":{"kind":"Name","value":"active"}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}}]}}],"__meta__":{"hash":"2ef424652a3e75bbc730ebf200fe31a551dd79670bce93515cdbaff78f5dc12d","text":"query WorkflowPage($page: Int! = 0, $limit: Int! = 10, $query: String) {\n  workflowPage(page: $page, limit: $limit, query: $query) {\n    page\n    totalCount\n    workflows {\n      id\n      identifier\n      name\n      active\n      __typename\n    }\n    __typename\n  }\n}"}} as unknown as TypedDocument<WorkflowPageResult, WorkflowPageVariables>;

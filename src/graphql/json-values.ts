@@ -1,4 +1,5 @@
 import { GraphQLError } from 'graphql';
+import { caught } from '../lib/caught.ts';
 import { memoizeByObject } from '../lib/memoize.ts';
 
 /** Maximum nesting of JSON values in requests and responses. Deeper values can be parsed but not written. */
@@ -25,17 +26,7 @@ export function checkJson(value: unknown): unknown {
 }
 
 /** Returns the reason why a value is rejected. Cached, because one record is often selected under several names. */
-const findJsonError = memoizeByObject((value: object): GraphQLError | undefined => {
-  try {
-    countNodes(value, 0, 0);
-    return undefined;
-  } catch (error) {
-    if (error instanceof GraphQLError) {
-      return error;
-    }
-    throw error;
-  }
-});
+const findJsonError = memoizeByObject((value: object) => caught(GraphQLError, () => countNodes(value, 0, 0)));
 
 /**
  * Adds to the number of members and items of a value.

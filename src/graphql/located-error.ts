@@ -8,6 +8,7 @@ import {
   type Source,
   type SourceLocation,
 } from 'graphql';
+import { memoizeByObject } from '../lib/memoize.ts';
 
 const MAX_MESSAGE_LENGTH = 300;
 
@@ -94,14 +95,11 @@ export function setNodes(error: GraphQLError, nodes: readonly ASTNode[]): GraphQ
   });
 }
 
-const lineStartsOfSource = new WeakMap<Source, readonly number[]>();
+/** Index of the lines of a document. */
+const lineStartsOf = memoizeByObject(({ body }: Source) => findLineStarts(body));
 
 function toSourceLocation({ source, start }: Location): SourceLocation {
-  let lineStarts = lineStartsOfSource.get(source);
-  if (lineStarts === undefined) {
-    lineStarts = findLineStarts(source.body);
-    lineStartsOfSource.set(source, lineStarts);
-  }
+  const lineStarts = lineStartsOf(source);
   let line = 0;
   for (let high = lineStarts.length; high - line > 1; ) {
     const middle = (line + high) >> 1;
@@ -142,17 +140,11 @@ const SHOWN_ITEMS = 10;
 const SHOWN_MEMBERS = 100;
 
 /** Cached excerpts. Listing 20,000 keys takes 2 ms, and one value can have several errors. */
-const excerpts = new WeakMap<object, unknown>();
+const excerptOf = memoizeByObject((value: object) => createExcerpt(value, 0));
 
 /** Returns the part of a value that a truncated message can show, because formatting large values is slow. */
-export function excerpt(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null) {
-    return createExcerpt(value, 0);
-  }
-  const part = excerpts.get(value) ?? createExcerpt(value, 0);
-  excerpts.set(value, part);
-  return part;
-}
+export const excerpt = (value: unknown): unknown =>
+  typeof value === 'object' && value !== null ? excerptOf(value) : createExcerpt(value, 0);
 
 function createExcerpt(value: unknown, depth: number): unknown {
   if (typeof value === 'string') {

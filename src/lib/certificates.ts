@@ -1,4 +1,5 @@
 import { X509Certificate } from 'node:crypto';
+import { caught } from './caught.ts';
 
 /** One certificate of several in a text. */
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
@@ -13,11 +14,4 @@ export function findCertificateProblem(text: string): string | undefined {
   return certificates.every(isCertificate) ? undefined : 'the certificate is not valid PEM';
 }
 
-function isCertificate(text: string): boolean {
-  try {
-    new X509Certificate(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
+const isCertificate = (text: string): boolean => caught(Error, () => new X509Certificate(text)) === undefined;

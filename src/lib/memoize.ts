@@ -6,15 +6,9 @@ import { LRUCache } from 'lru-cache';
  * @param max maximum cached results. The least recently used ones are dropped.
  */
 export function memoize<T>(compute: (text: string) => T, max: number): (text: string) => T {
-  const results = new LRUCache<string, { value: T }>({ max }); // Wrapped, because undefined can be a result.
-  return (text) => {
-    let result = results.get(text);
-    if (result === undefined) {
-      result = { value: compute(text) };
-      results.set(text, result);
-    }
-    return result.value;
-  };
+  // Wrapped, because undefined can be a result.
+  const results = new LRUCache<string, { value: T }>({ max, memoMethod: (text) => ({ value: compute(text) }) });
+  return (text) => results.memo(text).value;
 }
 
 /** Returns a function that caches its results by the first argument, an object, for as long as that exists. */

@@ -1,3 +1,5 @@
+import { orUndefined } from './caught.ts';
+
 /** Whether a text is an origin as browsers send it: only scheme, host and port. */
 export const isOrigin = (text: string): boolean => URL.parse(text)?.origin === text && text !== 'null';
 
@@ -25,11 +27,4 @@ export const portOf = ({ port, protocol }: Pick<URL, 'port' | 'protocol'>): numb
   Number(port || (protocol === 'https:' ? 443 : 80));
 
 /** Whether percent-encoded text, such as the password in a URL, can be decoded. */
-export function isDecodable(text: string): boolean {
-  try {
-    decodeURIComponent(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
+export const isDecodable = (text: string): boolean => orUndefined(() => decodeURIComponent(text)) !== undefined;

@@ -22,9 +22,8 @@ export const versionOf = (schema: string): number => createHash('sha256').update
  * @throws {SandboxError} if another application or another version of Notigraph wrote it
  */
 export function isNew(connection: DatabaseSync, file: string, schema: string): boolean {
-  const pragma = (name: string) => integer(connection.prepare(`PRAGMA ${name}`).get() ?? {}, name);
-  const version = pragma('user_version');
-  const applicationId = pragma('application_id');
+  const version = readPragma(connection, 'user_version');
+  const applicationId = readPragma(connection, 'application_id');
   const tables = integer(connection.prepare('SELECT count(*) AS tables FROM sqlite_schema').get() ?? {}, 'tables');
   if (version === 0 && applicationId === 0 && tables === 0) {
     return true;
@@ -40,6 +39,9 @@ export function isNew(connection: DatabaseSync, file: string, schema: string): b
   }
   return false;
 }
+
+const readPragma = (connection: DatabaseSync, name: string): number =>
+  integer(connection.prepare(`PRAGMA ${name}`).get() ?? {}, name);
 
 /**
  * Checks that a sandbox could open a file, without opening it for writing. A file that doesn't exist is created by the sandbox.
@@ -69,13 +71,9 @@ export function assertSandboxFile(file: string): void {
     throw new SandboxError('SANDBOX_DATABASE', `${file} doesn't exist.`);
   }
   try {
-    const connection = new DatabaseSync(file, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
-    try {
-      if (integer(connection.prepare('PRAGMA application_id').get() ?? {}, 'application_id') !== APPLICATION_ID) {
-        throw new SandboxError('SANDBOX_DATABASE', `${file} is not the database of a sandbox. It was not changed.`);
-      }
-    } finally {
-      connection.close();
+    using connection = new DatabaseSync(file, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
+    if (readPragma(connection, 'application_id') !== APPLICATION_ID) {
+      throw new SandboxError('SANDBOX_DATABASE', `${file} is not the database of a sandbox. It was not changed.`);
     }
   } catch (error) {
     throw describeFailure(error, file);

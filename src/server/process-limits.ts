@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { constrainedMemory } from 'node:process';
 import { getHeapStatistics } from 'node:v8';
+import { orUndefined } from '../lib/caught.ts';
 import type { Settings } from '../settings/settings.ts';
 
 /** Open files reserved for other purposes: sockets to the upstream and Redis, files, and a connection that is about to be closed. */
@@ -22,13 +23,7 @@ export function maxClientFiles(limits = readLimits()): number {
 }
 
 /** Reads the limits of this process, which only Linux has as a file. Node.js raises the soft limit to the hard one at startup. */
-function readLimits(): string {
-  try {
-    return readFileSync('/proc/self/limits', 'utf8');
-  } catch {
-    return '';
-  }
-}
+const readLimits = (): string => orUndefined(() => readFileSync('/proc/self/limits', 'utf8')) ?? '';
 
 const MIB = 2 ** 20;
 

@@ -1,3 +1,5 @@
+import { orUndefined } from '../lib/caught.ts';
+
 /** Package that only users of a feature install. */
 interface OptionalPackage {
   name: string;
@@ -18,12 +20,9 @@ export class MissingPackageError extends Error {}
 /** Returns a clause that says that the package of a feature is missing; undefined if it is installed. */
 export function findMissingPackage(feature: keyof typeof OPTIONAL_PACKAGES): string | undefined {
   const { name, major, feature: subject } = OPTIONAL_PACKAGES[feature];
-  try {
-    import.meta.resolve(name);
-    return undefined;
-  } catch {
-    return `${subject} needs the package ${name}. Install it with "npm install ${name}@${major}"`;
-  }
+  return orUndefined(() => import.meta.resolve(name)) === undefined
+    ? `${subject} needs the package ${name}. Install it with "npm install ${name}@${major}"`
+    : undefined;
 }
 
 /** @throws {MissingPackageError} if the package of a feature is not installed */

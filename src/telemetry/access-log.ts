@@ -162,17 +162,7 @@ export function createTenantNames(
   const names = new LRUCache<string, string>({
     maxSize: MAX_BYTES,
     sizeCalculation: (_, credential) => BYTES_PER_TENANT + credential.length,
+    memoMethod: (credential) => createHmac('sha256', secret).update(credential).digest('hex').slice(0, 8),
   });
-  return (credential) => {
-    const tenant = tenantOf(credential);
-    if (tenant !== undefined) {
-      return tenant;
-    }
-    let name = names.get(credential);
-    if (name === undefined) {
-      name = createHmac('sha256', secret).update(credential).digest('hex').slice(0, 8);
-      names.set(credential, name);
-    }
-    return name;
-  };
+  return (credential) => tenantOf(credential) ?? names.memo(credential);
 }

@@ -3,17 +3,18 @@ import { accessSync, closeSync, constants, fstatSync, openSync, statSync, writeS
 import { dirname } from 'node:path';
 import type { Logger } from 'pino';
 import type { Identity } from '../auth/identity.ts';
+import { caught } from '../lib/caught.ts';
 import { errorCodeOf } from '../lib/error-code.ts';
 import { isRecord } from '../lib/is-record.ts';
 import { pauseSync } from '../lib/pause-sync.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { Outcome } from '../upstream/call-events.ts';
 import { createCredentialFilter } from '../upstream/credential-filter.ts';
-import { auditUnavailable, isUpstreamError, type UpstreamError } from '../upstream/errors.ts';
+import { errorOf, isUpstreamError, type UpstreamError } from '../upstream/errors.ts';
 import type { UpstreamRequest } from '../upstream/request.ts';
 import { idOf } from '../upstream/transport/path.ts';
 import type { TenantNames, TraceIds } from './access-log.ts';
-import type { Cell, Counters } from './counters.ts';
+import type { Counters } from './counters.ts';
 
 /** Author of a write. */
 export interface WriteAuthor {
@@ -116,7 +117,7 @@ export function createAuditLog(
     return {
       refusal() {
         if (attempts === 0 && settings.required && !writeEnding({ outcome: 'PENDING' })) {
-          return auditUnavailable(endpoint);
+          return errorOf('auditUnavailable', endpoint);
         }
         attempts += 1;
         return undefined;
@@ -139,15 +140,12 @@ type CountAuditLine = (result: 'written' | 'failed') => void;
 
 /** Creates the counts of lines. They have no samples until there is a line, because most gateways have no audit log. */
 export function createAuditCounts(counters: Counters): CountAuditLine {
-  const addCount = counters.addFamily({
-    name: 'notigraph_audit_lines_total',
-    help: 'Lines of the audit log: written, or failed to be written.',
-    type: 'counter',
-  });
-  let counts: { written: Cell; failed: Cell } | undefined;
+  const help = 'Lines of the audit log: written, or failed to be written.';
+  const countOf = counters.addCounter('notigraph_audit_lines_total', help, ['result']);
   return (result) => {
-    counts ??= { written: addCount({ result: 'written' }), failed: addCount({ result: 'failed' }) };
-    counts[result].value += 1;
+    countOf('written'); // Both exist from the first line on.
+    countOf('failed');
+    countOf(result).value += 1;
   };
 }
 
@@ -206,17 +204,15 @@ export function openAuditFile(to: 'stdout' | { file: string }): AuditFile {
 
 /** Returns why a file can't be opened, as a clause; undefined if it can. The file is not created. */
 export function findAuditProblem(path: string): string | undefined {
-  try {
+  const error = caught(Error, () => {
     const isThere = statSync(path, { throwIfNoEntry: false }) !== undefined;
     if (isThere) {
       closeSync(openSync(path, constants.O_WRONLY | constants.O_APPEND | constants.O_NONBLOCK));
     } else {
       accessSync(dirname(path), constants.W_OK | constants.X_OK);
     }
-    return undefined;
-  } catch (error) {
-    return toAuditError(path, error).message;
-  }
+  });
+  return error && toAuditError(path, error).message;
 }
 
 function open(path: string): number {

@@ -1,34 +1,104 @@
 import type { Labels, MetricSamples, MetricValue } from './metrics-snapshot.ts';
 
-/** Name, description and type of a metric that only increases. */
-export type Family = Pick<MetricSamples, 'name' | 'help' | 'type'>;
-
 /** Number of a metric: increase its `value`. */
 export interface Cell extends MetricValue {
   value: number;
 }
 
+/** Values of labels, in their order. A label without a value is left out. */
+type LabelValues = readonly (string | undefined)[];
+
 /** Counters and histograms of a process. */
 export class Counters {
-  readonly #families: (Family & { values: Cell[] })[] = [];
+  readonly #families: (Pick<MetricSamples, 'name' | 'help' | 'type'> & { values: Cell[] })[] = [];
 
-  /** Adds a metric. Returns a function that adds one of its numbers: with a name, a part of a histogram. */
-  addFamily(family: Family): (labels: Labels, metricName?: string) => Cell {
+  /** Adds a counter. Returns a function that returns its number with some values of its labels, which it adds if there is none. */
+  addCounter(name: string, help: string, labelNames: readonly string[]): (...values: LabelValues) => Cell {
     const values: Cell[] = [];
-    this.#families.push({ ...family, values });
-    return (labels, metricName) => {
-      const cell: Cell = { value: 0, labels, ...(metricName !== undefined && { metricName }) };
+    this.#families.push({ name, help, type: 'counter', values });
+    return byLabels(labelNames, (labels) => {
+      const cell = { value: 0, labels };
       values.push(cell);
       return cell;
-    };
+    });
   }
 
-  /** Returns the current values. */
-  snapshot(): MetricSamples[] {
-    return this.#families.map(({ values, ...family }) => ({
-      ...family,
-      aggregator: 'sum',
-      values: values.map((cell) => ({ ...cell })),
-    }));
+  /** Adds a histogram of durations, in the same way. */
+  addHistogram(name: string, help: string, labelNames: readonly string[]): (...values: LabelValues) => Durations {
+    const values: Cell[] = [];
+    this.#families.push({ name, help, type: 'histogram', values });
+    return byLabels(labelNames, (labels) => new Durations(name, labels, values));
   }
+
+  /** Returns the current values. Metrics that have none are left out. */
+  snapshot(): MetricSamples[] {
+    return this.#families.flatMap(({ values, ...family }): MetricSamples[] =>
+      values.length === 0 ? [] : [{ ...family, aggregator: 'sum', values: values.map((cell) => ({ ...cell })) }],
+    );
+  }
+}
+
+/** Upper bounds of the buckets, in seconds. The last but one is the default timeout of operations. */
+const BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, Number.POSITIVE_INFINITY];
+
+/** Part of a histogram with the same labels. */
+class Durations {
+  readonly #buckets: readonly { bound: number; cell: Cell }[];
+  readonly #count: Cell;
+  readonly #sum: Cell;
+
+  constructor(name: string, labels: Labels, cells: Cell[]) {
+    const add = (part: string, own: Labels = {}): Cell => {
+      const cell: Cell = { value: 0, labels: { ...own, ...labels }, metricName: `${name}_${part}` };
+      cells.push(cell);
+      return cell;
+    };
+    this.#buckets = BOUNDS.map((bound) => ({
+      bound,
+      cell: add('bucket', { le: Number.isFinite(bound) ? bound : '+Inf' }),
+    }));
+    this.#count = add('count');
+    this.#sum = add('sum');
+  }
+
+  add(milliseconds: number): void {
+    const seconds = milliseconds / 1_000;
+    for (const { bound, cell } of this.#buckets) {
+      if (seconds <= bound) {
+        cell.value += 1;
+      }
+    }
+    this.#count.value += 1;
+    this.#sum.value += seconds;
+  }
+}
+
+/** Entry for some values of labels, and the branches of those that continue them. */
+interface Branch<Entry> {
+  entry?: Entry;
+  readonly next: Map<string | undefined, Branch<Entry>>;
+}
+
+/** Returns a function that returns the same entry for the same values of labels. A tree, because to join them into a key takes ten times as long. */
+function byLabels<Entry>(
+  names: readonly string[],
+  create: (labels: Labels) => Entry,
+): (...values: LabelValues) => Entry {
+  const root: Branch<Entry> = { next: new Map() };
+  return (...values) => {
+    let branch = root;
+    for (const value of values) {
+      let next = branch.next.get(value);
+      if (next === undefined) {
+        next = { next: new Map() };
+        branch.next.set(value, next);
+      }
+      branch = next;
+    }
+    if (branch.entry === undefined) {
+      const labels = names.flatMap((name, i) => (values[i] === undefined ? [] : [[name, values[i]] as const]));
+      branch.entry = create(Object.fromEntries(labels));
+    }
+    return branch.entry;
+  };
 }

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { ReportDeviation } from '../upstream/contract/drift.ts';
 import type { AccessLogEntry } from './access-log.ts';
 import { createAuditCounts } from './audit-log.ts';
-import { type Cell, Counters } from './counters.ts';
+import { Counters } from './counters.ts';
 import { GatewayMetrics } from './gateway-metrics.ts';
 
 /** Creates the counts of the first gateway, which those that replace it continue. */
@@ -30,37 +30,34 @@ const OTHER = '(other)';
 
 /** Creates a function that counts operations by the client that sent them. Requests rejected before they are an operation are not counted. */
 function createClientCounts(counters: Counters): (entry: ClientEntry) => void {
-  const addCount = counters.addFamily({
-    name: 'notigraph_client_operations_total',
-    help: 'Operations by the name and version that the client gave itself.',
-    type: 'counter',
-  });
-  const none = addCount({ client: NONE, version: NONE });
-  const other = addCount({ client: OTHER, version: OTHER });
-  const counts = new Map<string, Map<string, Cell>>();
-  let clients = 0;
-
-  function addClient(client: string, version: string): Cell {
-    const versions = counts.get(client) ?? new Map<string, Cell>();
-    const count = addCount({ client, version });
-    counts.set(client, versions.set(version, count));
-    clients += 1;
-    return count;
-  }
-
-  function countOf(entry: ClientEntry): Cell {
-    const { client, clientVersion: version = NONE } = entry;
-    if (client === undefined) {
-      return none;
-    }
-    const isNew = clients < MAX_CLIENTS && isAuthenticated(entry);
-    return counts.get(client)?.get(version) ?? (isNew ? addClient(client, version) : other);
-  }
+  const help = 'Operations by the name and version that the client gave itself.';
+  const countOf = counters.addCounter('notigraph_client_operations_total', help, ['client', 'version']);
+  const none = countOf(NONE, NONE);
+  const other = countOf(OTHER, OTHER);
+  const hasOwnCount = createFirst(MAX_CLIENTS);
 
   return (entry) => {
-    if (entry.type !== undefined) {
-      countOf(entry).value += 1;
+    const { type, client, clientVersion = NONE } = entry;
+    if (type === undefined) {
+      return;
     }
+    if (client === undefined) {
+      none.value += 1;
+    } else {
+      const isOwn = hasOwnCount(`${client}\n${clientVersion}`, isAuthenticated(entry));
+      (isOwn ? countOf(client, clientVersion) : other).value += 1;
+    }
+  };
+}
+
+/** Returns a function that tells whether a key is one of the first that it got and that may be added. */
+function createFirst(max: number): (key: string, mayAdd?: boolean) => boolean {
+  const keys = new Set<string>();
+  return (key, mayAdd = true) => {
+    if (mayAdd && keys.size < max) {
+      keys.add(key);
+    }
+    return keys.has(key);
   };
 }
 
@@ -82,28 +79,15 @@ export interface DeprecatedCounts {
 /** Maximum number of elements with a count, because a plugin can replace the schema any number of times. */
 const MAX_ELEMENTS = 1_000;
 
-const FAMILY = {
-  name: 'notigraph_deprecated_fields_total',
-  help: 'Operations that use a deprecated field, argument, input field or enum value.',
-  type: 'counter',
-} as const;
-
 /** Creates the counts of deprecated elements. The metric is absent as long as no element is deprecated. */
 function createDeprecatedCounts(counters: Counters): DeprecatedCounts {
-  let addCount: ReturnType<Counters['addFamily']> | undefined;
-  const counts = new Map<string, Cell>();
+  const help = 'Operations that use a deprecated field, argument, input field or enum value.';
+  const countOf = counters.addCounter('notigraph_deprecated_fields_total', help, ['field']);
+  const hasCount = createFirst(MAX_ELEMENTS);
 
   const increase = (coordinates: readonly string[], by: 0 | 1) => {
-    for (const coordinate of coordinates) {
-      let count = counts.get(coordinate);
-      if (count === undefined && counts.size < MAX_ELEMENTS) {
-        addCount ??= counters.addFamily(FAMILY);
-        count = addCount({ field: coordinate });
-        counts.set(coordinate, count);
-      }
-      if (count !== undefined) {
-        count.value += by;
-      }
+    for (const coordinate of coordinates.filter((each) => hasCount(each))) {
+      countOf(coordinate).value += by;
     }
   };
 
@@ -124,28 +108,19 @@ const OTHER_PATHS = '(other)';
  * at its place. With a name, the metric of the upstream has the label `upstream`.
  */
 function createDeviationReports(logger: Logger, counters: Counters): (upstream: string | undefined) => ReportDeviation {
-  const addCount = counters.addFamily({
-    name: 'notigraph_upstream_deviations_total',
-    help: 'Inspected responses of the service that deviate from the contract, by place and kind.',
-    type: 'counter',
-  });
-  const counts = new Map<string, Cell>();
-  let places = 0;
+  const help = 'Inspected responses of the service that deviate from the contract, by place and kind.';
+  const labels = ['upstream', 'method', 'route', 'path', 'kind'];
+  const countOf = counters.addCounter('notigraph_upstream_deviations_total', help, labels);
+  const hasOwnCount = createFirst(MAX_PLACES);
 
   return (upstream) => (endpoint, deviation) => {
     const { method, route } = endpoint;
-    const { kind } = deviation;
-    const keyOf = (path: string) => [upstream, method, route, kind, path].join(' ');
-    const isKnown = counts.has(keyOf(deviation.path));
-    const path = isKnown || places < MAX_PLACES ? deviation.path : OTHER_PATHS;
-    let count = counts.get(keyOf(path));
-    if (count === undefined) {
-      const labels = { ...(upstream !== undefined && { upstream }), method, route, path, kind };
-      count = addCount(labels);
-      counts.set(keyOf(path), count);
-      places += path === OTHER_PATHS ? 0 : 1;
+    const { kind, path } = deviation;
+    const isOwn = hasOwnCount([upstream, method, route, kind, path].join(' '));
+    const count = countOf(upstream, method, route, isOwn ? path : OTHER_PATHS, kind);
+    if (count.value === 0) {
       logger.warn(
-        labels,
+        count.labels,
         'a response of the service deviates from the contract; operations that do not use the field are unaffected',
       );
     }

@@ -22,29 +22,24 @@ export type Labels = Readonly<Record<string, string | number>>;
 /** Value with its labels. */
 export type Labelled<T> = readonly [labels: Labels, value: T];
 
+/** Returns a function that creates the samples of a metric: of one value, or of several with their labels. */
+const samplesOf =
+  (type: 'counter' | 'gauge') =>
+  (
+    name: string,
+    help: string,
+    value: number | readonly Labelled<number>[],
+    aggregator: MetricSamples['aggregator'] = 'sum',
+  ): MetricSamples => {
+    const values = typeof value === 'number' ? [[{}, value] as const] : value;
+    return { name, help, type, aggregator, values: values.map(([labels, each]) => ({ labels, value: each })) };
+  };
+
 /** Creates the samples of a counter. */
-export const counter = (name: string, help: string, values: readonly Labelled<number>[]): MetricSamples => ({
-  name,
-  help,
-  type: 'counter',
-  aggregator: 'sum',
-  values: values.map(([labels, value]) => ({ labels, value })),
-});
+export const counter = samplesOf('counter');
 
 /** Creates the samples of a gauge. */
-export const gauge = (
-  name: string,
-  help: string,
-  value: number | readonly Labelled<number>[],
-  aggregator: MetricSamples['aggregator'] = 'sum',
-): MetricSamples => ({
-  name,
-  help,
-  type: 'gauge',
-  aggregator,
-  values:
-    typeof value === 'number' ? [{ labels: {}, value }] : value.map(([labels, each]) => ({ labels, value: each })),
-});
+export const gauge = samplesOf('gauge');
 
 /**
  * Formats metrics in the Prometheus text format.

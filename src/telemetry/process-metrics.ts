@@ -56,9 +56,9 @@ export function usageSnapshot(usage: ProcessUsage): MetricSamples[] {
   const cpu = usage.cpuUsage();
   const memory = usage.memoryUsage();
   return [
-    counter('process_cpu_user_seconds_total', 'User CPU time.', [[{}, cpu.user / 1e6]]),
-    counter('process_cpu_system_seconds_total', 'System CPU time.', [[{}, cpu.system / 1e6]]),
-    counter('process_cpu_seconds_total', 'User and system CPU time.', [[{}, (cpu.user + cpu.system) / 1e6]]),
+    counter('process_cpu_user_seconds_total', 'User CPU time.', cpu.user / 1e6),
+    counter('process_cpu_system_seconds_total', 'System CPU time.', cpu.system / 1e6),
+    counter('process_cpu_seconds_total', 'User and system CPU time.', (cpu.user + cpu.system) / 1e6),
     gauge(
       'process_start_time_seconds',
       'Start time, in seconds since the Unix epoch.',
@@ -69,9 +69,11 @@ export function usageSnapshot(usage: ProcessUsage): MetricSamples[] {
     gauge('nodejs_heap_size_total_bytes', 'Size of the heap.', memory.heapTotal),
     gauge('nodejs_heap_size_used_bytes', 'Used size of the heap.', memory.heapUsed),
     gauge('nodejs_external_memory_bytes', 'Memory outside the heap that belongs to objects in it.', memory.external),
-    counter('nodejs_eventloop_active_seconds_total', 'Time in which the event loop was not idle.', [
-      [{}, performance.eventLoopUtilization().active / 1_000],
-    ]),
+    counter(
+      'nodejs_eventloop_active_seconds_total',
+      'Time in which the event loop was not idle.',
+      performance.eventLoopUtilization().active / 1_000,
+    ),
     gauge('nodejs_version_info', 'Node.js version.', [[{ version: usage.version }, 1]], 'first'),
   ];
 }

@@ -6,8 +6,8 @@ import {
   afterUnknownOutcome,
   clientClosed,
   endedEarly,
+  errorOf,
   isUpstreamError,
-  overloaded,
   storedFailure,
   type UpstreamError,
 } from './errors.ts';
@@ -261,7 +261,7 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
   start(): void {
     const slot = this.#lane.take(this, this.#policies.settings);
     if (slot === 'full') {
-      this.#end(overloaded(this.request.endpoint));
+      this.#end(errorOf('queueFull', this.request.endpoint));
     } else if (slot === 'running') {
       this.#policies.retry.budget.startCall();
       this.#send();

@@ -11,7 +11,7 @@ import {
   type WriteEndpoint,
   type WriteOptions,
 } from './endpoint.ts';
-import { badResponse, callBudgetExceeded, isUpstreamError, missingCredential } from './errors.ts';
+import { badResponse, errorOf, isUpstreamError, UpstreamError } from './errors.ts';
 import { assertArgs, bodyOf, headersOf } from './input-rules.ts';
 import { Deadline } from './policies/deadline.ts';
 import type { UpstreamRequest, WriteResult } from './request.ts';
@@ -112,7 +112,7 @@ export class CallBudget {
       throw misplacedWrite(endpoint);
     }
     if (authorization === undefined) {
-      throw missingCredential(endpoint);
+      throw errorOf('missingCredential', endpoint);
     }
     if (endpoint.module !== undefined) {
       assertArgs(endpoint, args);
@@ -124,7 +124,8 @@ export class CallBudget {
       ? (['bulkItems', maxBulkItems] as const)
       : (['calls', maxUpstreamCalls] as const);
     if (this[kind] >= limit) {
-      throw callBudgetExceeded(endpoint, limit);
+      const message = `An operation can make at most ${limit} calls to the notification service. Request less, or use several operations.`;
+      throw new UpstreamError({ code: 'BUDGET_EXCEEDED', message, endpoint, sent: false });
     }
     this[kind] += 1;
     return { endpoint, authorization, path, requestId, args, headers, body };

@@ -143,77 +143,135 @@ export const OUTCOME_UNKNOWN = 'The change may have been applied. Check before s
 export const addUnknownOutcome = (message: string): string =>
   `${message.replace(/[^.!?…]$/, '$&.')} ${OUTCOME_UNKNOWN}`;
 
-const withUnknownOutcome = (endpoint: Endpoint, message: string): string =>
-  endpoint.method === 'GET' ? message : addUnknownOutcome(message);
+/** Common part of all failures of a kind. If its outcome is unknown, a write's message says so, and a read can be sent again. */
+type Rule = Omit<UpstreamErrorOptions, 'endpoint' | 'cause'>;
+
+const RULES = {
+  /** The response violates the service's contract. */
+  badResponse: {
+    code: 'UPSTREAM_BAD_RESPONSE',
+    message: 'The notification service sent an invalid response.',
+    retryable: false,
+    outcome: 'UNKNOWN',
+  },
+  /** The deadline passed before a request was sent. */
+  notSentInTime: {
+    code: 'UPSTREAM_TIMEOUT',
+    message: 'The operation timed out before the notification service was called.',
+    retryable: true,
+    sent: false,
+  },
+  /** There is no complete response to a request that was sent. */
+  timedOut: {
+    code: 'UPSTREAM_TIMEOUT',
+    message: 'The notification service did not respond in time.',
+    outcome: 'UNKNOWN',
+    retry: 'repeatable',
+  },
+  /** It is not retried, and doesn't count as a failure of the service. */
+  clientClosed: { code: 'CLIENT_CLOSED', message: 'The client has disconnected.' },
+  /** No connection, so nothing was applied. */
+  notConnected: {
+    code: 'UPSTREAM_UNAVAILABLE',
+    message: 'The notification service cannot be reached.',
+    retryable: true,
+    retry: 'always',
+    isOutage: true,
+  },
+  /** 502, 503 and their like: the service is down, restarting or too slow. */
+  unavailable: {
+    code: 'UPSTREAM_UNAVAILABLE',
+    message: 'The notification service is unavailable.',
+    outcome: 'UNKNOWN',
+    retry: 'repeatable',
+    isOutage: true,
+  },
+  /** 425: the service is not ready, and says that it has not processed the request. */
+  tooEarly: {
+    code: 'UPSTREAM_UNAVAILABLE',
+    message: 'The notification service is unavailable.',
+    retryable: true,
+    retry: 'repeatable',
+    isOutage: true,
+  },
+  brokenConnection: {
+    code: 'UPSTREAM_UNAVAILABLE',
+    message: 'The connection to the notification service broke before it responded.',
+    // guard: test/upstream/faults.test.ts
+    outcome: 'UNKNOWN',
+    retry: 'repeatable',
+    isOutage: true,
+  },
+  circuitOpen: {
+    code: 'UPSTREAM_UNAVAILABLE',
+    message: 'The notification service was recently unavailable. Calls to it are paused.',
+    retryable: true,
+    sent: false,
+  },
+  /** The service reported an exhausted rate limit. */
+  throttled: {
+    code: 'RATE_LIMITED',
+    message: 'This API key has exceeded the rate limit of the notification service. Calls are paused until it resets.',
+    retryable: true,
+    sent: false,
+  },
+  queueFull: {
+    code: 'OVERLOADED',
+    message: 'Too many calls with this API key are waiting. Send fewer at once.',
+    retryable: true,
+    retryAfterSeconds: 1,
+    sent: false,
+  },
+  /** Too many bytes of responses are being received. */
+  buffersFull: {
+    code: 'OVERLOADED',
+    message: 'The gateway is receiving too much data from the notification service.',
+    retryAfterSeconds: 1,
+    outcome: 'UNKNOWN',
+  },
+  auditUnavailable: {
+    code: 'AUDIT_UNAVAILABLE',
+    message: 'Changes are not possible at the moment, because the gateway cannot record them.',
+    retryable: true,
+    retryAfterSeconds: 1,
+    sent: false,
+  },
+  missingCredential: {
+    code: 'UNAUTHENTICATED',
+    message: 'Missing credential. Set the Authorization header to "ApiKey <your key>" or "Bearer <your token>".',
+    sent: false,
+  },
+} as const satisfies Record<string, Rule>;
+
+/** Returns the error for a failure of a kind, with what is known about this one. */
+export function errorOf(
+  kind: keyof typeof RULES,
+  endpoint: Endpoint,
+  facts: Partial<Omit<UpstreamErrorOptions, 'code' | 'message' | 'endpoint'>> = {},
+): UpstreamError {
+  const rule: Rule = RULES[kind];
+  const isRead = endpoint.method === 'GET';
+  const isUnknown = rule.outcome === 'UNKNOWN';
+  return new UpstreamError({
+    retryable: isRead && isUnknown,
+    ...rule,
+    message: isUnknown && !isRead ? addUnknownOutcome(rule.message) : rule.message,
+    ...facts,
+    endpoint,
+  });
+}
 
 /** Returns the error for a response that violates the service's contract. */
 export const badResponse = (endpoint: Endpoint, status: number | undefined, cause: string | Error): UpstreamError =>
-  new UpstreamError({
-    code: 'UPSTREAM_BAD_RESPONSE',
-    message: withUnknownOutcome(endpoint, 'The notification service sent an invalid response.'),
-    endpoint,
-    status,
-    outcome: 'UNKNOWN',
-    cause,
-  });
+  errorOf('badResponse', endpoint, { status, cause });
 
-/** Returns the error for a response that comes from something else than the service: it has not seen the request. */
-export const foreignResponse = (endpoint: Endpoint, status: number): UpstreamError =>
-  new UpstreamError({
-    code: 'UPSTREAM_BAD_RESPONSE',
-    message:
-      status === 404 || status === 410
-        ? `The notification service has no such endpoint (status ${status}). Check its base address, and what is in front of it.`
-        : `A proxy or firewall in front of the notification service rejected the request (status ${status}).`,
-    endpoint,
-    status,
-    isForeign: true,
-  });
-
-/**
- * Returns the error for a missing or incomplete response to a request that was sent. A 504 counts as an outage.
- *
- * @param isOutage whether it counts as one without a status too. @default false
- */
-export const timedOut = (
-  endpoint: Endpoint,
-  status: number | undefined,
-  cause?: unknown,
-  isOutage = status === 504,
-): UpstreamError =>
-  new UpstreamError({
-    code: 'UPSTREAM_TIMEOUT',
-    message: withUnknownOutcome(endpoint, 'The notification service did not respond in time.'),
-    endpoint,
-    status,
-    retryable: endpoint.method === 'GET',
-    outcome: 'UNKNOWN',
-    retry: 'repeatable',
-    isOutage,
-    cause,
-  });
-
-/** Returns the error for a deadline that passed before a request was sent. */
-const notSentInTime = (endpoint: Endpoint, cause: unknown): UpstreamError =>
-  new UpstreamError({
-    code: 'UPSTREAM_TIMEOUT',
-    message: 'The operation timed out before the notification service was called.',
-    endpoint,
-    retryable: true,
-    sent: false,
-    cause,
-  });
-
-/** Returns the error for a client that has disconnected. It is not retried and doesn't count as a failure of the service. */
+/** Returns the error for a client that has disconnected. */
 export const clientClosed = (
   endpoint: Endpoint,
   { sent, status, outcome }: Pick<UpstreamError, 'sent' | 'status' | 'outcome'>,
   cause: unknown,
 ): UpstreamError =>
-  new UpstreamError({
-    code: 'CLIENT_CLOSED',
-    message: 'The client has disconnected.',
-    endpoint,
+  errorOf('clientClosed', endpoint, {
     status,
     retryable: endpoint.method === 'GET' || outcome === 'NOT_APPLIED',
     outcome,
@@ -224,70 +282,22 @@ export const clientClosed = (
 /**
  * Returns the error for a call that ended before its response.
  *
- * @param progress state of the request when the call ended, and whether that counts as an outage. By default, it doesn't
+ * @param progress state of the request when the call ended, and whether that counts as an outage. By default, only a 504 does
  * @param reason `TimeoutError` for a deadline; anything else means that the client has disconnected
  */
 export function endedEarly(
   endpoint: Endpoint,
-  { sent, status, isOutage }: { sent: boolean; status?: number | undefined; isOutage?: boolean },
+  { sent, status, isOutage = status === 504 }: { sent: boolean; status?: number | undefined; isOutage?: boolean },
   reason: unknown,
 ): UpstreamError {
   // guard: test/upstream/call.test.ts
   if (!isTimeoutError(reason)) {
     return clientClosed(endpoint, { sent, status, outcome: sent ? 'UNKNOWN' : 'NOT_APPLIED' }, reason);
   }
-  return sent ? timedOut(endpoint, status, reason, isOutage) : notSentInTime(endpoint, reason);
+  return sent
+    ? errorOf('timedOut', endpoint, { status, isOutage, cause: reason })
+    : errorOf('notSentInTime', endpoint, { cause: reason });
 }
-
-/** Returns the error for a failed connection: nothing was applied. Failures of TLS, and refusals of a proxy, are not retried. */
-export const notConnected = (endpoint: Endpoint, cause: unknown, isPermanent: boolean): UpstreamError =>
-  new UpstreamError({
-    code: 'UPSTREAM_UNAVAILABLE',
-    message: 'The notification service cannot be reached.',
-    endpoint,
-    retryable: true,
-    retry: isPermanent ? 'never' : 'always',
-    isOutage: true,
-    cause,
-  });
-
-const TOO_EARLY = 425;
-
-/** Returns the error for 502, 503 and their like: the service is down, restarting or too slow. A 425 says that it has not processed the request. */
-export const serviceUnavailable = (
-  endpoint: Endpoint,
-  status: number,
-  retryAfterSeconds: number | undefined,
-): UpstreamError =>
-  new UpstreamError({
-    code: 'UPSTREAM_UNAVAILABLE',
-    message:
-      status === TOO_EARLY
-        ? 'The notification service is unavailable.'
-        : withUnknownOutcome(endpoint, 'The notification service is unavailable.'),
-    endpoint,
-    status,
-    retryable: endpoint.method === 'GET' || status === TOO_EARLY,
-    retryAfterSeconds,
-    outcome: status === TOO_EARLY ? 'NOT_APPLIED' : 'UNKNOWN',
-    retry: 'repeatable',
-    isOutage: true,
-  });
-
-/** Returns the error for a connection that broke after the request was sent. */
-export const brokenConnection = (endpoint: Endpoint, status: number | undefined, cause: unknown): UpstreamError =>
-  new UpstreamError({
-    code: 'UPSTREAM_UNAVAILABLE',
-    message: withUnknownOutcome(endpoint, 'The connection to the notification service broke before it responded.'),
-    endpoint,
-    status,
-    retryable: endpoint.method === 'GET',
-    // guard: test/upstream/faults.test.ts
-    outcome: 'UNKNOWN',
-    retry: 'repeatable',
-    isOutage: true,
-    cause,
-  });
 
 /** Returns the error for a call after an attempt or another write that may have been applied, even if this call was rejected or is a read. */
 export const afterUnknownOutcome = (error: UpstreamError): UpstreamError =>
@@ -317,81 +327,6 @@ export const storedFailure = (error: UpstreamError): UpstreamError =>
     isOutage: false,
     isReplayed: true,
     cause: error.cause,
-  });
-
-/** Returns the error for a call that was not sent because the circuit breaker is open. */
-export const circuitOpen = (endpoint: Endpoint, retryAfterSeconds: number): UpstreamError =>
-  new UpstreamError({
-    code: 'UPSTREAM_UNAVAILABLE',
-    message: 'The notification service was recently unavailable. Calls to it are paused.',
-    endpoint,
-    retryable: true,
-    retryAfterSeconds,
-    sent: false,
-  });
-
-/** Returns the error for a call that was not sent because the service reported an exhausted rate limit. */
-export const throttled = (endpoint: Endpoint, rateLimit: UpstreamRateLimit): UpstreamError =>
-  new UpstreamError({
-    code: 'RATE_LIMITED',
-    message: 'This API key has exceeded the rate limit of the notification service. Calls are paused until it resets.',
-    endpoint,
-    retryable: true,
-    retryAfterSeconds: rateLimit.resetSeconds,
-    rateLimit,
-    sent: false,
-  });
-
-/** Returns the error for a call that was not sent because too many calls of its credential are already queued. */
-export const overloaded = (endpoint: Endpoint): UpstreamError =>
-  new UpstreamError({
-    code: 'OVERLOADED',
-    message: 'Too many calls with this API key are waiting. Send fewer at once.',
-    endpoint,
-    retryable: true,
-    retryAfterSeconds: 1,
-    sent: false,
-  });
-
-/** Returns the error for exceeding the limit on bytes of responses being received. */
-export const bufferLimitExceeded = (endpoint: Endpoint, status: number | undefined): UpstreamError =>
-  new UpstreamError({
-    code: 'OVERLOADED',
-    message: withUnknownOutcome(endpoint, 'The gateway is receiving too much data from the notification service.'),
-    endpoint,
-    status,
-    retryable: endpoint.method === 'GET',
-    retryAfterSeconds: 1,
-    outcome: 'UNKNOWN',
-  });
-
-/** Returns the error for an operation that exceeds its limit of upstream calls. */
-export const callBudgetExceeded = (endpoint: Endpoint, limit: number): UpstreamError =>
-  new UpstreamError({
-    code: 'BUDGET_EXCEEDED',
-    message: `An operation can make at most ${limit} calls to the notification service. Request less, or use several operations.`,
-    endpoint,
-    sent: false,
-  });
-
-/** Returns the error for a write that was not sent because it can't be recorded. */
-export const auditUnavailable = (endpoint: Endpoint): UpstreamError =>
-  new UpstreamError({
-    code: 'AUDIT_UNAVAILABLE',
-    message: 'Changes are not possible at the moment, because the gateway cannot record them.',
-    endpoint,
-    retryable: true,
-    retryAfterSeconds: 1,
-    sent: false,
-  });
-
-/** Returns the error for a call without a credential. */
-export const missingCredential = (endpoint: Endpoint): UpstreamError =>
-  new UpstreamError({
-    code: 'UNAUTHENTICATED',
-    message: 'Missing credential. Set the Authorization header to "ApiKey <your key>" or "Bearer <your token>".',
-    endpoint,
-    sent: false,
   });
 
 /** Returns the error for input that the gateway itself rejects. */

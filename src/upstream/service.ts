@@ -54,7 +54,7 @@ export class Service implements CallTarget {
       throttle: createThrottle(settings, monotonicNow),
       breaker: createCircuitBreaker(settings, monotonicNow, reportCircuitChange),
       retry: new Retry(settings, random),
-      checkDrift: reportDeviation && createDriftCheck(reportDeviation, monotonicNow),
+      checkDrift: reportDeviation && createDriftCheck(reportDeviation),
     };
   }
 

@@ -2,7 +2,7 @@ import { mkdir, rename, rm, symlink, unlink, utimes, writeFile } from 'node:fs/p
 import { pino } from 'pino';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createGateway } from '../../src/gateway.ts';
-import { watchFiles } from '../../src/lib/files/file-watcher.ts';
+import { createWatchedFiles, watchFiles } from '../../src/lib/files/file-watcher.ts';
 import { createSecretFiles, SecretError } from '../../src/lib/files/secret-files.ts';
 import { measureCpu } from '../support/cpu-time.ts';
 import { startScriptedGateway } from '../support/gateway.ts';
@@ -217,7 +217,7 @@ describe('a file with a key', () => {
   async function watchFile(content: string) {
     const file = (await createFolder()).path('key');
     await writeFile(file, content);
-    vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
     const files = createSecretFiles({ secrets: { acme: { file } } });
     const problems: string[] = [];
@@ -229,7 +229,7 @@ describe('a file with a key', () => {
 
   it('is not used while it is written in pieces', async () => {
     const { file, key, problems } = await watchFile('first-key');
-    vi.advanceTimersByTime(9_900);
+    vi.advanceTimersByTime(10_100); // Shortly before the second look.
     for (const piece of ['', 'sec', 'second', 'second-k']) {
       await writeFile(file, piece);
       vi.advanceTimersByTime(200);
@@ -265,7 +265,7 @@ describe('a file with a key', () => {
 
   it('keeps its key while it is replaced by deleting it first', async () => {
     const { file, key, problems } = await watchFile('first-key');
-    vi.advanceTimersByTime(9_900);
+    vi.advanceTimersByTime(10_100); // Shortly before the second look.
     await rm(file);
     vi.advanceTimersByTime(200);
     expect(key()).toBe('first-key');
@@ -275,6 +275,32 @@ describe('a file with a key', () => {
     vi.advanceTimersByTime(1_000);
     expect([key(), problems]).toEqual(['second-key', []]);
   });
+});
+
+it('files that change while they are read are read again, and not used before', () => {
+  let [state, text] = ['1', 'first'];
+  let onRead = () => {};
+  const used: string[] = [];
+  const files = createWatchedFiles(
+    () => state,
+    () => {
+      onRead();
+      return text;
+    },
+    (content) => void used.push(content),
+  );
+  [state, text] = ['2', 'half-'];
+  onRead = () => {
+    state = '3';
+  };
+  const looks = [files.look(), files.look()];
+  text = 'complete';
+  onRead = () => {};
+  looks.push(files.look(), files.look(), files.look());
+  expect([looks, used]).toEqual([
+    [true, true, true, false, false],
+    ['first', 'complete'],
+  ]);
 });
 
 describe('creating a gateway fails', () => {

@@ -1,5 +1,6 @@
 import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, it, onTestFinished } from 'vitest';
 import { parse, stringify } from 'yaml';
@@ -9,6 +10,7 @@ import { COMMANDS } from '../../src/cli/commands/index.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { TOOLS } from '../support/agent.ts';
 import { createAuthority } from '../support/certificates.ts';
+import { ROOT } from '../support/docs.ts';
 import { runNotigraph } from '../support/process.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { startService } from '../support/service.ts';
@@ -82,15 +84,15 @@ notigraph.config.yaml is valid, with 1 warning.
 
 it('reports the problems that prevent a start, for people and as annotations of GitHub Actions', async () => {
   const folder = await createFolder();
-  await writeFile(folder.path('notigraph.config.json'), '{\n  "port": 70000,\n  "clients": { "browser": {} }\n}');
+  await writeFile(folder.path('notigraph.config.yaml'), '{\n  "port": 70000,\n  "clients": { "browser": {} }\n}');
   await writeFile(folder.path('.env'), 'NOTIGRAPH_HOST="canary/"\n');
   const run = (...args: string[]) => runNotigraph({ cwd: folder.path(), args });
   const [start, report, annotations] = [await run(), await run('check'), await run('check', '--format=github')];
   expect([start.code, report.code, annotations.code]).toEqual([2, 2, 2]);
   expect(report.stdout).toBe(`${start.stderr}The configuration is invalid: 2 problems.\n`);
   expect(annotations.stdout.split('\n')).toEqual([
-    '::error file=.env,line=1::NOTIGRAPH_HOST must be a host name or an IP address.',
-    '::error file=notigraph.config.json,line=2,col=3::port must be a whole number from 0 to 65535.',
+    '::error::NOTIGRAPH_HOST (.env) must be a host name or an IP address.',
+    '::error file=notigraph.config.yaml,line=2,col=3::port must be a whole number from 0 to 65535.',
     'The configuration is invalid: 2 problems.',
     '',
   ]);
@@ -224,6 +226,21 @@ it.each<[string, object, string[]]>([
       trustedDocuments: { manifests: [{}] },
     },
     ['trustedDocuments.manifests contain no document, so all operations are rejected'],
+  ],
+  [
+    'documents of a shipped module that is off, but not of one that is on',
+    {
+      upstream: UPSTREAM,
+      modules: ['notigraph/modules/events'],
+      trustedDocuments: {
+        manifests: ['trusted-documents', 'module-documents/events', 'module-documents/topics'].map((name) =>
+          join(ROOT, `schema/${name}.json`),
+        ),
+      },
+    },
+    ['AddSubscribersToTopic', 'CreateTopic', 'Topics'].map(
+      (name) => `trustedDocuments.manifests.2: the document ${name}`,
+    ),
   ],
   [
     'documents beyond a limit, or that ask for the schema',

@@ -79,10 +79,7 @@ const fileWith = (content: object, env: Record<string, string> = ENV) => fileWit
 describe('a configuration file', () => {
   it('defines clients and settings, in YAML and in JSON', () => {
     const config = load(fileWithText(stringify(FULL)));
-    expect(load({ files: { 'notigraph.config.json': JSON.stringify(FULL) }, env: ENV })).toEqual({
-      ...config,
-      source: 'notigraph.config.json',
-    });
+    expect(load(fileWith(FULL))).toEqual(config);
     const { port, graphiql, corsOrigins } = config;
     expect({ port, graphiql, corsOrigins }).toEqual({
       port: 4001,
@@ -317,11 +314,7 @@ reloadSeconds: 0
     expect(found.join()).not.toContain('canary');
   });
 
-  it('is rejected if there are several, if it cannot be read, or if it is given twice', () => {
-    const several = { 'notigraph.config.yaml': '', 'notigraph.config.json': '{}' };
-    expect(problemsOf({ files: several })).toEqual([
-      'There are several configuration files. Keep only one of notigraph.config.yaml, notigraph.config.json.',
-    ]);
+  it('is rejected if it cannot be read, or if it is given twice', () => {
     expect(problemsOf({ argv: ['--config', 'nowhere.yaml'] })).toEqual([
       "--config: the configuration file nowhere.yaml doesn't exist.",
     ]);
@@ -332,8 +325,8 @@ reloadSeconds: 0
       problemsOf({ env: { NOTIGRAPH_CONFIG: 'a.yaml', NOTIGRAPH_CONFIG_TEXT: '{}' }, files: { 'a.yaml': '' } }),
     ).toEqual(['Use either a configuration file or NOTIGRAPH_CONFIG_TEXT, not both.']);
     // If a file is named, only that one is read.
-    expect(load({ argv: ['--config', 'a.yaml'], files: { ...several, 'a.yaml': 'port: 9' } }).port).toBe(9);
-    expect(load({ env: { NOTIGRAPH_CONFIG_TEXT: 'port: 8' }, files: several }).port).toBe(8);
+    expect(load({ argv: ['--config', 'a.yaml'], files: { [NAME]: 'port: 7', 'a.yaml': 'port: 9' } }).port).toBe(9);
+    expect(load({ env: { NOTIGRAPH_CONFIG_TEXT: 'port: 8' }, files: { [NAME]: 'port: 7' } }).port).toBe(8);
   });
 });
 
@@ -506,7 +499,7 @@ clientTokens: { secrets: [{ file: loop }, { file: short }, { file: . }, { env: T
         "Unknown option "--colour". See notigraph serve --help.",
         "NOTIGRAPH_WORKRES (environment) is unknown (did you mean "NOTIGRAPH_WORKERS"?). See docs/settings.md.",
         "--graphiql must be on or off (true or false).",
-        ".env:2: NOTIGRAPH_MAX_DEPTH must be a whole number from 1 to 1000.",
+        "NOTIGRAPH_MAX_DEPTH (.env) must be a whole number from 1 to 1000.",
         "NOTIGRAPH_HOST (environment) must be a host name or an IP address.",
         "--sandbox: the file pipe is a pipe, not a regular file.",
         "notigraph.config.yaml:1:1: port must be a whole number from 0 to 65535.",
@@ -533,13 +526,13 @@ clientTokens: { secrets: [{ file: loop }, { file: short }, { file: . }, { env: T
   it('reads no configuration from a pipe or a device', async () => {
     const folder = await createFolder();
     await symlink('.env', folder.path('.env'));
-    spawnSync('mkfifo', [folder.path('notigraph.config.json')]);
+    spawnSync('mkfifo', [folder.path(NAME)]);
     const { code, stderr } = await runNotigraph({ cwd: folder.path() });
     expect({ code, lines: stderr.trimEnd().split('\n') }).toEqual({
       code: 2,
       lines: [
         'The file .env is a symbolic link that leads back to itself.',
-        'The configuration file notigraph.config.json is a pipe, not a regular file.',
+        'The configuration file notigraph.config.yaml is a pipe, not a regular file.',
       ],
     });
     for (const [path, kind] of [

@@ -179,12 +179,6 @@ it('overwrites files only with --force', async () => {
   expect(await run(cwd, '--yes', '--force')).toMatchObject({ code: 0, stderr: '' });
   expect(await check(cwd)).toMatchObject(VALID);
   expect(await read('.env.example')).toBe('A='); // This configuration needs no variables.
-
-  await writeFile(path('notigraph.config.json'), '{}');
-  expect(await run(cwd, '--yes', '--force')).toMatchObject({
-    code: 2,
-    stderr: 'There can be only one configuration file. Remove notigraph.config.json first.\n',
-  });
 });
 
 it('writes every answer as it is, and a variable per tenant', async () => {

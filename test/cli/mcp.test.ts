@@ -16,7 +16,7 @@ let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
 
 beforeAll(async () => {
   folder = await createTemporaryFolder();
-  await writeFile(folder.path('notigraph.config.json'), JSON.stringify({ mcp: MCP }));
+  await writeFile(folder.path('notigraph.config.yaml'), JSON.stringify({ mcp: MCP }));
 });
 afterAll(() => folder[Symbol.asyncDispose]());
 

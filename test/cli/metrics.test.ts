@@ -70,7 +70,7 @@ it('/config on the admin port shows the configuration in use with its sources, a
   await using folder = await createTemporaryFolder();
   const configure = (maxRetries: number) =>
     writeFile(
-      folder.path('notigraph.config.json'),
+      folder.path('notigraph.config.yaml'),
       JSON.stringify({
         upstream: 'http://192.0.2.1',
         reloadSeconds: 86_400,
@@ -109,7 +109,7 @@ it('/config on the admin port shows the configuration in use with its sources, a
     return JSON.parse(text);
   };
   expect(await readSettings()).toMatchObject({
-    maxRetries: { value: 1, from: 'notigraph.config.json:1' },
+    maxRetries: { value: 1, from: 'notigraph.config.yaml:1' },
     logLevel: { value: 'info', from: '--log-level' },
     maxFields: { from: 'default' },
     proxy: { value: '(not shown)', from: 'environment' },

@@ -24,7 +24,7 @@ beforeEach(async () => {
 
 /** Writes the configuration file with these tenants and other settings. */
 const configure = (upstream: string | undefined, tenants: readonly Tenant[], others: object = {}) =>
-  writeConfig(`${cwd}/notigraph.config.json`, signer, tenants, { upstream, ...others });
+  writeConfig(`${cwd}/notigraph.config.yaml`, signer, tenants, { upstream, ...others });
 
 /** Sends a query. @returns its data or the code of its error, and the calls that are left */
 async function ask({ url }: NotigraphProcess, authorization: string, query = '{ notificationGroups { name } }') {
@@ -77,7 +77,7 @@ it('applies a changed configuration at SIGHUP, and keeps counters and rate limit
     trigger: 'SIGHUP',
     problems: expect.arrayContaining([
       {
-        source: 'notigraph.config.json',
+        source: 'notigraph.config.yaml',
         line: 1,
         column: expect.any(Number),
         problem: expect.stringMatching(/^maxRetries must be/),
@@ -91,7 +91,7 @@ it('applies a changed configuration at SIGHUP, and keeps counters and rate limit
   await configure(other.url, ['globex'], {
     clients: { server: { rateLimit: { calls: 100, perSeconds: 6_000 } } },
   });
-  expect(await reload(RELOADED)).toMatchObject({ level: 'info', trigger: 'SIGHUP', source: 'notigraph.config.json' });
+  expect(await reload(RELOADED)).toMatchObject({ level: 'info', trigger: 'SIGHUP', source: 'notigraph.config.yaml' });
   expect(await ask(notigraph, 'ApiKey key')).toEqual({
     answer: { notificationGroups: [{ name: 'Other' }] },
     remaining: 97,
@@ -156,7 +156,7 @@ it('applies a changed file, logs the problem of an invalid one once, and lets re
     answer: { a: { __typename: 'DeleteFeedSuccess' }, b: { __typename: 'DeleteFeedSuccess' } },
   });
 
-  const path = `${cwd}/notigraph.config.json`;
+  const path = `${cwd}/notigraph.config.yaml`;
   await untilLogged(notigraph, REJECTED, () => writeFile(path, '{ "maxRetries": '));
   await writeFile(path, '{  "maxRetries": ');
   await untilLogged(notigraph, 'changed settings', () =>

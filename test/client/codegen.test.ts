@@ -21,11 +21,11 @@ async function load(files: Record<string, string>) {
     await mkdir(dirname(folder.path(file)), { recursive: true });
     await writeFile(folder.path(file), text);
   }
-  const documents = loadDocuments(pathToFileURL(folder.path('/')), schema);
-  if (documents === undefined) {
+  const operations = loadDocuments(pathToFileURL(folder.path('/')), schema);
+  if (operations === undefined) {
     throw new Error('The folder is there.');
   }
-  return documents;
+  return operations;
 }
 
 /** Returns the text that urql's cache sends for a document. */
@@ -45,7 +45,7 @@ const FRAGMENTS = {
 };
 
 it('an operation includes the fragments that it uses, from any file, and __typename in every selection', async () => {
-  const { operations } = await load(FRAGMENTS);
+  const operations = await load(FRAGMENTS);
 
   expect(operations.map(({ name, file, text }) => ({ name, file, text }))).toEqual([
     {
@@ -94,8 +94,8 @@ fragment GroupName on NotificationGroup {
 it('the caches of urql and Apollo Client add nothing to the generated documents', async () => {
   const shipped = Object.fromEntries(loadOperations().map(({ name, query }) => [`${name}.graphql`, query]));
   const own = await load(FRAGMENTS);
-  const { operations } = await load(shipped);
-  for (const { text, document } of [...operations, ...own.operations]) {
+  const operations = await load(shipped);
+  for (const { text, document } of [...operations, ...own]) {
     expect(textOfUrql(structuredClone(document))).toBe(text);
     expect(print(new InMemoryCache().transformDocument(document))).toBe(text);
   }
@@ -108,22 +108,27 @@ it('the caches of urql and Apollo Client add nothing to the generated documents'
 });
 
 it('the manifest lists each text under its hash, sorted, and on request also the unprocessed texts of the files', async () => {
-  const documents = await load(FRAGMENTS);
-  const texts = documents.operations.map(({ text }) => text);
+  const operations = await load(FRAGMENTS);
+  const texts = operations.map(({ text }) => text);
 
-  const manifest: Record<string, string> = JSON.parse(writeManifest(documents.operations, []));
+  const manifest: Record<string, string> = JSON.parse(writeManifest(operations, []));
   expect(Object.keys(manifest)).toEqual(texts.map(sha256).toSorted());
   expect(Object.values(manifest).toSorted()).toEqual(texts.toSorted());
-  expect(documents.operations.map(({ hash }) => manifest[hash])).toEqual(texts);
+  expect(operations.map(({ hash }) => manifest[hash])).toEqual(texts);
 
-  const forPeople: Record<string, string> = JSON.parse(writeManifest(documents.operations, documents.sources));
+  const forPeople: Record<string, string> = JSON.parse(
+    writeManifest(
+      operations,
+      operations.map(({ source }) => source),
+    ),
+  );
   expect(Object.values(forPeople)).toEqual(expect.arrayContaining([...texts, FRAGMENTS['queries.graphql']]));
 });
 
 it('the typed documents are deterministic and contain their text only if configured', async () => {
   const documentType = { name: 'TypedDocumentNode', from: '@urql/core' };
   const write = async (hasText: boolean) => {
-    const { operations } = await load(FRAGMENTS);
+    const operations = await load(FRAGMENTS);
     return writeTypedDocuments({ operations, schema, documentType, hasText });
   };
 

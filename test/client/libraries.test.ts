@@ -1,18 +1,36 @@
 import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
 import { ApolloClient, HttpLink, InMemoryCache } from '@apollo/client';
 import { PersistedQueryLink } from '@apollo/client/link/persisted-queries';
 import { Client, cacheExchange, fetchExchange } from '@urql/core';
 import { persistedExchange } from '@urql/exchange-persisted';
-import { parse } from 'graphql';
+import { type GraphQLSchema, parse, validate } from 'graphql';
 import { GraphQLClient } from 'graphql-request';
 import { describe, expect, it } from 'vitest';
 import manifest from '../../schema/trusted-documents.json' with { type: 'json' };
+import { SHIPPED_MODULES } from '../../src/cli/config/load-modules.ts';
 import * as documents from '../../src/client/documents.gen.ts';
 import { createClient, hashOf, possibleTypes } from '../../src/client/index.ts';
-import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
+import { createSchema } from '../../src/graphql/schema.ts';
 import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
 import { startSandboxedGateway } from '../support/gateway.ts';
-import { type AnyDocument, documentOf, isMutation } from '../support/shipped-documents.ts';
+import {
+  type AnyDocument,
+  documentOf,
+  isMutation,
+  shippedModules,
+  shippedOperations,
+} from '../support/shipped-documents.ts';
+
+/** Files of the manifests of modules. */
+const OF_MODULES = readdirSync('schema/module-documents').toSorted();
+
+const MANIFESTS: Record<string, string>[] = [
+  manifest,
+  ...OF_MODULES.map((file) => JSON.parse(readFileSync(`schema/module-documents/${file}`, 'utf8'))),
+];
+
+const all: Record<string, string> = Object.assign({}, ...MANIFESTS);
 
 const authorization = `ApiKey ${SANDBOX_KEYS.development}`;
 const headers = { authorization };
@@ -59,25 +77,25 @@ const CLIENTS: Record<string, (url: string, fetch: Fetch) => Send> = {
 
 describe.each(Object.entries(CLIENTS))('with %s', (_, start) => {
   it('every shipped operation gets its data with the text of a trusted document', async () => {
-    await using gateway = await startSandboxedGateway();
-    await using reference = await startSandboxedGateway();
+    await using gateway = await startSandboxedGateway({ options: { modules: shippedModules } });
+    await using reference = await startSandboxedGateway({ options: { modules: shippedModules } });
     const sent: { query: string }[] = [];
     const send = start(gateway.url, (input, init) => {
       sent.push(JSON.parse(String(init?.body)));
       return fetch(input, init);
     });
 
-    for (const { name, query, variables = '{}' } of loadOperations()) {
+    for (const { name, query, variables = '{}' } of shippedOperations) {
       const document = documentOf(name);
       const data = JSON.stringify(await send(document, JSON.parse(variables)));
       expect(data).toContain('"__typename"');
       expect(data).not.toContain('"message"'); // No member of a result union that reports a failure.
       expect(JSON.stringify(await reference.data(query, JSON.parse(variables)))).not.toContain('"message"');
       expect(sha256(sent.at(-1)?.query ?? '')).toBe(document.__meta__.hash);
-      expect(manifest).toHaveProperty(document.__meta__.hash, document.__meta__.text);
+      expect(all).toHaveProperty(document.__meta__.hash, document.__meta__.text);
     }
 
-    expect(sent).toHaveLength(loadOperations().length);
+    expect(sent).toHaveLength(shippedOperations.length);
     const calls = (of: typeof gateway) => of.upstream().map(({ method, path }) => `${method} ${path}`);
     expect(calls(gateway).toSorted()).toEqual(calls(reference).toSorted());
   });
@@ -129,7 +147,11 @@ const CLIENTS_BY_ID: typeof CLIENTS = {
 /** Starts a gateway that serves only the shipped documents. */
 const startEnforcingGateway = () =>
   startSandboxedGateway({
-    options: { trustedDocuments: { manifests: [manifest] }, clients: { server: { trustedDocuments: 'enforce' } } },
+    options: {
+      modules: shippedModules,
+      trustedDocuments: { manifests: MANIFESTS },
+      clients: { server: { trustedDocuments: 'enforce' } },
+    },
   });
 
 describe('a gateway that serves only trusted documents', () => {
@@ -141,7 +163,7 @@ describe('a gateway that serves only trusted documents', () => {
       return fetch(input, init);
     });
 
-    for (const { name, variables = '{}' } of loadOperations()) {
+    for (const { name, variables = '{}' } of shippedOperations) {
       const document = documentOf(name);
       const data = JSON.stringify(await send(document, JSON.parse(variables)));
       expect(data).toContain('"__typename"');
@@ -150,8 +172,11 @@ describe('a gateway that serves only trusted documents', () => {
       expect(sent.at(-1)).not.toContain(document.__meta__.text.slice(0, 12));
     }
 
-    expect(sent).toHaveLength(loadOperations().length);
-    expect(gateway.upstream('PUT').map(({ path }) => path)).toEqual(['/v1/workflows/9e1e02437234c8472228388e/status']);
+    expect(sent).toHaveLength(shippedOperations.length);
+    expect(gateway.upstream('PUT').map(({ path }) => path)).toEqual([
+      '/v1/workflows/9e1e02437234c8472228388e/status',
+      '/v1/subscribers/customer-1001',
+    ]);
   });
 
   it('rejects all other documents', async () => {
@@ -166,14 +191,26 @@ describe('a gateway that serves only trusted documents', () => {
 });
 
 it('the unprocessed texts of the operation files are trusted too, because GraphiQL’s tabs and curl send them', () => {
-  for (const { query } of loadOperations()) {
-    expect(manifest).toHaveProperty(sha256(query), query);
+  for (const { query } of shippedOperations) {
+    expect(all).toHaveProperty(sha256(query), query);
   }
-  expect(Object.keys(manifest)).toHaveLength(3 * loadOperations().length); // As in the file, in the tab, and as printed by graphql-js.
+  expect(Object.keys(all)).toHaveLength(3 * shippedOperations.length); // As in the file, in the tab, and as printed by graphql-js.
+});
+
+it('each manifest has only documents of the schema that it is for', () => {
+  const valid = (schema: GraphQLSchema) => (text: string) => validate(schema, parse(text)).length === 0;
+  expect(Object.values(manifest).filter(valid(createSchema()))).toHaveLength(Object.keys(manifest).length);
+  expect(OF_MODULES).toEqual(SHIPPED_MODULES.map((name) => `${name.split('/').at(-1)}.json`));
+  for (const [i, file] of OF_MODULES.entries()) {
+    const texts = Object.values(MANIFESTS[i + 1] ?? {});
+    const schema = createSchema(undefined, shippedModules.slice(i, i + 1));
+    expect([file, texts.length > 0, texts.filter((text) => !valid(schema)(text))]).toEqual([file, true, []]);
+    expect(texts.filter(valid(createSchema()))).toEqual([]);
+  }
 });
 
 it('every typed document equals its parsed text', () => {
-  const names = loadOperations().map(({ name }) => `${name}Document`);
+  const names = shippedOperations.map(({ name }) => `${name}Document`);
   expect(Object.keys(documents)).toEqual(names.toSorted());
   for (const document of Object.values<AnyDocument>(documents)) {
     // Without the empty lists that only the parser adds.

@@ -2,15 +2,16 @@ import { execFile } from 'node:child_process';
 import { existsSync, globSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { type GraphQLOutputType, getNamedType, isObjectType, isUnionType } from 'graphql';
+import { type GraphQLOutputType, type GraphQLSchema, getNamedType, isObjectType, isUnionType } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { createReport, formatReport } from '../../src/cli/check/report.ts';
 import { readCommandLine } from '../../src/cli/command-line.ts';
 import { COMMANDS } from '../../src/cli/commands/index.ts';
+import { SHIPPED_MODULES } from '../../src/cli/config/load-modules.ts';
 import { ConfigError } from '../../src/cli/config/problem.ts';
 import { createSchema } from '../../src/graphql/schema.ts';
+import { scopesOf } from '../../src/graphql/scopes.ts';
 import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
-import { SCOPES } from '../../src/settings/scopes.ts';
 import {
   addTo,
   blocks,
@@ -29,6 +30,7 @@ import {
 } from '../support/docs.ts';
 import { startNotigraph } from '../support/process.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
+import { shippedModules, shippedSchema } from '../support/shipped-documents.ts';
 
 /** Returns the paths of the package's files. */
 async function readPackedFiles(): Promise<string[]> {
@@ -86,8 +88,22 @@ it('notigraph check prints what docs/configuration.md shows', async () => {
   expect(formatReport(report, 'text')).toBe(output);
 });
 
+const rootsOf = (schema: GraphQLSchema) => [schema.getQueryType(), schema.getMutationType()].filter(isObjectType);
+
+const BUILT_IN = createSchema();
+
+/** A schema per shipped module, with only that one. */
+const WITH_MODULE = shippedModules.map((module) => createSchema(undefined, [module]));
+
+/** Returns the short name of the shipped module that adds a field; an empty text for built-in ones. */
+function moduleOf(name: string): string {
+  const has = (schema: GraphQLSchema) => rootsOf(schema).some((type) => name in type.getFields());
+  const module = SHIPPED_MODULES[WITH_MODULE.findIndex(has)] ?? 'none';
+  return name.includes('.') || has(BUILT_IN) ? '' : module.replace('notigraph/modules/', '');
+}
+
 it('the table of scopes in docs/frontend.md matches the schema for every field', () => {
-  const schema = createSchema();
+  const schema = shippedSchema;
   const scopeOf = ({ extensions }: { extensions: { scope?: unknown } }) =>
     typeof extensions.scope === 'string' ? [extensions.scope] : [];
   const recordScopes = (type: GraphQLOutputType): string[] => {
@@ -102,17 +118,18 @@ it('the table of scopes in docs/frontend.md matches the schema for every field',
   };
   const table = rows(FRONTEND, /^\| operation \| required scope/m);
   const seen = new Set<string>();
-  for (const [operations, needed, record] of table) {
+  for (const [operations, needed, record, module] of table) {
     for (const name of names(operations)) {
       const [parent, field = ''] = name.includes('.') ? name.split('.') : [undefined, name];
       const types = parent === undefined ? [schema.getQueryType(), schema.getMutationType()] : [schema.getType(parent)];
       const found = types.filter(isObjectType).flatMap((type) => type.getFields()[field] ?? []);
       const own = found.flatMap((each) => [...scopeOf(each), ...scopeOf(getNamedType(each.type))]);
       const written = found.flatMap(({ type }) => recordScopes(type));
-      expect({ name, needs: own, record: [...new Set(written)] }).toEqual({
+      expect({ name, needs: own, record: [...new Set(written)], module: moduleOf(name) }).toEqual({
         name,
         needs: names(needed),
         record: names(record),
+        module,
       });
       seen.add(name);
     }
@@ -122,8 +139,37 @@ it('the table of scopes in docs/frontend.md matches the schema for every field',
   );
   expect(roots.filter((name) => !seen.has(name))).toEqual([]);
   expect([...new Set(table.flatMap(([, needed, record]) => [...names(needed), ...names(record)]))].toSorted()).toEqual(
-    SCOPES.toSorted(),
+    scopesOf(schema),
   );
+});
+
+it('the references name the module of each field and type that a shipped module adds', () => {
+  const operations = rows(read('docs/operations.md'), /^\| GraphQL \| REST/m);
+  const roots = rootsOf(shippedSchema).flatMap((type) => Object.keys(type.getFields()));
+  expect(operations.length).toBeGreaterThan(roots.length);
+  for (const [cell, , , module] of operations) {
+    const [name = ''] = names(cell);
+    expect([name, module]).toEqual([name, moduleOf(name.replace(/\(.*/, ''))]);
+  }
+  const writes = rows(read('docs/caching.md'), /^\| mutation \| REST/m);
+  expect(writes.some(([, , , module]) => module === 'events')).toBe(true);
+  for (const [cell, , , module] of writes) {
+    expect([cell, names(cell).map(moduleOf)]).toEqual([cell, names(cell).map(() => module)]);
+  }
+  const reference = read('docs/schema.md');
+  const sections = reference.split(/^### /m).slice(1);
+  expect(sections.map((section) => section.split('\n')[0]).toSorted()).toEqual(roots.toSorted());
+  for (const section of sections) {
+    const [name = ''] = section.split('\n');
+    const [, marked = ''] = /^Module: \[(\w+)\]\(schema\.md#module-\1\)\.$/m.exec(section) ?? [];
+    expect([name, marked]).toEqual([name, moduleOf(name)]);
+    expect(marked === '' || reference.includes(`\n## Module ${marked}\n`)).toBe(true);
+  }
+  for (const section of read('docs/schema-types.md').split(/^### /m).slice(1)) {
+    const [name = ''] = section.split('\n');
+    const isAdded = BUILT_IN.getType(name) === undefined;
+    expect([name, /^Module: \[\w+\]\(schema\.md#module-\w+\)\.$/m.test(section)]).toEqual([name, isAdded]);
+  }
 });
 
 describe('the log in docs/logs.md', () => {

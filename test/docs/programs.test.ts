@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { type CryptoKey, exportJWK, exportSPKI, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import manifest from '../../schema/trusted-documents.json' with { type: 'json' };
+import { SHIPPED_MODULES } from '../../src/cli/config/load-modules.ts';
 import { sha256Of } from '../../src/graphql/documents/manifest.ts';
 import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
 import {
@@ -14,6 +15,7 @@ import {
   CLIENT_TOKENS,
   FRONTEND,
   GATEWAY,
+  load,
   names,
   ROOT,
   read,
@@ -25,6 +27,7 @@ import { type SandboxedGateway, startSandboxedGateway } from '../support/gateway
 import { listen } from '../support/listen.ts';
 import { startNotigraph } from '../support/process.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
+import { shippedModules } from '../support/shipped-documents.ts';
 
 const SERVER = read('docs/server.md');
 const ERRORS = read('docs/errors.md');
@@ -261,6 +264,55 @@ describe('the programs of the docs', () => {
     const response = await runCurl(blocks(SERVER, 'sh')[0] ?? '', gateway.url.replace('/graphql', ''));
     expect(await response.json()).toEqual(JSON.parse(blocks(SERVER, 'json')[0] ?? ''));
     expect(new Set(gateway.upstream().map(({ headers }) => headers.authorization))).toEqual(new Set([KEY]));
+  });
+
+  it('in docs/trigger.md trigger, list and cancel as documented, with one call per field', async () => {
+    const page = read('docs/trigger.md');
+    expect(load(blocks(page, 'yaml')[0] ?? '').modules).toEqual(SHIPPED_MODULES);
+    await using gateway = await startSandboxedGateway({ options: { modules: shippedModules } });
+    const project = await createProject(gateway);
+    const countToday = async () =>
+      Number(JSON.stringify(await gateway.data('{ notificationStats(days: 1) { count } }')).match(/\d+/)?.[0]);
+    const [trigger = '', list = '', ...others] = blocks(page, 'ts');
+    expect(others).toEqual([]);
+    const before = await countToday();
+    const again = trigger.replace("idempotencyKey: 'invoice", "idempotencyKey: 'another");
+    const keys: string[] = [];
+    for (const [i, program] of [trigger, trigger, again].entries()) {
+      gateway.forget();
+      expect(await outputOf(await project.start(`trigger-${i}.ts`, program))).toBe(promised(program)[0]);
+      const [sent, ...more] = gateway.upstream();
+      expect([sent?.method, sent?.path, more]).toEqual(['POST', '/v1/events/trigger', []]);
+      keys.push(String(sent?.headers['idempotency-key']));
+      expect(await countToday()).toBe(before + 1);
+    }
+    expect(keys.map((key) => keys.indexOf(key))).toEqual([0, 0, 2]);
+    const documents = [...page.matchAll(/^```graphql\n([\s\S]*?)^```\n(?:\n```json\n([\s\S]*?)^```)?/gm)];
+    expect(documents).toHaveLength(4);
+    for (const [, query = '', response] of documents) {
+      gateway.forget();
+      const explained = await gateway.send(query, {}, { extensions: { explain: true } });
+      expect(gateway.upstream()).toEqual([]);
+      const { body } = await gateway.send(query);
+      const fields = Object.keys(body.data ?? {}).length;
+      expect(explained.body.extensions).toMatchObject({ explain: { budget: { min: fields, max: fields } } });
+      expect(gateway.upstream()).toHaveLength(fields);
+      expect(body).toEqual(
+        response === undefined
+          ? {
+              data: {
+                notificationStats: [expect.objectContaining({ count: before + 3 })],
+                subscriber: { email: 'ada@example.com' },
+              },
+            }
+          : JSON.parse(response),
+      );
+    }
+    gateway.forget();
+    expect(await outputOf(await project.start('list.ts', list))).toBe(promised(list)[0]);
+    const pages = gateway.upstream().map(({ path }) => path);
+    expect(pages.length).toBeGreaterThan(1);
+    expect(pages).toEqual(pages.map((_, i) => `/v1/subscribers?page=${i}&limit=5`));
   });
 
   it('in docs/embedding.md create a gateway with the documented clients', async () => {

@@ -12,7 +12,9 @@ import { startStaticFiles } from '../support/static-files.ts';
 
 /** Questions of people, and the pages that answer them. */
 const QUESTIONS: readonly [question: string, page: string][] = [
-  ['paginate', 'modules'],
+  ['trigger a notification', 'trigger'],
+  ['paginate', 'trigger'],
+  ['list workflows', 'trigger'],
   ['how do I upgrade', 'upgrading'],
   ['custom header', 'network'],
   ['/api/graphql', 'network'],

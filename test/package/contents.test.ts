@@ -203,7 +203,7 @@ it('has a client of which a bundle contains only what the app uses', async () =>
     build: { write: false, rolldownOptions: { input: entry } },
   });
   const code = JSON.stringify(built);
-  const words = ['NotificationGroups', 'DeleteFeed', 'idOrIdentifier', 'InvalidInputError'];
+  const words = ['NotificationGroups', 'DeleteFeed', 'TriggerEvent', 'idOrIdentifier', 'InvalidInputError'];
   expect(words.filter((word) => code.includes(word))).toEqual(['NotificationGroups']);
 });
 

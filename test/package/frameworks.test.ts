@@ -9,6 +9,7 @@ import { promisify } from 'node:util';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import events from '../../src/modules/events.ts';
 import { SANDBOX_KEYS, type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { launchBrowser } from '../support/browser.ts';
 import { CHILD_ENV } from '../support/child-env.ts';
@@ -106,6 +107,43 @@ it('all TypeScript of the docs compiles in strict mode, as printed', async () =>
   }
   expect(compile(programs.map(({ file }) => file))).toBe('');
   expect(programs.length).toBeGreaterThan(20);
+});
+
+it('graphql-codegen makes a manifest of operations with a module, as docs/frontend.md shows', async () => {
+  const page = read('docs/frontend.md');
+  const app = { cwd: folder.path('generated'), env: CHILD_ENV };
+  await mkdir(folder.path('generated/src'), { recursive: true });
+  await writeFile(folder.path('generated/notigraph.config.yaml'), 'modules: [notigraph/modules/events]\n');
+  await writeFile(folder.path('generated/codegen.ts'), blocks(page, 'ts')[0] ?? '');
+  const query =
+    'mutation Trigger($event: EventInput!) { triggerEvent(input: { event: $event }) { ... on TriggerEventSuccess { event { status } } } }';
+  await writeFile(
+    folder.path('generated/src/trigger.ts'),
+    `import { graphql } from './gql';\nexport const Trigger = graphql(\`${query}\`);\n`,
+  );
+  for (const [, command = ''] of page.matchAll(/`(npx notigraph schema print [^`]+|npx graphql-codegen)`/g)) {
+    await run('sh', ['-c', command], app);
+  }
+  const types = readFileSync(folder.path('generated/src/gql/graphql.ts'), 'utf8');
+  expect(types).toContain('export type TriggerMutationVariables');
+  const manifest = JSON.parse(readFileSync(folder.path('generated/src/gql/persisted-documents.json'), 'utf8'));
+  const [documentId] = Object.keys(manifest);
+  await using gateway = await startSandboxedGateway({
+    options: {
+      modules: [events],
+      trustedDocuments: { manifests: [manifest] },
+      clients: { server: { trustedDocuments: 'enforce' } },
+    },
+  });
+  const response = await fetch(gateway.url, {
+    method: 'POST',
+    headers: { authorization: `ApiKey ${SANDBOX_KEYS.development}`, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      documentId,
+      variables: { event: { workflow: 'payment-failed', subscriberIds: ['customer-1001'] } },
+    }),
+  });
+  expect(await response.json()).toMatchObject({ data: { triggerEvent: { event: { status: 'PROCESSED' } } } });
 });
 
 /** Returns a program of docs/embedding.md, which begins with the name of its file. */

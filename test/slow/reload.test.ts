@@ -34,7 +34,7 @@ beforeEach(async () => {
 
 /** Writes a configuration that differs from that of other rounds in clients, limits and documents. */
 const configure = (round: number, others: Readonly<Record<string, unknown>> = {}) =>
-  writeConfig(`${cwd}/notigraph.config.json`, signer, round % 2 === 0 ? ['acme'] : ['acme', 'globex'], {
+  writeConfig(`${cwd}/notigraph.config.yaml`, signer, round % 2 === 0 ? ['acme'] : ['acme', 'globex'], {
     upstream: upstream.url,
     logLevel: 'warn',
     reloadSeconds: 0.05,
@@ -123,7 +123,7 @@ it('releases replaced gateways', async () => {
   await configure(0, { reloadSeconds: 86_400 });
   await using gateway = await startProbedGateway(upstream.url, {
     ...TENANT_ENV,
-    NOTIGRAPH_CONFIG: `${cwd}/notigraph.config.json`,
+    NOTIGRAPH_CONFIG: `${cwd}/notigraph.config.yaml`,
   });
   const metric = 'notigraph_config_reloads_total{result="ok"}';
   const countReloads = async () => (await scrape(gateway.url, /^notigraph_config_reloads_total/))[metric] ?? 0;

@@ -145,7 +145,7 @@ it.runIf(hasRedis)(
         notificationGroups: { freshSeconds: 600 },
       },
     };
-    writeFileSync(`${cwd}/notigraph.config.json`, JSON.stringify(config));
+    writeFileSync(`${cwd}/notigraph.config.yaml`, JSON.stringify(config));
     writeFileSync(`${cwd}/secret`, 'a'.repeat(32));
     await using notigraph = await startNotigraph({ cwd });
     let asked = 0;

@@ -8,16 +8,22 @@ export type ContractCheck = (exchange: Exchange, prefix?: string) => string[];
 
 let check: Promise<ContractCheck> | undefined;
 
-/** Creates a check from `schema/upstream.openapi.yaml`, which is read once per process. */
+/** Creates a check from the OpenAPI documents in `schema/`, which are read once per process. That of modules has only requests. */
 export function createContractCheck(): Promise<ContractCheck> {
   check ??= readContract();
   return check;
 }
 
+const readDocument = (name: string): Document =>
+  parse(readFileSync(new URL(`../../schema/${name}.openapi.yaml`, import.meta.url), 'utf8'));
+
 async function readContract(): Promise<ContractCheck> {
-  const definition: Document = parse(
-    readFileSync(new URL('../../schema/upstream.openapi.yaml', import.meta.url), 'utf8'),
-  );
+  const definition = readDocument('upstream');
+  const ofModules = await new OpenAPIBackend({
+    definition: readDocument('modules'),
+    quick: true,
+    coerceTypes: true,
+  }).init();
   const api = await new OpenAPIBackend({
     definition,
     quick: true,
@@ -38,12 +44,17 @@ async function readContract(): Promise<ContractCheck> {
       ...(body !== '' && { body: JSON.parse(body) }),
     };
     const operation = api.matchOperation(request);
-    if (operation === undefined) {
+    const known = operation ?? ofModules.matchOperation(request);
+    if (known === undefined) {
       return [`${name} is not an operation of the contract`];
     }
     // A request rejected as invalid may violate the contract.
     const isRejected = status === 400 || status === 422;
-    const sent = (isRejected ? null : api.validateRequest(request, operation).errors) ?? [];
+    const errors = isRejected ? null : (operation ? api : ofModules).validateRequest(request, known).errors;
+    const sent = (errors ?? []).map((error) => `${name}: request ${error.instancePath} ${error.message}`);
+    if (operation === undefined) {
+      return sent;
+    }
     const declared = Object.keys(operation.responses ?? {});
     const expected = status < 400 ? String(status) : `${Math.floor(status / 100)}XX`;
     const content = responseBody === '' ? undefined : JSON.parse(responseBody);
@@ -55,7 +66,7 @@ async function readContract(): Promise<ContractCheck> {
         ? []
         : (api.validateResponse(isBare ? { data: content } : content, operation, status).errors ?? []);
     return [
-      ...sent.map((error) => `${name}: request ${error.instancePath} ${error.message}`),
+      ...sent,
       ...(declared.includes(expected) ? [] : [`${name}: status ${status} is not in the contract`]),
       ...received.map((error) => `${name}: response ${error.instancePath} ${error.message}`),
     ];

@@ -2,12 +2,13 @@ import type * as documents from '../../src/client/documents.gen.ts';
 import type { TypedDocument } from '../../src/client/index.ts';
 import { shippedManifest } from '../../src/graphql/documents/shipped-operations.ts';
 import type { TestDocument } from './gateway.ts';
+import { shippedSchema } from './shipped-documents.ts';
 
 type Documents = typeof documents;
 
-/** The shipped operations by name, as they are in their files, with the types of the client's documents. */
+/** The shipped operations by name, also those of modules, as they are in their files, with the types of the client's documents. */
 export const operations = Object.fromEntries(
-  Object.entries(shippedManifest()).map(([name, text]) => [name, { toString: () => text }]),
+  Object.entries(shippedManifest(shippedSchema)).map(([name, text]) => [name, { toString: () => text }]),
 ) as {
   [Name in keyof Documents as Name extends `${infer Operation}Document`
     ? Operation

@@ -1,5 +1,19 @@
 import type { DocumentNode } from 'graphql';
+import { loadModules, SHIPPED_MODULES } from '../../src/cli/config/load-modules.ts';
 import * as documents from '../../src/client/documents.gen.ts';
+import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
+import { createSchema } from '../../src/graphql/schema.ts';
+
+/** The shipped modules. */
+export const { modules: shippedModules } = await loadModules({ modules: [...SHIPPED_MODULES] });
+
+/** The schema with the shipped modules. */
+export const shippedSchema = createSchema(undefined, shippedModules);
+
+/** All shipped operations, also those of modules, in an order in which the examples succeed. */
+export const shippedOperations = loadOperations(shippedSchema).toSorted(
+  (a, b) => Number(a.name === 'AddSubscribersToTopic') - Number(b.name === 'AddSubscribersToTopic'),
+);
 
 /** Document without the types of its operation, for tests that run all of them. */
 export type AnyDocument = DocumentNode & { __meta__: { hash: string; text: string } };

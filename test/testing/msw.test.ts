@@ -5,8 +5,8 @@ import { HttpResponse, http } from 'msw';
 import { setupServer } from 'msw/node';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createClient, NotificationGroupsDocument, WorkflowsDocument } from '../../src/client/index.ts';
-import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
 import { gatewayError, mockOperation, mocks } from '../../src/testing/msw/index.ts';
+import { shippedOperations } from '../support/shipped-documents.ts';
 
 const url = 'http://mocked.example.com/graphql';
 const server = setupServer(http.all('*', () => HttpResponse.error())); // Requests that are not mocked fail.
@@ -44,7 +44,7 @@ describe('a mock', () => {
   });
 
   it('of every shipped operation answers only that one', async () => {
-    const names = loadOperations().map(({ name }) => name);
+    const names = shippedOperations.map(({ name }) => name);
     expect(Object.keys(mocks)).toEqual(names.toSorted());
     server.use(mocks.NotificationGroups(() => ({ data: GROUPS })));
     expect((await notigraph.request(NotificationGroupsDocument)).data).toEqual(GROUPS);

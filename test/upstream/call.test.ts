@@ -2,7 +2,7 @@ import { getEventListeners } from 'node:events';
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { endpoint } from '../../src/upstream/endpoint.ts';
-import { auditUnavailable, isUpstreamError, type UpstreamError } from '../../src/upstream/errors.ts';
+import { errorOf, isUpstreamError, type UpstreamError } from '../../src/upstream/errors.ts';
 import { workflow } from '../support/records.ts';
 import type { Script } from '../support/service.ts';
 import { codeOf, deferResponses, RecordedEvents, respondWithName, startClient } from '../support/upstream-client.ts';
@@ -363,7 +363,7 @@ describe('a refusal ends an attempt that is not sent:', () => {
   it('by the audit log', async () => {
     await using client = await startClient(succeed, ONE_SLOT);
     const operation = createOperation();
-    operation.events.refused = auditUnavailable({ method: 'POST', route: '/v1/feeds' });
+    operation.events.refused = errorOf('auditUnavailable', { method: 'POST', route: '/v1/feeds' });
     expect(await failureOf(client.caller('a', operation).createFeed('n'))).toMatchObject({ code: 'AUDIT_UNAVAILABLE' });
     expect(operation.events.all).toEqual(['started', 'ended AUDIT_UNAVAILABLE']);
     await expectFreeSlot(client);

@@ -1,14 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
-import {
-  brokenConnection,
-  clientClosed,
-  type Endpoint,
-  notConnected,
-  serviceUnavailable,
-  timedOut,
-  type UpstreamError,
-} from '../../src/upstream/errors.ts';
+import { clientClosed, type Endpoint, errorOf, type UpstreamError } from '../../src/upstream/errors.ts';
 import { createCircuitBreaker } from '../../src/upstream/policies/circuit-breaker.ts';
 import { errorFromResponse } from '../../src/upstream/transport/to-error.ts';
 import { startGateway, startScriptedGateway, type TestGateway } from '../support/gateway.ts';
@@ -26,8 +18,8 @@ const read = (gateway: TestGateway, id: number | string, key: string) =>
 describe('the circuit breaker', () => {
   const GET: Endpoint = { method: 'GET', route: '/v1/workflows/{workflowIdOrIdentifier}' };
   const SUCCESS = { status: 200, body: {}, replayed: false, rateLimit: undefined, bytes: 2 };
-  const noHeaders = timedOut(GET, undefined, undefined, true);
-  const outage = serviceUnavailable(GET, 503, undefined);
+  const noHeaders = errorOf('timedOut', GET, { isOutage: true });
+  const outage = errorOf('unavailable', GET, { status: 503 });
 
   const responseError = (status: number): UpstreamError => {
     const request = { endpoint: GET, authorization: 'ApiKey a', path: '/v1/workflows/w1', body: undefined };
@@ -74,13 +66,13 @@ describe('the circuit breaker', () => {
   }
 
   it.each<[string, UpstreamError]>([
-    ['502', serviceUnavailable(GET, 502, undefined)],
+    ['502', errorOf('unavailable', GET, { status: 502 })],
     ['503', outage],
     ['504', responseError(504)],
     ['no headers in time', noHeaders],
-    ['no connection', notConnected(GET, 'refused', false)],
-    ['a reset', brokenConnection(GET, undefined, 'reset')],
-    ['a body that is cut off', brokenConnection(GET, 200, 'reset')],
+    ['no connection', errorOf('notConnected', GET)],
+    ['a reset', errorOf('brokenConnection', GET)],
+    ['a body that is cut off', errorOf('brokenConnection', GET, { status: 200 })],
   ])('opens after 20 calls that fail with %s, not after 19', (_, error) => {
     const breaker = createBreaker();
     breaker.calls(19, error);
@@ -94,7 +86,7 @@ describe('the circuit breaker', () => {
       String(status),
       responseError(status),
     ]),
-    ['a timeout', timedOut(GET, undefined)],
+    ['a timeout', errorOf('timedOut', GET)],
   ])('stays closed after a hundred calls that fail with %s', (_, error) => {
     const breaker = createBreaker();
     breaker.calls(100, error);
@@ -168,8 +160,8 @@ describe('the circuit breaker', () => {
   it.each([
     ['no headers in time', noHeaders],
     ['504', responseError(504)],
-    ['a reset', brokenConnection(GET, undefined, 'reset')],
-    ['a body that is cut off', brokenConnection(GET, 200, 'reset')],
+    ['a reset', errorOf('brokenConnection', GET)],
+    ['a body that is cut off', errorOf('brokenConnection', GET, { status: 200 })],
   ])('pauses only the calls of a credential if no other had a failure (%s)', (_, slow) => {
     const breaker = createBreaker();
     breaker.calls(10, 'ok', 'b');
@@ -202,7 +194,7 @@ describe('the circuit breaker', () => {
 
   it.each([
     ['gets an error response', responseError(404), true],
-    ['gets no response', timedOut(GET, undefined), false],
+    ['gets no response', errorOf('timedOut', GET), false],
     [
       'is cancelled by its caller',
       clientClosed(GET, { sent: true, status: undefined, outcome: undefined }, 'gone'),

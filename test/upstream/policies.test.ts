@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Endpoint, serviceUnavailable } from '../../src/upstream/errors.ts';
+import { type Endpoint, errorOf } from '../../src/upstream/errors.ts';
 import { Retry, type RetrySettings } from '../../src/upstream/policies/retry.ts';
 import { errorFromFailure } from '../../src/upstream/transport/to-error.ts';
 import { startScriptedGateway } from '../support/gateway.ts';
@@ -104,7 +104,7 @@ describe('retries', () => {
   /** Returns the delays before the retries of a call, in milliseconds. */
   function retryDelays(
     { random, ...options }: Partial<RetrySettings> & { random?: () => number },
-    error = serviceUnavailable(GET, 503, undefined),
+    error = errorOf('unavailable', GET, { status: 503 }),
   ): number[] {
     const retry = new Retry({ ...DEFAULTS, ...options }, random);
     const delays: number[] = [];
@@ -131,10 +131,12 @@ describe('retries', () => {
     expect(Math.max(...firsts)).toBeLessThan(101);
   });
 
+  const unavailableFor = (retryAfterSeconds: number) => errorOf('unavailable', GET, { status: 503, retryAfterSeconds });
+
   it('wait for Retry-After plus a random part of the delay, so that clients do not retry at once', () => {
-    expect(retryDelays({ random: () => 0.5 }, serviceUnavailable(GET, 503, 2))).toEqual([2_050, 2_100]);
-    expect(retryDelays({ random: () => 0.5 }, serviceUnavailable(GET, 503, 0))).toEqual([50, 100]);
-    expect(retryDelays({ random: () => 0.5 }, serviceUnavailable(GET, 503, 3))).toEqual([]);
+    expect(retryDelays({ random: () => 0.5 }, unavailableFor(2))).toEqual([2_050, 2_100]);
+    expect(retryDelays({ random: () => 0.5 }, unavailableFor(0))).toEqual([50, 100]);
+    expect(retryDelays({ random: () => 0.5 }, unavailableFor(3))).toEqual([]);
   });
 });
 

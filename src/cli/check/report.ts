@@ -5,6 +5,7 @@ import type { GatewayModule } from '../../graphql/module.ts';
 import { createSchema, emptiedOf, endpointsOf } from '../../graphql/schema.ts';
 import { elementsOf, scopesOf } from '../../graphql/scopes.ts';
 import { readTools } from '../../graphql/tools/tool-files.ts';
+import { caught } from '../../lib/caught.ts';
 import { withoutControls } from '../../lib/to-printable.ts';
 import { findMemoryProblem } from '../../server/process-limits.ts';
 import { countWorkers } from '../../settings/command.ts';
@@ -86,7 +87,7 @@ const findConfigWarnings = (loaded: LoadedConfig, schema: GraphQLSchema, { platf
 ];
 
 function toValid({ config: { source } }: LoadedConfig, found: readonly Problem[]): Report {
-  const warnings = sortProblems(found, source);
+  const warnings = sortProblems(found);
   const verdict = warnings.length === 0 ? 'valid' : `valid, with ${countOf(warnings.length, 'warning')}`;
   return { isValid: true, problems: [], warnings, summary: `${source ?? 'The configuration'} is ${verdict}.` };
 }
@@ -172,16 +173,9 @@ async function findSandboxProblems({ config: { sandbox }, locate }: LoadedConfig
     return [];
   }
   const { SandboxError, checkSandboxFile } = await import('../../sandbox/sandbox.ts');
-  try {
-    checkSandboxFile(sandbox);
-    return [];
-  } catch (error) {
-    if (error instanceof SandboxError) {
-      const { place, name } = locate(['sandbox']);
-      return [{ place, sentence: `${name}: ${error.message}` }];
-    }
-    throw error;
-  }
+  const error = caught(SandboxError, () => checkSandboxFile(sandbox));
+  const { place, name } = locate(['sandbox']);
+  return error === undefined ? [] : [{ place, sentence: `${name}: ${error.message}` }];
 }
 
 /** Formats a report: `text`, `json`, or `github` for the annotations of GitHub Actions. */
@@ -207,18 +201,18 @@ export function formatReport({ isValid, problems, warnings, summary, modules }: 
 
 const toLines = (lines: readonly string[]): string => lines.map((line) => `${withoutControls(line)}\n`).join('');
 
-const toJson = ({ place: { source: file, line, column } = { source: '' }, sentence: message }: Problem) => ({
-  ...(file !== '' && { file, line, column }),
+const toJson = ({ place, sentence: message }: Problem) => ({
+  ...(place && { file: place.source, line: place.line, column: place.column }),
   message,
 });
 
 /** Returns a command of GitHub Actions that marks the place of a problem. */
 function toAnnotation(level: 'error' | 'warning', { place, sentence }: Problem): string {
-  const { source: file, line, column: col } = place ?? {};
-  const properties = Object.entries({ file, line, col })
-    .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => `${name}=${escapeText(String(value)).replaceAll(':', '%3A').replaceAll(',', '%2C')}`);
-  return `::${[level, properties.join(',')].filter((part) => part !== '').join(' ')}::${escapeText(sentence)}`;
+  const file = escapeText(place?.source ?? '')
+    .replaceAll(':', '%3A')
+    .replaceAll(',', '%2C');
+  const at = place === undefined ? '' : ` file=${file},line=${place.line},col=${place.column}`;
+  return `::${level}${at}::${escapeText(sentence)}`;
 }
 
 const escapeText = (text: string): string =>

@@ -16,8 +16,7 @@ export const serve: Command = {
       {
         name: 'config',
         value: 'FILE',
-        description:
-          'Configuration file. Default: notigraph.config.yaml, .yml or .json, if it exists. NOTIGRAPH_CONFIG',
+        description: 'Configuration file. Default: notigraph.config.yaml, if it exists. NOTIGRAPH_CONFIG',
       },
     ];
   },

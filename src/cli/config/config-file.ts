@@ -10,6 +10,7 @@ import {
   parseDocument,
   type YAMLParseError,
 } from 'yaml';
+import { orUndefined } from '../../lib/caught.ts';
 import { FileError } from '../../lib/files/text-file.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { membersOf, type Part, partOf, withKind } from '../../settings/kinds.ts';
@@ -27,30 +28,25 @@ interface ConfigSource {
   path?: string | undefined;
 }
 
-/** Default names of configuration files in the working directory. */
-export const CONFIG_FILES = ['notigraph.config.yaml', 'notigraph.config.yml', 'notigraph.config.json'];
+/** Default name of the configuration file in the working directory. */
+export const CONFIG_FILE = 'notigraph.config.yaml';
 
 /** Environment variables that choose the configuration, in addition to those of the settings. */
 export const SOURCE_VARIABLES = ['NOTIGRAPH_CONFIG', 'NOTIGRAPH_CONFIG_TEXT'];
 
-/** Returns the paths that the configuration file may have; none if the configuration is inline. They are relative to the working directory. */
-export function listConfigPaths(option: string | undefined, { values: env }: Environment): readonly string[] {
-  if (env.NOTIGRAPH_CONFIG_TEXT) {
-    return [];
-  }
-  const path = option ?? (env.NOTIGRAPH_CONFIG || undefined);
-  return path === undefined ? CONFIG_FILES : [path];
-}
+/** Returns the path of the configuration file, relative to the working directory; undefined if the configuration is inline. */
+export const configPathOf = (option: string | undefined, { values: env }: Environment): string | undefined =>
+  env.NOTIGRAPH_CONFIG_TEXT ? undefined : (option ?? (env.NOTIGRAPH_CONFIG || CONFIG_FILE));
 
 /**
- * Finds the configuration: the given file or text, or a file with one of the default names.
+ * Finds the configuration: the given file or text, or the file with the default name.
  *
  * @param option path from the command line
  * @param problems list to add problems to
  */
 export function findSource(
   option: string | undefined,
-  { values: env, locate }: Environment,
+  { values: env, nameOf }: Environment,
   readFile: ReadFile,
   problems: Problem[],
 ): ConfigSource | undefined {
@@ -63,32 +59,22 @@ export function findSource(
   if (text !== undefined) {
     return { name: 'NOTIGRAPH_CONFIG_TEXT', text };
   }
-  const found = (path === undefined ? CONFIG_FILES : [path]).flatMap((name): ConfigSource[] => {
-    try {
-      const content = readFile(name);
-      if (content === undefined && path !== undefined) {
-        throw new FileError("doesn't exist");
-      }
-      return content === undefined ? [] : [{ name, text: content, path: name }];
-    } catch (error) {
-      if (!(error instanceof FileError)) {
-        throw error;
-      }
-      const clause = `configuration file ${name} ${error.message}.`;
-      const from = option === undefined ? locate('NOTIGRAPH_CONFIG') : { name: '--config' };
-      problems.push(
-        path === undefined
-          ? { place: { source: name }, sentence: `The ${clause}` }
-          : { place: from.place, sentence: `${from.name}: the ${clause}` },
-      );
-      return [];
+  const name = path ?? CONFIG_FILE;
+  try {
+    const content = readFile(name);
+    if (content === undefined && path !== undefined) {
+      throw new FileError("doesn't exist");
     }
-  });
-  if (found.length > 1) {
-    const names = found.map(({ name }) => name).join(', ');
-    problems.push({ sentence: `There are several configuration files. Keep only one of ${names}.` });
+    return content === undefined ? undefined : { name, text: content, path: name };
+  } catch (error) {
+    if (!(error instanceof FileError)) {
+      throw error;
+    }
+    const origin = option === undefined ? nameOf('NOTIGRAPH_CONFIG') : '--config';
+    const subject = path === undefined ? 'The' : `${origin}: the`;
+    problems.push({ sentence: `${subject} configuration file ${name} ${error.message}.` });
+    return undefined;
   }
-  return found[0];
 }
 
 /** Path of a setting: names, and indexes of lists. */
@@ -135,21 +121,19 @@ export function readConfigFile(
   });
   if (document.errors.length > 0) {
     const errors = document.errors.slice(0, MAX_SYNTAX_ERRORS);
-    const notation = /\.json$/.test(name) ? 'JSON' : 'YAML';
     return unreadable(
       ...errors.map((error) => ({
         place: placeAt(error.pos[0]),
-        sentence: `invalid ${notation}: ${explainSyntaxError(error)}.`,
+        sentence: `invalid YAML: ${explainSyntaxError(error)}.`,
       })),
     );
   }
   const content = toPlain(document);
   if (content === undefined) {
-    const sentence = `${name} has an alias (*name) that is unknown, circular or expands too far.`;
-    return unreadable({ place: { source: name }, sentence });
+    return unreadable({ sentence: `${name} has an alias (*name) that is unknown, circular or expands too far.` });
   }
   if (!isRecord(content)) {
-    return unreadable({ place: { source: name }, sentence: `${name} must be an object of settings.` });
+    return unreadable({ sentence: `${name} must be an object of settings.` });
   }
   const unknown = Object.keys(content).filter((key) => key !== SCHEMA && !settingNames.includes(key));
   const entries = Object.entries(content).filter(([key, value]) => settingNames.includes(key) && value !== null);
@@ -193,15 +177,12 @@ function findOffset(document: Document.Parsed, path: SettingPath): number {
 }
 
 /** Converts a document to plain values. Returns undefined if its aliases are unknown, circular or expand excessively. */
-function toPlain(document: Document.Parsed): unknown {
-  try {
+const toPlain = (document: Document.Parsed): unknown =>
+  orUndefined(() => {
     const content: unknown = document.toJS() ?? {};
     JSON.stringify(content);
     return content;
-  } catch {
-    return undefined;
-  }
-}
+  });
 
 /** Values of `sandbox` that are not paths. */
 const SWITCHES = /^(?::memory:|on|off|true|false|[01]?)$/i;

@@ -14,9 +14,8 @@ export function describeConfig({ config, values, locate }: LoadedConfig): string
   const settings = membersOf(partOf(SETTINGS_TABLE, all)).map((part): [string, object] => {
     const [name = ''] = part.path;
     const { place, name: origin } = locate([name]);
-    const { source, line } = place ?? { source: origin };
     const unset = name === 'proxy' ? 'environment' : 'default'; // Only a proxy of HTTPS_PROXY or HTTP_PROXY has a value then.
-    const from = values[name] === undefined ? unset : [source, line].filter(Boolean).join(':');
+    const from = values[name] === undefined ? unset : place ? `${place.source}:${place.line}` : origin;
     return [name, { value: redact(part), from }];
   });
   return `${JSON.stringify(Object.fromEntries(settings), null, 2)}\n`;

@@ -1,22 +1,23 @@
 import { isIP } from 'node:net';
 import { parseEnv } from 'node:util';
+import { caught } from '../../lib/caught.ts';
 import { FileError, readTextFile } from '../../lib/files/text-file.ts';
 import { parseIpRange } from '../../lib/ip-addresses.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { addressOf, isLoopbackHost, portOf } from '../../lib/urls.ts';
 import { proxyAddress } from '../../settings/kinds.ts';
-import type { Problem, SettingLocation } from './problem.ts';
+import type { Problem } from './problem.ts';
 
 /** Environment variables of the process and of the file `.env`. */
 export interface Environment {
   /** Variables by name. Those of the process override those of the file. */
   readonly values: Readonly<Record<string, string | undefined>>;
   /**
-   * Names a variable: `NOTIGRAPH_PORT (environment)`, or `NOTIGRAPH_PORT` with its line in `.env`.
+   * Names a variable with its source: `NOTIGRAPH_PORT (environment)` or `NOTIGRAPH_PORT (.env)`.
    *
    * @param index index in the variable's list
    */
-  locate(name: string, index?: string): SettingLocation;
+  nameOf(name: string, index?: string): string;
   /** Problems of the file. */
   readonly problems: readonly Problem[];
 }
@@ -49,37 +50,24 @@ const FILE = '.env';
 export function readEnvironment(variables: Environment['values'], readFile: ReadFile = readConfigText): Environment {
   const { text, problems } = readDotEnv(readFile);
   const fromFile: Environment['values'] = parseEnv(text);
-  const isOfFile = (name: string) => variables[name] === undefined && Object.hasOwn(fromFile, name);
   return {
     values: { ...fromFile, ...variables },
-    locate(name, index) {
-      const item = index === undefined ? name : `${name}.${index}`;
-      return isOfFile(name)
-        ? { place: { source: FILE, line: findLine(text, name) }, name: item }
-        : { name: `${item} (environment)` };
+    nameOf(name, index) {
+      const isOfFile = variables[name] === undefined && Object.hasOwn(fromFile, name);
+      return `${index === undefined ? name : `${name}.${index}`} (${isOfFile ? FILE : 'environment'})`;
     },
     problems,
   };
 }
 
 function readDotEnv(readFile: ReadFile): { text: string; problems: Problem[] } {
-  try {
-    return { text: readFile(FILE) ?? '', problems: [] };
-  } catch (error) {
-    if (!(error instanceof FileError)) {
-      throw error;
-    }
-    // The file is optional, and some projects have a directory of this name.
-    const isFolder = error.message.startsWith('is a directory');
-    const problem = { place: { source: FILE }, sentence: `The file ${FILE} ${error.message}.` };
-    return { text: '', problems: isFolder ? [] : [problem] };
-  }
-}
-
-/** Returns the number of the last line that sets a variable, which is the one that counts. */
-function findLine(text: string, name: string): number {
-  const isSet = new RegExp(`^\\s*(?:export\\s+)?${name}\\s*=`);
-  return text.split('\n').findLastIndex((line) => isSet.test(line)) + 1;
+  let text: string | undefined;
+  const error = caught(FileError, () => {
+    text = readFile(FILE);
+  });
+  // The file is optional, and some projects have a directory of this name.
+  const isProblem = error !== undefined && !error.message.startsWith('is a directory');
+  return { text: text ?? '', problems: isProblem ? [{ sentence: `The file ${FILE} ${error.message}.` }] : [] };
 }
 
 /** Settings with the proxies of the environment. */
@@ -97,14 +85,14 @@ interface WithProxies {
  */
 export function applyProxyVariables(
   values: Readonly<Record<string, unknown>>,
-  { values: env, locate }: Environment,
+  { values: env, nameOf }: Environment,
 ): WithProxies {
   const problems: Problem[] = [];
   const excluded = readExclusions(env.no_proxy || env.NO_PROXY);
 
   function proxyFor(upstream: unknown): string | undefined {
     const url = typeof upstream === 'string' ? URL.parse(upstream) : null;
-    const name = url && nameOf(url.protocol, env);
+    const name = url && variableFor(url.protocol, env);
     if (url === null || name == null || isLoopbackHost(url.hostname) || excluded(url)) {
       return undefined;
     }
@@ -113,8 +101,7 @@ export function applyProxyVariables(
     if (proxyAddress.safeParse(proxy).success) {
       return proxy;
     }
-    const { place, name: variable } = locate(name);
-    problems.push({ place, sentence: `${variable} must be the URL of a proxy such as http://proxy.example.com:3128.` });
+    problems.push({ sentence: `${nameOf(name)} must be the URL of a proxy such as http://proxy.example.com:3128.` });
     return undefined;
   }
 
@@ -149,7 +136,7 @@ export function applyProxyVariables(
 }
 
 /** Returns the name of the variable with the proxy for a protocol, if it is set. */
-const nameOf = (protocol: string, env: Environment['values']): string | undefined =>
+const variableFor = (protocol: string, env: Environment['values']): string | undefined =>
   (protocol === 'https:' ? ['https_proxy', 'HTTPS_PROXY'] : ['http_proxy', 'HTTP_PROXY']).find((name) => env[name]);
 
 /**

@@ -91,7 +91,7 @@ export function loadConfig(
     ...proxyProblems,
   );
   if (settings === undefined || problems.length > 0) {
-    throw new ConfigError(sortProblems(problems, source?.name));
+    throw new ConfigError(sortProblems(problems));
   }
   const config = { ...settings, source: source?.name, isProduction };
   return { config, values: merged.values, locate: merged.locate };
@@ -134,12 +134,9 @@ function findUpstreamProblems(
 const OTHER_VARIABLE = /^NOTIGRAPH_(?:TEST_|(?:DOCTOR|IMPORT|MCP)_KEY$)/;
 
 /** Returns a problem for each unknown variable: a misspelled one would silently have no effect. */
-function findUnknownVariables({ values, locate }: Environment): Problem[] {
+function findUnknownVariables({ values, nameOf }: Environment): Problem[] {
   const names = [...SOURCE_VARIABLES, ...VARIABLE_NAMES.map(variableOf)];
   return Object.keys(values)
     .filter((name) => /^NOTIGRAPH_/.test(name) && !names.includes(name) && !OTHER_VARIABLE.test(name))
-    .map((name) => {
-      const { place, name: variable } = locate(name);
-      return { place, sentence: `${variable} is unknown${suggest(name, names)}. See docs/settings.md.` };
-    });
+    .map((name) => ({ sentence: `${nameOf(name)} is unknown${suggest(name, names)}. See docs/settings.md.` }));
 }

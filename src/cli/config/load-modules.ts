@@ -3,6 +3,7 @@ import { registerHooks } from 'node:module';
 import { dirname, relative, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { GatewayModule } from '../../graphql/module.ts';
+import { orUndefined } from '../../lib/caught.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { listAny } from '../../settings/setting.ts';
 import type { Config, LoadedConfig, ModuleFile } from './load-config.ts';
@@ -24,6 +25,9 @@ const SHIPPED: Readonly<Record<string, () => Promise<{ default: GatewayModule }>
   'notigraph/modules/topics': () => import('../../modules/topics.ts'),
   'notigraph/modules/workflows': () => import('../../modules/workflows.ts'),
 };
+
+/** Names of the modules of this package in configurations. */
+export const SHIPPED_MODULES: readonly string[] = Object.keys(SHIPPED);
 
 /** Modules of a configuration. */
 export type ModuleSource = Pick<Config, 'modules' | 'source' | 'generation' | 'moduleFiles'>;
@@ -69,13 +73,7 @@ export function findUnchanged(files: Readonly<Record<string, ModuleFile>> = {}):
 }
 
 /** Returns the text of a file; undefined if it can't be read. */
-function readNow(path: string): string | undefined {
-  try {
-    return toText(readFileSync(path));
-  } catch {
-    return undefined;
-  }
-}
+const readNow = (path: string): string | undefined => orUndefined(() => toText(readFileSync(path)));
 
 /** Maximum time for the import of a module, in milliseconds. */
 const IMPORT_MS = 10_000;
@@ -134,7 +132,7 @@ function moduleProblem(path: readonly string[], clause: string, locate: LoadedCo
 function findShipped(name: string): () => Promise<unknown> {
   const load = SHIPPED[name];
   if (load === undefined) {
-    throw new TypeError(`${name} is not a module of Notigraph; use ${listAny(Object.keys(SHIPPED))}`);
+    throw new TypeError(`${name} is not a module of Notigraph; use ${listAny(SHIPPED_MODULES)}`);
   }
   return load;
 }

@@ -60,7 +60,7 @@ export function mergeSources(
       const [name = '', ...inner] = path.map(String);
       switch (sources[name]) {
         case VARIABLE:
-          return environment.locate(variableOf(name), inner[0]);
+          return { name: environment.nameOf(variableOf(name), inner[0]) };
         case OPTION:
           return { name: [nameOf(name), ...inner].join('.') };
         default:

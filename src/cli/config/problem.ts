@@ -4,15 +4,15 @@ import { withoutControls } from '../../lib/to-printable.ts';
 export interface Place {
   /** File, or the variable that holds the configuration. */
   source: string;
-  /** Line, counted from 1; undefined for the file as a whole, which the sentence then names. */
-  line?: number;
+  /** Line, counted from 1. */
+  line: number;
   /** Column, counted from 1. */
-  column?: number;
+  column: number;
 }
 
 /** Problem of the command line or the configuration. */
 export interface Problem {
-  /** Place in a file; undefined for options and environment variables, which the sentence names. */
+  /** Place in a file; undefined for options, variables and whole files, which the sentence names. */
   place?: Place | undefined;
   /** One sentence. Never contains a value, which may be a secret. */
   sentence: string;
@@ -26,20 +26,15 @@ export interface SettingLocation {
 
 /** Returns a problem as one line: `notigraph.config.yaml:12:5: port must be …`. */
 export function formatProblem({ place, sentence }: Problem): string {
-  const { source, line, column } = place ?? {};
-  const text = line === undefined ? sentence : `${[source, line, column].filter(Boolean).join(':')}: ${sentence}`;
+  const text = place === undefined ? sentence : `${place.source}:${place.line}:${place.column}: ${sentence}`;
   return withoutControls(text).replaceAll('\n', '?'); // Names of settings can be any text.
 }
 
 /** Removes repeated problems, and moves those of the configuration file to the end, in the order of their lines. */
-export function sortProblems(problems: readonly Problem[], configFile: string | undefined): Problem[] {
+export function sortProblems(problems: readonly Problem[]): Problem[] {
   const unique = new Map(problems.map((problem) => [formatProblem(problem), problem])).values();
-  const positionOf = ({ place }: Problem): [line: number, column: number] =>
-    place === undefined || place.source !== configFile ? [-1, 0] : [place.line ?? 0, place.column ?? 0];
-  return [...unique].toSorted((a, b) => {
-    const [[line, column], [otherLine, otherColumn]] = [positionOf(a), positionOf(b)];
-    return line - otherLine || column - otherColumn;
-  });
+  const first = { line: 0, column: 0 };
+  return [...unique].toSorted(({ place: a = first }, { place: b = first }) => a.line - b.line || a.column - b.column);
 }
 
 /** Reports all problems of the command line and the configuration together. The message has a line for each. */

@@ -1,8 +1,9 @@
 import { closeSync, openSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
-import { NEXT_LOOK_MS } from '../../lib/files/file-watcher.ts';
-import { fileFingerprint } from '../../lib/files/text-file.ts';
+import { caught } from '../../lib/caught.ts';
+import { lookRepeatedly } from '../../lib/files/file-watcher.ts';
+import { fingerprintOf } from '../../lib/files/text-file.ts';
 import { findConflicts } from '../../settings/conflicts.ts';
 import { toSentence } from '../../settings/parse.ts';
 import { listRestartSettings, type SettingName } from '../../settings/settings.ts';
@@ -106,17 +107,8 @@ export function followConfig(options: FollowOptions): Disposable {
 }
 
 /** Whether the process was started on a terminal that it no longer has. */
-function isTerminalGone({ stdin, stdout }: Process): boolean {
-  if (!stdin.isTTY && !stdout.isTTY) {
-    return false;
-  }
-  try {
-    closeSync(openSync('/dev/tty', 'r'));
-    return false;
-  } catch {
-    return true;
-  }
-}
+const isTerminalGone = ({ stdin, stdout }: Process): boolean =>
+  (stdin.isTTY || stdout.isTTY) && caught(Error, () => closeSync(openSync('/dev/tty', 'r'))) !== undefined;
 
 /** Configuration that a running process can apply, and what it can't. */
 export interface ReloadableConfig {
@@ -231,24 +223,19 @@ export class ConfigWatch {
    * @param everySeconds returns the interval
    */
   start(everySeconds: () => number, onChange: () => void): Disposable {
-    let timer: NodeJS.Timeout;
-    const schedule = (milliseconds: number): void => {
-      timer = setTimeout(check, milliseconds).unref();
-    };
-    const check = (): void => {
+    return lookRepeatedly(() => {
       const state = this.#look();
       const isSettled = state === this.#last;
       this.#last = state;
-      schedule(state === this.#read || isSettled ? everySeconds() * 1_000 : NEXT_LOOK_MS); // It may still be written.
-      if (state !== this.#read && isSettled) {
+      const isChanged = state !== this.#read;
+      if (isChanged && isSettled) {
         onChange();
       }
-    };
-    schedule(everySeconds() * 1_000);
-    return { [Symbol.dispose]: () => clearTimeout(timer) };
+      return isChanged && !isSettled; // It may still be written.
+    }, everySeconds);
   }
 
   #look(): string {
-    return this.#paths.map(fileFingerprint).join('\n');
+    return fingerprintOf(this.#paths);
   }
 }

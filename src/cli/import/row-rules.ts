@@ -1,6 +1,7 @@
 import { GraphQLError } from 'graphql';
 import { z } from 'zod';
 import { checkJson } from '../../graphql/json-values.ts';
+import { caught, orUndefined } from '../../lib/caught.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { suggest, unknownName } from '../../settings/setting.ts';
 import type { SubscriberFields } from '../../upstream/endpoints.ts';
@@ -25,12 +26,8 @@ const text = (field: string) =>
 /** JSON that reaches the service unchanged, by the same rules as in GraphQL. */
 const exactly = <Schema extends z.ZodType>(schema: Schema) =>
   schema.superRefine((value, context) => {
-    try {
-      checkJson(value);
-    } catch (error) {
-      if (!(error instanceof GraphQLError)) {
-        throw error;
-      }
+    const error = caught(GraphQLError, () => checkJson(value));
+    if (error !== undefined) {
       context.addIssue({ code: 'custom', message: `is invalid: ${error.message.replace(/\.$/, '')}` });
     }
   });
@@ -100,11 +97,7 @@ export function checkRow(value: unknown): CheckedRow {
 
 /** Whether a text is a language tag (BCP 47), with hyphens or underscores. */
 function isLocale(value: string): boolean {
-  try {
-    return Intl.getCanonicalLocales(value.replaceAll('_', '-')).length === 1;
-  } catch {
-    return false;
-  }
+  return orUndefined(() => Intl.getCanonicalLocales(value.replaceAll('_', '-')))?.length === 1;
 }
 
 /** Matches words. A file without a header, or with wrong quotes, has other texts in the place of names, which can be personal data. */

@@ -1,5 +1,6 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { CsvError, type Parser, parse } from 'csv-parse';
+import { orUndefined } from '../../lib/caught.ts';
 import { assertRegularFile, toFileError } from '../../lib/files/text-file.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { ConfigError } from '../config/problem.ts';
@@ -95,13 +96,7 @@ const describeInvalid = (text: string): string =>
     : 'The line is not valid JSON. Each line must be a complete object.';
 
 /** Returns the value of a JSON text, or undefined if it is not valid. Messages of the parser would quote it. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
+const parseJson = (text: string): unknown => orUndefined(() => JSON.parse(text));
 
 /** Problems for which reading can't continue, by the code of the parser. */
 const SYNTAX: Readonly<Record<string, string>> = {

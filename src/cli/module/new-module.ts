@@ -2,6 +2,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { defineModule, ModuleError } from '../../graphql/module.ts';
 import { createSchema } from '../../graphql/schema.ts';
+import { caught } from '../../lib/caught.ts';
 import { toFileError } from '../../lib/files/text-file.ts';
 import { toPrintable } from '../../lib/to-printable.ts';
 import type { CommandLine, Process } from '../command.ts';
@@ -56,15 +57,8 @@ function findNameProblems(name: string): string[] {
   if (!/^[a-z][a-z0-9]{0,31}(?:-[a-z0-9]{1,31}){0,3}$/.test(name)) {
     return ['NAME must consist of lowercase letters, digits and hyphens, such as topics.'];
   }
-  try {
-    createSchema(undefined, [defineModule(name, () => undefined)]);
-    return [];
-  } catch (error) {
-    if (error instanceof ModuleError) {
-      return ['NAME is that of a built-in module. Use another one.'];
-    }
-    throw error;
-  }
+  const isTaken = caught(ModuleError, () => createSchema(undefined, [defineModule(name, () => undefined)]));
+  return isTaken ? ['NAME is that of a built-in module. Use another one.'] : [];
 }
 
 /** Returns a test of paths: `*` stands for any text. */

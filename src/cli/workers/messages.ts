@@ -29,21 +29,8 @@ type FunctionsOf<Table extends Record<string, { argument: z.ZodType; result: z.Z
 const nothing = z.void();
 const problem = z.string().optional();
 
-const samples: z.ZodType<readonly MetricSamples[]> = z.array(
-  z.object({
-    name: z.string(),
-    help: z.string(),
-    type: z.enum(['counter', 'gauge', 'histogram']),
-    aggregator: z.enum(['sum', 'max', 'min', 'first']),
-    values: z.array(
-      z.object({
-        value: z.number(),
-        labels: z.record(z.string(), z.union([z.string(), z.number()])),
-        metricName: z.string().exactOptional(),
-      }),
-    ),
-  }),
-);
+/** Metrics, in the form in which they are combined. */
+const samples = z.custom<readonly MetricSamples[]>(Array.isArray);
 
 const workerState = z.object({
   /** Number of open connections. */

@@ -332,7 +332,7 @@ export class WorkerGroup implements AsyncDisposable {
         'Open client connections by the number of the worker.',
         this.#listening().map(({ slot, state }) => [{ worker: slot }, state.connections]),
       ),
-      counter('notigraph_workers_replaced_total', 'Workers that ended and were replaced.', [[{}, this.#replacedCount]]),
+      counter('notigraph_workers_replaced_total', 'Workers that ended and were replaced.', this.#replacedCount),
       ...metrics(),
       ...usageSnapshot(usage),
     ];

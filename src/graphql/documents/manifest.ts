@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { z } from 'zod';
-import type { WatchedFiles } from '../../lib/files/file-watcher.ts';
-import { createSettledFiles } from '../../lib/files/settled-files.ts';
-import { FileError, isFolder, readFolder, readTextFile } from '../../lib/files/text-file.ts';
+import { caught } from '../../lib/caught.ts';
+import { createWatchedFiles, type WatchedFiles } from '../../lib/files/file-watcher.ts';
+import { FileError, fingerprintOf, isFolder, readFolder, readTextFile } from '../../lib/files/text-file.ts';
 import { isRecord } from '../../lib/is-record.ts';
 
 /** Texts of the documents that one version of an app sends, by id. */
@@ -119,35 +119,20 @@ export function createManifestFiles(
   sources: readonly (string | Manifest)[],
   onReload: (manifests: readonly Manifest[]) => void = () => {},
 ): ManifestFiles {
-  const paths = sources.filter((source) => typeof source === 'string');
-  const inline = sources.filter((source) => typeof source !== 'string');
-  const files = createSettledFiles(readManifest);
   let current: readonly Manifest[] | undefined;
-  let problem: unknown;
-
-  function reload(): void {
-    const hasChanged = files.look(paths.flatMap(findManifests).map((file) => [file, file]));
-    if (hasChanged || current === undefined) {
-      try {
-        const manifests = [...inline, ...[...files.values().values()].map((read) => read())];
-        assertIds(manifests);
-        const isReload = current !== undefined;
-        current = manifests;
-        problem = undefined;
-        if (isReload) {
-          onReload(manifests);
-        }
-      } catch (error) {
-        problem = error;
+  const { look } = createWatchedFiles(
+    () => fingerprintOf(sources.flatMap((source) => (typeof source === 'string' ? findManifests(source) : []))),
+    () => sources.flatMap((source) => (typeof source === 'string' ? findManifests(source).map(readManifest) : source)),
+    (manifests) => {
+      assertIds(manifests);
+      const isReload = current !== undefined;
+      current = manifests;
+      if (isReload) {
+        onReload(manifests);
       }
-    }
-    if (problem !== undefined) {
-      throw problem;
-    }
-  }
-
-  reload();
-  return { manifests: () => current ?? inline, reload, isSettling: files.isSettling };
+    },
+  );
+  return { look, manifests: () => current ?? [] };
 }
 
 /** Problem of one of the sources. */
@@ -178,15 +163,8 @@ function problemsAt(path: string): string[] {
 }
 
 function problemsOf(read: () => unknown): string[] {
-  try {
-    read();
-    return [];
-  } catch (error) {
-    if (error instanceof ManifestError) {
-      return [error.message];
-    }
-    throw error;
-  }
+  const error = caught(ManifestError, read);
+  return error === undefined ? [] : [error.message];
 }
 
 function findManifests(path: string): string[] {

@@ -1,13 +1,7 @@
-import {
-  type DocumentNode,
-  type GraphQLSchema,
-  getOperationAST,
-  type OperationDefinitionNode,
-  type Token,
-  TokenKind,
-} from 'graphql';
+import { type DocumentNode, type GraphQLSchema, getOperationAST, type OperationDefinitionNode } from 'graphql';
 import { LRUCache } from 'lru-cache';
-import { OperationPlans, PlanSizes } from '../executor/operation-plans.ts';
+import { memoizeByObject } from '../../lib/memoize.ts';
+import { createPlanSizes, OperationPlans, type PlanSizes } from '../executor/operation-plans.ts';
 import { listDeprecated, readDeprecatedUsage } from './deprecated-usage.ts';
 import { createFieldCount } from './limits.ts';
 import {
@@ -28,20 +22,11 @@ const MAX_ERROR_BYTES = 2 * MIB;
 /** Heap of a node with its location and token. Measured: 240 to 510 bytes per token, depending on the document. */
 const BYTES_PER_TOKEN = 520;
 
-/** Heap of a comment, which has a token but no node. */
-const BYTES_PER_COMMENT = 120;
+/** Heap of a character of the text: 2, and 12 for a line of the index that is kept if errors were located, if all are line breaks. */
+const BYTES_PER_CHARACTER = 14;
 
-/** Heap per line of the index of line breaks, which is kept for documents whose errors were located. */
-const BYTES_PER_LINE = 12;
-
-const LINE_FEED = 10;
-const CARRIAGE_RETURN = 13;
-
-/** Heap of the validation errors kept with a document: at most 5, with messages of 300 characters. */
-const BYTES_OF_ERRORS = 4_096;
-
-/** Heap of a cache entry, besides its text. */
-const BYTES_PER_ENTRY = 2_048;
+/** Heap of an entry besides its text, with at most 5 validation errors. */
+const BYTES_PER_ENTRY = 6_144;
 
 /** Schemas for which documents are prepared, and what they share. */
 interface Preparation {
@@ -52,11 +37,6 @@ interface Preparation {
   /** Whether elements of the schema are deprecated. */
   readonly hasDeprecated: boolean;
   readonly planSizes: PlanSizes;
-}
-
-/** Prepared documents of one schema. */
-interface SchemaDocuments extends Preparation {
-  readonly documents: WeakMap<DocumentNode, PreparedDocument>;
 }
 
 /** Caches for Yoga's parser, by the text of the document. */
@@ -79,10 +59,18 @@ export class PreparedDocuments {
   readonly #schema: GraphQLSchema;
   readonly #byText = new LRUCache<string, PreparedDocument>({
     maxSize: MAX_DOCUMENT_BYTES,
-    sizeCalculation: ({ node }, text) => BYTES_OF_ERRORS + bytesOfText(text) + bytesOfLines(text) + bytesOfTokens(node),
+    sizeCalculation: ({ node }, text) => bytesOfText(text) + BYTES_PER_TOKEN * countTokens(node),
   });
-  readonly #planSizes = new PlanSizes();
-  readonly #bySchema = new WeakMap<GraphQLSchema, SchemaDocuments>();
+  readonly #planSizes = createPlanSizes();
+  readonly #bySchema = memoizeByObject((schema: GraphQLSchema) => {
+    const preparation: Preparation = {
+      schema,
+      scopeSchema: this.#schema,
+      hasDeprecated: listDeprecated(schema).size > 0,
+      planSizes: this.#planSizes,
+    };
+    return memoizeByObject((node: DocumentNode) => new PreparedDocument(node, preparation));
+  });
 
   /** Caches for Yoga's parser. */
   readonly parserCaches: ParserCaches = {
@@ -114,24 +102,7 @@ export class PreparedDocuments {
    * @param schema schema that executes the document. @default the gateway's own
    */
   of(node: DocumentNode, schema = this.#schema): PreparedDocument {
-    let ofSchema = this.#bySchema.get(schema);
-    if (ofSchema === undefined) {
-      const hasDeprecated = listDeprecated(schema).size > 0;
-      ofSchema = {
-        schema,
-        scopeSchema: this.#schema,
-        hasDeprecated,
-        planSizes: this.#planSizes,
-        documents: new WeakMap(),
-      };
-      this.#bySchema.set(schema, ofSchema);
-    }
-    let document = ofSchema.documents.get(node);
-    if (document === undefined) {
-      document = new PreparedDocument(node, ofSchema);
-      ofSchema.documents.set(node, document);
-    }
-    return document;
+    return this.#bySchema(schema)(node);
   }
 }
 
@@ -215,22 +186,12 @@ export class Operation {
   }
 }
 
-/** Assumes two bytes per character, because V8 rarely stores text of requests with one byte. */
-const bytesOfText = (text: string): number => BYTES_PER_ENTRY + 2 * text.length;
+const bytesOfText = (text: string): number => BYTES_PER_ENTRY + BYTES_PER_CHARACTER * text.length;
 
-function bytesOfLines(text: string): number {
-  let breaks = 0;
-  for (let index = 0; index < text.length; index += 1) {
-    const code = text.charCodeAt(index);
-    breaks += Number(code === LINE_FEED || code === CARRIAGE_RETURN);
+function countTokens({ loc }: DocumentNode): number {
+  let count = 0;
+  for (let token = loc?.startToken; token != null; token = token.next ?? undefined) {
+    count += 1;
   }
-  return breaks * BYTES_PER_LINE;
-}
-
-function bytesOfTokens({ loc }: DocumentNode): number {
-  let bytes = 0;
-  for (let token: Token | null | undefined = loc?.startToken; token != null; token = token.next) {
-    bytes += token.kind === TokenKind.COMMENT ? BYTES_PER_COMMENT : BYTES_PER_TOKEN;
-  }
-  return bytes;
+  return count;
 }

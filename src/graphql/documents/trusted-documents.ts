@@ -1,5 +1,6 @@
 import { stripIgnoredCharacters } from 'graphql';
 import type { Logger } from 'pino';
+import { orUndefined } from '../../lib/caught.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { memoize, memoizeBySource } from '../../lib/memoize.ts';
 import type { TrustedDocumentsMode } from '../../settings/clients.ts';
@@ -170,13 +171,7 @@ function createIndex(manifests: readonly Manifest[]) {
 }
 
 /** Returns a document without characters that have no meaning; other texts unchanged. */
-function withoutIgnored(text: string): string {
-  try {
-    return stripIgnoredCharacters(text);
-  } catch {
-    return text;
-  }
-}
+const withoutIgnored = (text: string): string => orUndefined(() => stripIgnoredCharacters(text)) ?? text;
 
 /** Returns the id in Apollo's form, if any. */
 const hashIn = (extensions: unknown): unknown =>

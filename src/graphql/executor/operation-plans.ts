@@ -31,28 +31,15 @@ interface SizeEntry {
   readonly roots: WeakRef<Map<string, Root>>;
 }
 
-/** Sizes of all plans of a gateway. Limits their total and evicts the least recently used. */
-export class PlanSizes {
-  readonly #sizes = new LRUCache<SizeEntry, true>({
+/** Sizes of all plans of a gateway. */
+export type PlanSizes = ReturnType<typeof createPlanSizes>;
+
+/** Creates a cache that limits the total size of plans, and evicts the least recently used. */
+export const createPlanSizes = () =>
+  new LRUCache<SizeEntry, true>({
     maxSize: MAX_PLAN_BYTES,
     dispose: (_, { key, roots }) => roots.deref()?.delete(key),
   });
-
-  /** Adds a plan. Returns false if it is larger than the limit itself. */
-  add(entry: SizeEntry, bytes: number): boolean {
-    this.#sizes.set(entry, true, { size: bytes });
-    return this.#sizes.has(entry);
-  }
-
-  /** Marks a plan as recently used. */
-  touch(entry: SizeEntry): void {
-    this.#sizes.get(entry);
-  }
-
-  evict(entry: SizeEntry): void {
-    this.#sizes.delete(entry);
-  }
-}
 
 /** Plans of one operation: of its variables, and of its selections for each combination of conditions. */
 export class OperationPlans implements PlanSource {
@@ -95,7 +82,7 @@ export class OperationPlans implements PlanSource {
     const key = conditionsKey(this.#conditionVariables, variables);
     const root = this.#roots.get(key);
     if (root !== undefined) {
-      this.#sizes.touch(root.entry);
+      this.#sizes.get(root.entry); // Marks it as recently used.
       return root.selection;
     }
     const { operation } = this;
@@ -111,11 +98,12 @@ export class OperationPlans implements PlanSource {
   #keep(key: string, selection: SelectionPlan): void {
     const [oldest] = this.#roots.values();
     if (this.#roots.size >= MAX_PLANS && oldest !== undefined) {
-      this.#sizes.evict(oldest.entry);
+      this.#sizes.delete(oldest.entry);
     }
     const entry: SizeEntry = { key, roots: new WeakRef(this.#roots) };
-    if (this.#sizes.add(entry, this.#bytesPerPlan)) {
-      this.#roots.set(key, { selection, entry });
+    this.#sizes.set(entry, true, { size: this.#bytesPerPlan });
+    if (this.#sizes.has(entry)) {
+      this.#roots.set(key, { selection, entry }); // Otherwise, it is larger than the limit itself.
     }
   }
 }

@@ -111,32 +111,20 @@ export interface ToolFiles extends WatchedFiles {
  * @throws {ManifestError} if the manifest can't be used, or one of its operations can't be a tool
  */
 export function createToolFiles({ manifest, mutations }: McpSettings, rules: ToolRules): ToolFiles {
-  const files = createManifestFiles([manifest ?? shippedManifest(rules.schema)]);
-  let source: readonly Manifest[] | undefined;
-  let current: { tools: readonly Tool[]; manifests: readonly Manifest[] } = { tools: [], manifests: [] };
+  const files = createManifestFiles([manifest ?? shippedManifest(rules.schema)], (manifests) => {
+    current = read(manifests);
+  });
+  let current = read(files.manifests());
 
-  function read(): void {
-    const manifests = files.manifests();
-    if (manifests !== source) {
-      const { tools, problems } = readTools(manifests, mutations, rules);
-      if (problems.length > 0) {
-        throw new ManifestError(problems.map(toClause).join('; '));
-      }
-      source = manifests;
-      current = { tools, manifests: [Object.fromEntries(tools.map(({ hash, text }) => [hash, text]))] };
+  function read(all: readonly Manifest[]) {
+    const { tools, problems } = readTools(all, mutations, rules);
+    if (problems.length > 0) {
+      throw new ManifestError(problems.map(toClause).join('; '));
     }
+    return { tools, manifests: [Object.fromEntries(tools.map(({ hash, text }) => [hash, text]))] };
   }
 
-  read();
-  return {
-    tools: () => current.tools,
-    manifests: () => current.manifests,
-    reload() {
-      files.reload();
-      read();
-    },
-    isSettling: () => files.isSettling?.() === true,
-  };
+  return { look: files.look, tools: () => current.tools, manifests: () => current.manifests };
 }
 
 const toClause = ({ path, problem }: ToolProblem): string => {

@@ -1,56 +1,96 @@
 import type { Logger } from 'pino';
 
-/** Content that is read from files. */
+/** Content of files that can be replaced while the process runs. */
 export interface WatchedFiles {
-  /** Looks at the files, and reads those that changed and are no longer being written. If they are invalid, throws and keeps the previous content. */
-  reload(): void;
-  /** Whether a file has just changed, so that another look should follow soon. @default () => false */
-  isSettling?(): boolean;
+  /**
+   * Looks at the files, and reads them if they have changed but not since the previous look.
+   *
+   * @returns whether another look should follow soon, because they may still be written
+   * @throws {Error} if they have changed and are invalid. What is invalid keeps its previous content
+   */
+  look(): boolean;
 }
 
-/** Delay of the look that follows the one that found a change, in milliseconds: longer than a file needs to settle. */
-export const NEXT_LOOK_MS = 300;
+/** Delay of the look that follows the one that found a change, in milliseconds: programs write files in pieces. */
+const NEXT_LOOK_MS = 300;
 
 /**
- * Reloads files at a regular interval, so that keys and manifests can be replaced without a restart. Logs each problem once; the previous
- * content stays in use.
+ * Reads files, and creates the watch on them.
  *
- * @returns stops reloading when it is disposed
+ * @param findState returns a text that changes with the files. It may throw if they can't be listed
+ * @param read reads all of them
+ * @param use puts what was read into use. It may throw for the part that is invalid
  */
-export function watchFiles(files: readonly WatchedFiles[], everySeconds: number, logger: Logger): Disposable {
-  const problems = new Map<WatchedFiles, string>();
-
-  function reload(file: WatchedFiles): void {
+export function createWatchedFiles<Content>(
+  findState: () => string,
+  read: () => Content,
+  use: (content: Content) => void,
+): WatchedFiles {
+  function state(): string {
     try {
-      file.reload();
-      problems.delete(file);
+      return findState();
     } catch (error) {
-      const problem = error instanceof Error ? error.message : String(error);
-      if (problems.get(file) !== problem) {
-        problems.set(file, problem);
-        logger.error({ problem }, 'a key, secret or manifest is invalid: the previous one stays in use');
-      }
+      return String(error);
     }
   }
 
-  let nextLook: NodeJS.Timeout | undefined;
-  function lookAgain(): void {
-    clearTimeout(nextLook);
-    if (files.some((file) => file.isSettling?.())) {
-      nextLook = setTimeout(reloadAll, NEXT_LOOK_MS).unref();
-    }
-  }
-  function reloadAll(): void {
-    files.forEach(reload);
-    lookAgain();
-  }
+  let used = state();
+  let last = used;
+  use(read());
 
-  const timer = files.length === 0 ? undefined : setInterval(reloadAll, everySeconds * 1000).unref();
-  lookAgain();
   return {
-    [Symbol.dispose]() {
-      clearInterval(timer);
-      clearTimeout(nextLook);
+    look() {
+      const found = state();
+      const isSettled = found === last;
+      last = found;
+      // guard: test/auth/tenant-keys.test.ts
+      if (found === used || !isSettled) {
+        return found !== used;
+      }
+      used = found;
+      const content = read();
+      // guard: test/auth/tenant-keys.test.ts
+      if (state() !== found) {
+        return true; // They have changed while they were read.
+      }
+      use(content);
+      return false;
     },
   };
+}
+
+/**
+ * Looks at files at a regular interval, so that keys and manifests can be replaced without a restart. Logs problems; the previous content stays in use.
+ *
+ * @returns stops doing so when it is disposed
+ */
+export function watchFiles(files: readonly WatchedFiles[], everySeconds: number, logger: Logger): Disposable {
+  function lookAt(file: WatchedFiles): boolean {
+    try {
+      return file.look();
+    } catch (error) {
+      const problem = error instanceof Error ? error.message : String(error);
+      logger.error({ problem }, 'a key, secret or manifest is invalid: the previous one stays in use');
+      return false;
+    }
+  }
+
+  return lookRepeatedly(
+    () => files.map(lookAt).includes(true),
+    () => everySeconds,
+  );
+}
+
+/**
+ * Calls a function soon, because files may have been incomplete at the start, then at an interval, or soon again if it returns true.
+ *
+ * @returns stops doing so when it is disposed
+ */
+export function lookRepeatedly(look: () => boolean, everySeconds: () => number): Disposable {
+  let timer: NodeJS.Timeout;
+  function lookIn(milliseconds: number): void {
+    timer = setTimeout(() => lookIn(look() ? NEXT_LOOK_MS : everySeconds() * 1_000), milliseconds).unref();
+  }
+  lookIn(NEXT_LOOK_MS);
+  return { [Symbol.dispose]: () => clearTimeout(timer) };
 }

@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { WatchedFiles } from './file-watcher.ts';
-import { createSettledFiles } from './settled-files.ts';
-import { FileError, readFolder, readTextFile } from './text-file.ts';
+import { caught } from '../caught.ts';
+import { createWatchedFiles, type WatchedFiles } from './file-watcher.ts';
+import { FileError, fingerprintOf, readFolder, readTextFile } from './text-file.ts';
 
 /** Secret, or the path of a file that contains it. */
 export type Secret = string | { file: string };
@@ -17,7 +17,7 @@ export interface SecretSources {
 
 /** Secrets that can be replaced while the process runs. */
 export interface SecretFiles extends WatchedFiles {
-  /** Returns the current secrets by name. The map is a new object after a change. */
+  /** Returns the current secrets by name. The map is a new object after they were read again. */
   secrets(): ReadonlyMap<string, string>;
 }
 
@@ -62,17 +62,7 @@ export const findSecretProblems = (sources: SecretSources, findProblem?: FindPro
   problemsOf(() => createSecretFiles(sources, findProblem));
 
 /** Returns the problems with which reading secrets fails; none if it succeeds. */
-export function problemsOf(read: () => unknown): readonly SourceProblem[] {
-  try {
-    read();
-    return [];
-  } catch (error) {
-    if (error instanceof SecretError) {
-      return error.problems;
-    }
-    throw error;
-  }
-}
+export const problemsOf = (read: () => unknown): readonly SourceProblem[] => caught(SecretError, read)?.problems ?? [];
 
 /**
  * Reads secrets, without the line break at the end of a file. On reload, files are independent: an invalid file keeps its previous secret, and
@@ -86,28 +76,23 @@ export function createSecretFiles(
   findProblem: FindProblem = () => undefined,
   onChange?: (change: SecretChange) => void,
 ): SecretFiles {
-  const files = createSettledFiles(readSecret);
   let current: ReadonlyMap<string, string> | undefined;
-  let problems: readonly SecretProblem[] = [];
 
-  function reload(): void {
-    const hasChanged = files.look(listSecretFiles(sources));
-    if (hasChanged || current === undefined) {
-      const found = collect(sources, files.values(), findProblem, current ?? new Map());
-      const change = current && compare(current, found.secrets);
-      problems = found.problems;
-      current = found.secrets;
+  const { look } = createWatchedFiles(
+    () => fingerprintOf(listSecretFiles(sources).map(([, file]) => file)),
+    () => collect(sources, findProblem, current ?? new Map()),
+    ({ secrets, problems }) => {
+      const change = current && compare(current, secrets);
+      current = secrets;
       if (change !== undefined && Object.values(change).some(({ length }) => length > 0)) {
         onChange?.(change);
       }
-    }
-    if (problems.length > 0) {
-      throw new SecretError(problems);
-    }
-  }
-
-  reload();
-  return { secrets: () => current ?? new Map(), reload, isSettling: files.isSettling };
+      if (problems.length > 0) {
+        throw new SecretError(problems);
+      }
+    },
+  );
+  return { look, secrets: () => current ?? new Map() };
 }
 
 function compare(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): SecretChange {
@@ -119,10 +104,9 @@ function compare(before: ReadonlyMap<string, string>, after: ReadonlyMap<string,
   };
 }
 
-/** Collects all secrets in the order of their sources. Keeps the previous value of invalid ones, or omits them if they had none. */
+/** Reads all secrets in the order of their sources. Keeps the previous value of invalid ones, or omits them if they had none. */
 function collect(
-  { secrets: sourcesByName = {} }: SecretSources,
-  files: ReadonlyMap<string, () => string>,
+  sources: SecretSources,
   findProblem: FindProblem,
   previous: ReadonlyMap<string, string>,
 ): { secrets: Map<string, string>; problems: SecretProblem[] } {
@@ -136,12 +120,12 @@ function collect(
       secrets.set(name, old);
     }
   };
-  for (const [name, secret] of Object.entries(sourcesByName)) {
+  for (const [name, secret] of Object.entries(sources.secrets ?? {})) {
     secrets.set(name, typeof secret === 'string' ? secret : '');
   }
-  for (const [name, read] of files) {
+  for (const [name, file] of listSecretFiles(sources)) {
     try {
-      secrets.set(name, read());
+      secrets.set(name, readSecret(file));
     } catch (error) {
       problems.push({ name, problem: error instanceof Error ? error.message : String(error) });
       keepPrevious(name);

@@ -113,11 +113,14 @@ export function toFileError(error: unknown): FileError {
   }
 }
 
+/** Returns a string that changes with any of the files. */
+export const fingerprintOf = (files: readonly string[]): string => files.map(fileFingerprint).join('\n');
+
 /**
  * Returns a string that changes with the file, and when a link points to another file. It has the time of the last change too, which
  * programs can't set: a rewrite may keep the size and restore the time of modification. An unreadable file has one too, with the reason.
  */
-export function fileFingerprint(file: string): string {
+function fileFingerprint(file: string): string {
   try {
     const { mtimeNs, ctimeNs, size, ino } = statSync(file, { bigint: true });
     return `${file} ${ino} ${size} ${mtimeNs} ${ctimeNs}`;

@@ -9,6 +9,7 @@ import {
 } from 'node:crypto';
 import { promisify } from 'node:util';
 import { constants, deflateRaw, deflateRawSync, inflateRaw, inflateRawSync } from 'node:zlib';
+import { orUndefined } from '../../lib/caught.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { memoize } from '../../lib/memoize.ts';
 import type { UpstreamResult } from '../request.ts';
@@ -78,12 +79,8 @@ const inflateAside = promisify<Buffer, { maxOutputLength: number }, Buffer>(infl
 
 /** Returns a response as JSON. Undefined if it is too large or too deep to be stored. */
 export function toJson(result: UpstreamResult): Buffer | undefined {
-  try {
-    const json = Buffer.from(JSON.stringify(result));
-    return json.length <= MAX_JSON_BYTES ? json : undefined;
-  } catch {
-    return undefined; // 20 KB of brackets can be parsed, but exceed the stack here.
-  }
+  const json = orUndefined(() => Buffer.from(JSON.stringify(result))); // 20 KB of brackets can be parsed, but exceed the stack here.
+  return json !== undefined && json.length <= MAX_JSON_BYTES ? json : undefined;
 }
 
 /**

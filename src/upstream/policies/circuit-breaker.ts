@@ -1,6 +1,6 @@
 import type { Settings } from '../../settings/settings.ts';
 import type { CircuitState, Outcome } from '../call-events.ts';
-import { circuitOpen, type Endpoint, isUpstreamError, type UpstreamError } from '../errors.ts';
+import { type Endpoint, errorOf, isUpstreamError, type UpstreamError } from '../errors.ts';
 
 /** Settings of the circuit breaker. */
 export type CircuitBreakerSettings = Pick<
@@ -102,7 +102,9 @@ export function createCircuitBreaker(
         return undefined;
       }
       if (state === 'probing' || now() < openUntil) {
-        return circuitOpen(endpoint, Math.max(1, Math.ceil((openUntil - now()) / 1_000)));
+        return errorOf('circuitOpen', endpoint, {
+          retryAfterSeconds: Math.max(1, Math.ceil((openUntil - now()) / 1_000)),
+        });
       }
       state = 'probing';
       probe = call;

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Settings } from '../../settings/settings.ts';
 import type { Outcome } from '../call-events.ts';
-import { type Endpoint, isUpstreamError, throttled, type UpstreamError, type UpstreamRateLimit } from '../errors.ts';
+import { type Endpoint, errorOf, isUpstreamError, type UpstreamError, type UpstreamRateLimit } from '../errors.ts';
 
 /** Rate limits that reset within this time, in seconds, don't pause calls. */
 const MIN_SECONDS = 3;
@@ -63,7 +63,10 @@ export function createThrottle(
       const remainingMs = (pause?.until ?? 0) - now();
       if (pause !== undefined && (remainingMs > 0 || pause.isProbed)) {
         const resetSeconds = Math.max(1, Math.ceil(remainingMs / 1_000));
-        return throttled(endpoint, { limit: pause.limit, remaining: 0, resetSeconds });
+        return errorOf('throttled', endpoint, {
+          retryAfterSeconds: resetSeconds,
+          rateLimit: { limit: pause.limit, remaining: 0, resetSeconds },
+        });
       }
       if (!pause?.isShortened) {
         pauses.delete(key);

@@ -1,3 +1,4 @@
+import { orUndefined } from '../../lib/caught.ts';
 import { errorCodeOf } from '../../lib/error-code.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { VERSION } from '../../lib/version.ts';
@@ -86,11 +87,6 @@ function findProblem(
 
 /** Whether a body is JSON with a list of records. */
 function hasList(body: Buffer | undefined): boolean {
-  try {
-    const content: unknown = JSON.parse(body?.toString('utf8') ?? '');
-    const list = isRecord(content) ? content.data : content; // The envelope is optional.
-    return Array.isArray(list);
-  } catch {
-    return false;
-  }
+  const content: unknown = orUndefined(() => JSON.parse(body?.toString('utf8') ?? ''));
+  return Array.isArray(isRecord(content) ? content.data : content); // The envelope is optional.
 }

@@ -1,6 +1,8 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
+import { caught } from '../../lib/caught.ts';
 import { findCertificateProblem } from '../../lib/certificates.ts';
+import type { WatchedFiles } from '../../lib/files/file-watcher.ts';
 import {
   createSecretFiles,
   problemsOf,
@@ -20,13 +22,9 @@ export interface TlsContexts {
 }
 
 /** Certificates that can be replaced while the process runs. */
-export interface TlsFiles {
+export interface TlsFiles extends WatchedFiles {
   /** Returns the current contexts: a new object after a change. */
   current(): TlsContexts;
-  /** Reads the files again if they changed. Throws a `SecretError` if they are invalid, and keeps the previous ones. */
-  reload(): void;
-  /** Whether a file has just changed, so that another look should follow soon. */
-  isSettling(): boolean;
 }
 
 /** Reads the certificates, and returns all problems. */
@@ -44,32 +42,20 @@ export function createTlsFiles(
   settings: Readonly<Partial<Record<keyof TlsSettings, Secret>>>,
   onCertificate: (expiry: Date) => void = () => {},
 ): TlsFiles {
-  const files = createSecretFiles({ secrets: settings }, findPemProblem);
-  let source = files.secrets();
-  let current = toContexts(source, onCertificate);
-  return {
-    current: () => current,
-    isSettling: () => files.isSettling?.() ?? false,
-    reload() {
-      try {
-        files.reload();
-      } finally {
-        // A pair is replaced one file after the other. Until both have changed, this throws and the previous pair stays.
-        if (files.secrets() !== source) {
-          current = toContexts(files.secrets(), onCertificate);
-          source = files.secrets();
-        }
-      }
-    },
-  };
+  const { look, secrets } = createSecretFiles({ secrets: settings }, findPemProblem, () => {
+    // A pair is replaced one file after the other. Until both have changed, this throws and the previous pair stays.
+    current = toContexts(secrets(), onCertificate);
+  });
+  let current = toContexts(secrets(), onCertificate);
+  return { current: () => current, look };
 }
 
 /** Names the setting in the problems of reloads, because the log has no other place for it. */
 export const nameProblems = (files: TlsFiles, settingOf: (name: string) => string): TlsFiles => ({
   ...files,
-  reload() {
+  look() {
     try {
-      files.reload();
+      return files.look();
     } catch (error) {
       if (!(error instanceof SecretError)) {
         throw error;
@@ -118,14 +104,5 @@ function findKeyProblem(text: string): string | undefined {
   if (/-----BEGIN ENCRYPTED PRIVATE KEY-----|^Proc-Type: 4,ENCRYPTED/m.test(text)) {
     return 'the private key has a passphrase; remove it';
   }
-  return isValid(() => createPrivateKey(text)) ? undefined : 'the private key is not valid PEM';
-}
-
-function isValid(parse: () => unknown): boolean {
-  try {
-    parse();
-    return true;
-  } catch {
-    return false;
-  }
+  return caught(Error, () => createPrivateKey(text)) && 'the private key is not valid PEM';
 }

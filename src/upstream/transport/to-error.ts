@@ -3,14 +3,9 @@ import { createCredentialFilter, type Secrets } from '../credential-filter.ts';
 import type { UpstreamRateLimit } from '../errors.ts';
 import {
   badResponse,
-  brokenConnection,
-  bufferLimitExceeded,
   type ConflictReason,
   type Endpoint,
-  foreignResponse,
-  notConnected,
-  serviceUnavailable,
-  timedOut,
+  errorOf,
   UpstreamError,
   type UpstreamErrorOptions,
 } from '../errors.ts';
@@ -42,6 +37,8 @@ export interface FailedRequest extends Secrets {
 /** Status of a proxy that took the gateway's disconnect for granted (nginx): the handler may have gone on. */
 const CLIENT_GONE = 499;
 
+const TOO_EARLY = 425;
+
 /** Converts a response other than 2xx to an `UpstreamError`. Passes on the service's own message if the caller can act on it. */
 export function errorFromResponse(request: FailedRequest, response: FailedResponse): UpstreamError {
   const { endpoint } = request;
@@ -56,7 +53,15 @@ export function errorFromResponse(request: FailedRequest, response: FailedRespon
     return badResponse(endpoint, status, `status ${status} is neither success nor failure`);
   }
   if (isForeign(endpoint, response)) {
-    return foreignResponse(endpoint, status);
+    return fail({
+      code: 'UPSTREAM_BAD_RESPONSE',
+      message:
+        status === 404 || status === 410
+          ? `The notification service has no such endpoint (status ${status}). Check its base address, and what is in front of it.`
+          : `A proxy or firewall in front of the notification service rejected the request (status ${status}).`,
+      isForeign: true,
+      rateLimit: undefined,
+    });
   }
   if (status === 422 && request.idempotencyKey !== undefined && mentionsIdempotency(message, request.idempotencyKey)) {
     return fail({ code: 'CONFLICT', message, conflict: 'IDEMPOTENCY_KEY_REUSED' });
@@ -100,10 +105,10 @@ export function errorFromResponse(request: FailedRequest, response: FailedRespon
         retry: 'always',
       });
     case 504:
-      return timedOut(endpoint, status);
+      return errorOf('timedOut', endpoint, { status, isOutage: true });
     default:
       if (isUnavailable(status)) {
-        return serviceUnavailable(endpoint, status, retryAfterSeconds);
+        return errorOf(status === TOO_EARLY ? 'tooEarly' : 'unavailable', endpoint, { status, retryAfterSeconds });
       }
       return fail({
         code: 'UPSTREAM_ERROR',
@@ -151,7 +156,7 @@ function saysNoRoute(body: unknown): boolean {
  * if the service doesn't answer them.
  */
 const isUnavailable = (status: number): boolean =>
-  status === 408 || status === 425 || status === 502 || status === 503 || (status >= 520 && status <= 530);
+  status === 408 || status === TOO_EARLY || status === 502 || status === 503 || (status >= 520 && status <= 530);
 
 /** Returns the reason for a 409. It has a `Retry-After` if an earlier request with the same idempotency key is still in flight. */
 function conflictReason(request: FailedRequest, retryAfterSeconds: number | undefined): ConflictReason {
@@ -180,23 +185,21 @@ export function errorFromFailure(endpoint: Endpoint, failure: unknown, { sent, s
     return badResponse(endpoint, status, failure);
   }
   if (failure instanceof BufferLimitError) {
-    return bufferLimitExceeded(endpoint, status);
+    return errorOf('buffersFull', endpoint, { status });
   }
   const { code, name, message } = describe(failure);
   if (!sent) {
-    return notConnected(
-      endpoint,
-      failure,
-      isTlsFailure(code) || (failure instanceof ProxyError && failure.isPermanent),
-    );
+    // It would fail again.
+    const isPermanent = isTlsFailure(code) || (failure instanceof ProxyError && failure.isPermanent);
+    return errorOf('notConnected', endpoint, { retry: isPermanent ? 'never' : 'always', cause: failure });
   }
   if (name === 'TimeoutError' || code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') {
-    return timedOut(endpoint, status, failure, code === 'UND_ERR_HEADERS_TIMEOUT');
+    return errorOf('timedOut', endpoint, { status, isOutage: code === 'UND_ERR_HEADERS_TIMEOUT', cause: failure });
   }
   if (isProtocolError(code, name, message, status)) {
     return badResponse(endpoint, status, failure instanceof Error ? failure : code);
   }
-  return brokenConnection(endpoint, status, failure);
+  return errorOf('brokenConnection', endpoint, { status, cause: failure });
 }
 
 /** Matches certificate and handshake errors of node:tls (`X509` verify codes, OpenSSL and Node's own). */

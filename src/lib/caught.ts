@@ -1,0 +1,21 @@
+/** Runs a function. Returns the error of a class that it throws; undefined if it returns. Throws other errors. */
+export function caught<E extends Error>(type: abstract new (...args: never) => E, run: () => unknown): E | undefined {
+  try {
+    run();
+    return undefined;
+  } catch (error) {
+    if (error instanceof type) {
+      return error;
+    }
+    throw error;
+  }
+}
+
+/** Runs a function. Returns its result; undefined if it throws. */
+export function orUndefined<Result>(run: () => Result): Result | undefined {
+  try {
+    return run();
+  } catch {
+    return undefined;
+  }
+}
