@@ -112,6 +112,15 @@ describe('a configuration file', () => {
     });
   });
 
+  it.each(['notigraph.config.yml', 'notigraph.config.json'])('is not taken from %s, which is said', (name) => {
+    const files = { [name]: '{}' };
+    expect(findProblems({ files })).toEqual([
+      `The file ${name} is not read. Rename it to notigraph.config.yaml, or pass --config ${name}.`,
+    ]);
+    expect(findProblems({ files: { ...files, [NAME]: '{}' } })).toEqual([]);
+    expect(findProblems({ files, argv: ['--config', name] })).toEqual([]);
+  });
+
   it('has paths relative to its folder; NOTIGRAPH_CONFIG_TEXT has them relative to the working directory', () => {
     const text = JSON.stringify({
       trustedDocuments: { manifests: ['documents.json', '../documents.json', '/documents.json'] },

@@ -31,6 +31,9 @@ interface ConfigSource {
 /** Default name of the configuration file in the working directory. */
 export const CONFIG_FILE = 'notigraph.config.yaml';
 
+/** Names that look like the default one. The sandbox instead of what such a file configures would be a surprise. */
+const OTHER_FILES = ['notigraph.config.yml', 'notigraph.config.json'];
+
 /** Environment variables that choose the configuration, in addition to those of the settings. */
 export const SOURCE_VARIABLES = ['NOTIGRAPH_CONFIG', 'NOTIGRAPH_CONFIG_TEXT'];
 
@@ -64,6 +67,10 @@ export function findSource(
     const content = readFile(name);
     if (content === undefined && path !== undefined) {
       throw new FileError("doesn't exist");
+    }
+    const other = content === undefined ? OTHER_FILES.find((each) => orUndefined(() => readFile(each))) : undefined;
+    if (other !== undefined) {
+      problems.push({ sentence: `The file ${other} is not read. Rename it to ${name}, or pass --config ${other}.` });
     }
     return content === undefined ? undefined : { name, text: content, path: name };
   } catch (error) {
