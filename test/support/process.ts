@@ -10,6 +10,8 @@ export interface ProcessOptions {
   /** Working directory, where `.env` and the sandbox file are searched for. */
   cwd: string;
   args?: readonly string[];
+  /** Port of a gateway. @default a free one */
+  port?: number;
   /** Program of Node.js. @default the one that runs the tests */
   node?: string;
   /** Options of Node.js. @default none */
@@ -64,10 +66,10 @@ export async function runNotigraph(options: ProcessOptions): Promise<ExitResult>
 }
 
 /** Starts Notigraph, on a free port unless the arguments name one, and waits until it has printed its banner. */
-export async function startNotigraph({ args = [], ...options }: ProcessOptions): Promise<NotigraphProcess> {
+export async function startNotigraph({ args = [], port = 0, ...options }: ProcessOptions): Promise<NotigraphProcess> {
   const running = spawnNotigraph({
     ...options,
-    args: ['--port', '0', ...args],
+    args: ['--port', `${port}`, ...args],
     // Prevents load shedding on a busy machine.
     env: { NOTIGRAPH_MAX_EVENT_LOOP_DELAY_MS: '60000', ...options.env },
   });
