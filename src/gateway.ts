@@ -24,10 +24,10 @@ import type { McpStreams } from './http/mcp/messages.ts';
 import { createListener, createRequestTest } from './http/node-adapter.ts';
 import { createPipeline } from './http/pipeline.ts';
 import { createNegotiateMediaType } from './http/request.ts';
-import { RunningRequests } from './http/request-state.ts';
+import { createAddressOf, createRequestStates, RunningRequests } from './http/request-state.ts';
 import { createRespond } from './http/respond.ts';
 import { createRouter } from './http/router.ts';
-import { createUpstreamSelector } from './http/select-upstream.ts';
+import { createKnownHosts, createUpstreamSelector } from './http/select-upstream.ts';
 import { watchFiles } from './lib/files/file-watcher.ts';
 import { createRateLimiters } from './rate-limits/rate-limiters.ts';
 import { describeStore } from './redis/store-state.ts';
@@ -234,6 +234,7 @@ export function buildGateway(
     deviationReporterOf: counts.deviationReporterOf,
   });
   const upstreamSelector = createUpstreamSelector(settings.upstreams, [endpoint, CLIENT_TOKENS_PATH, MCP_PATH]);
+  const isKnownHost = createKnownHosts(settings);
   const limiter = rateLimiters.open(rateLimits.store);
   const admission = createAdmission({
     limiter,
@@ -248,9 +249,9 @@ export function buildGateway(
 
   // HTTP
   const cors = createCors(clientRules, logger, deps.monotonicNow);
-  const accessLog = createAccessLog(logger, nameTenant);
+  const accessLog = createAccessLog(logger, nameTenant, settings.logSample);
   const startTrace = createTracing(logger);
-  const negotiateMediaType = createNegotiateMediaType();
+  const createState = createRequestStates(createNegotiateMediaType(), createAddressOf(settings.trustedProxies));
   const inFlightLimits = inFlightLimitsOf(settings);
   const schemes = [
     ...(clients.server === false ? [] : (['ApiKey'] as const)),
@@ -278,7 +279,7 @@ export function buildGateway(
   const pipeline = createPipeline({
     paths: upstreamSelector.pathsOf(endpoint),
     maxBodyBytes: settings.maxBodyBytes,
-    negotiateMediaType,
+    createState,
     authenticate,
     startTrace,
     upstreamSelector,
@@ -309,7 +310,8 @@ export function buildGateway(
       tools: tools.tools,
       schema,
       cors,
-      negotiateMediaType,
+      isKnownHost,
+      createState,
       authenticate,
       pipeline,
       respond,
@@ -317,6 +319,7 @@ export function buildGateway(
     });
   const findPage = createPages(settings, {
     paths: upstreamSelector.pathsOf(endpoint),
+    isKnownHost,
     schemes,
     clientRules,
     moduleSchema: modules.length > 0 ? schema : undefined,

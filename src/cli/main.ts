@@ -1,4 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
+import { withoutControls } from '../lib/to-printable.ts';
 import { VERSION } from '../lib/version.ts';
 import { readCommandLine } from './command-line.ts';
 import { COMMANDS } from './commands/index.ts';
@@ -40,16 +41,18 @@ try {
   await main();
 } catch (error) {
   const { message, exitCode } = explainFailure(error);
-  process.stderr.write(`${message}\n`);
+  process.stderr.write(`${withoutControls(message)}\n`);
   process.exitCode = exitCode;
 }
-/** Runs what waits for the end of the process, such as the export of the last spans, for at most 15 s: exporters give up after 10. */
+/** Runs what waits for the end of the process, such as the export of the last spans, for at most 5 s. */
 async function finish(): Promise<void> {
   const listeners = process.listeners('beforeExit');
   const ends = listeners.map(
     async (listener): Promise<unknown> => listener.call(process, Number(process.exitCode ?? 0)),
   );
-  await Promise.race([Promise.allSettled(ends), setTimeout(15_000)]);
+  if ((await Promise.race([Promise.allSettled(ends), setTimeout(5_000, 'late')])) === 'late') {
+    process.stderr.write('The process ends although its work is not finished, such as the export of the last spans.\n');
+  }
 }
 
 // Timers and connections of modules, and what an error leaves open, must not keep the process alive.

@@ -3,7 +3,7 @@ import type { Process } from './command.ts';
 import type { Config } from './config/load-config.ts';
 import { createLogger } from './create-logger.ts';
 import { explainFailure } from './explain-failure.ts';
-import { type ServedGateway, serveGateway } from './serve-gateway.ts';
+import { serveGateway } from './serve-gateway.ts';
 import type { WorkerRole } from './workers/worker.ts';
 
 /** Serves as one of several workers, until the primary stops it or lets it retire. The primary also sends its configuration. */
@@ -26,22 +26,10 @@ export async function runWorker(role: WorkerRole, host: Process): Promise<void> 
 async function serve(config: Config, role: WorkerRole, host: Process): Promise<void> {
   const logger: Logger = createLogger(config, host, host.stdout);
   await serveGateway(config, { role, logger, host }, async (service, server) => {
-    role.onConfigure((next) => apply(next, service));
     await role.report('listening', service.url);
     if (role.id === 1) {
       await role.report('checked', await Promise.race([service.checkUpstream(), role.stopped]));
     }
     await Promise.race([role.retired.then(server.retire), role.stopped]);
-    role.onConfigure(async () => 'it is shutting down');
   });
-}
-
-/** Uses another configuration. Returns why it can't be used. */
-async function apply(config: Config, service: ServedGateway): Promise<string | undefined> {
-  try {
-    await service.apply(config);
-    return undefined;
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error);
-  }
 }

@@ -1,9 +1,11 @@
+import { createKnownHosts } from '../http/select-upstream.ts';
+import { isLoopbackHost } from '../lib/urls.ts';
 import { createProbeListener, type Probes } from '../server/health.ts';
 import { startServer } from '../server/server.ts';
 import type { Config } from './config/load-config.ts';
 
 /** Limits of the separate port. A few probes and scrapers use it. */
-const LIMITS = { maxConnections: 100, maxInFlightRequests: 50, lameDuckMs: 0, drainTimeoutMs: 1_000 };
+const LIMITS = { maxConnections: 100, maxInFlightRequests: 50, drainDelayMs: 0, drainTimeoutMs: 1_000 };
 
 /** Server of health checks and metrics on a separate port. */
 export interface AdminServer extends AsyncDisposable {
@@ -20,9 +22,10 @@ export interface AdminServer extends AsyncDisposable {
  * @throws {ListenError}
  */
 export async function serveAdmin(
-  { adminHost: host, adminPort: port, metrics: hasMetrics }: Pick<Config, 'adminHost' | 'adminPort' | 'metrics'>,
+  config: Pick<Config, 'adminHost' | 'adminPort' | 'metrics' | 'hosts' | 'upstreams'>,
   describeConfig: () => string,
 ): Promise<AdminServer | undefined> {
+  const { adminHost: host, adminPort: port, metrics: hasMetrics } = config;
   if (port === undefined) {
     return undefined;
   }
@@ -35,7 +38,11 @@ export async function serveAdmin(
     },
     describeConfig,
   );
-  const server = await startServer({ ...LIMITS, host, port, portOption: '--admin-port', listener, probes: false });
+  const server = await startServer({
+    ...LIMITS,
+    ...{ host, port, portOption: '--admin-port', listener, probes: false },
+    ...(isLoopbackHost(host) && { isKnownHost: createKnownHosts(config) }),
+  });
   return {
     url: server.url,
     answerWith(current) {

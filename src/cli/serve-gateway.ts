@@ -2,9 +2,11 @@ import type { RequestListener } from 'node:http';
 import { setFlagsFromString } from 'node:v8';
 import type { Logger } from 'pino';
 import type { Gateway } from '../gateway.ts';
-import { maxClientFiles } from '../server/connections.ts';
+import { createKnownHosts } from '../http/select-upstream.ts';
+import { isLoopbackHost } from '../lib/urls.ts';
 import type { Probes } from '../server/health.ts';
 import { createOverloadMonitor } from '../server/load-shedding.ts';
+import { maxClientFiles } from '../server/process-limits.ts';
 import { type RunningServer, startServer } from '../server/server.ts';
 import { formatMetrics, type MetricSamples } from '../telemetry/metrics-snapshot.ts';
 import { processSnapshot, type ServerLoad } from '../telemetry/process-metrics.ts';
@@ -77,10 +79,19 @@ export async function serveGateway(
   // Stops after the server, so that health checks report the shutdown. Workers have none; their primary does.
   await using admin = role === undefined ? await serveAdmin(config, describeConfig) : undefined;
   using overload = createOverloadMonitor(config);
+  const maxConnections = Math.min(config.maxConnections, maxClientFiles());
+  if (maxConnections < config.maxConnections) {
+    const message =
+      'fewer clients can connect than maxConnections, because of the limit of open files; raise it (ulimit -n)';
+    logger.warn({ maxConnections }, message);
+  }
+  let isKnownHost = createKnownHosts(config);
   await using server = await startServer({
     ...config,
     ...(role && { port: await role.port(), connectionsArrived: () => role.connectionsArrived() }),
-    maxConnections: Math.min(config.maxConnections, maxClientFiles()),
+    maxConnections,
+    // In production, a proxy on this machine passes on the host that its client used.
+    ...(isLoopbackHost(config.host) && !config.isProduction && { isKnownHost: (host) => isKnownHost(host) }),
     listener: gateways.listener,
     bufferedBytes: gateways.bufferedBytes,
     isNeverShed: (request) => gateways.current().isPage(request),
@@ -111,6 +122,7 @@ export async function serveGateway(
       logger.level = next.logLevel; // A gateway reads it when it is created.
       try {
         gateways.replace(await build(next));
+        isKnownHost = createKnownHosts(next);
       } catch (error) {
         logger.level = level;
         throw error;

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { VERSION } from '../lib/version.ts';
+import { findMemoryProblem } from '../server/process-limits.ts';
 import { banner, listServices } from './banner.ts';
 import type { Process } from './command.ts';
 import type { Config } from './config/load-config.ts';
@@ -18,9 +19,14 @@ interface Service extends RunningGateway {
 /** Logs and prints what is running, and waits for the signal to stop. */
 export async function untilStopped(config: Config, service: Service, host: Process): Promise<void> {
   const { url, adminUrl, checkUpstream, count, logger, kill } = service;
+  host.exitCode = 0; // A gateway that can't write its output is no failure.
   const stopped = shutdownSignal(host, kill); // First, because the reader of the banner may stop the process immediately.
   const upstreams = config.sandbox === undefined ? listServices(config, (each) => new URL(each).host) : ['sandbox'];
   logger.info({ version: VERSION, modules: config.modules, upstreams }, 'started');
+  const memory = findMemoryProblem(config, count);
+  if (memory !== undefined) {
+    logger.warn(memory);
+  }
   host.stdout.write(banner(config, { url, adminUrl, workers: count }));
 
   const problem = await Promise.race([checkUpstream(), stopped]);

@@ -39,7 +39,7 @@ export type KnownErrorCode =
   | 'UNSUPPORTED_MEDIA_TYPE'
   /** The request has an `Expect` header other than `100-continue`. Send the request without it. */
   | 'EXPECTATION_FAILED'
-  /** The host and path select no upstream, or another one than the token is for. Nothing was sent. Use the address of the upstream. */
+  /** The host and path select no upstream, or another one than the token is for. Or the gateway has no such host name. Nothing was sent. Use the address of the upstream, or a name in the setting `hosts`. */
   | 'MISDIRECTED_REQUEST'
   /** Without a `path`: a limit of the gateway, on calls per time or requests in flight; nothing was executed. With one: the limit of the service. Wait `retryAfterSeconds`. */
   | 'RATE_LIMITED'

@@ -73,6 +73,8 @@ export interface OperationRequest {
   requestId: string;
   /** Trace of the operation; undefined if there is none. */
   trace: OperationTrace | undefined;
+  /** IP address of the client; undefined if it is not logged. */
+  address: string | undefined;
   /** Aborted when the client disconnects. */
   signal: Signal;
   /** Whether reads use no stored responses. */
@@ -99,7 +101,7 @@ export const createContextFactory =
     audit,
   }: ContextOptions): CreateContext =>
   (
-    { identity, idempotencyKey, requestId, trace, signal, bypassesCache, reportsCalls, isExplained },
+    { identity, idempotencyKey, requestId, trace, address, signal, bypassesCache, reportsCalls, isExplained },
     { params, request },
   ) => {
     const usage = new Usage({
@@ -107,7 +109,7 @@ export const createContextFactory =
       noteForeign,
       upstream: identity.upstream,
       trace,
-      audit: audit && { log: audit, identity },
+      audit: audit && { log: audit, identity, address },
       logsCalls,
     });
     const { credential: authorization } = identity;

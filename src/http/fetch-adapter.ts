@@ -26,6 +26,7 @@ export const createFetchHandler =
 class FetchRequest implements IncomingRequest {
   readonly #request: Request;
   readonly target: string;
+  readonly remoteAddress = undefined;
 
   constructor(request: Request) {
     this.#request = request;

@@ -82,6 +82,10 @@ class NodeRequest implements IncomingRequest {
     return url.startsWith('/') ? headers.host : URL.parse(url)?.host; // An absolute target overrides the header (RFC 9112, 3.2.2).
   }
 
+  get remoteAddress(): string | undefined {
+    return this.#request.socket.remoteAddress;
+  }
+
   header(name: string): string | undefined {
     return this.#request.headers[name]?.toString();
   }

@@ -13,7 +13,6 @@ import {
   type HandleRequest,
   type IncomingRequest,
   lazyRequest,
-  type NegotiateMediaType,
   type OutgoingResponse,
   type Params,
   paramsFromBody,
@@ -25,7 +24,7 @@ import {
   readExtensions,
   readHead,
 } from './request.ts';
-import { createRequestState, type RequestState, type StartTrace } from './request-state.ts';
+import type { CreateRequestState, RequestState, StartTrace } from './request-state.ts';
 import type { Respond } from './respond.ts';
 import { type UpstreamSelector, withUpstream } from './select-upstream.ts';
 
@@ -35,7 +34,7 @@ export interface PipelineOptions {
   paths: ReadonlySet<string>;
   /** Maximum request body size, in bytes. */
   maxBodyBytes: number;
-  negotiateMediaType: NegotiateMediaType;
+  createState: CreateRequestState;
   authenticate: Authenticate;
   startTrace: StartTrace;
   upstreamSelector: UpstreamSelector;
@@ -68,7 +67,7 @@ export function createPipeline(options: PipelineOptions): HandleRequest {
   }
 
   function createContext(
-    { request, requestId, trace, extensions }: RequestState,
+    { request, requestId, trace, extensions, address }: RequestState,
     identity: Identity,
     params: Params,
     query: string,
@@ -83,6 +82,7 @@ export function createPipeline(options: PipelineOptions): HandleRequest {
         idempotencyKey,
         requestId,
         trace,
+        address,
         signal,
         // guard: test/upstream/cache/cached-responses.test.ts
         bypassesCache: bypassesCache(request),
@@ -94,7 +94,7 @@ export function createPipeline(options: PipelineOptions): HandleRequest {
   }
 
   return async function handle(request: IncomingRequest): Promise<OutgoingResponse> {
-    const state = createRequestState(request, options.negotiateMediaType);
+    const state = options.createState(request);
     let entered: Identity | undefined;
     try {
       const method = readHead(request, paths, state.mediaType); // 400 403 404 405 406 415; the body is untouched

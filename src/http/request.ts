@@ -17,6 +17,8 @@ export interface IncomingRequest {
   readonly scheme: 'http' | 'https';
   /** Host and port that the client addressed; undefined if it sent none. */
   readonly host: string | undefined;
+  /** IP address at the other end of the connection; undefined if it is unknown. */
+  readonly remoteAddress: string | undefined;
   /** Aborted when the client disconnects. */
   readonly signal: Signal;
   /** Returns the value of a header. The name must be in lower case. */

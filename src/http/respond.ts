@@ -83,6 +83,7 @@ export function createRespond(options: RespondOptions): Respond {
       retries: usage?.retries || undefined,
       staleSeconds: staleSecondsOf(usage),
       identity,
+      address: state.address,
       ...readClientName(request),
       deprecated: operation?.deprecated,
       explained: extensions?.explain || undefined,

@@ -1,6 +1,7 @@
 import type { ClientKind, Identity } from '../auth/identity.ts';
 import { defaultUpstream } from '../auth/tenants.ts';
 import { memoize } from '../lib/memoize.ts';
+import { isLoopbackHost } from '../lib/urls.ts';
 import { refuse } from '../settings/refuse.ts';
 import type { Settings } from '../settings/settings.ts';
 import { toHostname } from '../settings/upstreams.ts';
@@ -67,6 +68,22 @@ export function createUpstreamSelector(
       return selected;
     },
   };
+}
+
+/**
+ * Creates the function that tells whether a `Host` is that of this machine, or configured. A page of any other name could be an attacker's, whose name
+ * was given the gateway's address (DNS rebinding). Requests without a `Host` come from no browser.
+ */
+export function createKnownHosts({
+  hosts,
+  upstreams,
+}: Pick<Settings, 'hosts' | 'upstreams'>): (host: string | undefined) => boolean {
+  const known = new Set([...hosts, ...Object.values(upstreams ?? {}).flatMap((upstream) => upstream.hosts ?? [])]);
+  const isKnown = memoize((host) => {
+    const name = hostnameOf(host);
+    return isLoopbackHost(name) || name.endsWith('.localhost') || known.has(name);
+  }, MAX_HOSTS);
+  return (host) => host === undefined || isKnown(host);
 }
 
 /** Adds the upstream of a request to the identity of its caller. The same key at two upstreams is two callers. */

@@ -1,21 +1,26 @@
+import { once } from 'node:events';
 import type { Server } from 'node:http';
+import { Server as NetServer } from 'node:net';
 import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises';
-import type { Settings } from '../settings/settings.ts';
 import type { Connections } from './connections.ts';
 
+/** Time in which a client that is about to send a request on an idle connection can do so, in milliseconds. */
+const LAST_REQUEST_MS = 500;
+
 /**
- * Closes a server. Requests can finish within the drain timeout; the rest are aborted.
+ * Closes a server that accepts no more connections. Requests on open ones are answered, the last one of each with `Connection: close`, and idle ones
+ * are closed once all others are. What isn't finished within the drain timeout is aborted.
  *
- * @param stopAccepting waits until no more connections come
  * @param onCutOff called with the number of requests that are aborted, if there are some
  */
 export async function drain(
   server: Server,
   connections: Connections,
-  { lameDuckMs, drainTimeoutMs }: Pick<Settings, 'lameDuckMs' | 'drainTimeoutMs'>,
-  stopAccepting: () => Promise<unknown>,
+  drainTimeoutMs: number,
   onCutOff: (requests: number) => void,
 ): Promise<void> {
+  const closed = once(server, 'close');
+  NetServer.prototype.close.call(server); // Unlike `server.close`, it keeps idle connections: a request may be on its way.
   announceClose(connections);
   const drainTimer = setTimeout(() => {
     if (connections.responses > 0) {
@@ -23,19 +28,15 @@ export async function drain(
     }
     server.closeAllConnections();
   }, drainTimeoutMs);
-  await stopAccepting();
-  const { promise: closed, resolve } = Promise.withResolvers<void>();
-  server.close(() => resolve());
+  await Promise.race([connections.ended.met(), sleep(LAST_REQUEST_MS)]);
   await connections.finished.met();
-  // The remaining connections have no request yet. One may be on its way, or a browser opened the connection in advance.
-  await Promise.race([Promise.all([closed, connections.ended.met()]), sleep(lameDuckMs)]);
   server.closeAllConnections();
   await closed;
   clearTimeout(drainTimer);
 }
 
 /** Makes the responses to in-flight requests the last ones of their connections. */
-export function announceClose(connections: Connections): void {
+function announceClose(connections: Connections): void {
   for (const { responses } of connections.open.values()) {
     const last = responses.at(-1); // After a response with `Connection: close`, Node.js drops later pipelined ones.
     if (last?.headersSent === false) {

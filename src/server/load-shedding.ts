@@ -17,11 +17,8 @@ export interface SheddingDeps {
   shedQuietMs?: number;
 }
 
-/** Reason for shedding a request, besides a shutdown. */
-type ShedExcess = Excess<'running' | 'buffered bytes'> | NonNullable<ReturnType<OverloadMonitor['excess']>>;
-
 /** Reason for shedding a request. */
-type ShedReason = 'stopping' | ShedExcess['reason'];
+type ShedExcess = Excess<'running' | 'buffered bytes'> | NonNullable<ReturnType<OverloadMonitor['excess']>>;
 
 /** Pause after a search that found too few slow clients, in milliseconds. Each search checks all connections. */
 const SEARCH_PAUSE_MS = 100;
@@ -38,7 +35,7 @@ export function createShedding(
   { maxInFlightRequests, maxBufferedBytes }: Pick<Settings, 'maxInFlightRequests' | 'maxBufferedBytes'>,
   { bufferedBytes = () => 0, overload, logger, shedQuietMs }: SheddingDeps,
 ) {
-  const counts: Record<ShedReason, number> = { stopping: 0, running: 0, 'buffered bytes': 0, 'event loop': 0, heap: 0 };
+  const counts: Record<ShedExcess['reason'], number> = { running: 0, 'buffered bytes': 0, 'event loop': 0, heap: 0 };
   const noteShed = logger && logEpisodes(logger, { began: BEGAN, ended: ENDED }, shedQuietMs);
   let nextSearchAt = 0;
   const totalBytes = () => connections.bufferedBytes + bufferedBytes();
@@ -60,11 +57,7 @@ export function createShedding(
         : overload?.excess();
     },
     /** Counts and logs a request that is shed. */
-    shed(excess: ShedExcess | 'stopping'): void {
-      if (excess === 'stopping') {
-        counts.stopping += 1;
-        return;
-      }
+    shed(excess: ShedExcess): void {
       const { reason, ...measured } = excess;
       counts[reason] += 1;
       noteShed?.(reason, () => ({ both: { reason }, first: measured }));

@@ -1,5 +1,4 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
-import { Server as NetServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sendRefusal } from '../lib/refusal.ts';
 import { defaultSettings } from '../settings/parse.ts';
@@ -7,7 +6,7 @@ import { bodyTooLarge, gatewayOverloaded, refuse } from '../settings/refuse.ts';
 import type { ServerSettings } from '../settings/settings.ts';
 import type { ServerLoad } from '../telemetry/process-metrics.ts';
 import { Connections, MESSAGE_CLASSES } from './connections.ts';
-import { acceptBacklog, announceClose, drain, turnEventLoop } from './drain.ts';
+import { acceptBacklog, drain, turnEventLoop } from './drain.ts';
 import { type Degradations, type Probes, respondProbe } from './health.ts';
 import { listen } from './listen.ts';
 import { createShedding, type SheddingDeps } from './load-shedding.ts';
@@ -36,6 +35,8 @@ export interface ServerOptions extends Partial<ServerSettings>, SheddingDeps {
   connectionsArrived?: () => Promise<void>;
   /** Called with the number of requests that are aborted because of the drain timeout. @default not called */
   onCutOff?: (requests: number) => void;
+  /** Returns whether requests with this `Host` are answered; others get 421. @default () => true */
+  isKnownHost?: (host: string | undefined) => boolean;
   /** Option of the command that sets the port, for error messages. @default --port */
   portOption?: string;
 }
@@ -56,12 +57,9 @@ export interface RunningServer extends AsyncDisposable {
   load(): ServerLoad;
   /** Returns why the server should get no requests, in a word; undefined if it should. */
   problem(): string | undefined;
-  /**
-   * Stops accepting connections. Requests of open ones are answered as usual, but each response is the last one of its connection. Resolves when all
-   * are closed, at the latest after the drain timeout. Only for servers that share their port: new connections go to the others.
-   */
+  /** Stops accepting connections at once and closes, for servers that share their port: new connections go to the others. */
   retire(): Promise<void>;
-  /** Stops accepting connections, lets in-flight requests finish within the drain timeout, and aborts the rest. */
+  /** Reports that it is not ready, serves as before for the drain delay, stops accepting connections, and closes; see `drain`. */
   close(): Promise<void>;
 }
 
@@ -81,13 +79,14 @@ export async function startServer({
   probes: replaceProbes = (probes) => probes,
   connectionsArrived = turnEventLoop,
   onCutOff = () => {},
+  isKnownHost = () => true,
   portOption,
   ...options
 }: ServerOptions): Promise<RunningServer> {
   const settings: ServerSettings = { ...defaultSettings(), ...options };
   const { maxBodyBytes, clientHeadersTimeoutMs } = settings;
-  let isDraining = false;
-  let isRetiring = false;
+  let isStopping = false;
+  let drained: Promise<void> | undefined;
 
   const server = createServer({
     ...MESSAGE_CLASSES,
@@ -99,18 +98,17 @@ export async function startServer({
   });
   const connections = new Connections(server, settings, () => shedding.freeMemory());
   const shedding = createShedding(connections, settings, options);
-  const shedReason = () => (isDraining ? 'stopping' : shedding.excess()?.reason);
   const load = (): ServerLoad => ({
     running: connections.running,
     connections: connections.open.size,
     bufferedBytes: shedding.bufferedBytes(),
-    shedding: shedReason(),
+    shedding: shedding.excess()?.reason,
     shed: { ...shedding.counts },
     closed: { ...connections.closed },
   });
 
   // Not the requests in flight: while a service hangs, an instance that is removed takes nothing off those that remain.
-  const problem = () => (isDraining ? 'stopping' : options.overload?.excess() && 'overloaded');
+  const problem = () => (isStopping ? 'stopping' : options.overload?.excess() && 'overloaded');
   const probes: Probes = {
     alive: () => ({}),
     ready: () => ({ problem: problem(), details: degradations?.() ?? {} }),
@@ -120,20 +118,26 @@ export async function startServer({
 
   /** Handles health checks and metrics, and sheds load. Returns whether the listener should handle the request. */
   function admit(request: IncomingMessage, response: ServerResponse): boolean {
-    if (isDraining || isRetiring) {
+    if (drained !== undefined) {
       response.setHeader('Connection', 'close');
     }
     shedding.freeMemory();
     if (answered !== undefined && respondProbe(request, response, answered)) {
       return false;
     }
-    const excess = isDraining ? 'stopping' : shedding.excess();
+    // guard: test/cli/hosts.test.ts
+    if (!isKnownHost(request.headers.host)) {
+      const message =
+        'The gateway has no such host name. Use the address that it printed, or add the name to its setting hosts.';
+      sendRefusal(response, refuse('MISDIRECTED_REQUEST', message), { closes: true });
+      return false;
+    }
+    const excess = shedding.excess();
     if (excess === undefined || isNeverShed(request)) {
       return true;
     }
     shedding.shed(excess);
-    const message = 'This process is shutting down. Send the request again; another process will handle it.';
-    sendRefusal(response, isDraining ? refuse('OVERLOADED', message, { retryAfterSeconds: 1 }) : gatewayOverloaded());
+    sendRefusal(response, gatewayOverloaded());
     return false;
   }
 
@@ -150,23 +154,18 @@ export async function startServer({
   });
   server.on('checkExpectation', refuseExpectation);
 
-  const stopAccepting = async () => {
-    if (!isRetiring) {
-      await sleep(settings.lameDuckMs);
-      await acceptBacklog(server, connectionsArrived);
-    }
-  };
-
-  async function retire(): Promise<void> {
-    isRetiring = true;
-    NetServer.prototype.close.call(server); // Unlike `server.close`, it keeps idle connections: a request may be on its way.
-    announceClose(connections);
-    await Promise.race([connections.ended.met(), sleep(settings.drainTimeoutMs, undefined, { ref: false })]);
+  function retire(): Promise<void> {
+    drained ??= drain(server, connections, settings.drainTimeoutMs, onCutOff);
+    return drained;
   }
 
   async function close(): Promise<void> {
-    isDraining = true;
-    await drain(server, connections, settings, stopAccepting, onCutOff);
+    isStopping = true;
+    if (drained === undefined) {
+      await sleep(settings.drainDelayMs);
+      await acceptBacklog(server, connectionsArrived);
+    }
+    await retire();
   }
 
   const url = await listen(server, host, port, portOption);

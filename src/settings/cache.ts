@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ownSecret } from './kinds.ts';
-import { choice, group, integer, onOff, positive, setting } from './setting.ts';
+import { choice, group, integer, onOff, positive, setting, share } from './setting.ts';
 import { store } from './store.ts';
 
 const MIB = 1024 * 1024;
@@ -47,11 +47,7 @@ const cacheGroup = group({
     { defaultText: 'none' },
   ),
   rateLimitCost: setting(
-    z
-      .number('must be a number from 0 to 1')
-      .min(0, 'must be a number from 0 to 1')
-      .max(1, 'must be a number from 0 to 1')
-      .default(1),
+    share().default(1),
     "Calls of the client's rate limit that a read from the cache costs. 0 to 1.",
   ),
   workflows: setting(resource(30), 'Reads of a workflow: their settings, or `off`.'),

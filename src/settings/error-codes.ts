@@ -129,8 +129,9 @@ export const ERROR_CODES = {
   MISDIRECTED_REQUEST: {
     status: 421,
     retryable: false,
-    meaning: 'The host and path select no upstream, or another one than the token is for. Nothing was sent.',
-    remedy: 'Use the address of [the upstream](several-upstreams.md).',
+    meaning:
+      'The host and path select no upstream, or another one than the token is for. Or the gateway has [no such host name](network.md#hosts). Nothing was sent.',
+    remedy: 'Use the address of [the upstream](several-upstreams.md), or a name in the setting `hosts`.',
   },
   RATE_LIMITED: {
     status: 429,

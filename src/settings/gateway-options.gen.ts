@@ -22,12 +22,23 @@ export interface GatewaySettingOptions {
       file: string;
     };
   };
+  /** Names of the gateway in the header `Host`, besides those of `upstreams` and of this machine. On an address of this machine, others are rejected. */
+  hosts?: readonly string[];
   /** Allowed CORS origins for any credential. Comma-separated in a variable. @default none */
   corsOrigins?: readonly string[];
   /** Secret of the 8 hex digits that stand for an API key in the log, which makes them the same across restarts and replicas. At least 16 characters. A file is read at startup and with a reload. @default random */
   logSecret?: string | {
     /** Path of the file. */
     file: string;
+  };
+  /** Share of the successful operations that are logged: 0 to 1. Those that fail or take a second are always logged. Metrics count all. @default 1 */
+  logSample?: number;
+  /** Logs the `address` of clients, also in the audit log: of the connection, or what trusted proxies tell. The service does not get it. @default addresses are not logged */
+  trustedProxies?: {
+    /** Addresses of the proxies in front of the gateway, such as `10.0.0.0/8`. Of others, the header is ignored. @default none */
+    addresses?: readonly string[];
+    /** Header in which they tell the address of their client. They must replace or extend what a client sends. @default 'X-Forwarded-For' */
+    header?: 'X-Forwarded-For' | 'Forwarded';
   };
   /** Whether operations and upstream requests are counted, and the command answers `GET /metrics`. @default true */
   metrics?: boolean;

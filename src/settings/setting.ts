@@ -48,6 +48,11 @@ export function integer(min: number, max: number, problem = `must be a whole num
 }
 
 /** Number above zero. */
+const SHARE = 'must be a number from 0 to 1';
+
+/** Share of something. */
+export const share = () => z.number(SHARE).min(0, SHARE).max(1, SHARE);
+
 export const positive = () => z.number(ABOVE_ZERO).positive(ABOVE_ZERO);
 
 const ABOVE_ZERO = 'must be a number above 0';

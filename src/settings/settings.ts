@@ -1,11 +1,24 @@
 import { z } from 'zod';
+import { parseIpRange } from '../lib/ip-addresses.ts';
 import { cacheSettings } from './cache.ts';
 import { clientSections, mcpSettings, origins } from './clients.ts';
 import { command } from './command.ts';
 import { ofKind, ownSecret, upstreamUrl } from './kinds.ts';
-import { group, integer, onOff, onOffInSection, SETTING_INFO, type SettingGroup, setting, text } from './setting.ts';
+import {
+  choice,
+  group,
+  integer,
+  listOf,
+  onOff,
+  onOffInSection,
+  SETTING_INFO,
+  type SettingGroup,
+  setting,
+  share,
+  text,
+} from './setting.ts';
 import { upstreamCalls } from './upstream-calls.ts';
-import { upstreamSections } from './upstreams.ts';
+import { hostNames, upstreamSections } from './upstreams.ts';
 
 /**
  * The settings table: every setting once, with its type, range, default, description and target. The options of the command, environment
@@ -18,6 +31,7 @@ const MIB = 1024 * 1024;
 
 const ENDPOINT =
   'must be a path such as /graphql, other than /livez, /readyz, /metrics, /client-tokens and /mcp, and without the segments "." and ".."';
+const IP_RANGE = 'must be an IP address or a range such as 10.0.0.0/8';
 const RELOAD = 'must be a number from 0.01 to 86400';
 
 const general = {
@@ -75,6 +89,10 @@ const general = {
     'Whether the gateway is [a subgraph](federation.md) of a federated graph. `{ routerSecret }` turns it on, and lets its router read the schema although `introspection` is off.',
     { flag: 'on|off' },
   ),
+  hosts: setting(
+    hostNames().default([]),
+    'Names of the gateway in the header `Host`, besides those of `upstreams` and of this machine. On an address of this machine, [others are rejected](network.md#hosts).',
+  ),
   corsOrigins: setting(
     origins().default([]),
     'Allowed CORS origins for any credential. Comma-separated in a variable.',
@@ -83,6 +101,24 @@ const general = {
     ownSecret('logSecret').exactOptional(),
     'Secret of the 8 hex digits that stand for an API key in the log, which makes them the same across restarts and replicas. At least 16 characters. A file is read at startup and with a reload.',
     { defaultText: 'random' },
+  ),
+  logSample: setting(
+    share().default(1),
+    'Share of the successful operations that are logged: 0 to 1. Those that fail or take a second are always logged. Metrics count all.',
+  ),
+  trustedProxies: setting(
+    group({
+      addresses: setting(
+        listOf(z.string(IP_RANGE).refine((text) => parseIpRange(text) !== undefined, IP_RANGE)).default([]),
+        'Addresses of the proxies in front of the gateway, such as `10.0.0.0/8`. Of others, the header is ignored.',
+      ),
+      header: setting(
+        choice(['X-Forwarded-For', 'Forwarded']).default('X-Forwarded-For'),
+        'Header in which they tell the address of their client. They must replace or extend what a client sends.',
+      ),
+    }).exactOptional(),
+    'Logs the `address` of clients, also in the audit log: of the connection, or what trusted proxies tell. The service does not get it.',
+    { defaultText: 'addresses are not logged' },
   ),
   metrics: setting(
     onOff().default(true),
@@ -177,13 +213,13 @@ const httpServer = {
     integer(10, 1_000_000).default(10_000),
     'Maximum open connections of clients. One more closes the longest stalled.',
   ),
-  lameDuckMs: setting(
-    integer(0, 60_000).default(500),
-    'Time after SIGTERM in which new requests are still answered, with 503.',
+  drainDelayMs: setting(
+    integer(0, 60_000).default(0),
+    'Time after SIGTERM in which the process serves as before but is not ready, so that load balancers take it out.',
   ),
   drainTimeoutMs: setting(
     integer(0, 600_000).default(20_000),
-    'Time after SIGTERM in which in-flight requests can finish.',
+    'Time after that in which in-flight requests can finish.',
   ),
 };
 

@@ -24,6 +24,9 @@ const hostName = z.string(HOST_PROBLEM).transform((text, context): string => {
   return toHostname(url.hostname);
 });
 
+/** Host names without ports. */
+export const hostNames = () => z.array(hostName, HOSTS_PROBLEM);
+
 const tls = group({
   ca: setting(
     pem('certificate').exactOptional(),
@@ -67,7 +70,7 @@ const upstream = group({
     { defaultText: '`off`' },
   ),
   hosts: setting(
-    z.array(hostName, HOSTS_PROBLEM).nonempty('must contain at least one host').exactOptional(),
+    hostNames().nonempty('must contain at least one host').exactOptional(),
     'Values of the header `Host`, without port, by which servers select it.',
     { defaultText: 'none' },
   ),

@@ -34,6 +34,8 @@ export interface AccessLogEntry {
   staleSeconds?: number | undefined;
   /** Caller; undefined if the credential was rejected or not checked. */
   identity: Identity | undefined;
+  /** IP address of the client. @default not logged */
+  address?: string | undefined;
   /** Name that the client gave itself. */
   client?: string | undefined;
   clientVersion?: string | undefined;
@@ -82,14 +84,29 @@ const MAX_DEPRECATED = 10;
 /** Returns the name of an operation, shortened to a reasonable length. */
 export const shortenName = (name: string): string => name.slice(0, MAX_NAME);
 
-/** Creates the access log: one JSON line per operation, and one per request that is rejected before it is an operation. */
-export function createAccessLog(logger: Logger, nameTenant: TenantNames): (entry: AccessLogEntry) => void {
+/** Duration from which an operation is always logged, in milliseconds: users notice it (RAIL: beyond a second, they lose focus). */
+const SLOW_MS = 1_000;
+
+/**
+ * Creates the access log: one JSON line per operation, and one per request that is rejected before it is an operation.
+ *
+ * @param sample share of the fast and successful operations that are logged
+ */
+export function createAccessLog(
+  logger: Logger,
+  nameTenant: TenantNames,
+  sample: number,
+): (entry: AccessLogEntry) => void {
   const write = infoWriterOf(logger);
   return (entry) => {
     if (!logger.isLevelEnabled('info')) {
       return;
     }
     const { identity } = entry;
+    const ms = Math.round((performance.now() - entry.startedAt) * 10) / 10;
+    if (sample < 1 && entry.code === undefined && ms < SLOW_MS && Math.random() >= sample) {
+      return;
+    }
     write(
       {
         requestId: entry.requestId,
@@ -99,7 +116,7 @@ export function createAccessLog(logger: Logger, nameTenant: TenantNames): (entry
         code: entry.code,
         reason: entry.reason,
         httpStatus: entry.status,
-        ms: Math.round((performance.now() - entry.startedAt) * 10) / 10,
+        ms,
         upstreamCalls: entry.upstreamCalls,
         shared: entry.shared,
         cached: entry.cached,
@@ -108,6 +125,7 @@ export function createAccessLog(logger: Logger, nameTenant: TenantNames): (entry
         clientKind: identity?.clientKind,
         tenant: identity?.credential && nameTenant(identity.credential),
         upstream: identity?.upstream,
+        address: entry.address,
         client: entry.client,
         clientVersion: entry.clientVersion,
         deprecated: entry.deprecated?.slice(0, MAX_DEPRECATED),

@@ -19,6 +19,8 @@ import type { Counters } from './counters.ts';
 /** Author of a write. */
 export interface WriteAuthor {
   identity: Pick<Identity, 'clientKind' | 'tenant' | 'subject' | 'upstream'>;
+  /** IP address of the client; undefined if it is not logged. */
+  address: string | undefined;
   /** Ids of the operation's span; undefined if there is none. */
   traceIds: TraceIds | undefined;
   /** Field of the mutation. */
@@ -69,7 +71,10 @@ export function createAuditLog(
     try {
       file.write(`${JSON.stringify({ time: now().toISOString(), ...fields })}\n`);
       countLine('written');
-      isFailing = false;
+      if (isFailing) {
+        isFailing = false;
+        logger.warn('the audit log can be written again');
+      }
       return true;
     } catch (error) {
       countLine('failed');
@@ -82,7 +87,7 @@ export function createAuditLog(
     }
   }
 
-  function begin({ identity, traceIds, field }: WriteAuthor, request: UpstreamRequest): WriteRecord {
+  function begin({ identity, address, traceIds, field }: WriteAuthor, request: UpstreamRequest): WriteRecord {
     const { endpoint, requestId, authorization } = request;
     const { clientKind, tenant = nameTenant(authorization), subject, upstream } = identity;
     const id = randomUUID();
@@ -97,6 +102,7 @@ export function createAuditLog(
         clientKind,
         tenant,
         subject: subject?.slice(0, MAX_SUBJECT),
+        address,
         field,
         upstream,
         method: endpoint.method,

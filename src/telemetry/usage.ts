@@ -21,7 +21,7 @@ export interface UsageReceivers {
   /** Trace of the operation. @default none */
   trace?: OperationTrace | undefined;
   /** Log of writes, with their author. @default none */
-  audit?: { log: AuditLog; identity: Identity } | undefined;
+  audit?: { log: AuditLog; identity: Identity; address: string | undefined } | undefined;
   /** Whether the log names the calls. @default false */
   logsCalls?: boolean;
 }
@@ -76,7 +76,8 @@ export class Usage implements CallEvents {
     }
     const { audit, trace } = this.#receivers;
     if (audit !== undefined && request.endpoint.method !== 'GET') {
-      const author = { identity: audit.identity, traceIds: trace?.ids, field: this.field };
+      const { identity, address } = audit;
+      const author = { identity, address, traceIds: trace?.ids, field: this.field };
       this.#writes?.set(request, audit.log.begin(author, request));
     }
   }

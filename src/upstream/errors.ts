@@ -200,6 +200,7 @@ const RULES = {
     // guard: test/upstream/faults.test.ts
     outcome: 'UNKNOWN',
     retry: 'repeatable',
+    isOutage: true,
   },
   circuitOpen: {
     code: 'UPSTREAM_UNAVAILABLE',

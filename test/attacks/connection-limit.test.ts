@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { maxClientFiles } from '../../src/server/connections.ts';
+import { findMemoryProblem, maxClientFiles } from '../../src/server/process-limits.ts';
 import { type PausedServer, startPausedServer } from '../support/paused-server.ts';
 import { connectRaw, EVENTUALLY, postHead, type RawClient } from '../support/raw-client.ts';
 
@@ -131,4 +131,17 @@ it('connections stay below the number of files that the process may open', () =>
   expect(maxClientFiles(limits(256))).toBe(128);
   expect(maxClientFiles(limits('unlimited'))).toBe(Number.POSITIVE_INFINITY);
   expect(maxClientFiles('')).toBe(Number.POSITIVE_INFINITY);
+});
+
+it('a limit of memory that is less than the process can use is a problem', () => {
+  const MIB = 2 ** 20;
+  const memory = { maxBufferedBytes: 64 * MIB };
+  expect(findMemoryProblem(memory, 1, { limit: 512 * MIB, heap: 352 * MIB })).toBeUndefined();
+  expect(findMemoryProblem(memory, 1, { limit: 0, heap: 352 * MIB })).toBeUndefined();
+  expect(findMemoryProblem(memory, 1, { limit: 256 * MIB, heap: 352 * MIB })).toMatch(
+    /^The memory limit of 256 MiB is less than the 496 MiB/,
+  );
+  expect(findMemoryProblem(memory, 2, { limit: 512 * MIB, heap: 352 * MIB })).toMatch(
+    / 992 MiB that 2 processes can use/,
+  );
 });

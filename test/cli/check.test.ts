@@ -200,6 +200,15 @@ it.each<[string, object, string[]]>([
     ],
   ],
   [
+    'a cache whose windows are cut short, and connections to Redis that anybody can read',
+    {
+      upstream: UPSTREAM,
+      cache: { maxAgeSeconds: 40, secret: { env: 'ROUTER_SECRET' }, store: { redis: { url: { env: 'REDIS_URL' } } } },
+      rateLimits: { store: { redis: { url: 'redis://127.0.0.1' } } },
+    },
+    ['cache.maxAgeSeconds is shorter than freshSeconds of some reads', 'cache.store.redis.url has no TLS'],
+  ],
+  [
     'a secret that protects nothing',
     { upstream: UPSTREAM, federation: { routerSecret: { env: 'ROUTER_SECRET' } } },
     ['federation.routerSecret has no effect, because introspection is on'],
@@ -255,7 +264,7 @@ it.each<[string, object, string[]]>([
     ['trustedDocuments.manifests.0: the document topics is rejected'],
   ],
 ])('warns of %s', async (_, content, expected) => {
-  const warnings = await warningsOf(content, { ROUTER_SECRET: 'x'.repeat(32) });
+  const warnings = await warningsOf(content, { ROUTER_SECRET: 'x'.repeat(32), REDIS_URL: 'redis://redis:6379' });
   expect(warnings.toSorted()).toEqual(expected.map((start) => expect.stringContaining(start)));
 });
 
@@ -464,4 +473,20 @@ it('warns of a folder of tenants that is empty', async () => {
   expect(await warningsOf({ upstream: UPSTREAM, clients: { browser } })).toEqual([
     `clients.browser.tenantKeys: the folder ${folder.path()} contains no key, so all tokens are rejected.`,
   ]);
+});
+
+it('shows no control characters that names contain, and takes names literally', async () => {
+  const folder = await createFolder();
+  await writeFile(folder.path('notigraph.config.yaml'), 'upstream: http://127.0.0.1:9\n"b\\u001b[31m\\u202eb": 1\n');
+  await writeFile(folder.path('.env'), 'NOTIGRAPH_(=1\n');
+  const { code, stdout, stderr } = await runNotigraph({
+    cwd: folder.path(),
+    args: ['check', '--c\u001b[31mc=1', '--modules', './d\u001b[31m\nd.ts'],
+    env: { 'NOTIGRAPH_A\u001b[31mA': '1' },
+  });
+  expect([code, stderr]).toEqual([2, '']);
+  for (const name of ['NOTIGRAPH_A?[31mA', 'NOTIGRAPH_(', 'b?[31m?b', '--c?[31mc']) {
+    expect(stdout).toContain(name);
+  }
+  expect(stdout).toMatch(/^[^\p{C}\n]+(?:\n[^\p{C}\n]+)*\n$/u);
 });

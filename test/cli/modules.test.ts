@@ -124,7 +124,7 @@ it("a module's timer and connection keep no command alive, and its resolvers no 
     await using notigraph = await startNotigraph({
       cwd: folder.path(),
       args: ['--upstream', service.url, '--workers', workers, ...modules],
-      env: { ...env, NOTIGRAPH_DRAIN_TIMEOUT_MS: '500', NOTIGRAPH_LAME_DUCK_MS: '0' },
+      env: { ...env, NOTIGRAPH_DRAIN_TIMEOUT_MS: '500' },
     });
     const hanging = sendOperation(notigraph.url, '{ hang }').catch(() => 'cut off');
     await sendOperation(notigraph.url, '{ imports }'); // The first request has arrived.

@@ -141,7 +141,7 @@ describe('Ctrl-C', () => {
     it.runIf(areThere)(`finishes in-flight requests${note}`, async () => {
       await using upstream = await startService(() => ({ body: { data: [] } }));
       const held = upstream.hold(undefined, Infinity);
-      const env = { npm_config_script_shell: shell, NOTIGRAPH_LAME_DUCK_MS: '0' };
+      const env = { npm_config_script_shell: shell };
       const args = ['start', '--', '--port', '0', '--upstream', upstream.url];
       const { closed, exited, signalAll, printed } = await runNpm(args, { env });
       const answer = sendOperation(await printed(/GraphQL +(\S+)/), '{ notificationGroups { name } }');

@@ -315,6 +315,12 @@ describe('a process that is stopped', () => {
     expect(performance.now() - answeredAt).toBeLessThan(10_000); // The process does not wait for the caller's keep-alive connection.
   });
 
+  it('says so if the limit of open files permits fewer clients than maxConnections', async () => {
+    await using notigraph = await startNotigraph({ cwd, args: ['--sandbox', ':memory:'], maxOpenFiles: 256 });
+    const [line] = await notigraph.printed('stdout', /\{.*limit of open files.*/);
+    expect(JSON.parse(line)).toMatchObject({ level: 'warn', maxConnections: 128 });
+  });
+
   it.runIf(existsSync('/dev/full'))('finishes in-flight requests although its output is on a full disk', async () => {
     await using upstream = await startService(() => ({ body: { data: [] } }));
     const held = upstream.hold(undefined, Infinity);
@@ -344,7 +350,7 @@ describe('a process that is stopped', () => {
       .not.toBe(200);
     held.release();
     expect(await answer).toEqual({ data: { notificationGroups: [] } });
-    expect(await ended).toEqual([1, null]);
+    expect(await ended).toEqual([0, null]);
   });
 
   it('exits immediately on a second signal', async () => {

@@ -11,7 +11,7 @@ import { type NotigraphProcess, runNotigraph, startNotigraph } from '../support/
 import { group } from '../support/records.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { startService } from '../support/service.ts';
-import { waitForLogLines } from '../support/worker-load.ts';
+import { isRunning, waitForLogLines } from '../support/worker-load.ts';
 
 const GROUPS = '{ notificationGroups { name } }';
 const CREATE_FEED = `mutation {
@@ -32,7 +32,7 @@ beforeEach(async () => {
 
 /** Starts a process with this number of workers, which stop quickly. */
 const startWorkers = (count: number, args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
-  startNotigraph({ cwd, args: ['--workers', `${count}`, ...args], env: { NOTIGRAPH_LAME_DUCK_MS: '100', ...env } });
+  startNotigraph({ cwd, args: ['--workers', `${count}`, ...args], env });
 
 /** Sends an operation on a new connection, which goes to the next worker in turn. */
 async function ask(url: string, query: string): Promise<unknown> {
@@ -72,14 +72,6 @@ const before = (code: string) => ({
 
 /** Returns the environment that makes processes exit before they run Notigraph, by a condition on the number of the worker. */
 const exitIf = (condition: string) => before(`if (${condition}) process.exit(7)`);
-
-function isRunning(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-}
 
 describe('several workers', () => {
   it('are ready as soon as they listen, also if starting took some seconds', async () => {
@@ -171,20 +163,22 @@ describe('several workers', () => {
 });
 
 describe('several workers that are stopped', () => {
-  it('under load finish every accepted request, and the exit code is 0', async () => {
+  it('under load fail no request of a balancer that asks whether they are ready, and the exit code is 0', async () => {
     await using upstream = await startService(async () => {
       await sleep(5);
       return { body: { data: [group()] } };
     });
     await using notigraph = await startWorkers(2, ['--upstream', upstream.url], {
-      NOTIGRAPH_LAME_DUCK_MS: '3000', // Time for all clients to connect once more, even on a busy machine.
-      NOTIGRAPH_MAX_EVENT_LOOP_DELAY_MS: '60000', // Only the shutdown causes 503, even on a busy machine.
+      NOTIGRAPH_DRAIN_DELAY_MS: '2000', // Time for the balancer to notice it, even on a busy machine.
+      NOTIGRAPH_MAX_EVENT_LOOP_DELAY_MS: '60000', // A busy machine must not cause 503.
     });
     const { promise: warm, resolve } = Promise.withResolvers<void>();
     let answered = 0;
 
-    /** Sends operations one after the other until one is answered with 503, or fails. */
-    async function sendUntilStopped(): Promise<string[]> {
+    let isReady = true;
+
+    /** Sends operations one after the other until the gateway isn't ready. */
+    async function sendWhileReady(): Promise<string[]> {
       const { origin, pathname } = new URL(notigraph.url);
       const pool = new Pool(origin, { connections: 1 });
       const outcomes: string[] = [];
@@ -204,17 +198,19 @@ describe('several workers that are stopped', () => {
         } catch (error) {
           outcomes.push(error instanceof Error && 'code' in error ? String(error.code) : String(error));
         }
-      } while (outcomes.at(-1) === 'data');
+      } while (isReady);
       await pool.close();
       return outcomes;
     }
 
-    const clients = Array.from({ length: 8 }, sendUntilStopped);
+    const clients = Array.from({ length: 8 }, sendWhileReady);
     await warm;
-    expect(await notigraph.stop('SIGTERM')).toMatchObject({ code: 0, signal: null, stderr: '' });
+    const ended = notigraph.stop('SIGTERM');
+    await expect.poll(async () => (await fetch(new URL('/readyz', notigraph.url))).status, { interval: 10 }).toBe(503);
+    isReady = false;
+    expect(await ended).toMatchObject({ code: 0, signal: null, stderr: '' });
     const outcomes = Map.groupBy((await Promise.all(clients)).flat(), (outcome) => outcome);
-    expect([...outcomes.keys()].toSorted()).toEqual(['503', 'data']);
-    expect(outcomes.get('503')).toHaveLength(8);
+    expect([...outcomes.keys()]).toEqual(['data']);
     await expect(ask(notigraph.url, GROUPS)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
     const pids = (await waitForLogLines(notigraph, 'operation', 1)).map(({ pid }) => pid);
     expect(new Set(pids).size).toBe(2);
@@ -224,7 +220,7 @@ describe('several workers that are stopped', () => {
     await using upstream = await startService(() => ({ body: { data: [group()] } }));
     const held = upstream.hold(undefined, Infinity);
     await using notigraph = await startWorkers(2, ['--upstream', upstream.url], {
-      NOTIGRAPH_LAME_DUCK_MS: '3000', // Both workers must run when the second signal is sent.
+      NOTIGRAPH_DRAIN_DELAY_MS: '3000', // Both workers must run when the second signal is sent.
     });
     const pids = await findWorkers(notigraph, 2);
     const answer = ask(notigraph.url, GROUPS);

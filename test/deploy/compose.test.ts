@@ -31,8 +31,8 @@ it('the module that starts tracing is the documented one', () => {
 });
 
 it('the gateway has time to finish in-flight requests', () => {
-  const { lameDuckMs, drainTimeoutMs } = load("sandbox: ':memory:'");
-  expect(Number.parseInt(gateway.stop_grace_period, 10)).toBeGreaterThan((2 * lameDuckMs + drainTimeoutMs) / 1_000 + 5);
+  const { drainDelayMs, drainTimeoutMs } = load("sandbox: ':memory:'");
+  expect(Number.parseInt(gateway.stop_grace_period, 10)).toBeGreaterThan((drainDelayMs + drainTimeoutMs) / 1_000 + 5);
 });
 
 it('ports are open on this machine only, and the admin port is not open at all', () => {

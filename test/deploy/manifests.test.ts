@@ -18,7 +18,7 @@ import { createTemporaryFolder } from '../support/sandbox-files.ts';
 
 const FOLDER = 'deploy/kubernetes';
 
-const { lameDuckMs, drainTimeoutMs, maxBufferedBytes } = load("sandbox: ':memory:'");
+const { drainDelayMs, drainTimeoutMs, maxBufferedBytes } = load("sandbox: ':memory:'");
 
 const files = readdirSync(join(ROOT, FOLDER), { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.yaml'))
@@ -91,7 +91,7 @@ describe('the pod', () => {
   });
 
   it('has time to finish in-flight requests', () => {
-    const seconds = container.lifecycle.preStop.sleep.seconds + (2 * lameDuckMs + drainTimeoutMs) / 1_000;
+    const seconds = container.lifecycle.preStop.sleep.seconds + (drainDelayMs + drainTimeoutMs) / 1_000;
     expect(pod.terminationGracePeriodSeconds).toBeGreaterThan(seconds + 5);
   });
 

@@ -3,7 +3,6 @@ import { buffer } from 'node:stream/consumers';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createGateway } from '../../src/gateway.ts';
-import { startServer } from '../../src/server/server.ts';
 import { type SandboxedGateway, startGateway, startSandboxedGateway } from '../support/gateway.ts';
 import { startService } from '../support/service.ts';
 
@@ -117,20 +116,6 @@ describe('a gateway that sheds load', () => {
   it('has no page to answer requests with if GraphiQL is off', async () => {
     await using busy = await startGateway({ upstream: 'http://127.0.0.1:9' }, { server: { maxInFlightRequests: 0 } });
     expect((await request(busy.url, BROWSER)).status).toBe(503);
-  });
-
-  it('because it is stopping, too', async () => {
-    await using embedded = createGateway({ upstream: 'http://127.0.0.1:9', graphiql: true });
-    const { listener, isPage } = embedded;
-    await using server = await startServer({
-      ...{ host: '127.0.0.1', port: 0, lameDuckMs: 1_000 },
-      ...{ listener, isNeverShed: isPage },
-    });
-    const closing = server.close();
-    expect((await request(`${server.url}/graphql?query={__typename}`)).status).toBe(503);
-    const page = await request(`${server.url}/graphql`, BROWSER);
-    expect([page.status, page.headers.connection]).toEqual([200, 'close']);
-    await closing;
   });
 });
 

@@ -22,8 +22,7 @@ const OK = 'notigraph_operations_total{type="query",code="OK"}';
 
 it('metrics and health checks of several workers are those of all, and survive a worker that retires or is killed', async () => {
   const args = ['--sandbox', ':memory:', '--workers', '2', '--admin-port', '0'];
-  // In the lame-duck time, the health check after SIGTERM must be answered.
-  await using notigraph = await startNotigraph({ cwd, args, env: { NOTIGRAPH_LAME_DUCK_MS: '4000' } });
+  await using notigraph = await startNotigraph({ cwd, args, env: { NOTIGRAPH_DRAIN_DELAY_MS: '4000' } });
   const [, admin = ''] = /Health +(\S+)\/livez/.exec(notigraph.output()) ?? [];
   const isPublic = async (path: string) => (await fetch(new URL(path, notigraph.url))).status !== 404;
   expect(await Promise.all(['/metrics', '/livez', '/readyz'].map(isPublic))).toEqual([false, false, false]);
@@ -81,7 +80,7 @@ it('metrics and health checks of several workers are those of all, and survive a
 
 it('a worker that is stopped is noticed, killed and replaced, and its connections are served by others', async () => {
   const args = ['--sandbox', ':memory:', '--workers', '2'];
-  const env = { NOTIGRAPH_WORKER_TIMEOUT_MS: '2000', NOTIGRAPH_LAME_DUCK_MS: '100', NOTIGRAPH_DRAIN_TIMEOUT_MS: '500' };
+  const env = { NOTIGRAPH_WORKER_TIMEOUT_MS: '2000', NOTIGRAPH_DRAIN_TIMEOUT_MS: '500' };
   await using notigraph = await startNotigraph({ cwd, args, env });
   await sendLoad(notigraph.url, { requests: 20, connections: 4 });
   await waitForLogLines(notigraph, 'operation', 20); // The log names the workers.
@@ -105,7 +104,7 @@ it('a worker that is stopped is noticed, killed and replaced, and its connection
 
 it('workers that all get SIGTERM at once reject and refuse nothing', async () => {
   const args = ['--sandbox', ':memory:', '--workers', '2'];
-  await using notigraph = await startNotigraph({ cwd, args, env: { NOTIGRAPH_LAME_DUCK_MS: '100' } });
+  await using notigraph = await startNotigraph({ cwd, args });
   await sendLoad(notigraph.url, { requests: 20, connections: 4 });
   await waitForLogLines(notigraph, 'operation', 20); // The log names the workers.
   const pids = findWorkerPids(notigraph);

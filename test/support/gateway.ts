@@ -86,7 +86,6 @@ export async function startGateway(
     port: 0,
     listener,
     isNeverShed: gateway.isPage,
-    lameDuckMs: 0,
     ...limits,
   });
   const url = server.url + gateway.endpoint;

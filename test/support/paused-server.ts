@@ -17,7 +17,6 @@ export async function startPausedServer(options: Partial<ServerOptions> = {}): P
   const server = await startServer({
     host: '127.0.0.1',
     port: 0,
-    lameDuckMs: 0,
     listener: (request, response) => {
       request.resume();
       pending.push(response);

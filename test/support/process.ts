@@ -10,6 +10,8 @@ export interface ProcessOptions {
   /** Working directory, where `.env` and the sandbox file are searched for. */
   cwd: string;
   args?: readonly string[];
+  /** Port of a gateway. @default a free one */
+  port?: number;
   /** Program of Node.js. @default the one that runs the tests */
   node?: string;
   /** Options of Node.js. @default none */
@@ -20,6 +22,8 @@ export interface ProcessOptions {
   main?: string;
   /** Maximum size of the files that it writes, in blocks of 512 bytes, as on a full disk. @default unlimited */
   maxFileBlocks?: number | undefined;
+  /** Maximum number of open files. @default that of the tests */
+  maxOpenFiles?: number | undefined;
 }
 
 export interface ExitResult {
@@ -62,10 +66,10 @@ export async function runNotigraph(options: ProcessOptions): Promise<ExitResult>
 }
 
 /** Starts Notigraph, on a free port unless the arguments name one, and waits until it has printed its banner. */
-export async function startNotigraph({ args = [], ...options }: ProcessOptions): Promise<NotigraphProcess> {
+export async function startNotigraph({ args = [], port = 0, ...options }: ProcessOptions): Promise<NotigraphProcess> {
   const running = spawnNotigraph({
     ...options,
-    args: ['--port', '0', ...args],
+    args: ['--port', `${port}`, ...args],
     // Prevents load shedding on a busy machine.
     env: { NOTIGRAPH_MAX_EVENT_LOOP_DELAY_MS: '60000', ...options.env },
   });
@@ -119,8 +123,11 @@ export function spawnNotigraph(options: ProcessOptions): RunningProcess {
 }
 
 function startProcess(options: ProcessOptions) {
-  const { cwd, node = process.execPath, nodeArgs = [], args = [], env = {}, main = MAIN, maxFileBlocks } = options;
-  const limit = maxFileBlocks === undefined ? [] : ['sh', '-c', 'ulimit -f "$0" && exec "$@"', String(maxFileBlocks)];
+  const { cwd, node = process.execPath, nodeArgs = [], args = [], env = {}, main = MAIN } = options;
+  const limits = Object.entries({ f: options.maxFileBlocks, n: options.maxOpenFiles });
+  const limit = limits.flatMap(([name, max]) =>
+    max === undefined ? [] : ['sh', '-c', `ulimit -${name} "$0" && exec "$@"`, String(max)],
+  );
   const [program = '', ...words] = [...limit, node, ...nodeArgs, main, ...args];
   const child = spawn(program, words, {
     cwd,

@@ -107,3 +107,12 @@ export function findWorkerPids(notigraph: NotigraphProcess): number[] {
   }
   return [...pids];
 }
+
+/** Whether a process runs. */
+export function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}

@@ -1,9 +1,11 @@
 import { writeFile } from 'node:fs/promises';
+import { setTimeout } from 'node:timers/promises';
 import { type Logger, pino } from 'pino';
 import { expect, it } from 'vitest';
 import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
 import { createJsonLogger, infoWriterOf } from '../../src/telemetry/json-logger.ts';
 import { startGateway, startSandboxedGateway, startScriptedGateway } from '../support/gateway.ts';
+import { metricValues } from '../support/metrics-text.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { startService } from '../support/service.ts';
 
@@ -47,6 +49,36 @@ it('one line per operation has its caller, name, result, duration and upstream c
       tenant: expect.stringMatching(/^[0-9a-f]{8}$/),
     },
   ]);
+});
+
+it('with logSample 0, only operations that fail or take a second have a line, and metrics count all', async () => {
+  await using gateway = await startScriptedGateway(
+    ({ headers }) => (headers.authorization === 'ApiKey bad' ? { status: 500, body: {} } : { body: { data: [] } }),
+    { logSample: 0, maxRetries: 0 },
+  );
+  const groups = (authorization: string) => gateway.send('{ notificationGroups { id } }', {}, { authorization });
+  await groups('ApiKey good');
+  await groups('ApiKey bad');
+  const held = gateway.service.hold();
+  const slow = groups('ApiKey slow');
+  await held.arrived;
+  await setTimeout(1_000);
+  held.release();
+  await slow;
+  expect(linesOf(gateway.log)).toMatchObject([{ code: 'UPSTREAM_ERROR' }, { ms: expect.any(Number) }]);
+  expect(linesOf(gateway.log)[1]?.ms).toBeGreaterThanOrEqual(1_000);
+  const counts = metricValues(await gateway.metrics(), /^notigraph_operations_total/);
+  expect(Object.values(counts).reduce((sum, count) => sum + count, 0)).toBe(3);
+});
+
+it('logSample is the share of the operations that have a line', async () => {
+  await using gateway = await startScriptedGateway(() => ({ body: { data: [] } }), { logSample: 0.5 });
+  for (let i = 0; i < 200; i += 1) {
+    await gateway.send('{ __typename }');
+  }
+  const { length } = linesOf(gateway.log); // Beyond these bounds once in 10^12 runs.
+  expect(length).toBeGreaterThan(50);
+  expect(length).toBeLessThan(150);
 });
 
 it('the line of an operation is the one that pino writes for the same fields', () => {

@@ -31,7 +31,6 @@ async function start(script: Script = empty, options: Options = {}) {
   const server = await startServer({
     host: '127.0.0.1',
     port: 0,
-    lameDuckMs: 0,
     listener: gateway.listener,
     metrics: (load) => formatMetrics([[...gateway.metricsSnapshot(), ...processSnapshot(load, process)]]),
     ...options.server,
@@ -190,16 +189,16 @@ describe('the metrics', () => {
     await using notigraph = await start(empty, {
       server: {
         maxInFlightRequests: 1,
-        lameDuckMs: 1_000,
         overload: { excess: () => reason && { reason, value: 90, limit: 85 } },
       },
     });
     const shed = async () => metricValues(await notigraph.scrape(), /^notigraph_shed/);
     const expected = (shedding: object, counts: object) => {
       const lines = (name: string, values: object) =>
-        Object.entries({ stopping: 0, running: 0, 'buffered bytes': 0, 'event loop': 0, heap: 0, ...values }).map(
-          ([why, value]) => [`${name}{reason="${why}"}`, value],
-        );
+        Object.entries({ running: 0, 'buffered bytes': 0, 'event loop': 0, heap: 0, ...values }).map(([why, value]) => [
+          `${name}{reason="${why}"}`,
+          value,
+        ]);
       return Object.fromEntries([
         ...lines('notigraph_shedding', shedding),
         ...lines('notigraph_shed_requests_total', counts),
@@ -216,12 +215,8 @@ describe('the metrics', () => {
     await notigraph.send(GROUPS);
     await notigraph.send(GROUPS);
     expect(await shed()).toEqual(expected({ running: 1 }, { heap: 1, running: 2 }));
-    const closing = notigraph.server.close();
-    await notigraph.send(GROUPS);
-    expect(await shed()).toEqual(expected({ stopping: 1 }, { heap: 1, running: 2, stopping: 1 }));
     held.release();
     await answer;
-    await closing;
   });
 
   it('of several processes are aggregated', async () => {
@@ -230,7 +225,7 @@ describe('the metrics', () => {
       connections: 2 * running,
       bufferedBytes: 1_000,
       shedding: 'heap' as const,
-      shed: { stopping: 0, running: 0, 'buffered bytes': 0, 'event loop': 0, heap: running },
+      shed: { running: 0, 'buffered bytes': 0, 'event loop': 0, heap: running },
       closed: { 'too slow': 1, limit: 0, 'buffered bytes': 0 },
     });
     const usage = { cpuUsage: process.cpuUsage, memoryUsage: process.memoryUsage, version: 'v24' };
@@ -245,7 +240,6 @@ describe('the metrics', () => {
       [`notigraph_build_info{version="${manifest.version}"}`]: 1,
       notigraph_connections: 24,
       'notigraph_closed_connections_total{reason="too slow"}': 2,
-      'notigraph_shedding{reason="stopping"}': 0,
       'notigraph_shedding{reason="heap"}': 2,
       'notigraph_shed_requests_total{reason="heap"}': 12,
       'nodejs_version_info{version="v24"}': 1,
@@ -261,7 +255,7 @@ describe('the labels', () => {
     method: /^(GET|POST|PUT|PATCH|DELETE)$/,
     route: /^\/v1\/[a-zA-Z/{}-]+$/,
     result: /^([245]xx|[A-Z_]+)$/,
-    reason: /^(stopping|running|buffered bytes|event loop|heap|too slow|limit)$/,
+    reason: /^(running|buffered bytes|event loop|heap|too slow|limit)$/,
     le: /^(\d+(\.\d+)?|\+Inf)$/,
     version: /^(v?\d+\.\d+\.\d+|\(none\)|\(other\))$/,
     client: /^\((none|other)\)$/,
@@ -337,7 +331,6 @@ it('the path /metrics, and no other, returns 500 if the metrics are unavailable'
   const server = await startServer({
     host: '127.0.0.1',
     port: 0,
-    lameDuckMs: 0,
     listener: (_, response) => void response.end('the gateway'),
     metrics: () => Promise.reject(new Error('hunter2')),
   });

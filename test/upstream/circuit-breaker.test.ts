@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
-import { type Endpoint, errorOf, type UpstreamError } from '../../src/upstream/errors.ts';
+import { clientClosed, type Endpoint, errorOf, type UpstreamError } from '../../src/upstream/errors.ts';
 import { createCircuitBreaker } from '../../src/upstream/policies/circuit-breaker.ts';
 import { errorFromResponse } from '../../src/upstream/transport/to-error.ts';
 import { startGateway, startScriptedGateway, type TestGateway } from '../support/gateway.ts';
@@ -71,6 +71,8 @@ describe('the circuit breaker', () => {
     ['504', responseError(504)],
     ['no headers in time', noHeaders],
     ['no connection', errorOf('notConnected', GET)],
+    ['a reset', errorOf('brokenConnection', GET)],
+    ['a body that is cut off', errorOf('brokenConnection', GET, { status: 200 })],
   ])('opens after 20 calls that fail with %s, not after 19', (_, error) => {
     const breaker = createBreaker();
     breaker.calls(19, error);
@@ -85,7 +87,6 @@ describe('the circuit breaker', () => {
       responseError(status),
     ]),
     ['a timeout', errorOf('timedOut', GET)],
-    ['a reset', errorOf('brokenConnection', GET, { cause: 'reset' })],
   ])('stays closed after a hundred calls that fail with %s', (_, error) => {
     const breaker = createBreaker();
     breaker.calls(100, error);
@@ -159,6 +160,8 @@ describe('the circuit breaker', () => {
   it.each([
     ['no headers in time', noHeaders],
     ['504', responseError(504)],
+    ['a reset', errorOf('brokenConnection', GET)],
+    ['a body that is cut off', errorOf('brokenConnection', GET, { status: 200 })],
   ])('pauses only the calls of a credential if no other had a failure (%s)', (_, slow) => {
     const breaker = createBreaker();
     breaker.calls(10, 'ok', 'b');
@@ -192,7 +195,11 @@ describe('the circuit breaker', () => {
   it.each([
     ['gets an error response', responseError(404), true],
     ['gets no response', errorOf('timedOut', GET), false],
-    ['is cancelled by its caller', errorOf('brokenConnection', GET, { cause: 'client gone' }), false],
+    [
+      'is cancelled by its caller',
+      clientClosed(GET, { sent: true, status: undefined, outcome: undefined }, 'gone'),
+      false,
+    ],
   ])('after a probe that %s, closes if it got a response, and else permits another one', (_, outcome, closes) => {
     const breaker = createBreaker();
     breaker.calls(20, outage);
@@ -258,6 +265,26 @@ const linesOf = ({ log }: TestGateway) => log.filter(({ msg }) => /circuit break
 
 const stateOf = async (gateway: TestGateway) =>
   Object.values(metricValues(await gateway.metrics(), /^notigraph_circuit_breaker_state/))[0];
+
+it.each<[string, Script]>([
+  ['resets connections', (_, connection) => connection.reset()],
+  [
+    'cuts bodies off',
+    (_, connection) => {
+      connection.send('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{');
+      connection.end();
+    },
+  ],
+])('a service that %s opens the circuit breaker', async (_, script) => {
+  await using upstream = await startService(script);
+  await using gateway = await startGateway(optionsFor(upstream.url, { headersTimeoutMs: 5_000 }));
+  for (let i = 0; i < 20; i += 1) {
+    expect((await read(gateway, i, `k${i % 2}`)).codes).toEqual(['UPSTREAM_UNAVAILABLE']);
+  }
+  expect(await stateOf(gateway)).toBe(2);
+  expect((await read(gateway, 20, 'another')).codes).toEqual(['UPSTREAM_UNAVAILABLE']);
+  expect(upstream.requests).toHaveLength(20);
+});
 
 describe('a service that accepts requests and never answers', () => {
   it('opens the circuit breaker, with one line in the log, and one when it answers again', async () => {

@@ -361,7 +361,7 @@ describe('a connection failure', () => {
       code: 'UPSTREAM_UNAVAILABLE',
       outcome: 'UNKNOWN',
       retry: 'repeatable',
-      isOutage: false,
+      isOutage: true,
     });
   });
 

@@ -38,7 +38,6 @@ export async function startGateway({ port, appPort, issuerPort, sandbox }: Gatew
       ...configuration(appPort, issuerPort),
       JUNIPER_KEY: SANDBOX_KEYS.development,
       FERNHILL_KEY: SANDBOX_KEYS.production,
-      NOTIGRAPH_LAME_DUCK_MS: '0', // No balancer has to learn that it stops.
     },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true, // A terminal's Ctrl-C is for this process, which then ends that one in order.

@@ -6,6 +6,9 @@ import { createSchema, endpointsOf } from '../../graphql/schema.ts';
 import { elementsOf, scopesOf } from '../../graphql/scopes.ts';
 import { readTools } from '../../graphql/tools/tool-files.ts';
 import { caught } from '../../lib/caught.ts';
+import { withoutControls } from '../../lib/to-printable.ts';
+import { findMemoryProblem } from '../../server/process-limits.ts';
+import { countWorkers } from '../../settings/command.ts';
 import { listAll } from '../../settings/setting.ts';
 import { findEmptied } from '../../upstream/cache/cache-rules.ts';
 import type { CommandLine, Process } from '../command.ts';
@@ -81,6 +84,7 @@ const findConfigWarnings = (loaded: LoadedConfig, schema: GraphQLSchema, { platf
   ...(platform === 'win32' ? [] : findSecretFileWarnings(loaded)), // Windows has no such permissions.
   ...findDocumentWarnings(loaded, schema),
   ...findEmptiesWarnings(loaded, schema),
+  ...findMemoryWarnings(loaded),
 ];
 
 function toValid({ config: { sandbox, source }, values }: LoadedConfig, found: readonly Problem[]): Report {
@@ -89,6 +93,12 @@ function toValid({ config: { sandbox, source }, values }: LoadedConfig, found: r
   const isDefault = sandbox !== undefined && values.modules === undefined;
   const hint = isDefault ? ' It starts the sandbox with the shipped modules.' : '';
   return { isValid: true, problems: [], warnings, summary: `${source ?? 'The configuration'} is ${verdict}.${hint}` };
+}
+
+/** Returns a warning if this machine, or the container of the check, has too little memory. */
+function findMemoryWarnings({ config }: LoadedConfig): Problem[] {
+  const sentence = findMemoryProblem(config, countWorkers(config.workers));
+  return sentence === undefined ? [] : [{ sentence }];
 }
 
 /** Returns a warning for each write of a module that should declare which cached reads it empties. */
@@ -200,7 +210,7 @@ export function formatReport({ isValid, problems, warnings, summary, modules }: 
   }
 }
 
-const toLines = (lines: readonly string[]): string => lines.map((line) => `${line}\n`).join('');
+const toLines = (lines: readonly string[]): string => lines.map((line) => `${withoutControls(line)}\n`).join('');
 
 const toJson = ({ place, sentence: message }: Problem) => ({
   ...(place && { file: place.source, line: place.line, column: place.column }),

@@ -103,6 +103,7 @@ function listCombinations(config: Config): Rule[] {
       'drainTimeoutMs',
       'is shorter than operationTimeoutMs, so a shutdown can cut off operations',
     ],
+    ...listStoreRules(config),
     ...BOUNDS.map(
       ([name, bound]): Rule => [
         config[name] > config[bound],
@@ -110,6 +111,23 @@ function listCombinations(config: Config): Rule[] {
         `is longer than ${bound}, which is the upper bound`,
       ],
     ),
+  ];
+}
+
+/** Returns rules about the cache and the stores in Redis. */
+function listStoreRules({ cache, rateLimits }: Config): Rule[] {
+  const { maxAgeSeconds = Number.POSITIVE_INFINITY, workflows, notificationGroups, statistics } = cache || {};
+  const isBounded = [workflows, notificationGroups, statistics].some(
+    (windows) => typeof windows === 'object' && windows.freshSeconds > maxAgeSeconds,
+  );
+  const stores = { 'rateLimits.store': rateLimits.store, 'cache.store': cache ? cache.store : 'memory' };
+  return [
+    [isBounded, 'cache.maxAgeSeconds', 'is shorter than freshSeconds of some reads, which it bounds'],
+    ...Object.entries(stores).map(([path, store]): Rule => {
+      const url = store === 'memory' || typeof store.redis.url !== 'string' ? null : URL.parse(store.redis.url);
+      const isExposed = url?.protocol === 'redis:' && !isLoopbackHost(url.hostname);
+      return [isExposed, `${path}.redis.url`, 'has no TLS, so its password is sent unencrypted; use rediss'];
+    }),
   ];
 }
 

@@ -1,7 +1,8 @@
-import { BlockList, isIP } from 'node:net';
+import { isIP } from 'node:net';
 import { parseEnv } from 'node:util';
 import { caught } from '../../lib/caught.ts';
 import { FileError, readTextFile } from '../../lib/files/text-file.ts';
+import { parseIpRange } from '../../lib/ip-addresses.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { addressOf, isLoopbackHost, portOf } from '../../lib/urls.ts';
 import { proxyAddress } from '../../settings/kinds.ts';
@@ -154,14 +155,9 @@ function toRule(entry: string): (url: URL) => boolean {
   if (entry === '*') {
     return () => true;
   }
-  const [, range = '', bits = ''] = /^\[?([\da-f.:]+)\]?\/(\d{1,3})$/i.exec(entry) ?? [];
-  if (isIP(range) !== 0 && Number(bits) <= (isIP(range) === 4 ? 32 : 128)) {
-    const block = new BlockList();
-    block.addSubnet(range, Number(bits), familyOf(range));
-    return (url) => {
-      const address = addressOf(url);
-      return isIP(address) !== 0 && block.check(address, familyOf(address));
-    };
+  const range = entry.includes('/') ? parseIpRange(entry.replace(/[[\]]/g, '')) : undefined;
+  if (range !== undefined) {
+    return (url) => range(addressOf(url));
   }
   const [, bracketed, plain = '', port] =
     /^(?:\[(.+)\]|(.+?))(?::(\d+))?$/.exec(isIP(entry) === 6 ? `[${entry}]` : entry) ?? [];
@@ -172,5 +168,3 @@ function toRule(entry: string): (url: URL) => boolean {
     return isHost && (port === undefined || port === String(portOf(url)));
   };
 }
-
-const familyOf = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 6 ? 'ipv6' : 'ipv4');

@@ -1,3 +1,5 @@
+import { withoutControls } from '../../lib/to-printable.ts';
+
 /** Place in a file of the configuration. */
 export interface Place {
   /** File, or the variable that holds the configuration. */
@@ -23,8 +25,10 @@ export interface SettingLocation {
 }
 
 /** Returns a problem as one line: `notigraph.config.yaml:12:5: port must be …`. */
-export const formatProblem = ({ place, sentence }: Problem): string =>
-  place === undefined ? sentence : `${place.source}:${place.line}:${place.column}: ${sentence}`;
+export function formatProblem({ place, sentence }: Problem): string {
+  const text = place === undefined ? sentence : `${place.source}:${place.line}:${place.column}: ${sentence}`;
+  return withoutControls(text).replaceAll('\n', '?'); // Names of settings can be any text.
+}
 
 /** Removes repeated problems, and moves those of the configuration file to the end, in the order of their lines. */
 export function sortProblems(problems: readonly Problem[]): Problem[] {

@@ -13,19 +13,8 @@ import type { Hangups } from '../signals.ts';
 import type { Config } from './load-config.ts';
 import { ConfigError, type Place } from './problem.ts';
 
-/** Reason for a reload. `worker`: one was rejected because a worker was lost, and the worker is replaced. */
-export type ReloadTrigger = 'SIGHUP' | 'file' | 'worker';
-
-/** The configuration is not used because a process was lost meanwhile, not because of its content. */
-export class LostWorkerError extends Error {
-  /** Resolves when the process is replaced. */
-  readonly replaced: Promise<void>;
-
-  constructor(message: string, replaced: Promise<void>) {
-    super(message);
-    this.replaced = replaced;
-  }
-}
+/** Reason for a reload. */
+type ReloadTrigger = 'SIGHUP' | 'file';
 
 /** Problem of the configuration, as fields of the log. */
 interface LoggedProblem extends Partial<Place> {
@@ -45,11 +34,7 @@ export interface FollowOptions {
   startup: Config;
   /** Reads the configuration again. @throws {ConfigError} with all problems */
   load(): Promise<Config>;
-  /**
-   * Uses a valid configuration from now on. If it fails, the previous one stays in use.
-   *
-   * @throws {LostWorkerError} if a worker was lost. The configuration is applied again, once
-   */
+  /** Uses a valid configuration from now on. If it fails, the previous one stays in use. */
   apply(config: Config): Promise<void>;
   watch: ConfigWatch;
   counts: ReloadCounts;
@@ -90,12 +75,6 @@ export function followConfig(options: FollowOptions): Disposable {
 
   function reject(error: unknown, trigger: ReloadTrigger): void {
     const problems = describeProblems(error);
-    // guard: test/cli/reload.test.ts
-    if (error instanceof LostWorkerError && trigger !== 'worker') {
-      logger.warn({ trigger, problems }, 'a worker was lost during a reload, which is repeated when it is replaced');
-      void error.replaced.then(() => enqueue('worker')); // Not again after that: the configuration may be what ended it.
-      return;
-    }
     const text = JSON.stringify(problems);
     counts.add('rejected');
     if (trigger === 'SIGHUP' || text !== lastProblems) {

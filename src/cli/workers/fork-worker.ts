@@ -39,14 +39,15 @@ export class WorkerProcess {
   /** Resolves when it has ended and its last messages have arrived. */
   readonly ended: Promise<Ending>;
   isListening = false;
-  /** Whether it got SIGTERM: it ends as soon as its replacement listens. */
-  isTerminated = false;
+  /** Whether another worker starts in its place. It ends as soon as that listens. */
+  isReplaced = false;
   /** Whether it was told to end because its replacement listens. */
   isRetiring = false;
   /** Last known state. */
   state: WorkerState = { connections: 0, degradations: {}, samples: [] };
-  /** Configuration that it uses or starts with; undefined if that is unknown. */
+  /** Configuration that it asked for when it started. */
   configuration: Configuration | undefined;
+  readonly #replaced = Promise.withResolvers<undefined>();
   readonly #worker: Worker;
   readonly #child: ChildProcess;
   readonly #channel: Channel<WorkerFunctions, PrimaryFunctions>;
@@ -106,19 +107,6 @@ export class WorkerProcess {
     return { problem: this.#refusal, workerPid, code, signal };
   }
 
-  /** Passes another configuration on. Returns why the worker can't use it; undefined if it does. */
-  async configure(configuration: Configuration, timeoutMs: number): Promise<string | undefined> {
-    const answer = this.#channel.call('configure', configuration, timeoutMs).catch(() => {
-      this.configuration = undefined; // It may still use it, before the next one that it gets.
-      return 'it did not respond in time';
-    });
-    const problem = await Promise.race([answer, this.ended.then(() => 'it ended')]);
-    if (problem === undefined) {
-      this.configuration = configuration;
-    }
-    return problem;
-  }
-
   /** Counts an interval. Returns whether the worker has been silent for longer than this. While it starts, it may be. */
   isSilent(timeoutMs: number): boolean {
     this.#silent += 1;
@@ -128,6 +116,17 @@ export class WorkerProcess {
   /** Updates the state. If the worker is busy or has ended, the last known one stays. */
   async fetchState(): Promise<void> {
     this.state = await this.#channel.call('state', undefined, STATE_MS).catch(() => this.state);
+  }
+
+  /** Resolves when another worker is to start in its place. */
+  get replaced(): Promise<undefined> {
+    return this.#replaced.promise;
+  }
+
+  /** Lets another worker start in its place. Until that listens, it serves as before. */
+  replace(): void {
+    this.isReplaced = true;
+    this.#replaced.resolve(undefined);
   }
 
   /** Tells it to end because its replacement listens. */

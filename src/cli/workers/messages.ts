@@ -83,8 +83,6 @@ export type PrimaryFunctions = FunctionsOf<typeof primaryFunctions>;
 /** Functions that the primary calls. */
 export const workerFunctions = {
   state: { argument: nothing, result: workerState },
-  /** Uses another configuration. Returns why it can't be used. */
-  configure: { argument: configuration, result: problem },
   /** Ends, because another worker took its place: answers the requests of the open connections as usual, then closes them. */
   retire: { argument: nothing, result: nothing },
   /** Ends, because the gateway stops: finishes in-flight requests. */

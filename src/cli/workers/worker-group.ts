@@ -10,12 +10,11 @@ import { addCounters, counter, formatMetrics, gauge, type MetricSamples } from '
 import { type ProcessUsage, usageSnapshot } from '../../telemetry/process-metrics.ts';
 import { type Ending, WorkerProcess } from './fork-worker.ts';
 import type { Configuration } from './messages.ts';
-import { createRollingReload } from './rolling-reload.ts';
 import { HEARTBEAT_MS } from './worker.ts';
 
 /** Options of a group of workers. */
 export interface WorkersOptions
-  extends Pick<Settings, 'host' | 'port' | 'lameDuckMs' | 'drainTimeoutMs' | 'workerTimeoutMs'> {
+  extends Pick<Settings, 'host' | 'port' | 'drainDelayMs' | 'drainTimeoutMs' | 'workerTimeoutMs'> {
   /** Number of workers. */
   count: number;
   /** Configuration that workers start with, until another one is applied. */
@@ -56,7 +55,8 @@ export class WorkerGroup implements AsyncDisposable {
   readonly #options: WorkersOptions;
   readonly #stopping = new AbortController();
   readonly #running = new Set<WorkerProcess>();
-  readonly #reload: ReturnType<typeof createRollingReload>;
+  /** Configuration that workers start with. */
+  #configuration: Configuration;
   readonly #started = Promise.withResolvers<string>();
   readonly #checked = Promise.withResolvers<string | undefined>();
   readonly #liveness = setInterval(() => this.#killSilent(), HEARTBEAT_MS);
@@ -70,11 +70,13 @@ export class WorkerGroup implements AsyncDisposable {
   #slots: Promise<unknown> = Promise.resolve();
   #closed: Promise<boolean> | undefined;
   #isStarted = false;
+  /** Called when a worker listens, or with its end if it ended before. */
+  #onStart: (slot: number, ending?: Ending) => void = () => {};
   #lastId = 0;
 
   constructor(options: WorkersOptions) {
     this.#options = options;
-    this.#reload = createRollingReload({ ...options, running: this.#running, stopping: this.#stopping.signal });
+    this.#configuration = options.configuration;
   }
 
   /**
@@ -109,7 +111,7 @@ export class WorkerGroup implements AsyncDisposable {
     return this.#checked.promise;
   }
 
-  /** Runs a worker, and another one when it ends or is terminated, until all are to stop. */
+  /** Runs a worker, and another one when it ends or is replaced, until all are to stop. */
   async #keepRunning(slot: number, port: () => Promise<number>): Promise<void> {
     const { logger } = this.#options;
     const { signal } = this.#stopping;
@@ -139,80 +141,82 @@ export class WorkerGroup implements AsyncDisposable {
     return excess > 0 ? Math.min(BACKOFF_MS.first * 2 ** (excess - 1), BACKOFF_MS.max) : 0;
   }
 
-  /** Runs a worker until it ends or is terminated. Returns undefined if it is terminated. */
+  /** Runs a worker until it ends or is to be replaced. Returns undefined in the second case. */
   async #run(slot: number, port: () => Promise<number>): Promise<Ending | undefined> {
-    const terminated = Promise.withResolvers<undefined>();
     this.#lastId += 1;
     let worker: WorkerProcess;
     try {
       worker = new WorkerProcess(this.#lastId, slot, {
         port,
-        configuration: () => this.#reload.assign(worker),
+        configuration: () => {
+          worker.configuration = this.#configuration;
+          return this.#configuration;
+        },
         connectionsArrived: turnEventLoop,
         health: () => this.health(),
         metrics: () => this.metrics(),
-        listening: (url) => void this.#onListening(worker, url),
+        listening: (url) => this.#onListening(worker, url),
         checked: this.#checked.resolve,
-        terminated: () => this.#onTerminated(worker, () => terminated.resolve(undefined)),
+        terminated: () => this.#onTerminated(worker),
       });
     } catch (error) {
       return { problem: `A worker could not be started (${error}).` }; // There may be more memory in a moment.
     }
     this.#running.add(worker);
     const ended = worker.ended.then((ending) => this.#onEnd(worker, ending));
-    return Promise.race([ended, terminated.promise]);
+    return Promise.race([ended, worker.replaced]);
   }
 
-  async #onListening(worker: WorkerProcess, url: string): Promise<void> {
+  #onListening(worker: WorkerProcess, url: string): void {
     worker.isListening = true;
-    const isUpToDate = await this.#reload.update(worker);
-    if (!this.#running.has(worker)) {
-      return;
-    }
-    if (!isUpToDate) {
-      return this.#kill(worker, 'a worker cannot use the current configuration and is killed');
-    }
     if (this.#stopping.signal.aborted) {
       worker.stop(); // It was not running yet when the others were told to stop.
     } else if (this.#isStarted) {
       this.#options.logger.info({ worker: worker.slot, workerPid: worker.pid }, 'a worker listens in its place');
       this.#retireBefore(worker);
+      this.#onStart(worker.slot);
     } else if (this.#listening().length === this.#options.count) {
       this.#isStarted = true;
       this.#started.resolve(url);
     }
   }
 
-  /** Replaces a worker that got SIGTERM. Until its replacement listens, it serves as before. */
-  #onTerminated(worker: WorkerProcess, onTerminated: () => void): void {
-    if (this.#stopping.signal.aborted || !this.#isStarted || worker.isTerminated) {
+  #onTerminated(worker: WorkerProcess): void {
+    if (this.#stopping.signal.aborted || !this.#isStarted || worker.isReplaced) {
       return; // Told to stop already, or about to be.
     }
-    worker.isTerminated = true;
-    this.#options.logger.info({ worker: worker.slot, workerPid: worker.pid }, 'a worker retires and is replaced');
     this.#replacedCount += 1;
-    onTerminated();
+    this.#replace(worker);
   }
 
-  /** Lets the workers end that this one replaces. It may have got SIGTERM itself meanwhile; then it serves until the next one listens. */
+  #replace(worker: WorkerProcess): void {
+    if (!worker.isReplaced) {
+      this.#options.logger.info({ worker: worker.slot, workerPid: worker.pid }, 'a worker retires and is replaced');
+      worker.replace();
+    }
+  }
+
+  /** Lets the workers end that this one replaces. It may be to be replaced itself meanwhile; then it serves until the next one listens. */
   #retireBefore(replacement: WorkerProcess): void {
     for (const worker of this.#running) {
-      const isReplaced = worker !== replacement && worker.slot === replacement.slot;
-      if (isReplaced && worker.isTerminated && !worker.isRetiring) {
+      if (worker !== replacement && worker.slot === replacement.slot && worker.isReplaced && !worker.isRetiring) {
         worker.retire();
-        void this.#killUnlessEnded([worker], 2 * this.#options.drainTimeoutMs);
+        void this.#killUnlessEnded([worker], this.#options.drainTimeoutMs);
       }
     }
   }
 
   #onEnd(worker: WorkerProcess, ending: Ending): Ending {
     this.#running.delete(worker);
+    if (!worker.isListening) {
+      this.#onStart(worker.slot, ending);
+    }
     const counters = worker.state.samples.filter(({ type }) => type !== 'gauge');
     this.#endedCounters = addCounters(this.#endedCounters, counters);
     const { logger } = this.#options;
     if (this.#stopping.signal.aborted && this.#isStarted && ending.code !== 0) {
       logger.warn({ worker: worker.slot, ...ending }, 'a worker ended early');
-    } else if (worker.isTerminated && ending.code !== 0) {
+    } else if (worker.isReplaced && ending.code !== 0) {
       logger.warn({ worker: worker.slot, ...ending }, 'a retired worker ended early');
     }
     return ending;
@@ -238,7 +242,7 @@ export class WorkerGroup implements AsyncDisposable {
 
   /** Waits for workers that were told to end, and kills those that don't. */
   async #killUnlessEnded(workers: readonly WorkerProcess[], drainMs: number): Promise<void> {
-    const timeout = AbortSignal.timeout(2 * this.#options.lameDuckMs + drainMs + END_MARGIN_MS);
+    const timeout = AbortSignal.timeout(drainMs + END_MARGIN_MS);
     const late = new Promise((resolve) => timeout.addEventListener('abort', resolve, { once: true }));
     await Promise.race([Promise.all(workers.map(({ ended }) => ended)), late]);
     for (const worker of workers) {
@@ -249,12 +253,51 @@ export class WorkerGroup implements AsyncDisposable {
   }
 
   /**
-   * Passes a configuration on to all workers, one after another.
+   * Replaces all workers by workers that use another configuration, one after another, so that there is only one more at a time.
    *
-   * @throws if one of them can't use it; then, all use the previous one
+   * @throws {WorkersError} if one of them doesn't start; then, all use the previous one
    */
-  configure(next: Configuration): Promise<void> {
-    return this.#reload.apply(next);
+  async configure(next: Configuration): Promise<void> {
+    const previous = this.#configuration;
+    this.#configuration = next;
+    const ending = await this.#replaceOutdated();
+    if (ending !== undefined) {
+      this.#configuration = previous;
+      await this.#replaceOutdated();
+      throw new WorkersError(ending);
+    }
+  }
+
+  /** Replaces the workers that don't use the current configuration. Returns the end of a replacement that didn't start. */
+  async #replaceOutdated(): Promise<Ending | undefined> {
+    const { signal } = this.#stopping;
+    const findOutdated = () =>
+      [...this.#running].find((worker) => ![undefined, this.#configuration].includes(worker.configuration));
+    for (let worker = findOutdated(); worker !== undefined && !signal.aborted; worker = findOutdated()) {
+      if (worker.isListening) {
+        this.#replace(worker);
+      }
+      const ending = worker.isRetiring ? undefined : await this.#nextStart(worker.slot);
+      if (ending !== undefined && worker.isListening) {
+        return ending;
+      }
+      if (worker.isRetiring) {
+        await worker.ended;
+      }
+    }
+    return undefined;
+  }
+
+  /** Resolves when the next worker listens in this place, with its end if it doesn't, or when the group stops. */
+  #nextStart(slot: number): Promise<Ending | undefined> {
+    const { promise, resolve } = Promise.withResolvers<Ending | undefined>();
+    this.#onStart = (started, ending) => {
+      if (started === slot) {
+        resolve(ending);
+      }
+    };
+    this.#stopping.signal.addEventListener('abort', () => resolve(undefined), { once: true });
+    return promise;
   }
 
   #listening = () => [...this.#running].filter(({ isListening, isRetiring }) => isListening && !isRetiring);
@@ -308,7 +351,8 @@ export class WorkerGroup implements AsyncDisposable {
     for (const worker of workers) {
       worker.stop();
     }
-    await Promise.all([this.#killUnlessEnded(workers, this.#options.drainTimeoutMs), this.#slots]);
+    const { drainDelayMs, drainTimeoutMs } = this.#options;
+    await Promise.all([this.#killUnlessEnded(workers, drainDelayMs + drainTimeoutMs), this.#slots]);
     await Promise.all([...this.#running].map((worker) => worker.ended));
     clearInterval(this.#liveness);
     return this.#killedCount > killedBefore;

@@ -37,7 +37,6 @@ export class WorkerRole {
   readonly #retired = Promise.withResolvers<undefined>();
   readonly #stopped = Promise.withResolvers<undefined>();
   #getState = (): WorkerState => ({ connections: 0, problem: 'starting', degradations: {}, samples: [] });
-  #configure = async (_: Configuration): Promise<string | undefined> => 'it does not serve';
 
   constructor(host: Process, id: number) {
     this.id = id;
@@ -47,7 +46,6 @@ export class WorkerRole {
       workerFunctions,
       {
         state: () => this.#getState(),
-        configure: (configuration) => this.#configure(configuration),
         retire: () => this.#retired.resolve(undefined),
         stop: () => this.#stopped.resolve(undefined),
       },
@@ -79,11 +77,6 @@ export class WorkerRole {
   /** Returns the port to listen on. */
   port(): Promise<number> {
     return this.#channel.call('port', undefined, START_REPLY_MS);
-  }
-
-  /** Uses configurations that the primary sends from now on. The function returns why one can't be used. */
-  onConfigure(configure: (configuration: Configuration) => Promise<string | undefined>): void {
-    this.#configure = configure;
   }
 
   /** Reports the state of its server from now on. */

@@ -44,6 +44,8 @@ interface PagesOptions {
   paths: ReadonlySet<string>;
   schemes: PageConfig['schemes'];
   clientRules: RulesByClientKind;
+  /** Whether a `Host` is known. Pages of others get no key. */
+  isKnownHost: (host: string | undefined) => boolean;
   /** Schema with modules, whose operations are listed. @default without modules */
   moduleSchema: GraphQLSchema | undefined;
 }
@@ -54,14 +56,20 @@ interface PagesOptions {
  */
 export function createPages(
   { graphiql }: GatewaySettings,
-  { paths, schemes, clientRules, moduleSchema }: PagesOptions,
+  { paths, schemes, clientRules, isKnownHost, moduleSchema }: PagesOptions,
 ): FindPage {
   const { authorization, sandbox: isSandbox = false } = typeof graphiql === 'boolean' ? {} : graphiql;
   const explains = schemes.filter((scheme) => clientRules[CLIENT_KINDS[scheme]].hidesCalls === undefined);
+  const config = { isSandbox, schemes, explains, ...describeApi(isSandbox, moduleSchema) };
+  const assets = new Assets();
+  const findAnonymous = createFindPage({ ...config, authorization: undefined }, assets);
+  const findWithKey = createFindPage({ ...config, authorization }, assets);
+  // guard: test/cli/hosts.test.ts
+  const mayHaveKey = (host: string | undefined) => isSandbox || isKnownHost(host); // The keys of a sandbox are public.
   const findPage: FindPage =
     graphiql === false
       ? (request) => (wantsPage(request) ? async () => respondTurnedOff() : undefined)
-      : createFindPage({ isSandbox, schemes, explains, authorization, ...describeApi(isSandbox, moduleSchema) });
+      : (request) => (mayHaveKey(request.host) ? findWithKey : findAnonymous)(request);
   return (request) => {
     const path = pathOf(request);
     if (request.method !== 'GET') {
@@ -132,8 +140,7 @@ const UNKNOWN_FILE: OutgoingResponse = {
 };
 
 /** Creates the function that finds GraphiQL's page and its files. No file is read before the first visit. */
-function createFindPage(config: PageConfig): FindPage {
-  const assets = new Assets();
+function createFindPage(config: PageConfig, assets: Assets): FindPage {
   let built: { manifest: Manifest; page: Promise<Page> } | undefined;
 
   async function respondPage(request: IncomingRequest): Promise<OutgoingResponse> {

@@ -2,14 +2,12 @@ import { type GraphQLSchema, isEnumType, isInterfaceType } from 'graphql';
 import type { Logger } from 'pino';
 import type { Identity } from '../../auth/identity.ts';
 import { isRecord } from '../../lib/is-record.ts';
-import { isLoopbackHost } from '../../lib/urls.ts';
 import { refuse } from '../../settings/refuse.ts';
 import { type Authenticate, type AuthenticateOptions, challenge } from '../access.ts';
 import type { Cors } from '../cors.ts';
 import {
   type HandleRequest,
   type IncomingRequest,
-  type NegotiateMediaType,
   NOT_STORED,
   type OutgoingResponse,
   parseBody,
@@ -18,7 +16,7 @@ import {
   readBody,
   readHead,
 } from '../request.ts';
-import { createRequestState, type RequestState } from '../request-state.ts';
+import type { CreateRequestState, RequestState } from '../request-state.ts';
 import type { Respond } from '../respond.ts';
 import { findMessageProblem, type McpStreams } from './messages.ts';
 import { serveStreams } from './streams.ts';
@@ -34,7 +32,9 @@ export interface McpOptions extends Omit<ToolServerOptions, 'failures'> {
   /** Maximum request body size, in bytes. */
   maxBodyBytes: number;
   cors: Cors;
-  negotiateMediaType: NegotiateMediaType;
+  /** Whether a `Host` is known. Pages of others could be an attacker's. */
+  isKnownHost: (host: string | undefined) => boolean;
+  createState: CreateRequestState;
   authenticate: Authenticate;
   /** Accepted schemes, for the header `WWW-Authenticate`. */
   schemes: AuthenticateOptions['schemes'];
@@ -60,7 +60,7 @@ export interface Mcp {
 
 /** Creates the tools for AI agents. Both ways to call them differ only in how messages arrive. Calls go through the pipeline. */
 export function createMcp({ schema, ...options }: McpOptions): Mcp {
-  const { paths, endpoint, maxBodyBytes, cors, authenticate, schemes, respond, logger } = options;
+  const { paths, endpoint, maxBodyBytes, cors, isKnownHost, authenticate, schemes, respond, logger } = options;
   const { createMcpHandler } = loadProtocol();
   const createToolServer = createToolServers({ ...options, failures: failuresOf(schema) });
 
@@ -71,9 +71,11 @@ export function createMcp({ schema, ...options }: McpOptions): Mcp {
         headers: { allow: 'POST' },
       });
     }
+    const { scheme, host } = request;
     const origin = request.header('origin');
+    const isOwn = origin === `${scheme}://${host}` && isKnownHost(host);
     // guard: test/http/mcp.test.ts
-    if (origin !== undefined && !isLocalPage(origin, request) && !cors.allows(origin)) {
+    if (origin !== undefined && !isOwn && !cors.allows(origin)) {
       throw refuse('FORBIDDEN', 'Pages of this origin may not call tools. Add it to corsOrigins.'); // The specification requires it, against DNS rebinding.
     }
     readHead(request, paths, 'application/json'); // The protocol's package checks the header Accept.
@@ -93,7 +95,7 @@ export function createMcp({ schema, ...options }: McpOptions): Mcp {
 
   /** Serves the protocol's Streamable HTTP, without sessions, so that any process can answer. Checks and rejects requests as the pipeline does. */
   async function route(request: IncomingRequest): Promise<OutgoingResponse> {
-    const state = createRequestState(request, options.negotiateMediaType);
+    const state = options.createState(request);
     const { requestId } = state;
     try {
       checkHead(request);
@@ -112,6 +114,7 @@ export function createMcp({ schema, ...options }: McpOptions): Mcp {
       const caller = {
         scheme: request.scheme,
         host: request.host,
+        remoteAddress: request.remoteAddress,
         header: (name: string) => request.header(name),
         toFetchRequest: () => request.toFetchRequest(),
         endpoint: pathOf(request).slice(0, -MCP_PATH.length) + endpoint,
@@ -150,10 +153,6 @@ export function createMcp({ schema, ...options }: McpOptions): Mcp {
     },
   };
 }
-
-/** Returns whether a page of this server on this machine sends the request. Other names than `localhost` could be an attacker's. */
-const isLocalPage = (origin: string, { scheme, host = '' }: IncomingRequest): boolean =>
-  origin === `${scheme}://${host}` && isLoopbackHost(URL.parse(origin)?.hostname ?? '');
 
 /** Maximum length of a method's name in the log, because clients choose it. */
 const MAX_METHOD = 50;

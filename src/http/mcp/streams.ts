@@ -43,6 +43,7 @@ export async function serveStreams(
   const caller = {
     scheme: 'http' as const,
     host: undefined,
+    remoteAddress: undefined,
     endpoint,
     get requestId() {
       return toRequestId(undefined); // A new one for each call.

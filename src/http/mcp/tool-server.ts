@@ -73,7 +73,7 @@ export function createToolServers(options: ToolServerOptions): CreateToolServer 
 }
 
 /** Caller of a tool: the request that contains the call. */
-export type ToolCaller = Pick<IncomingRequest, 'scheme' | 'host' | 'header' | 'toFetchRequest'> & {
+export type ToolCaller = Pick<IncomingRequest, 'scheme' | 'host' | 'remoteAddress' | 'header' | 'toFetchRequest'> & {
   /** Path of the GraphQL endpoint, with the prefix of the upstream that the caller selected. */
   readonly endpoint: string;
   /** Id of the request that contains the call. */
@@ -96,6 +96,7 @@ class ToolRequest implements IncomingRequest {
   readonly target: string;
   readonly scheme: 'http' | 'https';
   readonly host: string | undefined;
+  readonly remoteAddress: string | undefined;
   /** Aborted when the call is cancelled. */
   readonly signal: Signal;
   readonly #tool: Tool;
@@ -107,6 +108,7 @@ class ToolRequest implements IncomingRequest {
     this.target = caller.endpoint;
     this.scheme = caller.scheme;
     this.host = caller.host;
+    this.remoteAddress = caller.remoteAddress;
     this.signal = signal;
     this.#tool = tool;
     this.#args = args;

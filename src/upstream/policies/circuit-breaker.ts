@@ -32,8 +32,8 @@ const BUCKETS = 10;
 
 /**
  * Creates the circuit breaker, which stops calls to a service that is down and probes it with one call at a time until it recovers. All
- * callers share it, so only outages count (`isOutage`: no connection, no headers in time, 408, 425, 502 to 504, 520 to 530). One caller's bad requests, even if they
- * cause a 500, never open it for others. Neither do its slow ones: if only calls of one credential timed out, only these are paused.
+ * callers share it, so only outages count (`isOutage`: no connection, no headers in time, a connection that breaks, 408, 425, 502 to 504, 520 to 530). One
+ * caller's bad requests, even if they cause a 500, never open it for others. If only calls of one credential got no response, only these are paused.
  *
  * @param now monotonic clock, in milliseconds
  * @param onChange called when it opens and when it closes
@@ -141,11 +141,13 @@ export function createCircuitBreaker(
 /** Stands for all credentials, as the culprit of an outage. */
 const EVERYBODY = Symbol('everybody');
 
-/** Only credential with failures, which may be to blame, because its requests take long; otherwise `EVERYBODY`. */
+/** Only credential with failures, which may be to blame, because its requests take long or crash a handler; otherwise `EVERYBODY`. */
 type Culprit = string | typeof EVERYBODY;
 
-const culpritOf = ({ code, status }: UpstreamError, credential: string): Culprit =>
-  code === 'UPSTREAM_TIMEOUT' || status === 408 || status === 524 ? credential : EVERYBODY;
+function culpritOf({ code, status = 0, retry }: UpstreamError, credential: string): Culprit {
+  const isCutOff = status < 400 && retry === 'repeatable'; // Other failures without an error status didn't reach the service.
+  return code === 'UPSTREAM_TIMEOUT' || status === 408 || status === 524 || isCutOff ? credential : EVERYBODY;
+}
 
 /** Calls of a period. */
 interface Totals {

@@ -1,0 +1,230 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Pool } from 'undici';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
+import { launchBrowser } from '../support/browser.ts';
+import { blocks, read } from '../support/docs.ts';
+import { runOperation, visitGraphiql } from '../support/graphiql.ts';
+import { type NotigraphProcess, startNotigraph } from '../support/process.ts';
+import { feed } from '../support/records.ts';
+import { findFreePort } from '../support/redis.ts';
+import { createTemporaryFolder } from '../support/sandbox-files.ts';
+import { sendOperation } from '../support/send-operation.ts';
+import { startService } from '../support/service.ts';
+
+const hasNginx = spawnSync('nginx', ['-v']).status === 0;
+const nginxOnly = hasNginx ? '' : ' (left out: there is no nginx on the PATH)';
+
+const hasHaproxy = spawnSync('haproxy', ['-v']).status === 0;
+const haproxyOnly = hasHaproxy ? '' : ' (left out: there is no HAProxy on the PATH)';
+
+const [SERVER = '', LOCATION = ''] = blocks(read('docs/network.md'), 'nginx');
+
+/** Starts nginx with a configuration of the page, in front of a gateway. */
+async function startNginx(configuration: string, gatewayUrl: string, otherUrl = gatewayUrl) {
+  const folder = await createTemporaryFolder();
+  const port = await findFreePort();
+  const adapted = configuration
+    .replace('127.0.0.1:4000', new URL(gatewayUrl).host)
+    .replace('127.0.0.1:4001', new URL(otherUrl).host)
+    .replace('listen 80;', `listen 127.0.0.1:${port};`);
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
+  const file = folder.path('nginx.conf');
+  await writeFile(
+    file,
+    `${process.getuid?.() === 0 ? 'user root;' : ''}
+daemon off;
+error_log stderr crit;
+pid ${folder.path('nginx.pid')};
+events {}
+http {
+  access_log off;
+  ${temporary.map((name) => `${name}_temp_path ${folder.path(name)};`).join('\n  ')}
+  ${adapted}
+}
+`,
+  );
+  return startBalancer('nginx', ['-p', folder.path(), '-c', file, '-e', 'stderr'], { port, folder });
+}
+
+/** Starts HAProxy with the configuration of the page, in front of two gateways. */
+async function startHaproxy(gatewayUrl: string, otherUrl: string) {
+  const folder = await createTemporaryFolder();
+  const port = await findFreePort();
+  const [configuration = ''] = blocks(read('docs/network.md'), 'haproxy');
+  const file = folder.path('haproxy.cfg');
+  await writeFile(
+    file,
+    configuration
+      .replace('127.0.0.1:4000', new URL(gatewayUrl).host)
+      .replace('127.0.0.1:4001', new URL(otherUrl).host)
+      .replace('bind :80', `bind 127.0.0.1:${port}`),
+  );
+  return startBalancer('haproxy', ['-db', '-f', file], { port, folder });
+}
+
+/** Starts a program, and waits until it listens. */
+async function startBalancer(
+  program: string,
+  args: readonly string[],
+  { port, folder }: { port: number; folder: Awaited<ReturnType<typeof createTemporaryFolder>> },
+) {
+  const child = spawn(program, args, { stdio: 'ignore' });
+  const ended = once(child, 'exit');
+  await expect.poll(() => isListening(port), { timeout: 10_000 }).toBe(true);
+  return {
+    url: `http://127.0.0.1:${port}`,
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGTERM');
+      await ended;
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function isListening(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1');
+  try {
+    await once(socket, 'connect');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}
+
+/** Requests a page as a browser does. */
+const visit = (url: string) => fetch(url, { headers: { accept: 'text/html,*/*' } });
+
+describe.runIf(hasNginx)(`nginx as docs/network.md configures it${nginxOnly}`, () => {
+  it('passes on everything, and compresses responses', async () => {
+    await using folder = await createTemporaryFolder();
+    await using notigraph = await startNotigraph({ cwd: folder.path(), args: ['--sandbox', ':memory:'] });
+    await using nginx = await startNginx(SERVER, notigraph.url);
+    const answer = await sendOperation(`${nginx.url}/graphql`, '{ notificationGroups { name } }');
+    expect(answer).toMatchObject({ data: { notificationGroups: { length: 4 } } });
+    const long = await fetch(`${nginx.url}/graphql`, {
+      method: 'POST',
+      headers: {
+        authorization: `ApiKey ${SANDBOX_KEYS.development}`,
+        'content-type': 'application/json',
+        'accept-encoding': 'gzip',
+      },
+      body: JSON.stringify({ query: '{ __schema { types { name description } } }' }),
+    });
+    expect([long.status, long.headers.get('content-encoding')]).toEqual([200, 'gzip']);
+  });
+
+  it('serves the API, GraphiQL and its files under a path of another site', async () => {
+    await using folder = await createTemporaryFolder();
+    const args = ['--sandbox', ':memory:', '--endpoint', '/api/graphql'];
+    await using notigraph = await startNotigraph({ cwd: folder.path(), args });
+    expect(new URL(notigraph.url).pathname).toBe('/api/graphql');
+    const configuration = SERVER.replace(/ {2}location \/ \{[^}]*\}\n/, LOCATION);
+    expect(configuration).not.toBe(SERVER);
+    await using nginx = await startNginx(configuration, notigraph.url);
+    const url = `${nginx.url}/api/graphql`;
+
+    const answer = await sendOperation(url, '{ notificationGroups { name } }');
+    expect(answer).toMatchObject({ data: { notificationGroups: { length: 4 } } });
+    const page = await visit(url);
+    expect(page.status).toBe(200);
+    const html = await page.text();
+    const files = [...html.matchAll(/(?:src|href)="([^"]*\?[^"]*)"/g)].map(([, address = '']) => new URL(address, url));
+    expect(files.length).toBeGreaterThan(1);
+    for (const { href, pathname } of files) {
+      const file = await fetch(href);
+      expect([pathname, file.status]).toEqual(['/api/graphql', 200]);
+      expect(file.headers.get('content-type')).toMatch(/^text\/(?:javascript|css)/);
+      expect((await file.arrayBuffer()).byteLength).toBeGreaterThan(1_000);
+    }
+    await using browser = await launchBrowser();
+    await using visitor = await visitGraphiql(browser, url);
+    const request = await runOperation(visitor.page);
+    expect([request.url(), (await request.response())?.status(), visitor.problems]).toEqual([url, 200, []]);
+    const beside = await visit(`${url}/`);
+    const [, link = ''] = /href="([^"]+graphql)"/.exec(await beside.text()) ?? [];
+    expect(new URL(link, `${url}/`).href).toBe(url);
+    const other = await visit(`${nginx.url}/other`);
+    expect([other.status, other.headers.get('x-request-id')]).toEqual([404, null]);
+  });
+});
+
+const CREATE_FEED = 'mutation { createFeed(input: { name: "News" }) { ... on CreateFeedSuccess { feed { name } } } }';
+const GROUPS = '{ notificationGroups { name } }';
+
+/** Requests at least, during the replacement of both processes. */
+const REQUESTS = 1_400;
+
+/** Replaces two processes behind a balancer, one after the other, under load. @returns how often each outcome occurred, and the writes that were sent */
+async function replaceBoth(
+  startInFront: (one: string, two: string) => Promise<AsyncDisposable & { url: string }>,
+  env: Readonly<Record<string, string>>,
+) {
+  await using folder = await createTemporaryFolder();
+  await using upstream = await startService(({ method }) =>
+    method === 'POST' ? { status: 201, body: { data: feed({ name: 'News' }) } } : { body: { data: [] } },
+  );
+  const startOn = (port: number) =>
+    startNotigraph({
+      cwd: folder.path(),
+      args: ['--upstream', upstream.url],
+      env: { ...env, NODE_ENV: 'production' },
+      port,
+    });
+  await using one = await startOn(await findFreePort());
+  await using two = await startOn(await findFreePort());
+  await using balancer = await startInFront(one.url, two.url);
+  const pool = new Pool(balancer.url, { connections: 8 });
+  onTestFinished(() => pool.destroy());
+  const outcomes: Record<string, number> = {};
+  let sent = 0;
+  let isReplaced = false;
+  async function send(): Promise<void> {
+    while (sent < REQUESTS || !isReplaced) {
+      sent += 1;
+      const body = JSON.stringify({ query: sent % 2 === 0 ? GROUPS : CREATE_FEED });
+      const headers = { 'content-type': 'application/json', authorization: 'ApiKey key' };
+      const outcome = await pool
+        .request({ path: '/graphql', method: 'POST', headers, body })
+        .then(async ({ statusCode, body: answer }) => `${statusCode} ${/^."\w+/.exec(await answer.text())}`, String);
+      outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
+      await sleep(20);
+    }
+  }
+  const clients = Array.from({ length: 8 }, send);
+  const replace = async (each: NotigraphProcess) => {
+    expect(await each.stop('SIGTERM')).toMatchObject({ code: 0 });
+    const replacement = await startOn(Number(new URL(each.url).port));
+    await sleep(12_000); // nginx tries a process again that refused a request after 10 s.
+    return replacement;
+  };
+  await using third = await replace(one);
+  await using fourth = await replace(two);
+  isReplaced = true;
+  await Promise.all(clients);
+  expect([third.url, fourth.url]).toEqual([one.url, two.url]);
+  const writes = upstream.requests.filter(({ method }) => method === 'POST').length;
+  return { outcomes, sent, writes };
+}
+
+describe('a replacement of all processes under load fails no request, and sends none twice', () => {
+  it.runIf(hasNginx)(`behind nginx${nginxOnly}`, async () => {
+    const { outcomes, sent, writes } = await replaceBoth((one, two) => startNginx(SERVER, one, two), {});
+    expect(outcomes).toEqual({ '200 {"data': sent });
+    expect(sent).toBeGreaterThanOrEqual(REQUESTS);
+    expect(writes).toBe(Math.ceil(sent / 2));
+  });
+
+  it.runIf(hasHaproxy)(`behind HAProxy${haproxyOnly}`, async () => {
+    const { outcomes, sent, writes } = await replaceBoth(startHaproxy, { NOTIGRAPH_DRAIN_DELAY_MS: '4000' });
+    expect(outcomes).toEqual({ '200 {"data': sent });
+    expect(sent).toBeGreaterThanOrEqual(REQUESTS);
+    expect(writes).toBe(Math.ceil(sent / 2));
+  });
+});
