@@ -42,7 +42,7 @@ export class Counters {
 const BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, Number.POSITIVE_INFINITY];
 
 /** Part of a histogram with the same labels. */
-class Durations {
+export class Durations {
   readonly #buckets: readonly { bound: number; cell: Cell }[];
   readonly #count: Cell;
   readonly #sum: Cell;

@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
@@ -10,17 +10,15 @@ import { launchBrowser } from '../support/browser.ts';
 import { blocks, read } from '../support/docs.ts';
 import { runOperation, visitGraphiql } from '../support/graphiql.ts';
 import { type NotigraphProcess, startNotigraph } from '../support/process.ts';
+import { findPrograms } from '../support/programs.ts';
 import { feed } from '../support/records.ts';
 import { findFreePort } from '../support/redis.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { sendOperation } from '../support/send-operation.ts';
 import { startService } from '../support/service.ts';
 
-const hasNginx = spawnSync('nginx', ['-v']).status === 0;
-const nginxOnly = hasNginx ? '' : ' (left out: there is no nginx on the PATH)';
-
-const hasHaproxy = spawnSync('haproxy', ['-v']).status === 0;
-const haproxyOnly = hasHaproxy ? '' : ' (left out: there is no HAProxy on the PATH)';
+const { areThere: hasNginx, note: nginxOnly } = findPrograms('nginx');
+const { areThere: hasHaproxy, note: haproxyOnly } = findPrograms('haproxy');
 
 const [SERVER = '', LOCATION = ''] = blocks(read('docs/network.md'), 'nginx');
 
