@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { parseIpRange } from '../lib/ip-addresses.ts';
 import { isKeysAddress, isOrigin } from '../lib/urls.ts';
 import { file, ofKind, ownSecret, path, pem, proxyAddress, publicKey, secret } from './kinds.ts';
 import { rateLimit, rateLimits } from './rate-limits.ts';
@@ -6,6 +7,8 @@ import { SCOPE_ACTIONS, SCOPE_PROBLEM, SCOPES } from './scopes.ts';
 import { choice, group, integer, listOf, onOffInSection, setting, text } from './setting.ts';
 
 // The sections of the settings table: who may use the gateway, how often, and what is recorded.
+
+const IP_RANGE = 'must be an IP address or a range such as 10.0.0.0/8';
 
 /** Signatures by key pairs. Shared secrets and `none` are not supported. */
 const SIGNATURE_ALGORITHMS = [
@@ -181,6 +184,20 @@ const browser = group({
 
 /** Kinds of client that are served, and the tokens and documents that they use. */
 export const clientSections = {
+  trustedProxies: setting(
+    group({
+      addresses: setting(
+        listOf(z.string(IP_RANGE).refine((text) => parseIpRange(text) !== undefined, IP_RANGE)).default([]),
+        'Addresses of the proxies in front of the gateway, such as `10.0.0.0/8`. Of others, the header is ignored.',
+      ),
+      header: setting(
+        choice(['X-Forwarded-For', 'Forwarded']).default('X-Forwarded-For'),
+        'Header in which they tell the address of their client. They must replace or extend what a client sends.',
+      ),
+    }).exactOptional(),
+    'Logs the `address` of clients, also in the audit log: of the connection, or what trusted proxies tell. The service does not get it.',
+    { defaultText: 'addresses are not logged' },
+  ),
   clients: setting(
     group({
       server: setting(

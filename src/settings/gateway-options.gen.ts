@@ -33,6 +33,10 @@ export interface GatewaySettingOptions {
   };
   /** Share of the successful operations that are logged: 0 to 1. Those that fail or take a second are always logged. Metrics count all. @default 1 */
   logSample?: number;
+  /** Whether operations and upstream requests are counted, and the command answers `GET /metrics`. @default true */
+  metrics?: boolean;
+  /** Interval at which the configuration file and the files that it names are checked for changes. @default 10 */
+  reloadSeconds?: number;
   /** Logs the `address` of clients, also in the audit log: of the connection, or what trusted proxies tell. The service does not get it. @default addresses are not logged */
   trustedProxies?: {
     /** Addresses of the proxies in front of the gateway, such as `10.0.0.0/8`. Of others, the header is ignored. @default none */
@@ -40,10 +44,6 @@ export interface GatewaySettingOptions {
     /** Header in which they tell the address of their client. They must replace or extend what a client sends. @default 'X-Forwarded-For' */
     header?: 'X-Forwarded-For' | 'Forwarded';
   };
-  /** Whether operations and upstream requests are counted, and the command answers `GET /metrics`. @default true */
-  metrics?: boolean;
-  /** Interval at which the configuration file and the files that it names are checked for changes. @default 10 */
-  reloadSeconds?: number;
   /** Kinds of client that are served. */
   clients?: {
     /** Servers, which send the service's API key. `off` rejects API keys. @default on */

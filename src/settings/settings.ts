@@ -1,14 +1,11 @@
 import { z } from 'zod';
-import { parseIpRange } from '../lib/ip-addresses.ts';
 import { cacheSettings } from './cache.ts';
 import { clientSections, mcpSettings, origins } from './clients.ts';
 import { command } from './command.ts';
 import { ofKind, ownSecret, upstreamUrl } from './kinds.ts';
 import {
-  choice,
   group,
   integer,
-  listOf,
   onOff,
   onOffInSection,
   SETTING_INFO,
@@ -31,7 +28,6 @@ const MIB = 1024 * 1024;
 
 const ENDPOINT =
   'must be a path such as /graphql, other than /livez, /readyz, /metrics, /client-tokens and /mcp, and without the segments "." and ".."';
-const IP_RANGE = 'must be an IP address or a range such as 10.0.0.0/8';
 const RELOAD = 'must be a number from 0.01 to 86400';
 
 const general = {
@@ -105,20 +101,6 @@ const general = {
   logSample: setting(
     share().default(1),
     'Share of the successful operations that are logged: 0 to 1. Those that fail or take a second are always logged. Metrics count all.',
-  ),
-  trustedProxies: setting(
-    group({
-      addresses: setting(
-        listOf(z.string(IP_RANGE).refine((text) => parseIpRange(text) !== undefined, IP_RANGE)).default([]),
-        'Addresses of the proxies in front of the gateway, such as `10.0.0.0/8`. Of others, the header is ignored.',
-      ),
-      header: setting(
-        choice(['X-Forwarded-For', 'Forwarded']).default('X-Forwarded-For'),
-        'Header in which they tell the address of their client. They must replace or extend what a client sends.',
-      ),
-    }).exactOptional(),
-    'Logs the `address` of clients, also in the audit log: of the connection, or what trusted proxies tell. The service does not get it.',
-    { defaultText: 'addresses are not logged' },
   ),
   metrics: setting(
     onOff().default(true),

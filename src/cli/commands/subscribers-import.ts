@@ -31,8 +31,8 @@ export const subscribersImport: Command = {
       ...serviceOptions('NOTIGRAPH_IMPORT_KEY'),
     ];
   },
-  details: `FILE is CSV or TSV with a header, or one JSON object per line. Its columns are fields
-of the mutation createSubscriber; columns such as data.plan are members of data.
+  details: `FILE is CSV or TSV with a header, or one JSON object per line. Its columns are
+fields of the input of createSubscriber; data.plan is a member of data.
 All rows are checked before the first is sent. To resume after an interruption,
 or after you have corrected rows of the file, run the same command again: it
 sends the rows that are not applied. See docs/import.md.

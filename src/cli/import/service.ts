@@ -64,7 +64,12 @@ export class ImportService implements AsyncDisposable {
     this.#options = options;
     this.#stopping = stopping;
     this.#upstreams = createUpstreams(
-      { ...settings, cache: false, upstream: url.href }, // No cached read depends on subscribers.
+      {
+        ...settings,
+        cache: false, // No cached read depends on subscribers.
+        breakerMinimumCalls: Number.MAX_SAFE_INTEGER, // The import waits by itself: rows that break connections are no outage.
+        upstream: url.href,
+      },
       { logger, now: () => new Date(), cacheStores: createCacheStores(logger) },
     );
     this.#certificates = watchFiles(this.#upstreams.files, settings.reloadSeconds, logger);
