@@ -390,7 +390,7 @@ describe('R13: an import', () => {
     });
     expect(await run()).toMatchObject({
       code: 1,
-      stdout: expect.stringContaining('1 of 3 rows are applied.'),
+      stdout: expect.stringContaining('1 of 3 rows is applied.'),
     });
     expect(results().map(({ outcome }) => outcome)).toEqual(['created', 'failed', 'unknown']);
     const before = sent().length;

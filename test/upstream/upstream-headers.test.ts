@@ -70,7 +70,7 @@ describe('every request to the service has the headers of upstreamHeaders', () =
         'X-Plain': 'plain-1',
       },
     };
-    await writeFile(folder.path('notigraph.config.json'), JSON.stringify(config));
+    await writeFile(folder.path('notigraph.config.yaml'), JSON.stringify(config));
     const cwd = folder.path();
     const outputs: string[] = [];
     const run = async (...words: string[]) => {
@@ -103,7 +103,7 @@ describe('every request to the service has the headers of upstreamHeaders', () =
     const shown = await (await fetch(`${adminUrl}/config`)).text();
     expect(JSON.parse(shown).upstreamHeaders).toEqual({
       value: { 'X-Access-Token': '(not shown)', 'X-Access-Id': { file: folder.path('id') }, 'X-Plain': '(not shown)' },
-      from: 'notigraph.config.json:1',
+      from: 'notigraph.config.yaml:1',
     });
     const answer = await fetch(notigraph.url, {
       method: 'POST',
@@ -240,7 +240,7 @@ describe('upstreamHeaders', () => {
       ['upstreamHeaders', { upstream: url, upstreamHeaders }],
       ['upstreams.eu.upstreamHeaders', { upstreams: { eu: { url, upstreamHeaders } } }],
     ] as const) {
-      const problems = problemsOf({ files: { 'notigraph.config.json': JSON.stringify(config) } });
+      const problems = problemsOf({ files: { 'notigraph.config.yaml': JSON.stringify(config) } });
       expect(problems).toEqual([expect.stringContaining(` ${path}${name} ${rest.join('')}.`)]);
       await expect(startGateway(config as GatewayOptions)).rejects.toThrow(`${path}${name} ${rest.join('')}.`);
     }
@@ -252,7 +252,7 @@ describe('upstreamHeaders', () => {
       upstream: 'http://127.0.0.1:9',
       upstreamHeaders: { 'X-A': { file: 'a' }, 'X-B': { env: 'A_B' }, 'X-C': { file: 'c' } },
     };
-    await writeFile(folder.path('notigraph.config.json'), JSON.stringify(config));
+    await writeFile(folder.path('notigraph.config.yaml'), JSON.stringify(config));
     await writeFile(folder.path('a'), `${SECRET}\u0001`);
     await writeFile(folder.path('c'), '\n');
     const { code, stdout } = await runNotigraph({
@@ -276,7 +276,7 @@ describe('upstreamHeaders', () => {
     await writeFile(folder.path('token'), SECRET);
     await chmod(folder.path('token'), 0o644);
     const config = { upstream: 'https://notifications.example.com', upstreamHeaders: { 'X-A': { file: 'token' } } };
-    await writeFile(folder.path('notigraph.config.json'), JSON.stringify(config));
+    await writeFile(folder.path('notigraph.config.yaml'), JSON.stringify(config));
     const { stdout } = await runNotigraph({ cwd: folder.path(), args: ['check'] });
     expect(stdout).toContain(`upstreamHeaders.X-A: every user can read the file ${folder.path('token')}`);
   });
