@@ -13,7 +13,7 @@ const alerts = readAlerts();
 
 describe.runIf(spawnSync('promtool', ['--version']).status === 0)('promtool', () => {
   it.each([
-    ['check', 'rules', 'alerts.yml'],
+    ['check', 'rules', '../helm/alerts.yml'],
     ['check', 'config', 'prometheus.yml'],
     ['test', 'rules', 'alerts.test.yml'],
   ])('%s %s %s', (...args) => {

@@ -1,6 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { z } from 'zod';
@@ -90,7 +91,7 @@ async function startPrometheus(targets: readonly string[]) {
     file,
     stringify({
       global: { scrape_interval: '1s', evaluation_interval: '1s' },
-      rule_files: config.rule_files.map((rules: string) => `${ROOT}/deploy/prometheus/${rules}`),
+      rule_files: config.rule_files.map((rules: string) => join(ROOT, 'deploy/prometheus', rules)),
       scrape_configs: [{ job_name, static_configs: [{ targets }] }],
     }),
   );
