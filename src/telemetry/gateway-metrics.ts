@@ -42,8 +42,13 @@ export class GatewayMetrics {
     this.#families = addUpstreamFamilies(counters);
   }
 
-  /** Returns the metrics of an upstream. With a name, they have the label `upstream`. */
-  readonly metricsOf = (upstream: string | undefined) => new UpstreamMetrics(this.#families, upstream);
+  /**
+   * Returns the metrics of an upstream. With a name, they have the label `upstream`.
+   *
+   * @param usesTenantKey whether its calls have the configured key of a tenant, and not one of the caller
+   */
+  readonly metricsOf = (upstream: string | undefined, usesTenantKey: boolean) =>
+    new UpstreamMetrics(this.#families, upstream, usesTenantKey);
 
   /** Counts an operation or a rejected request. Called with the response. */
   operation({ type, code, status, startedAt }: Pick<AccessLogEntry, 'type' | 'code' | 'status' | 'startedAt'>): void {
@@ -60,6 +65,11 @@ const addUpstreamFamilies = (counters: Counters) => ({
     'notigraph_upstream_requests_total',
     'Requests to the service by status class or error code.',
     ['upstream', 'method', 'route', 'result'],
+  ),
+  rejectedTenantKeys: counters.addCounter(
+    'notigraph_rejected_tenant_keys_total',
+    'Requests with the configured key of a tenant, which the service rejected with 401.',
+    ['upstream'],
   ),
   durations: counters.addHistogram(
     'notigraph_upstream_request_duration_seconds',
@@ -87,16 +97,21 @@ const addUpstreamFamilies = (counters: Counters) => ({
 export class UpstreamMetrics {
   readonly #families: UpstreamFamilies;
   readonly #upstream: string | undefined;
+  readonly #usesTenantKey: boolean;
 
-  constructor(families: UpstreamFamilies, upstream: string | undefined) {
+  constructor(families: UpstreamFamilies, upstream: string | undefined, usesTenantKey: boolean) {
     this.#families = families;
     this.#upstream = upstream;
+    this.#usesTenantKey = usesTenantKey;
   }
 
   /** Counts a request that has ended. Every retry is a request. */
   requestEnded({ method, route }: Endpoint, outcome: Outcome, milliseconds: number): void {
     this.#families.requests(this.#upstream, method, route, resultOf(outcome)).value += 1;
     this.#families.durations(this.#upstream, method, route).add(milliseconds);
+    if (this.#usesTenantKey && isUpstreamError(outcome) && outcome.code === 'UNAUTHENTICATED') {
+      this.#families.rejectedTenantKeys(this.#upstream).value += 1;
+    }
   }
 
   /** Counts a read that can be cached, with the age of the stored response that answered it. */

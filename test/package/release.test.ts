@@ -42,47 +42,44 @@ function commit(copy: ProjectCopy): void {
 const edit = async (copy: ProjectCopy, file: string, change: (text: string) => string) =>
   writeFile(copy.path(file), change(await copy.read(file)));
 
-it.runIf(hasHelm)(
-  'a dry run builds what is published, with valid checksums, and says where it would go',
-  async () => {
-    await using copy = await copyProject();
-    // The checks would test this copy again. Its node_modules is a link, which "npm sbom" takes for incomplete.
-    await edit(copy, 'package.json', (text) => text.replace(/("check"|"test:quick"): "[^"]+"/g, '$1: "true"'));
-    await edit(copy, 'deploy/sbom.ts', (text) => text.replace("'sbom',", "'sbom', '--package-lock-only',"));
-    await edit(copy, 'CHANGELOG.md', (text) => text.replace(/(?<=## Unreleased\n)[\s\S]*?(?=\n## )/, ''));
-    commit(copy);
-    const { code, stdout, stderr } = await release(copy, ['--dry-run', '--quick']);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.any(String) });
-    expect(stdout).toContain('SKIPPED with --quick');
-    expect(stdout).toContain('[11/11] checksums: done');
+it.runIf(hasHelm)('a dry run builds what is published, with valid checksums, and says where it would go', async () => {
+  await using copy = await copyProject();
+  // The checks would test this copy again. Its node_modules is a link, which "npm sbom" takes for incomplete.
+  await edit(copy, 'package.json', (text) => text.replace(/("check"|"test:quick"): "[^"]+"/g, '$1: "true"'));
+  await edit(copy, 'deploy/sbom.ts', (text) => text.replace("'sbom',", "'sbom', '--package-lock-only',"));
+  await edit(copy, 'CHANGELOG.md', (text) => text.replace(/(?<=## Unreleased\n)[\s\S]*?(?=\n## )/, ''));
+  commit(copy);
+  const { code, stdout, stderr } = await release(copy, ['--dry-run', '--quick']);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.any(String) });
+  expect(stdout).toContain('SKIPPED with --quick');
+  expect(stdout).toContain('[11/11] checksums: done');
 
-    const sums = await copy.read('dist/release/SHA256SUMS');
-    const files = sums
-      .trim()
-      .split('\n')
-      .map((line) => line.split('  '));
-    expect(files.map(([, file]) => file)).toEqual([TARBALL, TARBALL.replace('.tgz', '.cdx.json')]);
-    for (const [digest, file = ''] of files) {
-      const content = await readFile(copy.path('dist/release', file));
-      expect(createHash('sha256').update(content).digest('hex')).toBe(digest);
-    }
-    const packed = execFileSync('tar', ['-tzf', copy.path('dist/release', TARBALL)], { encoding: 'utf8' });
-    expect(packed).toContain('package/dist/cli/');
-    expect(packed).not.toContain('dist/release');
-    const sbom = JSON.parse(await copy.read(`dist/release/${TARBALL.replace('.tgz', '.cdx.json')}`));
-    expect(sbom.metadata.component).toMatchObject({ name: manifest.name, version: manifest.version });
-    const notes = await copy.read('dist/release/notes.md');
-    expect(notes).toContain(`/blob/v${manifest.version}/docs/`);
-    expect(notes).not.toMatch(/\]\(docs|^## /m);
-    const places = [
-      `https://www.npmjs.com/package/${manifest.name}/v/${manifest.version}`,
-      `ghcr.io/notigraph/notigraph:${manifest.version}-tracing`,
-      `oci://ghcr.io/notigraph/charts/notigraph:${manifest.version}`,
-      `https://github.com/notigraph/notigraph/releases/tag/v${manifest.version}`,
-    ];
-    expect(places.filter((place) => !stdout.includes(place))).toEqual([]);
-  },
-);
+  const sums = await copy.read('dist/release/SHA256SUMS');
+  const files = sums
+    .trim()
+    .split('\n')
+    .map((line) => line.split('  '));
+  expect(files.map(([, file]) => file)).toEqual([TARBALL, TARBALL.replace('.tgz', '.cdx.json')]);
+  for (const [digest, file = ''] of files) {
+    const content = await readFile(copy.path('dist/release', file));
+    expect(createHash('sha256').update(content).digest('hex')).toBe(digest);
+  }
+  const packed = execFileSync('tar', ['-tzf', copy.path('dist/release', TARBALL)], { encoding: 'utf8' });
+  expect(packed).toContain('package/dist/cli/');
+  expect(packed).not.toContain('dist/release');
+  const sbom = JSON.parse(await copy.read(`dist/release/${TARBALL.replace('.tgz', '.cdx.json')}`));
+  expect(sbom.metadata.component).toMatchObject({ name: manifest.name, version: manifest.version });
+  const notes = await copy.read('dist/release/notes.md');
+  expect(notes).toContain(`/blob/v${manifest.version}/docs/`);
+  expect(notes).not.toMatch(/\]\(docs|^## /m);
+  const places = [
+    `https://www.npmjs.com/package/${manifest.name}/v/${manifest.version}`,
+    `ghcr.io/notigraph/notigraph:${manifest.version}-tracing`,
+    `oci://ghcr.io/notigraph/charts/notigraph:${manifest.version}`,
+    `https://github.com/notigraph/notigraph/releases/tag/v${manifest.version}`,
+  ];
+  expect(places.filter((place) => !stdout.includes(place))).toEqual([]);
+});
 
 it('a dry run names what is missing', async () => {
   await using copy = await copyProject();

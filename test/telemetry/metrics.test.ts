@@ -11,6 +11,7 @@ import { startScriptedGateway } from '../support/gateway.ts';
 import { metricValues } from '../support/metrics-text.ts';
 import { sendOperation } from '../support/send-operation.ts';
 import { type Script, startService } from '../support/service.ts';
+import { clientsOf, createSigner } from '../support/tokens.ts';
 
 const GROUPS = '{ notificationGroups { id } }';
 const WORKFLOW = 'query ($id: ID!) { workflow(idOrIdentifier: $id) { id } }';
@@ -51,6 +52,22 @@ async function start(script: Script = empty, options: Options = {}) {
     },
   };
 }
+
+it('keys that the service rejects are counted if they are those of tenants', async () => {
+  const signer = createSigner();
+  const options = { clients: { ...clientsOf(signer), server: {} } };
+  await using notigraph = await start(() => ({ status: 401, body: { statusCode: 401 } }), { gateway: options });
+  const count = async () => metricValues(await notigraph.scrape(), /^notigraph_rejected_tenant_keys_total/);
+  await notigraph.send(GROUPS, {}, 'ApiKey invented');
+  expect(await count()).toEqual({});
+  const { errors } = await notigraph.send(GROUPS, {}, await signer.bearer());
+  expect(errors).toMatchObject([{ extensions: { code: 'FORBIDDEN' } }]);
+  expect(await count()).toEqual({ notigraph_rejected_tenant_keys_total: 1 });
+
+  notigraph.upstream.script = () => ({ status: 403, body: { statusCode: 403 } });
+  await notigraph.send(GROUPS, {}, await signer.bearer({ sub: 'user-2' }));
+  expect(await count()).toEqual({ notigraph_rejected_tenant_keys_total: 1 });
+});
 
 describe('the metrics', () => {
   const script: Script = ({ method, path }, { end }) => {
