@@ -1,3 +1,4 @@
+import type { WatchedFiles } from '../lib/files/file-watcher.ts';
 import { isErrorCode } from '../settings/error-codes.ts';
 import type { StoreStats } from '../upstream/cache/store.ts';
 import type {
@@ -66,11 +67,6 @@ const addUpstreamFamilies = (counters: Counters) => ({
     'Requests to the service by status class or error code.',
     ['upstream', 'method', 'route', 'result'],
   ),
-  rejectedTenantKeys: counters.addCounter(
-    'notigraph_rejected_tenant_keys_total',
-    'Requests with the configured key of a tenant, which the service rejected with 401.',
-    ['upstream'],
-  ),
   durations: counters.addHistogram(
     'notigraph_upstream_request_duration_seconds',
     'Time from sending a request to the end of the response.',
@@ -107,11 +103,8 @@ export class UpstreamMetrics {
 
   /** Counts a request that has ended. Every retry is a request. */
   requestEnded({ method, route }: Endpoint, outcome: Outcome, milliseconds: number): void {
-    this.#families.requests(this.#upstream, method, route, resultOf(outcome)).value += 1;
+    this.#families.requests(this.#upstream, method, route, resultOf(outcome, this.#usesTenantKey)).value += 1;
     this.#families.durations(this.#upstream, method, route).add(milliseconds);
-    if (this.#usesTenantKey && isUpstreamError(outcome) && outcome.code === 'UNAUTHENTICATED') {
-      this.#families.rejectedTenantKeys(this.#upstream).value += 1;
-    }
   }
 
   /** Counts a read that can be cached, with the age of the stored response that answered it. */
@@ -136,12 +129,15 @@ function codeOf(code: unknown, status: number): string {
   return isErrorCode(code) ? code : 'OTHER';
 }
 
-/** Returns the label of a request's result: the class of its status, or the code of its failure. */
-function resultOf(outcome: Outcome): string {
+/** Returns the label of a request's result: the class of its status, the code of its failure, or that a tenant's key was rejected. */
+function resultOf(outcome: Outcome, usesTenantKey: boolean): string {
   if (!isUpstreamError(outcome)) {
     return '2xx';
   }
   const { status = 0, code, isForeign } = outcome;
+  if (usesTenantKey && code === 'UNAUTHENTICATED') {
+    return 'tenant_key_rejected'; // Clients can't cause it, so it has an alert of its own.
+  }
   return isForeign || status < 400 ? code : status >= 500 ? '5xx' : '4xx';
 }
 
@@ -161,6 +157,15 @@ export const serviceSamples = (states: readonly (readonly [upstream: string | un
     'max',
   ),
 ];
+
+/** Returns the samples of files that are read again when they change. */
+export const fileSamples = (files: readonly Pick<WatchedFiles, 'name' | 'invalidSince'>[]): MetricSamples =>
+  gauge(
+    'notigraph_files_invalid_since_seconds',
+    'Time since which changed files are rejected, in seconds since the Unix epoch; 0 while they are valid.',
+    files.map(({ name, invalidSince }) => [{ files: name }, invalidSince()]),
+    'max',
+  );
 
 /** Returns the samples of the cache's store; none without a cache. */
 export function cacheSamples(stats: StoreStats | undefined): MetricSamples[] {
