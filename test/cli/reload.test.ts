@@ -233,10 +233,13 @@ it('with workers, applies a configuration on all of them or on none, and replace
   // An invalid file changes nothing, also for a worker that starts later.
   await configure(upstream.url, ['acme'], { ...others, maxRetries: 'many' });
   await reload(REJECTED);
+  const since = await invalidSince(notigraph);
+  expect(since).toBeGreaterThan(0);
   await configure(upstream.url, ['acme'], { ...others, workers: 1, cache: true }); // There are two workers until a restart.
   expect(await reload(REJECTED)).toMatchObject({
     problems: [{ problem: expect.stringMatching(/^cache uses the store memory, which requires a single worker/) }],
   });
+  expect(await invalidSince(notigraph)).toBe(since);
   const [victim = 0] = findWorkerPids(notigraph);
   process.kill(victim, 'SIGKILL');
   // The reloads at the start and above have replaced two workers each.

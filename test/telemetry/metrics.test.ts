@@ -119,10 +119,6 @@ describe('files that are read again', () => {
     const before = Date.now() / 1_000;
     await writeFile(file, invalid);
     await expect.poll(since, { timeout: 5_000 }).toBeGreaterThanOrEqual(before);
-    const first = await since();
-    await writeFile(file, `${invalid} `);
-    await notigraph.send(GROUPS);
-    expect(await since()).toBe(first);
     await writeFile(file, valid);
     await expect.poll(since, { timeout: 5_000 }).toBe(0);
   });
@@ -330,7 +326,8 @@ describe('the labels', () => {
     code: /^[A-Z_]+$/,
     method: /^(GET|POST|PUT|PATCH|DELETE)$/,
     route: /^\/v1\/[a-zA-Z/{}-]+$/,
-    result: /^([245]xx|[A-Z_]+)$/,
+    result: /^([245]xx|tenant_key_rejected|[A-Z_]+)$/,
+    files: /^manifests$/,
     reason: /^(running|buffered bytes|event loop|heap|too slow|limit)$/,
     le: /^(\d+(\.\d+)?|\+Inf)$/,
     version: /^(v?\d+\.\d+\.\d+|\(none\)|\(other\))$/,

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 
 /** Content of files that can be replaced while the process runs. */
 export interface WatchedFiles {
-  /** What they contain, such as `tenant keys`. */
+  /** Name of their content, such as `tenant keys`, in the log and in metrics. */
   readonly name: string;
   /**
    * Looks at the files, and reads them if they have changed but not since the previous look.

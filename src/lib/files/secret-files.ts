@@ -9,7 +9,7 @@ export type Secret = string | { file: string };
 
 /** Sources of named secrets. */
 export interface SecretSources {
-  /** What they are for, in the log and in metrics. @default `secrets` */
+  /** Name of their content, in the log and in metrics. @default `secrets` */
   name?: string;
   /** Secrets by name. */
   secrets?: Readonly<Record<string, Secret>>;
