@@ -26,9 +26,9 @@ it.each([
   ['::', '127.0.0.1', 1],
   ['0.0.0.0', '::1', 1],
 ])('with the host %s, the health check asks %s', async (host, address, code) => {
-  const paths: unknown[] = [];
-  const server = createServer(({ url }, response) => {
-    paths.push(url);
+  const asked: string[] = [];
+  const server = createServer(({ url, headers }, response) => {
+    asked.push(`${headers.host}${url}`);
     response.end();
   });
   await once(server.listen(0, address), 'listening');
@@ -39,7 +39,8 @@ it.each([
     expect(await checkHealth({ ...admin, ...(host !== undefined && { NOTIGRAPH_ADMIN_HOST: host }) })).toBe(code);
     const only = { NOTIGRAPH_PORT: port, NOTIGRAPH_ADMIN_HOST: '192.0.2.1' };
     expect(await checkHealth({ ...only, ...(host !== undefined && { NOTIGRAPH_HOST: host }) })).toBe(code);
-    expect(paths).toEqual(code === 0 ? ['/livez', '/livez'] : []);
+    const expected = `${address.includes(':') ? `[${address}]` : address}:${port}/livez`;
+    expect(asked).toEqual(code === 0 ? [expected, expected] : []);
   } finally {
     server.close();
   }
