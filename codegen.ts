@@ -4,7 +4,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { type GraphQLSchema, lexicographicSortSchema } from 'graphql';
 import openapiTS, { astToString } from 'openapi-typescript';
-import { writePrometheusRule } from './codegen/alerts.ts';
 import { drawArchitecture } from './codegen/architecture-picture.ts';
 import { writeInvalidationTable } from './codegen/cache-table.ts';
 import { writeOperationsTable, writeScopesTable } from './codegen/docs-tables.ts';
@@ -114,7 +113,6 @@ async function generate(): Promise<Record<string, string>> {
   const shipped = await loadShippedModules();
   const full = lexicographicSortSchema(shipped.schema);
   const architecture = drawArchitecture(pathOf('docs/images/architecture.yaml'));
-  const alerts = readFileSync(pathOf('deploy/prometheus/alerts.yml'), 'utf8');
   const files: Record<string, string> = {
     'src/upstream/openapi.gen.ts': await upstreamTypes(),
     'src/upstream/contract/responses.gen.ts':
@@ -130,8 +128,6 @@ async function generate(): Promise<Record<string, string>> {
     'src/settings/gateway-options.gen.ts': GENERATED + writeGatewayOptions(),
     'schema/config.schema.json': writeConfigSchema(),
     ...pageWith('docs/settings.md', 'settings', writeSettingTables()),
-    'deploy/kubernetes/components/prometheus/alerts.gen.yaml': writePrometheusRule(alerts),
-    'deploy/helm/alerts.gen.yaml': alerts, // Helm can't read files outside of the chart.
     'src/client/error-codes.gen.ts': GENERATED + writeErrorCodeType(),
     ...pageWith('docs/errors.md', 'error codes', writeErrorCodeTable()),
     'docs/schema.md': writeSchemaReference(full),

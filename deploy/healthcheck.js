@@ -2,11 +2,17 @@
 // whether it is ready: a gateway that sheds load must not be restarted. node:http loads in less than half the time of fetch.
 import { get } from 'node:http';
 
-const { NOTIGRAPH_ADMIN_PORT, NOTIGRAPH_PORT = '4000' } = process.env;
+const { env } = process;
+const [host = '127.0.0.1', port = '4000'] =
+  env.NOTIGRAPH_ADMIN_PORT === undefined
+    ? [env.NOTIGRAPH_HOST, env.NOTIGRAPH_PORT]
+    : [env.NOTIGRAPH_ADMIN_HOST, env.NOTIGRAPH_ADMIN_PORT];
+/** Loopback addresses, by the address that stands for all of the same kind. */
+const loopback = { '::': '::1', '0.0.0.0': '127.0.0.1' };
 const fail = () => {
   process.exitCode = 1;
 };
-get({ host: '127.0.0.1', port: NOTIGRAPH_ADMIN_PORT ?? NOTIGRAPH_PORT, path: '/livez' }, (response) => {
+get({ host: loopback[host] ?? host, port, path: '/livez' }, (response) => {
   response.resume();
   if (response.statusCode !== 200) {
     fail();

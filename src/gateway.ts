@@ -42,7 +42,7 @@ import { createAccessLog, createTenantNames } from './telemetry/access-log.ts';
 import { createAuditLog } from './telemetry/audit-log.ts';
 import { createCircuitLog, createForeignLog } from './telemetry/circuit-log.ts';
 import { createCounts } from './telemetry/counts.ts';
-import { cacheSamples, rateLimitSamples, serviceSamples } from './telemetry/gateway-metrics.ts';
+import { cacheSamples, fileSamples, rateLimitSamples, serviceSamples } from './telemetry/gateway-metrics.ts';
 import { createJsonLogger } from './telemetry/json-logger.ts';
 import { formatMetrics, type MetricSamples } from './telemetry/metrics-snapshot.ts';
 import { createTracing } from './telemetry/tracing/tracing.ts';
@@ -241,11 +241,8 @@ export function buildGateway(
     clientRules,
     rateLimitCost: settings.cache ? settings.cache.rateLimitCost : undefined,
   });
-  const files = watchFiles(
-    [...documents, ...upstreams.files, ...(browser?.files ?? [])],
-    settings.reloadSeconds,
-    logger,
-  );
+  const watched = [...documents, ...upstreams.files, ...(browser?.files ?? [])];
+  const files = watchFiles(watched, settings.reloadSeconds, logger);
 
   // HTTP
   const cors = createCors(clientRules, logger, deps.monotonicNow);
@@ -342,6 +339,7 @@ export function buildGateway(
       : [
           ...metrics.snapshot(),
           ...serviceSamples(services.map(([upstream, stateOf]) => [upstream, stateOf()])),
+          fileSamples(watched),
           ...rateLimitSamples(limiter.status()),
           ...cacheSamples(upstreams.cacheStore?.stats()),
         ];

@@ -59,7 +59,7 @@ export function createBrowserAccess(
 ): BrowserAccess {
   const tenantUpstreams = createTenantUpstreams({ tenants, ...(keyFolder && { tenantKeys: keyFolder }) }, upstreams);
   const tenantFiles = createSecretFiles(
-    { secrets: secretsOf(tenants), directory: keyFolder?.directory },
+    { name: 'tenant keys', secrets: secretsOf(tenants), directory: keyFolder?.directory },
     (keys) => findTenantProblem(keys) ?? findUpstreamProblem(keys, tenantUpstreams),
     onTenantChange,
   );
@@ -83,14 +83,14 @@ export function createBrowserAccess(
     if (issuer.publicKey === undefined) {
       return trust(issuer, remoteKeysOf(issuer));
     }
-    const file = createSecretFiles({ secrets: { publicKey: issuer.publicKey } }, findKeyProblem);
+    const file = createSecretFiles({ name: 'public keys', secrets: { publicKey: issuer.publicKey } }, findKeyProblem);
     keyFiles.push(file);
     return trust(issuer, createFixedKey(file));
   });
   let tokens: BrowserAccess['clientTokens'];
   if (clientTokens !== undefined) {
     const secretFiles = createSecretFiles(
-      { secrets: Object.fromEntries(clientTokens.secrets.entries()) },
+      { name: 'client token secrets', secrets: Object.fromEntries(clientTokens.secrets.entries()) },
       requireLength('clientTokenSecret'),
     );
     const keys = createClientTokenKeys(secretFiles);

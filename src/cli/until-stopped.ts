@@ -23,6 +23,9 @@ export async function untilStopped(config: Config, service: Service, host: Proce
   const stopped = shutdownSignal(host, kill); // First, because the reader of the banner may stop the process immediately.
   const upstreams = config.sandbox === undefined ? listServices(config, (each) => new URL(each).host) : ['sandbox'];
   logger.info({ version: VERSION, modules: config.modules, upstreams }, 'started');
+  if (config.isProduction && config.sandbox !== undefined) {
+    logger.warn('the sandbox serves sample records with public API keys in production: set upstream');
+  }
   const memory = findMemoryProblem(config, count);
   if (memory !== undefined) {
     logger.warn(memory);

@@ -34,7 +34,7 @@ export const command = {
       .string(HOST)
       .regex(/^[\w.:-]+$/, HOST)
       .default('127.0.0.1'),
-    'Address to listen on. `0.0.0.0` listens on all addresses.',
+    'Address to listen on. `::` listens on all addresses, `0.0.0.0` on those of IPv4.',
     { flag: 'HOST' },
   ),
   workers: setting(
@@ -56,7 +56,7 @@ export const command = {
       .string(HOST)
       .regex(/^[\w.:-]+$/, HOST)
       .default('127.0.0.1'),
-    'Address of the separate port. In a container, use `0.0.0.0`.',
+    'Address of the separate port. In a container, use `::`.',
     { flag: 'HOST' },
   ),
   modules: setting(

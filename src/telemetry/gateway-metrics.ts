@@ -1,3 +1,4 @@
+import type { WatchedFiles } from '../lib/files/file-watcher.ts';
 import { isErrorCode } from '../settings/error-codes.ts';
 import type { StoreStats } from '../upstream/cache/store.ts';
 import type {
@@ -42,8 +43,13 @@ export class GatewayMetrics {
     this.#families = addUpstreamFamilies(counters);
   }
 
-  /** Returns the metrics of an upstream. With a name, they have the label `upstream`. */
-  readonly metricsOf = (upstream: string | undefined) => new UpstreamMetrics(this.#families, upstream);
+  /**
+   * Returns the metrics of an upstream. With a name, they have the label `upstream`.
+   *
+   * @param usesTenantKey whether its calls have the configured key of a tenant, and not one of the caller
+   */
+  readonly metricsOf = (upstream: string | undefined, usesTenantKey: boolean) =>
+    new UpstreamMetrics(this.#families, upstream, usesTenantKey);
 
   /** Counts an operation or a rejected request. Called with the response. */
   operation({ type, code, status, startedAt }: Pick<AccessLogEntry, 'type' | 'code' | 'status' | 'startedAt'>): void {
@@ -87,15 +93,17 @@ const addUpstreamFamilies = (counters: Counters) => ({
 export class UpstreamMetrics {
   readonly #families: UpstreamFamilies;
   readonly #upstream: string | undefined;
+  readonly #usesTenantKey: boolean;
 
-  constructor(families: UpstreamFamilies, upstream: string | undefined) {
+  constructor(families: UpstreamFamilies, upstream: string | undefined, usesTenantKey: boolean) {
     this.#families = families;
     this.#upstream = upstream;
+    this.#usesTenantKey = usesTenantKey;
   }
 
   /** Counts a request that has ended. Every retry is a request. */
   requestEnded({ method, route }: Endpoint, outcome: Outcome, milliseconds: number): void {
-    this.#families.requests(this.#upstream, method, route, resultOf(outcome)).value += 1;
+    this.#families.requests(this.#upstream, method, route, resultOf(outcome, this.#usesTenantKey)).value += 1;
     this.#families.durations(this.#upstream, method, route).add(milliseconds);
   }
 
@@ -121,12 +129,15 @@ function codeOf(code: unknown, status: number): string {
   return isErrorCode(code) ? code : 'OTHER';
 }
 
-/** Returns the label of a request's result: the class of its status, or the code of its failure. */
-function resultOf(outcome: Outcome): string {
+/** Returns the label of a request's result: the class of its status, the code of its failure, or that a tenant's key was rejected. */
+function resultOf(outcome: Outcome, usesTenantKey: boolean): string {
   if (!isUpstreamError(outcome)) {
     return '2xx';
   }
   const { status = 0, code, isForeign } = outcome;
+  if (usesTenantKey && code === 'UNAUTHENTICATED') {
+    return 'tenant_key_rejected'; // Clients can't cause it, so it has an alert of its own.
+  }
   return isForeign || status < 400 ? code : status >= 500 ? '5xx' : '4xx';
 }
 
@@ -146,6 +157,15 @@ export const serviceSamples = (states: readonly (readonly [upstream: string | un
     'max',
   ),
 ];
+
+/** Returns the samples of files that are read again when they change. */
+export const fileSamples = (files: readonly Pick<WatchedFiles, 'name' | 'invalidSince'>[]): MetricSamples =>
+  gauge(
+    'notigraph_files_invalid_since_seconds',
+    'Time since which changed files are rejected, in seconds since the Unix epoch; 0 while they are valid.',
+    files.map(({ name, invalidSince }) => [{ files: name }, invalidSince()]),
+    'max',
+  );
 
 /** Returns the samples of the cache's store; none without a cache. */
 export function cacheSamples(stats: StoreStats | undefined): MetricSamples[] {

@@ -303,6 +303,35 @@ it('files that change while they are read are read again, and not used before', 
   ]);
 });
 
+it('files that stay invalid are so since the first change that was rejected', () => {
+  vi.useFakeTimers({ now: 1_000_000 });
+  onTestFinished(() => void vi.useRealTimers());
+  let text = 'valid';
+  const files = createWatchedFiles(
+    () => text,
+    () => text,
+    (content) => {
+      if (content !== 'valid') {
+        throw new Error(content);
+      }
+    },
+  );
+  const change = (next: string) => {
+    vi.advanceTimersByTime(1_000);
+    text = next;
+    files.look();
+    try {
+      files.look();
+    } catch {
+      // It is logged.
+    }
+    return files.invalidSince();
+  };
+  expect([files.invalidSince(), change('a'), change('b'), change('valid'), change('c')]).toEqual([
+    0, 1_001, 1_001, 0, 1_004,
+  ]);
+});
+
 describe('creating a gateway fails', () => {
   const make = (tenants: Tenants) => () =>
     createGateway({ upstream: 'http://127.0.0.1:1', clients: clientsWith(tenants) });

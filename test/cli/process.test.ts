@@ -58,6 +58,20 @@ beforeEach(async () => {
 /** Returns the result of a process that only prints an error. */
 const failure = (code: number, stderr: string) => ({ code, signal: null, stdout: '', stderr });
 
+it.each([
+  ['production', ['--sandbox', ':memory:'], 1],
+  ['production', ['--sandbox', ':memory:', '--workers', '2'], 1],
+  ['production', ['--upstream', 'http://127.0.0.1:9'], 0],
+  ['development', ['--sandbox', ':memory:'], 0],
+])('with NODE_ENV=%s and %j, %i line of the log warns of the sandbox', async (NODE_ENV, args, count) => {
+  await using notigraph = await startNotigraph({ cwd, args: [...args, '--log-format', 'json'], env: { NODE_ENV } });
+  const { stdout } = await notigraph.stop('SIGTERM');
+  expect(stdout).toContain('"msg":"started"');
+  const warnings = stdout.match(/.*the sandbox serves sample records with public API keys in production.*/g) ?? [];
+  expect(warnings).toHaveLength(count);
+  expect(warnings.every((line) => JSON.parse(line).level === 'warn')).toBe(true);
+});
+
 it('one line of the log has the version, the modules and the hosts of the services', async () => {
   await using upstream = await startService(() => ({ status: 401 }));
   const { host } = new URL(upstream.url);

@@ -38,6 +38,13 @@ async function ask({ url }: NotigraphProcess, authorization: string, query = '{ 
   return { answer: errors?.[0]?.extensions.code ?? data, remaining: Number(headers['ratelimit-remaining']) };
 }
 
+/** Returns since when a change of the configuration is rejected, in seconds since the Unix epoch. */
+async function invalidSince({ url }: NotigraphProcess): Promise<number | undefined> {
+  const { body } = await request(new URL('/metrics', url));
+  const name = 'notigraph_files_invalid_since_seconds{files="configuration"}';
+  return metricValues(await body.text(), /^notigraph_files_invalid/)[name];
+}
+
 /** Runs a change, and waits for the next line with the message. @returns the line */
 async function untilLogged(notigraph: NotigraphProcess, message: string, change: () => unknown) {
   const linesWith = () => notigraph.output().match(new RegExp(`^.*"msg":"${message}.*$`, 'gm')) ?? [];
@@ -104,8 +111,7 @@ it('applies a changed configuration at SIGHUP, and keeps counters and rate limit
     'notigraph_operations_total{type="query",code="OK"}': 6,
     'notigraph_operations_total{type="none",code="UNAUTHENTICATED"}': 3,
   });
-  const { notigraph_config_last_reload_seconds: at = 0 } = metricValues(metrics, /^notigraph_config_last_reload/);
-  expect(Math.abs(Date.now() / 1_000 - at)).toBeLessThan(60);
+  expect(await invalidSince(notigraph)).toBe(0);
 
   // States of upstreams that were removed are gone, because an alert about one would never end.
   const eu = { url: upstream.url, default: true };
@@ -157,18 +163,22 @@ it('applies a changed file, logs the problem of an invalid one once, and lets re
   });
 
   const path = `${cwd}/notigraph.config.yaml`;
+  const before = Date.now() / 1_000;
   await untilLogged(notigraph, REJECTED, () => writeFile(path, '{ "maxRetries": '));
+  expect(await invalidSince(notigraph)).toBeGreaterThanOrEqual(before);
   await writeFile(path, '{  "maxRetries": ');
   await untilLogged(notigraph, 'changed settings', () =>
     configure(upstream.url, [], { clients: {}, logLevel: 'warn', maxConnections: 123 }),
   );
   expect(notigraph.output().match(new RegExp(REJECTED, 'g'))).toHaveLength(1);
 
+  expect(await invalidSince(notigraph)).toBe(0);
+
   // The log has its new level. SIGTERM still stops the process.
-  const before = notigraph.output();
+  const printed = notigraph.output();
   expect(await ask(notigraph, 'ApiKey key')).toMatchObject({ answer: GROUPS });
   const { code, stdout } = await notigraph.stop('SIGTERM');
-  expect({ code, added: stdout.slice(before.length) }).toEqual({
+  expect({ code, added: stdout.slice(printed.length) }).toEqual({
     code: 0,
     added: expect.stringMatching(/^Shutting down: [^\n]+\n$/),
   });
@@ -223,10 +233,13 @@ it('with workers, applies a configuration on all of them or on none, and replace
   // An invalid file changes nothing, also for a worker that starts later.
   await configure(upstream.url, ['acme'], { ...others, maxRetries: 'many' });
   await reload(REJECTED);
+  const since = await invalidSince(notigraph);
+  expect(since).toBeGreaterThan(0);
   await configure(upstream.url, ['acme'], { ...others, workers: 1, cache: true }); // There are two workers until a restart.
   expect(await reload(REJECTED)).toMatchObject({
     problems: [{ problem: expect.stringMatching(/^cache uses the store memory, which requires a single worker/) }],
   });
+  expect(await invalidSince(notigraph)).toBe(since);
   const [victim = 0] = findWorkerPids(notigraph);
   process.kill(victim, 'SIGKILL');
   // The reloads at the start and above have replaced two workers each.

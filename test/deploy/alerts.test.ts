@@ -16,7 +16,7 @@ const PROMTOOL = findPrograms('promtool');
 
 describe.runIf(PROMTOOL.areThere)(`promtool${PROMTOOL.note}`, () => {
   it.each([
-    ['check', 'rules', 'alerts.yml'],
+    ['check', 'rules', '../helm/alerts.yml'],
     ['check', 'config', 'prometheus.yml'],
     ['test', 'rules', 'alerts.test.yml'],
   ])('%s %s %s', (...args) => {

@@ -45,7 +45,7 @@ it('Prometheus scrapes the admin port of the gateway, and Grafana finds Promethe
   const [scrape] = parse(readKit('prometheus/prometheus.yml')).scrape_configs;
   const port = Number(environmentOfImage().NOTIGRAPH_ADMIN_PORT);
   expect(scrape).toEqual({ job_name: 'notigraph', dns_sd_configs: [{ names: ['gateway'], type: 'A', port }] });
-  expect(prometheus.volumes.join()).toContain('./prometheus/alerts.yml:/etc/prometheus/alerts.yml');
+  expect(prometheus.volumes.join()).toContain('./helm/alerts.yml:/etc/helm/alerts.yml');
 
   const [source] = parse(readKit('grafana/provisioning/datasources/prometheus.yaml')).datasources;
   expect(source.url).toBe('http://prometheus:9090');

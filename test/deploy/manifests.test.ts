@@ -1,61 +1,78 @@
-import { readdirSync, realpathSync } from 'node:fs';
-import { mkdir, symlink, writeFile } from 'node:fs/promises';
-import { basename, dirname, join, relative } from 'node:path';
+import { readdirSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { parse, stringify } from 'yaml';
+import { parse } from 'yaml';
 import manifest from '../../package.json' with { type: 'json' };
-import {
-  deployToolsOnly,
-  environmentOfImage,
-  hasDeployTools,
-  kustomize,
-  readKit,
-  renderChart,
-} from '../support/deploy.ts';
+import { environmentOfImage, hasHelm, helmOnly, readKit, renderChart } from '../support/deploy.ts';
 import { blocks, load, ROOT, read } from '../support/docs.ts';
 import { findResourceProblems, type Resource } from '../support/kubernetes.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 
-const FOLDER = 'deploy/kubernetes';
+const VALUES = 'production/values.yaml';
+const SERVICE = 'config.upstream=https://notifications.example.com';
 
 const { drainDelayMs, drainTimeoutMs, maxBufferedBytes } = load("sandbox: ':memory:'");
 
-const files = readdirSync(join(ROOT, FOLDER), { recursive: true, encoding: 'utf8' })
-  .filter((file) => file.endsWith('.yaml'))
-  .map((file) => join(FOLDER, file));
-const kustomizations = files.filter((file) => basename(file) === 'kustomization.yaml');
-const configurations = files.filter((file) => basename(file) === 'notigraph.config.yaml');
-const resources = files.filter((file) => !kustomizations.includes(file) && !configurations.includes(file));
+/** Returns the only resource of a kind. */
+function find(resources: readonly Resource[], kind: string) {
+  const found = resources.filter((each) => each.kind === kind);
+  expect(found).toHaveLength(1);
+  return JSON.parse(JSON.stringify(found[0]));
+}
 
-const deployment = parse(read(`${FOLDER}/base/deployment.yaml`));
-const pod = deployment.spec.template.spec;
-const [container] = pod.containers;
-
-it.each(resources)('%s follows the schema of its kind, without unknown fields', (file) => {
-  expect(findResourceProblems(parse(read(file)))).toEqual([]);
+it('the configuration for production is valid', () => {
+  const { upstream } = load(readKit('production/notigraph.config.yaml'), environmentOfImage());
+  expect(upstream).toBeDefined();
 });
 
-it('an unknown field in a resource is noticed', () => {
-  const changed = structuredClone(deployment);
-  changed.spec.template.spec.containers[0].readinesProbe = {};
-  expect(findResourceProblems(changed)).toEqual([
-    'Deployment has the unknown field spec.template.spec.containers.0.readinesProbe',
+it('there is one file of alerts', () => {
+  const files = readdirSync(join(ROOT, 'deploy'), { recursive: true, encoding: 'utf8' });
+  expect(files.filter((file) => /alerts[^/]*\.ya?ml$/.test(file) && !file.endsWith('.test.yml'))).toEqual([
+    'helm/alerts.yml',
   ]);
 });
 
-it.each(kustomizations)('%s uses every file of its folder', (file) => {
-  const names = readdirSync(join(ROOT, file, '..')).filter((name) => name !== 'kustomization.yaml');
-  expect(names.filter((name) => !read(file).includes(name))).toEqual([]);
-});
+describe.runIf(hasHelm)(`the chart${helmOnly}`, () => {
+  /** Returns the pod with values, and its only container. */
+  function renderPod(...values: readonly string[]) {
+    const { spec } = find(renderChart([SERVICE, ...values]), 'Deployment').spec.template;
+    return { pod: spec, container: spec.containers[0] };
+  }
 
-it.each(configurations)('%s is a valid configuration', (file) => {
-  const { upstream, sandbox } = load(read(file), environmentOfImage());
-  expect(upstream ?? sandbox).toBeDefined();
-});
+  it('has the version of the package, and mounts its configuration', () => {
+    const chart = parse(readKit('helm/Chart.yaml'));
+    expect([chart.version, chart.appVersion]).toEqual([manifest.version, manifest.version]);
+    const rendered = renderChart([SERVICE]);
+    expect(rendered.map(({ kind }) => kind).toSorted()).toEqual(
+      ['ConfigMap', 'Deployment', 'PodDisruptionBudget', 'Service', 'ServiceAccount'].toSorted(),
+    );
+    expect(rendered.flatMap(findResourceProblems)).toEqual([]);
+    const { data } = find(rendered, 'ConfigMap');
+    expect(data).toEqual({ 'notigraph.config.yaml': 'upstream: https://notifications.example.com\n' });
+    expect(JSON.stringify(rendered)).toContain('"configMap":{"name":"notigraph-config"}');
+    expect(find(rendered, 'Deployment').spec.replicas).toBe(2);
+    expect(JSON.stringify(rendered)).toContain(`"image":"ghcr.io/notigraph/notigraph:${manifest.version}"`);
+  });
 
-describe('the pod', () => {
-  it('fulfills the Pod Security Standard "restricted", and its root filesystem is read-only', () => {
-    expect(pod.securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } });
+  it('serves the sandbox in one pod if that is asked for', () => {
+    const rendered = renderChart(['sandbox=true']);
+    const config = load(find(rendered, 'ConfigMap').data['notigraph.config.yaml'], environmentOfImage());
+    expect(config).toMatchObject({ sandbox: ':memory:', graphiql: true });
+    expect(find(rendered, 'Deployment').spec.replicas).toBe(1);
+  });
+
+  it('notices an unknown field in a resource', () => {
+    const changed = find(renderChart([SERVICE]), 'Deployment');
+    changed.spec.template.spec.containers[0].readinesProbe = {};
+    expect(findResourceProblems(changed)).toEqual([
+      'Deployment has the unknown field spec.template.spec.containers.0.readinesProbe',
+    ]);
+  });
+
+  it('fulfills the Pod Security Standard "restricted" without a fixed user, and with a read-only root filesystem', () => {
+    const { pod, container } = renderPod();
+    expect(pod.securityContext).toEqual({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } });
     expect(container.securityContext).toEqual({
       allowPrivilegeEscalation: false,
       readOnlyRootFilesystem: true,
@@ -64,13 +81,25 @@ describe('the pod', () => {
     expect(pod.automountServiceAccountToken).toBe(false);
   });
 
+  it('lets the process read secrets, whoever its user is', () => {
+    const modeOf = (...values: string[]) =>
+      new Set(
+        renderPod(...values).pod.volumes.flatMap(({ secret }: { secret?: { defaultMode: number } }) =>
+          secret === undefined ? [] : [secret.defaultMode.toString(8)],
+        ),
+      );
+    expect(modeOf()).toEqual(new Set(['444']));
+    expect(modeOf('podSecurityContext.fsGroup=65532')).toEqual(new Set(['440']));
+  });
+
   it('gets no variables for the Service, which would be read as settings', () => {
     expect(() => load('', { NOTIGRAPH_PORT: 'tcp://10.0.0.1:80', NOTIGRAPH_SERVICE_HOST: '10.0.0.1' })).toThrow();
-    expect(pod.enableServiceLinks).toBe(false);
+    expect(renderPod().pod.enableServiceLinks).toBe(false);
   });
 
   it('has the ports of the image, and is probed on the admin port', () => {
     const { NOTIGRAPH_PORT, NOTIGRAPH_ADMIN_PORT } = environmentOfImage();
+    const { container } = renderPod();
     expect(container.ports).toEqual([
       { name: 'http', containerPort: Number(NOTIGRAPH_PORT) },
       { name: 'admin', containerPort: Number(NOTIGRAPH_ADMIN_PORT) },
@@ -82,7 +111,7 @@ describe('the pod', () => {
 
   it('has memory for the heap, buffered bodies and Node.js, with the young generation of the image', () => {
     const semiSpace = Number(/^--max-semi-space-size=(\d+)$/.exec(environmentOfImage().NODE_OPTIONS ?? '')?.[1]);
-    const limit = Number(/^(\d+)Mi$/.exec(container.resources.limits.memory)?.[1]);
+    const limit = Number(/^(\d+)Mi$/.exec(renderPod().container.resources.limits.memory)?.[1]);
     const buffered = maxBufferedBytes / 2 ** 20;
     // V8 takes half of the limit for its old generation, and three semi-spaces. docs/production.md names 80 MiB for Node.js itself.
     expect(limit / 2 + 3 * semiSpace + buffered + 80).toBeLessThan(limit);
@@ -91,138 +120,144 @@ describe('the pod', () => {
   });
 
   it('has time to finish in-flight requests', () => {
+    const { pod, container } = renderPod();
     const seconds = container.lifecycle.preStop.sleep.seconds + (drainDelayMs + drainTimeoutMs) / 1_000;
     expect(pod.terminationGracePeriodSeconds).toBeGreaterThan(seconds + 5);
   });
 
   it('mounts secrets as folders, so that their files are updated', () => {
     const paths = Object.fromEntries(
-      container.volumeMounts.map(({ mountPath, subPath }: Record<string, string>) => [mountPath, subPath]),
+      renderPod().container.volumeMounts.map(({ mountPath, subPath }: Record<string, string>) => [mountPath, subPath]),
     );
-    const text = configurations.map(read).join();
+    const text = readKit('production/notigraph.config.yaml');
     const used = [...text.matchAll(/(?:file|directory): (\/run\/secrets\/[\w-]+)/g)].map(([, path]) => path);
     expect(used.length).toBeGreaterThan(0);
     expect(used.filter((path) => !(path !== undefined && path in paths))).toEqual([]);
     expect(Object.values(paths).filter(Boolean)).toEqual([]);
   });
-});
 
-describe.runIf(hasDeployTools)(`kubectl builds${deployToolsOnly}`, () => {
-  it.each(['sandbox', 'production'])('the overlay %s, and everything in it is valid', (overlay) => {
-    const built = kustomize(`${FOLDER}/overlays/${overlay}`);
-    expect(built.flatMap(findResourceProblems)).toEqual([]);
-    expect(built.length).toBeGreaterThan(4);
-    const named = (kind: string) => built.filter((each) => each.kind === kind);
-    const text = JSON.stringify(named('Deployment'));
-    expect(text).toMatch(/"configMap":\{"name":"notigraph-config-\w+"\}/);
-    expect(text).toContain(`"image":"ghcr.io/notigraph/notigraph:${manifest.version}"`);
-    expect(text.split(`"app.kubernetes.io/version":"${manifest.version}"`)).toHaveLength(3); // Deployment and pods.
-    expect(text.includes('"replicas"')).toBe(named('HorizontalPodAutoscaler').length === 0);
-  });
-
-  it('every component together with the base, with the objects that it selects by name', async () => {
+  it('is valid with the values for production, and with every optional object', async () => {
     await using folder = await createTemporaryFolder();
-    const up = relative(realpathSync(folder.path()), join(ROOT, FOLDER));
-    const components = readdirSync(join(ROOT, FOLDER, 'components')).map((name) => `${up}/components/${name}`);
-    await writeFile(folder.path('kustomization.yaml'), stringify({ resources: [`${up}/base`], components }));
-    const built = kustomize(folder.path());
-    expect(built.flatMap(findResourceProblems)).toEqual([]);
-    const text = JSON.stringify(built);
-    expect(text).toContain('"subPathExpr":"$(POD_NAME)"');
-    expect(text.split('"labels":{"release":"kube-prometheus-stack"}')).toHaveLength(3); // ServiceMonitor, PrometheusRule.
-  });
-
-  it("an overlay in an operator's own repository", async () => {
-    const [overlay = ''] = blocks(read('docs/production.md'), 'yaml').filter((each) => each.includes('?ref='));
-    await using folder = await createTemporaryFolder();
-    // As it is but for the host: local folders have the names of the remote ones, with their "?ref=".
-    for (const [, path = '', ref = ''] of overlay.matchAll(
-      /\/\/github\.com\/[\w-]+\/notigraph\/\/(\S+?)(\?ref=[\w.]+)/g,
-    )) {
-      await mkdir(dirname(folder.path(path)), { recursive: true });
-      await symlink(join(ROOT, path), folder.path(path + ref));
-    }
-    const local = overlay.replaceAll(/https:\/\/github\.com\/[\w-]+\/notigraph\/\//g, './');
-    const [mount = ''] = blocks(read('docs/production.md'), 'yaml').filter((each) => each.startsWith('patches:'));
-    await writeFile(folder.path('kustomization.yaml'), local + mount.replace('patches:\n', ''));
-    await writeFile(folder.path('notigraph.config.yaml'), 'upstream: https://notifications.example.com\n');
-    const built = kustomize(folder.path());
-    expect(built.flatMap(findResourceProblems)).toEqual([]);
-    expect(JSON.stringify(built)).toContain('upstream: https://notifications.example.com');
-    expect(JSON.stringify(built)).toContain('"mountPath":"/run/secrets/files"');
-  });
-
-  it('the ConfigMap of the dashboard', () => {
-    const [map] = kustomize('deploy/grafana');
-    expect(map?.data).toEqual({ 'notigraph.json': readKit('grafana/dashboard.json') });
-    expect(findResourceProblems(map ?? {})).toEqual([]);
-  });
-});
-
-it('each commented case of the network policy is valid in its place', () => {
-  const file = `${FOLDER}/components/network-policy/network-policy.yaml`;
-  const [, ...cases] = read(file).split(/^ *# case: /m);
-  expect(cases).toHaveLength(3);
-  for (const each of cases) {
-    const [, ...lines] = each.split('\n');
-    const end = lines.findIndex((line) => !/^ {4}# [- ]/.test(line));
-    const rule = lines.slice(0, end).map((line) => line.replace('# ', ''));
-    const policy = parse(read(file).replace('  egress:\n', `  egress:\n${rule.join('\n')}\n`));
-    expect(findResourceProblems(policy)).toEqual([]);
-    expect(policy.spec.egress).toHaveLength(5);
-  }
-});
-
-describe.runIf(hasDeployTools)(`the chart${deployToolsOnly}`, () => {
-  /** Returns a resource without what Helm adds: labels about the chart, and a checksum in place of the hash in the name of the ConfigMap. */
-  const withoutHelm = (resource: Resource): unknown =>
-    JSON.parse(JSON.stringify(resource), (key, value) =>
-      ['helm.sh/chart', 'app.kubernetes.io/managed-by', 'app.kubernetes.io/version', 'annotations'].includes(key)
-        ? undefined
-        : value,
-    );
-  const byName = (resources: readonly Resource[]) =>
-    resources
-      .map((resource): Record<string, unknown> => ({ ...resource }))
-      .toSorted((a, b) => String(a.kind).localeCompare(String(b.kind)));
-
-  it('has the same objects as the base, and a ConfigMap', () => {
-    const expected = kustomize(`${FOLDER}/base`).map((resource) => {
-      const labeled = JSON.parse(JSON.stringify(resource));
-      labeled.metadata.labels = { 'app.kubernetes.io/name': 'notigraph' };
-      return labeled;
-    });
-    const rendered = renderChart('image.repository=notigraph', 'image.digest=x', 'config.upstream=x').filter(
-      ({ kind }) => kind !== 'ConfigMap',
-    );
-    const actual = JSON.parse(JSON.stringify(rendered.map(withoutHelm)).replace('notigraph@x', 'notigraph'));
-    expect(byName(actual)).toEqual(byName(expected));
-  });
-
-  it('has the same objects as the components, all of them valid', () => {
-    const enabled = ['autoscaling', 'httpRoute', 'ingress', 'networkPolicy', 'prometheus'];
-    const policy = ['networkPolicy.egress[0].ports[0].port=443', 'networkPolicy.ingress[0].ports[0].port=http'];
-    const rendered = renderChart(...enabled.map((name) => `${name}.enabled=true`), ...policy);
+    const [files = ''] = blocks(read('docs/production.md'), 'yaml').filter((each) => each.startsWith('volumes:'));
+    await writeFile(folder.path('files.yaml'), files);
+    const optional = ['ingress.enabled=true', 'auditVolume.enabled=true', 'podSecurityContext.fsGroup=65532'];
+    const rendered = renderChart(optional, [`deploy/${VALUES}`, folder.path('files.yaml')]);
     expect(rendered.flatMap(findResourceProblems)).toEqual([]);
-    const specOf = (kind: string) => rendered.find((resource) => resource.kind === kind)?.spec;
-    for (const [kind, file] of [
-      ['HTTPRoute', 'gateway-api/http-route.yaml'],
-      ['Ingress', 'ingress/ingress.yaml'],
-      ['HorizontalPodAutoscaler', 'autoscaling/autoscaler.yaml'],
-      ['ServiceMonitor', 'prometheus/service-monitor.yaml'],
-      ['PrometheusRule', 'prometheus/alerts.gen.yaml'],
-    ] as const) {
-      expect(specOf(kind)).toEqual(parse(read(`${FOLDER}/components/${file}`)).spec);
+    expect(rendered.map(({ kind }) => String(kind)).toSorted()).toEqual([
+      'Deployment',
+      'HTTPRoute',
+      'HorizontalPodAutoscaler',
+      'Ingress',
+      'NetworkPolicy',
+      'PersistentVolumeClaim',
+      'PodDisruptionBudget',
+      'PrometheusRule',
+      'Service',
+      'ServiceAccount',
+      'ServiceMonitor',
+    ]);
+    const text = JSON.stringify(rendered);
+    expect(text).not.toContain('"replicas"'); // The autoscaler decides.
+    expect(text).toContain('"mountPath":"/run/secrets/files"');
+    expect(text).toContain('"mountPath":"/var/log/notigraph","subPathExpr":"$(POD_NAME)"');
+    expect(text).toContain('"claimName":"notigraph-audit"');
+    expect(find(rendered, 'PrometheusRule').spec).toEqual(parse(readKit('helm/alerts.yml')));
+    expect(find(rendered, 'NetworkPolicy').spec.egress).toHaveLength(4);
+    for (const kind of ['ServiceMonitor', 'PrometheusRule']) {
+      expect(find(rendered, kind).metadata.labels.release).toBe('kube-prometheus-stack');
     }
-    expect(JSON.stringify(rendered)).not.toContain('"replicas"');
   });
 
-  it('has the version of the package, and mounts its configuration', () => {
-    const chart = parse(readKit('helm/Chart.yaml'));
-    expect([chart.version, chart.appVersion]).toEqual([manifest.version, manifest.version]);
-    const rendered = renderChart('config.upstream=https://notifications.example.com');
-    const map = rendered.find(({ kind }) => kind === 'ConfigMap');
-    expect(map?.data).toEqual({ 'notigraph.config.yaml': 'upstream: https://notifications.example.com\n' });
-    expect(JSON.stringify(rendered)).toContain('"configMap":{"name":"notigraph-config"}');
+  it('uses a claim that exists for the audit log', () => {
+    const rendered = renderChart([SERVICE, 'auditVolume.enabled=true', 'auditVolume.existingClaim=records']);
+    expect(rendered.map(({ kind }) => kind)).not.toContain('PersistentVolumeClaim');
+    expect(JSON.stringify(rendered)).toContain('"claimName":"records"');
+  });
+
+  it('has alerts for the name of its Service', () => {
+    const { spec } = find(renderChart([SERVICE, 'name=messages', 'prometheus.enabled=true']), 'PrometheusRule');
+    expect(JSON.stringify(spec)).toContain('up{job=\\"messages\\"}');
+    expect(JSON.stringify(spec)).not.toContain('job=\\"notigraph\\"');
+  });
+
+  it('is valid with each commented case of the network policy', async () => {
+    await using folder = await createTemporaryFolder();
+    const values = readKit(VALUES);
+    const [, ...cases] = values.split(/^ *# case: /m);
+    expect(cases).toHaveLength(3);
+    for (const each of cases) {
+      const [, ...lines] = each.split('\n');
+      const end = lines.findIndex((line) => !/^ {4}# [- ]/.test(line));
+      const rule = lines.slice(0, end).map((line) => line.replace('# ', ''));
+      await writeFile(folder.path('values.yaml'), values.replace('  egress:\n', `  egress:\n${rule.join('\n')}\n`));
+      const policy = find(renderChart([], [folder.path('values.yaml')]), 'NetworkPolicy');
+      expect(findResourceProblems(policy)).toEqual([]);
+      expect(policy.spec.egress).toHaveLength(5);
+    }
+  });
+
+  it.each<[values: string[], message: string]>([
+    [[], 'There is no configuration. Set config, or existingConfigMap'],
+    [['sandbox=false'], 'There is no configuration.'],
+    [[SERVICE, 'sandbox=true'], 'Only one of config, existingConfigMap and sandbox can be used.'],
+    [[SERVICE, 'existingConfigMap=mine'], 'Only one of config'],
+    [['confg.upstream=https://notifications.example.com'], "additional properties 'confg' not allowed"],
+    [['existingConfigmap=mine'], "additional properties 'existingConfigmap' not allowed"],
+    [['existingConfigMap=My_Config'], "at '/existingConfigMap'"],
+    [['config=upstream'], "at '/config': got string, want object"],
+    [['sandbox=on'], "at '/sandbox': got string, want boolean"],
+    [[SERVICE, 'replicas=two'], "at '/replicas': got string, want integer"],
+    [[SERVICE, 'replicas=0'], "at '/replicas': minimum: got 0, want 1"],
+    [[SERVICE, 'name=Notigraph'], "at '/name': 'Notigraph' does not match pattern"],
+    [[SERVICE, 'image.digest=latest'], "at '/image/digest'"],
+    [[SERVICE, 'image.tags=1.0.0'], "at '/image': additional properties 'tags' not allowed"],
+    [[SERVICE, 'secrets.tenantkeys=keys'], "additional properties 'tenantkeys' not allowed"],
+    [[SERVICE, 'secrets.tenantKeys='], "at '/secrets/tenantKeys'"],
+    [[SERVICE, 'podLabels.team=a b'], "at '/podLabels/team'"],
+    [[SERVICE, 'podLabels.-team=a'], "invalid propertyName '-team'"],
+    [[SERVICE, 'podAnnotations.count=1'], "at '/podAnnotations/count': got number, want string"],
+    [[SERVICE, 'resources.limit.memory=512Mi'], "at '/resources': additional properties 'limit' not allowed"],
+    [[SERVICE, 'resources.limits.memory=512MB'], "at '/resources/limits/memory'"],
+    [[SERVICE, 'env[0].nam=X'], "at '/env/0'"],
+    [[SERVICE, 'volumes[0].nam=x'], "missing property 'name'"],
+    [[SERVICE, 'volumeMounts[0].name=x,volumeMounts[0].path=/x'], "additional properties 'path' not allowed"],
+    [[SERVICE, 'tolerations[0].kee=x'], "at '/tolerations/0'"],
+    [[SERVICE, 'affinity.podAfinity.x=y'], "additional properties 'podAfinity' not allowed"],
+    [[SERVICE, 'podSecurityContext.runAsUsr=1'], "additional properties 'runAsUsr' not allowed"],
+    [[SERVICE, 'securityContext.capabilities.drp=x'], "at '/securityContext/capabilities'"],
+    [[SERVICE, 'autoscaling.maxReplica=3'], "at '/autoscaling'"],
+    [[SERVICE, 'httpRoute.hostname=graphql.example.com'], "at '/httpRoute'"],
+    [[SERVICE, 'ingress.host=https://graphql.example.com'], "at '/ingress/host'"],
+    [[SERVICE, 'networkPolicy.ingres[0].ports[0].port=http'], "at '/networkPolicy'"],
+    [[SERVICE, 'networkPolicy.enabled=true'], 'without rules in both directions would cut off the pods'],
+    [[SERVICE, 'prometheus.enable=true'], "at '/prometheus'"],
+    [[SERVICE, 'auditVolume.size=much'], "at '/auditVolume/size'"],
+  ])('rejects %j', (values, message) => {
+    expect(() => renderChart(values)).toThrow(message);
+  });
+
+  it('has a schema that permits no unknown value at any level, but in free-form maps', () => {
+    /** Returns the paths of objects that permit any member. */
+    const listOpen = (schema: unknown, path: string): string[] => {
+      if (typeof schema !== 'object' || schema === null) {
+        return [];
+      }
+      const isOpen = 'type' in schema && schema.type === 'object' && !('additionalProperties' in schema);
+      return [
+        ...(isOpen ? [path] : []),
+        ...Object.entries(schema).flatMap(([name, each]) => listOpen(each, `${path}/${name}`)),
+      ];
+    };
+    const schema: unknown = JSON.parse(readKit('helm/values.schema.json'));
+    const open = listOpen(schema, '').map((path) => path.replaceAll(/\/(?:properties|items)\b/g, ''));
+    expect(open).toEqual([
+      '/global',
+      '/config',
+      '/env/valueFrom',
+      '/volumes',
+      ...['nodeAffinity', 'podAffinity', 'podAntiAffinity'].map((name) => `/affinity/${name}`),
+      '/networkPolicy/ingress/from',
+      '/networkPolicy/egress/to',
+    ]);
   });
 });

@@ -151,7 +151,14 @@ function start(
     args.map((arg) => (arg.startsWith('/') ? join(root, arg) : arg)),
     {
       cwd,
-      env: { PATH: process.env.PATH, ...environmentOfImage(), NOTIGRAPH_HOST: '127.0.0.1', ...QUIET, ...env },
+      env: {
+        PATH: process.env.PATH,
+        ...environmentOfImage(),
+        NOTIGRAPH_HOST: '127.0.0.1',
+        NOTIGRAPH_ADMIN_HOST: '127.0.0.1',
+        ...QUIET,
+        ...env,
+      },
       stdio: ['ignore', 'pipe', 'pipe'],
       ...(isRoot && { uid: USER, gid: USER }),
     },
@@ -200,8 +207,7 @@ it.each(['image', 'tracing'])(
 /** Configurations of the kit, with the stage that they are mounted in and the variables of the container. */
 const KIT: [file: string, stage: string, env: Record<string, string>][] = [
   ['compose/notigraph.config.yaml', 'tracing', parse(readKit('compose.yaml')).services.gateway.environment],
-  ['kubernetes/overlays/sandbox/notigraph.config.yaml', 'image', {}],
-  ['kubernetes/overlays/production/notigraph.config.yaml', 'image', { REDIS_URL: 'redis://127.0.0.1:9' }],
+  ['production/notigraph.config.yaml', 'image', { REDIS_URL: 'redis://127.0.0.1:9' }],
 ];
 
 /** Writes a configuration of the kit, and the mounted tenants' keys, to folders that the user of the image can only read. */

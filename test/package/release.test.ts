@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { tarballOf } from '../../codegen/package-references.ts';
 import manifest from '../../package.json' with { type: 'json' };
-import { deployToolsOnly, hasDeployTools } from '../support/deploy.ts';
+import { hasHelm, helmOnly } from '../support/deploy.ts';
 import { ROOT } from '../support/docs.ts';
 import { copyProject, type ProjectCopy } from '../support/project-copy.ts';
 
@@ -42,8 +42,8 @@ function commit(copy: ProjectCopy): void {
 const edit = async (copy: ProjectCopy, file: string, change: (text: string) => string) =>
   writeFile(copy.path(file), change(await copy.read(file)));
 
-it.runIf(hasDeployTools)(
-  `a dry run builds what is published, with valid checksums, and says where it would go${deployToolsOnly}`,
+it.runIf(hasHelm)(
+  `a dry run builds what is published, with valid checksums, and says where it would go${helmOnly}`,
   async () => {
     await using copy = await copyProject();
     // The checks would test this copy again. Its node_modules is a link, which "npm sbom" takes for incomplete.

@@ -27,7 +27,7 @@ export const HAVE_SAMPLES = [
 
 /** Tests that need large samples and therefore run only in `npm run test:slow`. */
 export const ONLY_LARGE = [
-  'test/slow/{cache-isolation,cache-memory,cache-outage,cache-stampede,cache-workers,default-timeouts,federation,host-plugin-plans,import,mcp-conformance,memory,prometheus}.test.ts',
+  'test/slow/{cache-isolation,cache-memory,cache-outage,cache-stampede,cache-workers,default-timeouts,federation,host-plugin-plans,import,mcp-conformance,memory,outages,prometheus}.test.ts',
   'test/slow/{rejected,reload,repeated-responses,stalled-connections,traces,upstream-bodies,upstream-scans}.test.ts',
   'test/slow/{worker-failures,workers}.test.ts',
 ];

@@ -1,20 +1,13 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
-import { parse, stringify } from 'yaml';
-import { z } from 'zod';
 import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
-import { readKit } from '../support/deploy.ts';
-import { ROOT } from '../support/docs.ts';
 import { startNotigraph } from '../support/process.ts';
-import { findPrograms } from '../support/programs.ts';
+import { hasPrometheus, prometheusOnly, startPrometheus } from '../support/prometheus.ts';
 import { listQueries } from '../support/queries.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { startService } from '../support/service.ts';
 
-/** Queries without a result: nothing in the schema is deprecated, all gateways are up, and have no bug. */
-const EMPTY = ['Use of deprecated fields A', 'NotigraphDown', 'NotigraphBug'];
+/** Queries without a result: nothing in the schema is deprecated, all gateways are up and have no bug, and no tenant's key is rejected. */
+const EMPTY = ['Use of deprecated fields A', 'NotigraphDown', 'NotigraphTenantKeyRejected', 'NotigraphBug'];
 
 /** Configuration with a rate limit that is soon used up, an issuer that is down, a cache, and an audit log. */
 const CONFIG = `
@@ -68,76 +61,8 @@ function startBrokenService(lists: number) {
   );
 }
 
-const PROMETHEUS = findPrograms('prometheus', 'promtool');
-
-const Vector = z.object({
-  data: z.object({ result: z.array(z.object({ value: z.tuple([z.number(), z.string()]) })) }),
-});
-const Rules = z.object({
-  data: z.object({
-    groups: z.array(z.object({ rules: z.array(z.object({ health: z.string() })) })),
-  }),
-});
-
-/** Starts Prometheus with the configuration of the deployment kit, which scrapes these targets every second. */
-async function startPrometheus(targets: readonly string[]) {
-  const folder = await createTemporaryFolder();
-  const config = parse(readKit('prometheus/prometheus.yml'));
-  const [{ job_name }] = config.scrape_configs;
-  const file = folder.path('prometheus.yml');
-  await writeFile(
-    file,
-    stringify({
-      global: { scrape_interval: '1s', evaluation_interval: '1s' },
-      rule_files: config.rule_files.map((rules: string) => `${ROOT}/deploy/prometheus/${rules}`),
-      scrape_configs: [{ job_name, static_configs: [{ targets }] }],
-    }),
-  );
-  const child = spawn(
-    'prometheus',
-    [`--config.file=${file}`, `--storage.tsdb.path=${folder.path('data')}`, '--web.listen-address=127.0.0.1:0'],
-    { stdio: ['ignore', 'ignore', 'pipe'] },
-  );
-  let printed = '';
-  const started = /msg="Listening on" address=(\S+).*Server is ready to receive web requests/s;
-  const exited = once(child, 'exit').then(() => [undefined]);
-  while (!started.test(printed)) {
-    const [chunk] = await Promise.race([once(child.stderr, 'data'), exited]);
-    if (chunk === undefined) {
-      throw new Error(`Prometheus ended before it was ready:\n${printed}`);
-    }
-    printed += String(chunk);
-  }
-  child.stderr.resume();
-  const api = async (path: string): Promise<unknown> => {
-    const response = await fetch(`http://${started.exec(printed)?.[1]}/api/v1/${path}`);
-    const body = await response.json();
-    if (!response.ok) {
-      throw new Error(`${path}: ${JSON.stringify(body)}`);
-    }
-    return body;
-  };
-  return {
-    /** Evaluates a query and returns its values. */
-    async query(query: string): Promise<number[]> {
-      const { data } = Vector.parse(await api(`query?query=${encodeURIComponent(query)}`));
-      return data.result.map(({ value: [, value] }) => Number(value));
-    },
-    /** Returns the different states of all rules: `ok`, `unknown` before the first evaluation, or `err`. */
-    async ruleHealth(): Promise<Set<string>> {
-      const { data } = Rules.parse(await api('rules'));
-      return new Set(data.groups.flatMap(({ rules }) => rules.map(({ health }) => health)));
-    },
-    async [Symbol.asyncDispose]() {
-      child.kill('SIGTERM');
-      await exited;
-      await folder[Symbol.asyncDispose]();
-    },
-  };
-}
-
-it.runIf(PROMETHEUS.areThere)(
-  `Prometheus evaluates every query of the dashboard and of the alerts on a gateway under load${PROMETHEUS.note}`,
+it.runIf(hasPrometheus)(
+  `Prometheus evaluates every query of the dashboard and of the alerts on a gateway under load${prometheusOnly}`,
   async () => {
     await using folder = await createTemporaryFolder();
     await using notigraph = await startNotigraph({
@@ -157,7 +82,7 @@ it.runIf(PROMETHEUS.areThere)(
       env: { NOTIGRAPH_CONFIG_TEXT: CACHE },
     });
     const gateways = [notigraph, failing, stale];
-    await using prometheus = await startPrometheus(gateways.map(({ url }) => new URL(url).host));
+    await using prometheus = await startPrometheus(gateways.map(({ url }) => ({ targets: [new URL(url).host] })));
 
     const send = (url: string, authorization: string, query: string) =>
       fetch(url, {

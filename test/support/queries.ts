@@ -33,7 +33,7 @@ export interface Query {
   query: string;
 }
 
-const readRules = () => Rules.parse(parse(readKit('prometheus/alerts.yml'))).groups.flatMap(({ rules }) => rules);
+const readRules = () => Rules.parse(parse(readKit('helm/alerts.yml'))).groups.flatMap(({ rules }) => rules);
 
 /** Returns the alerts of the deployment kit. */
 export const readAlerts = () => readRules().filter((rule) => 'alert' in rule);

@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises';
+import { rootCertificates } from 'node:tls';
 import { pino } from 'pino';
 import { register } from 'prom-client';
 import { describe, expect, it } from 'vitest';
@@ -9,8 +11,10 @@ import { formatMetrics } from '../../src/telemetry/metrics-snapshot.ts';
 import { processSnapshot } from '../../src/telemetry/process-metrics.ts';
 import { startScriptedGateway } from '../support/gateway.ts';
 import { metricValues } from '../support/metrics-text.ts';
+import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { sendOperation } from '../support/send-operation.ts';
 import { type Script, startService } from '../support/service.ts';
+import { AUDIENCE, clientsOf, createSigner, ISSUER } from '../support/tokens.ts';
 
 const GROUPS = '{ notificationGroups { id } }';
 const WORKFLOW = 'query ($id: ID!) { workflow(idOrIdentifier: $id) { id } }';
@@ -51,6 +55,74 @@ async function start(script: Script = empty, options: Options = {}) {
     },
   };
 }
+
+it('requests with a rejected key are counted apart if it is that of a tenant', async () => {
+  const signer = createSigner();
+  const options = { clients: { ...clientsOf(signer), server: {} } };
+  await using notigraph = await start(() => ({ status: 401, body: { statusCode: 401 } }), { gateway: options });
+  await notigraph.send(GROUPS, {}, 'ApiKey invented');
+  const { errors } = await notigraph.send(GROUPS, {}, await signer.bearer());
+  expect(errors).toMatchObject([{ extensions: { code: 'FORBIDDEN' } }]);
+  notigraph.upstream.script = () => ({ status: 403, body: { statusCode: 403 } });
+  await notigraph.send(GROUPS, {}, await signer.bearer({ sub: 'user-2' }));
+  const counts = metricValues(await notigraph.scrape(), /^notigraph_upstream_requests_total/);
+  const labels = 'method="GET",route="/v1/notification-groups"';
+  expect(counts).toEqual({
+    [`notigraph_upstream_requests_total{${labels},result="4xx"}`]: 2,
+    [`notigraph_upstream_requests_total{${labels},result="tenant_key_rejected"}`]: 1,
+  });
+});
+
+describe('files that are read again', () => {
+  const signer = createSigner();
+  const query = 'query A { notificationGroups { name } }';
+
+  it.each<[files: string, valid: string, invalid: string, settings: (file: string) => Partial<GatewayOptions>]>([
+    ['tenant keys', 'key-1', '', (file) => ({ clients: clientsOf(signer, { tenants: { acme: { file } } }) })],
+    ['headers', 'abc', 'a\nb', (file) => ({ upstreamHeaders: { 'x-zone': { file } } })],
+    ['manifests', JSON.stringify({ a: query }), '{', (file) => ({ trustedDocuments: { manifests: [file] } })],
+    [
+      'certificates',
+      rootCertificates[0] ?? '',
+      'PEM',
+      (file) => ({ upstream: 'https://a.test', tls: { ca: { file } } }),
+    ],
+    [
+      'public keys',
+      signer.publicKey,
+      'PEM',
+      (file) => ({
+        clients: clientsOf(signer, { issuers: [{ issuer: ISSUER, audience: AUDIENCE, publicKey: { file } }] }),
+      }),
+    ],
+    [
+      'client token secrets',
+      'a-fake-secret-of-client-tokens-0001',
+      'short',
+      (file) => ({
+        clients: clientsOf(signer),
+        clientTokens: { secrets: [{ file }] },
+        trustedDocuments: { manifests: [{ a: query }] },
+      }),
+    ],
+  ])('%s: the time since which they are invalid is known while they are', async (files, valid, invalid, settings) => {
+    await using folder = await createTemporaryFolder();
+    const file = folder.path('file.json');
+    await writeFile(file, valid);
+    const options = { gateway: { reloadSeconds: 0.02, ...settings(file) } };
+    await using notigraph = await start(empty, options);
+    const since = async () => {
+      const values = metricValues(await notigraph.scrape(), /^notigraph_files_invalid_since_seconds/);
+      return values[`notigraph_files_invalid_since_seconds{files="${files}"}`];
+    };
+    expect(await since()).toBe(0);
+    const before = Date.now() / 1_000;
+    await writeFile(file, invalid);
+    await expect.poll(since, { timeout: 5_000 }).toBeGreaterThanOrEqual(before);
+    await writeFile(file, valid);
+    await expect.poll(since, { timeout: 5_000 }).toBe(0);
+  });
+});
 
 describe('the metrics', () => {
   const script: Script = ({ method, path }, { end }) => {
@@ -254,7 +326,8 @@ describe('the labels', () => {
     code: /^[A-Z_]+$/,
     method: /^(GET|POST|PUT|PATCH|DELETE)$/,
     route: /^\/v1\/[a-zA-Z/{}-]+$/,
-    result: /^([245]xx|[A-Z_]+)$/,
+    result: /^([245]xx|tenant_key_rejected|[A-Z_]+)$/,
+    files: /^manifests$/,
     reason: /^(running|buffered bytes|event loop|heap|too slow|limit)$/,
     le: /^(\d+(\.\d+)?|\+Inf)$/,
     version: /^(v?\d+\.\d+\.\d+|\(none\)|\(other\))$/,

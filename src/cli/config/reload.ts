@@ -7,7 +7,8 @@ import { fingerprintOf } from '../../lib/files/text-file.ts';
 import { findConflicts } from '../../settings/conflicts.ts';
 import { toSentence } from '../../settings/parse.ts';
 import { listRestartSettings, type SettingName } from '../../settings/settings.ts';
-import { counter, gauge, type MetricSamples } from '../../telemetry/metrics-snapshot.ts';
+import { fileSamples } from '../../telemetry/gateway-metrics.ts';
+import { counter, type MetricSamples } from '../../telemetry/metrics-snapshot.ts';
 import type { Process } from '../command.ts';
 import type { Hangups } from '../signals.ts';
 import type { Config } from './load-config.ts';
@@ -162,13 +163,11 @@ type Writable<Type> = { -readonly [Name in keyof Type]: Type[Name] };
 /** Counters of reloads. The configuration that a process starts with counts as loaded, but not as a reload. */
 export class ReloadCounts {
   readonly #counts = { ok: 0, rejected: 0 };
-  #lastOkAt = Date.now();
+  #invalidSince = 0;
 
   add(result: 'ok' | 'rejected'): void {
     this.#counts[result] += 1;
-    if (result === 'ok') {
-      this.#lastOkAt = Date.now();
-    }
+    this.#invalidSince = result === 'ok' ? 0 : this.#invalidSince || Date.now() / 1_000;
   }
 
   /** Returns the metrics so far. */
@@ -179,12 +178,7 @@ export class ReloadCounts {
         'Reloads of the configuration: applied, or rejected as a whole.',
         Object.entries(this.#counts).map(([result, count]) => [{ result }, count]),
       ),
-      gauge(
-        'notigraph_config_last_reload_seconds',
-        'Time at which the configuration in use was loaded, in seconds since the Unix epoch.',
-        this.#lastOkAt / 1_000,
-        'max',
-      ),
+      fileSamples([{ name: 'configuration', invalidSince: () => this.#invalidSince }]),
     ];
   }
 }

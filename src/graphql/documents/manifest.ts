@@ -120,7 +120,7 @@ export function createManifestFiles(
   onReload: (manifests: readonly Manifest[]) => void = () => {},
 ): ManifestFiles {
   let current: readonly Manifest[] | undefined;
-  const { look } = createWatchedFiles(
+  const files = createWatchedFiles(
     () => fingerprintOf(sources.flatMap((source) => (typeof source === 'string' ? findManifests(source) : []))),
     () => sources.flatMap((source) => (typeof source === 'string' ? findManifests(source).map(readManifest) : source)),
     (manifests) => {
@@ -131,8 +131,9 @@ export function createManifestFiles(
         onReload(manifests);
       }
     },
+    'manifests',
   );
-  return { look, manifests: () => current ?? [] };
+  return { ...files, manifests: () => current ?? [] };
 }
 
 /** Problem of one of the sources. */

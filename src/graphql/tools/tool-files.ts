@@ -124,7 +124,7 @@ export function createToolFiles({ manifest, mutations }: McpSettings, rules: Too
     return { tools, manifests: [Object.fromEntries(tools.map(({ hash, text }) => [hash, text]))] };
   }
 
-  return { look: files.look, tools: () => current.tools, manifests: () => current.manifests };
+  return { ...files, tools: () => current.tools, manifests: () => current.manifests };
 }
 
 const toClause = ({ path, problem }: ToolProblem): string => {

@@ -2,6 +2,8 @@ import type { Logger } from 'pino';
 
 /** Content of files that can be replaced while the process runs. */
 export interface WatchedFiles {
+  /** Name of their content, such as `tenant keys`, in the log and in metrics. */
+  readonly name: string;
   /**
    * Looks at the files, and reads them if they have changed but not since the previous look.
    *
@@ -9,6 +11,8 @@ export interface WatchedFiles {
    * @throws {Error} if they have changed and are invalid. What is invalid keeps its previous content
    */
   look(): boolean;
+  /** Returns the time since which a change of them is rejected, in seconds since the Unix epoch; 0 while they are valid. */
+  invalidSince(): number;
 }
 
 /** Delay of the look that follows the one that found a change, in milliseconds: programs write files in pieces. */
@@ -20,11 +24,13 @@ const NEXT_LOOK_MS = 300;
  * @param findState returns a text that changes with the files. It may throw if they can't be listed
  * @param read reads all of them
  * @param use puts what was read into use. It may throw for the part that is invalid
+ * @param name what they contain
  */
 export function createWatchedFiles<Content>(
   findState: () => string,
   read: () => Content,
   use: (content: Content) => void,
+  name = 'files',
 ): WatchedFiles {
   function state(): string {
     try {
@@ -36,9 +42,12 @@ export function createWatchedFiles<Content>(
 
   let used = state();
   let last = used;
+  let invalidSince = 0;
   use(read());
 
   return {
+    name,
+    invalidSince: () => invalidSince,
     look() {
       const found = state();
       const isSettled = found === last;
@@ -48,12 +57,14 @@ export function createWatchedFiles<Content>(
         return found !== used;
       }
       used = found;
+      invalidSince ||= Date.now() / 1_000;
       const content = read();
       // guard: test/auth/tenant-keys.test.ts
       if (state() !== found) {
         return true; // They have changed while they were read.
       }
       use(content);
+      invalidSince = 0;
       return false;
     },
   };
@@ -70,7 +81,10 @@ export function watchFiles(files: readonly WatchedFiles[], everySeconds: number,
       return file.look();
     } catch (error) {
       const problem = error instanceof Error ? error.message : String(error);
-      logger.error({ problem }, 'a key, secret or manifest is invalid: the previous one stays in use');
+      logger.error(
+        { files: file.name, problem },
+        'a key, secret or manifest is invalid: the previous one stays in use',
+      );
       return false;
     }
   }

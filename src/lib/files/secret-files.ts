@@ -9,6 +9,8 @@ export type Secret = string | { file: string };
 
 /** Sources of named secrets. */
 export interface SecretSources {
+  /** Name of their content, in the log and in metrics. @default `secrets` */
+  name?: string;
   /** Secrets by name. */
   secrets?: Readonly<Record<string, Secret>>;
   /** Folder with one file per secret, named like the secret. Hidden files are ignored, because orchestrators store their own data in them. */
@@ -78,7 +80,7 @@ export function createSecretFiles(
 ): SecretFiles {
   let current: ReadonlyMap<string, string> | undefined;
 
-  const { look } = createWatchedFiles(
+  const files = createWatchedFiles(
     () => fingerprintOf(listSecretFiles(sources).map(([, file]) => file)),
     () => collect(sources, findProblem, current ?? new Map()),
     ({ secrets, problems }) => {
@@ -91,8 +93,9 @@ export function createSecretFiles(
         throw new SecretError(problems);
       }
     },
+    sources.name ?? 'secrets',
   );
-  return { look, secrets: () => current ?? new Map() };
+  return { ...files, secrets: () => current ?? new Map() };
 }
 
 function compare(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): SecretChange {

@@ -112,7 +112,7 @@ export class SocketPool {
   /** @throws {SecretError} if the value of a header is invalid */
   constructor(origin: string, settings: SocketPoolSettings, deps: SocketPoolDeps = {}) {
     this.buffer = deps.buffer ?? { bytes: 0, maxBytes: settings.maxBufferedBytes };
-    this.headers = createSecretFiles({ secrets: settings.upstreamHeaders ?? {} }, findHeaderProblem);
+    this.headers = createSecretFiles({ name: 'headers', secrets: settings.upstreamHeaders ?? {} }, findHeaderProblem);
     this.#origin = origin;
     this.#limit = settings.sockets;
     this.#isIsolated = settings.isolateConnections === 'credential';

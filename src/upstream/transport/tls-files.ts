@@ -42,12 +42,12 @@ export function createTlsFiles(
   settings: Readonly<Partial<Record<keyof TlsSettings, Secret>>>,
   onCertificate: (expiry: Date) => void = () => {},
 ): TlsFiles {
-  const { look, secrets } = createSecretFiles({ secrets: settings }, findPemProblem, () => {
+  const files = createSecretFiles({ name: 'certificates', secrets: settings }, findPemProblem, () => {
     // A pair is replaced one file after the other. Until both have changed, this throws and the previous pair stays.
-    current = toContexts(secrets(), onCertificate);
+    current = toContexts(files.secrets(), onCertificate);
   });
-  let current = toContexts(secrets(), onCertificate);
-  return { current: () => current, look };
+  let current = toContexts(files.secrets(), onCertificate);
+  return { ...files, current: () => current };
 }
 
 /** Names the setting in the problems of reloads, because the log has no other place for it. */
