@@ -424,6 +424,12 @@ describe('GraphiQL of the command on its sandbox', () => {
         await untilGraphiqlReady(page);
         expect(await selectedTab(page)).toBe('Trigger event');
       }
+      // A value that is marked at last shows that the others were checked: those of scalars such as JSONObject are right.
+      await page.locator('#tool-variables textarea').focus();
+      await page.keyboard.press('Control+End');
+      await page.keyboard.type('x');
+      await page.locator('#tool-variables .squiggly-error').first().waitFor();
+      expect(await page.locator('#tool-variables .squiggly-error').count()).toBe(1);
       const [before = 0, after = 0, ...others] = counts;
       expect([after > before, others]).toEqual([true, []]);
       const right = await page

@@ -13,7 +13,7 @@ import {
   useGraphiQLActions,
   useMonaco,
 } from '@graphiql/react';
-import { useEffect, useState } from 'react';
+import { type ComponentProps, useEffect, useState } from 'react';
 import { createRoot } from 'react-dom/client';
 import type { PageConfig } from '../page-config.ts';
 import { useCredential } from './credential.tsx';
@@ -29,6 +29,12 @@ import { TabBar } from './tabs.tsx';
 const DOCS: GraphiQLPlugin = { ...DOC_EXPLORER_PLUGIN, content: DocsPanel };
 const PLUGINS: GraphiQLPlugin[] = [DOCS, { ...HISTORY_PLUGIN, content: HistoryPanel }];
 
+/** Values of variables that GraphiQL would mark as wrong: it expects texts and numbers for other scalars. */
+const SCALARS: Required<ComponentProps<typeof GraphiQLProvider>>['customScalarSchemas'] = {
+  JSON: { type: ['object', 'array', 'string', 'number', 'boolean'] },
+  JSONObject: { type: 'object' },
+};
+
 const DARK_THEME = 'notigraph-dark';
 
 /** The page. */
@@ -43,6 +49,7 @@ function App({ config }: { config: PageConfig }) {
       {...tabs}
       fetcher={fetcher}
       schema={schema.schema}
+      customScalarSchemas={SCALARS}
       storage={storage}
       plugins={PLUGINS}
       referencePlugin={DOCS}
