@@ -4,8 +4,8 @@ import { Server as NetServer } from 'node:net';
 import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises';
 import type { Connections } from './connections.ts';
 
-/** Time in which a client that is about to send a request on an idle connection can do so, in milliseconds. */
-const LAST_REQUEST_MS = 500;
+/** Time in which a client that is about to send a request on an idle connection can do so, in milliseconds: a small part of the drain timeout. */
+const lastRequestMs = (drainTimeoutMs: number): number => Math.min(500, drainTimeoutMs / 20);
 
 /**
  * Closes a server that accepts no more connections. Requests on open ones are answered, the last one of each with `Connection: close`, and idle ones
@@ -28,7 +28,7 @@ export async function drain(
     }
     server.closeAllConnections();
   }, drainTimeoutMs);
-  await Promise.race([connections.ended.met(), sleep(LAST_REQUEST_MS)]);
+  await Promise.race([connections.ended.met(), sleep(lastRequestMs(drainTimeoutMs))]);
   await connections.finished.met();
   server.closeAllConnections();
   await closed;

@@ -35,6 +35,7 @@ async function start(script: Script = empty, options: Options = {}) {
   const server = await startServer({
     host: '127.0.0.1',
     port: 0,
+    drainTimeoutMs: 400, // Idle connections of tests are closed at once.
     listener: gateway.listener,
     metrics: (load) => formatMetrics([[...gateway.metricsSnapshot(), ...processSnapshot(load, process)]]),
     ...options.server,
