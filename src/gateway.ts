@@ -339,7 +339,7 @@ export function buildGateway(
       : [
           ...metrics.snapshot(),
           ...serviceSamples(services.map(([upstream, stateOf]) => [upstream, stateOf()])),
-          fileSamples(watched),
+          ...fileSamples(watched),
           ...rateLimitSamples(limiter.status()),
           ...cacheSamples(upstreams.cacheStore?.stats()),
         ];

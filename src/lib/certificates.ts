@@ -14,4 +14,8 @@ export function findCertificateProblem(text: string): string | undefined {
   return certificates.every(isCertificate) ? undefined : 'the certificate is not valid PEM';
 }
 
+/** Returns the time at which the last of several certificates in PEM expires, in seconds since the Unix epoch: an older authority can stay in a list. */
+export const lastExpiryOf = (text: string): number =>
+  Math.max(...(text.match(CERTIFICATE) ?? []).map((each) => new X509Certificate(each).validToDate.getTime() / 1_000));
+
 const isCertificate = (text: string): boolean => caught(Error, () => new X509Certificate(text)) === undefined;

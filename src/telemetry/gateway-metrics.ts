@@ -159,13 +159,23 @@ export const serviceSamples = (states: readonly (readonly [upstream: string | un
 ];
 
 /** Returns the samples of files that are read again when they change. */
-export const fileSamples = (files: readonly Pick<WatchedFiles, 'name' | 'invalidSince'>[]): MetricSamples =>
+export const fileSamples = (files: readonly Pick<WatchedFiles, 'name' | 'invalidSince' | 'expiresAt'>[]) => [
   gauge(
     'notigraph_files_invalid_since_seconds',
     'Time since which changed files are rejected, in seconds since the Unix epoch; 0 while they are valid.',
     files.map(({ name, invalidSince }) => [{ files: name }, invalidSince()]),
     'max',
-  );
+  ),
+  gauge(
+    'notigraph_certificates_expire_seconds',
+    'Time until certificates expire, in seconds.',
+    files.flatMap(({ name, expiresAt }): [{ files: string }, number][] => {
+      const at = expiresAt?.();
+      return at === undefined ? [] : [[{ files: name }, at - Date.now() / 1_000]];
+    }),
+    'min',
+  ),
+];
 
 /** Returns the samples of the cache's store; none without a cache. */
 export function cacheSamples(stats: StoreStats | undefined): MetricSamples[] {

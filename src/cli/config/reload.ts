@@ -178,7 +178,7 @@ export class ReloadCounts {
         'Reloads of the configuration: applied, or rejected as a whole.',
         Object.entries(this.#counts).map(([result, count]) => [{ result }, count]),
       ),
-      fileSamples([{ name: 'configuration', invalidSince: () => this.#invalidSince }]),
+      ...fileSamples([{ name: 'configuration', invalidSince: () => this.#invalidSince }]),
     ];
   }
 }

@@ -13,6 +13,8 @@ export interface WatchedFiles {
   look(): boolean;
   /** Returns the time since which a change of them is rejected, in seconds since the Unix epoch; 0 while they are valid. */
   invalidSince(): number;
+  /** Returns the time at which a certificate in them expires, in seconds since the Unix epoch; undefined if there is none. @default none */
+  expiresAt?(): number | undefined;
 }
 
 /** Delay of the look that follows the one that found a change, in milliseconds: programs write files in pieces. */

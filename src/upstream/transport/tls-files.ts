@@ -1,7 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
 import { caught } from '../../lib/caught.ts';
-import { findCertificateProblem } from '../../lib/certificates.ts';
+import { findCertificateProblem, lastExpiryOf } from '../../lib/certificates.ts';
 import type { WatchedFiles } from '../../lib/files/file-watcher.ts';
 import {
   createSecretFiles,
@@ -19,6 +19,8 @@ export interface TlsContexts {
   service: SecureContext;
   /** For connections to a proxy, which must not see the client certificate. */
   proxy: SecureContext;
+  /** Time at which one of the certificates expires, in seconds since the Unix epoch. */
+  expiresAt: number | undefined;
 }
 
 /** Certificates that can be replaced while the process runs. */
@@ -47,7 +49,7 @@ export function createTlsFiles(
     current = toContexts(files.secrets(), onCertificate);
   });
   let current = toContexts(files.secrets(), onCertificate);
-  return { ...files, current: () => current };
+  return { ...files, current: () => current, expiresAt: () => current.expiresAt };
 }
 
 /** Names the setting in the problems of reloads, because the log has no other place for it. */
@@ -78,6 +80,7 @@ function toContexts(secrets: ReadonlyMap<string, string>, onCertificate: (expiry
     }
     onCertificate(certificate.validToDate);
   }
+  const expiries = [ca, cert].flatMap((text) => (text === undefined ? [] : lastExpiryOf(text)));
   const trusted = ca === undefined ? {} : { ca: [...getCACertificates('default'), ca] };
   return {
     service: createSecureContext({
@@ -86,6 +89,7 @@ function toContexts(secrets: ReadonlyMap<string, string>, onCertificate: (expiry
       ...(key !== undefined && { key }),
     }),
     proxy: createSecureContext(trusted),
+    expiresAt: expiries.length === 0 ? undefined : Math.min(...expiries),
   };
 }
 
