@@ -9,7 +9,6 @@ import { type ServerOptions, startServer } from '../../src/server/server.ts';
 import { GatewayMetrics, serviceSamples } from '../../src/telemetry/gateway-metrics.ts';
 import { formatMetrics } from '../../src/telemetry/metrics-snapshot.ts';
 import { processSnapshot } from '../../src/telemetry/process-metrics.ts';
-import { createAuthority, hasOpenssl, opensslOnly } from '../support/certificates.ts';
 import { startScriptedGateway } from '../support/gateway.ts';
 import { metricValues } from '../support/metrics-text.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
@@ -123,23 +122,6 @@ describe('files that are read again', () => {
     await expect.poll(since, { timeout: 5_000 }).toBeGreaterThanOrEqual(before);
     await writeFile(file, valid);
     await expect.poll(since, { timeout: 5_000 }).toBe(0);
-  });
-
-  it.runIf(hasOpenssl)(`the time until the first certificate expires is known${opensslOnly}`, async () => {
-    using authority = createAuthority(); // Valid for two days.
-    const { cert, key } = authority.issue('client'); // Valid for one.
-    await using folder = await createTemporaryFolder();
-    const file = folder.path('key.pem');
-    await writeFile(file, key);
-    const expiry = async (tls: GatewayOptions['tls']) => {
-      await using notigraph = await start(empty, { gateway: { ...(tls && { tls }) } });
-      return Object.values(metricValues(await notigraph.scrape(), /^notigraph_certificates_expire_seconds/));
-    };
-    const DAY = 86_400;
-    expect(await expiry(undefined)).toEqual([]);
-    expect((await expiry({ ca: authority.cert })).map((seconds) => Math.round(seconds / DAY))).toEqual([2]);
-    const [seconds = 0] = await expiry({ ca: authority.cert, clientCertificate: cert, clientKey: { file } });
-    expect(Math.round(seconds / DAY)).toBe(1);
   });
 });
 

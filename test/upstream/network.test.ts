@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createGateway } from '../../src/gateway.ts';
+import { createGateway, type GatewayOptions } from '../../src/gateway.ts';
 import { findTlsProblems } from '../../src/upstream/transport/tls-files.ts';
 import {
   createAuthority,
@@ -18,6 +18,7 @@ import {
 } from '../support/certificates.ts';
 import { startConnectProxy } from '../support/connect-proxy.ts';
 import { startGateway } from '../support/gateway.ts';
+import { metricValues } from '../support/metrics-text.ts';
 import { startService } from '../support/service.ts';
 
 const GROUPS = '{ notificationGroups { name } }';
@@ -272,4 +273,18 @@ describe.runIf(hasOpenssl)(`TLS to the service${opensslOnly}`, () => {
     );
     expect(findTlsProblems(given).map(({ name, problem }) => `${name}: ${problem}`)).toEqual([problem]);
   });
+});
+
+it.runIf(hasOpenssl)(`the metrics tell the time until the first certificate expires${opensslOnly}`, async () => {
+  const days = async (tls: GatewayOptions['tls']) => {
+    await using gateway = await startGateway({ upstream: 'https://127.0.0.1:9', ...(tls && { tls }) });
+    const values = metricValues(await gateway.metrics(), /^notigraph_certificates_expire_seconds/);
+    return Object.values(values).map((seconds) => Math.round(seconds / 86_400));
+  };
+  const { cert, key } = authority.issue('client'); // Valid for a day, and the authority for two.
+  const file = join(folder, 'expiring.key');
+  writeFileSync(file, key);
+  expect(await days(undefined)).toEqual([]);
+  expect(await days({ ca: authority.cert })).toEqual([2]);
+  expect(await days({ ca: authority.cert, clientCertificate: cert, clientKey: { file } })).toEqual([1]);
 });
