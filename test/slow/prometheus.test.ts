@@ -7,7 +7,13 @@ import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { startService } from '../support/service.ts';
 
 /** Queries without a result: nothing in the schema is deprecated, all gateways are up and have no bug, and no tenant's key is rejected. */
-const EMPTY = ['Use of deprecated fields A', 'NotigraphDown', 'NotigraphTenantKeyRejected', 'NotigraphBug'];
+const EMPTY = [
+  'Use of deprecated fields A',
+  'NotigraphDown',
+  'NotigraphTenantKeyRejected',
+  'NotigraphBug',
+  'NotigraphCertificateExpires',
+];
 
 /** Configuration with a rate limit that is soon used up, an issuer that is down, a cache, and an audit log. */
 const CONFIG = `

@@ -42,7 +42,6 @@ const createWrongValues = (): [unknown, ...unknown[]] => [
   Number.POSITIVE_INFINITY,
   true,
   12n,
-  Symbol('symbol'),
   {},
   { _id: 'x', name: 'Other', __typename: 'Unknown' },
   [],
