@@ -122,7 +122,8 @@ export function createManifestFiles(
   let current: readonly Manifest[] | undefined;
   const files = createWatchedFiles(
     () => fingerprintOf(sources.flatMap((source) => (typeof source === 'string' ? findManifests(source) : []))),
-    () => sources.flatMap((source) => (typeof source === 'string' ? findManifests(source).map(readManifest) : source)),
+    (): Manifest[] =>
+      sources.flatMap((source) => (typeof source === 'string' ? findManifests(source).map(readManifest) : [source])),
     (manifests) => {
       assertIds(manifests);
       const isReload = current !== undefined;

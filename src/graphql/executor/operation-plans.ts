@@ -32,10 +32,15 @@ interface SizeEntry {
 }
 
 /** Sizes of all plans of a gateway. */
-export type PlanSizes = ReturnType<typeof createPlanSizes>;
+export interface PlanSizes {
+  get(entry: SizeEntry): true | undefined;
+  has(entry: SizeEntry): boolean;
+  set(entry: SizeEntry, value: true, options: { size: number }): unknown;
+  delete(entry: SizeEntry): boolean;
+}
 
 /** Creates a cache that limits the total size of plans, and evicts the least recently used. */
-export const createPlanSizes = () =>
+export const createPlanSizes = (): PlanSizes =>
   new LRUCache<SizeEntry, true>({
     maxSize: MAX_PLAN_BYTES,
     dispose: (_, { key, roots }) => roots.deref()?.delete(key),
