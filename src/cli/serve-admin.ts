@@ -5,7 +5,7 @@ import { startServer } from '../server/server.ts';
 import type { Config } from './config/load-config.ts';
 
 /** Limits of the separate port. A few probes and scrapers use it. */
-const LIMITS = { maxConnections: 100, maxInFlightRequests: 50, drainDelayMs: 0, drainTimeoutMs: 1_000 };
+const LIMITS = { maxConnections: 100, maxInFlightRequests: 50, drainTimeoutMs: 1_000 };
 
 /** Server of health checks and metrics on a separate port. */
 export interface AdminServer extends AsyncDisposable {

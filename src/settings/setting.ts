@@ -47,12 +47,12 @@ export function integer(min: number, max: number, problem = `must be a whole num
   return z.int(problem).min(min, problem).max(max, problem);
 }
 
-/** Number above zero. */
 const SHARE = 'must be a number from 0 to 1';
 
-/** Share of something. */
+/** Share of a whole: 0 to 1. */
 export const share = () => z.number(SHARE).min(0, SHARE).max(1, SHARE);
 
+/** Number above zero. */
 export const positive = () => z.number(ABOVE_ZERO).positive(ABOVE_ZERO);
 
 const ABOVE_ZERO = 'must be a number above 0';

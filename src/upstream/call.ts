@@ -337,7 +337,7 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
     }
     let result: Outcome;
     try {
-      const upstreamHeaders = pool.headers.secrets().values();
+      const upstreamHeaders = pool.headers.secrets();
       result = readResult(request, response, rateLimit, settings.maxUpstreamListItems, checkDrift, upstreamHeaders);
     } catch (failure) {
       this.onFailure(failure, isReplayed);

@@ -8,8 +8,8 @@ const MIN_LENGTH = 4;
 export interface Secrets {
   /** `Authorization` header: `ApiKey` and the key. */
   authorization: string;
-  /** Values of the headers that every request has. Those of up to 3 characters are no secrets. @default none */
-  upstreamHeaders?: Iterable<string>;
+  /** Headers that every request has, by name. Values of up to 3 characters are no secrets. @default none */
+  upstreamHeaders?: ReadonlyMap<string, string>;
 }
 
 /** Characters that no key has, except for white space, which ends a part of a key. */
@@ -27,10 +27,10 @@ const NOISE = [NOT_ASCII, /[^a-z\d\s]+/g];
  *
  * @param readRequest returns the other text of the request
  */
-export function createCredentialFilter({ authorization, upstreamHeaders = [] }: Secrets, readRequest = () => '') {
+export function createCredentialFilter({ authorization, upstreamHeaders }: Secrets, readRequest = () => '') {
   const key = authorization.slice(authorization.indexOf(' ') + 1);
   const secrets = key.length < MIN_LENGTH ? [authorization] : escapeForms(key);
-  secrets.push(...[...upstreamHeaders].flatMap(escapeForms));
+  secrets.push(...[...(upstreamHeaders?.values() ?? [])].flatMap(escapeForms));
   const comparisons = NOISE.map((noise) => {
     // guard: test/upstream/credential-filter.test.ts
     const strip = (text: string) => text.toLowerCase().replace(noise, '');

@@ -107,12 +107,15 @@ function findEmptiesWarnings({ locate }: LoadedConfig, schema: GraphQLSchema): P
   const endpoints = endpointsOf(schema);
   return endpoints.flatMap((endpoint) => {
     const { method, route, module, empties } = endpoint;
+    if (module === undefined || empties !== undefined) {
+      return [];
+    }
     const known = endpoints.filter((read) => read.module === undefined || read.module === module);
     const kinds = findEmptied(known)
       .get(endpoint)
       ?.map((kind) => `'${kind}'`)
       .join(', ');
-    if (module === undefined || empties !== undefined || !kinds) {
+    if (!kinds) {
       return [];
     }
     const effect = `${method} ${route} of the module ${module} empties the cached reads ${kinds}, because of its path`;

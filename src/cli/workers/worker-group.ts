@@ -181,6 +181,7 @@ export class WorkerGroup implements AsyncDisposable {
     }
   }
 
+  /** Replaces a worker that got SIGTERM. Until its replacement listens, it serves as before. */
   #onTerminated(worker: WorkerProcess): void {
     if (this.#stopping.signal.aborted || !this.#isStarted || worker.isReplaced) {
       return; // Told to stop already, or about to be.

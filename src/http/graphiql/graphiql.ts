@@ -54,22 +54,12 @@ interface PagesOptions {
  * Creates the function that finds GraphiQL's page and its files, or the page that browsers get without it, among the requests to the endpoint.
  * It also answers what browsers ask for beside the endpoint: `/`, the endpoint's path with a slash, and an icon.
  */
-export function createPages(
-  { graphiql }: GatewaySettings,
-  { paths, schemes, clientRules, isKnownHost, moduleSchema }: PagesOptions,
-): FindPage {
-  const { authorization, sandbox: isSandbox = false } = typeof graphiql === 'boolean' ? {} : graphiql;
-  const explains = schemes.filter((scheme) => clientRules[CLIENT_KINDS[scheme]].hidesCalls === undefined);
-  const config = { isSandbox, schemes, explains, ...describeApi(isSandbox, moduleSchema) };
-  const assets = new Assets();
-  const findAnonymous = createFindPage({ ...config, authorization: undefined }, assets);
-  const findWithKey = createFindPage({ ...config, authorization }, assets);
-  // guard: test/cli/hosts.test.ts
-  const mayHaveKey = (host: string | undefined) => isSandbox || isKnownHost(host); // The keys of a sandbox are public.
+export function createPages({ graphiql }: GatewaySettings, options: PagesOptions): FindPage {
+  const { paths } = options;
   const findPage: FindPage =
     graphiql === false
       ? (request) => (wantsPage(request) ? async () => respondTurnedOff() : undefined)
-      : (request) => (mayHaveKey(request.host) ? findWithKey : findAnonymous)(request);
+      : createFindPageByHost(graphiql, options);
   return (request) => {
     const path = pathOf(request);
     if (request.method !== 'GET') {
@@ -84,6 +74,22 @@ export function createPages(
     const links = path === '/' ? [...paths] : [...paths].filter((each) => path === `${each}/`);
     return links.length > 0 && wantsPage(request) ? async () => respondLinks(path, links) : undefined;
   };
+}
+
+/** Creates the function that finds the page and its files: with the configured key, or without it for unknown hosts. */
+function createFindPageByHost(
+  graphiql: Exclude<GatewaySettings['graphiql'], false>,
+  { schemes, clientRules, isKnownHost, moduleSchema }: PagesOptions,
+): FindPage {
+  const { authorization, sandbox: isSandbox = false } = graphiql === true ? {} : graphiql;
+  const explains = schemes.filter((scheme) => clientRules[CLIENT_KINDS[scheme]].hidesCalls === undefined);
+  const config = { isSandbox, schemes, explains, ...describeApi(isSandbox, moduleSchema) };
+  const assets = new Assets();
+  const findAnonymous = createFindPage({ ...config, authorization: undefined }, assets);
+  const findWithKey = createFindPage({ ...config, authorization }, assets);
+  // guard: test/cli/hosts.test.ts
+  const mayHaveKey = (host: string | undefined) => isSandbox || isKnownHost(host); // The keys of a sandbox are public.
+  return (request) => (mayHaveKey(request.host) ? findWithKey : findAnonymous)(request);
 }
 
 /** Browsers ask for the icon of every address that is not a page with an icon, such as JSON. */

@@ -60,7 +60,7 @@ export const isReplay = ({ args }: UpstreamRequest, { headers }: UpstreamRespons
  *
  * @param maxListItems maximum length of a list
  * @param checkDrift called with the body of a successful response
- * @param upstreamHeaders values of the headers that every request has
+ * @param upstreamHeaders headers that every request has, by name
  * @throws {UpstreamError | BodyError} if it isn't a success
  */
 export function readResult(
@@ -69,7 +69,7 @@ export function readResult(
   rateLimit: UpstreamRateLimit | undefined,
   maxListItems: number,
   checkDrift: DriftCheck | undefined,
-  upstreamHeaders: Iterable<string>,
+  upstreamHeaders: ReadonlyMap<string, string>,
 ): UpstreamResult {
   const { endpoint, authorization, path, args, known } = request;
   const { status, headers } = response;
