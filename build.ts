@@ -63,8 +63,8 @@ const BUNDLES: Readonly<Record<string, Bundle>> = {
     folder: 'dist/library',
     entries: {
       index: 'src/index.ts',
-      'client/index': 'src/client/index.ts',
-      'testing/msw/index': 'src/testing/msw/index.ts',
+      'client/index': 'packages/client/src/index.ts',
+      'testing/msw/index': 'packages/testing/src/msw/index.ts',
       'modules/index': 'src/modules/index.ts',
       'modules/events': 'src/modules/events.ts',
       'modules/subscribers': 'src/modules/subscribers.ts',
@@ -73,14 +73,20 @@ const BUNDLES: Readonly<Record<string, Bundle>> = {
     },
     packages: { noExternal: true, external: DEPENDENCIES },
   },
+  // The package of the client by itself.
+  client: {
+    folder: 'packages/client/dist',
+    entries: { index: 'packages/client/src/index.ts' },
+    packages: { noExternal: true, external: DEPENDENCIES },
+  },
   // A bundle of its own, so that the files above stay as small. It contains the sandbox.
   testing: {
     folder: 'dist/library/testing',
     empties: false,
-    entries: { index: 'src/testing/index.ts' },
+    entries: { index: 'packages/testing/src/index.ts' },
     packages: { noExternal: true, external: DEPENDENCIES },
     minify: MINIFY,
-    built: { '../gateway.ts': '../index.js', '../client/index.ts': '../client/index.js' },
+    built: { '../../../src/gateway.ts': '../index.js', '../../client/src/index.ts': '../client/index.js' },
   },
   // Contains its packages, which halves the time to start. Users choose the versions of the peers, and with their SDK that of OpenTelemetry's
   // interface: a newer version here would ignore the SDK. graphql must exist only once.

@@ -48,10 +48,10 @@ interface App {
 const APPS: App[] = [
   {
     documents: ['schema/operations/', 'schema/module-operations/'],
-    typedDocuments: 'src/client/documents.gen.ts',
+    typedDocuments: 'packages/client/src/documents.gen.ts',
     documentType: { name: 'TypedDocument', from: './typed-document.ts' },
     manifest: 'schema/trusted-documents.json',
-    mocks: 'src/testing/msw/mocks.gen.ts',
+    mocks: 'packages/testing/src/msw/mocks.gen.ts',
     isShipped: true,
   },
   {
@@ -117,18 +117,18 @@ async function generate(): Promise<Record<string, string>> {
     'src/upstream/openapi.gen.ts': await upstreamTypes(),
     'src/upstream/contract/responses.gen.ts':
       GENERATED + writeUpstreamResponses(pathOf('schema/upstream.openapi.yaml')),
-    'src/sandbox/requests.gen.ts':
+    'packages/sandbox/src/requests.gen.ts':
       GENERATED + writeSandboxRequests(pathOf('schema/upstream.openapi.yaml'), pathOf('schema/modules.openapi.yaml')),
-    'src/testing/endpoints.gen.ts':
+    'packages/testing/src/endpoints.gen.ts':
       GENERATED + writeEndpoints(pathOf('schema/upstream.openapi.yaml'), pathOf('schema/modules.openapi.yaml')),
     'src/settings/scopes.gen.ts': GENERATED + writeScopes(schema),
     'schema/schema.graphql': printSdl(schema),
     'schema/subgraph.graphql': printSubgraph(schema),
-    'src/client/possible-types.gen.ts': GENERATED + writePossibleTypes(full),
+    'packages/client/src/possible-types.gen.ts': GENERATED + writePossibleTypes(full),
     'src/settings/gateway-options.gen.ts': GENERATED + writeGatewayOptions(),
     'schema/config.schema.json': writeConfigSchema(),
     ...pageWith('docs/settings.md', 'settings', writeSettingTables()),
-    'src/client/error-codes.gen.ts': GENERATED + writeErrorCodeType(),
+    'packages/client/src/error-codes.gen.ts': GENERATED + writeErrorCodeType(),
     ...pageWith('docs/errors.md', 'error codes', writeErrorCodeTable()),
     'docs/schema.md': writeSchemaReference(full),
     'docs/schema-types.md': writeTypesReference(full),

@@ -29,7 +29,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'quick',
-          include: ['test/**/*.test.ts', 'examples/testing/*.vitest.test.ts'],
+          include: ['test/**/*.test.ts', 'packages/*/test/**/*.test.ts', 'examples/testing/*.vitest.test.ts'],
           exclude: ['**/node_modules/**', ...TAKES_LONG, ...TAKES_SAMPLES, ...BUILDS],
         },
       },

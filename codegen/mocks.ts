@@ -4,7 +4,7 @@ import type { AppOperation } from './documents.ts';
 export function writeMocks(operations: readonly Pick<AppOperation, 'name'>[]): string {
   const names = operations.map(({ name }) => name).sort();
   return [
-    `import {\n${names.map((name) => `  ${name}Document,\n`).join('')}} from '../../client/index.ts';\n`,
+    `import {\n${names.map((name) => `  ${name}Document,\n`).join('')}} from '../../../client/src/index.ts';\n`,
     "import { mockOperation } from './mock-operation.ts';\n",
     '\n/** Mocks of the shipped operations, by name. */\n',
     `export const mocks = {\n${names.map((name) => `  ${name}: mockOperation(${name}Document),\n`).join('')}};\n`,

@@ -13,6 +13,7 @@ const REFERRING = [
   'deploy',
   'docs',
   'examples',
+  'packages',
   'src',
   'test',
 ];

@@ -6,7 +6,6 @@ import { listSources, readImports, readSource } from './support/imports.ts';
 /** Entries of `src/`. Imports point downward in this list, types included. */
 const ENTRIES = [
   'cli',
-  'testing',
   'index.ts',
   'modules',
   'gateway.ts',
@@ -20,22 +19,26 @@ const ENTRIES = [
   'redis',
   'settings',
   'lib',
-  'sandbox',
-  'client',
 ];
 
-/** Entries that import nothing else from `src/`. */
-const ISOLATED = ['sandbox', 'client', 'lib'];
+/** Imports of each package from outside of itself. */
+const BETWEEN_PACKAGES: Readonly<Record<string, RegExp>> = {
+  client: /^never$/,
+  graphiql: /^(?:src\/http\/graphiql\/page-|src\/lib\/quote-for-shell\.ts|packages\/client\/src\/)/,
+  sandbox: /^never$/,
+  testing: /^(?:src|packages\/client\/src|packages\/sandbox\/src)\//,
+};
 
 /** Removes `src/`, which the list omits. */
 const inSrc = (file: string): string => file.replace(/^src\//, '');
 
 const sources = listSources('src');
 const files = sources.map(inSrc);
-const imports = sources
-  .flatMap(readImports)
-  .filter(({ isModule }) => !isModule)
-  .map(({ from, to }) => ({ from: inSrc(from), to: inSrc(to) }));
+const readRelativeImports = (list: readonly string[]) => list.flatMap(readImports).filter(({ isModule }) => !isModule);
+const [imports, ofPackages] = [
+  readRelativeImports(sources).map(({ from, to }) => ({ from: inSrc(from), to: inSrc(to) })),
+  readRelativeImports(listSources('packages').filter((file) => !/^packages\/[\w-]+\/test\//.test(file))),
+];
 
 const entryOf = (file: string): string => file.split('/')[0] ?? file;
 
@@ -46,14 +49,32 @@ it('src has the entries of the list', () => {
 });
 
 it('imports point downward', () => {
-  const upward = imports.filter(({ from, to }) => ENTRIES.indexOf(entryOf(to)) < ENTRIES.indexOf(entryOf(from)));
+  const within = imports.filter(({ to }) => entryOf(to) !== 'packages');
+  const upward = within.filter(({ from, to }) => ENTRIES.indexOf(entryOf(to)) < ENTRIES.indexOf(entryOf(from)));
   expect(upward.map(describeImport)).toEqual([]);
 });
 
-it('the sandbox, the client and lib import nothing else, and server and http do not know each other', () => {
+it('lib imports nothing else, and server and http do not know each other', () => {
   const isForbidden = (from: string, to: string) =>
-    from !== to && (ISOLATED.includes(from) || (from === 'server' && to === 'http'));
+    from !== to && (from === 'lib' || (from === 'server' && to === 'http'));
   expect(imports.filter(({ from, to }) => isForbidden(entryOf(from), entryOf(to))).map(describeImport)).toEqual([]);
+});
+
+it('only the command imports a package, the sandbox, which imports nothing of the gateway', () => {
+  const isAllowed = ({ from, to }: { from: string; to: string }) =>
+    from.startsWith('cli/') && to.startsWith('packages/sandbox/src/');
+  const ofSrc = imports.filter(({ to }) => entryOf(to) === 'packages');
+  expect(ofSrc.length).toBeGreaterThan(0);
+  expect(ofSrc.filter((found) => !isAllowed(found)).map(describeImport)).toEqual([]);
+});
+
+it('packages import nothing but themselves and what is listed', () => {
+  const folderOf = (file: string) => file.split('/').slice(0, 2).join('/');
+  const others = ofPackages.filter(({ from, to }) => folderOf(from) !== folderOf(to));
+  const isAllowed = ({ from, to }: { from: string; to: string }) =>
+    BETWEEN_PACKAGES[from.split('/')[1] ?? '']?.test(to);
+  expect(others.length).toBeGreaterThan(0);
+  expect(others.filter((found) => isAllowed(found) !== true).map(describeImport)).toEqual([]);
 });
 
 it('the executor imports nothing of the gateway but lib and the places of errors', () => {
@@ -63,9 +84,7 @@ it('the executor imports nothing of the gateway but lib and the places of errors
 });
 
 it('only the program entry point accesses the process', () => {
-  // The page of GraphiQL, which runs in a browser, shows programs for Node.js.
-  const programs = sources.filter((file) => !file.startsWith('src/http/graphiql/page/'));
-  const touching = programs.filter((file) => /\bprocess\.\w|(?:\(|, )process\)/.test(readSource(file)));
+  const touching = sources.filter((file) => /\bprocess\.\w|(?:\(|, )process\)/.test(readSource(file)));
   expect(touching).toEqual(['src/cli/main.ts']);
 });
 
@@ -92,7 +111,8 @@ it.each([...folders])('the files and folders in %s do not import each other in a
 it('the tests of npm run test:quick start neither processes nor browsers', () => {
   const isSlower = (file: string) =>
     [...TAKES_LONG, ...TAKES_SAMPLES, ...BUILDS].some((glob) => matchesGlob(file, glob));
-  const ofTests = listSources('test').flatMap(readImports);
+  const tests = [...listSources('test'), ...listSources('packages')];
+  const ofTests = tests.flatMap(readImports);
   const starts = new Set(['playwright-core', 'node:child_process']);
   for (let size = 0; size !== starts.size; ) {
     size = starts.size;
@@ -102,13 +122,13 @@ it('the tests of npm run test:quick start neither processes nor browsers', () =>
       }
     }
   }
-  const quick = listSources('test').filter((file) => file.endsWith('.test.ts') && !isSlower(file));
+  const quick = tests.filter((file) => file.endsWith('.test.ts') && !isSlower(file));
   expect(quick.filter((file) => starts.has(file))).toEqual([]);
   expect(quick.length).toBeGreaterThan(30);
 });
 
 it('only test and bench import from test and bench', () => {
-  const others = ['src', 'codegen', 'examples'].flatMap(listSources).flatMap(readImports);
+  const others = [...['src', 'codegen', 'examples'].flatMap(listSources).flatMap(readImports), ...ofPackages];
   expect(others.filter(({ to }) => /^(?:test|bench)\//.test(to)).map(describeImport)).toEqual([]);
 });
 

@@ -11,6 +11,7 @@ const COVERED = [
   'codegen.ts',
   'dev.ts',
   'examples',
+  'packages',
   'prepare.ts',
   'release.ts',
   'schema',

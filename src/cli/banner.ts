@@ -1,5 +1,5 @@
+import { SANDBOX_KEYS } from '../../packages/sandbox/src/environments.ts';
 import { VERSION } from '../lib/version.ts';
-import { SANDBOX_KEYS } from '../sandbox/environments.ts';
 import type { Config } from './config/load-config.ts';
 import { SHIPPED_MODULES } from './config/load-modules.ts';
 

@@ -1,8 +1,8 @@
+import { SandboxError } from '../../packages/sandbox/src/errors.ts';
 import { ManifestError } from '../graphql/documents/manifest.ts';
 import { errorCodeOf } from '../lib/error-code.ts';
 import { SecretError } from '../lib/files/secret-files.ts';
 import { InstallationError } from '../lib/installation.ts';
-import { SandboxError } from '../sandbox/errors.ts';
 import { ListenError } from '../server/server.ts';
 import { MissingPackageError } from '../settings/optional-packages.ts';
 import { AuditError } from '../telemetry/audit-log.ts';

@@ -1,5 +1,5 @@
-import { SANDBOX_KEYS } from '../sandbox/environments.ts';
-import type { Sandbox } from '../sandbox/sandbox.ts';
+import { SANDBOX_KEYS } from '../../packages/sandbox/src/environments.ts';
+import type { Sandbox } from '../../packages/sandbox/src/sandbox.ts';
 import type { Config } from './config/load-config.ts';
 
 /** Starts the sandbox if the configuration has no service. It is loaded on demand, because workers have none. */
@@ -7,7 +7,7 @@ export async function openSandbox({ sandbox: file }: Config): Promise<Sandbox | 
   if (file === undefined) {
     return undefined;
   }
-  const { startSandbox } = await import('../sandbox/sandbox.ts');
+  const { startSandbox } = await import('../../packages/sandbox/src/sandbox.ts');
   return startSandbox({ file });
 }
 

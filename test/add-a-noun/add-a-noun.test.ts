@@ -1,6 +1,6 @@
 import { cp, writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
+import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
 import { type NotigraphProcess, startNotigraph } from '../support/process.ts';
 import { canCopy, copyProject, gitOnly, type ProjectCopy } from '../support/project-copy.ts';
 import { sendOperation } from '../support/send-operation.ts';
@@ -87,7 +87,7 @@ describe.runIf(canCopy)(`the resource layouts, added to a copy of the project wi
   }
 
   it('appears in the typed client, the trusted documents, GraphiQL and the tables of the docs', async () => {
-    expect(await copy.read('src/client/documents.gen.ts')).toContain('export const LayoutsDocument = ');
+    expect(await copy.read('packages/client/src/documents.gen.ts')).toContain('export const LayoutsDocument = ');
     expect(await copy.read('schema/trusted-documents.json')).toContain('query Layouts {');
     const openPage = () => fetch(gateway.url, { headers: { accept: 'text/html' } });
     const unbuilt = await openPage();

@@ -7,7 +7,11 @@ import type { ProjectCopy } from '../support/project-copy.ts';
 const LAYOUTS = fileURLToPath(new URL('layouts/', import.meta.url));
 
 /** Files of the resource `layouts`, apart from its paths in the OpenAPI document. */
-const FILES = ['src/graphql/types/layout.ts', 'src/sandbox/resources/layouts.ts', 'schema/operations/Layouts.graphql'];
+const FILES = [
+  'src/graphql/types/layout.ts',
+  'packages/sandbox/src/resources/layouts.ts',
+  'schema/operations/Layouts.graphql',
+];
 
 /** Endpoints of the contract, in which the new ones are declared and listed. */
 const ENDPOINTS = 'src/upstream/endpoints.ts';
@@ -31,7 +35,7 @@ export const createLayout = endpoint('POST /v1/layouts', {
 
 /** Lists of the graph's modules and of the sandbox's resources. */
 const SCHEMA = 'src/graphql/schema.ts';
-const RESOURCES = 'src/sandbox/resources/index.ts';
+const RESOURCES = 'packages/sandbox/src/resources/index.ts';
 
 /** Adds the resource `layouts` to a copy of the project: its paths in the OpenAPI document, three files, its endpoints, and lines in two lists. */
 export async function addLayouts(copy: ProjectCopy): Promise<void> {

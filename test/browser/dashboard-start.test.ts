@@ -5,14 +5,14 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startIssuer } from '../../examples/dashboard/dev/issuer.ts';
-import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
+import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
 import { launchBrowser } from '../support/browser.ts';
 import { CHILD_ENV } from '../support/child-env.ts';
 import { visit } from '../support/dashboard.ts';
 import { listen } from '../support/listen.ts';
 
 const START = fileURLToPath(new URL('../../examples/dashboard/start.ts', import.meta.url));
-const KEYS_FILE = fileURLToPath(new URL('../../src/sandbox/environments.ts', import.meta.url));
+const KEYS_FILE = fileURLToPath(new URL('../../packages/sandbox/src/environments.ts', import.meta.url));
 const FREE_PORTS = ['--port', '0', '--gateway-port', '0', '--issuer-port', '0'];
 
 describe("the dashboard's start command", () => {

@@ -1,6 +1,6 @@
 import type { Browser, Request } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
+import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
 import { COLORS, findViolations } from '../support/axe.ts';
 import { launchBrowser } from '../support/browser.ts';
 import { type Dashboard, startDashboard, VIEWS } from '../support/dashboard.ts';

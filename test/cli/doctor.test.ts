@@ -1,10 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:https';
 import { expect, it, onTestFinished } from 'vitest';
+import { SANDBOX_KEYS, startSandbox } from '../../packages/sandbox/src/sandbox.ts';
 import { type ExamineOptions, examine } from '../../src/cli/doctor/run-doctor.ts';
 import { findService } from '../../src/cli/service/find-service.ts';
 import { readAuthorization } from '../../src/cli/service/read-key.ts';
-import { SANDBOX_KEYS, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { createAuthority } from '../support/certificates.ts';
 import { loadFrom } from '../support/configuration.ts';
 import { startConnectProxy } from '../support/connect-proxy.ts';

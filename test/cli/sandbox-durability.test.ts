@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
+import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
 import { createSandboxClient } from '../support/sandbox-client.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { spawnSandbox } from '../support/sandbox-process.ts';

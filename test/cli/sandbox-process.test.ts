@@ -7,11 +7,10 @@ import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 
 import { describe, expect, it } from 'vitest';
-
+import { resetSandbox, startSandbox } from '../../packages/sandbox/src/sandbox.ts';
 import { readCommandLine } from '../../src/cli/command-line.ts';
 import { COMMANDS } from '../../src/cli/commands/index.ts';
 import { sandboxReset } from '../../src/cli/commands/sandbox.ts';
-import { resetSandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { findPrograms } from '../support/programs.ts';
 import { createSandboxClient } from '../support/sandbox-client.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';

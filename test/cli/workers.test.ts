@@ -5,7 +5,7 @@ import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool, request } from 'undici';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
+import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
 import { listen } from '../support/listen.ts';
 import { type NotigraphProcess, runNotigraph, startNotigraph } from '../support/process.ts';
 import { group } from '../support/records.ts';

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
 import manifest from '../../schema/trusted-documents.json' with { type: 'json' };
-import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
 import { type SandboxedGateway, startSandboxedGateway } from '../support/gateway.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 
@@ -35,7 +35,7 @@ beforeAll(async () => {
   for (const name of ['@apollo', '@urql', 'graphql', 'graphql-request', 'relay-runtime', 'rxjs']) {
     await symlink(join(ROOT, 'node_modules', name), join(packages, name), 'dir');
   }
-  await symlink(join(ROOT, 'src', 'client'), join(packages, 'notigraph', 'client'), 'dir');
+  await symlink(join(ROOT, 'packages/client/src'), join(packages, 'notigraph', 'client'), 'dir');
   const exported = { type: 'module', exports: { './client': './client/index.ts' } };
   await writeFile(join(packages, 'notigraph', 'package.json'), JSON.stringify(exported));
   await writeFile(folder.path('package.json'), '{ "type": "module" }');
@@ -67,7 +67,7 @@ it('docs/client.md has a program for each client, with texts and with ids', () =
   ]);
 });
 
-/** Programs that run as they are; test/client/relay.test.ts runs the other one. */
+/** Programs that run as they are; packages/client/test/relay.test.ts runs the other one. */
 const complete = programs.filter(({ program }) => !program.includes('relay-runtime'));
 
 it.each(complete)('$file of docs/client.md prints the documented output', async ({ file, output }) => {

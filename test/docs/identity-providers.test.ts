@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
+import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
 import { addTo, blocks, load, read, startConfigured } from '../support/docs.ts';
 import { signToken, startTestIssuer } from '../support/issuer.ts';
 

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { type GraphQLOutputType, type GraphQLSchema, getNamedType, isObjectType, isUnionType } from 'graphql';
 import { describe, expect, it } from 'vitest';
+import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
 import { createReport, formatReport } from '../../src/cli/check/report.ts';
 import { readCommandLine } from '../../src/cli/command-line.ts';
 import { COMMANDS } from '../../src/cli/commands/index.ts';
@@ -11,7 +12,6 @@ import { SHIPPED_MODULES } from '../../src/cli/config/load-modules.ts';
 import { ConfigError } from '../../src/cli/config/problem.ts';
 import { createSchema } from '../../src/graphql/schema.ts';
 import { scopesOf } from '../../src/graphql/scopes.ts';
-import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
 import {
   addTo,
   blocks,

@@ -5,10 +5,10 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { type CryptoKey, exportJWK, exportSPKI, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
 import manifest from '../../schema/trusted-documents.json' with { type: 'json' };
 import { SHIPPED_MODULES } from '../../src/cli/config/load-modules.ts';
 import { sha256Of } from '../../src/graphql/documents/manifest.ts';
-import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
 import {
   addTo,
   blocks,
@@ -198,9 +198,14 @@ describe('the programs of the docs', () => {
     onTestFinished(() => folder[Symbol.asyncDispose]());
     const packaged = folder.path('node_modules', 'notigraph');
     await mkdir(packaged, { recursive: true });
-    await symlink(join(ROOT, 'src'), join(packaged, 'src'), 'dir');
+    for (const name of ['src', 'packages']) {
+      await symlink(join(ROOT, name), join(packaged, name), 'dir');
+    }
     await symlink(join(ROOT, 'node_modules', 'graphql'), folder.path('node_modules', 'graphql'), 'dir');
-    const exported = { type: 'module', exports: { '.': './src/index.ts', './client': './src/client/index.ts' } };
+    const exported = {
+      type: 'module',
+      exports: { '.': './src/index.ts', './client': './packages/client/src/index.ts' },
+    };
     await writeFile(join(packaged, 'package.json'), JSON.stringify(exported));
     await writeFile(folder.path('package.json'), '{ "type": "module" }');
     return {

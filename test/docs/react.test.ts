@@ -12,7 +12,7 @@ import { createElement, type ReactElement, type ReactNode, Suspense } from 'reac
 import { renderToPipeableStream, renderToString } from 'react-dom/server';
 import { build } from 'vite';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
+import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
 import { launchBrowser } from '../support/browser.ts';
 import { visit } from '../support/dashboard.ts';
 import { addTo, CLIENT_TOKENS, load, ROOT } from '../support/docs.ts';
@@ -182,7 +182,7 @@ beforeAll(async () => {
   for (const name of ['@apollo', '@tanstack', '@types', '@urql', 'graphql', 'react', 'react-dom', 'rxjs', 'urql']) {
     await symlink(join(ROOT, 'node_modules', name), join(packages, name), 'dir');
   }
-  await symlink(join(ROOT, 'src', 'client'), join(packages, 'notigraph', 'client'), 'dir');
+  await symlink(join(ROOT, 'packages/client/src'), join(packages, 'notigraph', 'client'), 'dir');
   const exported = { type: 'module', exports: { './client': './client/index.ts' } };
   await writeFile(join(packages, 'notigraph', 'package.json'), JSON.stringify(exported));
   await writeFile(join(packages, 'server-only', 'index.js'), ''); // As in a server component.

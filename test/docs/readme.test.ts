@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
+import { SANDBOX_KEYS, startSandbox } from '../../packages/sandbox/src/sandbox.ts';
 import { loadModules, SHIPPED_MODULES } from '../../src/cli/config/load-modules.ts';
 import { createSchema } from '../../src/graphql/schema.ts';
-import { SANDBOX_KEYS, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { blocks, read } from '../support/docs.ts';
 import { startGateway } from '../support/gateway.ts';
 

@@ -1,10 +1,10 @@
 import { connect } from 'node:net';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { createClient } from '../../src/client/client.ts';
+import { createClient } from '../../packages/client/src/client.ts';
+import { SANDBOX_KEYS, startSandbox } from '../../packages/sandbox/src/sandbox.ts';
 import type { GatewayDeps } from '../../src/gateway.ts';
 import events from '../../src/modules/events.ts';
-import { SANDBOX_KEYS, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { probeUpstream } from '../../src/upstream/transport/probe.ts';
 import { readRateLimit } from '../../src/upstream/transport/rate-limit-headers.ts';
 import { connectAgent, MCP } from '../support/agent.ts';

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startSandbox } from '../../packages/sandbox/src/sandbox.ts';
+import { createTestGateway } from '../../packages/testing/src/index.ts';
 import { defineModule } from '../../src/graphql/module.ts';
 import events from '../../src/modules/events.ts';
 import subscriberProfiles from '../../src/modules/subscribers.ts';
 import topics from '../../src/modules/topics.ts';
-import { startSandbox } from '../../src/sandbox/sandbox.ts';
-import { createTestGateway } from '../../src/testing/index.ts';
 import { REFUSED_IDS } from '../support/field-contract.ts';
 import { deviationsIn, type ScriptedGateway, startScriptedGateway } from '../support/gateway.ts';
 import { subscriber, workflow } from '../support/records.ts';

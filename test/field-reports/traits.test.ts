@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { createTestGateway, type TestGateway, type TraitName } from '../../packages/testing/src/index.ts';
 import events from '../../src/modules/events.ts';
 import subscribers from '../../src/modules/subscribers.ts';
 import topics from '../../src/modules/topics.ts';
 import workflowPages from '../../src/modules/workflows.ts';
-import { createTestGateway, type TestGateway, type TraitName } from '../../src/testing/index.ts';
 
 // What users see when they test their apps against a service that behaves as real ones do.
 

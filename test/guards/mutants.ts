@@ -119,7 +119,7 @@ export function editsAt(file: ts.SourceFile, position: number): Edit[] {
 
 /** Returns the mutants of all markers. */
 export function findMutants(root: string): Mutant[] {
-  return globSync('src/**/*.{ts,tsx}', { cwd: root }).flatMap((file) => {
+  return globSync('{src,packages}/**/*.{ts,tsx}', { cwd: root }).flatMap((file) => {
     const source = readFileSync(`${root}/${file}`, 'utf8');
     const tree = ts.createSourceFile(file, source, ts.ScriptTarget.Latest, true);
     return [...source.matchAll(MARKER)].flatMap(({ index, 0: { length }, groups: { test = '' } = {} }) => {

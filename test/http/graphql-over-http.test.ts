@@ -1,6 +1,6 @@
 import { serverAudits } from 'graphql-http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
+import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
 import { type SandboxedGateway, startSandboxedGateway } from '../support/gateway.ts';
 
 let gateway: SandboxedGateway;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
+import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
 import { type SandboxedGateway, startSandboxedGateway, startScriptedGateway } from '../support/gateway.ts';
 import { workflow } from '../support/records.ts';
 

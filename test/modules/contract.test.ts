@@ -1,5 +1,6 @@
 import { buildSchema } from 'graphql';
 import { describe, expect, it } from 'vitest';
+import { SANDBOX_KEYS, startSandbox } from '../../packages/sandbox/src/sandbox.ts';
 import type { GatewayOptions } from '../../src/gateway.ts';
 import type { GatewayContext } from '../../src/graphql/context.ts';
 import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
@@ -10,7 +11,6 @@ import { defineModule, type GatewayModule } from '../../src/modules/index.ts';
 import subscribers from '../../src/modules/subscribers.ts';
 import topics from '../../src/modules/topics.ts';
 import workflowPages from '../../src/modules/workflows.ts';
-import { SANDBOX_KEYS, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { endpoint } from '../../src/upstream/endpoint.ts';
 import { CONTRACT } from '../../src/upstream/endpoints.ts';
 import { numbersOf, sendExplain } from '../support/explain.ts';

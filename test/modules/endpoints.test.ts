@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { createTestGateway } from '../../packages/testing/src/index.ts';
 import type { GatewayOptions } from '../../src/gateway.ts';
 import type { GatewayContext } from '../../src/graphql/context.ts';
 import { ModuleError } from '../../src/graphql/module.ts';
 import { createSchema } from '../../src/graphql/schema.ts';
 import { defineModule, type GatewayModule, type Toolkit } from '../../src/modules/index.ts';
-import { createTestGateway } from '../../src/testing/index.ts';
 import { startScriptedGateway } from '../support/gateway.ts';
 import type { Script } from '../support/service.ts';
 

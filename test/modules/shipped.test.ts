@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
+import { startSandbox } from '../../packages/sandbox/src/sandbox.ts';
 import { loadModules } from '../../src/cli/config/load-modules.ts';
 import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
 import { createSchema } from '../../src/graphql/schema.ts';
@@ -9,7 +10,6 @@ import type { GatewayModule } from '../../src/modules/index.ts';
 import subscribers from '../../src/modules/subscribers.ts';
 import topics from '../../src/modules/topics.ts';
 import workflowPages from '../../src/modules/workflows.ts';
-import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { startGateway, startScriptedGateway } from '../support/gateway.ts';
 import { group, subscriber, workflow } from '../support/records.ts';
 import { type Exchange, forwardTo, startService } from '../support/service.ts';

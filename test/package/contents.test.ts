@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { build } from 'vite';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { startSandbox } from '../../packages/sandbox/src/sandbox.ts';
 import { VERSION } from '../../src/lib/version.ts';
-import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import {
   CLIENT_PROGRAM,
   FETCH_PROGRAM,

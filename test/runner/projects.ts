@@ -1,9 +1,10 @@
 /** Tests that start processes or browsers, wait for real timeouts, or try many examples. `npm run test:quick` runs all others. */
 export const TAKES_LONG = [
   'test/{add-a-noun,attacks,browser,cli,deploy,docs,rate-limits,redis}/**/*.test.ts',
+  'packages/graphiql/test/*.test.ts',
+  'packages/client/test/{libraries,relay,retries}.test.ts',
   'test/auth/issuer-keys.test.ts',
   'test/field-reports/wire-tokens.test.ts',
-  'test/client/{libraries,relay,retries}.test.ts',
   'test/field-reports/outcomes.test.ts',
   'test/graphql/trusted-documents.test.ts',
   'test/modules/{cache,endpoints}.test.ts',

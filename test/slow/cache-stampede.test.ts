@@ -1,6 +1,6 @@
 import { Pool } from 'undici';
 import { describe, expect, it } from 'vitest';
-import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
+import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
 import type { CachedReadResult } from '../../src/upstream/call-events.ts';
 import { respondTo } from '../support/cached-gateway.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import type { Plugin } from 'graphql-yoga';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
 import type { GatewayContext } from '../../src/graphql/context.ts';
 import { createSchema } from '../../src/graphql/schema.ts';
-import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
 import { type Explanation, sendExplain } from '../support/explain.ts';
 import { generateCalls } from '../support/fuzz/call-operations.ts';
 import { readTape } from '../support/fuzz/choices.ts';

@@ -8,7 +8,7 @@ import { composeServices } from '@theguild/federation-composition';
 import { parse } from 'graphql';
 import { createSchema, createYoga } from 'graphql-yoga';
 import { expect, it } from 'vitest';
-import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
+import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
 import { CHILD_ENV } from '../support/child-env.ts';
 import { blocks, ROOT, read } from '../support/docs.ts';
 import { startSandboxedGateway } from '../support/gateway.ts';

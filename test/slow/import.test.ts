@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { finished } from 'node:stream/promises';
 import { setTimeout } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { SANDBOX_KEYS, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { SANDBOX_KEYS, startSandbox } from '../../packages/sandbox/src/sandbox.ts';
 import { readResults, setUpImport } from '../support/import.ts';
 import { spawnNotigraph } from '../support/process.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';

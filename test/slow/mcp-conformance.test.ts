@@ -4,7 +4,7 @@ import { createServer, request } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
+import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
 import { ROOT } from '../support/docs.ts';
 import { type SandboxedGateway, startSandboxedGateway } from '../support/gateway.ts';
 import { listen } from '../support/listen.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
+import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
 import { startNotigraph } from '../support/process.ts';
 import { hasPrometheus, prometheusOnly, startPrometheus } from '../support/prometheus.ts';
 import { listQueries } from '../support/queries.ts';

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { parse, stringify } from 'yaml';
+import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
 import manifest from '../../schema/trusted-documents.json' with { type: 'json' };
 import type { Config } from '../../src/cli/config/load-config.ts';
 import { isRecord } from '../../src/lib/is-record.ts';
-import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
 import { loadFrom } from './configuration.ts';
 import { type SandboxedGateway, startSandboxedGateway } from './gateway.ts';
 

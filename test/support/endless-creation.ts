@@ -1,7 +1,7 @@
 /** Creates or resets a sandbox file without ever ending, so that a test can kill the process in the middle: node endless-creation.ts FILE [reset]. */
-import { SandboxDatabase } from '../../src/sandbox/database.ts';
-import { schemaOf } from '../../src/sandbox/open-database.ts';
-import { resources } from '../../src/sandbox/resources/index.ts';
+import { SandboxDatabase } from '../../packages/sandbox/src/database.ts';
+import { schemaOf } from '../../packages/sandbox/src/open-database.ts';
+import { resources } from '../../packages/sandbox/src/resources/index.ts';
 
 const [, , file = '', mode] = process.argv;
 

@@ -1,5 +1,5 @@
-import type * as documents from '../../src/client/documents.gen.ts';
-import type { TypedDocument } from '../../src/client/index.ts';
+import type * as documents from '../../packages/client/src/documents.gen.ts';
+import type { TypedDocument } from '../../packages/client/src/index.ts';
 import { shippedManifest } from '../../src/graphql/documents/shipped-operations.ts';
 import type { TestDocument } from './gateway.ts';
 import { shippedSchema } from './shipped-documents.ts';

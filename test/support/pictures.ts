@@ -5,8 +5,8 @@
 import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { Browser } from 'playwright-core';
+import { SANDBOX_KEYS, startSandbox } from '../../packages/sandbox/src/sandbox.ts';
 import { loadModules, SHIPPED_MODULES } from '../../src/cli/config/load-modules.ts';
-import { SANDBOX_KEYS, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { launchBrowser } from './browser.ts';
 import { type Dashboard, startDashboard } from './dashboard.ts';
 import { startGateway } from './gateway.ts';

@@ -4,7 +4,7 @@ import { type Document, OpenAPIBackend } from 'openapi-backend';
 import { expect } from 'vitest';
 import { parse } from 'yaml';
 
-import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
+import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
 
 export interface SandboxRequest {
   /** Environment whose key is sent; null sends no key. @default 'development' */

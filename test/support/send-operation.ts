@@ -1,4 +1,4 @@
-import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
+import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
 
 /** Sends an operation to a GraphQL endpoint and returns the parsed response body. */
 export async function sendOperation(url: string, query: string, variables?: object, authorization?: string | null) {

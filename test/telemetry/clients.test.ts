@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createClient, NotificationGroupsDocument } from '../../src/client/index.ts';
-import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
+import { createClient, NotificationGroupsDocument } from '../../packages/client/src/index.ts';
+import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
 import { type SandboxedGateway, startSandboxedGateway } from '../support/gateway.ts';
 import { metricValues } from '../support/metrics-text.ts';
 

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
 import { type Logger, pino } from 'pino';
 import { expect, it } from 'vitest';
-import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
+import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
 import { createJsonLogger, infoWriterOf } from '../../src/telemetry/json-logger.ts';
 import { startGateway, startSandboxedGateway, startScriptedGateway } from '../support/gateway.ts';
 import { metricValues } from '../support/metrics-text.ts';

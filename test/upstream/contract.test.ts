@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { SANDBOX_KEYS, startSandbox } from '../../packages/sandbox/src/sandbox.ts';
 import { shippedManifest } from '../../src/graphql/documents/shipped-operations.ts';
-import { SANDBOX_KEYS, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { type ContractCheck, createContractCheck } from '../support/contract.ts';
 import { deviationsIn, startGateway, type TestGateway } from '../support/gateway.ts';
 import { operations } from '../support/operations.ts';

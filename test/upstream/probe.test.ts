@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import { startSandbox } from '../../packages/sandbox/src/sandbox.ts';
 import { createGateway } from '../../src/gateway.ts';
-import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { type ServiceResponse, startService } from '../support/service.ts';
 
 /** Returns the result of the check, and the requests it sent. */

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { SANDBOX_KEYS } from '../../../src/sandbox/environments.ts';
+import { SANDBOX_KEYS } from '../../../packages/sandbox/src/environments.ts';
 import { StartError } from './start-error.ts';
 
 const MAIN = fileURLToPath(new URL('../../../bin/notigraph.js', import.meta.url));

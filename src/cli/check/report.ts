@@ -186,7 +186,7 @@ async function findSandboxProblems({ config: { sandbox }, locate }: LoadedConfig
   if (sandbox === undefined) {
     return [];
   }
-  const { SandboxError, checkSandboxFile } = await import('../../sandbox/sandbox.ts');
+  const { SandboxError, checkSandboxFile } = await import('../../../packages/sandbox/src/sandbox.ts');
   const error = caught(SandboxError, () => checkSandboxFile(sandbox));
   const { place, name } = locate(['sandbox']);
   return error === undefined ? [] : [{ place, sentence: `${name}: ${error.message}` }];

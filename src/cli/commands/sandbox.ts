@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline/promises';
-import { isTrait, TRAIT_NAMES } from '../../sandbox/traits.ts';
+import { isTrait, TRAIT_NAMES } from '../../../packages/sandbox/src/traits.ts';
 import { DEFAULT_SANDBOX_FILE } from '../../settings/command.ts';
 import { unknownName } from '../../settings/setting.ts';
 import type { Command, CommandLine, Process } from '../command.ts';
@@ -36,7 +36,7 @@ export const sandbox: Command = {
   details: `Traits, which docs/sandbox.md describes:\n\n  ${TRAIT_NAMES.join('\n  ')}`,
   async run(commandLine, host) {
     const options = readOptions(commandLine);
-    const { SANDBOX_KEYS, startSandbox } = await import('../../sandbox/sandbox.ts');
+    const { SANDBOX_KEYS, startSandbox } = await import('../../../packages/sandbox/src/sandbox.ts');
     const running = await startSandbox(options);
     const { promise: stopped, resolve: stop } = Promise.withResolvers<void>();
     catchStopSignals(host, { stop: () => stop(running.close()), quit: () => host.exit(1) });
@@ -72,7 +72,7 @@ them immediately. Files of other programs are left unchanged.`,
     if (problems.length > 0) {
       throw new ConfigError(problems);
     }
-    const { assertSandboxFile, resetSandbox } = await import('../../sandbox/sandbox.ts');
+    const { assertSandboxFile, resetSandbox } = await import('../../../packages/sandbox/src/sandbox.ts');
     assertSandboxFile(file);
     if (mustAsk && !(await confirms(`Replace all records in ${file} with the sample records?`, host))) {
       host.stdout.write('Nothing was changed.\n');

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { startSandbox } from '../../../src/sandbox/sandbox.ts';
+import { startSandbox } from '../../../packages/sandbox/src/sandbox.ts';
 import { READ_WORKFLOW, respondTo, startCachedGateway } from '../../support/cached-gateway.ts';
 import { startGateway } from '../../support/gateway.ts';
 import { type Exchange, forwardTo, startService } from '../../support/service.ts';

@@ -1,8 +1,8 @@
 import { pino } from 'pino';
 import { expect, it } from 'vitest';
+import { SANDBOX_KEYS, startSandbox } from '../../../packages/sandbox/src/sandbox.ts';
 import { createGateway, createGatewayState } from '../../../src/gateway.ts';
 import { loadOperations } from '../../../src/graphql/documents/shipped-operations.ts';
-import { SANDBOX_KEYS, startSandbox } from '../../../src/sandbox/sandbox.ts';
 import type { CacheStore } from '../../../src/upstream/cache/store.ts';
 import { fetchFrom } from '../../support/cached-gateway.ts';
 

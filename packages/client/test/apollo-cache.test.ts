@@ -1,0 +1,94 @@
+import { ApolloClient, HttpLink, InMemoryCache } from '@apollo/client';
+import { type DocumentNode, OperationTypeNode, visit } from 'graphql';
+import { expect, it } from 'vitest';
+import { loadOperations } from '../../../src/graphql/documents/shipped-operations.ts';
+import { startSandboxedGateway } from '../../../test/support/gateway.ts';
+import { documentOf, isMutation } from '../../../test/support/shipped-documents.ts';
+import { SANDBOX_KEYS } from '../../sandbox/src/sandbox.ts';
+import {
+  CreateNotificationGroupDocument,
+  DeleteNotificationGroupDocument,
+  NotificationGroupsDocument,
+  possibleTypes,
+  UpdateNotificationGroupDocument,
+} from '../src/index.ts';
+
+/** Starts an Apollo Client of a gateway. */
+function createApollo(uri: string) {
+  const cache = new InMemoryCache({ possibleTypes });
+  const responses: unknown[] = [];
+  const link = new HttpLink({
+    uri,
+    headers: { authorization: `ApiKey ${SANDBOX_KEYS.development}` },
+    fetch: async (url, init) => {
+      const response = await fetch(url, init);
+      responses.push((await response.clone().json()).data);
+      return response;
+    },
+  });
+  return { apollo: new ApolloClient({ cache, link }), cache, responses };
+}
+
+/** Operation that selects fewer fields of a workflow than another one, so that the cache merges them. */
+const SAME_WORKFLOW = { name: 'Workflows', variables: '{ "idsOrIdentifiers": ["welcome-onboarding"] }' };
+
+/** Returns a mutation as the query with which the cache reads its result. */
+const asQuery = (mutation: DocumentNode): DocumentNode =>
+  visit(mutation, { OperationDefinition: (node) => ({ ...node, operation: OperationTypeNode.QUERY }) });
+
+it('one cache holds the responses of all shipped operations, and reads each of them back unchanged', async () => {
+  await using gateway = await startSandboxedGateway();
+  const { apollo, cache, responses } = createApollo(gateway.url);
+  const queries: { query: DocumentNode; variables: Record<string, unknown> }[] = [];
+
+  for (const { name, variables: example = '{}' } of [...loadOperations(), SAME_WORKFLOW]) {
+    const document = documentOf(name);
+    const variables = JSON.parse(example);
+    if (isMutation(document)) {
+      await apollo.mutate({ mutation: document, variables, keepRootFields: true });
+      const query = asQuery(document);
+      expect(cache.readQuery({ id: 'ROOT_MUTATION', query, variables })).toEqual(responses.at(-1));
+    } else {
+      await apollo.query({ query: document, variables });
+      queries.push({ query: document, variables });
+      expect(cache.readQuery({ query: document, variables })).toEqual(responses.at(-1));
+    }
+    expect(queries.filter((earlier) => cache.readQuery(earlier) === null)).toEqual([]); // null: a field is missing.
+  }
+
+  expect(responses).toHaveLength(loadOperations().length + 1);
+  expect(queries.length).toBeGreaterThanOrEqual(5);
+});
+
+it('mutations update the cached record, and a deletion leaves it to the app', async () => {
+  await using gateway = await startSandboxedGateway();
+  const { apollo, cache } = createApollo(gateway.url);
+  const namesOf = () =>
+    cache.readQuery({ query: NotificationGroupsDocument })?.notificationGroups?.map((group) => group?.name);
+  const { data } = await apollo.query({ query: NotificationGroupsDocument });
+  const [first, ...others] = data?.notificationGroups ?? [];
+  const id = String(first?.id);
+  const key = String(cache.identify({ __typename: 'NotificationGroup', id }));
+  const names = others.map((group) => group?.name);
+
+  await apollo.mutate({ mutation: UpdateNotificationGroupDocument, variables: { input: { id, name: 'Renamed' } } });
+  expect(namesOf()).toEqual(['Renamed', ...names]);
+
+  const record = Object(cache.extract())[key];
+  const deletion = { mutation: DeleteNotificationGroupDocument, variables: { input: { id } } };
+  const { data: deleted } = await apollo.mutate(deletion);
+  const { data: missing } = await apollo.mutate(deletion);
+  expect(deleted?.deleteNotificationGroup).toMatchObject({ deletedId: id });
+  expect(missing?.deleteNotificationGroup).toMatchObject({ __typename: 'NotFoundError' });
+  expect(Object(cache.extract())[key]).toEqual(record);
+
+  cache.evict({ id: key });
+  expect(namesOf()).toEqual(names);
+
+  const { data: created } = await apollo.mutate({
+    mutation: CreateNotificationGroupDocument,
+    variables: { input: { name: 'New' } },
+  });
+  expect(created?.createNotificationGroup).toMatchObject({ notificationGroup: { name: 'New' } });
+  expect(namesOf()).toEqual(names); // An app adds new records to its lists.
+});

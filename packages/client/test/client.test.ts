@@ -1,0 +1,222 @@
+import { createHash } from 'node:crypto';
+import { createServer } from 'node:http';
+import { expect, it } from 'vitest';
+import { startGateway, startSandboxedGateway } from '../../../test/support/gateway.ts';
+import { listen } from '../../../test/support/listen.ts';
+import { SANDBOX_KEYS } from '../../sandbox/src/sandbox.ts';
+import {
+  type ClientOptions,
+  CreateNotificationGroupDocument,
+  createClient,
+  type Explanation,
+  hashOf,
+  NotificationGroupsDocument,
+  type RequestDocument,
+  type RequestOptions,
+  type RetryEvent,
+  UnexpectedResponseError,
+  UpdateWorkflowStatusDocument,
+  WorkflowDocument,
+} from '../src/index.ts';
+
+const authorization = `ApiKey ${SANDBOX_KEYS.development}`;
+
+it('calls the credential function before every request', async () => {
+  await using gateway = await startSandboxedGateway();
+  const credentials = [authorization, undefined, `ApiKey ${SANDBOX_KEYS.production}`];
+  const notigraph = createClient({ url: new URL(gateway.url), authorization: async () => credentials.shift() });
+
+  const first = await notigraph.request(NotificationGroupsDocument);
+  const second = await notigraph.request(NotificationGroupsDocument);
+  const third = await notigraph.request(NotificationGroupsDocument);
+
+  expect(first).toMatchObject({ status: 200, data: { notificationGroups: { length: 4 } } });
+  expect(second.errors?.map(({ extensions: { code } }) => code)).toEqual(['UNAUTHENTICATED']);
+  expect(third.errors).toBeUndefined();
+  expect(third.data).not.toEqual(first.data);
+  const keys = gateway.upstream().map(({ headers: { authorization } }) => authorization);
+  expect(keys).toEqual([authorization, `ApiKey ${SANDBOX_KEYS.production}`]);
+});
+
+it('sends the headers of a request', async () => {
+  await using gateway = await startSandboxedGateway();
+  const notigraph = createClient({ url: gateway.url, authorization });
+  const create = () =>
+    notigraph.request(
+      CreateNotificationGroupDocument,
+      { input: { name: 'Marketing' } },
+      { headers: { 'idempotency-key': 'create-marketing' } },
+    );
+
+  const [first, second] = [await create(), await create()];
+
+  expect(first.data?.createNotificationGroup).toMatchObject({ replayed: false });
+  expect(second.data?.createNotificationGroup).toMatchObject({ replayed: true });
+  expect(gateway.upstream('POST')).toHaveLength(2);
+});
+
+it('returns partial data together with errors that a client can act on', async () => {
+  await using upstream = await startFixedServer(503, 'application/json', '{}');
+  await using gateway = await startGateway({ upstream: upstream.url });
+  const notigraph = createClient({ url: gateway.url, authorization });
+
+  const answer = await notigraph.request(UpdateWorkflowStatusDocument, { input: { workflowId: 'a', active: true } });
+
+  expect(answer).toMatchObject({ status: 200, data: { updateWorkflowStatus: null } });
+  expect(answer.headers.get('content-type')).toMatch(/^application\/graphql-response\+json/);
+  expect(answer.errors).toEqual([
+    {
+      message: expect.stringContaining('The notification service is unavailable.'),
+      path: ['updateWorkflowStatus'],
+      locations: expect.any(Array),
+      extensions: {
+        code: 'UPSTREAM_UNAVAILABLE',
+        retryable: expect.any(Boolean),
+        outcome: expect.stringMatching(/^(NOT_APPLIED|UNKNOWN)$/),
+        requestId: answer.headers.get('x-request-id'),
+        upstream: { status: 503, method: 'PUT', route: '/v1/workflows/{workflowId}/status' },
+      },
+    },
+  ]);
+});
+
+it('sends a document given as text', async () => {
+  await using gateway = await startSandboxedGateway();
+  const notigraph = createClient({ url: gateway.url, authorization });
+
+  const valid = await notigraph.request<{ workflow: { name: string } }, { id: string }>(
+    'query ($id: ID!) { workflow(idOrIdentifier: $id) { name } }',
+    { id: 'payment-failed' },
+  );
+  const invalid = await notigraph.request('{ nothing }');
+
+  expect(valid).toMatchObject({ status: 200, data: { workflow: { name: 'Payment failed' } } });
+  expect(invalid).toMatchObject({
+    status: 400,
+    data: null,
+    errors: [{ extensions: { code: 'GRAPHQL_VALIDATION_FAILED', retryable: false } }],
+  });
+});
+
+it('sends the id instead of the text if configured to', async () => {
+  const bodies: unknown[] = [];
+  const fetch: ClientOptions['fetch'] = async (_url, { body }) => {
+    bodies.push(JSON.parse(String(body)));
+    return Response.json({ data: { workflow: null } });
+  };
+  const notigraph = createClient({ url: 'https://example.com/graphql', send: 'id', fetch });
+
+  await notigraph.request(WorkflowDocument, { idOrIdentifier: 'welcome' });
+
+  const { hash, text } = WorkflowDocument.__meta__;
+  expect(bodies).toEqual([{ documentId: `sha256:${hash}`, variables: { idOrIdentifier: 'welcome' } }]);
+  expect(hash).toBe(createHash('sha256').update(text).digest('hex'));
+
+  // The client preset of graphql-codegen writes ids with the name of the algorithm.
+  const ownDocument: RequestDocument<unknown, object> = { __meta__: { hash: `sha256:${hash}` } };
+  await notigraph.request(ownDocument, {});
+  expect(bodies[1]).toMatchObject({ documentId: `sha256:${hash}` });
+  expect(hashOf(ownDocument)).toBe(hash);
+});
+
+it('reports the cost of an operation, and asks for current data, on request', async () => {
+  await using gateway = await startSandboxedGateway({ options: { cache: true } });
+  const notigraph = createClient({ url: gateway.url, authorization });
+  const read = async (options?: RequestOptions) =>
+    (await notigraph.request(NotificationGroupsDocument, {}, options)).extensions?.upstream;
+
+  expect(await read()).toBeUndefined();
+  const cached = await read({ cost: true });
+  expect(cached).toMatchObject({ calls: 1, cached: 1, retries: 0, fields: { 'Query.notificationGroups': 1 } });
+  expect(gateway.upstream()).toHaveLength(1);
+  expect(await read({ cost: true, cache: 'no-cache' })).toMatchObject({ calls: 1, cached: 0 });
+  expect(gateway.upstream()).toHaveLength(2);
+});
+
+it('explains an operation, for which nothing is sent, and passes on why the gateway does not', async () => {
+  await using gateway = await startSandboxedGateway();
+  const sandboxed = createClient({ url: gateway.url, authorization });
+  const explained = await sandboxed.explain(WorkflowDocument, { idOrIdentifier: 'welcome' });
+  expect(explained).toMatchObject({ attempts: 1, explanation: { budget: { min: 1, max: 2, limit: 50 } } });
+  expect(explained.errors).toBeUndefined();
+  expect(gateway.upstream()).toEqual([]);
+
+  const explain = { calls: [], budget: { min: 0, max: 0, limit: 50 }, scopes: [] } satisfies Explanation;
+  const errors = [{ message: 'Not allowed.', extensions: { code: 'FORBIDDEN', retryable: false } }];
+  const answers = [{ data: { workflow: null }, extensions: { explain } }, { errors }, { data: { workflow: null } }];
+  const bodies: unknown[] = [];
+  const fetch: ClientOptions['fetch'] = async (_url, { body }) => {
+    bodies.push(JSON.parse(String(body)).extensions);
+    return Response.json(answers.shift());
+  };
+  const notigraph = createClient({ url: 'https://example.com/graphql', fetch });
+  const run = () => notigraph.explain(WorkflowDocument, { idOrIdentifier: 'welcome' });
+
+  expect(await run()).toMatchObject({ explanation: explain, status: 200, attempts: 1 });
+  expect(await run()).toMatchObject({ errors });
+  await expect(run()).rejects.toThrow('The gateway has executed the operation');
+  expect(bodies).toEqual(Array(3).fill({ explain: true }));
+});
+
+it('cancels the request when its signal is aborted', async () => {
+  await using gateway = await startSandboxedGateway();
+  const notigraph = createClient({ url: gateway.url, authorization });
+  const leaving = new AbortController();
+
+  const request = notigraph.request(NotificationGroupsDocument, {}, { signal: leaving.signal });
+  leaving.abort(new Error('The page is gone.'));
+
+  await expect(request).rejects.toThrow('The page is gone.');
+});
+
+it.each([
+  [502, 'text/html', '<h1>Bad gateway</h1>'],
+  [200, 'text/html', '<!doctype html>'],
+  [200, 'application/json', '{ "data": null }'],
+  [400, 'application/json', '{ "errors": [{ "message": "Of another server." }] }'],
+])('rejects a response that is not from a gateway: %i %s %s', async (status, type, body) => {
+  await using server = await startFixedServer(status, type, body);
+  const notigraph = createClient({ url: server.url, retries: false });
+
+  const failure = await notigraph.request(NotificationGroupsDocument).catch((error: unknown) => error);
+
+  expect(failure).toBeInstanceOf(UnexpectedResponseError);
+  expect(failure).toMatchObject({
+    name: 'UnexpectedResponseError',
+    message: `This is not a response of a Notigraph gateway: HTTP ${status}, ${type}. Is the URL its GraphQL endpoint?`,
+    status,
+    body,
+  });
+});
+
+it('reports a document that has neither text nor id', async () => {
+  const url = 'http://127.0.0.1:1';
+  const withoutText = createClient({ url }).request({ __meta__: { hash: 'abc' } });
+  await expect(withoutText).rejects.toThrow(/^The document has no text/);
+  await expect(withoutText).rejects.toThrow(TypeError);
+  const withoutId = createClient({ url, send: 'id' }).request('{ notificationGroups { name } }');
+  await expect(withoutId).rejects.toThrow(/^The document has no id/);
+});
+
+it.each([
+  ['/graphql', ' It is "/graphql".'],
+  ['http://ann:secret@127.0.0.1:4000/graphql', ''],
+])('fails at once if the URL can’t be that of a gateway (%s)', async (url, shown) => {
+  const retries: RetryEvent[] = [];
+  const notigraph = createClient({ url, onRetry: (event) => retries.push(event) });
+  const request = notigraph.request(NotificationGroupsDocument);
+  await expect(request).rejects.toThrow(TypeError);
+  await expect(request).rejects.toMatchObject({
+    message: `The option url must be the full address of the gateway's GraphQL endpoint, such as https://graphql.example.com/graphql, without a user name or password.${shown}`,
+  });
+  expect(retries).toEqual([]);
+});
+
+/** Starts a server that always sends the same response. */
+async function startFixedServer(status: number, type: string, body: string) {
+  const server = createServer((_request, response) => {
+    response.writeHead(status, { 'content-type': type }).end(body);
+  });
+  const { url, close } = await listen(server);
+  return { url, [Symbol.asyncDispose]: close };
+}

@@ -1,0 +1,204 @@
+import { DatabaseSync } from 'node:sqlite';
+import { describe, expect, it } from 'vitest';
+import { createSandboxClient, type SandboxClient } from '../../../test/support/sandbox-client.ts';
+import { createTemporaryFolder } from '../../../test/support/sandbox-files.ts';
+import { PRODUCTION } from '../src/environments.ts';
+import { startSandbox } from '../src/sandbox.ts';
+
+interface Entry {
+  _id: string;
+  count: number;
+  templates: string[];
+  channels: string[];
+}
+
+const TODAY = new Date('2026-03-18T10:30:00.000Z');
+const EVENING = new Date('2026-03-18T23:59:59.999Z');
+const TOMORROW = new Date('2026-03-19T00:00:05.000Z');
+
+/** Returns the statistics by day, because the order of the response is not specified. */
+async function readStats(send: SandboxClient, query = '', as: 'development' | 'production' = 'development') {
+  const { body } = await send(`GET /v1/notifications/graph/stats${query}`, { as });
+  // The client has validated the body against the contract, so it is a list of entries.
+  const entries = body as Entry[];
+  return new Map(entries.map((entry) => [entry._id, entry]));
+}
+
+function daysBefore(moment: Date, days: number): string {
+  return new Date(moment.getTime() - days * 86_400_000).toISOString().slice(0, 10);
+}
+
+describe('statistics', () => {
+  it('cover the UTC days of the window that ends today', async () => {
+    await using sandbox = await startSandbox({ now: () => TODAY });
+    const send = await createSandboxClient(sandbox.url);
+
+    const thirty = await readStats(send, '?days=30');
+    expect(thirty.size).toBe(30);
+    expect([...thirty.keys()].sort()).toEqual(Array.from({ length: 30 }, (_, index) => daysBefore(TODAY, 29 - index)));
+
+    expect([...(await readStats(send, '?days=1')).keys()]).toEqual(['2026-03-18']);
+    expect((await readStats(send, '?days=2.9')).size).toBe(2);
+    expect((await readStats(send)).size).toBe(32);
+  });
+
+  it('refer to existing workflows, and on older days also to a deleted one', async () => {
+    await using sandbox = await startSandbox({ now: () => TODAY });
+    const send = await createSandboxClient(sandbox.url);
+    const stats = await readStats(send, '?days=90');
+
+    const lastDays = new Map<string, string>();
+    for (const { _id, templates } of stats.values()) {
+      expect(new Set(templates).size).toBe(templates.length);
+      for (const template of templates) {
+        lastDays.set(template, [lastDays.get(template) ?? '', _id].sort()[1] ?? '');
+      }
+    }
+    const deleted: string[] = [];
+    for (const id of lastDays.keys()) {
+      if ((await send(`GET /v1/workflows/${id}`)).status === 404) {
+        deleted.push(id);
+      }
+    }
+    expect(deleted).toHaveLength(1);
+    expect(lastDays.get(deleted[0] ?? '')).toBe(daysBefore(TODAY, 36));
+    expect(lastDays.size).toBe(8);
+  });
+
+  it('count notifications that all have their messages, by channel', async () => {
+    await using folder = await createTemporaryFolder();
+    const file = folder.path('sandbox.db');
+    await (await startSandbox({ file, now: () => TODAY })).close();
+    using database = new DatabaseSync(file, { readOnly: true });
+    const notifications = database.prepare('SELECT environment_id, transaction_id, channels FROM notifications').all();
+    expect(notifications.length).toBeGreaterThan(2_000);
+    await using sandbox = await startSandbox({ now: () => TODAY });
+    const send = await createSandboxClient(sandbox.url);
+    const before = await readStats(send, '?days=90');
+    for (const { environment_id, transaction_id, channels } of notifications.filter((_, i) => i % 400 === 0)) {
+      const as = environment_id === PRODUCTION.id ? 'production' : 'development';
+      const other = as === 'production' ? 'development' : 'production';
+      const address = `DELETE /v1/messages/transaction/${transaction_id}`;
+      const sent: string[] = JSON.parse(String(channels));
+      const [last, ...others] = sent;
+      const statusOf = async (query = '', environment: typeof as = as) =>
+        (await send(`${address}${query}`, { as: environment })).status;
+      expect(await statusOf('', other)).toBe(404);
+      for (const channel of ['in_app', 'email', 'sms', 'chat', 'push'].filter((name) => name !== last)) {
+        expect([transaction_id, channel, await statusOf(`?channel=${channel}`)]).toEqual([
+          transaction_id,
+          channel,
+          others.includes(channel) ? 204 : 404,
+        ]);
+        expect(await statusOf(`?channel=${channel}`)).toBe(404);
+      }
+      expect(await statusOf()).toBe(204);
+      expect(await statusOf()).toBe(404);
+    }
+    expect(await readStats(send, '?days=90')).toEqual(before);
+  });
+
+  it('reject days that are not a number in range', async () => {
+    await using sandbox = await startSandbox();
+    const send = await createSandboxClient(sandbox.url);
+    for (const days of ['many', '', '0', '3651', '1&days=2']) {
+      const { status, body } = await send(`GET /v1/notifications/graph/stats?days=${days}`);
+      expect(status, `days=${days}`).toBe(422);
+      expect(body).toMatchObject({ message: [expect.stringContaining('"days" must be a number')] });
+    }
+    const unknown = await send('GET /v1/notifications/graph/stats?dayz=3');
+    expect(unknown.body).toMatchObject({ message: ['Unknown query parameter "dayz".'] });
+  });
+});
+
+describe('sample traffic', () => {
+  it('is added for new days when a file is opened later, without changing existing days', async () => {
+    await using folder = await createTemporaryFolder();
+    const file = folder.path('sandbox.db');
+    const open = async (now: Date) => {
+      const sandbox = await startSandbox({ file, now: () => now });
+      return { sandbox, send: await createSandboxClient(sandbox.url) };
+    };
+
+    const first = await open(EVENING);
+    const before = await readStats(first.send, '?days=90');
+    const address = '/v1/messages/transaction/sample-transaction-0002';
+    expect((await first.send(`DELETE ${address}`)).status).toBe(204);
+    await first.sandbox.close();
+
+    const again = await open(EVENING);
+    expect(await readStats(again.send, '?days=90')).toEqual(before);
+    await again.sandbox.close();
+
+    const nextWeek = new Date(TODAY.getTime() + 7 * 86_400_000);
+    const later = await open(nextWeek);
+    const after = await readStats(later.send, '?days=97');
+    expect(after.size).toBe(before.size + 7);
+    expect([...after].filter(([day]) => before.has(day)).sort()).toEqual([...before].sort());
+    expect((await readStats(later.send, '?days=30')).size).toBe(30);
+    expect((await later.send(`DELETE ${address}`)).status).toBe(404);
+    await later.sandbox.close();
+  });
+
+  it('is added for the new day while a sandbox runs past midnight', async () => {
+    let now = TODAY;
+    await using sandbox = await startSandbox({ now: () => now });
+    const send = await createSandboxClient(sandbox.url);
+    expect((await readStats(send, '?days=1')).has('2026-03-18')).toBe(true);
+    now = TOMORROW;
+    const stats = await readStats(send, '?days=30');
+    expect(stats.size).toBe(30);
+    expect(stats.get('2026-03-19')?.count).toBeGreaterThan(0);
+  });
+
+  it.each(['development', 'production'] as const)('of today grows during the day in %s', async (as) => {
+    let now = new Date('2026-03-17T12:00:00.000Z'); // Creates the sample transactions on the day before.
+    await using sandbox = await startSandbox({ now: () => now });
+    const send = await createSandboxClient(sandbox.url);
+    const counts: number[] = [];
+    const months: (readonly [string, Entry])[] = [];
+    for (const time of [
+      '00:00:00.000',
+      '00:10:00.000',
+      '06:00:00.000',
+      '12:00:00.000',
+      '18:00:00.000',
+      '23:59:59.999',
+    ]) {
+      now = new Date(`2026-03-18T${time}Z`);
+      const day = await readStats(send, '?days=1', as);
+      const week = await readStats(send, '?days=7', as);
+      const month = await readStats(send, '?days=30', as);
+      expect([day.size, week.size, month.size]).toEqual([1, 7, 30]);
+      expect([...week, ...day].map(([date]) => month.get(date))).toEqual([...week.values(), ...day.values()]);
+      counts.push(day.get('2026-03-18')?.count ?? 0);
+      month.delete('2026-03-18');
+      months.push(...month);
+    }
+
+    now = TOMORROW;
+    const stats = await readStats(send, '?days=31', as);
+    const complete = stats.get('2026-03-18')?.count ?? 0;
+    expect(counts).toEqual(counts.toSorted((a, b) => a - b));
+    expect([counts[0], counts.at(-1)]).toEqual([1, complete]);
+    expect(counts[1]).toBeLessThan(complete * 0.1);
+    for (const [i, count] of counts.slice(2, 5).entries()) {
+      expect(Math.abs(count / complete - (i + 1) / 4)).toBeLessThan(0.2);
+      expect(count).toBeLessThan(complete);
+    }
+    // Earlier days are complete.
+    expect(months).toEqual(months.map(([date]) => [date, stats.get(date)]));
+  });
+
+  it('omits workflows that are switched off', async () => {
+    let now = TODAY;
+    await using sandbox = await startSandbox({ now: () => now });
+    const send = await createSandboxClient(sandbox.url);
+    const { data } = await send('GET /v1/workflows/comment-mention');
+    await send(`PUT /v1/workflows/${data._id}/status`, { body: { active: false } });
+    now = TOMORROW;
+    const stats = await readStats(send, '?days=2');
+    expect(stats.get('2026-03-18')?.templates).toContain(data._id);
+    expect(stats.get('2026-03-19')?.templates).not.toContain(data._id);
+  });
+});

@@ -1,0 +1,391 @@
+import { Agent, type IncomingMessage, request } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import { describe, expect, it } from 'vitest';
+import layouts from '../../../examples/testing/layouts.ts';
+import { read, rows } from '../../../test/support/docs.ts';
+import { NotificationGroupsDocument } from '../../client/src/index.ts';
+import { createTestGateway, type TestGateway } from '../../testing/src/index.ts';
+import { SANDBOX_KEYS, startSandbox } from '../src/sandbox.ts';
+import { TRAIT_NAMES, type TraitName } from '../src/traits.ts';
+
+interface Message {
+  body?: unknown;
+  headers?: Record<string, string>;
+  agent?: Agent;
+}
+
+interface Response {
+  status: number | undefined;
+  headers: IncomingMessage['headers'];
+  text: string;
+}
+
+type Send = (target: string, message?: Message) => Promise<Response>;
+
+/** Starts a sandbox with traits. Returns a function that sends it a request, written as 'GET /v1/…'. */
+async function start(...traits: TraitName[]): Promise<Send & AsyncDisposable> {
+  const sandbox = await startSandbox({ traits, now: () => new Date('2027-01-15T12:00:00Z') });
+  const send: Send = async (target, { body, headers, agent } = {}) => {
+    const [method = '', path = ''] = target.split(' ');
+    const sending = request(sandbox.url + path, {
+      method,
+      ...(agent && { agent }),
+      headers: {
+        authorization: `ApiKey ${SANDBOX_KEYS.development}`,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+    });
+    sending.end(body === undefined ? undefined : JSON.stringify(body));
+    const response = await new Promise<IncomingMessage>((resolve, reject) => {
+      sending.once('response', resolve).once('error', reject);
+    });
+    const text = (await buffer(response)).toString('utf8'); // Keeps a byte order mark.
+    return { status: response.statusCode, headers: response.headers, text };
+  };
+  return Object.assign(send, { [Symbol.asyncDispose]: () => sandbox.close() });
+}
+
+const json = ({ text }: Response) => JSON.parse(text);
+
+const createFeed = (name: string, key?: string): [string, Message] => [
+  'POST /v1/feeds',
+  { body: { name }, headers: key === undefined ? {} : { 'idempotency-key': key } },
+];
+
+const INVALID: [string, Message] = ['POST /v1/subscribers', { body: { subscriberId: 's1', email: 'x', locale: 'ö' } }];
+const UNKNOWN_WORKFLOW: [string, Message] = [
+  'POST /v1/events/trigger',
+  { body: { name: 'none', to: 's1', payload: {} } },
+];
+const EVERYTHING = ['GET /v1/feeds', 'GET /v1/workflows/payment-failed', 'PATCH /v1/notification-groups/a?b=c'];
+
+/** Checks of each trait, with a sandbox that has only this one. */
+const CHECKS: Record<TraitName, (send: Send) => Promise<void>> = {
+  async 'ingress-404'(send) {
+    for (const target of EVERYTHING) {
+      const { status, headers, text } = await send(target);
+      expect([status, headers['content-type'], text]).toEqual([404, 'text/plain', 'default backend - 404']);
+    }
+  },
+
+  async 'framework-404-html'(send) {
+    for (const target of EVERYTHING) {
+      const { status, headers, text } = await send(target);
+      expect([status, headers['content-type']]).toEqual([404, 'text/html']);
+      expect(text).toContain(`Cannot ${target}<`);
+    }
+  },
+
+  async 'framework-404-json'(send) {
+    for (const target of EVERYTHING) {
+      const response = await send(target);
+      expect([response.status, response.headers['content-type']]).toEqual([404, 'application/json; charset=utf-8']);
+      expect(json(response)).toEqual({ message: `Cannot ${target}`, error: 'Not Found', statusCode: 404 });
+    }
+  },
+
+  async 'firewall-403'(send) {
+    for (const target of EVERYTHING) {
+      const { status, headers, text } = await send(target);
+      expect([status, headers['content-type']]).toEqual([403, 'text/html']);
+      expect(text).toContain('403 Forbidden');
+    }
+  },
+
+  async 'sick-pod'(send) {
+    const [first, second] = [new Agent({ keepAlive: true }), new Agent({ keepAlive: true })];
+    const statusOf = async (agent: Agent) => (await send('GET /v1/notification-groups', { agent })).status;
+    const statuses = [await statusOf(first), await statusOf(second), await statusOf(first), await statusOf(second)];
+    expect(statuses).toEqual([503, 200, 503, 200]);
+    const sockets = [first, second].flatMap(({ freeSockets }) => Object.values(freeSockets)).map((all) => all?.length);
+    expect(sockets).toEqual([1, 1]); // The failure closed no connection.
+    first.destroy();
+    second.destroy();
+  },
+
+  async 'read-timeouts'(send) {
+    const [groups, statistics] = ['GET /v1/notification-groups', 'GET /v1/notifications/graph/stats'];
+    const statuses = [];
+    for (const target of [groups, statistics, statistics, groups, groups, groups]) {
+      statuses.push((await send(target)).status);
+    }
+    expect(statuses).toEqual([408, 408, 200, 200, 408, 200]);
+    expect((await send(...createFeed('News'))).status).toBe(201);
+  },
+
+  async 'write-timeouts'(send) {
+    expect((await send(...createFeed('News'))).status).toBe(408);
+    expect((await send(...createFeed('News'))).status).toBe(409); // It was applied.
+    expect((await send('GET /v1/notification-groups')).status).toBe(200);
+  },
+
+  async 'errors-with-200'(send) {
+    const response = await send('POST /v1/notification-groups', { body: { name: 'New' } });
+    expect([response.status, json(response)]).toMatchObject([200, { statusCode: 500, message: expect.any(String) }]);
+    const groups = json(await send('GET /v1/notification-groups')).data;
+    expect(groups.map(({ name }: { name: string }) => name)).not.toContain('New');
+  },
+
+  async 'stored-failures'(send) {
+    const replays = async (name: string, key?: string) => {
+      const { status, headers } = await send(...createFeed(name, key));
+      return [status, headers['idempotency-replay']];
+    };
+    expect(await replays('Without a key')).toEqual([201, undefined]);
+    expect(await replays('News', 'k1')).toEqual([503, undefined]);
+    expect(await replays('News', 'k1')).toEqual([503, 'true']);
+    expect(await replays('News', 'k2')).toEqual([201, undefined]);
+    expect(await replays('News', 'k2')).toEqual([201, 'true']); // By the sandbox itself.
+    expect(await replays('News', 'k1')).toEqual([503, 'true']);
+    const other = await send('POST /v1/notification-groups', { body: {}, headers: { 'idempotency-key': 'k3' } });
+    expect(other.status).toBe(503);
+  },
+
+  async 'rate-limit-categories'(send) {
+    const policyOf = async (target: string, message?: Message) => {
+      const { status, headers } = await send(target, message);
+      return [status, headers['ratelimit-policy'], headers['retry-after']];
+    };
+    const policy = (category: string) => `80;w=5;comment="token bucket";category="${category}"`;
+    expect(await policyOf('GET /v1/notification-groups')).toEqual([429, policy('configuration'), '1']);
+    expect((await send('GET /v1/subscribers')).headers['ratelimit-remaining']).toBe('0');
+    expect(await policyOf(...createFeed('News'))).toEqual([429, policy('configuration'), '1']);
+    expect(await policyOf(...UNKNOWN_WORKFLOW)).toEqual([422, policy('trigger'), undefined]);
+    expect(await policyOf('GET /v1/notifications/graph/stats')).toEqual([200, policy('global'), undefined]);
+    expect(await policyOf('DELETE /v1/messages/transaction/none')).toEqual([404, policy('global'), undefined]);
+  },
+
+  async 'validation-by-field'(send) {
+    const response = await send(...INVALID);
+    expect([response.status, json(response)]).toEqual([
+      422,
+      {
+        message: 'Validation Error',
+        errors: {
+          email: { messages: ['email must be an email address.'], value: 'a private value' },
+          locale: { messages: ['locale must be a locale such as en or en_US.'], value: 'a private value' },
+        },
+      },
+    ]);
+    expect(json(await send(...UNKNOWN_WORKFLOW)).errors).toHaveProperty('general.messages', [
+      'This environment has no workflow with the trigger identifier none.',
+    ]);
+    await expectOtherErrorsUnchanged(send);
+  },
+
+  async 'validation-list'(send) {
+    const response = await send(...INVALID);
+    expect([response.status, json(response)]).toEqual([
+      400,
+      {
+        message: 'Validation failed',
+        errors: [
+          { field: 'email', message: 'email must be an email address.' },
+          { field: 'locale', message: 'locale must be a locale such as en or en_US.' },
+        ],
+      },
+    ]);
+    await expectOtherErrorsUnchanged(send);
+  },
+
+  async 'validation-paths'(send) {
+    const response = await send(...INVALID);
+    expect([response.status, json(response)]).toEqual([
+      400,
+      {
+        errors: [
+          { path: ['email'], message: 'email must be an email address.', code: 'custom' },
+          { path: ['locale'], message: 'locale must be a locale such as en or en_US.', code: 'custom' },
+        ],
+      },
+    ]);
+    const nested = await send('POST /v1/topics/t1/subscribers', { body: { subscribers: [1] } });
+    expect(json(nested).errors).toMatchObject([{ path: ['subscribers', '0'] }]);
+    await expectOtherErrorsUnchanged(send);
+  },
+
+  async 'validation-cause'(send) {
+    const response = await send(...INVALID);
+    expect([response.status, json(response)]).toEqual([
+      400,
+      {
+        message: 'Bad Request',
+        cause: {
+          email: ['email must be an email address.'],
+          locale: ['locale must be a locale such as en or en_US.'],
+        },
+      },
+    ]);
+    await expectOtherErrorsUnchanged(send);
+  },
+
+  async 'deletions-204'(send) {
+    const { data } = json(await send(...createFeed('News')));
+    expect(await send(`DELETE /v1/feeds/${data._id}`)).toMatchObject({ status: 204, text: '' });
+    expect((await send(`DELETE /v1/feeds/${data._id}`)).status).toBe(400);
+    expect(await send('DELETE /v1/events/trigger/t1')).toMatchObject({ status: 200, text: '{"data":false}' });
+  },
+
+  async 'deletions-with-record'(send) {
+    await send('POST /v1/topics', { body: { key: 'beta', name: 'Beta' } });
+    expect(await send('DELETE /v1/topics/beta')).toMatchObject({ status: 200, text: '{"data":{"_id":"beta"}}' });
+    expect((await send('DELETE /v1/topics/beta')).status).toBe(404);
+    const messages = await send('DELETE /v1/messages/transaction/sample-transaction-0001?channel=email');
+    expect(messages).toMatchObject({ status: 200, text: '{"data":{"_id":"sample-transaction-0001"}}' });
+    expect(await send('DELETE /v1/events/trigger/t1')).toMatchObject({ status: 200, text: '{"data":false}' });
+  },
+
+  async 'absent-flags'(send) {
+    const { text } = await send('GET /v1/workflows/payment-failed');
+    expect(text).toContain('"active":true');
+    expect(text).not.toMatch(/"(?:critical|draft|deleted)"/);
+  },
+
+  async 'null-items'(send) {
+    const groups = json(await send('GET /v1/notification-groups')).data;
+    expect([groups[0], groups.length]).toEqual([null, 5]);
+    const subscribers = json(await send('GET /v1/subscribers?limit=2'));
+    expect(subscribers.data).toEqual([null, expect.any(Object), expect.any(Object)]);
+    const [nothing, day] = json(await send('GET /v1/notifications/graph/stats?days=2'));
+    expect([nothing, day.templates.slice(0, 2)]).toEqual([null, [null, expect.any(String)]]);
+    const { data } = json(await send('GET /v1/workflows/payment-failed'));
+    expect(data.steps[0]).toHaveProperty('template');
+    const events = await send('POST /v1/events/trigger/bulk', { body: { events: [UNKNOWN_WORKFLOW[1].body] } });
+    expect(json(events).data).toMatchObject([{ status: 'error' }]); // Results belong to events by their places.
+  },
+
+  async 'total-count'(send) {
+    const pages = [
+      json(await send('GET /v1/subscribers?limit=2')),
+      json(await send('GET /v1/subscribers?page=1&limit=2')),
+    ];
+    for (const [page, body] of pages.entries()) {
+      expect(body).toMatchObject({ page, pageSize: 2, totalCount: pages[0].totalCount });
+      expect(body).not.toHaveProperty('hasMore');
+    }
+    const all = json(await send('GET /v1/subscribers?limit=100'));
+    expect(all.data).toHaveLength(pages[0].totalCount);
+  },
+
+  async 'event-error-text'(send) {
+    const response = await send('POST /v1/events/trigger/bulk', { body: { events: [UNKNOWN_WORKFLOW[1].body] } });
+    expect(json(response).data).toEqual([
+      {
+        acknowledged: true,
+        status: 'error',
+        error: 'This environment has no workflow with the trigger identifier "none".',
+      },
+    ]);
+  },
+
+  async 'byte-order-mark'(send) {
+    for (const target of ['GET /v1/notification-groups', 'GET /v1/workflows/none']) {
+      const { text, headers } = await send(target);
+      expect([text.charCodeAt(0), headers['content-encoding']]).toEqual([0xfeff, 'Identity']);
+      expect(Number(headers['content-length'])).toBe(Buffer.byteLength(text));
+      expect(() => JSON.parse(text.slice(1))).not.toThrow();
+    }
+    await send('POST /v1/topics', { body: { key: 'beta', name: 'Beta' } });
+    const { status, headers } = await send('DELETE /v1/topics/beta');
+    expect([status, headers['content-length']]).toEqual([204, undefined]);
+  },
+};
+
+/** Expects that errors about no field, and successful responses, are those of the sandbox. */
+async function expectOtherErrorsUnchanged(send: Send): Promise<void> {
+  expect(json(await send('GET /v1/workflows/none'))).toMatchObject({ statusCode: 404, message: /none/ });
+  expect((await send('GET /v1/notification-groups')).status).toBe(200);
+}
+
+it.each(TRAIT_NAMES)('%s', async (name) => {
+  await using send = await start(name);
+  await CHECKS[name](send);
+});
+
+it('several traits apply in the order of the table, whatever the order of their names', async () => {
+  await using send = await start('firewall-403', 'ingress-404', 'byte-order-mark');
+  expect(await send('GET /v1/feeds')).toMatchObject({ status: 404, text: '\uFEFFdefault backend - 404' });
+});
+
+it('the page at / is not affected', async () => {
+  await using send = await start(...TRAIT_NAMES);
+  const { status, text } = await send('GET /');
+  expect([status, text.slice(0, 17)]).toEqual([200, 'Notigraph sandbox']);
+});
+
+it('the table of docs/sandbox.md has the sentences of the code', () => {
+  const inCode = [
+    ...read('packages/sandbox/src/traits.ts').matchAll(/^ {2}\/\*\* (.*) \*\/\n {2}(?:async )?'([\w-]+)'/gm),
+  ];
+  expect(inCode.map(([, , name]) => name)).toEqual(TRAIT_NAMES);
+  expect(rows(read('docs/sandbox.md'), /^\| trait /m)).toEqual(
+    inCode.map(([, sentence, name]) => [`\`${name}\``, sentence]),
+  );
+});
+
+describe('createTestGateway', () => {
+  /** Loads the groups. Returns the status of the service's first response. */
+  async function firstStatus(gateway: TestGateway): Promise<number | undefined> {
+    gateway.clearCalls();
+    await gateway.client.request(NotificationGroupsDocument);
+    return gateway.calls[0]?.status;
+  }
+
+  it('switches traits on and off', async () => {
+    await using gateway = await createTestGateway();
+    expect(await firstStatus(gateway)).toBe(200);
+    const trait = gateway.behave('firewall-403');
+    expect(await firstStatus(gateway)).toBe(403);
+    gateway.recover(); // Ends only faults.
+    expect(await firstStatus(gateway)).toBe(403);
+    {
+      using _ = gateway.behave('ingress-404');
+      expect(await firstStatus(gateway)).toBe(404);
+    }
+    expect(await firstStatus(gateway)).toBe(403);
+    trait.recover();
+    expect(await firstStatus(gateway)).toBe(200);
+  });
+
+  it('has the traits of its options again after a reset, as if for the first time, and no others', async () => {
+    await using gateway = await createTestGateway({ traits: ['read-timeouts'] });
+    expect(await firstStatus(gateway)).toBe(408);
+    gateway.behave('firewall-403');
+    await gateway.reset();
+    expect(await firstStatus(gateway)).toBe(408);
+  });
+
+  it('knows the connections of a service in memory', async () => {
+    await using gateway = await createTestGateway({ traits: ['sick-pod'], maxRetries: 0 });
+    const queries = ['{ notificationGroups { id } }', '{ notificationStats(days: 2) { key } }'];
+    await Promise.all(queries.map((query) => gateway.client.request(query)));
+    expect(new Set(gateway.calls.map(({ status }) => status))).toEqual(new Set([200, 503]));
+  });
+
+  it('applies traits to endpoints of the test, below faults', async () => {
+    await using gateway = await createTestGateway({
+      modules: [layouts],
+      endpoints: { 'GET /v1/layouts/{id}': () => ({ body: { data: { _id: 'a', name: 'A' } } }) },
+      traits: ['ingress-404'],
+    });
+    const statuses = async () => {
+      gateway.clearCalls();
+      await gateway.client.request('{ layout(id: "a") { name } }');
+      return gateway.calls.map(({ status }) => status);
+    };
+    expect(await statuses()).toEqual([404]);
+    using _ = gateway.fail('GET /v1/layouts/{id}', 401);
+    expect(await statuses()).toEqual([401]);
+  });
+
+  it('rejects unknown traits, and names the closest one', async () => {
+    // @ts-expect-error No such trait.
+    await expect(createTestGateway({ traits: ['ingres-404'] })).rejects.toThrow(
+      new TypeError('The service has the unknown trait "ingres-404" (did you mean "ingress-404"?).'),
+    );
+    await using gateway = await createTestGateway();
+    // @ts-expect-error No such trait.
+    expect(() => gateway.behave('toString')).toThrow(new TypeError('The service has the unknown trait "toString".'));
+  });
+});
