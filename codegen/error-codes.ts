@@ -1,5 +1,5 @@
-import { ERROR_CODES, type ErrorCodeEntry } from '../src/settings/error-codes.ts';
-import { withoutLinks } from '../src/settings/markdown.ts';
+import { ERROR_CODES, type ErrorCodeEntry } from '../src/errors/codes.ts';
+import { withoutLinks } from '../src/lib/markdown.ts';
 import { code, table } from './markdown.ts';
 
 const ENTRIES: [code: string, entry: ErrorCodeEntry][] = Object.entries(ERROR_CODES);

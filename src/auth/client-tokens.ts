@@ -1,9 +1,9 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { type JWTHeaderParameters, SignJWT } from 'jose';
 import { z } from 'zod';
+import { refuse } from '../errors/codes.ts';
 import type { SecretFiles } from '../lib/files/secret-files.ts';
 import { memoizeBySource } from '../lib/memoize.ts';
-import { refuse } from '../settings/refuse.ts';
 import { isScope, type Scope } from '../settings/scopes.ts';
 import type { TenantKeys } from './tenants.ts';
 

@@ -20,6 +20,7 @@ import {
   printSchema,
   visit,
 } from 'graphql';
+import { badUserInput } from '../errors/field-errors.ts';
 import { isRecord } from '../lib/is-record.ts';
 import { memoizeByObject } from '../lib/memoize.ts';
 import { readSecret } from '../settings/kinds.ts';
@@ -27,7 +28,6 @@ import { listAll, listAny } from '../settings/setting.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { GatewayContext } from './context.ts';
 import { DependentCalls, dependentCallsOf, type Entity, entityOf } from './declarations.ts';
-import { badUserInput } from './field-errors.ts';
 import { SCOPED_BY_REQUEST } from './scopes.ts';
 
 /** Returns the schema with the fields that a federation router uses: `_entities` and `_service`. Its other types are the same objects. */

@@ -1,11 +1,11 @@
 import { types } from 'node:util';
 import DataLoader from 'dataloader';
+import { badResponse, toId } from '../errors/field-errors.ts';
 import { ignoreRejection } from '../lib/is-promise.ts';
 import type { UpstreamClient } from '../upstream/client.ts';
 import type { CallArgs, DeclaredEndpoint, ReadEndpoint } from '../upstream/endpoint.ts';
 import { assertIds } from '../upstream/transport/path.ts';
 import { createBoundedMap } from './bounded-map.ts';
-import { badResponse, toId } from './field-errors.ts';
 
 /** Endpoints of a loader. */
 export interface LoaderEndpoints {

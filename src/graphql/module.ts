@@ -1,9 +1,9 @@
 import { type FieldMap, InterfaceRef, ObjectRef } from '@pothos/core';
+import { assertRange, badResponse, badUserInput, loadBySentId } from '../errors/field-errors.ts';
 import { isPromise } from '../lib/is-promise.ts';
 import { type DeclaredEndpoint, endpoint } from '../upstream/endpoint.ts';
 import { type Builder, createBuilder, type GraphTypes } from './builder.ts';
 import { ADDS_ONLY, declareCalls, Entity, requireScopes } from './declarations.ts';
-import { assertRange, badResponse, badUserInput, loadBySentId } from './field-errors.ts';
 import type { Loader } from './loaders.ts';
 import { defineMutationErrors, type MutationErrors } from './mutation-errors.ts';
 import { createMutations, type Mutations } from './mutations.ts';

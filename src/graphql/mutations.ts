@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { InputFieldMap, InputShapeFromFields, ObjectFieldsShape } from '@pothos/core';
 import { type GraphQLResolveInfo, Kind } from 'graphql';
+import { afterWrite, assertRange, badUserInput, findInputIssues, toFailure } from '../errors/field-errors.ts';
 import { ignoreRejection, isPromise } from '../lib/is-promise.ts';
 import { isRecord } from '../lib/is-record.ts';
 import type { Scope } from '../settings/scopes.ts';
@@ -11,8 +12,7 @@ import { createBoundedMap } from './bounded-map.ts';
 import type { Builder, GraphTypes } from './builder.ts';
 import type { GatewayContext } from './context.ts';
 import { DependentCalls, dependentCallsOf, requireScopes } from './declarations.ts';
-import { assertRange, badUserInput, findInputIssues } from './field-errors.ts';
-import { afterWrite, type MutationErrors, toFailure } from './mutation-errors.ts';
+import type { MutationErrors } from './mutation-errors.ts';
 
 /** Sends a write of a mutation, and returns the response. Adds an idempotency key of its own if the endpoint accepts it, and the caller sent one. */
 export type Send<Args, Body> = (args: Args) => Promise<Body>;

@@ -1,10 +1,9 @@
 import type { Logger } from 'pino';
 import type { ClientTokens } from '../auth/client-tokens.ts';
 import { isCredential, normalizeScheme } from '../auth/identity.ts';
-import { Refusal, refusalErrors } from '../lib/refusal.ts';
+import { Refusal, refusalErrors, refuse } from '../errors/codes.ts';
 import type { RateLimiter } from '../rate-limits/rate-limiter.ts';
 import type { RateLimit } from '../settings/rate-limits.ts';
-import { refuse } from '../settings/refuse.ts';
 import {
   type IncomingRequest,
   type OutgoingResponse,

@@ -8,13 +8,13 @@ import {
   Kind,
 } from 'graphql';
 import { createYoga, type Plugin } from 'graphql-yoga';
+import { refuse } from '../errors/codes.ts';
 import type { GatewayContext } from '../graphql/context.ts';
 import { listDeprecated } from '../graphql/documents/deprecated-usage.ts';
 import { type Operation, type PreparedDocument, PreparedDocuments } from '../graphql/documents/prepared-documents.ts';
 import { limitExceeded, useDocumentLimits } from '../graphql/documents/validate.ts';
 import { createExecutor, type ExecuteInputs, type ExecuteResult } from '../graphql/executor/execute.ts';
 import { earlyEnd } from '../graphql/executor/limits.ts';
-import { refuse } from '../settings/refuse.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
 import type { DeprecatedCounts } from '../telemetry/counts.ts';
 import { Deadline } from '../upstream/policies/deadline.ts';

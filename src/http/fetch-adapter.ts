@@ -1,4 +1,4 @@
-import { bodyTooLarge } from '../settings/refuse.ts';
+import { bodyTooLarge } from '../errors/codes.ts';
 import {
   bodyAlreadyRead,
   clientClosed,

@@ -1,7 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { bodyTooLarge, refuse, sendRefusal } from '../errors/codes.ts';
 import { memoize } from '../lib/memoize.ts';
-import { sendRefusal } from '../lib/refusal.ts';
-import { bodyTooLarge, refuse } from '../settings/refuse.ts';
 import { Abort } from '../upstream/signal.ts';
 import {
   bodyAlreadyRead,

@@ -1,11 +1,11 @@
 import { isUtf8 } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
 import type { ClientRules } from '../auth/client-rules.ts';
+import type { Refusal } from '../errors/codes.ts';
+import { bodyTooLarge, refuse } from '../errors/codes.ts';
 import { withoutByteOrderMark } from '../lib/files/text-file.ts';
 import { isRecord } from '../lib/is-record.ts';
 import { memoize } from '../lib/memoize.ts';
-import type { Refusal } from '../lib/refusal.ts';
-import { bodyTooLarge, refuse } from '../settings/refuse.ts';
 import type { Signal } from '../upstream/signal.ts';
 
 /** Request from `node:http` or the Fetch API, in the form that the pipeline reads. */

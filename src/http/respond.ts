@@ -1,10 +1,10 @@
 import { type ExecutionResult, GraphQLError } from 'graphql';
+import type { ClientError, CreateClientErrors, ToClientError } from '../errors/client-errors.ts';
+import { Refusal, refusalErrors } from '../errors/codes.ts';
+import { UNREADABLE } from '../errors/located-error.ts';
 import type { GatewayContext } from '../graphql/context.ts';
 import type { Operation } from '../graphql/documents/prepared-documents.ts';
-import type { ClientError, CreateClientErrors, ToClientError } from '../graphql/errors.ts';
-import { UNREADABLE } from '../graphql/located-error.ts';
 import { isRecord } from '../lib/is-record.ts';
-import { Refusal, refusalErrors } from '../lib/refusal.ts';
 import { type AccessLogEntry, CLIENT_CLOSED } from '../telemetry/access-log.ts';
 import type { Usage } from '../telemetry/usage.ts';
 import type { UpstreamRateLimit } from '../upstream/errors.ts';

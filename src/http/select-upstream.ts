@@ -1,8 +1,8 @@
 import type { ClientKind, Identity } from '../auth/identity.ts';
 import { defaultUpstream } from '../auth/tenants.ts';
+import { refuse } from '../errors/codes.ts';
 import { memoize } from '../lib/memoize.ts';
 import { isLoopbackHost } from '../lib/urls.ts';
-import { refuse } from '../settings/refuse.ts';
 import type { Settings } from '../settings/settings.ts';
 import { toHostname } from '../settings/upstreams.ts';
 import { type IncomingRequest, pathOf } from './request.ts';

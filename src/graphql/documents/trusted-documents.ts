@@ -1,10 +1,10 @@
 import { stripIgnoredCharacters } from 'graphql';
 import type { Logger } from 'pino';
+import { refuse } from '../../errors/codes.ts';
 import { orUndefined } from '../../lib/caught.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { memoize, memoizeBySource } from '../../lib/memoize.ts';
 import type { TrustedDocumentsMode } from '../../settings/clients.ts';
-import { refuse } from '../../settings/refuse.ts';
 import type { GatewaySettings } from '../../settings/settings.ts';
 import { type Manifest, type ManifestFiles, sha256Of, withoutHashPrefix } from './manifest.ts';
 

@@ -14,8 +14,8 @@ import {
   validate,
 } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
+import { setNodes, truncateMessage } from '../../errors/located-error.ts';
 import type { Settings } from '../../settings/settings.ts';
-import { setNodes, truncateMessage } from '../located-error.ts';
 import { type DocumentLimits, findExceededLimit } from './limits.ts';
 
 /** Maximum errors reported per document. */

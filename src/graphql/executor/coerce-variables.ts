@@ -19,7 +19,7 @@ import { didYouMean } from 'graphql/jsutils/didYouMean.js';
 import { inspect } from 'graphql/jsutils/inspect.js';
 import { printPathArray } from 'graphql/jsutils/printPathArray.js';
 import { suggestionList } from 'graphql/jsutils/suggestionList.js';
-import { excerpt, setNodes, truncateMessage } from '../located-error.ts';
+import { excerpt, setNodes, truncateMessage } from '../../errors/located-error.ts';
 import { coerceLiteral, defaultOf, type VariablePlan, Variables } from './graphql-js.ts';
 import type { Limits } from './limits.ts';
 

@@ -10,8 +10,8 @@ import {
   type ResponsePath,
 } from 'graphql';
 import { inspect } from 'graphql/jsutils/inspect.js';
+import { excerpt, markInvalidValue } from '../../errors/located-error.ts';
 import { ignoreRejection, isPromise } from '../../lib/is-promise.ts';
-import { excerpt, markInvalidValue } from '../located-error.ts';
 import { INEXACT_ID, isInexactId } from './coerce-variables.ts';
 import type { Execution } from './execution.ts';
 import { listError, STOPPED } from './limits.ts';

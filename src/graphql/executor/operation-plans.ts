@@ -1,6 +1,6 @@
 import { assertValidSchema, type DocumentNode, type GraphQLSchema, Kind, type OperationDefinitionNode } from 'graphql';
 import { LRUCache } from 'lru-cache';
-import { DocumentError } from '../located-error.ts';
+import { DocumentError } from '../../errors/located-error.ts';
 import { planVariables } from './coerce-variables.ts';
 import { type Fragments, findConditionVariables, type PlanSource } from './collect-fields.ts';
 import type { VariablePlan, Variables } from './graphql-js.ts';

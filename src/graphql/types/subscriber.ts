@@ -1,7 +1,7 @@
+import { listOf, PROFILE, requireValue } from '../../errors/field-errors.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { createSubscriber, type SubscriberBody } from '../../upstream/endpoints.ts';
 import type { GraphTypes } from '../builder.ts';
-import { listOf, PROFILE, requireValue } from '../field-errors.ts';
 import { defineModule } from '../module.ts';
 import { extraField, idField, mapMembers, timeField } from '../record-fields.ts';
 

@@ -1,6 +1,6 @@
+import { isRejectedInput } from '../../errors/field-errors.ts';
 import { updateWorkflowStatus } from '../../upstream/endpoints.ts';
 import { defineModule } from '../module.ts';
-import { isRejectedInput } from '../mutation-errors.ts';
 import { workflows } from './workflow.ts';
 
 /** The mutation that activates or deactivates a workflow. */

@@ -1,8 +1,8 @@
 import { type GraphQLSchema, isEnumType, isInterfaceType } from 'graphql';
 import type { Logger } from 'pino';
 import type { Identity } from '../../auth/identity.ts';
+import { refuse } from '../../errors/codes.ts';
 import { isRecord } from '../../lib/is-record.ts';
-import { refuse } from '../../settings/refuse.ts';
 import { type Authenticate, type AuthenticateOptions, challenge } from '../access.ts';
 import type { Cors } from '../cors.ts';
 import {

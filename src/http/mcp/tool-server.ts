@@ -1,12 +1,11 @@
 import { createRequire } from 'node:module';
 import type { CallToolResult, Server } from '@modelcontextprotocol/server';
 import type { Identity } from '../../auth/identity.ts';
+import { bodyTooLarge, ERROR_CODES, isErrorCode, refuse } from '../../errors/codes.ts';
 import type { Tool } from '../../graphql/tools/tool.ts';
 import { isRecord } from '../../lib/is-record.ts';
+import { withoutMarkdown } from '../../lib/markdown.ts';
 import { VERSION } from '../../lib/version.ts';
-import { ERROR_CODES, isErrorCode } from '../../settings/error-codes.ts';
-import { withoutMarkdown } from '../../settings/markdown.ts';
-import { bodyTooLarge, refuse } from '../../settings/refuse.ts';
 import type { Signal } from '../../upstream/signal.ts';
 import { type HandleRequest, type IncomingRequest, type OutgoingResponse, REQUEST_ID } from '../request.ts';
 import { findJsonProblem } from './messages.ts';
