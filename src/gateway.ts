@@ -13,8 +13,9 @@ import type { GatewayModule } from './graphql/module.ts';
 import { createSchema, endpointsOf } from './graphql/schema.ts';
 import { scopesOf } from './graphql/scopes.ts';
 import { createToolFiles } from './graphql/tools/tool-files.ts';
-import { createAdmission, createAuthenticate, InFlightRequests, inFlightLimitsOf } from './http/access.ts';
-import { createClientTokenRoute } from './http/client-tokens.ts';
+import { createAdmission, InFlightRequests, inFlightLimitsOf } from './http/admission.ts';
+import { createAuthenticate } from './http/authenticate.ts';
+import { createClientTokenRoute } from './http/client-token-route.ts';
 import { createCors } from './http/cors.ts';
 import { createEngine, type HostPlugin } from './http/engine.ts';
 import { createFetchHandler } from './http/fetch-adapter.ts';
@@ -22,9 +23,7 @@ import { createPages } from './http/graphiql/graphiql.ts';
 import { createMcp, MCP_PATH } from './http/mcp/mcp-route.ts';
 import type { McpStreams } from './http/mcp/messages.ts';
 import { createListener, createRequestTest } from './http/node-adapter.ts';
-import { createPipeline } from './http/pipeline.ts';
-import { createNegotiateMediaType } from './http/request.ts';
-import { createAddressOf, createRequestStates, RunningRequests } from './http/request-state.ts';
+import { createPipeline, createRequestStates, RunningRequests } from './http/pipeline.ts';
 import { createRespond } from './http/respond.ts';
 import { createRouter } from './http/router.ts';
 import { createKnownHosts, createUpstreamSelector } from './http/select-upstream.ts';
@@ -248,7 +247,7 @@ export function buildGateway(
   const cors = createCors(clientRules, logger, deps.monotonicNow);
   const accessLog = createAccessLog(logger, nameTenant, settings.logSample);
   const startTrace = createTracing(logger);
-  const createState = createRequestStates(createNegotiateMediaType(), createAddressOf(settings.trustedProxies));
+  const createState = createRequestStates(settings.trustedProxies);
   const inFlightLimits = inFlightLimitsOf(settings);
   const schemes = [
     ...(clients.server === false ? [] : (['ApiKey'] as const)),

@@ -2,17 +2,9 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { bodyTooLarge, refuse, sendRefusal } from '../errors/codes.ts';
 import { memoize } from '../lib/memoize.ts';
 import { Abort } from '../upstream/signal.ts';
-import {
-  bodyAlreadyRead,
-  clientClosed,
-  decodeBody,
-  type HandleRequest,
-  type IncomingRequest,
-  type OutgoingResponse,
-  schemeOf,
-  toBytes,
-} from './request.ts';
-import type { RunningRequests } from './request-state.ts';
+import { type HandleRequest, type IncomingRequest, type OutgoingResponse, schemeOf } from './head.ts';
+import { bodyAlreadyRead, clientClosed, decodeBody, toBytes } from './params.ts';
+import type { RunningRequests } from './pipeline.ts';
 
 /** Creates a request listener for `node:http` and frameworks based on it. */
 export function createListener(handle: HandleRequest, running: RunningRequests): RequestListener {

@@ -8,28 +8,11 @@ import { isRecord } from '../lib/is-record.ts';
 import { type AccessLogEntry, CLIENT_CLOSED } from '../telemetry/access-log.ts';
 import type { Usage } from '../telemetry/usage.ts';
 import type { UpstreamRateLimit } from '../upstream/errors.ts';
-import type { Admission, AdmissionAllowance } from './access.ts';
+import type { Admission, AdmissionAllowance } from './admission.ts';
 import type { CorsHeaders } from './cors.ts';
 import { InvalidDocument } from './engine.ts';
-import { NOT_STORED, type OutgoingResponse, REQUEST_ID, readClientName } from './request.ts';
-import type { RequestState, StartTrace } from './request-state.ts';
-
-/** Result of an execution, or the value that was thrown instead. */
-export type Outcome = { result: ExecutionResult } | { error: unknown };
-
-/** Creates the response. Called exactly once per request, even if the client has disconnected. */
-export type Respond = (state: RequestState, outcome: Outcome) => OutgoingResponse;
-
-/** Options of `createRespond`. */
-export interface RespondOptions {
-  clientErrors: CreateClientErrors;
-  admission: Admission;
-  corsHeaders: CorsHeaders;
-  startTrace: StartTrace;
-  log: (entry: AccessLogEntry) => void;
-  /** Maximum response size, in bytes. */
-  maxResponseBytes: number;
-}
+import { NOT_STORED, REQUEST_ID, readClientName } from './head.ts';
+import type { Outcome, RequestState, Respond, StartTrace } from './pipeline.ts';
 
 interface Content {
   status: number;
@@ -45,8 +28,22 @@ const JSON_TYPE = 'application/json; charset=utf-8';
  * Creates the function for the last step of every request. It converts errors, sets the status and headers, charges the rate limit, and
  * records the log line, metrics and trace.
  */
-export function createRespond(options: RespondOptions): Respond {
-  const { admission, corsHeaders, startTrace, log, maxResponseBytes } = options;
+export function createRespond({
+  clientErrors,
+  admission,
+  corsHeaders,
+  startTrace,
+  log,
+  maxResponseBytes,
+}: {
+  clientErrors: CreateClientErrors;
+  admission: Admission;
+  corsHeaders: CorsHeaders;
+  startTrace: StartTrace;
+  log: (entry: AccessLogEntry) => void;
+  /** Maximum response size, in bytes. */
+  maxResponseBytes: number;
+}): Respond {
   return (state, outcome) => {
     const { request, startedAt, requestId, mediaType = JSON_TYPE, identity, allowance } = state;
     const { extensions, context, operation } = state;
@@ -54,7 +51,7 @@ export function createRespond(options: RespondOptions): Respond {
       state.trace = startTrace(state); // Rejected before the caller was identified.
     }
     const { trace } = state;
-    const { status, headers, body } = toContent(state, outcome, options.clientErrors);
+    const { status, headers, body } = toContent(state, outcome, clientErrors);
     const upstream = context && createUpstreamReport(context);
     if (upstream !== undefined) {
       body.extensions = { ...body.extensions, upstream };

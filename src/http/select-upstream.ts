@@ -5,7 +5,7 @@ import { memoize } from '../lib/memoize.ts';
 import { isLoopbackHost } from '../lib/urls.ts';
 import type { Settings } from '../settings/settings.ts';
 import { toHostname } from '../settings/upstreams.ts';
-import { type IncomingRequest, pathOf } from './request.ts';
+import { type IncomingRequest, pathOf } from './head.ts';
 
 /** Selects the upstream of each request. Nothing that a client sends is a name: it only selects from the configured ones. */
 export interface UpstreamSelector {

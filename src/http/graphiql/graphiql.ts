@@ -10,7 +10,7 @@ import { packageUrl } from '../../lib/installation.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { withoutMarkdown } from '../../lib/markdown.ts';
 import type { GatewaySettings } from '../../settings/settings.ts';
-import { type IncomingRequest, type OutgoingResponse, pathOf, queryOf } from '../request.ts';
+import { type IncomingRequest, type OutgoingResponse, pathOf, queryOf } from '../head.ts';
 import type { PageConfig, PageOperation, Scheme } from './page-config.ts';
 import {
   FILE_PARAMETER,
@@ -61,10 +61,10 @@ export function createPages({ graphiql }: GatewaySettings, options: PagesOptions
       ? (request) => (wantsPage(request) ? async () => respondTurnedOff() : undefined)
       : createFindPageByHost(graphiql, options);
   return (request) => {
-    const path = pathOf(request);
     if (request.method !== 'GET') {
       return undefined;
     }
+    const path = pathOf(request);
     if (paths.has(path)) {
       return findPage(request);
     }

@@ -3,21 +3,19 @@ import type { Logger } from 'pino';
 import type { Identity } from '../../auth/identity.ts';
 import { refuse } from '../../errors/codes.ts';
 import { isRecord } from '../../lib/is-record.ts';
-import { type Authenticate, type AuthenticateOptions, challenge } from '../access.ts';
+import { type Authenticate, challenge, type Scheme } from '../authenticate.ts';
 import type { Cors } from '../cors.ts';
 import {
   type HandleRequest,
   type IncomingRequest,
   NOT_STORED,
   type OutgoingResponse,
-  parseBody,
   pathOf,
   REQUEST_ID,
-  readBody,
   readHead,
-} from '../request.ts';
-import type { CreateRequestState, RequestState } from '../request-state.ts';
-import type { Respond } from '../respond.ts';
+} from '../head.ts';
+import { parseBody, readBody } from '../params.ts';
+import type { CreateRequestState, RequestState, Respond } from '../pipeline.ts';
 import { findMessageProblem, type McpStreams } from './messages.ts';
 import { serveStreams } from './streams.ts';
 import { createToolServers, loadProtocol, type ToolServerOptions } from './tool-server.ts';
@@ -37,7 +35,7 @@ export interface McpOptions extends Omit<ToolServerOptions, 'failures'> {
   createState: CreateRequestState;
   authenticate: Authenticate;
   /** Accepted schemes, for the header `WWW-Authenticate`. */
-  schemes: AuthenticateOptions['schemes'];
+  schemes: readonly Scheme[];
   /** Responds to requests that are rejected. */
   respond: Respond;
   logger: Logger;

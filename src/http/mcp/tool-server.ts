@@ -7,7 +7,7 @@ import { isRecord } from '../../lib/is-record.ts';
 import { withoutMarkdown } from '../../lib/markdown.ts';
 import { VERSION } from '../../lib/version.ts';
 import type { Signal } from '../../upstream/signal.ts';
-import { type HandleRequest, type IncomingRequest, type OutgoingResponse, REQUEST_ID } from '../request.ts';
+import { type HandleRequest, type IncomingRequest, type OutgoingResponse, REQUEST_ID } from '../head.ts';
 import { findJsonProblem } from './messages.ts';
 
 /** Shown to agents. Text from the service must not pass for instructions. */

@@ -1,5 +1,5 @@
 import { type HttpHandler, HttpResponse, http, matchRequestUrl, type Path } from 'msw';
-import { type Params, paramsFromBody, paramsFromQuery } from '../../../../src/http/request.ts';
+import { type Params, paramsFromBody, paramsFromQuery } from '../../../../src/http/params.ts';
 import { isRecord } from '../../../../src/lib/is-record.ts';
 import type { GatewayError, RequestDocument, ResponseExtensions } from '../../../client/src/index.ts';
 import { statusOf } from './gateway-error.ts';

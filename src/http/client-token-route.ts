@@ -4,15 +4,8 @@ import { isCredential, normalizeScheme } from '../auth/identity.ts';
 import { Refusal, refusalErrors, refuse } from '../errors/codes.ts';
 import type { RateLimiter } from '../rate-limits/rate-limiter.ts';
 import type { RateLimit } from '../settings/rate-limits.ts';
-import {
-  type IncomingRequest,
-  type OutgoingResponse,
-  parseBody,
-  REQUEST_ID,
-  readBody,
-  requireJson,
-  toRequestId,
-} from './request.ts';
+import { type IncomingRequest, type OutgoingResponse, REQUEST_ID, requireJson, toRequestId } from './head.ts';
+import { parseBody, readBody } from './params.ts';
 import type { UpstreamSelector } from './select-upstream.ts';
 
 /** Options of `createClientTokenRoute`. */
