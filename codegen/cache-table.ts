@@ -1,6 +1,6 @@
 import type { GraphQLSchema } from 'graphql';
 import { endpointsOf } from '../src/graphql/schema.ts';
-import { findEmptied } from '../src/upstream/cache/cache-rules.ts';
+import { findEmptied } from '../src/upstream/cache/store.ts';
 import { restCallsOf } from './docs-tables.ts';
 import { code, table } from './markdown.ts';
 import { listCostlyFields, moduleOf } from './schema-fields.ts';

@@ -45,11 +45,10 @@ import { cacheSamples, fileSamples, rateLimitSamples, serviceSamples } from './t
 import { createJsonLogger } from './telemetry/json-logger.ts';
 import { formatMetrics, type MetricSamples } from './telemetry/metrics-snapshot.ts';
 import { createTracing } from './telemetry/tracing/tracing.ts';
-import { createCacheStores } from './upstream/cache/cache-stores.ts';
 import type { ServiceState } from './upstream/call-events.ts';
 import type { ServiceDeps } from './upstream/service.ts';
 import type { Connect } from './upstream/transport/connector.ts';
-import { createUpstreams } from './upstream/upstreams.ts';
+import { createCacheStores, createUpstreams } from './upstream/upstreams.ts';
 
 /** Options of a gateway: `upstream` or `upstreams`, and others. */
 export type GatewayOptions = OptionalGatewayOptions &

@@ -3,11 +3,12 @@ import { assertRange, badResponse, badUserInput, loadBySentId } from '../errors/
 import { isPromise } from '../lib/is-promise.ts';
 import { type DeclaredEndpoint, endpoint } from '../upstream/endpoint.ts';
 import { type Builder, createBuilder, type GraphTypes } from './builder.ts';
-import { ADDS_ONLY, declareCalls, Entity, requireScopes } from './declarations.ts';
+import { Entity } from './federation.ts';
+import { declareCalls } from './field-calls.ts';
 import type { Loader } from './loaders.ts';
 import { defineMutationErrors, type MutationErrors } from './mutation-errors.ts';
-import { createMutations, type Mutations } from './mutations.ts';
-import type { ModuleOf } from './scopes.ts';
+import { ADDS_ONLY, createMutations, type Mutations } from './mutations.ts';
+import { type ModuleOf, requireScopes } from './scopes.ts';
 
 /** Part of the graph, such as a noun with its types and the fields of `Query` and `Mutation` that return them. */
 export interface GatewayModule<Types = unknown> {

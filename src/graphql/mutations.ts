@@ -8,11 +8,12 @@ import type { Scope } from '../settings/scopes.ts';
 import { misplacedWrite, type UpstreamClient, WriteCount } from '../upstream/client.ts';
 import type { CallArgs, DeclaredEndpoint, WriteEndpoint } from '../upstream/endpoint.ts';
 import { invalidInput, isUpstreamError } from '../upstream/errors.ts';
-import { createBoundedMap } from './bounded-map.ts';
 import type { Builder, GraphTypes } from './builder.ts';
 import type { GatewayContext } from './context.ts';
-import { DependentCalls, dependentCallsOf, requireScopes } from './declarations.ts';
+import { DependentCalls, dependentCallsOf } from './field-calls.ts';
+import { createBoundedMap } from './loaders.ts';
 import type { MutationErrors } from './mutation-errors.ts';
+import { requireScopes } from './scopes.ts';
 
 /** Sends a write of a mutation, and returns the response. Adds an idempotency key of its own if the endpoint accepts it, and the caller sent one. */
 export type Send<Args, Body> = (args: Args) => Promise<Body>;
@@ -94,6 +95,9 @@ export interface DeclaredMutation {
   /** Checks one input, and returns the function that applies it. */
   readonly prepare: (input: Input, ctx: GatewayContext, info: WrittenField, item?: BulkItem) => Apply;
 }
+
+/** Extension of a mutation's field that changes or deletes nothing that exists, for AI agents: `extensions: ADDS_ONLY`. */
+export const ADDS_ONLY = { addsOnly: true } as const;
 
 /** Success or failure. */
 type Result = { readonly __typename: string };
@@ -354,12 +358,15 @@ function ownClient({ upstream, writes }: GatewayContext, count: WriteCount): Ups
   };
 }
 
+/** Lets the next field of a mutation load all records anew: the one before may have changed any of them. */
+const loadAnew = ({ loaders }: GatewayContext): void => loaders.reset();
+
 /** Runs the resolver of a mutation's field. Until it returns, it can write. */
 export function runMutation(ctx: GatewayContext, field: string, resolve: () => unknown): unknown {
   const ofField = new WriteCount();
   ctx.writes.ofField = ofField;
   ctx.usage.field = field;
-  ctx.loaders.reset();
+  loadAnew(ctx);
   const end = <Value>(value: Value): Value => {
     ctx.writes.ofField = undefined;
     return value;

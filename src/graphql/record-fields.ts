@@ -5,7 +5,7 @@ import { listOf } from '../errors/field-errors.ts';
 import { isRecord } from '../lib/is-record.ts';
 import { memoizeByObject } from '../lib/memoize.ts';
 import type { GraphTypes } from './builder.ts';
-import { requireScopes } from './declarations.ts';
+import { requireScopes } from './scopes.ts';
 
 type Fields<Body> = PothosSchemaTypes.ObjectFieldBuilder<GraphTypes, Body>;
 

@@ -19,8 +19,7 @@ import type { UpstreamRequest } from './request.ts';
 import { isTimeoutError } from './signal.ts';
 import { Attempt, type AttemptOwner, type BodyPlan, type Headers, type UpstreamResponse } from './transport/attempt.ts';
 import { planBody } from './transport/body.ts';
-import { isReplay, readResult, toDispatchOptions, toUpstreamError } from './transport/exchange.ts';
-import { readRateLimit } from './transport/rate-limit-headers.ts';
+import { isReplay, readRateLimit, readResult, toDispatchOptions, toUpstreamError } from './transport/exchange.ts';
 import type { SocketPool } from './transport/socket-pool.ts';
 
 /** Settings of calls. */

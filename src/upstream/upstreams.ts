@@ -1,9 +1,12 @@
 import type { Logger } from 'pino';
+import { createSharedResources, type SharedResource } from '../lib/shared-resources.ts';
 import type { CacheSettings } from '../settings/cache.ts';
+import { readSecret } from '../settings/kinds.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
-import { findEmptied } from './cache/cache-rules.ts';
-import type { CacheStores } from './cache/cache-stores.ts';
 import { CachedService } from './cache/cached-service.ts';
+import { MemoryStore } from './cache/memory-store.ts';
+import { createRedisCacheStore } from './cache/redis-store.ts';
+import { type CacheStore, findEmptied } from './cache/store.ts';
 import type { ServiceState } from './call-events.ts';
 import { type Caller, OperationClient } from './client.ts';
 import type { ReportDeviation } from './contract/drift.ts';
@@ -205,5 +208,45 @@ function logProxyProblems(logger: Logger, upstream: string | undefined): (proble
     } else {
       logger.warn({ upstream, reason: problem }, 'The proxy to the upstream fails.');
     }
+  };
+}
+
+/** Stores of caches. Gateways with the same one share it, so that a gateway that replaces another one keeps what is stored. */
+export interface CacheStores {
+  /**
+   * Opens a store.
+   *
+   * @param now monotonic clock, in milliseconds. @default performance.now
+   * @throws {SecretError} if the secret, the URL or the certificates can't be read, or are invalid
+   * @throws {MissingPackageError} if the store is Redis and its client is not installed
+   */
+  open(settings: CacheSettings, now?: () => number): SharedResource<CacheStore>;
+}
+
+/**
+ * Creates an empty set of stores.
+ *
+ * @param redisTimeoutMs maximum wait for Redis, in milliseconds. @default 100
+ */
+export function createCacheStores(logger: Logger, redisTimeoutMs?: number): CacheStores {
+  const stores = createSharedResources<CacheStore>();
+  return {
+    open({ store, secret: source = '', maxBytes }, now) {
+      if (store === 'memory') {
+        return stores.open(JSON.stringify([store, maxBytes]), () => new MemoryStore({ maxBytes, now }));
+      }
+      const { url, ca, keyPrefix } = store.redis;
+      const secret = readSecret('cacheSecret', source);
+      return stores.open(JSON.stringify([store, secret]), () =>
+        createRedisCacheStore({
+          url,
+          ca,
+          prefix: `${keyPrefix}cache:`,
+          secret,
+          logger,
+          ...(redisTimeoutMs !== undefined && { timeoutMs: redisTimeoutMs }),
+        }),
+      );
+    },
   };
 }

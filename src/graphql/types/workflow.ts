@@ -1,6 +1,6 @@
 import { assertRange, listOf, loadBySentId, requireId, requireValue, toId } from '../../errors/field-errors.ts';
 import { getWorkflow, type TriggerBody, type WorkflowBody } from '../../upstream/endpoints.ts';
-import type { LoadByKey } from '../declarations.ts';
+import type { LoadByKey } from '../federation.ts';
 import { defineModule } from '../module.ts';
 import { extraField, idField, listField, shows, timeField } from '../record-fields.ts';
 import { notificationGroups } from './notification-group.ts';

@@ -2,7 +2,7 @@ import { isRecord } from '../../lib/is-record.ts';
 import type { DeclaredEndpoint } from '../endpoint.ts';
 import type { Endpoint } from '../errors.ts';
 import type { JsonType, Shape } from '../shape.ts';
-import { isEnvelope } from './envelope.ts';
+import { isEnvelope } from '../shape.ts';
 
 /** Difference between a response and the contract that doesn't fail the operation unless it uses the field. */
 export type DeviationKind = 'missing' | 'null' | 'wrong_type' | 'unknown_value';
