@@ -3,7 +3,7 @@ import type { IncomingMessage, RequestListener } from 'node:http';
 import type { Logger } from 'pino';
 import { createAuthenticator } from './auth/authenticator.ts';
 import { createBrowserAccess } from './auth/browser-access.ts';
-import { createClientRules } from './auth/client-rules.ts';
+import { createClientRules } from './auth/identity.ts';
 import { createRemoteKeys } from './auth/signing-keys.ts';
 import { createClientErrors } from './errors/client-errors.ts';
 import { createContextFactory } from './graphql/context.ts';

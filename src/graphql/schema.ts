@@ -27,7 +27,6 @@ import { notificationGroups } from './types/notification-group.ts';
 import { stats } from './types/stats.ts';
 import { subscribers } from './types/subscriber.ts';
 import { workflows } from './types/workflow.ts';
-import { workflowStatus } from './types/workflow-status.ts';
 
 const DESCRIPTION = `Workflows, notification groups, subscribers, feeds, messages and statistics of a notification service.
 
@@ -62,7 +61,6 @@ const BUILT_IN: readonly GatewayModule[] = [
   stats,
   subscribers,
   workflows,
-  workflowStatus,
 ];
 
 /**

@@ -1,7 +1,6 @@
 // Admits requests: within the rate limits, and within the shares of callers and upstreams in the requests in flight.
 import type { Logger } from 'pino';
-import type { RulesByClientKind } from '../auth/client-rules.ts';
-import type { Identity } from '../auth/identity.ts';
+import type { Identity, RulesByClientKind } from '../auth/identity.ts';
 import { gatewayOverloaded, type Refusal, refuse } from '../errors/codes.ts';
 import { logEpisodes, type NoteEvent } from '../lib/episodes.ts';
 import { isPromise } from '../lib/is-promise.ts';

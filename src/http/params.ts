@@ -1,6 +1,6 @@
 // The parameters of a request: from its body or its query string, with the flags in their extensions.
 import { isUtf8 } from 'node:buffer';
-import type { ClientRules } from '../auth/client-rules.ts';
+import type { ClientRules } from '../auth/identity.ts';
 import { bodyTooLarge, type Refusal, refuse } from '../errors/codes.ts';
 import { withoutByteOrderMark } from '../lib/files/text-file.ts';
 import { isRecord } from '../lib/is-record.ts';

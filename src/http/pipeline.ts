@@ -1,8 +1,7 @@
 // Handles requests to the GraphQL endpoint: `handle` is the list of the steps.
 import type { ExecutionResult } from 'graphql';
 import type { GraphQLParams } from 'graphql-yoga';
-import type { RulesByClientKind } from '../auth/client-rules.ts';
-import type { Identity } from '../auth/identity.ts';
+import type { Identity, RulesByClientKind } from '../auth/identity.ts';
 import type { CreateContext, GatewayContext } from '../graphql/context.ts';
 import type { Operation } from '../graphql/documents/prepared-documents.ts';
 import type { TrustedDocuments } from '../graphql/documents/trusted-documents.ts';

@@ -21,7 +21,7 @@ import { printPathArray } from 'graphql/jsutils/printPathArray.js';
 import { suggestionList } from 'graphql/jsutils/suggestionList.js';
 import { excerpt, setNodes, truncateMessage } from '../../errors/located-error.ts';
 import { coerceLiteral, defaultOf, type VariablePlan, Variables } from './graphql-js.ts';
-import type { Limits } from './limits.ts';
+import type { Limits } from './result-limits.ts';
 
 /** Maximum errors of variables in one response. One more error says that there are others, as in graphql-js. */
 const MAX_ERRORS = 5;

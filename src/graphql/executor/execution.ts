@@ -15,7 +15,7 @@ import {
 import { locate, toOperationError } from '../../errors/located-error.ts';
 import type { Fragments, PlanSource } from './collect-fields.ts';
 import type { Variables } from './graphql-js.ts';
-import { earlyEnd, type Limits, outcomeError, STOPPED, type StopReason, stopError } from './limits.ts';
+import { earlyEnd, type Limits, outcomeError, STOPPED, type StopReason, stopError } from './result-limits.ts';
 
 /** End of an operation, whatever its resolvers do. */
 export interface TimeLimit {

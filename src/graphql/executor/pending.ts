@@ -1,6 +1,6 @@
 import type { GraphQLResolveInfo, ResponsePath } from 'graphql';
 import type { Awaited, Execution, Position } from './execution.ts';
-import { STOPPED } from './limits.ts';
+import { STOPPED } from './result-limits.ts';
 import type { Complete, ValuePlan } from './selection-plan.ts';
 
 /** Destination of a pending value: a container in the result. */

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import type { GraphQLSchema } from 'graphql';
-import type { RulesByClientKind } from '../../auth/client-rules.ts';
+import type { RulesByClientKind } from '../../auth/identity.ts';
 import { ERROR_CODES } from '../../errors/codes.ts';
 import { loadOperations } from '../../graphql/documents/shipped-operations.ts';
 import { packageUrl } from '../../lib/installation.ts';

@@ -11,7 +11,7 @@ import {
 } from '../errors.ts';
 import { BufferLimitError, type Progress } from './attempt.ts';
 import { BodyError, type ErrorBody } from './body.ts';
-import { ProxyError } from './proxy-tunnel.ts';
+import { ProxyError } from './connector.ts';
 import { REJECTED, readReasons } from './reasons.ts';
 
 /** Response with a status other than 2xx. */
