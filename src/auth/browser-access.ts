@@ -33,20 +33,6 @@ export interface BrowserAccess extends TokenAuthentication {
   files: readonly WatchedFiles[];
 }
 
-/** Dependencies of `createBrowserAccess`. */
-export interface BrowserAccessDeps {
-  remoteKeys: RemoteKeys;
-  now: () => Date;
-  /** Returns the SHA-256 of the trusted document with this id, or undefined. */
-  documentOf: (id: string) => string | undefined;
-  /** Upstreams by name; undefined if there is only one. */
-  upstreams: Settings['upstreams'];
-  /** Called after the keys of tenants have changed. */
-  onTenantChange: (change: SecretChange) => void;
-  /** Time limit of connections to issuers, and the proxy to those that have no other. */
-  network: Pick<Settings, 'connectTimeoutMs' | 'proxy'>;
-}
-
 /**
  * Creates the services for browsers. Requires that `clients.browser` is set.
  *
@@ -55,7 +41,25 @@ export interface BrowserAccessDeps {
 export function createBrowserAccess(
   { issuers, scopes, tenants = {}, tenantKeys: keyFolder }: BrowserSettings,
   clientTokens: ClientTokenSettings | undefined,
-  { remoteKeys, now, documentOf, upstreams, onTenantChange, network }: BrowserAccessDeps,
+  {
+    remoteKeys,
+    now,
+    documentOf,
+    upstreams,
+    onTenantChange,
+    network,
+  }: {
+    remoteKeys: RemoteKeys;
+    now: () => Date;
+    /** Returns the SHA-256 of the trusted document with this id, or undefined. */
+    documentOf: (id: string) => string | undefined;
+    /** Upstreams by name; undefined if there is only one. */
+    upstreams: Settings['upstreams'];
+    /** Called after the keys of tenants have changed. */
+    onTenantChange: (change: SecretChange) => void;
+    /** Time limit of connections to issuers, and the proxy to those that have no other. */
+    network: Pick<Settings, 'connectTimeoutMs' | 'proxy'>;
+  },
 ): BrowserAccess {
   const tenantUpstreams = createTenantUpstreams({ tenants, ...(keyFolder && { tenantKeys: keyFolder }) }, upstreams);
   const tenantFiles = createSecretFiles(

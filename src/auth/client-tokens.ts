@@ -23,21 +23,6 @@ export interface ClientToken {
   documents?: readonly string[];
 }
 
-/** Options of `createClientTokens`. */
-export interface ClientTokensOptions {
-  keys: ClientTokenKeys;
-  tenantKeys: TenantKeys;
-  /** Value of the claims `iss` and `aud`. */
-  issuer: string;
-  /** Scopes that tokens can grant. */
-  ceiling: ReadonlySet<Scope>;
-  /** Maximum lifetime of a token, in seconds. */
-  maxLifetimeSeconds: number;
-  /** Returns the SHA-256 of the trusted document with this id, or undefined. */
-  documentOf: (id: string) => string | undefined;
-  now: () => Date;
-}
-
 /** Issues client tokens. */
 export type ClientTokens = ReturnType<typeof createClientTokens>;
 
@@ -57,7 +42,19 @@ export function createClientTokens({
   maxLifetimeSeconds,
   documentOf,
   now,
-}: ClientTokensOptions) {
+}: {
+  keys: ClientTokenKeys;
+  tenantKeys: TenantKeys;
+  /** Value of the claims `iss` and `aud`. */
+  issuer: string;
+  /** Scopes that tokens can grant. */
+  ceiling: ReadonlySet<Scope>;
+  /** Maximum lifetime of a token, in seconds. */
+  maxLifetimeSeconds: number;
+  /** Returns the SHA-256 of the trusted document with this id, or undefined. */
+  documentOf: (id: string) => string | undefined;
+  now: () => Date;
+}) {
   const lifetime = `"expiresInSeconds" must be a whole number from 1 to ${maxLifetimeSeconds}`;
   const body = z.strictObject(
     {

@@ -44,25 +44,6 @@ export interface GatewayContext extends PluginContext {
   readonly now: () => Date;
 }
 
-/** Options shared by the contexts of all operations. */
-export interface ContextOptions {
-  /** Services that operations can call. */
-  upstreams: Pick<Upstreams, 'bind' | 'record'>;
-  logger: Logger;
-  /** Returns the current time. */
-  now: () => Date;
-  /** Maximum time for one operation with all its upstream calls, in milliseconds. */
-  operationTimeoutMs: number;
-  /** Whether the log names the REST calls of each operation. */
-  logsCalls: boolean;
-  /** Returns the metrics of an upstream, with or without keys of tenants. @default none */
-  metricsOf: ((upstream: string | undefined, usesTenantKey: boolean) => UpstreamMetrics) | undefined;
-  /** Called for each response that comes from something else than an upstream. */
-  noteForeign: NoteForeign;
-  /** Log of writes. @default none */
-  audit: AuditLog | undefined;
-}
-
 /** Parts of a request that its operation's context needs. */
 export interface OperationRequest {
   /** Identity of the caller. */
@@ -99,7 +80,23 @@ export const createContextFactory =
     metricsOf,
     noteForeign,
     audit,
-  }: ContextOptions): CreateContext =>
+  }: {
+    /** Services that operations can call. */
+    upstreams: Pick<Upstreams, 'bind' | 'record'>;
+    logger: Logger;
+    /** Returns the current time. */
+    now: () => Date;
+    /** Maximum time for one operation with all its upstream calls, in milliseconds. */
+    operationTimeoutMs: number;
+    /** Whether the log names the REST calls of each operation. */
+    logsCalls: boolean;
+    /** Returns the metrics of an upstream, with or without keys of tenants. @default none */
+    metricsOf: ((upstream: string | undefined, usesTenantKey: boolean) => UpstreamMetrics) | undefined;
+    /** Called for each response that comes from something else than an upstream. */
+    noteForeign: NoteForeign;
+    /** Log of writes. @default none */
+    audit: AuditLog | undefined;
+  }): CreateContext =>
   (
     { identity, idempotencyKey, requestId, trace, address, signal, bypassesCache, reportsCalls, isExplained },
     { params, request },

@@ -28,25 +28,6 @@ export type Upstreams = ReturnType<typeof createUpstreams>;
 /** Settings of one upstream. */
 export type SettingsOfUpstream = Omit<GatewaySettings, 'upstream'> & { upstream: URL };
 
-/** Dependencies of `createUpstreams`. */
-export interface UpstreamsDeps extends Pick<ServiceDeps, 'monotonicNow' | 'random'> {
-  logger: Logger;
-  /** Returns the current time. */
-  now: () => Date;
-  /** Endpoints that operations can call. @default those of the contract */
-  endpoints?: readonly DeclaredEndpoint[];
-  /** Stores of caches, which outlive the upstreams. */
-  cacheStores: CacheStores;
-  /** Opens connections to the services. @default over the network */
-  connect?: Connect | undefined;
-  /** Called once per upstream, with a function that returns its current state. @default none */
-  watch?: ((name: string | undefined, stateOf: () => ServiceState) => void) | undefined;
-  /** Returns the function that is called when an upstream's circuit breaker opens and closes. @default none */
-  circuitReporterOf?: ((name: string | undefined) => ReportCircuitChange) | undefined;
-  /** Returns the function that is called for an upstream's deviations from the contract. @default none */
-  deviationReporterOf?: ((name: string | undefined) => ReportDeviation) | undefined;
-}
-
 /**
  * Creates the clients of all upstreams.
  *
@@ -65,7 +46,23 @@ export function createUpstreams(
     circuitReporterOf,
     deviationReporterOf,
     ...deps
-  }: UpstreamsDeps,
+  }: Pick<ServiceDeps, 'monotonicNow' | 'random'> & {
+    logger: Logger;
+    /** Returns the current time. */
+    now: () => Date;
+    /** Endpoints that operations can call. @default those of the contract */
+    endpoints?: readonly DeclaredEndpoint[];
+    /** Stores of caches, which outlive the upstreams. */
+    cacheStores: CacheStores;
+    /** Opens connections to the services. @default over the network */
+    connect?: Connect | undefined;
+    /** Called once per upstream, with a function that returns its current state. @default none */
+    watch?: ((name: string | undefined, stateOf: () => ServiceState) => void) | undefined;
+    /** Returns the function that is called when an upstream's circuit breaker opens and closes. @default none */
+    circuitReporterOf?: ((name: string | undefined) => ReportCircuitChange) | undefined;
+    /** Returns the function that is called for an upstream's deviations from the contract. @default none */
+    deviationReporterOf?: ((name: string | undefined) => ReportDeviation) | undefined;
+  },
 ) {
   const buffer: ResponseBuffer = { bytes: 0, maxBytes: settings.maxBufferedBytes };
   const closing = new Abort();

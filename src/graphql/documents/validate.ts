@@ -109,14 +109,6 @@ function hasMoreTokens(source: string | Source, max: number): boolean {
 export const limitExceeded = (problem: string): GraphQLError =>
   new GraphQLError(problem, { extensions: { code: 'DOCUMENT_LIMIT_EXCEEDED', http: { status: 400 } } });
 
-/** Options of `validateDocument`. */
-export interface ValidateDocumentOptions {
-  /** Maximum number of errors to report. */
-  maxErrors: number;
-  /** Whether messages leave out suggestions, which reveal names of the schema. */
-  hideSuggestions: boolean;
-}
-
 /** Maximum nodes of an error. A conflict of fields can name hundreds, and errors are cached with their document. */
 const MAX_NODES = 10;
 
@@ -128,7 +120,15 @@ export function validateDocument(
   schema: GraphQLSchema,
   document: DocumentNode,
   rules: readonly ValidationRule[] = specifiedRules,
-  { maxErrors, hideSuggestions }: ValidateDocumentOptions,
+  {
+    maxErrors,
+    hideSuggestions,
+  }: {
+    /** Maximum number of errors to report. */
+    maxErrors: number;
+    /** Whether messages leave out suggestions, which reveal names of the schema. */
+    hideSuggestions: boolean;
+  },
 ): GraphQLError[] {
   const originals = new Map<unknown, ASTNode>();
   const copy = copyNode(document, originals);

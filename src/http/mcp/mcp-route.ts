@@ -20,8 +20,26 @@ import { findMessageProblem, type McpStreams } from './messages.ts';
 import { serveStreams } from './streams.ts';
 import { createToolServers, loadProtocol, type ToolServerOptions } from './tool-server.ts';
 
-/** Options of `createMcp`. */
-export interface McpOptions extends Omit<ToolServerOptions, 'failures'> {
+/** Path at which AI agents call tools. */
+export const MCP_PATH = '/mcp';
+
+/** Tools for AI agents, over HTTP and over streams. */
+export interface Mcp {
+  paths: ReadonlySet<string>;
+  route: HandleRequest;
+  /**
+   * Serves one client over streams until one of them ends, or the signal is aborted.
+   *
+   * @throws {Refusal} UNAUTHENTICATED if the credential is not accepted
+   */
+  serve(streams: McpStreams): Promise<void>;
+}
+
+/** Creates the tools for AI agents. Both ways to call them differ only in how messages arrive. Calls go through the pipeline. */
+export function createMcp({
+  schema,
+  ...options
+}: Omit<ToolServerOptions, 'failures'> & {
   schema: GraphQLSchema;
   /** Exact paths of the route. */
   paths: ReadonlySet<string>;
@@ -39,25 +57,7 @@ export interface McpOptions extends Omit<ToolServerOptions, 'failures'> {
   /** Responds to requests that are rejected. */
   respond: Respond;
   logger: Logger;
-}
-
-/** Path at which AI agents call tools. */
-export const MCP_PATH = '/mcp';
-
-/** Tools for AI agents, over HTTP and over streams. */
-export interface Mcp {
-  paths: ReadonlySet<string>;
-  route: HandleRequest;
-  /**
-   * Serves one client over streams until one of them ends, or the signal is aborted.
-   *
-   * @throws {Refusal} UNAUTHENTICATED if the credential is not accepted
-   */
-  serve(streams: McpStreams): Promise<void>;
-}
-
-/** Creates the tools for AI agents. Both ways to call them differ only in how messages arrive. Calls go through the pipeline. */
-export function createMcp({ schema, ...options }: McpOptions): Mcp {
+}): Mcp {
   const { paths, endpoint, maxBodyBytes, cors, isKnownHost, authenticate, schemes, respond, logger } = options;
   const { createMcpHandler } = loadProtocol();
   const createToolServer = createToolServers({ ...options, failures: failuresOf(schema) });
