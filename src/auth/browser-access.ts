@@ -26,7 +26,7 @@ import {
 import { createTokenVerifier, createVerifiedTokenCache, readText, type TrustedIssuer } from './token-verifier.ts';
 
 /** Services for the requests of browsers. */
-export interface BrowserAccess extends TokenAuthentication {
+interface BrowserAccess extends TokenAuthentication {
   /** Issues client tokens; undefined if they are not configured. */
   clientTokens: { clientTokens: ClientTokens; rateLimit: RateLimit } | undefined;
   /** Files of keys, secrets and certificates to reload. */

@@ -11,7 +11,7 @@ import type { TenantKeys } from './tenants.ts';
 export const CLIENT_TOKEN_ALGORITHM = 'HS256';
 
 /** Token that a server receives for its frontend. */
-export interface ClientToken {
+interface ClientToken {
   token: string;
   tokenType: 'Bearer';
   /** Expiry, in ISO 8601. */
@@ -159,7 +159,7 @@ export function createClientTokens({
 export type ClientTokenKeys = ReturnType<typeof createClientTokenKeys>;
 
 /** Key of client tokens. */
-export interface ClientTokenKey {
+interface ClientTokenKey {
   /** Identifies the key without revealing anything of the secret. */
   id: string;
   secret: Uint8Array;

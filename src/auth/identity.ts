@@ -116,7 +116,7 @@ export interface ClientRules {
 }
 
 /** Setting that decides whether REST calls may be shown. */
-export type ExplainSetting = 'clients.server.explain' | 'clients.browser.explain';
+type ExplainSetting = 'clients.server.explain' | 'clients.browser.explain';
 
 /** Setting with allowed CORS origins. */
 type OriginsSetting = 'clients.server.corsOrigins' | 'clients.browser.corsOrigins' | 'corsOrigins';

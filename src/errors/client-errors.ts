@@ -9,7 +9,7 @@ import type { ErrorCode } from './codes.ts';
 import { DocumentError, isInvalidValueError, truncateMessage, UNREADABLE } from './located-error.ts';
 
 /** The `extensions` of errors in responses. Errors never have other members. */
-export interface ClientExtensions {
+interface ClientExtensions {
   /** One of `ERROR_CODES`, or a code defined by a plugin. */
   code: string;
   /** Whether sending the same request again can succeed and is safe. */
@@ -39,7 +39,7 @@ export interface ClientError {
 }
 
 /** Facts about the failed request that decide how its errors are reported. */
-export interface ErrorContext {
+interface ErrorContext {
   requestId: string | undefined;
   /** Ids of its span; undefined if there is none. */
   traceIds: object | undefined;

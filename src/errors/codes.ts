@@ -209,7 +209,7 @@ export const ERROR_CODES = {
 export type ErrorCode = keyof typeof ERROR_CODES;
 
 /** Codes that a request can be refused with before it is executed. */
-export type RefusalCode = {
+type RefusalCode = {
   [Code in ErrorCode]: (typeof ERROR_CODES)[Code] extends { status: number } ? Code : never;
 }[ErrorCode];
 

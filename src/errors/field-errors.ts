@@ -161,7 +161,7 @@ export interface BulkItemFailure extends Failure {
 }
 
 /** Failures that a mutation returns in its result. */
-export interface ReturnedFailures {
+interface ReturnedFailures {
   /** Record that the service may not have. @default reported in `errors` */
   notFound?: { resource: string; id: string; byMessage?: boolean | undefined } | undefined;
   /** Whether conflicts are returned. Otherwise, they are reported in `errors`. */

@@ -14,13 +14,12 @@ import { FieldCallCounts } from './field-calls.ts';
 import { type Loaders, OperationLoaders } from './loaders.ts';
 
 /** Parameters of the operation and its request, for plugins. The request has no body, because it was already read. */
-export type PluginContext = Pick<YogaInitialContext, 'params' | 'request'>;
+type PluginContext = Pick<YogaInitialContext, 'params' | 'request'>;
 
 /** Context of one operation. Each operation has its own, so that callers share nothing. */
 export interface GatewayContext extends PluginContext {
   /** Id of this request in the response, the gateway's log and the upstream's log. */
   readonly requestId: string;
-  /** Identity of the caller. */
   readonly identity: Identity;
   /** Cost of the upstream calls made for the operation so far. */
   readonly usage: Usage;
@@ -40,13 +39,11 @@ export interface GatewayContext extends PluginContext {
   /** `Idempotency-Key` header of the request: the default of every input's `idempotencyKey`. */
   readonly idempotencyKey: string | undefined;
   readonly logger: Logger;
-  /** Returns the current time. */
   readonly now: () => Date;
 }
 
 /** Parts of a request that its operation's context needs. */
 export interface OperationRequest {
-  /** Identity of the caller. */
   identity: Identity;
   /** `Idempotency-Key` header. */
   idempotencyKey: string | undefined;
@@ -84,8 +81,7 @@ export const createContextFactory =
     /** Services that operations can call. */
     upstreams: Pick<Upstreams, 'bind' | 'record'>;
     logger: Logger;
-    /** Returns the current time. */
-    now: () => Date;
+      now: () => Date;
     /** Maximum time for one operation with all its upstream calls, in milliseconds. */
     operationTimeoutMs: number;
     /** Whether the log names the REST calls of each operation. */

@@ -234,10 +234,10 @@ function findKey({ keys }: Entity, representation: Representation) {
 }
 
 /** Header with the secret of a router. */
-export const ROUTER_AUTHORIZATION = 'router-authorization';
+const ROUTER_AUTHORIZATION = 'router-authorization';
 
 /** Returns whether a caller may read the schema. */
-export type MaySeeSchema = (context: Pick<GatewayContext, 'request'>) => boolean;
+type MaySeeSchema = (context: Pick<GatewayContext, 'request'>) => boolean;
 
 /**
  * Creates the function that lets a caller read the schema if clients can introspect it, or with the secret of the router.

@@ -64,7 +64,7 @@ export const defineModule = <Types>(name: string, define: (toolkit: Toolkit) => 
 });
 
 /** Modules that were defined with one builder. */
-export interface DefinedModules {
+interface DefinedModules {
   builder: Builder;
   /** Endpoints that modules declared themselves. */
   endpoints: readonly DeclaredEndpoint[];

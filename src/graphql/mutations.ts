@@ -141,7 +141,6 @@ export interface Mutations {
   bulkMutation(name: string, single: DeclaredMutation, options: BulkMutationOptions): void;
 }
 
-/** Options of any mutation. */
 type AnyMutation = MutationOptions<CallArgs, unknown, InputFieldMap, object>;
 
 /** Creates the functions that declare the mutations of one schema. */
@@ -430,7 +429,7 @@ const REPLAYED =
  * @returns the key, or undefined if the caller sent none
  * @throws {GraphQLError} BAD_USER_INPUT if the caller's key is empty
  */
-export function deriveIdempotencyKey(
+function deriveIdempotencyKey(
   ctx: Pick<GatewayContext, 'idempotencyKey' | 'identity'>,
   info: Pick<GraphQLResolveInfo, 'fieldName' | 'path'>,
   inputKey: string | null | undefined,

@@ -14,19 +14,7 @@ import type { Usage } from '../telemetry/usage.ts';
 export type AdmissionAllowance = Allowance & { secondsPerCall: number };
 
 /** Applies the rate limits of all kinds of clients. */
-export interface Admission {
-  /**
-   * Takes one call from the caller's rate limit. The rest is charged when the operation is done and its cost is known.
-   *
-   * @returns undefined if the caller has no limit
-   * @throws {Refusal} RATE_LIMITED
-   */
-  take(identity: Identity): AdmissionAllowance | undefined | Promise<AdmissionAllowance>;
-  /** Returns the cost of an operation in calls. With reads that needed no call of their own, it may be a fraction. */
-  costOf(usage: Readonly<Usage> | undefined): number;
-  /** Charges the difference between the cost of an operation and the call already taken. */
-  charge(identity: Identity, cost: number): void;
-}
+export type Admission = ReturnType<typeof createAdmission>;
 
 export function createAdmission({
   limiter,
@@ -37,10 +25,16 @@ export function createAdmission({
   clientRules: RulesByClientKind;
   /** Calls that a read costs which the cache answers, or which joins a call in flight, from 0 to 1. @default 1 */
   rateLimitCost?: number | undefined;
-}): Admission {
+}) {
   const joinedReadCost = rateLimitCost || 1; // Never free: it waits for the service, and takes room in the gateway.
   return {
-    take({ clientKind, callerId }) {
+    /**
+     * Takes one call from the caller's rate limit. The rest is charged when the operation is done and its cost is known.
+     *
+     * @returns undefined if the caller has no limit
+     * @throws {Refusal} RATE_LIMITED
+     */
+    take({ clientKind, callerId }: Identity): AdmissionAllowance | undefined | Promise<AdmissionAllowance> {
       const { rateLimit } = clientRules[clientKind];
       if (rateLimit === undefined) {
         return undefined;
@@ -51,9 +45,11 @@ export function createAdmission({
         ? allowance.then((taken) => requireAllowed(taken, secondsPerCall))
         : requireAllowed(allowance, secondsPerCall);
     },
-    costOf: (usage) =>
+    /** Returns the cost of an operation in calls. With reads that needed no call of their own, it may be a fraction. */
+    costOf: (usage: Readonly<Usage> | undefined): number =>
       usage === undefined ? 0 : usage.requests + rateLimitCost * usage.cached + joinedReadCost * usage.shared,
-    charge({ clientKind, callerId }, cost) {
+    /** Charges the difference between the cost of an operation and the call already taken. */
+    charge({ clientKind, callerId }: Identity, cost: number): void {
       const { rateLimit } = clientRules[clientKind];
       if (rateLimit !== undefined && cost !== 1) {
         void limiter.charge(callerId, rateLimit, cost - 1);
@@ -79,7 +75,7 @@ function requireAllowed(allowance: Allowance, secondsPerCall: number): Admission
 }
 
 /** Maximum requests in flight. */
-export interface InFlightLimits {
+interface InFlightLimits {
   total: number;
   perCaller: number;
   perUpstream: number;

@@ -20,14 +20,14 @@ import type { DeprecatedCounts } from '../telemetry/counts.ts';
 import { Deadline } from '../upstream/policies/deadline.ts';
 
 /** Engine of operations. */
-export interface Engine {
+interface Engine {
   prepare: Prepare;
   /** Lets plugins of the host free what they hold. */
   dispose(): Promise<void> | void;
 }
 
 /** Operation that is ready to execute. */
-export interface PreparedOperation {
+interface PreparedOperation {
   readonly operation: Operation;
   execute(variables: Readonly<Record<string, unknown>>): ExecuteResult;
 }
@@ -258,7 +258,7 @@ const UNUSED_INSTRUMENTATION = ['request', 'requestParse', 'operation', 'resultP
  *
  * @throws {TypeError} if the plugin has such a hook, because the rules in it would silently not apply
  */
-export function checkPlugin<Given extends object>(plugin: Given): Given {
+function checkPlugin<Given extends object>(plugin: Given): Given {
   const hook = findUnusedHook(plugin);
   // guard: test/graphql/plugins.test.ts
   if (hook !== undefined) {

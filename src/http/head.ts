@@ -146,7 +146,7 @@ const MAX_RESULTS = 100;
 const MAX_LENGTH = 500;
 
 /** Returns the media type of a response for an `Accept` header, or undefined if none of its types is available. */
-export type NegotiateMediaType = (accept: string | undefined) => string | undefined;
+type NegotiateMediaType = (accept: string | undefined) => string | undefined;
 
 /** Creates the function that chooses media types. Results are cached, because parsing the header costs more than a pipeline step. */
 export function createNegotiateMediaType(): NegotiateMediaType {
@@ -252,7 +252,7 @@ export const toRequestId = (given: string | undefined): string =>
   given !== undefined && REQUEST_ID_FORM.test(given) ? given : randomUUID();
 
 /** Returns the IP address of the client that sent a request; undefined if it is not logged or unknown. */
-export type AddressOf = (request: Pick<IncomingRequest, 'remoteAddress' | 'header'>) => string | undefined;
+type AddressOf = (request: Pick<IncomingRequest, 'remoteAddress' | 'header'>) => string | undefined;
 
 /**
  * Creates the function that finds the addresses of clients. It believes only trusted proxies, each of which adds the address of its own client at the

@@ -207,7 +207,7 @@ const MAX_RESULTS = 100;
  * Creates a function that validates the header `Host`, because an invalid one could change the path of a URL built from it. HTTP/1.0 requests
  * don't require the header.
  */
-export function createHostCheck(): (host: string | undefined) => boolean {
+function createHostCheck(): (host: string | undefined) => boolean {
   // guard: test/http/hostile.test.ts
   const isValid = memoize((host) => HOST.test(host) && URL.canParse(`http://${host}`), MAX_RESULTS);
   return (host) => host === undefined || isValid(host);

@@ -149,7 +149,7 @@ const createToClientError = (
   });
 
 /** Content of a response to a request that was not executed. */
-export interface ErrorResponse {
+interface ErrorResponse {
   status: number;
   headers: Readonly<Record<string, string>>;
   errors: readonly ClientError[];
@@ -158,7 +158,6 @@ export interface ErrorResponse {
 /** Codes of errors in the document or its variables, as opposed to errors in the HTTP request. */
 const DOCUMENT_ERROR_CODES = new Set<string>(['GRAPHQL_PARSE_FAILED', 'GRAPHQL_VALIDATION_FAILED', 'BAD_USER_INPUT']);
 
-/** Options of `toErrorResponse`. */
 interface ErrorResponseOptions {
   requestId: string;
   isMutation: boolean;
@@ -236,7 +235,7 @@ const headersOf = (error: GraphQLError): Record<string, string> => {
 };
 
 /** Body of a GraphQL response. */
-export interface ResponseBody {
+interface ResponseBody {
   data?: ExecutionResult['data'];
   errors?: readonly ClientError[];
   extensions?: { upstream?: unknown; [name: string]: unknown };
@@ -249,7 +248,7 @@ export interface ResponseBody {
  *
  * @param type type of the operation; undefined if it was not executed
  */
-export function limitSize(
+function limitSize(
   body: ResponseBody,
   maxBytes: number,
   requestId: string,
@@ -288,7 +287,7 @@ const findNotApplied = (errors: readonly ClientError[] = [], name: string): Clie
   errors.find(({ path, extensions }) => path?.length === 1 && path[0] === name && extensions.outcome === 'NOT_APPLIED');
 
 /** Sources of the rate-limit headers of a response. */
-export interface RateLimitState {
+interface RateLimitState {
   /** State of the gateway's own limit when the operation was admitted; undefined if there is no limit. */
   allowance: AdmissionAllowance | undefined;
   /** Cost of the operation, in calls. */
@@ -305,7 +304,7 @@ const ROUNDING_ERROR = 1e-6;
 const NO_RATE_LIMIT: Readonly<Record<string, string>> = {};
 
 /** Returns the `RateLimit-*` headers of the lower limit, and `Retry-After` if a field failed because of a rate limit. */
-export function rateLimitHeaders({ allowance, cost, usage, errors }: RateLimitState): Readonly<Record<string, string>> {
+function rateLimitHeaders({ allowance, cost, usage, errors }: RateLimitState): Readonly<Record<string, string>> {
   const upstream = usage?.rateLimit;
   if (allowance === undefined && upstream === undefined && errors === undefined) {
     return NO_RATE_LIMIT;
@@ -380,7 +379,7 @@ export interface UpstreamReport {
 }
 
 /** Creates the report of an operation; undefined if its request doesn't ask for it. */
-export function createUpstreamReport({
+function createUpstreamReport({
   usage,
   budget,
   fieldCalls,

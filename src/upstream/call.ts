@@ -22,7 +22,6 @@ import { planBody } from './transport/body.ts';
 import { isReplay, readRateLimit, readResult, toDispatchOptions, toUpstreamError } from './transport/exchange.ts';
 import type { SocketPool } from './transport/socket-pool.ts';
 
-/** Settings of calls. */
 export type CallSettings = { upstream: URL } & Pick<
   Settings,
   | 'attemptTimeoutMs'
@@ -45,7 +44,6 @@ export interface CallPolicies {
   readonly checkDrift: DriftCheck | undefined;
 }
 
-/** Options of one call. */
 export interface CallOptions {
   /** Reads of a credential with the same key share a call. @default none: it is not shared */
   key?: string | undefined;

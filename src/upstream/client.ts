@@ -65,7 +65,6 @@ export class WriteCount {
 export const misplacedWrite = ({ method, route }: DeclaredEndpoint): Error =>
   new Error(`${method} ${route} was not sent. Only the resolver of a field of Mutation can write, until it has ended.`);
 
-/** Settings of operations. */
 export type OperationSettings = { upstream: URL } & Pick<Settings, 'maxUpstreamCalls' | 'maxBulkItems'>;
 
 /**

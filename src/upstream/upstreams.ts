@@ -25,8 +25,7 @@ import { createTlsFiles, nameProblems, type TlsFiles } from './transport/tls-fil
 /** Services that calls can be sent to. Each has its own connections, policies and limits. */
 export type Upstreams = ReturnType<typeof createUpstreams>;
 
-/** Settings of one upstream. */
-export type SettingsOfUpstream = Omit<GatewaySettings, 'upstream'> & { upstream: URL };
+type SettingsOfUpstream = Omit<GatewaySettings, 'upstream'> & { upstream: URL };
 
 /**
  * Creates the clients of all upstreams.
@@ -48,8 +47,7 @@ export function createUpstreams(
     ...deps
   }: Pick<ServiceDeps, 'monotonicNow' | 'random'> & {
     logger: Logger;
-    /** Returns the current time. */
-    now: () => Date;
+      now: () => Date;
     /** Endpoints that operations can call. @default those of the contract */
     endpoints?: readonly DeclaredEndpoint[];
     /** Stores of caches, which outlive the upstreams. */
@@ -181,7 +179,7 @@ const cacheAddressOf = ({ upstream, upstreamHeaders }: SettingsOfUpstream): stri
   serviceAddressOf(upstream) + (upstreamHeaders === undefined ? '' : ` ${JSON.stringify(upstreamHeaders)}`);
 
 /** Returns the settings of each upstream by name. The only upstream of `upstream` has no name. */
-export function listUpstreams(settings: GatewaySettings): (readonly [string | undefined, SettingsOfUpstream])[] {
+function listUpstreams(settings: GatewaySettings): (readonly [string | undefined, SettingsOfUpstream])[] {
   const { upstream, upstreams } = settings;
   if (upstreams !== undefined) {
     return Object.entries(upstreams).map(([name, { url, cache: isCached, ...own }]) => [
@@ -209,26 +207,24 @@ function logProxyProblems(logger: Logger, upstream: string | undefined): (proble
 }
 
 /** Stores of caches. Gateways with the same one share it, so that a gateway that replaces another one keeps what is stored. */
-export interface CacheStores {
-  /**
-   * Opens a store.
-   *
-   * @param now monotonic clock, in milliseconds. @default performance.now
-   * @throws {SecretError} if the secret, the URL or the certificates can't be read, or are invalid
-   * @throws {MissingPackageError} if the store is Redis and its client is not installed
-   */
-  open(settings: CacheSettings, now?: () => number): SharedResource<CacheStore>;
-}
+type CacheStores = ReturnType<typeof createCacheStores>;
 
 /**
  * Creates an empty set of stores.
  *
  * @param redisTimeoutMs maximum wait for Redis, in milliseconds. @default 100
  */
-export function createCacheStores(logger: Logger, redisTimeoutMs?: number): CacheStores {
+export function createCacheStores(logger: Logger, redisTimeoutMs?: number) {
   const stores = createSharedResources<CacheStore>();
   return {
-    open({ store, secret: source = '', maxBytes }, now) {
+    /**
+     * Opens a store.
+     *
+     * @param now monotonic clock, in milliseconds. @default performance.now
+     * @throws {SecretError} if the secret, the URL or the certificates can't be read, or are invalid
+     * @throws {MissingPackageError} if the store is Redis and its client is not installed
+     */
+    open({ store, secret: source = '', maxBytes }: CacheSettings, now?: () => number): SharedResource<CacheStore> {
       if (store === 'memory') {
         return stores.open(JSON.stringify([store, maxBytes]), () => new MemoryStore({ maxBytes, now }));
       }

@@ -116,7 +116,7 @@ const MAX_NODES = 10;
  * Validates a document as graphql-js does. Passes the rules a copy without locations, because GraphQLError's constructor would scan the
  * source for the location of each node. The rule that compares fields in pairs runs only if there are no other errors.
  */
-export function validateDocument(
+function validateDocument(
   schema: GraphQLSchema,
   document: DocumentNode,
   rules: readonly ValidationRule[] = specifiedRules,
@@ -170,7 +170,7 @@ const isNode = (value: object): value is ASTNode => 'kind' in value && typeof va
  * Runs a function without recording stack traces in its errors. A trace keeps everything alive that its functions can reach: 24 KB per
  * validation error, and these are cached with their documents.
  */
-export function withoutStack<T>(run: () => T): T {
+function withoutStack<T>(run: () => T): T {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
   try {

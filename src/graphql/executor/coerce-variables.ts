@@ -27,11 +27,10 @@ import type { Limits } from './result-limits.ts';
 const MAX_ERRORS = 5;
 
 /** Coerced variables, or the errors found. */
-export type CoercedVariables =
+type CoercedVariables =
   | { readonly errors: readonly GraphQLError[]; readonly variables?: undefined }
   | { readonly variables: Variables; readonly errors?: undefined };
 
-/** Options of `coerceVariables`. */
 export interface CoerceVariablesOptions extends Pick<Limits, 'maxInputListItems'> {
   /** Whether messages leave out suggestions, which reveal names of the schema. */
   hideSuggestions: boolean;

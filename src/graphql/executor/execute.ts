@@ -14,7 +14,7 @@ export type ExecuteResult = ExecutionResult | Promise<ExecutionResult>;
 export type ExecuteInputs = ExecutionInputs & Pick<ExecutionArgs, 'variableValues'>;
 
 /** Executes an operation with its plans. */
-export type Execute = (plans: OperationPlans, inputs: ExecuteInputs) => ExecuteResult;
+type Execute = (plans: OperationPlans, inputs: ExecuteInputs) => ExecuteResult;
 
 /**
  * Creates a function that executes operations like `execute` of graphql-js, but with limits and with plans that were made once. See

@@ -18,7 +18,7 @@ import type { Variables } from './graphql-js.ts';
 import { earlyEnd, type Limits, outcomeError, STOPPED, type StopReason, stopError } from './result-limits.ts';
 
 /** End of an operation, whatever its resolvers do. */
-export interface TimeLimit {
+interface TimeLimit {
   /** Returns why nothing more may start; undefined if it may. */
   endReason(): unknown;
   /** Adds an execution to stop. */

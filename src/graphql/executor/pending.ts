@@ -65,7 +65,7 @@ export class Pending {
 }
 
 /** Object or list with pending members. Ignores members that settle after it has failed. */
-export abstract class PendingContainer extends Pending implements Destination {
+abstract class PendingContainer extends Pending implements Destination {
   isSettled = false;
   #pendingMembers = 0;
   #failure: { error: unknown } | undefined;

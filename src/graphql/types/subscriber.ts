@@ -158,7 +158,7 @@ const MAX_DEPTH = 16;
  * @param channels the settings as the service sent them
  * @throws {GraphQLError} UPSTREAM_BAD_RESPONSE if they are not a list of objects
  */
-export function maskCredentials(channels: unknown): Record<string, unknown>[] {
+function maskCredentials(channels: unknown): Record<string, unknown>[] {
   const records: unknown[] | undefined = Array.isArray(channels) ? channels : undefined;
   return requireValue(records).map((channel) => maskMembers(requireValue(isRecord(channel) ? channel : undefined)));
 }

@@ -38,7 +38,6 @@ const SANDBOX_VARIABLES: Readonly<Record<string, Pick<PageOperation, 'variables'
   DeleteMessagesByTransaction: { variables: '{ "input": { "transactionId": "my-first-notification" } }' },
 };
 
-/** Options of `createPages`. */
 interface PagesOptions {
   /** Exact paths of the GraphQL endpoint, which is also that of the pages. */
   paths: ReadonlySet<string>;

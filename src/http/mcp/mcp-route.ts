@@ -24,7 +24,7 @@ import { createToolServers, loadProtocol, type ToolServerOptions } from './tool-
 export const MCP_PATH = '/mcp';
 
 /** Tools for AI agents, over HTTP and over streams. */
-export interface Mcp {
+interface Mcp {
   paths: ReadonlySet<string>;
   route: HandleRequest;
   /**

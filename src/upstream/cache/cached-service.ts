@@ -20,8 +20,7 @@ import type {
 } from './store.ts';
 import { type CacheWindows, windowsOf } from './store.ts';
 
-/** Dependencies of `CachedService`. */
-export interface CachedServiceDeps {
+interface CachedServiceDeps {
   service: Service;
   store: CacheStore;
   settings: CacheSettings;

@@ -8,7 +8,7 @@ import { isEnvelope } from '../shape.ts';
 export type DeviationKind = 'missing' | 'null' | 'wrong_type' | 'unknown_value';
 
 /** Deviation of a response. It never contains a value. */
-export interface Deviation {
+interface Deviation {
   kind: DeviationKind;
   /** Place in the body, such as `data.steps[].name`. Each list is `[]`, whichever of its items deviates. */
   path: string;

@@ -22,8 +22,7 @@ export interface ResponseBuffer {
   readonly maxBytes: number;
 }
 
-/** Settings of the connections to the service. */
-export type SocketPoolSettings = Pick<
+type SocketPoolSettings = Pick<
   Settings,
   | 'sockets'
   | 'isolateConnections'

@@ -15,7 +15,7 @@ import { ProxyError } from './connector.ts';
 import { REJECTED, readReasons } from './reasons.ts';
 
 /** Response with a status other than 2xx. */
-export interface FailedResponse {
+interface FailedResponse {
   status: number;
   body: ErrorBody;
   /** `Retry-After` header. */
@@ -24,7 +24,7 @@ export interface FailedResponse {
 }
 
 /** Parts of the request that are needed to interpret its response. Messages that quote a part of a secret are dropped. */
-export interface FailedRequest extends Secrets {
+interface FailedRequest extends Secrets {
   endpoint: Endpoint;
   /** Path with encoded ids and query. */
   path: string;
