@@ -81,7 +81,7 @@ export const createContextFactory =
     /** Services that operations can call. */
     upstreams: Pick<Upstreams, 'bind' | 'record'>;
     logger: Logger;
-      now: () => Date;
+    now: () => Date;
     /** Maximum time for one operation with all its upstream calls, in milliseconds. */
     operationTimeoutMs: number;
     /** Whether the log names the REST calls of each operation. */

@@ -19,13 +19,6 @@ import type { GatewaySettings } from '../settings/settings.ts';
 import type { DeprecatedCounts } from '../telemetry/counts.ts';
 import { Deadline } from '../upstream/policies/deadline.ts';
 
-/** Engine of operations. */
-interface Engine {
-  prepare: Prepare;
-  /** Lets plugins of the host free what they hold. */
-  dispose(): Promise<void> | void;
-}
-
 /** Operation that is ready to execute. */
 interface PreparedOperation {
   readonly operation: Operation;
@@ -59,7 +52,7 @@ export function createEngine(
   settings: GatewaySettings,
   deprecatedCounts: DeprecatedCounts,
   plugins: readonly HostPlugin[],
-): Engine {
+) {
   const documents = new PreparedDocuments(schema);
   const executeOperation = createExecuteOperation(settings);
   const yoga = createYoga<object, GatewayContext>({
@@ -118,7 +111,12 @@ export function createEngine(
     };
   }
 
-  return { prepare: plugins.length > 0 ? prepareWithHooks : prepareOnce, dispose: () => yoga.dispose() };
+  const prepare: Prepare = plugins.length > 0 ? prepareWithHooks : prepareOnce;
+  return {
+    prepare,
+    /** Lets plugins of the host free what they hold. */
+    dispose: () => yoga.dispose(),
+  };
 }
 
 /** Returns the gateway's own plugins, in the order in which they run. */

@@ -96,7 +96,7 @@ export function createRespond({
         [REQUEST_ID]: requestId,
         ...NOT_STORED,
         ...corsHeaders(request.header('origin'), request.header('authorization')),
-        ...rateLimitHeaders({ allowance, cost, usage, errors }),
+        ...rateLimitHeaders(allowance, cost, usage, errors),
         ...headers,
       },
       body: text,
@@ -120,15 +120,13 @@ function toContent(state: RequestState, outcome: Outcome, clientErrors: CreateCl
     }
     return { status: 200, headers: NO_HEADERS, body };
   }
-  const { request, requestId, mediaType, operation } = state;
   const failure = 'error' in outcome ? outcome.error : outcome.result.errors;
-  const { status, headers, errors } = toErrorResponse(failure, createToClientError(state, clientErrors), {
-    requestId,
-    isMutation: operation?.type === 'mutation',
-    // Only if the client explicitly accepts that type: otherwise, status codes are more useful.
-    allowsStatus200: mediaType === JSON_TYPE && /application\/json/i.test(request.header('accept') ?? ''),
-  });
-  return { status, headers, body: { errors } };
+  const toClientError = createToClientError(state, clientErrors);
+  try {
+    return toFailure(state, failure, toClientError);
+  } catch {
+    return toFailure(state, new Error(UNREADABLE), toClientError); // For example a revoked proxy, or a getter that throws.
+  }
 }
 
 /** Returns the age of the oldest stored response that was used because the service failed; undefined if none was. */
@@ -148,55 +146,33 @@ const createToClientError = (
     identity,
   });
 
-/** Content of a response to a request that was not executed. */
-interface ErrorResponse {
-  status: number;
-  headers: Readonly<Record<string, string>>;
-  errors: readonly ClientError[];
-}
-
 /** Codes of errors in the document or its variables, as opposed to errors in the HTTP request. */
 const DOCUMENT_ERROR_CODES = new Set<string>(['GRAPHQL_PARSE_FAILED', 'GRAPHQL_VALIDATION_FAILED', 'BAD_USER_INPUT']);
 
-interface ErrorResponseOptions {
-  requestId: string;
-  isMutation: boolean;
-  /** Whether errors in the document have status 200, as in responses of type `application/json` (GraphQL over HTTP, section 6.4.1). */
-  allowsStatus200: boolean;
-}
-
-/** Converts a thrown value to a response. The client sees refusals and GraphQL errors; everything else is a bug and masked. */
-export function toErrorResponse(
+/** Converts what was thrown instead of executing. The client sees refusals and GraphQL errors; everything else is a bug and masked. */
+function toFailure(
+  { request, requestId, mediaType, operation }: RequestState,
   failure: unknown,
   toClientError: ToClientError,
-  options: ErrorResponseOptions,
-): ErrorResponse {
-  try {
-    return toReadableResponse(failure, toClientError, options);
-  } catch {
-    return toReadableResponse(new Error(UNREADABLE), toClientError, options); // For example a revoked proxy, or a getter that throws.
-  }
-}
-
-function toReadableResponse(
-  failure: unknown,
-  toClientError: ToClientError,
-  { requestId, isMutation, allowsStatus200 }: ErrorResponseOptions,
-): ErrorResponse {
+): Content {
   if (failure instanceof Refusal) {
-    const errors = refusalErrors(failure, { requestId, ...(isMutation && { outcome: 'NOT_APPLIED' as const }) });
-    return { status: failure.status, headers: failure.headers, errors };
+    const outcome = operation?.type === 'mutation' && { outcome: 'NOT_APPLIED' as const };
+    return {
+      status: failure.status,
+      headers: failure.headers,
+      body: { errors: refusalErrors(failure, { requestId, ...outcome }) },
+    };
   }
   const graphqlErrors = toGraphQLErrors(failure);
   const errors = graphqlErrors.map(toClientError);
-  const areDocumentErrors = errors.every(({ extensions }) => DOCUMENT_ERROR_CODES.has(extensions.code));
+  // As in responses of this type (GraphQL over HTTP, section 6.4.1), if the client explicitly accepts it: otherwise, status codes are more useful.
+  const allowsStatus200 = mediaType === JSON_TYPE && /application\/json/i.test(request.header('accept') ?? '');
+  const isDocument = errors.every(({ extensions }) => DOCUMENT_ERROR_CODES.has(extensions.code));
   return {
     status:
-      areDocumentErrors && allowsStatus200
-        ? 200
-        : Math.max(...errors.map((error, i) => statusOf(error, graphqlErrors[i]))),
+      isDocument && allowsStatus200 ? 200 : Math.max(...errors.map((error, i) => statusOf(error, graphqlErrors[i]))),
     headers: Object.assign({}, ...graphqlErrors.map(headersOf)),
-    errors,
+    body: { errors },
   };
 }
 
@@ -286,25 +262,18 @@ function limitSize(
 const findNotApplied = (errors: readonly ClientError[] = [], name: string): ClientError | undefined =>
   errors.find(({ path, extensions }) => path?.length === 1 && path[0] === name && extensions.outcome === 'NOT_APPLIED');
 
-/** Sources of the rate-limit headers of a response. */
-interface RateLimitState {
-  /** State of the gateway's own limit when the operation was admitted; undefined if there is no limit. */
-  allowance: AdmissionAllowance | undefined;
-  /** Cost of the operation, in calls. */
-  cost: number;
-  /** Upstream calls of the operation, with the limit reported by the service. */
-  usage: Readonly<Usage> | undefined;
-  /** Errors of the response, as the client sees them. */
-  errors?: readonly { extensions?: unknown }[] | undefined;
-}
-
 /** Tolerance of sums of fractions, in calls. */
 const ROUNDING_ERROR = 1e-6;
 
 const NO_RATE_LIMIT: Readonly<Record<string, string>> = {};
 
 /** Returns the `RateLimit-*` headers of the lower limit, and `Retry-After` if a field failed because of a rate limit. */
-function rateLimitHeaders({ allowance, cost, usage, errors }: RateLimitState): Readonly<Record<string, string>> {
+function rateLimitHeaders(
+  allowance: AdmissionAllowance | undefined,
+  cost: number,
+  usage: Readonly<Usage> | undefined,
+  errors: readonly ClientError[] | undefined,
+): Readonly<Record<string, string>> {
   const upstream = usage?.rateLimit;
   if (allowance === undefined && upstream === undefined && errors === undefined) {
     return NO_RATE_LIMIT;
@@ -345,14 +314,12 @@ function lowerOf(
 }
 
 /** Returns the longest `retryAfterSeconds` of errors with the code RATE_LIMITED. */
-function findRetryAfter(errors: RateLimitState['errors']): number | undefined {
+function findRetryAfter(errors: readonly ClientError[] = []): number | undefined {
   let longest: number | undefined;
-  for (const { extensions } of errors ?? []) {
-    if (typeof extensions === 'object' && extensions !== null && 'retryAfterSeconds' in extensions) {
-      const { retryAfterSeconds } = extensions;
-      if (typeof retryAfterSeconds === 'number' && 'code' in extensions && extensions.code === 'RATE_LIMITED') {
-        longest = Math.max(longest ?? 0, retryAfterSeconds);
-      }
+  for (const { extensions } of errors) {
+    const { code, retryAfterSeconds } = extensions;
+    if (code === 'RATE_LIMITED' && retryAfterSeconds !== undefined) {
+      longest = Math.max(longest ?? 0, retryAfterSeconds);
     }
   }
   return longest;

@@ -12,7 +12,7 @@ import {
   type WriteEndpoint,
   type WriteOptions,
 } from './endpoint.ts';
-import { badResponse, errorOf, isUpstreamError, UpstreamError } from './errors.ts';
+import { errorOf, isUpstreamError, UpstreamError } from './errors.ts';
 import { assertArgs, bodyOf, headersOf } from './input-rules.ts';
 import { Deadline } from './policies/deadline.ts';
 import type { UpstreamRequest, WriteResult } from './request.ts';
@@ -210,6 +210,6 @@ function replaceInvalid(endpoint: DeclaredEndpoint, list: unknown): unknown {
   if (!Array.isArray(list) || !list.some(isInvalid)) {
     return list;
   }
-  const error = badResponse(endpoint, undefined, 'an item is not a record'); // One for all of them, because each takes 5 µs.
+  const error = errorOf('badResponse', endpoint, { cause: 'an item is not a record' }); // One for all of them, because each takes 5 µs.
   return list.map((item) => (isInvalid(item) ? error : item));
 }

@@ -261,10 +261,6 @@ export function errorOf(
   });
 }
 
-/** Returns the error for a response that violates the service's contract. */
-export const badResponse = (endpoint: Endpoint, status: number | undefined, cause: string | Error): UpstreamError =>
-  errorOf('badResponse', endpoint, { status, cause });
-
 /** Returns the error for a client that has disconnected. */
 export const clientClosed = (
   endpoint: Endpoint,

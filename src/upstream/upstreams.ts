@@ -47,7 +47,7 @@ export function createUpstreams(
     ...deps
   }: Pick<ServiceDeps, 'monotonicNow' | 'random'> & {
     logger: Logger;
-      now: () => Date;
+    now: () => Date;
     /** Endpoints that operations can call. @default those of the contract */
     endpoints?: readonly DeclaredEndpoint[];
     /** Stores of caches, which outlive the upstreams. */

@@ -5,15 +5,7 @@ import { refuse } from '../../errors/codes.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { type Authenticate, challenge, type Scheme } from '../authenticate.ts';
 import type { Cors } from '../cors.ts';
-import {
-  type HandleRequest,
-  type IncomingRequest,
-  NOT_STORED,
-  type OutgoingResponse,
-  pathOf,
-  REQUEST_ID,
-  readHead,
-} from '../head.ts';
+import { type IncomingRequest, NOT_STORED, type OutgoingResponse, pathOf, REQUEST_ID, readHead } from '../head.ts';
 import { parseBody, readBody } from '../params.ts';
 import type { CreateRequestState, RequestState, Respond } from '../pipeline.ts';
 import { findMessageProblem, type McpStreams } from './messages.ts';
@@ -22,18 +14,6 @@ import { createToolServers, loadProtocol, type ToolServerOptions } from './tool-
 
 /** Path at which AI agents call tools. */
 export const MCP_PATH = '/mcp';
-
-/** Tools for AI agents, over HTTP and over streams. */
-interface Mcp {
-  paths: ReadonlySet<string>;
-  route: HandleRequest;
-  /**
-   * Serves one client over streams until one of them ends, or the signal is aborted.
-   *
-   * @throws {Refusal} UNAUTHENTICATED if the credential is not accepted
-   */
-  serve(streams: McpStreams): Promise<void>;
-}
 
 /** Creates the tools for AI agents. Both ways to call them differ only in how messages arrive. Calls go through the pipeline. */
 export function createMcp({
@@ -57,7 +37,7 @@ export function createMcp({
   /** Responds to requests that are rejected. */
   respond: Respond;
   logger: Logger;
-}): Mcp {
+}) {
   const { paths, endpoint, maxBodyBytes, cors, isKnownHost, authenticate, schemes, respond, logger } = options;
   const { createMcpHandler } = loadProtocol();
   const createToolServer = createToolServers({ ...options, failures: failuresOf(schema) });
@@ -145,7 +125,12 @@ export function createMcp({
   return {
     paths,
     route,
-    async serve(streams) {
+    /**
+     * Serves one client over streams until one of them ends, or the signal is aborted.
+     *
+     * @throws {Refusal} UNAUTHENTICATED if the credential is not accepted
+     */
+    async serve(streams: McpStreams): Promise<void> {
       const identity = await authenticate(streams.authorization);
       await serveStreams(streams, identity, endpoint, createToolServer, logger);
     },

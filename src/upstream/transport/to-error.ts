@@ -1,14 +1,7 @@
 import { isRecord } from '../../lib/is-record.ts';
 import { createCredentialFilter, type Secrets } from '../credential-filter.ts';
 import type { UpstreamRateLimit } from '../errors.ts';
-import {
-  badResponse,
-  type ConflictReason,
-  type Endpoint,
-  errorOf,
-  UpstreamError,
-  type UpstreamErrorOptions,
-} from '../errors.ts';
+import { type ConflictReason, type Endpoint, errorOf, UpstreamError, type UpstreamErrorOptions } from '../errors.ts';
 import { BufferLimitError, type Progress } from './attempt.ts';
 import { BodyError, type ErrorBody } from './body.ts';
 import { ProxyError } from './connector.ts';
@@ -49,7 +42,7 @@ export function errorFromResponse(request: FailedRequest, response: FailedRespon
   const { message, issues } = readReasons(response.body.json, request, isShowable);
 
   if (status < 400) {
-    return badResponse(endpoint, status, `status ${status} is neither success nor failure`);
+    return errorOf('badResponse', endpoint, { status, cause: `status ${status} is neither success nor failure` });
   }
   if (isForeign(endpoint, response)) {
     return fail({
@@ -181,7 +174,7 @@ function readErrorId(body: unknown, isShowable: (text: string) => boolean): stri
 /** Converts a failure of undici or of reading the body to an `UpstreamError`. */
 export function errorFromFailure(endpoint: Endpoint, failure: unknown, { sent, status }: Progress): UpstreamError {
   if (failure instanceof BodyError) {
-    return badResponse(endpoint, status, failure);
+    return errorOf('badResponse', endpoint, { status, cause: failure });
   }
   if (failure instanceof BufferLimitError) {
     return errorOf('buffersFull', endpoint, { status });
@@ -196,7 +189,7 @@ export function errorFromFailure(endpoint: Endpoint, failure: unknown, { sent, s
     return errorOf('timedOut', endpoint, { status, isOutage: code === 'UND_ERR_HEADERS_TIMEOUT', cause: failure });
   }
   if (isProtocolError(code, name, message, status)) {
-    return badResponse(endpoint, status, failure instanceof Error ? failure : code);
+    return errorOf('badResponse', endpoint, { status, cause: failure instanceof Error ? failure : code });
   }
   return errorOf('brokenConnection', endpoint, { status, cause: failure });
 }
