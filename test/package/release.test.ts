@@ -25,7 +25,7 @@ async function release(copy: ProjectCopy, args: readonly string[], env: Record<s
     cwd: copy.path(),
     env: { ...ENV, PATH: `${TOOLS}:${ENV.PATH}`, npm_config_prefer_offline: 'true', ...env },
   };
-  const program = promisify(execFile)(process.execPath, ['release.ts', ...args], options);
+  const program = promisify(execFile)(process.execPath, ['scripts/release.ts', ...args], options);
   return program.then(
     ({ stdout }) => ({ code: 0, stdout, stderr: '' }),
     ({ code, stdout, stderr }) => ({ code, stdout, stderr }),

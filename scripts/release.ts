@@ -12,10 +12,10 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { tarballOf } from './codegen/package-references.ts';
-import manifest from './package.json' with { type: 'json' };
-import lock from './package-lock.json' with { type: 'json' };
-import client from './packages/client/package.json' with { type: 'json' };
+import { tarballOf } from '../codegen/package-references.ts';
+import manifest from '../package.json' with { type: 'json' };
+import lock from '../package-lock.json' with { type: 'json' };
+import client from '../packages/client/package.json' with { type: 'json' };
 
 /** Reason why the version can't be released, or not here. The message is for the person who releases. */
 class ReleaseError extends Error {}
@@ -27,7 +27,7 @@ interface Target {
   publish(): void;
 }
 
-const ROOT = fileURLToPath(new URL('.', import.meta.url));
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const { name, version } = manifest;
 const TAG = `v${version}`;
 
