@@ -73,7 +73,7 @@ const BUNDLES: Readonly<Record<string, Bundle>> = {
     },
     packages: { noExternal: true, external: DEPENDENCIES },
   },
-  // The package of the client by itself.
+  // The package @notigraph/client.
   client: {
     folder: 'packages/client/dist',
     entries: { index: 'packages/client/src/index.ts' },

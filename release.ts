@@ -15,6 +15,7 @@ import { parseArgs } from 'node:util';
 import { tarballOf } from './codegen/package-references.ts';
 import manifest from './package.json' with { type: 'json' };
 import lock from './package-lock.json' with { type: 'json' };
+import client from './packages/client/package.json' with { type: 'json' };
 
 /** Reason why the version can't be released, or not here. The message is for the person who releases. */
 class ReleaseError extends Error {}
@@ -38,6 +39,7 @@ const CHARTS = `oci://ghcr.io/${owner}/charts`;
 
 const FOLDER = 'dist/release';
 const TARBALL = `${FOLDER}/${tarballOf(manifest)}`;
+const CLIENT_TARBALL = `${FOLDER}/${tarballOf(client)}`;
 const SBOM = `${FOLDER}/${tarballOf(manifest).replace('.tgz', '.cdx.json')}`;
 const CHECKSUMS = `${FOLDER}/SHA256SUMS`;
 const NOTES = `${FOLDER}/notes.md`;
@@ -104,9 +106,13 @@ function publishImages(): void {
 
 const TARGETS: Readonly<Record<string, Target>> = {
   npm: {
-    artifact: `${name} ${version}, with provenance`,
+    artifact: `${name} and ${client.name} ${version}, with provenance`,
     place: `https://www.npmjs.com/package/${name}/v/${version}`,
-    publish: () => publish('npm', 'publish', `./${TARBALL}`, '--provenance', '--access', 'public'),
+    publish: () => {
+      for (const tarball of [TARBALL, CLIENT_TARBALL]) {
+        publish('npm', 'publish', `./${tarball}`, '--provenance', '--access', 'public');
+      }
+    },
   },
   image: {
     artifact: 'image for amd64 and arm64, with SBOM, provenance and signature',
@@ -121,13 +127,13 @@ const TARGETS: Readonly<Record<string, Target>> = {
     publish: () => publish('helm', 'push', CHART, CHARTS),
   },
   github: {
-    artifact: 'tarball, SBOM, checksums, notes',
+    artifact: 'tarballs, SBOM, checksums, notes',
     place: `${HOME}/releases/tag/${TAG}`,
     publish: () =>
       publish(
         'gh',
         ...['release', 'create', TAG, '--verify-tag', '--title', version, '--notes-file', NOTES],
-        ...[TARBALL, SBOM, CHECKSUMS],
+        ...[TARBALL, CLIENT_TARBALL, SBOM, CHECKSUMS],
       ),
   },
 };
@@ -138,6 +144,7 @@ function checkVersion(): void {
     lock.version === version && lock.packages[''].version === version,
     `package-lock.json has another version than package.json, ${version}: run "npm install".`,
   );
+  check(client.version === version, `packages/client/package.json has another version than package.json, ${version}.`);
   const { GITHUB_REF_TYPE, GITHUB_REF_NAME } = process.env;
   check(
     GITHUB_REF_TYPE !== 'tag' || GITHUB_REF_NAME === TAG,
@@ -186,7 +193,10 @@ function pack(): void {
   rmSync(`${ROOT}${FOLDER}`, { recursive: true, force: true });
   mkdirSync(`${ROOT}${FOLDER}/chart`, { recursive: true });
   run(['npm', 'pack', '--pack-destination', FOLDER]);
-  check(existsSync(`${ROOT}${TARBALL}`), `npm pack did not write ${TARBALL}.`);
+  run(['npm', 'pack', '--workspace', client.name, '--pack-destination', FOLDER]);
+  for (const tarball of [TARBALL, CLIENT_TARBALL]) {
+    check(existsSync(`${ROOT}${tarball}`), `npm pack did not write ${tarball}.`);
+  }
 }
 
 const writeSbom = (): void => writeFileSync(`${ROOT}${SBOM}`, run(['node', 'deploy/sbom.ts'], 'pipe'));
@@ -204,7 +214,7 @@ function writeNotes(): void {
 }
 
 function writeChecksums(): void {
-  const lines = [TARBALL, SBOM].map((file) => {
+  const lines = [TARBALL, CLIENT_TARBALL, SBOM].map((file) => {
     const digest = createHash('sha256')
       .update(readFileSync(`${ROOT}${file}`))
       .digest('hex');

@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { tarballOf } from '../../codegen/package-references.ts';
 import manifest from '../../package.json' with { type: 'json' };
+import client from '../../packages/client/package.json' with { type: 'json' };
 import { hasHelm, helmOnly } from '../support/deploy.ts';
 import { ROOT } from '../support/docs.ts';
 import { copyProject, type ProjectCopy } from '../support/project-copy.ts';
@@ -13,6 +14,7 @@ import { copyProject, type ProjectCopy } from '../support/project-copy.ts';
 const TOOLS = join(ROOT, 'test/tools/node_modules/bin');
 
 const TARBALL = tarballOf(manifest);
+const CLIENT_TARBALL = tarballOf(client);
 
 /** Environment without what CI sets. */
 const { GITHUB_ACTIONS: _actions, GITHUB_REF_NAME: _name, GITHUB_REF_TYPE: _type, ...ENV } = process.env;
@@ -61,7 +63,7 @@ it.runIf(hasHelm)(
       .trim()
       .split('\n')
       .map((line) => line.split('  '));
-    expect(files.map(([, file]) => file)).toEqual([TARBALL, TARBALL.replace('.tgz', '.cdx.json')]);
+    expect(files.map(([, file]) => file)).toEqual([TARBALL, CLIENT_TARBALL, TARBALL.replace('.tgz', '.cdx.json')]);
     for (const [digest, file = ''] of files) {
       const content = await readFile(copy.path('dist/release', file));
       expect(createHash('sha256').update(content).digest('hex')).toBe(digest);
@@ -115,7 +117,9 @@ it('only CI publishes, on the tag of the version', async () => {
   expect(await release(copy, ['npm'], branch)).toMatchObject({ code: 1, stderr: expect.stringContaining(refusal) });
   expect(await release(copy, ['npm', '--dry-run'])).toMatchObject({
     code: 0,
-    stdout: `  npm publish ./dist/release/${TARBALL} --provenance --access public\n`,
+    stdout: [TARBALL, CLIENT_TARBALL]
+      .map((file) => `  npm publish ./dist/release/${file} --provenance --access public\n`)
+      .join(''),
   });
   expect((await release(copy, ['pypi'])).stderr).toContain('Unknown part of a release: "pypi".');
 });
