@@ -104,7 +104,6 @@ export function loadBySentId<T>(sent: string | null | undefined, load: (id: stri
   } catch (error) {
     return reject(error); // In a list, only this item fails.
   }
-  // guard: test/graphql/ids.test.ts
   return findIdProblem(id) === undefined ? load(id) : reject(badResponse('sent an invalid id'));
 }
 
@@ -119,7 +118,6 @@ export function toId(sent: unknown): string | undefined {
 /** Returns a list of parts of a record without nulls, which count as drift. Empty if the service sent none. Throws UPSTREAM_BAD_RESPONSE if it is no list. */
 export function listOf<T>(sent: readonly T[] | null | undefined): readonly T[] {
   const list = sent ?? [];
-  // guard: test/slow/wrong-types.test.ts
   if (!Array.isArray(list)) {
     throw badResponse('sent an invalid value for this field');
   }
@@ -197,7 +195,6 @@ export function toFailure(
     return { __typename: 'InvalidInputError', code: 'INVALID_INPUT', message, replayed, issues };
   }
   // 409, and 422 of the idempotency protocol.
-  // guard: test/graphql/error-model.test.ts
   const isReturnedConflict = code === 'CONFLICT' && canConflict;
   if (isReturnedConflict) {
     return { __typename: 'ConflictError', code, message, replayed, reason: error.conflict };

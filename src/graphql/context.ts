@@ -120,7 +120,6 @@ export const createContextFactory =
       bypassesCache,
       writes,
     });
-    // guard: test/graphql/explain.test.ts
     const upstream = explainer?.client ?? operation;
     const fieldCalls = reportsCalls ? new FieldCallCounts(operation, operation.budget) : undefined;
     return {

@@ -63,7 +63,6 @@ function requireAllowed(allowance: Allowance, secondsPerCall: number): Admission
     return Object.assign(allowance, { secondsPerCall });
   }
   const { limit, remaining, resetSeconds, retryAfterSeconds = 1 } = allowance;
-  // guard: test/rate-limits/rate-limit-http.test.ts
   throw refuse('RATE_LIMITED', 'The rate limit of this gateway is exceeded. Send the request again later.', {
     retryAfterSeconds,
     headers: {

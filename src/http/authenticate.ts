@@ -70,7 +70,6 @@ function toRefusal(
   authorization: string | undefined,
   schemes: readonly Scheme[],
 ): Refusal {
-  // guard: test/auth/issuer-keys.test.ts
   if (reason === 'KEYS_UNAVAILABLE') {
     return refuse('SIGN_IN_UNAVAILABLE', message, { retryAfterSeconds: KEYS_RETRY_SECONDS });
   }

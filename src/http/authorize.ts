@@ -19,7 +19,6 @@ export function authorize(
   }
   const missing = operation.requiredScopes.missing(scopes, variables);
   const [first, ...others] = missing.map((scope) => forbidden(scope, withheldScopes?.has(scope)));
-  // guard: test/auth/scopes.test.ts
   if (first !== undefined) {
     throw new Refusal(403, [first, ...others]);
   }

@@ -116,7 +116,6 @@ export function parseBody(text: string): unknown {
  * @throws {Refusal} BAD_REQUEST
  */
 export function decodeBody(bytes: Buffer): string {
-  // guard: test/http/adapters.test.ts
   if (!isUtf8(bytes)) {
     throw refuse('BAD_REQUEST', 'The request body is not UTF-8.');
   }
@@ -169,7 +168,6 @@ export function readExtensions({ extensions }: Params, { hidesCalls }: ClientRul
     return NONE;
   }
   const flags = { explain: readFlag(extensions, 'explain'), upstream: readFlag(extensions, 'upstream') };
-  // guard: test/graphql/explain.test.ts
   if (hidesCalls !== undefined && (flags.explain || flags.upstream)) {
     const name = flags.explain ? 'explain' : 'upstream';
     throw refuse('FORBIDDEN', `"extensions.${name}" is not allowed, because ${hidesCalls} is off.`);

@@ -157,7 +157,6 @@ export function createPipeline(options: {
         trace,
         address,
         signal,
-        // guard: test/upstream/cache/cached-responses.test.ts
         bypassesCache: bypassesCache(request),
         reportsCalls,
         isExplained,
@@ -190,7 +189,6 @@ export function createPipeline(options: {
       state.context = context;
       const { operation, execute } = prepare(text, context); // Yoga, once per document: parse, limits, validate; 400 405
       state.operation = operation;
-      // guard: test/auth/scopes.test.ts
       authorize(operation, identity, params.variables); // 403
       const executing =
         trace === undefined ? execute(params.variables) : trace.run(async () => execute(params.variables));

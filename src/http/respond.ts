@@ -61,7 +61,6 @@ export function createRespond({
     const usage = context?.usage;
     const cost = admission.costOf(usage);
     if (identity !== undefined && allowance !== undefined) {
-      // guard: test/rate-limits/rate-limit-http.test.ts
       admission.charge(identity, cost);
     }
     const entry: AccessLogEntry = {
@@ -242,7 +241,6 @@ function limitSize(
       ? [{ message, extensions: details }]
       : rootFields.map(
           (name) =>
-            // guard: test/attacks/disclosure.test.ts
             findNotApplied(body.errors, name) ?? {
               message,
               path: [name],
@@ -252,7 +250,6 @@ function limitSize(
   const data = type === 'mutation' ? Object.fromEntries(rootFields.map((name) => [name, null])) : null;
   const { upstream } = body.extensions ?? {};
   return {
-    // guard: test/http/upstream-report.test.ts
     text: JSON.stringify({ data, errors, ...(upstream !== undefined && { extensions: { upstream } }) }),
     errors,
   };

@@ -31,7 +31,6 @@ export const workflows = defineModule(
       (keyOf: (workflow: WorkflowBody) => string | undefined): LoadByKey =>
       async (key, { loaders }) => {
         const found = await loaders.load(workflow, key);
-        // guard: test/graphql/federation.test.ts
         return found !== null && toId(keyOf(found)) === key ? found : null;
       };
 

@@ -116,7 +116,6 @@ export class OpenWrites {
       this.#deadlines.set(version, deadlines.set(write, now + maxMs));
     }
     for (const version of this.#deadlines.keys()) {
-      // guard: test/upstream/cache/memory-bounds.test.ts
       if (this.has(version, now)) {
         break;
       }
@@ -162,7 +161,6 @@ export function windowsOf(settings: CacheSettings, read: CachedRead): CacheWindo
     return undefined;
   }
   const { freshSeconds, staleWhileRevalidateSeconds, staleIfErrorSeconds } = windows;
-  // guard: test/upstream/cache/loads.test.ts
   const atMost = (seconds: number) => Math.min(seconds, settings.maxAgeSeconds ?? seconds) * 1_000;
   const revalidateMs = atMost(freshSeconds + staleWhileRevalidateSeconds);
   const errorMs = atMost(freshSeconds + staleIfErrorSeconds);
