@@ -84,7 +84,7 @@ const MIN_SAMPLES = 5;
 /**
  * Minimum CPU time of a process that is itself the reason for its late event loop, as a share of one core. Between what
  * was measured beside 16 busy processes on the same core (4 requests per second: 1 to 3 %) and under load with a CPU
- * quota of 10 % (10 %).
+ * quota of 10 % (10 %). With that quota, single short windows of a nearly idle process reach 9 % and can still shed.
  */
 const MIN_CPU_SHARE = 0.05;
 
