@@ -4,7 +4,6 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
-import { tarballOf } from '../../codegen/package-references.ts';
 import manifest from '../../package.json' with { type: 'json' };
 import { hasHelm, helmOnly } from '../support/deploy.ts';
 import { ROOT } from '../support/docs.ts';
@@ -12,7 +11,7 @@ import { copyProject, type ProjectCopy } from '../support/project-copy.ts';
 
 const TOOLS = join(ROOT, 'test/tools/node_modules/bin');
 
-const TARBALL = tarballOf(manifest);
+const TARBALL = `${manifest.name}-${manifest.version}.tgz`;
 
 /** Environment without what CI sets. */
 const { GITHUB_ACTIONS: _actions, GITHUB_REF_NAME: _name, GITHUB_REF_TYPE: _type, ...ENV } = process.env;

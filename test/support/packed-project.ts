@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { tarballOf } from '../../codegen/package-references.ts';
 import manifest from '../../package.json' with { type: 'json' };
 import { copyProject } from './project-copy.ts';
 
@@ -13,7 +12,7 @@ export async function packProject(folder: string): Promise<string> {
   if ((await copy.read('package.json')) !== manifestBefore) {
     throw new Error('npm pack changed the package.json of the project.');
   }
-  return join(folder, tarballOf(manifest));
+  return join(folder, `${manifest.name}-${manifest.version}.tgz`);
 }
 
 /** Returns the message about a version of Node.js that is too old. */
