@@ -32,13 +32,11 @@ interface Document {
 // `npm run check:openapi` validates the contract.
 const read = (file: string): Document => parse(readFileSync(new URL(`../schema/${file}`, import.meta.url), 'utf8'));
 
-const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
-
 /** Lists operations by their endpoint, such as `GET /v1/feeds/{feedId}`. */
 const listOperations = ({ paths }: Pick<Document, 'paths'>): [endpoint: string, operation: Operation][] =>
   Object.entries(paths).flatMap(([path, operations]) =>
     Object.entries(operations).flatMap(([method, operation]): [string, Operation][] =>
-      METHODS.includes(method) ? [[`${method.toUpperCase()} ${path}`, operation]] : [],
+      method === 'parameters' ? [] : [[`${method.toUpperCase()} ${path}`, operation]],
     ),
   );
 

@@ -21,7 +21,7 @@ import {
   print,
 } from 'graphql';
 import { loadOperations, type ShippedOperation } from '../src/graphql/documents/shipped-operations.ts';
-import { code, table } from './markdown.ts';
+import { code, join, joinSentences, table } from './markdown.ts';
 import { listFields, moduleOf, type SchemaField, scopeOf } from './schema-fields.ts';
 
 /** Page of the types. Those that GraphQL itself defines are not on it. */
@@ -53,14 +53,11 @@ type Member = GraphQLField<unknown, unknown> | GraphQLArgument | GraphQLInputFie
 function cellOf(part: Member | GraphQLEnumValue): string {
   const fallback =
     'defaultValue' in part && part.defaultValue !== undefined && astFromValue(part.defaultValue, part.type);
-  return [
+  return joinSentences(
     REPEATED[part.name] ?? part.description ?? '',
     part.deprecationReason ? `Deprecated: ${part.deprecationReason}` : '',
     fallback ? `Default: ${code(print(fallback))}.` : '',
-  ]
-    .filter((text) => text !== '')
-    .join(' ')
-    .replaceAll(/\s*\n\s*/g, ' ');
+  ).replaceAll(/\s*\n\s*/g, ' ');
 }
 
 /** Writes the table of fields, arguments or input fields, if there are some. */
@@ -73,9 +70,6 @@ function writeMembers(head: string, members: readonly Member[], page?: string): 
   });
   return rows.length === 0 ? '' : table([head, 'type', 'description'], rows);
 }
-
-/** Joins the parts of a page that are not empty. */
-const join = (...parts: readonly string[]): string => parts.filter((part) => part !== '').join('\n');
 
 /** Returns the names of the root fields that an operation selects. */
 function rootFieldsOf({ query }: ShippedOperation): string[] {

@@ -23,8 +23,6 @@ export interface Resource {
   writeSamples?(database: SandboxDatabase, clock: () => Date): void;
   /** Writes the noun's records: those of the sample, at the same time, and those that tests add. @default none */
   writeRecords?(database: SandboxDatabase, records: RecordRows): void;
-  /** Writes sample records of the days up to today. Without it, the noun's handlers do. @default none */
-  topUpSamples?(database: SandboxDatabase, clock: () => Date, samples: readonly SampleEnvironment[]): void;
   /** Lists the noun's records on the landing page. @default not listed */
   recordList?: RecordList;
   /**

@@ -2,7 +2,7 @@
 
 import { assertSandboxFile, assertUsable } from './database.ts';
 import { DEFAULT_RATE_LIMIT } from './rate-limit.ts';
-import { resources } from './resources/index.ts';
+import { createTopUp } from './resources/stats.ts';
 import { SAMPLES } from './samples.ts';
 import { type RunningServer, startServer } from './server.ts';
 import { openDatabase, openService, SCHEMA } from './service.ts';
@@ -83,8 +83,6 @@ export const checkSandboxFile = (file: string): void => assertUsable(file, SCHEM
 export function resetSandbox(file: string): void {
   assertSandboxFile(file);
   const clock = () => new Date();
-  using database = openDatabase(file, clock, { isReset: true });
-  for (const { topUpSamples } of resources) {
-    topUpSamples?.(database, clock, SAMPLES);
-  }
+  using database = openDatabase(file, clock, SAMPLES, true);
+  createTopUp(database, clock, SAMPLES)();
 }

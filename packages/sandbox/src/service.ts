@@ -8,26 +8,26 @@ import { RateLimit } from './rate-limit.ts';
 import { type FindRecord, type ReferredKind, toRecordRows } from './record-rows.ts';
 import type { Records } from './records.ts';
 import { resources } from './resources/index.ts';
+import { createTopUp } from './resources/stats.ts';
 import type { Respond, SandboxResponse } from './response.ts';
 import { createRouter } from './router.ts';
 import { integer, text } from './rows.ts';
-import { SAMPLES, type SampleEnvironment, toSampleRows } from './samples.ts';
+import { type SampleEnvironment, toSampleRows } from './samples.ts';
 
 /** Statements that create all tables. Their text identifies the version of a file. */
 export const SCHEMA = [IDEMPOTENCY_SCHEMA, ...resources.map(({ schema = '' }) => schema)].join('');
 
-interface OpenOptions {
-  /** Sample records. If empty, resources get none at all. @default those of both environments */
-  samples?: readonly SampleEnvironment[];
-  /** Whether all records of the file are replaced with the sample records. @default false */
-  isReset?: boolean;
-}
-
-/** Opens the database file. In a new one, it creates the tables and adds the samples. */
+/**
+ * Opens the database file. In a new one, it creates the tables and adds the samples.
+ *
+ * @param samples sample records; if empty, resources get none at all
+ * @param isReset whether all records of the file are replaced with the sample records
+ */
 export function openDatabase(
   file: string,
   clock: () => Date,
-  { samples = SAMPLES, isReset = false }: OpenOptions = {},
+  samples: readonly SampleEnvironment[],
+  isReset = false,
 ): SandboxDatabase {
   const writeSampleRecords = (database: SandboxDatabase) => {
     const sampleRows = samples.map((sample) => toSampleRows(sample, clock()));
@@ -74,7 +74,7 @@ export async function openService({
   samples: readonly SampleEnvironment[];
 }): Promise<Service> {
   const router = await createRouter();
-  const database = openDatabase(file, clock, { samples });
+  const database = openDatabase(file, clock, samples);
   let snapshot: ReturnType<typeof takeSnapshot> | undefined;
   let respond: Respond;
   try {
@@ -101,11 +101,7 @@ export async function openService({
 
   return {
     respond: (request) => respond(request),
-    topUp() {
-      for (const { topUpSamples } of resources) {
-        topUpSamples?.(database, clock, samples);
-      }
-    },
+    topUp: createTopUp(database, clock, samples),
     add: (environment, records) => addRecords(database, records, environment, clock()),
     keep() {
       snapshot = takeSnapshot(database);

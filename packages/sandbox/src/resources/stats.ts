@@ -41,10 +41,6 @@ export const resource: Resource = {
     }
   },
 
-  topUpSamples(database, clock, samples) {
-    createTopUp(database, clock, samples)();
-  },
-
   createHandlers(database, clock, samples) {
     const topUp = createTopUp(database, clock, samples);
     // The outer join keeps notifications without a channel. The sample has those of the rest of today, too.
