@@ -108,9 +108,7 @@ export function writeResponses(): string {
   const shapes = listOperations(contract).flatMap(([endpoint, { responses = {} }]) => {
     const [, success] = Object.entries(responses).find(([status]) => status.startsWith('2')) ?? [];
     const body = success?.content?.['application/json']?.schema;
-    return body === undefined
-      ? []
-      : `  ${JSON.stringify(endpoint)}: ${JSON.stringify(toShape(withoutEnvelope(body)))},\n`;
+    return body === undefined ? [] : [[JSON.stringify(endpoint), toShape(withoutEnvelope(body))] as const];
   });
 
   function toShape({ $ref, oneOf, type, enum: values, items, properties, required }: Schema): object {
@@ -129,17 +127,19 @@ export function writeResponses(): string {
       : {
           types: [type].flat(),
           values,
+          required,
           items: items && toShape(items),
           fields: fields && { ...(isRecord && BOOKKEEPING), ...Object.fromEntries(fields) },
-          required,
         };
   }
 
+  const names = shapes.map(([endpoint]) => endpoint).join(' | ');
+  const members = shapes.map(([endpoint, shape]) => `  ${endpoint}: ${JSON.stringify(shape)},\n`).join('');
   return `import type { Shape } from '../shape.ts';
 
 /** Shapes of successful responses without their envelope, from the service's OpenAPI document. An endpoint that responds without a body has none. */
-export const RESPONSES = {
-${shapes.join('')}} satisfies Readonly<Record<string, Shape>>;
+export const RESPONSES: Readonly<Record<${names}, Shape>> = {
+${members}};
 `;
 }
 
