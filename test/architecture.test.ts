@@ -1,6 +1,4 @@
-import { matchesGlob } from 'node:path';
 import { expect, it } from 'vitest';
-import { BUILDS, TAKES_LONG, TAKES_SAMPLES } from './runner/projects.ts';
 import { listSources, readImports, readSource } from './support/imports.ts';
 
 /** Entries of `src/`. Imports point downward in this list, types included. */
@@ -109,8 +107,7 @@ it.each([...folders])('the files and folders in %s do not import each other in a
 });
 
 it('the tests of npm run test:quick start neither processes nor browsers', () => {
-  const isSlower = (file: string) =>
-    [...TAKES_LONG, ...TAKES_SAMPLES, ...BUILDS].some((glob) => matchesGlob(file, glob));
+  const isSlower = (file: string) => /\.(?:long|samples|slow|measure|package)\.test\.ts$/.test(file);
   const tests = [...listSources('test'), ...listSources('packages')];
   const ofTests = tests.flatMap(readImports);
   const starts = new Set(['playwright-core', 'node:child_process']);
