@@ -45,7 +45,7 @@ const textOf = ({ description }: { description?: string | null | undefined }): s
 /** Members of almost every input or result, which another page explains. */
 const REPEATED: Readonly<Record<string, string>> = {
   idempotencyKey: 'The [idempotency key](rest-calls.md#what-to-know) of the change.',
-  replayed: 'Whether [the key](rest-calls.md#what-to-know) was used before.',
+  replayed: 'Whether [the key](rest-calls.md#what-to-know) was used before, so that this is the stored result.',
 };
 
 const cellOf = (part: {
