@@ -1,4 +1,5 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { cpuUsage } from 'node:process';
 import { getHeapStatistics } from 'node:v8';
 import type { Logger } from 'pino';
 import { logEpisodes } from '../lib/episodes.ts';
@@ -89,7 +90,7 @@ const MIN_CPU_SHARE = 0.05;
 
 /** Returns the CPU time of this process beyond that of a nearly idle one, in milliseconds. It falls while the process is idle. */
 function spentMs(): number {
-  const { user, system } = process.cpuUsage();
+  const { user, system } = cpuUsage();
   return (user + system) / 1_000 - MIN_CPU_SHARE * performance.now();
 }
 
