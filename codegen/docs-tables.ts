@@ -8,7 +8,7 @@ export function restCallsOf({ field }: CostlyField): string[] {
   return [...new Set(calls)];
 }
 
-/** Writes the table of docs/operations.md: each field with its REST calls, and how many of them it makes. */
+/** Writes the table of docs/rest-calls.md: each field with its REST calls, and how many of them it makes. */
 export function writeOperationsTable(schema: GraphQLSchema): string {
   const rows = byModule(listCostlyFields(schema)).map((costly) => {
     const { name, isMutation, field } = costly;

@@ -52,6 +52,28 @@ it('imports point downward', () => {
   expect(upward.map(describeImport)).toEqual([]);
 });
 
+it('ARCHITECTURE.md opens with a drawing of the packages, what they import, and the entries of src in their order', () => {
+  const [, drawing = ''] = /^# Architecture\n\n```\n([\s\S]*?)^```/m.exec(readSource('ARCHITECTURE.md')) ?? [];
+  const [drawnPackages = [], drawnEntries = []] = drawing
+    .split('\nsrc/')
+    .map((part) =>
+      [...part.matchAll(/^[├└]── ([\w.-]+)\/? +(.+)$/gm)].map(([, name = '', text = '']) => ({ name, text })),
+    );
+  expect(drawnEntries.map(({ name }) => name)).toEqual(ENTRIES);
+  expect(drawnPackages.map(({ name }) => name).toSorted()).toEqual(Object.keys(BETWEEN_PACKAGES).toSorted());
+  for (const { name, text } of drawnPackages) {
+    const targets = ofPackages
+      .filter(({ from }) => from.startsWith(`packages/${name}/`))
+      .map(({ to }) => to.replace('packages/', '').replace(/\/.*/, ''));
+    const [, list = ''] = /; imports (.+)$/.exec(text) ?? [];
+    const drawn = list === 'nothing else' ? [] : list.split(', ');
+    expect({ name, imports: drawn.toSorted() }).toEqual({
+      name,
+      imports: [...new Set(targets)].filter((target) => target !== name).toSorted(),
+    });
+  }
+});
+
 it('lib imports nothing else, and server and http do not know each other', () => {
   const isForbidden = (from: string, to: string) =>
     from !== to && (from === 'lib' || (from === 'server' && to === 'http'));
