@@ -64,7 +64,7 @@ async function generate(): Promise<Record<string, string>> {
     ...pageWith('docs/errors.md', 'error codes', writeErrorCodeTable()),
     'docs/schema.md': writeSchemaReference(full),
     'docs/schema-types.md': writeTypesReference(full),
-    ...pageWith('docs/operations.md', 'operations', writeOperationsTable(full)),
+    ...pageWith('docs/rest-calls.md', 'operations', writeOperationsTable(full)),
     ...pageWith('docs/frontend.md', 'scopes', writeScopesTable(full)),
     ...pageWith('docs/caching.md', 'invalidation', writeInvalidationTable(full)),
     'packages/client/src/possible-types.gen.ts': writePossibleTypes(full),

@@ -8,7 +8,7 @@ import { findEmptied } from '../src/upstream/cache/cache-rules.ts';
 import { code, table } from './markdown.ts';
 import { listFields } from './schema-fields.ts';
 
-/** Writes the table of docs/operations.md: each field with its REST calls, and how many of them it makes. */
+/** Writes the table of docs/rest-calls.md: each field with its REST calls, and how many of them it makes. */
 export function writeOperationsTable(schema: GraphQLSchema): string {
   const rows = listFields(schema)
     .filter(({ isCostly }) => isCostly)

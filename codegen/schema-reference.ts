@@ -43,8 +43,8 @@ const textOf = ({ description }: { description?: string | null | undefined }): s
 
 /** Members of almost every input or result, which another page explains. */
 const REPEATED: Readonly<Record<string, string>> = {
-  idempotencyKey: 'The [idempotency key](operations.md#what-to-know) of the change.',
-  replayed: 'Whether [the key](operations.md#what-to-know) was used before, so that this is the stored result.',
+  idempotencyKey: 'The [idempotency key](rest-calls.md#what-to-know) of the change.',
+  replayed: 'Whether [the key](rest-calls.md#what-to-know) was used before, so that this is the stored result.',
 };
 
 type Member = GraphQLField<unknown, unknown> | GraphQLArgument | GraphQLInputField;
@@ -115,7 +115,7 @@ export function writeSchemaReference(schema: GraphQLSchema): string {
   );
   return [
     '# Schema\n',
-    `Every query and mutation. [Types](${TYPES_PAGE}) has their results and inputs, [operations](operations.md) their rules, and [errors](errors.md) what can fail. A module is opt-in: [\`modules: [notigraph/modules/events]\`](trigger.md). The file [\`schema/schema.graphql\`](../schema/schema.graphql) has none of them.\n`,
+    `Every query and mutation. [Types](${TYPES_PAGE}) has their results and inputs, [operations](rest-calls.md) their rules, and [errors](errors.md) what can fail. A module is opt-in: [\`modules: [notigraph/modules/events]\`](trigger.md). The file [\`schema/schema.graphql\`](../schema/schema.graphql) has none of them.\n`,
     '<!-- generated: schema -->',
     ...[...groups].flatMap(([title, fields]) => [
       `## ${title}\n`,
