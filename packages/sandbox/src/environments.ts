@@ -1,3 +1,5 @@
+// The two environments, and their API keys.
+
 /** An isolated set of records. A request sees only the records of the environment its API key belongs to. */
 export interface Environment {
   readonly name: 'development' | 'production';
@@ -7,7 +9,6 @@ export interface Environment {
   readonly creatorId: string;
 }
 
-/** The API key of each environment. */
 export const SANDBOX_KEYS = {
   development: 'sandbox-development-key',
   production: 'sandbox-production-key',

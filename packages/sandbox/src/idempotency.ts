@@ -1,3 +1,5 @@
+// Replays the responses of repeated `Idempotency-Key`s.
+
 import { createHash } from 'node:crypto';
 import type { StatementSync } from 'node:sqlite';
 
@@ -7,7 +9,6 @@ import { ApiError } from './errors.ts';
 import type { SandboxResponse } from './response.ts';
 import { integer, optionalText, text } from './rows.ts';
 
-/** Statements that create the table of stored responses. */
 export const IDEMPOTENCY_SCHEMA = `
   CREATE TABLE idempotent_responses (
     environment_id TEXT NOT NULL,

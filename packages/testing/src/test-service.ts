@@ -7,10 +7,10 @@ import type { GatewayDeps } from '../../../src/gateway.ts';
 import { unknownName } from '../../../src/settings/setting.ts';
 import { DEVELOPMENT, PRODUCTION } from '../../sandbox/src/environments.ts';
 import { ApiError } from '../../sandbox/src/errors.ts';
-import { SAMPLES } from '../../sandbox/src/open-database.ts';
 import { DEFAULT_RATE_LIMIT } from '../../sandbox/src/rate-limit.ts';
-import type { Records } from '../../sandbox/src/records/records.ts';
+import type { Records } from '../../sandbox/src/records.ts';
 import { errorResponse, type SandboxResponse } from '../../sandbox/src/response.ts';
+import { SAMPLES } from '../../sandbox/src/samples.ts';
 import { sendResponse } from '../../sandbox/src/server.ts';
 import { openService, type Service } from '../../sandbox/src/service.ts';
 import {
@@ -94,7 +94,6 @@ export class TestService {
     return new TestService(service, now, responders, declared);
   }
 
-  /** Opens a connection. */
   get connect(): NonNullable<GatewayDeps['connect']> {
     return this.#server.connect;
   }
@@ -243,7 +242,6 @@ class MemoryServer {
     this.#server = createServer(listener);
   }
 
-  /** Opens a connection. */
   readonly connect: Connect = (_options, callback) => {
     const [client, service] = duplexPair();
     this.#clients.set(service, client);

@@ -1,8 +1,7 @@
 import type { SandboxDatabase } from '../database.ts';
 import type { Environment } from '../environments.ts';
 import { ApiError } from '../errors.ts';
-import { createId } from '../ids.ts';
-import { sampleId } from '../records/definition.ts';
+import { createId, sampleId } from '../ids.ts';
 import type { Resource } from '../resource.ts';
 import { bareResponse, dataResponse } from '../response.ts';
 import { integer, isRow, json, optionalText, type Row, text } from '../rows.ts';
@@ -108,7 +107,6 @@ export function createSubscriberWriter(database: SandboxDatabase) {
   };
 }
 
-/** Optional texts with their columns. */
 const TEXTS = [
   ['firstName', 'first_name'],
   ['lastName', 'last_name'],
@@ -118,7 +116,6 @@ const TEXTS = [
   ['locale', 'locale'],
 ] as const;
 
-/** Optional fields with their columns. */
 const FIELDS = [...TEXTS, ['data', 'data'], ['channels', 'channels']] as const;
 
 const UPSERT = `
@@ -130,7 +127,6 @@ const UPSERT = `
   RETURNING *
 `;
 
-/** Returns the parameters of the upsert. */
 function toParameters(environment: Environment, id: string, now: string, input: Row) {
   return {
     id,
