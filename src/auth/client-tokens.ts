@@ -23,7 +23,6 @@ interface ClientToken {
   documents?: readonly string[];
 }
 
-/** Issues client tokens. */
 export type ClientTokens = ReturnType<typeof createClientTokens>;
 
 /** Maximum documents per token, because a token is sent in a header. */
@@ -33,7 +32,6 @@ const DEFAULT_LIFETIME_SECONDS = 900;
 
 const SCOPES_PROBLEM = '"scopes" must be a list of scopes such as "groups:read"';
 
-/** Creates the issuer of client tokens. */
 export function createClientTokens({
   keys,
   tenantKeys,
@@ -47,7 +45,6 @@ export function createClientTokens({
   tenantKeys: TenantKeys;
   /** Value of the claims `iss` and `aud`. */
   issuer: string;
-  /** Scopes that tokens can grant. */
   ceiling: ReadonlySet<Scope>;
   /** Maximum lifetime of a token, in seconds. */
   maxLifetimeSeconds: number;
@@ -154,10 +151,8 @@ export function createClientTokens({
   };
 }
 
-/** Keys that the gateway signs client tokens with. */
 export type ClientTokenKeys = ReturnType<typeof createClientTokenKeys>;
 
-/** Key of client tokens. */
 interface ClientTokenKey {
   /** Identifies the key without revealing anything of the secret. */
   id: string;

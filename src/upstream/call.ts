@@ -32,7 +32,6 @@ export type CallSettings = { upstream: URL } & Pick<
   | 'upstreamIdempotency'
 >;
 
-/** Settings and policies that all calls to a service share. */
 export interface CallPolicies {
   readonly settings: CallSettings;
   /** Number of calls that wait for others of their credential. */
@@ -88,7 +87,6 @@ export class Reader implements Waiting {
     this.#call?.leave(this, reason);
   }
 
-  /** Ends the wait. */
   end(outcome: Outcome): void {
     const { reason } = this.deadline;
     this.deadline.remove(this);
@@ -106,7 +104,6 @@ const errorAfterEnd = (error: UpstreamError, reason: DOMException): UpstreamErro
 /** Calls of one credential to a service. A call uses its lane to the end, so that a read after a write can't join one from before it. */
 export class Lane {
   readonly #waiting: Call[] = [];
-  /** Reads that others can join. */
   readonly #reads: Call[] = [];
   #running = 0;
   /** Slots that are being handed over. */
@@ -141,12 +138,10 @@ export class Lane {
     }
   }
 
-  /** Removes a call that no longer waits. */
   abandon(call: Call): void {
     remove(this.#waiting, call);
   }
 
-  /** Returns the read with a key that can be joined. */
   find(key: string): Call | undefined {
     return this.#reads.find((call) => call.key === key);
   }
@@ -217,7 +212,6 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
     this.#onGone = onGone;
   }
 
-  /** Number of retries so far. */
   get retries(): number {
     return this.#retries;
   }
@@ -250,7 +244,6 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
     reader.end(endedEarly(endpoint, { sent }, reason));
   }
 
-  /** Takes a slot of the credential, or waits for one. */
   start(): void {
     const slot = this.#lane.take(this, this.#policies.settings);
     if (slot === 'full') {
@@ -279,7 +272,6 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
     }
   }
 
-  /** Called when the budget allows a retry. */
   resend(): void {
     clearTimeout(this.#pause);
     this.#isRetry = true;
@@ -410,7 +402,6 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
     }
   }
 
-  /** Ends a call that has a slot. */
   #endRunning(outcome: Outcome): void {
     this.#policies.retry.budget.endCall();
     this.#lane.release();
@@ -448,7 +439,6 @@ export function afterwards(pending: Promise<void> | void, next: () => void): voi
   }
 }
 
-/** Removes an item from a list. */
 function remove<T>(items: T[], item: T): void {
   const at = items.indexOf(item);
   if (at >= 0) {

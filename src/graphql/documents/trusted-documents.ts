@@ -8,10 +8,8 @@ import type { TrustedDocumentsMode } from '../../settings/clients.ts';
 import type { GatewaySettings } from '../../settings/settings.ts';
 import { type Manifest, type ManifestFiles, sha256Of, withoutHashPrefix } from './manifest.ts';
 
-/** Documents of all manifests. */
 export type TrustedDocuments = ReturnType<typeof createTrustedDocuments>;
 
-/** Document of a manifest. */
 interface TrustedDocument {
   text: string;
   hash: string;
@@ -112,7 +110,6 @@ export function createTrustedDocuments(
         documents,
       }: {
         clientKind: string;
-        /** Rule for documents that are in no manifest. */
         mode: TrustedDocumentsMode;
         /** SHA-256 of the documents that the caller's token permits; undefined if it permits all. */
         documents: ReadonlySet<string> | undefined;

@@ -7,7 +7,6 @@ export type CircuitBreakerSettings = Pick<
   'breakerPercent' | 'breakerMinimumCalls' | 'breakerWindowMs' | 'breakerOpenMs' | 'breakerMaxOpenMs'
 >;
 
-/** Change of a circuit breaker. */
 type CircuitChange =
   | {
       /** It opened. Probes that fail afterwards are no further changes. */
@@ -21,10 +20,8 @@ type CircuitChange =
     }
   | { kind: 'closed'; openMs: number };
 
-/** Receives the changes of a circuit breaker. */
 export type ReportCircuitChange = (change: CircuitChange) => void;
 
-/** Circuit breaker of one service. */
 export type CircuitBreaker = ReturnType<typeof createCircuitBreaker>;
 
 const BUCKETS = 10;
@@ -148,11 +145,9 @@ function culpritOf({ code, status = 0, retry }: UpstreamError, credential: strin
   return code === 'UPSTREAM_TIMEOUT' || status === 408 || status === 524 || isCutOff ? credential : EVERYBODY;
 }
 
-/** Calls of a period. */
 interface Totals {
   calls: number;
   failures: number;
-  /** Culprit of all failures. */
   culprit: Culprit | undefined;
   /** Time of the first failure. */
   failedSince: number;

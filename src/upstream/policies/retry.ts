@@ -11,11 +11,9 @@ export type RetrySettings = Pick<
   | 'retryBudgetFloor'
 >;
 
-/** Call that may be retried. */
 export interface RetryableCall {
   /** Whether the service can apply the call twice without harm. */
   readonly isRepeatable: boolean;
-  /** Number of retries so far. */
   readonly retries: number;
   /** Deadline of the call, on the clock of `performance.now()`. */
   readonly deadlineAt: number;
@@ -80,7 +78,6 @@ class RetryBudget {
     this.#floor = floor;
   }
 
-  /** Counts an in-flight call. */
   startCall(): void {
     this.#calls += 1;
     this.#allowWaiting();
@@ -97,12 +94,10 @@ class RetryBudget {
     this.#allowWaiting();
   }
 
-  /** Withdraws a request. */
   withdraw(call: RetryingCall): void {
     this.#waiting.delete(call);
   }
 
-  /** Ends a retry that was allowed. */
   endRetry(): void {
     this.#retries -= 1;
     this.#allowWaiting();

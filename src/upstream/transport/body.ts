@@ -27,7 +27,6 @@ export function planBody(status: number, headers: Headers, maxBytes: number, exp
 
 /** Body of a successful response, with and without its envelope. */
 interface SuccessBody {
-  /** As the service sent it. */
   sent: unknown;
   body: unknown;
 }
@@ -81,7 +80,6 @@ const isErrorObject = (body: unknown): boolean =>
   body._id === undefined &&
   body.id === undefined;
 
-/** Body of a failed response. */
 export interface ErrorBody {
   /** `other` is a text, or JSON that is unreadable. */
   form: 'json' | 'none' | 'html' | 'other';
@@ -89,7 +87,6 @@ export interface ErrorBody {
   json: unknown;
 }
 
-/** Reads the body of a failed response. */
 export function readErrorBody(response: UpstreamResponse): ErrorBody {
   if (isEmpty(response)) {
     return { form: 'none', json: undefined };

@@ -47,7 +47,6 @@ export function toDispatchOptions(
   return endpoint.timeoutMs === undefined ? options : { ...options, headersTimeout: 0, bodyTimeout: 0 };
 }
 
-/** Media type of the bodies that an endpoint takes. */
 export const contentTypeOf = ({ bodyFormat }: DeclaredEndpoint): string =>
   bodyFormat === 'form' ? 'application/x-www-form-urlencoded' : 'application/json';
 
