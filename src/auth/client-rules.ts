@@ -51,7 +51,6 @@ export function createClientRules({
       origins: new Set([...server.origins, ...browser.origins]),
       originsSetting: browser.originsSetting,
       rateLimit: undefined,
-      // guard: test/graphql/explain.test.ts
       hidesCalls: browser.hidesCalls ?? server.hidesCalls,
     },
   };

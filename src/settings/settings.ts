@@ -175,7 +175,7 @@ const inFlight = {
 const httpServer = {
   maxEventLoopDelayMs: setting(
     integer(10, 60_000).default(200),
-    'Delay of the event loop above which requests are 503.',
+    'Delay of the event loop above which requests are 503, unless the process is nearly idle.',
   ),
   maxHeapPercent: setting(integer(10, 100).default(85), 'Share of the heap in use above which requests are 503.'),
   clientHeadersTimeoutMs: setting(

@@ -23,7 +23,6 @@ export function windowsOf(settings: CacheSettings, read: CachedRead): CacheWindo
     return undefined;
   }
   const { freshSeconds, staleWhileRevalidateSeconds, staleIfErrorSeconds } = windows;
-  // guard: test/upstream/cache/loads.test.ts
   const atMost = (seconds: number) => Math.min(seconds, settings.maxAgeSeconds ?? seconds) * 1_000;
   const revalidateMs = atMost(freshSeconds + staleWhileRevalidateSeconds);
   const errorMs = atMost(freshSeconds + staleIfErrorSeconds);

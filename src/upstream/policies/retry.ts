@@ -43,7 +43,6 @@ export class Retry {
     const { maxRetries, retryBaseDelayMs, retryMaxDelayMs, maxRetryAfterSeconds } = this.#settings;
     const { retry, retryAfterSeconds = 0 } = error;
     const isPermitted = retry === 'always' || (retry === 'repeatable' && isRepeatable);
-    // guard: test/upstream/faults.test.ts
     if (!isPermitted || retries >= maxRetries || retryAfterSeconds > maxRetryAfterSeconds) {
       return undefined;
     }
@@ -116,7 +115,6 @@ class RetryBudget {
     }
     this.#isAllowing = true;
     for (const call of this.#waiting) {
-      // guard: test/upstream/policies.test.ts
       if (this.#retries + 1 > Math.max(this.#floor, this.#share * this.#calls)) {
         break;
       }

@@ -100,7 +100,6 @@ export function createThrottle(
     if (remaining > 0 || resetSeconds <= minSeconds) {
       return;
     }
-    // guard: test/upstream/upstream-rate-limit.test.ts
     const until = now() + Math.min(resetSeconds, MAX_SECONDS) * 1_000;
     const key = keyOf(credential, category);
     const existing = pauses.get(key);
