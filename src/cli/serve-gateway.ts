@@ -8,7 +8,7 @@ import type { Probes } from '../server/health.ts';
 import { createOverloadMonitor } from '../server/load-shedding.ts';
 import { maxClientFiles } from '../server/process-limits.ts';
 import { type RunningServer, startServer } from '../server/server.ts';
-import { formatMetrics, type MetricSamples } from '../telemetry/metrics-snapshot.ts';
+import { formatMetrics, type MetricSamples } from '../telemetry/metrics.ts';
 import { processSnapshot, type ServerLoad } from '../telemetry/process-metrics.ts';
 import type { Process } from './command.ts';
 import type { Config } from './config/load-config.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
 import { readSecret } from '../settings/kinds.ts';
-import type { MetricSamples } from '../telemetry/metrics-snapshot.ts';
+import type { MetricSamples } from '../telemetry/metrics.ts';
 import type { Process } from './command.ts';
 import type { Config } from './config/load-config.ts';
 import { serveAdmin } from './serve-admin.ts';

@@ -16,7 +16,7 @@ import { createExecutor, type ExecuteInputs, type ExecuteResult } from '../graph
 import { earlyEnd } from '../graphql/executor/limits.ts';
 import { refuse } from '../settings/refuse.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
-import type { DeprecatedCounts } from '../telemetry/counts.ts';
+import type { DeprecatedCounts } from '../telemetry/gateway-metrics.ts';
 import { Deadline } from '../upstream/policies/deadline.ts';
 
 /** Engine of operations. */
