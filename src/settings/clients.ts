@@ -55,7 +55,7 @@ const clientKind = {
 const explain = (isOn: boolean) =>
   setting(
     onOffInSection().default(isOn),
-    'Whether requests can use [`extensions.explain`](explain.md) and [`extensions.upstream`](server.md#cost-of-an-operation).',
+    'Whether requests can use [`extensions.explain`](explain.md) and [`extensions.upstream`](call-from-a-server.md#cost-of-an-operation).',
     { defaultText: isOn ? '`on`' : '`off`' },
   );
 
