@@ -1,9 +1,9 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { type JWTHeaderParameters, SignJWT } from 'jose';
 import { z } from 'zod';
+import { refuse } from '../errors/codes.ts';
 import type { SecretFiles } from '../lib/files/secret-files.ts';
 import { memoizeBySource } from '../lib/memoize.ts';
-import { refuse } from '../settings/refuse.ts';
 import { isScope, type Scope } from '../settings/scopes.ts';
 import type { TenantKeys } from './tenants.ts';
 
@@ -11,7 +11,7 @@ import type { TenantKeys } from './tenants.ts';
 export const CLIENT_TOKEN_ALGORITHM = 'HS256';
 
 /** Token that a server receives for its frontend. */
-export interface ClientToken {
+interface ClientToken {
   token: string;
   tokenType: 'Bearer';
   /** Expiry, in ISO 8601. */
@@ -21,21 +21,6 @@ export interface ClientToken {
   scopes: readonly Scope[];
   /** SHA-256 of the only documents it permits; absent if it is not restricted. */
   documents?: readonly string[];
-}
-
-/** Options of `createClientTokens`. */
-export interface ClientTokensOptions {
-  keys: ClientTokenKeys;
-  tenantKeys: TenantKeys;
-  /** Value of the claims `iss` and `aud`. */
-  issuer: string;
-  /** Scopes that tokens can grant. */
-  ceiling: ReadonlySet<Scope>;
-  /** Maximum lifetime of a token, in seconds. */
-  maxLifetimeSeconds: number;
-  /** Returns the SHA-256 of the trusted document with this id, or undefined. */
-  documentOf: (id: string) => string | undefined;
-  now: () => Date;
 }
 
 /** Issues client tokens. */
@@ -57,7 +42,19 @@ export function createClientTokens({
   maxLifetimeSeconds,
   documentOf,
   now,
-}: ClientTokensOptions) {
+}: {
+  keys: ClientTokenKeys;
+  tenantKeys: TenantKeys;
+  /** Value of the claims `iss` and `aud`. */
+  issuer: string;
+  /** Scopes that tokens can grant. */
+  ceiling: ReadonlySet<Scope>;
+  /** Maximum lifetime of a token, in seconds. */
+  maxLifetimeSeconds: number;
+  /** Returns the SHA-256 of the trusted document with this id, or undefined. */
+  documentOf: (id: string) => string | undefined;
+  now: () => Date;
+}) {
   const lifetime = `"expiresInSeconds" must be a whole number from 1 to ${maxLifetimeSeconds}`;
   const body = z.strictObject(
     {
@@ -161,7 +158,7 @@ export function createClientTokens({
 export type ClientTokenKeys = ReturnType<typeof createClientTokenKeys>;
 
 /** Key of client tokens. */
-export interface ClientTokenKey {
+interface ClientTokenKey {
   /** Identifies the key without revealing anything of the secret. */
   id: string;
   secret: Uint8Array;

@@ -1,7 +1,7 @@
 // Counts what gateways do: operations, upstream calls, cached reads, clients, deprecated elements and deviations from the contract.
 import type { Logger } from 'pino';
+import { isErrorCode } from '../errors/codes.ts';
 import type { WatchedFiles } from '../lib/files/file-watcher.ts';
-import { isErrorCode } from '../settings/error-codes.ts';
 import type { StoreStats } from '../upstream/cache/store.ts';
 import type {
   CachedReadResult,

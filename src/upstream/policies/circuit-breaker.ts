@@ -2,14 +2,13 @@ import type { Settings } from '../../settings/settings.ts';
 import type { CircuitState, Outcome } from '../call-events.ts';
 import { type Endpoint, errorOf, isUpstreamError, type UpstreamError } from '../errors.ts';
 
-/** Settings of the circuit breaker. */
 export type CircuitBreakerSettings = Pick<
   Settings,
   'breakerPercent' | 'breakerMinimumCalls' | 'breakerWindowMs' | 'breakerOpenMs' | 'breakerMaxOpenMs'
 >;
 
 /** Change of a circuit breaker. */
-export type CircuitChange =
+type CircuitChange =
   | {
       /** It opened. Probes that fail afterwards are no further changes. */
       kind: 'opened';

@@ -1,7 +1,6 @@
 import type { Settings } from '../../settings/settings.ts';
 import type { UpstreamError } from '../errors.ts';
 
-/** Settings of retries. */
 export type RetrySettings = Pick<
   Settings,
   | 'maxRetries'

@@ -7,7 +7,7 @@ import { sampleSize } from '../../support/samples.ts';
 import { startService } from '../../support/service.ts';
 import { STORES, startTestCache } from '../../support/test-cache.ts';
 
-guards('src/upstream/cache/cache-rules.ts', 'windowsOf.atMost');
+guards('src/upstream/cache/store.ts', 'windowsOf.atMost');
 guards('src/upstream/cache/cached-service.ts', 'CachedService.#confirmation.confirm');
 guards('src/upstream/upstreams.ts', 'createUpstreams.close');
 
