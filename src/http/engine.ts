@@ -16,7 +16,7 @@ import { limitExceeded, useDocumentLimits } from '../graphql/documents/validate.
 import { createExecutor, type ExecuteInputs, type ExecuteResult } from '../graphql/executor/execute.ts';
 import { earlyEnd } from '../graphql/executor/result-limits.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
-import type { DeprecatedCounts } from '../telemetry/counts.ts';
+import type { DeprecatedCounts } from '../telemetry/gateway-metrics.ts';
 import { Deadline } from '../upstream/policies/deadline.ts';
 
 interface PreparedOperation {
