@@ -9,7 +9,6 @@ export interface BannerOptions {
   url: string;
   /** Address of the separate port for health checks and metrics; undefined if they are on the same port. */
   adminUrl: string | undefined;
-  /** Number of processes that serve. */
   workers: number;
 }
 

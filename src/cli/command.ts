@@ -1,4 +1,3 @@
-/** Option of a command. */
 export interface CommandOption {
   /** Name without dashes. */
   name: string;
@@ -9,7 +8,6 @@ export interface CommandOption {
    * `on|off`. @default none: a switch
    */
   value?: string | undefined;
-  /** One or more sentences. */
   description: string;
 }
 
@@ -17,7 +15,6 @@ export interface CommandOption {
 export interface Command {
   /** Words that select it, such as `sandbox reset`. */
   name: string;
-  /** One line for the list of commands. */
   summary: string;
   /** More about it, for its help. @default none */
   details?: string;
@@ -32,33 +29,26 @@ export interface Command {
   run(commandLine: CommandLine, host: Process): Promise<void>;
 }
 
-/** Parsed command line. */
 export interface CommandLine {
   command: Command;
   /** Whether the first words name the command. If not, it is the default one. */
   isNamed: boolean;
   /** Values of the options by name; empty for switches and options without their optional value. */
   options: Readonly<Record<string, string>>;
-  /** Arguments of the command. */
   args: readonly string[];
-  /** Problems, one sentence each. */
   problems: readonly string[];
-  /** All commands. */
   commands: readonly Command[];
 }
 
 /** The process. Commands get it from the entry point, which is the only file that refers to it. */
 export type Process = NodeJS.Process;
 
-/** Options of every command. */
 export const COMMON_OPTIONS: readonly CommandOption[] = [
   { name: 'help', short: 'h', description: 'Print this help.' },
   { name: 'version', short: 'v', description: 'Print the version.' },
 ];
 
-/** Returns the commands whose names continue that of a command. */
 export const innerOf = ({ name }: Command, commands: readonly Command[]): Command[] =>
   commands.filter((other) => other.name.startsWith(`${name} `));
 
-/** Whether a placeholder stands for an optional value. */
 export const isOptional = (placeholder: string | undefined): boolean => placeholder?.startsWith('[') === true;

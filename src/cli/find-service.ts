@@ -10,7 +10,6 @@ import type { Process } from './command.ts';
 import type { Config } from './config/load-config.ts';
 import { ConfigError } from './config/problem.ts';
 
-/** Settings of a service, with those that all services share. */
 export type ServiceSettings = Omit<Config, 'upstream' | 'upstreams'>;
 
 /**
@@ -64,11 +63,9 @@ export function selectUpstream(
 /** Maximum size of a file with a key, in bytes. */
 const MAX_BYTES = 64 * 1024;
 
-/** Sources of the API key. */
 export interface KeySources {
   /** Path of a file, or `-` for standard input. */
   file: string | undefined;
-  /** Value of the variable. */
   variable: string | undefined;
   /** Question on a terminal, if there is neither. */
   question: string;

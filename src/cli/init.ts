@@ -72,7 +72,6 @@ ${example === undefined ? '' : `  Copy ${ENV_EXAMPLE} to .env, fill in the keys,
 `);
 }
 
-/** Returns why files can't be written. */
 function findFileProblems(folder: string, isForced: boolean): string[] {
   const existing = [CONFIG_FILE, ENV_EXAMPLE].filter((name) => existsSync(join(folder, name)));
   return existing.length === 0 || isForced
@@ -180,7 +179,6 @@ const toYaml = (value: string | readonly string[] = ''): string =>
     lineWidth: 0,
   }).trimEnd();
 
-/** Writes the configuration file. */
 function writeConfig(answers: Answers): string {
   const upstream = answers.upstream
     ? `# Base address of the service, without /v1.\nupstream: ${toYaml(answers.upstream)}`

@@ -7,7 +7,6 @@ import { explainFailure } from './explain-failure.ts';
 import { writeHelp } from './help.ts';
 import { endWithShellOfNpm } from './signals.ts';
 
-/** Runs the command that the command line names. */
 async function main(): Promise<void> {
   const commandLine = readCommandLine(process.argv.slice(2), COMMANDS);
   const { command, isNamed, options } = commandLine;

@@ -23,7 +23,6 @@ const line = z.looseObject({
   msg: z.string().default(''),
 });
 
-/** Line about an operation. */
 const operation = z.object({
   msg: z.literal('operation'),
   operation: z.string().optional(),

@@ -9,7 +9,6 @@ import { createLogger, logUndeclaredCalls } from './logger.ts';
 import { openSandbox, sandboxAuthorization, withSandbox } from './serve/open-sandbox.ts';
 import { catchStopSignals } from './signals.ts';
 
-/** Variable with the key. */
 const KEY_VARIABLE = 'NOTIGRAPH_MCP_KEY';
 
 /** Serves the tools to the program that started this process, over standard input and output, until it closes them. */

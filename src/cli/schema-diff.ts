@@ -31,19 +31,16 @@ import { createSchema, printSdl } from '../graphql/schema.ts';
 import { FileError, isFolder, readTextFile } from '../lib/files/text-file.ts';
 import { ConfigError } from './config/problem.ts';
 
-/** Change between two schemas. */
 interface Change {
   /** Kind, such as `FIELD_REMOVED`. */
   type: string;
   description: string;
 }
 
-/** Operation of an app. */
 interface AppOperation {
   name: string;
   /** File, or id in a manifest. */
   source: string;
-  /** The operation and its fragments. */
   document: DocumentNode;
 }
 
@@ -51,7 +48,6 @@ interface AppOperation {
 export interface SchemaDiff {
   breaking: readonly Change[];
   dangerous: readonly Change[];
-  /** Additions and deprecations. */
   other: readonly Change[];
   /** Effect on the operations of the documents, if there are any. */
   operations?: {

@@ -7,7 +7,6 @@ const COPIES_MS = 1_000;
 /** Interval at which the shell of npm is looked for, in milliseconds. */
 const SHELL_CHECK_MS = 250;
 
-/** Reactions to signals. */
 interface StopHandlers {
   /** Called at the first signal. */
   stop(): void;

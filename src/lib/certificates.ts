@@ -1,7 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { caught } from './caught.ts';
 
-/** One certificate of several in a text. */
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 
 /** Returns the problem of a text that is not one or more certificates in PEM, as a clause that doesn't quote it, or undefined. */

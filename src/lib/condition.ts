@@ -6,7 +6,6 @@ export interface Condition {
   check(): void;
 }
 
-/** Creates a condition that can hold any number of times. */
 export function createCondition(holds: () => boolean): Condition {
   const waiting: (() => void)[] = [];
   return {

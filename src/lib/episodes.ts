@@ -1,12 +1,10 @@
 import type { Logger } from 'pino';
 
-/** Messages of the lines about an episode. */
 export interface EpisodeMessages {
   began: string;
   ended: string;
 }
 
-/** Notes one of the events that episodes consist of. */
 export type NoteEvent = (
   /** Identifies the episode: its kind, and what it concerns. A closed set, because open episodes are kept. */
   key: string,

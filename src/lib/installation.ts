@@ -15,6 +15,5 @@ export class InstallationError extends Error {
 /** Returns the address of a file or folder in the package, which contains this module or a bundle of it. */
 export const packageUrl = (path: string): URL => new URL(path, import.meta.resolve('#package.json'));
 
-/** Returns the clause that a file can't be read. */
 const describeUnreadable = (file: URL, error: unknown): string =>
   `${fileURLToPath(file)} can't be read (${errorCodeOf(error) ?? error})`;

@@ -1,7 +1,6 @@
 // Sets of IP addresses, for the proxies that are trusted and the addresses that aren't proxied.
 import { BlockList, isIP } from 'node:net';
 
-/** Set of IP addresses. */
 export type IpSet = (address: string) => boolean;
 
 /** Returns the addresses of a text such as `10.0.0.7`, `10.0.0.0/8` or `fd00::/8`; undefined if it has another form. */

@@ -3,9 +3,7 @@ import { orUndefined } from './caught.ts';
 /** Package that only users of a feature install. */
 interface OptionalPackage {
   name: string;
-  /** Major version to install. */
   major: number;
-  /** Feature, as the subject of a sentence. */
   feature: string;
 }
 

@@ -1,8 +1,6 @@
-/** Collection with one value per credential. */
 export interface PerCredential<T> {
   /** Returns the value of a credential, and creates it if necessary. It stays the value of the credential until `leave` was called as often. */
   enter(credential: string): T;
-  /** Ends a use, and returns the value. */
   leave(credential: string): T;
 }
 

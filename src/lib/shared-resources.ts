@@ -1,10 +1,8 @@
-/** Resources by key, which several users share. */
 export interface SharedResources<Resource> {
   /** Opens the resource with a key, and creates it for the first user. */
   open(key: string, create: () => Resource): SharedResource<Resource>;
 }
 
-/** Resource that others may use too. */
 export interface SharedResource<Resource> {
   readonly resource: Resource;
   /** Ends this use. The resource is disposed when its last use ends. */

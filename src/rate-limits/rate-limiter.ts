@@ -34,7 +34,6 @@ export interface RateLimiter extends AsyncDisposable {
   connected(): Promise<void>;
   /** Returns the state of the store that processes share; undefined if each one counts in its own memory. */
   status(): Readonly<StoreStatus> | undefined;
-  /** Closes connections. */
   dispose(): Promise<void>;
 }
 
@@ -57,7 +56,6 @@ export interface Bucket {
   deepestMs: number;
 }
 
-/** Converts a limit to times. */
 export function bucketOf({ calls, perSeconds, burst = calls }: RateLimit): Bucket {
   const msPerCall = (perSeconds * 1_000) / calls;
   const emptyMs = burst * msPerCall;
@@ -104,7 +102,6 @@ export interface MemoryRateLimiterOptions {
   maxKeys?: number;
 }
 
-/** Rate limiter that responds synchronously. */
 export interface MemoryRateLimiter extends RateLimiter {
   take(key: string, limit: RateLimit, cost: number): Allowance;
   charge(key: string, limit: RateLimit, cost: number): Allowance;

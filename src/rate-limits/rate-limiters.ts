@@ -4,7 +4,6 @@ import type { Settings } from '../settings/settings.ts';
 import { createMemoryRateLimiter, type RateLimiter } from './rate-limiter.ts';
 import { createRedisRateLimiter } from './redis-rate-limiter.ts';
 
-/** Store of the counters. */
 type Store = Settings['rateLimits']['store'];
 
 /** Rate limiters by store. Gateways with the same store share one, so that a gateway that replaces another one doesn't refill its limits. */

@@ -27,7 +27,6 @@ export interface RedisRateLimiterOptions extends RedisServer {
   timeoutMs?: number;
 }
 
-/** Rate limiter in Redis. */
 export interface RedisRateLimiter extends RateLimiter {
   status(): Readonly<StoreStatus>;
 }

@@ -18,10 +18,8 @@ export class RedisError extends Error {
   }
 }
 
-/** The server doesn't respond like Redis. */
 export const NOT_REDIS: RedisFailure = { code: 'NOT_REDIS', cause: "it doesn't respond like Redis" };
 
-/** The server has a mode that isn't supported. */
 export const notSupported = (mode: 'Redis Cluster' | 'Sentinel'): RedisFailure => ({
   code: 'NOT_SUPPORTED',
   cause: `it is a ${mode}, which isn't supported; the URL must lead to one primary under a stable name`,

@@ -9,7 +9,6 @@ import {
 } from '../lib/files/secret-files.ts';
 import { findRedisUrlProblem } from '../settings/store.ts';
 
-/** Redis server, as settings name it. */
 export interface RedisServer {
   /** URL such as `redis://user:password@host:6379/0`, or `rediss://…` for TLS. */
   url: Secret;
@@ -31,7 +30,6 @@ export function readRedisServer(server: RedisServer): { url: string; ca?: string
   };
 }
 
-/** Returns all problems with which reading fails. */
 export const findRedisServerProblems = (server: RedisServer): readonly SourceProblem[] =>
   findSecretProblems({ secrets: secretsOf(server) }, findProblem);
 

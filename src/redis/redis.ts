@@ -5,7 +5,6 @@ import { RedisError } from './redis-failure.ts';
 import { type RedisServer, readRedisServer } from './redis-server.ts';
 import { createStoreState, type StoreMessages } from './store-state.ts';
 
-/** Commands that lead to one result. */
 export type RedisWork<Reply> = (send: SendCommand) => Promise<Reply>;
 
 /** Options of `createRedis`. */

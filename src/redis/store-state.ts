@@ -1,7 +1,6 @@
 import type { Logger } from 'pino';
 import type { RedisFailure } from './redis-failure.ts';
 
-/** State of a store in Redis. */
 export interface StoreStatus {
   /** Whether the store works. If not, this process does without it. */
   isUp: boolean;
@@ -11,7 +10,6 @@ export interface StoreStatus {
   fallbacks: number;
 }
 
-/** Effects of the state, for the log. */
 export interface StoreMessages {
   /** Clause: the effect while the store is down. */
   whileDown: string;

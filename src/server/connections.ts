@@ -9,9 +9,7 @@ const SWEEPS = 60;
 
 /** Open connections of a server, and their unfinished responses. Node.js closes those that send too slowly. */
 export class Connections {
-  /** Number of connections that this closed, by reason. */
   readonly closed = { 'too slow': 0, limit: 0, 'buffered bytes': 0 };
-  /** Number of requests so far. */
   requests = 0;
   /** Number of unfinished responses, also to requests that are still being received. */
   responses = 0;
@@ -25,7 +23,6 @@ export class Connections {
   readonly open = new Map<Socket, Connection>();
   /** Those that have had no complete response yet, the oldest first. */
   readonly unserved = new Set<Connection>();
-  /** Holds while no connection is open. */
   readonly ended = createCondition(() => this.open.size === 0);
 
   /** Tracks the connections of a server. While it listens, one timer sweeps all of them, then calls `onSweep`. */
@@ -116,10 +113,8 @@ export class Connections {
   }
 }
 
-/** Connections of the sockets. */
 const CONNECTIONS = new WeakMap<Socket, Connection>();
 
-/** Client connection. */
 class Connection {
   readonly socket: Socket;
   readonly server: Connections;
@@ -155,7 +150,6 @@ class Connection {
     return first?.req.complete !== true || this.isUnread;
   }
 
-  /** Closes the connection immediately. */
   destroy(): void {
     if (this.isUnread) {
       this.socket.resetAndDestroy(); // Otherwise the operating system would keep buffering for a client that doesn't read.
@@ -196,7 +190,6 @@ class Request extends IncomingMessage {
 class Response extends ServerResponse<Request> {
   /** Bytes of the request's body, and of the response once it has ended. */
   bufferedBytes = 0;
-  /** Number of the request, counted over all connections. */
   readonly number: number;
   readonly #connection: Connection;
   #isReleased = false;

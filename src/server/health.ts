@@ -5,7 +5,6 @@ import { isPromise } from '../lib/is-promise.ts';
 /** Parts that don't work although requests are served, by name. */
 export type Degradations = Readonly<Record<string, string>>;
 
-/** Result of a health check. */
 export interface Health {
   /** Reason for failing, in a word or two; undefined if it succeeds. */
   problem?: string | undefined;

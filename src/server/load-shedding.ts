@@ -6,7 +6,6 @@ import { logEpisodes } from '../lib/episodes.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { Connections } from './connections.ts';
 
-/** Dependencies of load shedding. */
 export interface SheddingDeps {
   /** Returns the bytes buffered by other parts of the process, such as upstream response bodies. @default none */
   bufferedBytes?: () => number;
@@ -18,7 +17,6 @@ export interface SheddingDeps {
   shedQuietMs?: number;
 }
 
-/** Reason for shedding a request. */
 type ShedExcess = Excess<'running' | 'buffered bytes'> | NonNullable<ReturnType<OverloadMonitor['excess']>>;
 
 /** Pause after a search that found too few slow clients, in milliseconds. Each search checks all connections. */
@@ -57,7 +55,6 @@ export function createShedding(
         ? { reason: 'buffered bytes', value: bytes, limit: maxBufferedBytes }
         : overload?.excess();
     },
-    /** Counts and logs a request that is shed. */
     shed(excess: ShedExcess): void {
       const { reason, ...measured } = excess;
       counts[reason] += 1;
@@ -108,7 +105,6 @@ export interface OverloadMonitor extends Disposable {
   excess(): Excess<'event loop' | 'heap'> | undefined;
 }
 
-/** Starts to monitor the process. */
 export function createOverloadMonitor(
   { maxEventLoopDelayMs, maxHeapPercent }: Pick<Settings, 'maxEventLoopDelayMs' | 'maxHeapPercent'>,
   intervalMs = INTERVAL_MS,

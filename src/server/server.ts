@@ -46,7 +46,6 @@ const MAX_HEADER_BYTES = 16 * 1024;
 /** Longer than the idle timeout of common load balancers (60 s), so that they don't reuse a connection that is being closed. */
 const KEEP_ALIVE_MS = 65_000;
 
-/** Listening server. */
 export interface RunningServer extends AsyncDisposable {
   /** Address without a trailing slash, such as `http://127.0.0.1:4000`. */
   readonly url: string;

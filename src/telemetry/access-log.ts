@@ -12,7 +12,6 @@ export interface AccessLogEntry {
   traceIds?: TraceIds | undefined;
   /** Start time, as in `performance.now()`. */
   startedAt: number;
-  /** Name of the operation. */
   operation?: string | undefined;
   type?: string | undefined;
   /** Code of the first error in the response. */
@@ -20,7 +19,6 @@ export interface AccessLogEntry {
   /** Reason for rejecting the credential, from the same error. */
   reason?: unknown;
   status: number;
-  /** Requests sent upstream. */
   upstreamCalls: number;
   /** Calls made by resolvers, including those that shared the response of another operation's call. Not logged. */
   resolverCalls: number;
@@ -53,14 +51,12 @@ export interface TraceIds {
   readonly span_id: string;
 }
 
-/** REST call of an operation, for the log. */
 export interface CallEntry {
   method: string;
   /** Template of the path, without ids. */
   route: string;
   /** Status of the response; absent if there was none. */
   httpStatus?: number;
-  /** Code of the failure. */
   code?: string;
   /** Duration; absent if the operation ended first. */
   ms?: number;

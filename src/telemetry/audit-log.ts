@@ -16,18 +16,15 @@ import { idOf } from '../upstream/transport/path.ts';
 import type { TenantNames, TraceIds } from './access-log.ts';
 import type { Counters } from './metrics.ts';
 
-/** Author of a write. */
 export interface WriteAuthor {
   identity: Pick<Identity, 'clientKind' | 'tenant' | 'subject' | 'upstream'>;
   /** IP address of the client; undefined if it is not logged. */
   address: string | undefined;
   /** Ids of the operation's span; undefined if there is none. */
   traceIds: TraceIds | undefined;
-  /** Field of the mutation. */
   field: string | undefined;
 }
 
-/** Record of one write. */
 export interface WriteRecord {
   /** Returns why the write must not be sent: it can't be recorded. Called before each attempt. */
   refusal(): UpstreamError | undefined;
@@ -35,7 +32,6 @@ export interface WriteRecord {
   end(outcome: Outcome): void;
 }
 
-/** Log of all writes that are sent to the service. */
 export interface AuditLog extends Disposable {
   begin(author: WriteAuthor, request: UpstreamRequest): WriteRecord;
 }
@@ -135,7 +131,6 @@ export function createAuditLog(
   return { begin, [Symbol.dispose]: () => file[Symbol.dispose]() };
 }
 
-/** Counts a line of an audit log. */
 type CountAuditLine = (result: 'written' | 'failed') => void;
 
 /** Creates the counts of lines. They have no samples until there is a line, because most gateways have no audit log. */
@@ -149,7 +144,6 @@ export function createAuditCounts(counters: Counters): CountAuditLine {
   };
 }
 
-/** Destination of an audit log. */
 export interface AuditFile extends Disposable {
   /** Writes a line in one piece. Throws if it is not written completely. */
   write(line: string): void;

@@ -16,7 +16,6 @@ import type { AccessLogEntry } from './access-log.ts';
 import { createAuditCounts } from './audit-log.ts';
 import { Counters, counter, gauge, type Labels, type MetricSamples } from './metrics.ts';
 
-/** Values of the circuit breaker metric. */
 const CIRCUIT_STATE_VALUES: Readonly<Record<CircuitState, number>> = { closed: 0, probing: 1, open: 2 };
 
 /**
@@ -24,7 +23,6 @@ const CIRCUIT_STATE_VALUES: Readonly<Record<CircuitState, number>> = { closed: 0
  * histograms of prom-client would cost 1.2 µs more per operation with one call.
  */
 export class GatewayMetrics {
-  /** Returns the current values. */
   readonly snapshot: () => MetricSamples[];
   readonly #operations: ReturnType<Counters['addCounter']>;
   readonly #durations: ReturnType<Counters['addHistogram']>;
@@ -92,7 +90,6 @@ const addUpstreamFamilies = (counters: Counters) => ({
   ),
 });
 
-/** Metrics of one upstream. */
 export class UpstreamMetrics {
   readonly #families: UpstreamFamilies;
   readonly #upstream: string | undefined;

@@ -3,7 +3,6 @@ import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pin
 /** Property of the loggers that were created here. Their children inherit it, but don't own it. */
 const STREAM = Symbol('stream');
 
-/** Logger with the stream that takes its lines. */
 interface JsonLogger extends Logger {
   [STREAM]?: DestinationStream;
 }

@@ -10,7 +10,6 @@ export interface MetricSamples {
   values: readonly MetricValue[];
 }
 
-/** Value of a metric with its labels. */
 export interface MetricValue {
   value: number;
   labels: Labels;
@@ -21,7 +20,6 @@ export interface MetricValue {
 /** Labels of a value. They must be closed sets: nothing sent by a client may become a label. */
 export type Labels = Readonly<Record<string, string | number>>;
 
-/** Value with its labels. */
 export type Labelled<T> = readonly [labels: Labels, value: T];
 
 /** Returns a function that creates the samples of a metric: of one value, or of several with their labels. */
@@ -37,10 +35,8 @@ const samplesOf =
     return { name, help, type, aggregator, values: values.map(([labels, each]) => ({ labels, value: each })) };
   };
 
-/** Creates the samples of a counter. */
 export const counter = samplesOf('counter');
 
-/** Creates the samples of a gauge. */
 export const gauge = samplesOf('gauge');
 
 /**
@@ -53,7 +49,6 @@ export async function formatMetrics(processes: readonly (readonly MetricSamples[
   return AggregatorRegistry.aggregate([...processes]).metrics();
 }
 
-/** Adds counters to others, value by value. */
 export function addCounters(a: readonly MetricSamples[], b: readonly MetricSamples[]): MetricSamples[] {
   const sums = new Map(a.map((metric) => [metric.name, metric]));
   for (const metric of b) {
@@ -78,7 +73,6 @@ export interface Cell extends MetricValue {
 /** Values of labels, in their order. A label without a value is left out. */
 type LabelValues = readonly (string | undefined)[];
 
-/** Counters and histograms of a process. */
 export class Counters {
   readonly #families: (Pick<MetricSamples, 'name' | 'help' | 'type'> & { values: Cell[] })[] = [];
 
@@ -93,7 +87,6 @@ export class Counters {
     });
   }
 
-  /** Adds a histogram of durations, in the same way. */
   addHistogram(name: string, help: string, labelNames: readonly string[]): (...values: LabelValues) => Durations {
     const values: Cell[] = [];
     this.#families.push({ name, help, type: 'histogram', values });

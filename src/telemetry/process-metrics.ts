@@ -2,11 +2,9 @@ import { performance } from 'node:perf_hooks';
 import { VERSION } from '../lib/version.ts';
 import { counter, gauge, type MetricSamples } from './metrics.ts';
 
-/** Current state of a server. */
 export interface ServerLoad {
   /** Number of requests that were received in full and have no complete response yet. */
   running: number;
-  /** Number of open connections. */
   connections: number;
   /** Bytes of requests and responses in memory. */
   bufferedBytes: number;
@@ -21,7 +19,6 @@ export interface ServerLoad {
 /** Sources of process metrics, which `process` implements. */
 export type ProcessUsage = Pick<NodeJS.Process, 'cpuUsage' | 'memoryUsage' | 'version'>;
 
-/** Returns the metrics of a server and of its process. */
 export function processSnapshot(load: ServerLoad, usage: ProcessUsage): MetricSamples[] {
   const { running, connections, bufferedBytes, shedding, shed, closed } = load;
   return [

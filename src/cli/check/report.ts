@@ -18,22 +18,18 @@ import { checkModules, loadModules } from '../config/load-modules.ts';
 import { ConfigError, formatProblem, type Problem, sortProblems } from '../config/problem.ts';
 import { findDocumentWarnings, findSecretFileWarnings, findTenantWarnings, findWarnings } from './warnings.ts';
 
-/** Environment that is checked. */
 type CheckedProcess = Pick<Process, 'env' | 'platform'>;
 
-/** Result of a check. */
 export interface Report {
   isValid: boolean;
   problems: readonly Problem[];
   /** Settings that are valid, but probably not intended. Empty if there are problems. */
   warnings: readonly Problem[];
-  /** One or two sentences. */
   summary: string;
   /** Additions of each module to the schema. @default none */
   modules?: readonly ModuleReport[];
 }
 
-/** Additions of a module to the schema. */
 interface ModuleReport {
   name: string;
   /** Types such as `Topic` and fields such as `Query.topics` or `Topic.key`, also existing ones whose scopes it changes. */

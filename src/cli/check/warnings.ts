@@ -12,7 +12,6 @@ import type { Problem } from '../config/problem.ts';
 /** Settings that are valid, but probably not intended. */
 type Rule = [isBroken: boolean, path: string, clause: string];
 
-/** Returns warnings about settings and their combinations. */
 export function findWarnings({ config, locate }: LoadedConfig): Problem[] {
   return [...listExposure(config), ...listUnreachable(config), ...listCombinations(config)].flatMap(
     ([isBroken, path, clause]) => {
@@ -114,7 +113,6 @@ function listCombinations(config: Config): Rule[] {
   ];
 }
 
-/** Returns rules about the cache and the stores in Redis. */
 function listStoreRules({ cache, rateLimits }: Config): Rule[] {
   const { maxAgeSeconds = Number.POSITIVE_INFINITY, workflows, notificationGroups, statistics } = cache || {};
   const isBounded = [workflows, notificationGroups, statistics].some(

@@ -4,7 +4,6 @@ import { serviceOptions } from './serve.ts';
 
 const FORMATS = 'text|json';
 
-/** Examines the service with a few reads. */
 export const doctor: Command = {
   name: 'doctor',
   summary: 'Examines the service and suggests remedies.',

@@ -1,6 +1,5 @@
 import type { Command } from '../command.ts';
 
-/** Writes a module from an OpenAPI document. */
 export const moduleNew: Command = {
   name: 'module new',
   summary: 'Writes a module from an OpenAPI document.',

@@ -23,7 +23,6 @@ export const createPrinter = ({
   write,
   ...command
 }: Omit<Command, 'run'> & {
-  /** Returns the text. */
   write(commandLine: CommandLine, host: Process): string | Promise<string>;
 }): Command => ({
   ...command,

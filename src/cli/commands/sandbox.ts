@@ -53,7 +53,6 @@ Try it:
   },
 };
 
-/** Replaces the records of a sandbox's file by the samples. */
 export const sandboxReset: Command = {
   name: 'sandbox reset',
   summary: "Restores the sandbox's sample records.",

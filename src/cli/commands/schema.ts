@@ -28,7 +28,6 @@ async function modulesOf(
   return imported.modules;
 }
 
-/** Prints the schema that a gateway serves. */
 export const schemaPrint = createPrinter({
   name: 'schema print',
   summary: "Prints the gateway's schema.",
@@ -44,7 +43,6 @@ export const schemaPrint = createPrinter({
   },
 });
 
-/** Compares two schemas. */
 export const schemaDiff: Command = {
   name: 'schema diff',
   summary: 'Compares two schemas, and finds operations that break.',

@@ -56,11 +56,9 @@ export const serviceOptions = (variable: string): CommandOption[] => [
   },
 ];
 
-/** Returns the settings that are command-line options. */
 const listOptionSettings = (): SettingName[] =>
   (Object.keys(SETTINGS) as SettingName[]).filter((name) => SETTING_INFO.get(SETTINGS[name])?.flag !== undefined);
 
-/** Returns the command-line options of the settings table. */
 const listSettingOptions = (): CommandOption[] =>
   listOptionSettings().map((name) => {
     const { flag, short } = SETTING_INFO.get(SETTINGS[name]) ?? {};

@@ -1,7 +1,6 @@
 import type { Command } from '../command.ts';
 import { serviceOptions } from './serve.ts';
 
-/** Creates or updates the subscribers of a file. */
 export const subscribersImport: Command = {
   name: 'subscribers import',
   summary: 'Creates or updates the subscribers of a file.',

@@ -108,10 +108,8 @@ function checkRedis(parts: readonly PartOfKind[]): SettingProblem[] {
     : findRedisServerProblems({ url, ca }).map((problem) => inSection(parts, problem));
 }
 
-/** Returns the name of a part in its section. */
 const nameOf = ({ path }: PartOfKind): string => path.at(-1) ?? '';
 
-/** Adds the path of their section to a problem of parts. */
 const inSection = ([first]: readonly PartOfKind[], { name = '', problem }: SourceProblem): SettingProblem => ({
   path: [...(first?.path.slice(0, -1) ?? []), name],
   message: problem,

@@ -19,9 +19,7 @@ import { SETTINGS_TABLE } from '../../settings/settings.ts';
 import type { Environment, ReadFile } from './environment.ts';
 import type { Place, Problem } from './problem.ts';
 
-/** Configuration file, or configuration inline. */
 interface ConfigSource {
-  /** Name in messages. */
   name: string;
   text: string;
   /** Path of the file, which other paths in it are relative to. @default the working directory */
@@ -84,15 +82,12 @@ export function findSource(
   }
 }
 
-/** Path of a setting: names, and indexes of lists. */
 export type SettingPath = readonly PropertyKey[];
 
-/** Problem of a configuration file. */
 interface FileProblem extends Problem {
   path: SettingPath;
 }
 
-/** Contents of a configuration file. */
 export interface ConfigFile {
   /** Settings by name, with paths resolved and environment variables inserted; undefined if the file has no valid syntax. */
   values: Readonly<Record<string, unknown>> | undefined;

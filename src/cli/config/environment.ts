@@ -18,7 +18,6 @@ export interface Environment {
    * @param index index in the variable's list
    */
   nameOf(name: string, index?: string): string;
-  /** Problems of the file. */
   readonly problems: readonly Problem[];
 }
 
@@ -32,7 +31,6 @@ export type ReadFile = (path: string) => string | undefined;
 /** Maximum size of a configuration file, in bytes. */
 const MAX_BYTES = 1024 * 1024;
 
-/** Reads configuration files. */
 export const readConfigText: ReadFile = (path) => {
   try {
     return readTextFile(path, MAX_BYTES);
@@ -70,7 +68,6 @@ function readDotEnv(readFile: ReadFile): { text: string; problems: Problem[] } {
   return { text: text ?? '', problems: isProblem ? [{ sentence: `The file ${FILE} ${error.message}.` }] : [] };
 }
 
-/** Settings with the proxies of the environment. */
 interface WithProxies {
   values: Readonly<Record<string, unknown>>;
   /** They never contain values, which may have passwords. */

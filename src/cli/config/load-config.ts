@@ -19,17 +19,14 @@ export interface Config extends Settings, ModuleSource {
   isProduction: boolean;
 }
 
-/** Access to the files of a configuration. */
 export interface Files {
   /** Reads the configuration file and `.env`. */
   read: ReadFile;
-  /** Returns the problems of all files that settings refer to. */
   findProblems: typeof findFileProblems;
   /** Whether variables and files with secrets may be missing. @default false */
   withoutSecrets?: boolean;
 }
 
-/** Files on the disk. */
 export const FILES: Files = { read: readConfigText, findProblems: findFileProblems };
 
 /** Valid configuration, with what it was made from. */
@@ -84,7 +81,6 @@ export function loadConfig(
   return { config, values: merged.values, locate: merged.locate };
 }
 
-/** Adds the location of a setting to its problem. */
 function toProblem(
   { path, at, message }: SettingProblem,
   { locate }: Pick<MergedSettings, 'locate'>,

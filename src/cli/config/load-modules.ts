@@ -20,18 +20,15 @@ export interface LoadedModules {
 /** Files of modules by their absolute paths, without those of packages. Undefined for one that could not be read. */
 export type ModuleFiles = Map<string, ModuleFile | undefined>;
 
-/** File of a module. */
 export interface ModuleFile {
   /** Format in the terms of Node.js, such as `module-typescript`. */
   format: string;
   source: string;
   /** Number of the configuration with which it was imported: unchanged files are not imported again. */
   generation: number;
-  /** Paths of the files that it imports. */
   imports: string[];
 }
 
-/** Modules of this package. */
 const SHIPPED: Readonly<Record<string, () => Promise<{ default: GatewayModule }>>> = {
   'notigraph/modules/events': () => import('../../modules/events.ts'),
   'notigraph/modules/subscribers': () => import('../../modules/subscribers.ts'),
@@ -180,7 +177,6 @@ const ENTRY = 'notigraph-module:';
 /** Ends the URLs of files of modules. Node.js keeps each URL that it imported, so another number makes it read a file again. */
 const QUERY = '?generation=';
 
-/** Imports of files. */
 class ModuleImports implements Disposable {
   readonly #files: ModuleFiles;
   readonly #generation: number;
@@ -226,7 +222,6 @@ class ModuleImports implements Disposable {
     });
   }
 
-  /** Imports an entry of the setting. */
   load(name: string): Promise<unknown> {
     return import(`${ENTRY}${encodeURIComponent(name)}${QUERY}${this.#generation}`);
   }

@@ -6,7 +6,6 @@ import type { ConfigFile, SettingPath } from './config-file.ts';
 import type { Environment } from './environment.ts';
 import type { SettingLocation } from './problem.ts';
 
-/** Configured settings and their sources. */
 export interface MergedSettings {
   values: Readonly<Record<string, unknown>>;
   /**
@@ -19,7 +18,6 @@ export interface MergedSettings {
   nameOf(name: SettingName): string;
 }
 
-/** Setting names in the order of the table. */
 export const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[];
 
 /** Settings that have a variable. Sections can only be set in the configuration file. */

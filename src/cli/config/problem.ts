@@ -1,6 +1,5 @@
 import { withoutControls } from '../../lib/to-printable.ts';
 
-/** Place in a file of the configuration. */
 export interface Place {
   /** File, or the variable that holds the configuration. */
   source: string;

@@ -14,7 +14,6 @@ import type { Hangups } from '../signals.ts';
 import type { Config } from './load-config.ts';
 import { ConfigError, type Place } from './problem.ts';
 
-/** Reason for a reload. */
 type ReloadTrigger = 'SIGHUP' | 'file';
 
 /** Problem of the configuration, as fields of the log. */
@@ -29,7 +28,6 @@ function describeProblems(error: unknown): readonly LoggedProblem[] {
     : [{ problem: error instanceof Error ? error.message : String(error) }];
 }
 
-/** Running process, and the configuration that it follows. */
 export interface FollowOptions {
   /** Configuration that the process started with. */
   startup: Config;
@@ -169,7 +167,6 @@ export class ReloadCounts {
     this.#invalidSince = result === 'ok' ? 0 : this.#invalidSince || Date.now() / 1_000;
   }
 
-  /** Returns the metrics so far. */
   snapshot(): MetricSamples[] {
     return [
       counter(

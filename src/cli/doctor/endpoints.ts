@@ -7,13 +7,11 @@ import { findIdProblem } from '../../upstream/transport/path.ts';
 import { EndingProblem, type Finding, note, ok, problem, type Report, warning } from './finding.ts';
 import { LIST, type Read, type ReadResponse, type Session } from './session.ts';
 
-/** Id that no record has. */
 const UNKNOWN_ID = '000000000000000000000000';
 
 /** Maximum number of workflows of the statistics that are tried, because some may be deleted. */
 const MAX_TRIED = 5;
 
-/** Weight and wording of each kind of deviation. */
 const KINDS: Readonly<Record<DeviationKind, [level: 'problem' | 'warning', clause: string]>> = {
   missing: ['problem', 'is missing'],
   null: ['problem', 'is null'],
@@ -131,7 +129,6 @@ function describeDeviations(subject: string, endpoint: DeclaredEndpoint, sent: u
 
 const isId = (value: unknown): value is string => typeof value === 'string' && findIdProblem(value) === undefined;
 
-/** Returns the ids of the records of a list. */
 const idsOf = (list: unknown): string[] =>
   Array.isArray(list)
     ? list.map((record) => (isRecord(record) ? (record._id ?? record.id) : undefined)).filter(isId)

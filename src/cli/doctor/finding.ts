@@ -12,7 +12,6 @@ export interface Finding {
   remedy?: string;
 }
 
-/** Receiver of findings. */
 export type Report = (finding: Finding) => void;
 
 /** Ends the examination with a problem, without which the other checks make no sense. */
@@ -26,14 +25,12 @@ export class EndingProblem extends Error {
   }
 }
 
-/** Finding with the title of its section. */
 export interface TitledFinding extends Finding {
   section: string;
 }
 
 /** Creates the finding of a check that found nothing wrong. */
 export const ok = (sentence: string): Finding => ({ level: 'ok', sentence });
-/** Creates a finding for information. */
 export const note = (sentence: string, remedy?: string): Finding => toFinding('note', sentence, remedy);
 /** Creates the finding of something that can make operations fail. */
 export const warning = (sentence: string, remedy: string): Finding => toFinding('warning', sentence, remedy);
@@ -48,7 +45,6 @@ const toFinding = (level: Level, sentence: string, remedy: string | undefined): 
 
 const STYLES = { ok: 'green', note: 'dim', warning: 'yellow', problem: 'red' } as const satisfies Record<Level, string>;
 
-/** Width of the column with the levels. */
 const WIDTH = 'problem'.length + 2;
 
 /** Formats a finding for people. The first one of a section begins with its title. */

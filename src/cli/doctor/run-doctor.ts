@@ -25,7 +25,6 @@ import { LIST, openSession, type ReadResponse, type Session } from './session.ts
 /** Variable with the key. A command line would show it to every user of the machine. */
 const KEY_VARIABLE = 'NOTIGRAPH_DOCTOR_KEY';
 
-/** Question for the key on a terminal. */
 const QUESTION = 'API key of the service (not shown; Enter checks without it): ';
 
 /** Examines the configured service and prints the findings as they come. The exit code is 1 if there are problems. */
@@ -71,7 +70,6 @@ function loadUsableConfig(commandLine: CommandLine, environment: Environment, { 
   }
 }
 
-/** Service to examine. */
 export interface ExamineOptions {
   url: URL;
   /** Time limits and sizes are those of the gateway. */
@@ -80,7 +78,6 @@ export interface ExamineOptions {
   authorization: string | undefined;
   /** Id or identifier of a workflow to read. @default one of the statistics */
   workflow: string | undefined;
-  /** Returns the current time. */
   now(): Date;
 }
 

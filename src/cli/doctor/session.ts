@@ -14,7 +14,6 @@ import { errorFromFailure, isForeign } from '../../upstream/transport/to-error.t
 import type { ServiceSettings } from '../find-service.ts';
 import { EndingProblem, problem } from './finding.ts';
 
-/** Read of the contract. */
 export interface Read {
   endpoint: DeclaredEndpoint;
   /** @default none */
@@ -24,7 +23,6 @@ export interface Read {
   hasKey?: boolean;
 }
 
-/** Response to a read. */
 export interface ReadResponse extends Pick<UpstreamResponse, 'status' | 'headers'> {
   /** JSON as the service sent it, and without its envelope; undefined if it is none, or the status isn't 2xx. */
   sent?: unknown;

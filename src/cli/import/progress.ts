@@ -1,6 +1,5 @@
 import type { Process } from '../command.ts';
 
-/** Numbers of rows. */
 export interface Counts {
   total: number;
   /** Rows that are applied, also by earlier imports. */
@@ -90,7 +89,6 @@ export const formatCount = (count: number): string => count.toLocaleString('en-U
 export const formatRows = (count: number, kind = ''): string =>
   `${formatCount(count)} ${kind}${count === 1 ? 'row' : 'rows'}`;
 
-/** Returns the verb after a number. */
 export const be = (count: number): string => (count === 1 ? 'is' : 'are');
 
 /** Formats a duration: `45 s`, `12 min`, `2 h 5 min`. */

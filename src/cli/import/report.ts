@@ -95,18 +95,15 @@ export function describeBeginning({
     : `${path} has changed: ${formatCount(changed)} of ${formatRows(total)} ${be(changed)} new or different. ${formatRows(applied)} ${be(applied)} already applied, and not sent again.\n`;
 }
 
-/** Import that has ended. */
 export interface Ending {
   /** Rows by outcome, before and after. */
   before: Counts;
   after: Counts;
   startedAt: number;
-  /** File, and its results. */
   path: string;
   results: string;
 }
 
-/** Returns the lines to print at the end. */
 export function describeEnding({ before, after, startedAt, path, results }: Ending): string {
   const created = after.created - before.created;
   const updated = after.updated - before.updated;

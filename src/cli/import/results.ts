@@ -32,7 +32,6 @@ const ENTRY = z.object({
 /** Number of rows by outcome. */
 export type Counts = Record<Outcome, number>;
 
-/** Row that can be sent. */
 export interface SendableRow {
   line: number;
   subscriber: SubscriberFields;

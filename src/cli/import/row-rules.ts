@@ -54,10 +54,8 @@ const FIELDS = {
   channels: exactly(z.array(freeForm(CHANNELS), CHANNELS)),
 };
 
-/** Names of the fields. */
 export const FIELD_NAMES: readonly string[] = Object.keys(FIELDS);
 
-/** Fields that are JSON in a cell of CSV. */
 export const JSON_FIELDS: ReadonlySet<string> = new Set(['data', 'channels']);
 
 const ROW = z.object(FIELDS).partial().required({ subscriberId: true });

@@ -7,7 +7,6 @@ import { isRecord } from '../../lib/is-record.ts';
 import { ConfigError } from '../config/problem.ts';
 import { type CheckedRow, checkRow, describeUnknown, FIELD_NAMES, hasKnownName, JSON_FIELDS } from './row-rules.ts';
 
-/** Form of the file. */
 export type Format = 'csv' | 'tsv' | 'jsonl';
 
 /** Form in which a file is written, so that its rejected rows can be written in the same one. */
@@ -35,7 +34,6 @@ interface RawRow {
   isLast?: boolean;
 }
 
-/** Row of the file that was checked. */
 export type Row = RawRow & CheckedRow & { dialect: Dialect };
 
 /** Columns with which a file of rejected rows begins. They are ignored, so that it can be imported once its rows are corrected. */
@@ -219,7 +217,6 @@ async function parseChunk(parser: Parser, chunk: string | undefined): Promise<st
   throw error;
 }
 
-/** Returns the problems of a header, one sentence each. */
 function findHeaderProblems(names: readonly string[]): string[] {
   if (!hasKnownName(names)) {
     return ['The first line must name the columns, such as subscriberId and email.'];

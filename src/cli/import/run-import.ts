@@ -69,7 +69,6 @@ function toImportError(error: unknown, { results }: ImportOptions): ImportError 
   throw explained;
 }
 
-/** Returns the exit code. */
 async function importFile(commandLine: CommandLine, options: ImportOptions, host: Process): Promise<number> {
   for (const flag of HEAP_FLAGS) {
     setFlagsFromString(flag);
@@ -96,7 +95,6 @@ async function importFile(commandLine: CommandLine, options: ImportOptions, host
   return exitCode;
 }
 
-/** Options of an import. */
 type ImportOptions = ReturnType<typeof readOptions>;
 
 /** Reads the options of the command. @throws {ConfigError} with all problems */
@@ -175,7 +173,6 @@ async function check(
 interface CheckTargets {
   results: Results;
   rejected?: RejectedRows | undefined;
-  /** Number of rows so far. */
   checked: { rows: number };
 }
 
@@ -223,7 +220,6 @@ async function readKey({ options }: CommandLine, { values }: Environment, host: 
   return authorization;
 }
 
-/** Import of a checked file into a service. */
 interface Job extends ReturnType<typeof findService> {
   results: Results;
   options: ImportOptions;

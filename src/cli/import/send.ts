@@ -5,7 +5,6 @@ import type { Abort } from '../../upstream/signal.ts';
 import { ImportError, type PendingRow, type Results } from './results.ts';
 import type { ImportService } from './service.ts';
 
-/** Sending of the rows of a file. */
 export interface Sending {
   results: Results;
   service: ImportService;
@@ -33,7 +32,6 @@ export async function sendRows(sending: Sending): Promise<void> {
   const rows = results.pending();
   let failure: { error: unknown } | undefined;
 
-  /** Sends one row after the other. */
   async function work(maxRows: number): Promise<void> {
     try {
       for (let sent = 0; sent < maxRows && !stopping.aborted; sent += 1) {

@@ -21,7 +21,6 @@ const PAUSES_PER_DELAY = 5;
 /** Time without an answer after which the user is told, in milliseconds. */
 const REPORTED_MS = 5_000;
 
-/** Options of the service. */
 export interface ServiceOptions {
   url: URL;
   settings: ServiceSettings;

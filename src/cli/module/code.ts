@@ -5,7 +5,6 @@ import { isRecord } from '../../lib/is-record.ts';
 /** Indents lines. Literals have no line breaks. */
 export const indent = (code: string): string => code.replace(/^(?=.)/gm, '  ');
 
-/** Returns members in braces. */
 export const braces = (members: readonly string[], end: ',' | ';' = ','): string =>
   members.length === 0 ? '{}' : `{\n${members.map((member) => `${indent(member)}${end}\n`).join('')}}`;
 
@@ -13,10 +12,8 @@ export const braces = (members: readonly string[], end: ',' | ';' = ','): string
 export const object = (members: Readonly<Record<string, string | undefined>>): string =>
   braces(Object.entries(members).flatMap(([name, code]) => (code === undefined ? [] : [`${name}: ${code}`])));
 
-/** Returns a function that returns an object. */
 export const arrow = (param: string, code: string): string => `(${param}) => (${code})`;
 
-/** Returns code below comments of one line each. */
 export const commented = (todos: readonly (string | undefined)[], code: string): string =>
   [...todos.flatMap((todo) => (todo === undefined ? [] : `// TODO: ${todo}`)), code].join('\n');
 
@@ -37,7 +34,6 @@ export function quote(text: string): string {
 export const property = (name: string): string =>
   /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u.test(name) ? name : quote(name);
 
-/** Returns a value as a literal. */
 export function literal(value: unknown): string {
   if (Array.isArray(value)) {
     return `[${value.map(literal).join(', ')}]`;

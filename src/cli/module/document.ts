@@ -23,7 +23,6 @@ export interface ResolvedSchema {
   readonly name: string | undefined;
 }
 
-/** One method of a path. */
 export interface Operation {
   readonly method: string;
   /** Path with that of the server, such as `/v1/topics/{topicKey}`. */
@@ -47,7 +46,6 @@ export class OpenApiDocument {
   /** Each schema is resolved once: compositions of compositions would take exponential time. */
   readonly #schemas = new Map<Part, ResolvedSchema>();
   readonly #resolving = new Set<Part>();
-  /** Parts that are not written, with a clause each. */
   readonly skipped: { part: string; reason: string }[] = [];
 
   /** @throws {ConfigError} if the file is no OpenAPI document of version 3 */
@@ -179,7 +177,6 @@ export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(val
 const memberOf = (value: unknown, name: string): unknown =>
   isRecord(value) && Object.hasOwn(value, name) ? value[name] : Array.isArray(value) ? value[Number(name)] : undefined;
 
-/** Decodes a name in a reference. */
 const decodePointer = (name: string): string => querystring.unescape(name).replaceAll('~1', '/').replaceAll('~0', '~');
 
 /** Returns the path of the first server, without a slash at its end. */

@@ -33,10 +33,8 @@ export const toUpper = (words: readonly string[]): string => words.join('_').toU
 /** Words with which names of secrets end, such as `apiKey`. */
 const SECRETS = ['key', 'secret', 'password', 'passphrase', 'token', 'credential'];
 
-/** Whether a name is like that of a secret. */
 export const isSecret = (name: string): boolean => SECRETS.includes(toSingular(toWords(name).at(-1) ?? ''));
 
-/** Returns the singular of an English word, by its ending. */
 export const toSingular = (word: string): string =>
   word
     .replace(/ies$/, 'y')

@@ -54,7 +54,6 @@ Next steps:
 `);
 }
 
-/** Returns why a module can't have a name. */
 function findNameProblems(name: string): string[] {
   if (!/^[a-z][a-z0-9]{0,31}(?:-[a-z0-9]{1,31}){0,3}$/.test(name)) {
     return ['NAME must consist of lowercase letters, digits and hyphens, such as topics.'];

@@ -8,7 +8,6 @@ import { fieldNameOf, INHERITED, isSecret, Names, segmentsOf, toCamel, toPascal,
 import type { EndpointPlan, FieldPlan, LoaderPlan, TypePlan, Use, Value } from './types.ts';
 import { assertName, describe, isText, json, newField, scalar, Types } from './types.ts';
 
-/** Module to write. */
 export interface ModulePlan {
   name: string;
   endpoints: EndpointPlan[];
@@ -57,7 +56,6 @@ export class Planner {
     this.#fieldNames = new Names(roots.flatMap((root) => Object.keys(root?.getFields() ?? {})));
   }
 
-  /** Plans all operations whose path matches. */
   plan(matches: (route: string) => boolean): ModulePlan {
     for (const [route, item] of this.#document.paths) {
       for (const operation of this.#document.try(route, false, () => this.#document.operationsOf(route, item)).flat()) {

@@ -3,7 +3,6 @@ import { INHERITED, isName, Names, toCamel, toPascal, toSingular, toUpper, toWor
 
 // Plans the types of a module: each schema is a scalar, or an object or enum that is declared once.
 
-/** Type of a value. */
 export interface Value {
   /** Name of a scalar, or the type. */
   type: string | TypePlan;
@@ -21,9 +20,7 @@ export interface TypePlan {
   /** Names that fit, best first. */
   wanted: string[];
   description: string;
-  /** Fields of an object or an input. */
   fields: FieldPlan[];
-  /** Values of an enum. */
   values: { name: string; value: string }[];
   /** Built-in module that exports it as `name`. */
   module?: string;
@@ -34,10 +31,8 @@ export interface TypePlan {
   todos: string[];
 }
 
-/** Field of a type, or an argument. */
 export interface FieldPlan {
   name: string;
-  /** Name in the document. */
   source: string;
   value: Value;
   isRequired: boolean;
@@ -55,7 +50,6 @@ export interface FieldPlan {
 
 /** Loader of the records that an endpoint reads by id. */
 export interface LoaderPlan {
-  /** Name, and constant. */
   name: string;
   type: TypePlan;
   /** Name of a field with the record. */
@@ -75,7 +69,6 @@ export interface EndpointPlan {
   method: string;
   route: string;
   operation: Part;
-  /** Name of the field. */
   field: string;
   /** First words of the scope. */
   noun: string;
@@ -91,7 +84,6 @@ export interface EndpointPlan {
   todos: (string | undefined)[];
 }
 
-/** Use of a schema. */
 export interface Use {
   use: 'input' | 'output';
   /** Words for the name of its type, if the document has none. */
@@ -114,7 +106,6 @@ const MAX_INT = 2 ** 31 - 1;
 
 const SUFFIXES = /(?:Response|Request)?(?:Dto|DTO)$/;
 
-/** Types that values of the document have. */
 export class Types {
   readonly #document: OpenApiDocument;
   readonly #objects = new Map<string, TypePlan>();
@@ -246,7 +237,6 @@ export class Types {
     return plan;
   }
 
-  /** Plans the fields of all types. */
   complete(): void {
     for (let next = this.#pending.pop(); next !== undefined; next = this.#pending.pop()) {
       next();
@@ -284,7 +274,6 @@ const newType = (kind: TypePlan['kind'], wanted: string[], description: string, 
   return { kind, name: '', wanted, description, fields: [], values: [], noun, isRecord: false, todos: [] };
 };
 
-/** Returns a field that is always there. */
 export function newField(
   ...[names, source, value, part = {}, wanted = toCamel(toWords(source))]: [Names, string, Value, Part?, string?]
 ): FieldPlan {
@@ -293,10 +282,8 @@ export function newField(
   return { name, source, value, isRequired: true, description: describe(part, `The service's \`${source}\`.`) };
 }
 
-/** A value that is always there. */
 export const scalar = (type: Value['type']): Value => ({ type, isList: false, isNullable: false });
 
-/** A value of any form. */
 export const json = (todo: string): Value => ({ ...scalar('JSON'), todo });
 
 export const isText = (value: unknown): value is string => typeof value === 'string';

@@ -23,10 +23,8 @@ const isNullable = ({ isRequired, value }: FieldPlan): boolean =>
 
 const nameOf = ({ type }: Value): string => (isText(type) ? quote(type) : type.name);
 
-/** Returns the type of a value in GraphQL. */
 const typeOf = (value: Value): string => (value.isList ? `[${nameOf(value)}]` : nameOf(value));
 
-/** Returns the type of a value in TypeScript. */
 function codeOf({ type, isList }: Value, others: readonly (string | false)[] = []): string {
   const code = isText(type) ? (CODES[type] ?? 'string') : `${type.name}Body`;
   return code === 'unknown' && !isList ? code : [isList ? `${code}[]` : code, ...others.filter(isText)].join(' | ');
@@ -43,7 +41,6 @@ function bodyOf(fields: readonly FieldPlan[], isRequest: boolean): string {
   return braces(members, ';');
 }
 
-/** Returns the access to a member. */
 const memberAccess = (name: string): string => (/^[A-Za-z_]\w*$/.test(name) ? `.${name}` : `[${quote(name)}]`);
 
 /** Returns the option `nullable` of a field. Invalid records in lists, and unknown values of enums, are null and don't fail others. */
@@ -145,7 +142,6 @@ ${[`const { ${[...this.#tools].toSorted().join(', ')} } = toolkit;`, ...statemen
     return commented(todos, kind === 'input' ? input : `${name}.implement(${options});`);
   }
 
-  /** Writes a field that returns a member of the body. */
   #writeExposed(field: FieldPlan, noun: string): string {
     const { name, source, value, isSecret = false } = field;
     const code = `${name}: t.expose(${quote(source)}, ${object({
@@ -159,7 +155,6 @@ ${[`const { ${[...this.#tools].toSorted().join(', ')} } = toolkit;`, ...statemen
     return commented([value.todo, isSecret ? secret : undefined], code);
   }
 
-  /** Writes the field with the record whose id a field has. */
   #writeLink({ source, value, link, isSecret }: FieldPlan): string[] {
     if (link === undefined || isSecret) {
       return [];
@@ -179,7 +174,6 @@ ${[`const { ${[...this.#tools].toSorted().join(', ')} } = toolkit;`, ...statemen
     return [`${noun}: t.field(${code})`];
   }
 
-  /** Writes checks of the ranges of parameters. */
   #writeRanges({ inputs }: EndpointPlan, from: 'args' | 'input'): string[] {
     return inputs.flatMap((field) => {
       const { name, place, range: [min, max] = [] } = field;
@@ -246,7 +240,6 @@ ${[`const { ${[...this.#tools].toSorted().join(', ')} } = toolkit;`, ...statemen
 
 const PER_ID = '1 per distinct id in the operation';
 
-/** Writes the type of a body, or of the values of an enum. */
 function writeBody({ kind, name, module, fields, values }: TypePlan): string {
   if (kind === 'enum') {
     return `type ${name}Body = ${values.map(({ value }) => quote(value)).join(' | ')};`;
@@ -256,7 +249,6 @@ function writeBody({ kind, name, module, fields, values }: TypePlan): string {
     : `type ${name}Body = typeof ${name}.$inferType;`;
 }
 
-/** Writes an argument, or a field of an input. */
 function writeInput({ name, value, isRequired, description }: FieldPlan, method: 't.field' | 't.arg'): string {
   const required = isRequired && !value.isNullable ? 'true' : undefined;
   return commented(

@@ -88,7 +88,6 @@ export async function runGateway(commandLine: CommandLine, host: Process, hangup
   }
 }
 
-/** Gateway in this process, or in workers. */
 interface Service extends ServedGateway {
   /** Ends the workers immediately. */
   kill?(): void;

@@ -9,7 +9,6 @@ const LIMITS = { maxConnections: 100, maxInFlightRequests: 50, drainTimeoutMs: 1
 
 /** Server of health checks and metrics on a separate port. */
 export interface AdminServer extends AsyncDisposable {
-  /** Its address. */
   readonly url: string;
   /** Answers with these probes from now on. Before, the gateway is not ready. */
   answerWith(probes: Probes): void;

@@ -39,7 +39,6 @@ const loadGateway = () => import('../../gateway.ts');
  */
 const allocateYoung = (): void => setFlagsFromString('--no-allocation-site-pretenuring');
 
-/** Log and process of a gateway. */
 interface ServeDeps {
   /** This process as a worker. @default none: it serves on its own */
   role?: WorkerRole;
@@ -146,7 +145,6 @@ const probesOf =
 
 /** Gateways of this process: the one that handles new requests, and those that it replaced, until their requests have ended. */
 export interface Generations extends AsyncDisposable {
-  /** Passes each request to the current gateway. */
   listener: RequestListener;
   /** Returns the gateway that handles new requests. */
   current(): Gateway;

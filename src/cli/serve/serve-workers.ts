@@ -12,13 +12,10 @@ import { WorkerGroup } from '../workers/worker-group.ts';
 import { serveAdmin } from './serve-admin.ts';
 import { type ServedGateway, serveGateway } from './serve-gateway.ts';
 
-/** Gateway in workers. */
 interface ServedWorkers extends ServedGateway {
-  /** Ends the workers immediately. */
   kill(): void;
 }
 
-/** Log, process and metrics of the primary. */
 interface PrimaryDeps {
   logger: Logger;
   host: Process;

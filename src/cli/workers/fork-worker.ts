@@ -13,7 +13,6 @@ import {
 } from './messages.ts';
 import { HEARTBEAT_MS, WORKER_ID } from './worker.ts';
 
-/** End of a worker, as fields of the log. */
 export interface Ending {
   workerPid?: number | undefined;
   code?: number | null;
@@ -31,7 +30,6 @@ const STATE_MS = 1_000;
 /** Time without a sign of life in which a worker may start, in milliseconds. */
 const START_MS = 60_000;
 
-/** Worker as its primary sees it. */
 export class WorkerProcess {
   /** Number of its place in the group, which its replacement takes over. The log and the metrics show it. */
   readonly slot: number;
@@ -45,7 +43,6 @@ export class WorkerProcess {
   isRetiring = false;
   /** Last known state. */
   state: WorkerState = { connections: 0, degradations: {}, samples: [] };
-  /** Configuration that it asked for when it started. */
   configuration: Configuration | undefined;
   readonly #replaced = Promise.withResolvers<undefined>();
   readonly #worker: Worker;
@@ -140,7 +137,6 @@ export class WorkerProcess {
     this.#channel.tell('stop', undefined);
   }
 
-  /** Ends it immediately. */
   kill(): void {
     this.#child.kill('SIGKILL');
   }

@@ -17,7 +17,6 @@ type Schemas<F extends Functions> = {
   readonly [Name in keyof F]: { argument: z.ZodType<F[Name]['argument']>; result: z.ZodType<F[Name]['result']> };
 };
 
-/** Implementations of functions. */
 export type Handlers<F extends Functions> = {
   readonly [Name in keyof F]: (argument: F[Name]['argument']) => F[Name]['result'] | Promise<F[Name]['result']>;
 };
@@ -33,7 +32,6 @@ const problem = z.string().optional();
 const samples = z.custom<readonly MetricSamples[]>(Array.isArray);
 
 const workerState = z.object({
-  /** Number of open connections. */
   connections: z.number(),
   /** Reason for rejecting requests. */
   problem,
@@ -42,21 +40,16 @@ const workerState = z.object({
   samples,
 });
 
-/** State of a worker's server. */
 export type WorkerState = z.infer<typeof workerState>;
 
 /** Configuration for workers. The primary has parsed it, so they don't do it again. */
 const configuration = z.custom<Config>(isRecord);
 
-/** Configuration for workers. */
 export type Configuration = z.infer<typeof configuration>;
 
-/** Health of all workers. */
 const health = z.object({ problem, details: z.record(z.string(), z.union([z.string(), z.number()])).exactOptional() });
 
-/** Functions that workers call. */
 export const primaryFunctions = {
-  /** Returns the configuration to start with. */
   configuration: { argument: nothing, result: configuration },
   /** Returns the port to listen on, which is free from then on. */
   port: { argument: nothing, result: z.int() },
@@ -77,10 +70,8 @@ export const primaryFunctions = {
   terminated: { argument: nothing, result: nothing },
 };
 
-/** Functions that workers call. */
 export type PrimaryFunctions = FunctionsOf<typeof primaryFunctions>;
 
-/** Functions that the primary calls. */
 export const workerFunctions = {
   state: { argument: nothing, result: workerState },
   /** Ends, because another worker took its place: answers the requests of the open connections as usual, then closes them. */
@@ -89,13 +80,11 @@ export const workerFunctions = {
   stop: { argument: nothing, result: nothing },
 };
 
-/** Functions that the primary calls. */
 export type WorkerFunctions = FunctionsOf<typeof workerFunctions>;
 
 const calls = z.object({ call: z.int(), name: z.string(), argument: z.unknown().optional() });
 const replies = z.object({ reply: z.int(), result: z.unknown().optional() });
 
-/** Sends a message to the other process. */
 type Send = (message: object, onSent: (error: Error | null) => void) => void;
 
 /** Time in which the other process replies, in milliseconds. */

@@ -12,16 +12,12 @@ import { type Ending, WorkerProcess } from './fork-worker.ts';
 import type { Configuration } from './messages.ts';
 import { HEARTBEAT_MS } from './worker.ts';
 
-/** Options of a group of workers. */
 export interface WorkersOptions
   extends Pick<Settings, 'host' | 'port' | 'drainDelayMs' | 'drainTimeoutMs' | 'workerTimeoutMs'> {
-  /** Number of workers. */
   count: number;
   /** Configuration that workers start with, until another one is applied. */
   configuration: Configuration;
-  /** Sources of the metrics of this process. */
   usage: ProcessUsage;
-  /** Returns other metrics of this process. */
   metrics(): MetricSamples[];
   logger: Pick<Logger, 'info' | 'warn'>;
 }
@@ -55,7 +51,6 @@ export class WorkerGroup implements AsyncDisposable {
   readonly #options: WorkersOptions;
   readonly #stopping = new AbortController();
   readonly #running = new Set<WorkerProcess>();
-  /** Configuration that workers start with. */
   #configuration: Configuration;
   readonly #started = Promise.withResolvers<string>();
   readonly #checked = Promise.withResolvers<string | undefined>();
@@ -65,7 +60,6 @@ export class WorkerGroup implements AsyncDisposable {
   #killedCount = 0;
   #replacedCount = 0;
   #shortLives = 0;
-  /** Counters of workers that have ended. */
   #endedCounters: MetricSamples[] = [];
   #slots: Promise<unknown> = Promise.resolve();
   #closed: Promise<boolean> | undefined;
@@ -322,7 +316,6 @@ export class WorkerGroup implements AsyncDisposable {
     return formatMetrics([this.#samples(), ...workers, this.#endedCounters]);
   }
 
-  /** Returns the metrics of this process. */
   #samples(): MetricSamples[] {
     const { count, metrics, usage } = this.#options;
     return [
@@ -359,7 +352,6 @@ export class WorkerGroup implements AsyncDisposable {
     return this.#killedCount > killedBefore;
   }
 
-  /** Ends all workers immediately. */
   kill(): void {
     for (const worker of this.#running) {
       worker.kill();

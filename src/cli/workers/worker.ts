@@ -29,7 +29,6 @@ export function findWorkerRole(host: Process): WorkerRole | undefined {
   return new WorkerRole(host, Number(id));
 }
 
-/** This process as a worker. */
 export class WorkerRole {
   readonly id: number;
   readonly #host: Process;
@@ -74,12 +73,10 @@ export class WorkerRole {
     return Promise.race([this.#channel.call('configuration', undefined, START_REPLY_MS), this.stopped]);
   }
 
-  /** Returns the port to listen on. */
   port(): Promise<number> {
     return this.#channel.call('port', undefined, START_REPLY_MS);
   }
 
-  /** Reports the state of its server from now on. */
   watch(getState: () => WorkerState): void {
     this.#getState = getState;
     this.#channel.tell('alive', getState()); // Before it is reported to listen: until the next heartbeat, it would count as starting.
@@ -93,12 +90,10 @@ export class WorkerRole {
     await this.#channel.call(name, argument).catch(() => {});
   }
 
-  /** Returns the metrics of all processes. */
   metrics(): Promise<string> {
     return this.#channel.call('metrics', undefined);
   }
 
-  /** Returns the health of all processes. */
   health(): Promise<PrimaryFunctions['health']['result']> {
     return this.#channel.call('health', undefined);
   }

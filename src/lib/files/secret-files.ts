@@ -4,14 +4,11 @@ import { caught } from '../caught.ts';
 import { createWatchedFiles, type WatchedFiles } from './file-watcher.ts';
 import { FileError, fingerprintOf, readFolder, readTextFile } from './text-file.ts';
 
-/** Secret, or the path of a file that contains it. */
 export type Secret = string | { file: string };
 
-/** Sources of named secrets. */
 export interface SecretSources {
   /** Name of their content, in the log and in metrics. @default `secrets` */
   name?: string;
-  /** Secrets by name. */
   secrets?: Readonly<Record<string, Secret>>;
   /** Folder with one file per secret, named like the secret. Hidden files are ignored, because orchestrators store their own data in them. */
   directory?: string | undefined;
@@ -23,7 +20,6 @@ export interface SecretFiles extends WatchedFiles {
   secrets(): ReadonlyMap<string, string>;
 }
 
-/** Names of secrets that a reload has changed. */
 export interface SecretChange {
   added: string[];
   replaced: string[];
@@ -48,9 +44,7 @@ export class SecretError extends Error {
 /** Maximum size of a file with a secret, in bytes. */
 const MAX_BYTES = 64 * 1024;
 
-/** Problem of one secret. */
 export interface SecretProblem {
-  /** Name of the secret. */
   name: string;
   /** Problem as a clause, without the secret. */
   problem: string;
@@ -59,7 +53,6 @@ export interface SecretProblem {
 /** Returns a problem of the secrets, or undefined if they are valid. */
 export type FindProblem = (secrets: ReadonlyMap<string, string>) => SecretProblem | undefined;
 
-/** Reads secrets, and returns all problems. */
 export const findSecretProblems = (sources: SecretSources, findProblem?: FindProblem): readonly SourceProblem[] =>
   problemsOf(() => createSecretFiles(sources, findProblem));
 

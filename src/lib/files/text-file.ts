@@ -4,7 +4,6 @@ import { errorCodeOf } from '../error-code.ts';
 /** Reason why a file can't be read. The message is a clause that follows the file's name. */
 export class FileError extends Error {
   override readonly name = 'FileError';
-  /** Whether there is no such file. */
   readonly isMissing: boolean;
 
   constructor(message: string, { isMissing = false, ...options }: ErrorOptions & { isMissing?: boolean } = {}) {
@@ -111,7 +110,6 @@ export function toFileError(error: unknown): FileError {
   }
 }
 
-/** Returns a string that changes with any of the files. */
 export const fingerprintOf = (files: readonly string[]): string => files.map(fileFingerprint).join('\n');
 
 /**

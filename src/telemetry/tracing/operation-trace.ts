@@ -17,26 +17,22 @@ import type { TraceHeaders, UpstreamRequest } from '../../upstream/request.ts';
 import { type AccessLogEntry, shortenName, type TraceIds } from '../access-log.ts';
 import { type GuardSdk, type HeaderSource, writeTraceContext } from './trace-context.ts';
 
-/** Request of an operation. */
 export interface TracedRequest {
   readonly request: HeaderSource & { readonly method: string; readonly scheme: 'http' | 'https' };
   /** Path of the endpoint; undefined if the request is for no endpoint. */
   readonly route?: string | undefined;
 }
 
-/** Parts that the traces of all operations share. */
 export interface TraceParts {
   guard: GuardSdk;
   /** Spans of requests by their result or error, for links from operations that share it. */
   sources: WeakMap<Outcome, SpanContext>;
 }
 
-/** Server span of an operation. */
 export interface OperationSpan {
   tracer: Tracer;
   span: Span;
   spanContext: SpanContext;
-  /** Context of its children. */
   context: Context;
   /** Headers to send upstream without an SDK, which has no spans for requests. */
   passedHeaders?: TraceHeaders | undefined;
@@ -53,12 +49,10 @@ const NOT_SENT: Partial<Record<UpstreamError['code'], string>> = {
 
 /** Trace of one operation: its server span, and a client span for each request sent for it. */
 export class OperationTrace {
-  /** For log lines. */
   readonly ids: TraceIds;
   readonly #operation: OperationSpan;
   readonly #request: TracedRequest;
   readonly #parts: TraceParts;
-  /** Spans of the requests in flight. */
   readonly #requests = new Map<UpstreamRequest, { span: Span; spanContext: SpanContext }>();
   /** Whether the span still records. False if it is not sampled. */
   #records: boolean;
@@ -111,7 +105,6 @@ export class OperationTrace {
     this.#addEvent('notigraph.queued', endpoint);
   }
 
-  /** The wait has ended. */
   dequeued(endpoint: Endpoint, waitedMs: number): void {
     this.#addEvent('notigraph.dequeued', endpoint, { 'notigraph.wait_ms': waitedMs });
   }
@@ -135,7 +128,6 @@ export class OperationTrace {
     return passedHeaders ?? this.#parts.guard(() => this.#startSpan(request, resends, upstream));
   }
 
-  /** Ends the span of a request. */
   endRequest(request: UpstreamRequest, outcome: Outcome): void {
     const started = this.#requests.get(request);
     if (started === undefined) {
@@ -239,7 +231,6 @@ export const describeEndpoint = ({ method, route }: Endpoint): Attributes => ({
   'url.template': route,
 });
 
-/** Describes a request that is about to be sent. */
 export function describeRequest(endpoint: Endpoint, resends: number, upstream: URL): Attributes {
   const attributes = describeEndpoint(endpoint);
   attributes['server.address'] = upstream.hostname;

@@ -2,7 +2,6 @@ import { createTraceState, type SpanContext, TraceFlags, type TraceState } from 
 import type { Logger } from 'pino';
 import type { TraceHeaders } from '../../upstream/request.ts';
 
-/** Source of request headers. */
 export interface HeaderSource {
   /** Returns the value of a header. The name must be in lower case. A repeated header is a comma-separated list. */
   header(name: string): string | undefined;
@@ -53,7 +52,6 @@ function readTraceState(header: string | undefined): TraceState | undefined {
   return state.serialize() === text ? state : undefined;
 }
 
-/** Returns the headers that propagate the context of a span. */
 export function writeTraceContext({ traceId, spanId, traceFlags, traceState }: SpanContext): TraceHeaders {
   const traceparent = `00-${traceId}-${spanId}-0${traceFlags & TraceFlags.SAMPLED}`;
   const tracestate = traceState?.serialize() ?? '';

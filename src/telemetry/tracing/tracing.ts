@@ -6,7 +6,6 @@ import { VERSION } from '../../lib/version.ts';
 import { OperationTrace, type TracedRequest, type TraceParts } from './operation-trace.ts';
 import { createSdkGuard, readTraceContext, writeTraceContext } from './trace-context.ts';
 
-/** Start of an operation. */
 interface OperationStart extends TracedRequest {
   /** Caller; undefined if it was not authenticated. */
   identity?: Pick<Identity, 'clientKind'> | undefined;
