@@ -69,7 +69,7 @@ interface OptionalGatewayOptions extends Omit<GatewaySettingOptions, 'upstream'>
 }
 
 /** Dependencies of a gateway. */
-export interface GatewayDeps extends Pick<ServiceDeps, 'monotonicNow' | 'random'> {
+export interface GatewayDeps extends Pick<ServiceDeps, 'monotonicNow' | 'random' | 'breakerMinimumCalls'> {
   /** Logger of operations and problems. @default pino on standard output, with warnings and errors only */
   logger?: Logger;
   /** Returns the current time. @default () => new Date() */
@@ -207,7 +207,7 @@ export function buildGateway(
       documentOf: (id) => trustedDocuments.hashOf(id),
       upstreams: settings.upstreams,
       onTenantChange: (change) => logger.info(change, 'the keys of tenants were reloaded'),
-      network: settings,
+      proxy: settings.proxy,
     });
   const clientRules = createClientRules(settings);
   const authenticator = createAuthenticator(clients.server !== false, browser);
@@ -236,11 +236,7 @@ export function buildGateway(
   const upstreamSelector = createUpstreamSelector(settings.upstreams, [endpoint, CLIENT_TOKENS_PATH, MCP_PATH]);
   const isKnownHost = createKnownHosts(settings);
   const limiter = rateLimiters.open(rateLimits.store);
-  const admission = createAdmission({
-    limiter,
-    clientRules,
-    rateLimitCost: settings.cache ? settings.cache.rateLimitCost : undefined,
-  });
+  const admission = createAdmission({ limiter, clientRules });
   const watched = [...documents, ...upstreams.files, ...(browser?.files ?? [])];
   const files = watchFiles(watched, settings.reloadSeconds, logger);
 

@@ -15,11 +15,11 @@ export interface ClientRules {
   hidesCalls: ExplainSetting | undefined;
 }
 
-/** Setting that decides whether REST calls may be shown. */
-export type ExplainSetting = 'clients.server.explain' | 'clients.browser.explain';
+/** Setting that decides whether REST calls may be shown. Servers can send them themselves. */
+export type ExplainSetting = 'clients.browser.explain';
 
 /** Setting with allowed CORS origins. */
-type OriginsSetting = 'clients.server.corsOrigins' | 'clients.browser.corsOrigins' | 'corsOrigins';
+type OriginsSetting = 'clients.server.corsOrigins' | 'clients.browser.corsOrigins';
 
 /** Rules for all kinds of clients. */
 export type RulesByClientKind = Readonly<Record<ClientKind, ClientRules>>;
@@ -28,19 +28,19 @@ export type RulesByClientKind = Readonly<Record<ClientKind, ClientRules>>;
 const MODES: readonly TrustedDocumentsMode[] = ['off', 'log', 'enforce'];
 
 /** Creates the rules for each kind of client. */
-export function createClientRules({
-  clients,
-  corsOrigins,
-}: Pick<Settings, 'clients' | 'corsOrigins'>): RulesByClientKind {
+export function createClientRules({ clients }: Pick<Settings, 'clients'>): RulesByClientKind {
   const toRules = (kind: 'server' | 'browser', settings?: ClientKindSettings): ClientRules => ({
     trustedDocuments: settings?.trustedDocuments ?? 'off',
-    origins: new Set([...corsOrigins, ...(settings?.corsOrigins ?? [])]),
-    originsSetting: settings === undefined ? 'corsOrigins' : `clients.${kind}.corsOrigins`,
+    origins: new Set(settings?.corsOrigins),
+    originsSetting: `clients.${kind}.corsOrigins`,
     rateLimit: settings?.rateLimit,
-    hidesCalls: settings?.explain === false ? `clients.${kind}.explain` : undefined,
+    hidesCalls: undefined,
   });
   const server = toRules('server', clients.server || undefined);
-  const browser = toRules('browser', clients.browser);
+  const browser: ClientRules = {
+    ...toRules('browser', clients.browser),
+    hidesCalls: clients.browser?.explain === false ? 'clients.browser.explain' : undefined,
+  };
   const strictness = Math.max(...[server, browser].map(({ trustedDocuments }) => MODES.indexOf(trustedDocuments)));
   return {
     server,
@@ -49,10 +49,10 @@ export function createClientRules({
     anonymous: {
       trustedDocuments: MODES[strictness] ?? 'enforce',
       origins: new Set([...server.origins, ...browser.origins]),
-      originsSetting: browser.originsSetting,
+      originsSetting: (clients.browser === undefined ? server : browser).originsSetting,
       rateLimit: undefined,
       // guard: test/graphql/explain.test.ts
-      hidesCalls: browser.hidesCalls ?? server.hidesCalls,
+      hidesCalls: browser.hidesCalls,
     },
   };
 }

@@ -3,6 +3,7 @@ import { type JWTHeaderParameters, SignJWT } from 'jose';
 import { z } from 'zod';
 import type { SecretFiles } from '../lib/files/secret-files.ts';
 import { memoizeBySource } from '../lib/memoize.ts';
+import { CLIENT_TOKEN_ISSUER } from '../settings/clients.ts';
 import { refuse } from '../settings/refuse.ts';
 import { isScope, type Scope } from '../settings/scopes.ts';
 import type { TenantKeys } from './tenants.ts';
@@ -27,8 +28,6 @@ export interface ClientToken {
 export interface ClientTokensOptions {
   keys: ClientTokenKeys;
   tenantKeys: TenantKeys;
-  /** Value of the claims `iss` and `aud`. */
-  issuer: string;
   /** Scopes that tokens can grant. */
   ceiling: ReadonlySet<Scope>;
   /** Maximum lifetime of a token, in seconds. */
@@ -52,7 +51,6 @@ const SCOPES_PROBLEM = '"scopes" must be a list of scopes such as "groups:read"'
 export function createClientTokens({
   keys,
   tenantKeys,
-  issuer,
   ceiling,
   maxLifetimeSeconds,
   documentOf,
@@ -138,8 +136,8 @@ export function createClientTokens({
       };
       const token = await new SignJWT(claims)
         .setProtectedHeader({ alg: CLIENT_TOKEN_ALGORITHM, typ: 'JWT', kid: id })
-        .setIssuer(issuer)
-        .setAudience(issuer)
+        .setIssuer(CLIENT_TOKEN_ISSUER)
+        .setAudience(CLIENT_TOKEN_ISSUER)
         .setSubject(subject ?? '')
         .setIssuedAt(issuedAt)
         .setExpirationTime(expiresAt)

@@ -162,7 +162,7 @@ export type AdmissionAllowance = Allowance & { secondsPerCall: number };
 export interface Admission {
   /** Takes one call before the operation runs. Returns undefined if there is no limit. */
   take(identity: Identity): AdmissionAllowance | undefined | Promise<AdmissionAllowance>;
-  /** Returns the cost of an operation in calls. With reads that needed no call of their own, it may be a fraction. */
+  /** Returns the cost of an operation in calls. */
   costOf(usage: Readonly<Usage> | undefined): number;
   /** Charges the difference between the cost of an operation and the call already taken. */
   charge(identity: Identity, cost: number): void;
@@ -172,13 +172,10 @@ export interface Admission {
 export interface AdmissionOptions {
   limiter: RateLimiter;
   clientRules: RulesByClientKind;
-  /** Calls that a read costs which the cache answers, or which joins a call in flight, from 0 to 1. @default 1 */
-  rateLimitCost?: number | undefined;
 }
 
 /** Creates the admission with a rate limiter and the limits of each kind of client. */
-export function createAdmission({ limiter, clientRules, rateLimitCost = 1 }: AdmissionOptions): Admission {
-  const joinedReadCost = rateLimitCost || 1; // Never free: it waits for the service, and takes room in the gateway.
+export function createAdmission({ limiter, clientRules }: AdmissionOptions): Admission {
   return {
     take({ clientKind, callerId }) {
       const { rateLimit } = clientRules[clientKind];
@@ -191,8 +188,8 @@ export function createAdmission({ limiter, clientRules, rateLimitCost = 1 }: Adm
         ? allowance.then((taken) => Object.assign(taken, { secondsPerCall }))
         : Object.assign(allowance, { secondsPerCall });
     },
-    costOf: (usage) =>
-      usage === undefined ? 0 : usage.requests + rateLimitCost * usage.cached + joinedReadCost * usage.shared,
+    // A read that the cache answers, or that joins a call, counts too, so that a client's limit doesn't depend on what others did.
+    costOf: (usage) => (usage === undefined ? 0 : usage.requests + usage.cached + usage.shared),
     charge({ clientKind, callerId }, cost) {
       const { rateLimit } = clientRules[clientKind];
       if (rateLimit !== undefined && cost !== 1) {
@@ -211,22 +208,24 @@ export interface InFlightLimits {
   waitingForKeys: number;
 }
 
-/** Settings of the limits. */
-export type InFlightSettings = Pick<
-  GatewaySettings,
-  'maxInFlightRequests' | 'maxInFlightRequestsPerCaller' | 'maxInFlightRequestsPerUpstream' | 'upstreams'
->;
+/** Share of one caller: four that send without end can't keep others out. */
+const CALLER_SHARE = 1 / 4;
 
-/** Returns the limits. A single upstream has no share of its own by default, because there is no other to leave the rest to. */
+/** Share of one of several upstreams, and of the requests that wait for signing keys: one that hangs leaves half to the others. */
+const UPSTREAM_SHARE = 1 / 2;
+
+/** Returns the limits. A single upstream has no share of its own, because there is no other to leave the rest to. */
 export function inFlightLimitsOf({
   maxInFlightRequests: total,
-  maxInFlightRequestsPerCaller: perCaller = Math.ceil(total / 4),
-  maxInFlightRequestsPerUpstream: configured,
   upstreams,
-}: InFlightSettings): InFlightLimits {
-  const share = configured ?? Math.ceil(total / 2);
-  const perUpstream = configured === undefined && upstreams === undefined ? total : share;
-  return { total, perCaller, perUpstream, waitingForKeys: share };
+}: Pick<GatewaySettings, 'maxInFlightRequests' | 'upstreams'>): InFlightLimits {
+  const share = Math.ceil(UPSTREAM_SHARE * total);
+  return {
+    total,
+    perCaller: Math.ceil(CALLER_SHARE * total),
+    perUpstream: upstreams === undefined ? total : share,
+    waitingForKeys: share,
+  };
 }
 
 /** Time after which a rejected request can be sent again. */

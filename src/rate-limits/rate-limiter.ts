@@ -5,7 +5,7 @@ import type { RateLimit } from '../settings/rate-limits.ts';
 export interface Allowance {
   /** Whether the calls were granted. */
   isAllowed: boolean;
-  /** Maximum of `remaining`: the limit's `burst`. */
+  /** Maximum of `remaining`: the limit's `calls`. */
   limit: number;
   /** Whole calls that are left; 0 or more. */
   remaining: number;

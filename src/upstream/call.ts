@@ -26,13 +26,11 @@ import type { SocketPool } from './transport/socket-pool.ts';
 /** Settings of calls. */
 export type CallSettings = { upstream: URL } & Pick<
   Settings,
-  | 'attemptTimeoutMs'
-  | 'maxUpstreamBodyBytes'
-  | 'maxUpstreamListItems'
-  | 'maxConcurrentCallsPerKey'
-  | 'maxQueuedCallsPerKey'
-  | 'upstreamIdempotency'
+  'attemptTimeoutMs' | 'maxConcurrentCallsPerKey' | 'upstreamIdempotency'
 >;
+
+/** Calls of a credential that wait at most. With ten in flight that take 100 ms each, the last one waits for a second. */
+const MAX_QUEUED_CALLS = 100;
 
 /** Settings and policies that all calls to a service share. */
 export interface CallPolicies {
@@ -116,14 +114,14 @@ export class Lane {
   #released = 0;
 
   /** Takes a slot for a call, or lets it wait for one. Returns `full` if too many wait. */
-  take(call: Call, { maxConcurrentCallsPerKey, maxQueuedCallsPerKey }: CallSettings): 'running' | 'waiting' | 'full' {
+  take(call: Call, { maxConcurrentCallsPerKey }: CallSettings): 'running' | 'waiting' | 'full' {
     if (this.#running < maxConcurrentCallsPerKey) {
       // guard: test/upstream/policies.test.ts
       this.#running += 1;
       return 'running';
     }
     // guard: test/upstream/policies.test.ts
-    if (this.#waiting.length >= maxQueuedCallsPerKey) {
+    if (this.#waiting.length >= MAX_QUEUED_CALLS) {
       return 'full';
     }
     this.#waiting.push(call);
@@ -324,11 +322,11 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
   }
 
   planBody(status: number, headers: Headers): BodyPlan {
-    return planBody(status, headers, this.#policies.settings.maxUpstreamBodyBytes, this.request.endpoint.expect);
+    return planBody(status, headers, this.request.endpoint.expect);
   }
 
   onResponse(response: UpstreamResponse): void {
-    const { settings, pool, throttle, checkDrift } = this.#policies;
+    const { pool, throttle, checkDrift } = this.#policies;
     const { request } = this;
     const isReplayed = isReplay(request, response);
     const rateLimit = isReplayed ? undefined : readRateLimit(response.status, response.headers);
@@ -338,7 +336,7 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
     let result: Outcome;
     try {
       const upstreamHeaders = pool.headers.secrets();
-      result = readResult(request, response, rateLimit, settings.maxUpstreamListItems, checkDrift, upstreamHeaders);
+      result = readResult(request, response, rateLimit, checkDrift, upstreamHeaders);
     } catch (failure) {
       this.onFailure(failure, isReplayed);
       return;

@@ -1,5 +1,4 @@
 import type { Logger } from 'pino';
-import type { CacheSettings } from '../settings/cache.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
 import { findEmptied } from './cache/cache-rules.ts';
 import type { CacheStores } from './cache/cache-stores.ts';
@@ -26,7 +25,7 @@ export type Upstreams = ReturnType<typeof createUpstreams>;
 export type SettingsOfUpstream = Omit<GatewaySettings, 'upstream'> & { upstream: URL };
 
 /** Dependencies of `createUpstreams`. */
-export interface UpstreamsDeps extends Pick<ServiceDeps, 'monotonicNow' | 'random'> {
+export interface UpstreamsDeps extends Pick<ServiceDeps, 'monotonicNow' | 'random' | 'breakerMinimumCalls'> {
   logger: Logger;
   /** Returns the current time. */
   now: () => Date;
@@ -80,7 +79,7 @@ export function createUpstreams(
     });
     return { name, upstream, pool, files: [tls, upstream.upstreamHeaders && pool.headers] };
   });
-  const [cacheSettings] = configured.flatMap(([, upstream]) => upstream.cache || []);
+  const cacheSettings = settings.cache || undefined;
   const cache = cacheSettings && cacheStores.open(cacheSettings, deps.monotonicNow); // After the files, which may be invalid.
 
   function readTls(name: string | undefined, { tls }: SettingsOfUpstream): TlsFiles | undefined {
@@ -95,17 +94,7 @@ export function createUpstreams(
     return files && nameProblems(files, (setting) => `tls.${setting}${owner}`);
   }
 
-  /** An upstream without a cache still invalidates the cache of another upstream of the same service. */
-  function settingsOfUncached(upstream: SettingsOfUpstream): CacheSettings | undefined {
-    const [same] = configured.flatMap(([, other]) =>
-      cacheAddressOf(other) === cacheAddressOf(upstream) ? other.cache || [] : [],
-    );
-    return same && { ...same, maxAgeSeconds: 0 };
-  }
-
   function connect(name: string | undefined, serviceSettings: SettingsOfUpstream, pool: SocketPool) {
-    // guard: test/upstream/cache/writes.test.ts
-    const cacheSettings = serviceSettings.cache || settingsOfUncached(serviceSettings);
     const service = new Service(serviceSettings, {
       ...deps,
       pool,
@@ -114,7 +103,7 @@ export function createUpstreams(
     });
     watch?.(name, () => service.state());
     const address = cacheAddressOf(serviceSettings);
-    const cached = cache && cacheSettings && { store: cache.resource, settings: cacheSettings, address };
+    const cached = cache && { store: cache.resource, settings: cacheSettings, address };
     const { attemptTimeoutMs } = serviceSettings;
     const target: CallTarget = cached
       ? new CachedService({ ...cached, kinds, emptied, service, attemptTimeoutMs, closing })
@@ -184,9 +173,9 @@ const cacheAddressOf = ({ upstream, upstreamHeaders }: SettingsOfUpstream): stri
 export function listUpstreams(settings: GatewaySettings): (readonly [string | undefined, SettingsOfUpstream])[] {
   const { upstream, upstreams } = settings;
   if (upstreams !== undefined) {
-    return Object.entries(upstreams).map(([name, { url, cache: isCached, ...own }]) => [
+    return Object.entries(upstreams).map(([name, { url, ...own }]) => [
       name,
-      { ...settings, ...own, cache: isCached && settings.cache, upstream: new URL(url) },
+      { ...settings, ...own, upstream: new URL(url) },
     ]);
   }
   return upstream === undefined ? [] : [[undefined, { ...settings, upstream: new URL(upstream) }]];

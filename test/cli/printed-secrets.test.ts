@@ -35,9 +35,6 @@ const startQuotingUpstream = () =>
 
 const SHORT_TIMEOUTS = {
   NOTIGRAPH_ATTEMPT_TIMEOUT_MS: '150',
-  NOTIGRAPH_RETRY_BASE_DELAY_MS: '1',
-  NOTIGRAPH_RETRY_MAX_DELAY_MS: '1',
-  NOTIGRAPH_BREAKER_MINIMUM_CALLS: '1000',
   NOTIGRAPH_MAX_EVENT_LOOP_DELAY_MS: '60000', // Prevents load shedding on a busy machine.
 };
 

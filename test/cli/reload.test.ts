@@ -197,7 +197,7 @@ it('with workers, applies a configuration on all of them or on none, and replace
   await configure(upstream.url, ['acme'], others);
   await using notigraph = await startNotigraph({
     cwd,
-    env: { ...TENANT_ENV, ...HANGUP_AT_START, NOTIGRAPH_WORKER_TIMEOUT_MS: '5000' },
+    env: { ...TENANT_ENV, ...HANGUP_AT_START },
   });
   await notigraph.printed('stdout', new RegExp(RELOADED)); // Because of the SIGHUP during startup.
   const reload = (message: string) => untilLogged(notigraph, message, () => process.kill(notigraph.pid, 'SIGHUP'));

@@ -5,7 +5,9 @@ import { healthyService } from '../support/healthy-service.ts';
 
 let gateways: GatewayPair;
 beforeAll(async () => {
-  gateways = await startGatewayPair(healthyService, { corsOrigins: ['https://app.example.com'] });
+  gateways = await startGatewayPair(healthyService, {
+    clients: { server: { corsOrigins: ['https://app.example.com'] } },
+  });
 });
 afterAll(() => gateways[Symbol.asyncDispose]());
 

@@ -16,8 +16,8 @@ const MAX_FAILURES = 100;
 /** Longest pause between two tries of a row, in milliseconds. */
 const MAX_PAUSE_MS = 30_000;
 
-/** First pause between two tries of a row, as a multiple of the client's: it begins when the client's retries have failed. */
-const PAUSES_PER_DELAY = 5;
+/** First pause between two tries of a row, in milliseconds. It begins when the client's retries have failed, so it is longer than theirs. */
+const FIRST_PAUSE_MS = 500;
 
 /** Time without an answer after which the user is told, in milliseconds. */
 const REPORTED_MS = 5_000;
@@ -67,10 +67,14 @@ export class ImportService implements AsyncDisposable {
       {
         ...settings,
         cache: false, // No cached read depends on subscribers.
-        breakerMinimumCalls: Number.MAX_SAFE_INTEGER, // The import waits by itself: rows that break connections are no outage.
         upstream: url.href,
       },
-      { logger, now: () => new Date(), cacheStores: createCacheStores(logger) },
+      {
+        logger,
+        now: () => new Date(),
+        cacheStores: createCacheStores(logger),
+        breakerMinimumCalls: Number.POSITIVE_INFINITY, // The import waits by itself: rows that break connections are no outage.
+      },
     );
     this.#certificates = watchFiles(this.#upstreams.files, settings.reloadSeconds, logger);
   }
@@ -164,7 +168,7 @@ export class ImportService implements AsyncDisposable {
    * @throws {ImportError} if that time has passed, or the service's rate limit resets later
    */
   async backOff({ code, retryAfterSeconds = 0 }: UpstreamError, message: string, tries: number): Promise<void> {
-    const { maxWaitMs, settings } = this.#options;
+    const { maxWaitMs } = this.#options;
     // guard: test/cli/import-failures.test.ts
     if (code === 'RATE_LIMITED' && retryAfterSeconds * 1_000 > maxWaitMs) {
       throw new ImportError(
@@ -180,7 +184,7 @@ export class ImportService implements AsyncDisposable {
       throw new ImportError(`No row was answered for ${seconds} s. The last reason: ${message} (${code})`);
     }
     this.#reportLater(message);
-    const pauseMs = Math.min(MAX_PAUSE_MS, settings.retryBaseDelayMs * PAUSES_PER_DELAY * 2 ** tries);
+    const pauseMs = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** tries);
     const jitter = 0.5 + Math.random() / 2;
     await this.#wait(Math.min(retryAfterSeconds * 1_000 + pauseMs * jitter, leftMs));
   }

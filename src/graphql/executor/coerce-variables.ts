@@ -32,7 +32,7 @@ export type CoercedVariables =
   | { readonly variables: Variables; readonly errors?: undefined };
 
 /** Options of `coerceVariables`. */
-export interface CoerceVariablesOptions extends Pick<Limits, 'maxInputListItems'> {
+export interface CoerceVariablesOptions extends Pick<Required<Limits>, 'maxInputListItems'> {
   /** Whether messages leave out suggestions, which reveal names of the schema. */
   hideSuggestions: boolean;
 }

@@ -25,14 +25,7 @@ export interface ResponseBuffer {
 /** Settings of the connections to the service. */
 export type SocketPoolSettings = Pick<
   Settings,
-  | 'sockets'
-  | 'isolateConnections'
-  | 'connectTimeoutMs'
-  | 'headersTimeoutMs'
-  | 'maxBufferedBytes'
-  | 'socketIdleMs'
-  | 'proxy'
-  | 'upstreamHeaders'
+  'sockets' | 'isolateConnections' | 'maxBufferedBytes' | 'socketIdleMs' | 'proxy' | 'upstreamHeaders'
 >;
 
 /** Request in undici's form. */
@@ -119,7 +112,8 @@ export class SocketPool {
     this.#clientOptions = {
       pipelining: 1,
       allowH2: false,
-      headersTimeout: settings.headersTimeoutMs,
+      headersTimeout: 0, // Each attempt has a time limit for both.
+      bodyTimeout: 0,
       keepAliveTimeout: settings.socketIdleMs,
       keepAliveMaxTimeout: settings.socketIdleMs,
     };
