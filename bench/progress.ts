@@ -18,5 +18,5 @@ export const messageOf = (error: unknown): string => (error instanceof Error ? e
 export function buildPackage(report: (line: string) => void): void {
   report('Building the package');
   const root = fileURLToPath(new URL('..', import.meta.url));
-  execFileSync(process.execPath, ['build.ts'], { cwd: root, stdio: 'inherit' });
+  execFileSync(process.execPath, ['scripts/build.ts'], { cwd: root, stdio: 'inherit' });
 }

@@ -26,7 +26,7 @@ const IGNORED = /\/(?:node_modules|\.[\w-]+|dist|package-references\.test\.ts)$/
 const SEMVER = String.raw`\d+\.\d+\.\d+`;
 
 /** Returns the file of `npm pack`. */
-export const tarballOf = ({ name, version }: Manifest): string =>
+export const tarballOf = ({ name, version }: Pick<Manifest, 'name' | 'version'>): string =>
   `${name.replace('@', '').replace('/', '-')}-${version}.tgz`;
 
 /**

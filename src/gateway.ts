@@ -341,7 +341,6 @@ export function buildGateway(
         ];
   async function dispose(): Promise<void> {
     files[Symbol.dispose]();
-    // guard: test/cli/reload.test.ts
     await running.finished();
     await Promise.all([upstreams.close(), limiter.dispose(), engine.dispose()]);
     audit?.[Symbol.dispose]();

@@ -4,20 +4,7 @@ import { expect, it } from 'vitest';
 import { ROOT, read } from './support/docs.ts';
 
 /** Files and folders whose docstrings are checked. */
-const COVERED = [
-  'bench',
-  'build.ts',
-  'codegen',
-  'codegen.ts',
-  'dev.ts',
-  'examples',
-  'packages',
-  'prepare.ts',
-  'release.ts',
-  'schema',
-  'src',
-  'test',
-];
+const COVERED = ['bench', 'codegen', 'codegen.ts', 'examples', 'packages', 'schema', 'scripts', 'src', 'test'];
 
 const EXTENSIONS = new Set(['.graphql', '.js', '.mjs', '.ts', '.tsx']);
 

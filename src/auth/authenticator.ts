@@ -28,12 +28,10 @@ export function createAuthenticator(servesServers: boolean, browser: TokenAuthen
         return ANONYMOUS;
       }
       if (isCredential(authorization)) {
-        // guard: test/auth/browser-client.test.ts
         return servesServers
           ? {
               clientKind: 'server',
               credential: authorization,
-              // guard: test/upstream/several-upstreams.test.ts
               upstream: browser?.tenantKeys.upstreamOfKey(authorization),
               scopes: 'all',
               documents: undefined,
@@ -73,11 +71,7 @@ export function createAuthenticator(servesServers: boolean, browser: TokenAuthen
 function identityOf(token: VerifiedToken, tenantKeys: TenantKeys): Identity | undefined {
   const credential = tenantKeys.credentialOf(token.tenant);
   const upstream = tenantKeys.upstreamOf(token.tenant);
-  if (
-    credential === undefined ||
-    // guard: test/upstream/several-upstreams.test.ts
-    (token.upstream !== undefined && token.upstream !== (upstream ?? ''))
-  ) {
+  if (credential === undefined || (token.upstream !== undefined && token.upstream !== (upstream ?? ''))) {
     return undefined;
   }
   return { ...token, clientKind: 'browser', credential, upstream };

@@ -126,11 +126,7 @@ function trust(options: TokenIssuer, keys: TrustedIssuer['keys']): TrustedIssuer
     clockSkewSeconds: CLOCK_SKEW_SECONDS,
     tenantOf(claims) {
       const named = tenant ?? readText(claims, tenantClaim);
-      return named !== undefined &&
-        // guard: test/auth/browser-client.test.ts
-        (tenants === undefined || tenants.includes(named))
-        ? named
-        : undefined;
+      return named !== undefined && (tenants === undefined || tenants.includes(named)) ? named : undefined;
     },
     scopeClaim,
     restrictsDocuments: false,

@@ -51,7 +51,6 @@ export function createClientRules({ clients }: Pick<Settings, 'clients'>): Rules
       origins: new Set([...server.origins, ...browser.origins]),
       originsSetting: (clients.browser === undefined ? server : browser).originsSetting,
       rateLimit: undefined,
-      // guard: test/graphql/explain.test.ts
       hidesCalls: browser.hidesCalls,
     },
   };

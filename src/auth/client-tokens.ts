@@ -105,7 +105,6 @@ export function createClientTokens({
       }
       const { expiresInSeconds, subject } = parsed.data;
       const scopes = [...new Set(parsed.data.scopes)];
-      // guard: test/http/client-tokens.test.ts
       const denied = scopes.filter((scope) => !ceiling.has(scope));
       if (denied.length > 0) {
         throw refuse(
@@ -188,7 +187,6 @@ export function createClientTokenKeys(files: SecretFiles) {
     },
     /** Finds the key of a token by its `kid`. */
     find: (header: JWTHeaderParameters): Uint8Array => {
-      // guard: test/http/client-tokens.test.ts
       const key = currentKeys().find(({ id }) => id === header.kid);
       if (key === undefined) {
         throw new Error('unknown key');

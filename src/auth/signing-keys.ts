@@ -42,7 +42,6 @@ function createRemoteJwks(url: URL, logger: Logger): FindRemoteKey {
   let fetching: Promise<void> | undefined;
 
   async function fetchKeys(connect: Connect): Promise<void> {
-    // guard: test/auth/issuer-keys.test.ts
     if (performance.now() - failedAt < RETRY_DELAY_MS) {
       return;
     }
@@ -62,7 +61,6 @@ function createRemoteJwks(url: URL, logger: Logger): FindRemoteKey {
       });
       await fetching;
     }
-    // guard: test/auth/issuer-keys.test.ts
     if (last === undefined || performance.now() - last.fetchedAt > MAX_STALE_MS) {
       throw new AuthenticationError('KEYS_UNAVAILABLE');
     }
@@ -100,7 +98,6 @@ export function createRemoteKeys(logger: Logger): RemoteKeys {
 async function readJwks(url: URL, connect: Connect): Promise<JWTVerifyGetKey> {
   const client = new Client(url.origin, {
     connect,
-    // guard: test/auth/issuer-keys.test.ts
     maxResponseSize: MAX_BYTES,
   });
   try {
@@ -122,7 +119,6 @@ async function readJwks(url: URL, connect: Connect): Promise<JWTVerifyGetKey> {
       try {
         return await keys(header, token);
       } catch (error) {
-        // guard: test/auth/issuer-keys.test.ts
         if (error instanceof errors.JWKSMultipleMatchingKeys && header.kid === undefined) {
           return findSigner(error, token);
         }
@@ -141,7 +137,6 @@ const MAX_TRIED_KEYS = 4;
 async function findSigner(fitting: errors.JWKSMultipleMatchingKeys, token: FlattenedJWSInput): Promise<CryptoKey> {
   const keys: CryptoKey[] = [];
   for await (const key of fitting) {
-    // guard: test/field-reports/wire-tokens.test.ts
     if (keys.push(key) > MAX_TRIED_KEYS) {
       throw fitting;
     }
@@ -202,7 +197,6 @@ function parsePublicKey(text: string): KeyObject {
 }
 
 function readKey(text: string): KeyObject {
-  // guard: test/auth/issuer-keys.test.ts
   if (/PRIVATE KEY/.test(text) || /"d"\s*:/.test(text)) {
     throw new SecretError('the key is private; use the public key of the pair');
   }

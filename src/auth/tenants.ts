@@ -57,21 +57,18 @@ export function findTenantProblem(keys: ReadonlyMap<string, string>): SecretProb
   const owners = new Map<string, string>();
   for (const [tenant, key] of keys) {
     const problemOf = (problem: string) => ({ name: tenant, problem });
-    // guard: test/auth/tenant-keys.test.ts
     if (!TENANT_NAME.test(tenant)) {
       const quotedName = JSON.stringify(tenant.slice(0, 128));
       return problemOf(
         `${quotedName} is not a valid tenant name; use at most 128 letters, digits, dots, dashes and underscores`,
       );
     }
-    // guard: test/auth/tenant-keys.test.ts
     if (!isCredential(`ApiKey ${key}`)) {
       return problemOf(
         `the key of tenant ${tenant} is empty, too long, or contains a space or another invalid character`,
       );
     }
     const other = owners.get(key);
-    // guard: test/auth/tenant-keys.test.ts
     if (other !== undefined) {
       return problemOf(`the tenants ${other} and ${tenant} have the same key`);
     }

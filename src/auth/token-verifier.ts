@@ -85,7 +85,6 @@ export function createTokenVerifier(
     return {
       tenant,
       subject,
-      // guard: test/auth/scopes.test.ts
       scopes: new Set(scopes.filter((scope) => ceiling.has(scope))),
       withheldScopes: new Set(scopes.filter((scope) => !ceiling.has(scope))),
       documents: documents && new Set(documents),
@@ -110,13 +109,9 @@ async function verify(token: string, trusted: TrustedIssuer, now: Date): Promise
   try {
     const { payload } = await jwtVerify(token, keys, {
       issuer,
-      // guard: test/auth/browser-client.test.ts
       audience: [...audiences],
-      // guard: test/auth/browser-client.test.ts
       algorithms: [...algorithms],
-      // guard: test/auth/browser-client.test.ts
       clockTolerance: clockSkewSeconds,
-      // guard: test/auth/browser-client.test.ts
       requiredClaims: ['exp'],
       currentDate: now,
     });
@@ -152,17 +147,14 @@ function reasonOf(error: unknown): AuthenticationReason {
  * @throws {AuthenticationError} TOKEN_INVALID if the path leads into a value that is no object
  */
 function findClaim(claims: JWTPayload, name: string): unknown {
-  // guard: test/auth/nested-claims.test.ts
   if (Object.hasOwn(claims, name)) {
     return claims[name]; // First, because names that are URLs contain dots.
   }
   let value: unknown = claims;
   for (const part of name.split('.')) {
-    // guard: test/auth/nested-claims.test.ts
     if (!isRecord(value)) {
       throw new AuthenticationError('TOKEN_INVALID');
     }
-    // guard: test/auth/nested-claims.test.ts
     if (!Object.hasOwn(value, part)) {
       return undefined;
     }
@@ -182,7 +174,6 @@ function findClaim(claims: JWTPayload, name: string): unknown {
  */
 export function readText(claims: JWTPayload, name: string): string | undefined {
   const value = findClaim(claims, name);
-  // guard: test/auth/browser-client.test.ts
   if (value !== undefined && typeof value !== 'string') {
     throw new AuthenticationError('TOKEN_INVALID');
   }
@@ -195,7 +186,6 @@ export function readText(claims: JWTPayload, name: string): string | undefined {
  * @throws {AuthenticationError} TOKEN_INVALID
  */
 function toTexts(value: unknown): readonly string[] | undefined {
-  // guard: test/auth/browser-client.test.ts
   if (value !== undefined && !isTexts(value)) {
     throw new AuthenticationError('TOKEN_INVALID');
   }
@@ -251,7 +241,6 @@ export function createVerifiedTokenCache(
     for (const [i, files] of keys.entries()) {
       if (files.secrets() !== current[i]) {
         current[i] = files.secrets();
-        // guard: test/http/client-tokens.test.ts
         tokens.clear();
       }
     }
@@ -262,11 +251,7 @@ export function createVerifiedTokenCache(
     get(authorization: string): VerifiedToken | undefined {
       clearIfKeysChanged();
       const found = tokens.get(authorization);
-      return found !== undefined &&
-        // guard: test/auth/issuer-keys.test.ts
-        now().getTime() < found.until
-        ? found.verified
-        : undefined;
+      return found !== undefined && now().getTime() < found.until ? found.verified : undefined;
     },
     /**
      * Verifies a token.
@@ -276,7 +261,6 @@ export function createVerifiedTokenCache(
     async verify(authorization: string, token: string): Promise<VerifiedToken> {
       tokens.delete(authorization);
       const verified = await verify(token);
-      // guard: test/auth/tenant-keys.test.ts
       tokens.set(authorization, { verified, until: Math.min(verified.expiresAt, now().getTime() + MAX_AGE_MS) });
       return verified;
     },

@@ -127,7 +127,6 @@ export const createContextFactory =
       bypassesCache,
       writes,
     });
-    // guard: test/graphql/explain.test.ts
     const upstream = explainer?.client ?? operation;
     const fieldCalls = reportsCalls ? new FieldCallCounts(operation, operation.budget) : undefined;
     return {

@@ -119,7 +119,6 @@ export const createClientErrors =
       return {
         message: original.message,
         ...pickPlace(error),
-        // guard: test/graphql/error-model.test.ts
         extensions: isRejectedKey ? { ...extensions, code: 'FORBIDDEN' satisfies ErrorCode } : extensions,
       };
     }

@@ -116,7 +116,6 @@ function createServiceField(sdl: string, maySeeSchema: MaySeeSchema): GraphQLFie
     type: new GraphQLNonNull(service),
     description: 'Describes this subgraph for the composition of the federated graph.',
     resolve(_root, _args, context) {
-      // guard: test/graphql/federation.test.ts
       if (!maySeeSchema(context)) {
         throw new GraphQLError(
           'The schema is available only with `introspection`, or with the secret of the router in `Router-Authorization`.',
@@ -174,7 +173,6 @@ function createResolveReference(types: readonly GraphQLObjectType[], maySeeSchem
 
   /** Creates the error of an invalid representation. Names the valid choices. */
   const invalid = (problem: string, choices: Iterable<string>, context: GatewayContext) =>
-    // guard: test/graphql/federation.test.ts
     badUserInput(maySeeSchema(context) ? `${problem}: ${listAny(choices)}.` : `${problem}.`);
 
   return async (representation: Representation, context: GatewayContext): Promise<object | null> => {

@@ -97,7 +97,6 @@ export function loadBySentId<T>(sent: string | null | undefined, load: (id: stri
   } catch (error) {
     return reject(error); // In a list, only this item fails.
   }
-  // guard: test/graphql/ids.test.ts
   return findIdProblem(id) === undefined ? load(id) : reject(badResponse('sent an invalid id'));
 }
 
@@ -112,7 +111,6 @@ export function toId(sent: unknown): string | undefined {
 /** Returns a list of parts of a record without nulls, which count as drift. Empty if the service sent none. Throws UPSTREAM_BAD_RESPONSE if it is no list. */
 export function listOf<T>(sent: readonly T[] | null | undefined): readonly T[] {
   const list = sent ?? [];
-  // guard: test/slow/wrong-types.test.ts
   if (!Array.isArray(list)) {
     throw badResponse('sent an invalid value for this field');
   }

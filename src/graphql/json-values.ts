@@ -40,7 +40,6 @@ const findJsonError = memoizeByObject((value: object): unknown => {
  * @throws {GraphQLError} if the value has too many
  */
 function addNodes(count: number, more: number): number {
-  // guard: test/graphql/json-values.test.ts
   if (count + more > MAX_JSON_NODES) {
     throw new GraphQLError(`JSON cannot represent more than ${MAX_JSON_NODES} members and items in one value.`);
   }
@@ -56,7 +55,6 @@ function addNodes(count: number, more: number): number {
 function countNodes(value: unknown, depth: number, count: number): number {
   if (
     typeof value === 'bigint' ||
-    // guard: test/graphql/exact-numbers.test.ts
     (typeof value === 'number' && (Number.isInteger(value) ? !Number.isSafeInteger(value) : !Number.isFinite(value)))
   ) {
     throw new GraphQLError('JSON cannot represent this number exactly; send it as a string.');
@@ -64,7 +62,6 @@ function countNodes(value: unknown, depth: number, count: number): number {
   if (typeof value !== 'object' || value === null) {
     return count;
   }
-  // guard: test/graphql/subscribers.test.ts
   if (depth >= MAX_JSON_DEPTH) {
     throw new GraphQLError(`JSON cannot represent a value nested deeper than ${MAX_JSON_DEPTH} levels.`);
   }
@@ -79,7 +76,6 @@ function countNodes(value: unknown, depth: number, count: number): number {
   const keys = Object.keys(members); // Takes half the time of `Object.entries`, which creates an array per member.
   let total = addNodes(count, keys.length);
   for (const key of keys) {
-    // guard: test/graphql/subscribers.test.ts
     if (key === '__proto__') {
       throw new GraphQLError('JSON cannot represent a key "__proto__".');
     }

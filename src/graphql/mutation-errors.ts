@@ -191,7 +191,6 @@ export function toFailure(
     return { __typename: 'InvalidInputError', code: 'INVALID_INPUT', message, replayed, issues };
   }
   // 409, and 422 of the idempotency protocol.
-  // guard: test/graphql/error-model.test.ts
   const isReturnedConflict = code === 'CONFLICT' && canConflict;
   if (isReturnedConflict) {
     return { __typename: 'ConflictError', code, message, replayed, reason: error.conflict };

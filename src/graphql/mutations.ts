@@ -438,7 +438,6 @@ export function deriveIdempotencyKey(
     throw badUserInput('idempotencyKey must not be empty. Omit it, or send a value that is unique per change.');
   }
   const { clientKind, callerId } = ctx.identity;
-  // guard: test/graphql/idempotency.test.ts
   const parts = [
     info.fieldName,
     info.path.key,

@@ -68,7 +68,6 @@ export function extraField<Body extends object>(
     description: `The members that no other field shows, as sent by the service. Null if there are none.${note}`,
     resolve(record, _args, { identity }, { parentType }) {
       const extra = isRecord(record) ? extraOf(record, parentType) : null;
-      // guard: test/field-reports/shapes.test.ts
       return extra !== null && maskedOf !== undefined && identity.clientKind === 'browser' ? maskedOf(extra) : extra;
     },
   });

@@ -75,7 +75,6 @@ function toRefusal(
   authorization: string | undefined,
   schemes: AuthenticateOptions['schemes'],
 ): Refusal {
-  // guard: test/auth/issuer-keys.test.ts
   if (reason === 'KEYS_UNAVAILABLE') {
     return refuse('SIGN_IN_UNAVAILABLE', message, { retryAfterSeconds: KEYS_RETRY_SECONDS });
   }
@@ -110,7 +109,6 @@ export function authorize(
   }
   const missing = operation.requiredScopes.missing(scopes, variables);
   const [first, ...others] = missing.map((scope) => forbidden(scope, withheldScopes?.has(scope)));
-  // guard: test/auth/scopes.test.ts
   if (first !== undefined) {
     throw new Refusal(403, [first, ...others]);
   }
@@ -144,7 +142,6 @@ function requireAllowed(allowance: AdmissionAllowance): AdmissionAllowance {
     return allowance;
   }
   const { limit, remaining, resetSeconds, retryAfterSeconds = 1 } = allowance;
-  // guard: test/rate-limits/rate-limit-http.test.ts
   throw refuse('RATE_LIMITED', 'The rate limit of this gateway is exceeded. Send the request again later.', {
     retryAfterSeconds,
     headers: {

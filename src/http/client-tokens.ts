@@ -44,7 +44,6 @@ export function createClientTokenRoute({
     const authorization = normalizeScheme(request.header('authorization') ?? '');
     const tenant = isCredential(authorization) ? clientTokens.tenantOf(authorization) : undefined;
     const allowance = await limiter.take(`client-tokens\n${tenant ?? ''}`, rateLimit, 1);
-    // guard: test/http/client-tokens.test.ts
     if (!allowance.isAllowed) {
       const { retryAfterSeconds = 1 } = allowance;
       throw refuse('RATE_LIMITED', 'The rate limit for client tokens is exceeded. Send the request again later.', {
@@ -55,7 +54,6 @@ export function createClientTokenRoute({
       const message = `Send the API key of one of this gateway's tenants: "Authorization: ApiKey <the tenant's key>".`;
       throw refuse('UNAUTHENTICATED', message, { headers: { 'www-authenticate': 'ApiKey realm="notigraph"' } });
     }
-    // guard: test/upstream/several-upstreams.test.ts
     upstreamSelector.select(request, 'browser', clientTokens.upstreamOf(tenant)); // Rejects the address of another upstream.
     requireJson(request);
     return clientTokens.issue(tenant, parseBody(await readBody(request, MAX_BODY_BYTES)));

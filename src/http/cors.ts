@@ -52,11 +52,7 @@ export function createCors(
         return NO_HEADERS;
       }
       const rules = clientRules[guessClientKind(authorization)];
-      if (
-        origin !== undefined &&
-        // guard: test/http/cors-clients.test.ts
-        rules.origins.has(origin)
-      ) {
+      if (origin !== undefined && rules.origins.has(origin)) {
         return {
           vary: 'Origin',
           'access-control-allow-origin': origin,
@@ -122,7 +118,6 @@ const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+$/;
 
 /** Allows all headers that the page asks for: the gateway ignores those that it doesn't know, and credentials are never in cookies. */
 function preflightHeaders(asked = ''): OutgoingResponse['headers'] {
-  // guard: test/field-reports/wire.test.ts
   const names = asked.length > MAX_ASKED_LENGTH ? [] : asked.split(',').map((name) => name.trim());
   const allowed = names.filter((name) => HEADER_NAME.test(name)).join(', ');
   return {

@@ -201,7 +201,6 @@ function resolveOperation(document: PreparedDocument, { params, request }: Gatew
         : 'The document contains no operation with the name in "operationName".',
     );
   }
-  // guard: test/http/pipeline.test.ts
   if (operation.type === 'mutation' && request.method === 'GET') {
     throw refuse('METHOD_NOT_ALLOWED', 'Mutations require POST.', { headers: { allow: 'POST' } });
   }
@@ -260,7 +259,6 @@ const UNUSED_INSTRUMENTATION = ['request', 'requestParse', 'operation', 'resultP
  */
 export function checkPlugin<Given extends object>(plugin: Given): Given {
   const hook = findUnusedHook(plugin);
-  // guard: test/graphql/plugins.test.ts
   if (hook !== undefined) {
     throw new TypeError(
       `A plugin has the hook ${hook}, which never runs in this gateway. Use onParse, onValidate, onContextBuilding or onExecute, or a server in front of the gateway.`,
@@ -301,7 +299,6 @@ function checkRepresentations(
   maxFields: number,
 ): void {
   const found = representations?.(variables).reduce((sum, { length }) => sum + length, fields) ?? 0;
-  // guard: test/graphql/federation.test.ts
   if (found > maxFields) {
     throw limitExceeded(`The operation has ${found} fields and representations; at most ${maxFields} are allowed.`);
   }

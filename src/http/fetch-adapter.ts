@@ -64,7 +64,6 @@ class FetchRequest implements IncomingRequest {
       const reader = this.#request.body?.getReader();
       for (let part = await reader?.read(); part?.value !== undefined; part = await reader?.read()) {
         size += part.value.byteLength;
-        // guard: test/http/adapters.test.ts
         if (size > maxBytes) {
           await reader?.cancel();
           throw bodyTooLarge(maxBytes);

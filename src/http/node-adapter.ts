@@ -20,7 +20,6 @@ export function createListener(handle: HandleRequest, running: RunningRequests):
   const isValidHost = createHostCheck();
   return (request, response) => {
     const duplicate = findDuplicateHeader(request.rawHeaders);
-    // guard: test/attacks/duplicate-headers.test.ts
     if (duplicate !== undefined) {
       const message = `The ${duplicate} header occurs more than once. Send it once.`;
       sendRefusal(response, refuse('BAD_REQUEST', message), { closes: true });
@@ -29,7 +28,6 @@ export function createListener(handle: HandleRequest, running: RunningRequests):
     const incoming = new NodeRequest(request, isValidHost);
     response.once('close', () => {
       if (!response.writableFinished) {
-        // guard: test/http/client-closed.test.ts
         incoming.signal.abort();
       }
     });
@@ -40,7 +38,6 @@ export function createListener(handle: HandleRequest, running: RunningRequests):
         write(response, outgoing);
       },
       () => {
-        // guard: test/http/embedded.test.ts
         running.leave();
         response.destroy(); // The host's logger has thrown, so that there is neither a response nor a log line.
       },
@@ -68,7 +65,6 @@ class NodeRequest implements IncomingRequest {
     this.#request = request;
     this.method = method;
     this.#url = urlOf(request);
-    // guard: test/http/hostile.test.ts
     this.target = isValidHost(headers.host) ? originForm(this.#url) : undefined;
   }
 
@@ -104,7 +100,6 @@ class NodeRequest implements IncomingRequest {
       let size = 0;
       request.on('data', (chunk: Buffer) => {
         size += chunk.byteLength;
-        // guard: test/http/adapters.test.ts
         if (size > maxBytes) {
           request.pause().removeAllListeners('data');
           reject(bodyTooLarge(maxBytes));
@@ -161,7 +156,6 @@ function readParsed(request: IncomingMessage, maxBytes: number): Buffer {
 
 /** Returns the path and query of a request target, which can be absolute (RFC 9112, 3.2.2); undefined if it is not a valid URL. */
 function originForm(target: string): string | undefined {
-  // guard: test/upstream/several-upstreams.test.ts
   if (target.startsWith('/')) {
     return target; // Also with two slashes, which begin a path here and not a host.
   }
@@ -217,7 +211,6 @@ const MAX_RESULTS = 100;
  * don't require the header.
  */
 export function createHostCheck(): (host: string | undefined) => boolean {
-  // guard: test/http/hostile.test.ts
   const isValid = memoize((host) => HOST.test(host) && URL.canParse(`http://${host}`), MAX_RESULTS);
   return (host) => host === undefined || isValid(host);
 }

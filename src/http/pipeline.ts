@@ -84,7 +84,6 @@ export function createPipeline(options: PipelineOptions): HandleRequest {
         trace,
         address,
         signal,
-        // guard: test/upstream/cache/cached-responses.test.ts
         bypassesCache: bypassesCache(request),
         reportsCalls,
         isExplained,
@@ -117,7 +116,6 @@ export function createPipeline(options: PipelineOptions): HandleRequest {
       state.context = context;
       const { operation, execute } = prepare(text, context); // Yoga, once per document: parse, limits, validate; 400 405
       state.operation = operation;
-      // guard: test/auth/scopes.test.ts
       authorize(operation, identity, params.variables); // 403
       const executing =
         trace === undefined ? execute(params.variables) : trace.run(async () => execute(params.variables));

@@ -165,26 +165,22 @@ export function readHead(
   mediaType: string | undefined,
 ): 'GET' | 'POST' {
   const { method } = request;
-  // guard: test/http/hostile.test.ts
   if (request.target === undefined) {
     throw refuse('BAD_REQUEST', 'The Host header or the request target is invalid.', {
       headers: { connection: 'close' },
     });
   }
-  // guard: test/http/hostile.test.ts
   if (!paths.has(request.target) && !paths.has(pathOf(request))) {
     throw refuse('NOT_FOUND', `Unknown path. The GraphQL endpoint is ${[...paths].join(' or ')}.`);
   }
   if (method !== 'GET' && method !== 'POST') {
     throw refuse('METHOD_NOT_ALLOWED', 'Use POST, or GET for queries.', { headers: { allow: 'GET, POST' } });
   }
-  // guard: test/http/hostile.test.ts
   if (method === 'GET') {
     requirePreflight(request);
   } else {
     requireJson(request);
   }
-  // guard: test/http/pipeline.test.ts
   if (mediaType === undefined) {
     throw refuse('NOT_ACCEPTABLE', 'Accept application/graphql-response+json or application/json, in UTF-8.');
   }
@@ -203,14 +199,12 @@ function requirePreflight(request: IncomingRequest): void {
 
 /** Requires an uncompressed JSON body. Browsers send forms and text to any origin without a preflight; compressed bodies could be bombs. */
 export function requireJson(request: IncomingRequest): void {
-  // guard: test/http/hostile.test.ts
   if (!isJsonType(request.header('content-type'))) {
     throw refuse(
       'UNSUPPORTED_MEDIA_TYPE',
       'Send the request as JSON, with the header "Content-Type: application/json".',
     );
   }
-  // guard: test/http/hostile.test.ts
   if (!/^(?:identity)?$/i.test(request.header('content-encoding') ?? '')) {
     throw refuse('UNSUPPORTED_MEDIA_TYPE', 'Send the request uncompressed, without a Content-Encoding header.');
   }
@@ -247,7 +241,6 @@ export function parseBody(text: string): unknown {
  * @throws {Refusal} BAD_REQUEST
  */
 export function decodeBody(bytes: Buffer): string {
-  // guard: test/http/adapters.test.ts
   if (!isUtf8(bytes)) {
     throw refuse('BAD_REQUEST', 'The request body is not UTF-8.');
   }
@@ -300,7 +293,6 @@ export function readExtensions({ extensions }: Params, { hidesCalls }: ClientRul
     return NONE;
   }
   const flags = { explain: readFlag(extensions, 'explain'), upstream: readFlag(extensions, 'upstream') };
-  // guard: test/graphql/explain.test.ts
   if (hidesCalls !== undefined && (flags.explain || flags.upstream)) {
     const name = flags.explain ? 'explain' : 'upstream';
     throw refuse('FORBIDDEN', `"extensions.${name}" is not allowed, because ${hidesCalls} is off.`);

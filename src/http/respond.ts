@@ -64,7 +64,6 @@ export function createRespond(options: RespondOptions): Respond {
     const usage = context?.usage;
     const cost = admission.costOf(usage);
     if (identity !== undefined && allowance !== undefined) {
-      // guard: test/rate-limits/rate-limit-http.test.ts
       admission.charge(identity, cost);
     }
     const entry: AccessLogEntry = {
@@ -270,7 +269,6 @@ export function limitSize(
       ? [{ message, extensions: details }]
       : rootFields.map(
           (name) =>
-            // guard: test/attacks/disclosure.test.ts
             findNotApplied(body.errors, name) ?? {
               message,
               path: [name],
@@ -280,7 +278,6 @@ export function limitSize(
   const data = type === 'mutation' ? Object.fromEntries(rootFields.map((name) => [name, null])) : null;
   const { upstream } = body.extensions ?? {};
   return {
-    // guard: test/http/upstream-report.test.ts
     text: JSON.stringify({ data, errors, ...(upstream !== undefined && { extensions: { upstream } }) }),
     errors,
   };

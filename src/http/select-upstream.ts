@@ -51,12 +51,10 @@ export function createUpstreamSelector(
       }
       const path = byPath.size === 0 ? undefined : byPath.get(pathOf(request));
       const host = byHost.size === 0 ? undefined : findByHost(request.host ?? '');
-      // guard: test/upstream/several-upstreams.test.ts
       const selected = tenantUpstream ?? (clientKind === 'browser' ? undefined : (path ?? host ?? fallback));
       if (selected === undefined) {
         throw refuse('MISDIRECTED_REQUEST', 'This host and path select no upstream. Use the address of one.');
       }
-      // guard: test/upstream/several-upstreams.test.ts
       if ((path ?? selected) !== selected || (host ?? selected) !== selected) {
         throw refuse(
           'MISDIRECTED_REQUEST',

@@ -16,7 +16,6 @@ export function createSharedResources<Resource extends AsyncDisposable>(): Share
   const shared = new Map<string, { resource: Resource; users: number }>();
   return {
     open(key, create) {
-      // guard: test/cli/reload.test.ts
       const entry = shared.get(key) ?? { resource: create(), users: 0 };
       shared.set(key, entry);
       entry.users += 1;

@@ -11,9 +11,7 @@ export function isKeysAddress(address: string): boolean {
   const url = URL.parse(address);
   return (
     url !== null &&
-    // guard: test/cli/config-file.test.ts
     (url.protocol === 'https:' || (url.protocol === 'http:' && isLoopbackHost(url.hostname))) &&
-    // guard: test/cli/config-file.test.ts
     url.username === '' &&
     url.password === ''
   );

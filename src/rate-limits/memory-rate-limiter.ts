@@ -82,13 +82,11 @@ export function createMemoryRateLimiter({
     if (existing !== undefined) {
       existing.emptyMs = emptyMs;
       if (existing.msPerCall !== msPerCall) {
-        // guard: test/cli/reload.test.ts
         existing.fullAt = time + ((existing.fullAt - time) / existing.msPerCall) * msPerCall; // The same number of calls is missing.
         existing.msPerCall = msPerCall;
       }
       return existing;
     }
-    // guard: test/rate-limits/rate-limiter.test.ts
     if (entries.size >= sweepSize) {
       sweep(time);
     }

@@ -137,7 +137,6 @@ export async function startServer({
     if (answered !== undefined && respondProbe(request, response, answered)) {
       return false;
     }
-    // guard: test/cli/hosts.test.ts
     if (!isKnownHost(request.headers.host)) {
       const message =
         'The gateway has no such host name. Use the address that it printed, or add the name to its setting hosts.';

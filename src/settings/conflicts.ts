@@ -45,7 +45,6 @@ export function findConflicts(settings: Settings): Conflict[] {
         'needs clients.browser, which accepts the tokens',
       ],
       [
-        // guard: test/cli/config-file.test.ts
         clientTokens !== undefined && issuers.includes(CLIENT_TOKEN_ISSUER),
         'clients.browser.issuers',
         `contains ${CLIENT_TOKEN_ISSUER}, which is the issuer of clientTokens`,
@@ -124,7 +123,6 @@ function findTenantConflicts(browser: Settings['clients']['browser'], upstreams:
   ];
   return selections.flatMap(({ path, name }) => {
     if (name === undefined) {
-      // guard: test/settings/upstreams.test.ts
       return hasDefault ? [] : [{ path, message: 'needs an upstream, { key, upstream }, because none is the default' }];
     }
     if (names.length === 0) {

@@ -24,11 +24,9 @@ export type OwnSecret = keyof typeof OWN_SECRETS;
  * `inline` secret may be in the file itself, because its setting shares it anyway.
  */
 const KINDS = {
-  // guard: test/cli/config-file.test.ts
   cacheSecret: 'secret',
   clientTokenSecret: 'secret',
   logSecret: 'secret',
-  // guard: test/cli/config-file.test.ts
   routerSecret: 'secret',
   tenantKey: 'secret',
   clientKey: 'secret',

@@ -148,7 +148,7 @@ const inFlight = {
 const httpServer = {
   maxEventLoopDelayMs: setting(
     integer(10, 60_000).default(200),
-    'Delay of the event loop above which requests are 503.',
+    'Delay of the event loop above which requests are 503, unless the process is nearly idle.',
   ),
   clientStallTimeoutMs: setting(
     integer(300, 600_000).default(30_000),

@@ -11,7 +11,6 @@ const HOSTS_PROBLEM = 'must be a list of host names such as eu.example.com, with
 const PREFIX_PROBLEM = 'must be a path such as /eu, without a slash at the end';
 
 /** Returns a host name of a URL without the dot that ends absolute names. */
-// guard: test/upstream/several-upstreams.test.ts
 export const toHostname = (hostname: string): string => hostname.replace(/\.$/, '');
 
 /** Host name or address, as in a URL: in lower case, IPv6 addresses in brackets. */

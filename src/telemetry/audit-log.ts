@@ -186,7 +186,6 @@ export function openAuditFile(to: 'stdout' | { file: string }): AuditFile {
 
   return {
     write(line) {
-      // guard: test/telemetry/audit-log.test.ts
       if (!isAt(path, file)) {
         const next = open(path);
         closeSync(file);
@@ -270,7 +269,6 @@ export function idsOf({ authorization, endpoint, args }: UpstreamRequest, body?:
   const params = endpoint.params.map((name) => [name, idOf(args, name)] as const);
   for (const [name, value] of [...idsIn(body), ...idsIn(args.body), ...params]) {
     const id = value.slice(0, MAX_ID);
-    // guard: test/telemetry/audit-log.test.ts
     ids[name] = isShowable(id) ? id : '[key]';
   }
   return ids;

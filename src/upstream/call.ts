@@ -116,11 +116,9 @@ export class Lane {
   /** Takes a slot for a call, or lets it wait for one. Returns `full` if too many wait. */
   take(call: Call, { maxConcurrentCallsPerKey }: CallSettings): 'running' | 'waiting' | 'full' {
     if (this.#running < maxConcurrentCallsPerKey) {
-      // guard: test/upstream/policies.test.ts
       this.#running += 1;
       return 'running';
     }
-    // guard: test/upstream/policies.test.ts
     if (this.#waiting.length >= MAX_QUEUED_CALLS) {
       return 'full';
     }
@@ -131,7 +129,6 @@ export class Lane {
   /** Hands a slot over to the call that has waited longest. */
   release(): void {
     this.#released += 1;
-    // guard: test/upstream/call.test.ts
     if (this.#released > 1) {
       return; // The next call has ended at once, and the loop below goes on. Handing over here would nest as deep as calls wait.
     }
@@ -247,7 +244,6 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
     }
     const sent = this.#state !== 'waiting';
     remove(this.#readers, reader);
-    // guard: test/upstream/call.test.ts
     if (this.#readers.length === 0) {
       this.#lane.stopSharing(this);
       this.#abort(reason);
@@ -277,7 +273,6 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
     this.#policies.retry.budget.startCall();
     const reasons = this.#readers.map(({ deadline }) => deadline.endReason());
     const [reason] = reasons;
-    // guard: test/upstream/call.test.ts
     if (reason !== undefined && !reasons.includes(undefined)) {
       this.#endRunning(endedEarly(this.request.endpoint, { sent: false }, reason));
     } else {
@@ -365,22 +360,15 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
     }
     if (this.#isRetry) {
       this.#isRetry = false;
-      // guard: test/upstream/policies.test.ts
       retry.budget.endRetry();
     }
     if (!isUpstreamError(outcome)) {
       this.#endRunning(outcome);
       return;
     }
-    // guard: test/upstream/call.test.ts
     const failure = this.#isOutcomeUnknown ? afterUnknownOutcome(outcome) : outcome;
     const { isRetried = true } = this.#options;
-    const delay =
-      isRetried &&
-      // guard: test/upstream/call.test.ts
-      this.#abortReason === undefined
-        ? retry.delayOf(this, failure)
-        : undefined;
+    const delay = isRetried && this.#abortReason === undefined ? retry.delayOf(this, failure) : undefined;
     if (delay === undefined) {
       this.#endRunning(failure);
       return;
@@ -426,7 +414,6 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
   /** Ends a call that has a slot. */
   #endRunning(outcome: Outcome): void {
     this.#policies.retry.budget.endCall();
-    // guard: test/upstream/call.test.ts
     this.#lane.release();
     this.#end(outcome);
   }
@@ -442,7 +429,6 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
       reader.end(outcome);
     }
     if (this.request.endpoint.method !== 'GET') {
-      // guard: test/upstream/sweeps.test.ts
       this.#lane.separateReads();
     }
     afterwards(this.#options.store?.(outcome), () => this.#stopSharing());

@@ -111,7 +111,6 @@ export class CallBudget {
     if (kind !== expected) {
       throw invalidCall(endpoint, `it is a ${expected}; use ctx.upstream.${expected}`);
     }
-    // guard: test/modules/writes.test.ts
     if (endpoint.method !== 'GET' && writes !== undefined && writes.ofField === undefined) {
       throw misplacedWrite(endpoint);
     }

@@ -32,7 +32,6 @@ export function createCredentialFilter({ authorization, upstreamHeaders }: Secre
   const secrets = key.length < MIN_LENGTH ? [authorization] : escapeForms(key);
   secrets.push(...[...(upstreamHeaders?.values() ?? [])].flatMap(escapeForms));
   const comparisons = NOISE.map((noise) => {
-    // guard: test/upstream/credential-filter.test.ts
     const strip = (text: string) => text.toLowerCase().replace(noise, '');
     const parts = new Set<string>();
     const lengths = new Set<number>();
@@ -72,7 +71,6 @@ function decodedForms(text: string): string {
   const decode = (encoding: 'base64' | 'hex') => (word: string) => Buffer.from(word, encoding).toString('latin1');
   const base64 = (plain.match(/[\w+/-]{6,}/g) ?? []).map(decode('base64'));
   const hex = (plain.match(/[\da-f]{8,}/gi) ?? []).map(decode('hex'));
-  // guard: test/upstream/credential-filter.test.ts
   return [...forms, ...base64, ...hex].join('\n');
 }
 

@@ -197,7 +197,6 @@ const RULES = {
   brokenConnection: {
     code: 'UPSTREAM_UNAVAILABLE',
     message: 'The connection to the notification service broke before it responded.',
-    // guard: test/upstream/faults.test.ts
     outcome: 'UNKNOWN',
     retry: 'repeatable',
     isOutage: true,
@@ -290,7 +289,6 @@ export function endedEarly(
   { sent, status, isOutage = status === 504 }: { sent: boolean; status?: number | undefined; isOutage?: boolean },
   reason: unknown,
 ): UpstreamError {
-  // guard: test/upstream/call.test.ts
   if (!isTimeoutError(reason)) {
     return clientClosed(endpoint, { sent, status, outcome: sent ? 'UNKNOWN' : 'NOT_APPLIED' }, reason);
   }

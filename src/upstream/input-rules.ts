@@ -36,7 +36,6 @@ export function assertArgs(endpoint: DeclaredEndpoint, args: CallArgs & WriteOpt
   const argNames = [...params, 'query', ...(headers === undefined ? [] : ['headers']), ...ofWrites];
   for (const name of Object.keys(args)) {
     const value = args[name];
-    // guard: test/modules/endpoints.test.ts
     if (!argNames.includes(name) && value !== undefined) {
       throw invalidCall(endpoint, `it has no argument "${name}"${suggest(name, argNames)}`);
     }
@@ -72,7 +71,6 @@ export function headersOf(
     if (typeof value !== 'string') {
       throw invalidCall(endpoint, `the header "${name}" must be a text`);
     }
-    // guard: test/modules/endpoints.test.ts
     if (!HEADER_VALUE.test(value)) {
       throw invalidInput(endpoint, [{ path: [name], message: `${name} must be a single line of Latin-1 characters.` }]);
     }

@@ -82,7 +82,6 @@ export class Recorder {
       JSON.stringify(key).slice(1, -1),
       `${new URLSearchParams([['', key]])}`.slice(1),
     ];
-    // guard: test/graphql/explain.test.ts
     if ([url, body, ...own].some((text) => forms.some((form) => text?.includes(form)))) {
       return undefined;
     }

@@ -19,7 +19,6 @@ export interface UpstreamRequest {
 
 /** Returns the key of a read: those of one credential with the same key have the same result. Nothing of it is particular to this process. */
 export const readKeyOf = ({ endpoint, path, headers }: UpstreamRequest): string =>
-  // guard: test/modules/endpoints.test.ts
   headers === undefined ? endpoint.identity + path : `${endpoint.identity}${path} ${JSON.stringify(headers)}`;
 
 /** Earlier response. */

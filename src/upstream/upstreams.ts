@@ -156,10 +156,8 @@ export function createUpstreams(
     files: opened.flatMap(({ files }) => files).filter((files) => files !== undefined),
     /** Closes the connections once in-flight calls have ended. */
     async close(): Promise<void> {
-      // guard: test/upstream/cache/loads.test.ts
       closing.abort();
       await Promise.all(all.map(({ pool }) => pool.close()));
-      // guard: test/upstream/cache/cached-responses.test.ts
       await cache?.release();
     },
   };

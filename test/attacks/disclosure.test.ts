@@ -1,8 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { repeat } from '../support/attack.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { guards } from '../support/guards.ts';
 import { workflow } from '../support/records.ts';
 import { startService, type TestService } from '../support/service.ts';
+
+guards('src/graphql/executor/execute.ts', 'createExecutor.coercion.hideSuggestions');
+guards('src/http/respond.ts', 'limitSize');
 
 let upstream: TestService;
 let gateway: TestGateway;

@@ -1,7 +1,10 @@
 import { expect, it } from 'vitest';
 import { findDuplicateHeader } from '../../src/http/node-adapter.ts';
 import { startSandboxedGateway } from '../support/gateway.ts';
+import { guards } from '../support/guards.ts';
 import { connectRaw } from '../support/raw-client.ts';
+
+guards('src/http/node-adapter.ts', 'createListener');
 
 const HEADERS = { Host: 'localhost', 'Content-Type': 'application/json', Authorization: 'ApiKey one' };
 

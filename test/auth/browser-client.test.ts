@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import type { GatewayOptions } from '../../src/gateway.ts';
 import { startScriptedGateway } from '../support/gateway.ts';
 import { type GatewayPair, sendToBoth, startGatewayPair, type WireResponse } from '../support/gateway-pair.ts';
+import { guards } from '../support/guards.ts';
 import {
   createTestKey,
   encode,
@@ -14,6 +15,15 @@ import {
   type TestIssuer,
 } from '../support/issuer.ts';
 import { group } from '../support/records.ts';
+
+guards('src/auth/authenticator.ts', 'createAuthenticator.identifyNow');
+guards('src/auth/browser-access.ts', 'trust.tenantOf');
+guards('src/auth/token-verifier.ts', 'readText');
+guards('src/auth/token-verifier.ts', 'toTexts');
+guards('src/auth/token-verifier.ts', 'verify.algorithms');
+guards('src/auth/token-verifier.ts', 'verify.audience');
+guards('src/auth/token-verifier.ts', 'verify.clockTolerance');
+guards('src/auth/token-verifier.ts', 'verify.requiredClaims');
 
 const GROUPS = { query: '{ notificationGroups { name } }' };
 const AUDIENCE = 'dashboard';
@@ -307,7 +317,11 @@ describe('a token is rejected with 401 before any upstream call', () => {
       await expectRefusal(stranger.sign({ iss: issuer.url }, { header: { kid } }), 'TOKEN_INVALID');
       await expectRefusal(stranger.sign({ iss: 'notigraph' }, { header: { kid } }), 'TOKEN_INVALID');
       await expectRefusal(
-        signWithSecret({ alg: 'HS256', kid }, { iss: 'notigraph', aud: 'notigraph', tenant: 'acme', exp: now() + 60 }, ''),
+        signWithSecret(
+          { alg: 'HS256', kid },
+          { iss: 'notigraph', aud: 'notigraph', tenant: 'acme', exp: now() + 60 },
+          '',
+        ),
         'TOKEN_INVALID',
       );
     }

@@ -3,9 +3,18 @@ import { rename, writeFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { startScriptedGateway } from '../support/gateway.ts';
+import { guards } from '../support/guards.ts';
 import { createTestKey, type KeysBehavior, startTestIssuer, type TestIssuer, type TestKey } from '../support/issuer.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import type { BrowserOptions } from '../support/tokens.ts';
+
+guards('src/auth/signing-keys.ts', 'createRemoteJwks.fetchKeys');
+guards('src/auth/signing-keys.ts', 'createRemoteJwks.renewAfter');
+guards('src/auth/signing-keys.ts', 'readJwks');
+guards('src/auth/signing-keys.ts', 'readJwks.client.maxResponseSize');
+guards('src/auth/signing-keys.ts', 'readKey');
+guards('src/auth/token-verifier.ts', 'createVerifiedTokenCache.get');
+guards('src/http/access.ts', 'toRefusal');
 
 const GROUPS = '{ notificationGroups { name } }';
 const AUDIENCE = 'dashboard';

@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ScriptedGateway, startScriptedGateway } from '../support/gateway.ts';
+import { guards } from '../support/guards.ts';
 import { type Claims, createTestKey, signToken } from '../support/issuer.ts';
+
+guards('src/auth/token-verifier.ts', 'findClaim');
 
 /** Values of `tenantClaim`. Each belongs to the issuer of the same name. */
 const TENANT_CLAIMS = [

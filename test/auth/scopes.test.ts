@@ -34,9 +34,18 @@ import {
   startGatewayPair,
   type WireResponse,
 } from '../support/gateway-pair.ts';
+import { guards } from '../support/guards.ts';
 import { healthyService } from '../support/healthy-service.ts';
 import { subscriber } from '../support/records.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
+
+guards('src/auth/token-verifier.ts', 'createTokenVerifier.scopes');
+guards('src/graphql/documents/required-scopes.ts', 'canHold');
+guards('src/graphql/documents/required-scopes.ts', 'collect.walk');
+guards('src/graphql/types/subscriber.ts', 'maskName');
+guards('src/graphql/types/subscriber.ts', 'subscribers.Subscriber.fields.channels.resolve');
+guards('src/http/access.ts', 'authorize');
+guards('src/http/pipeline.ts', 'createPipeline.handle');
 
 const signer = createSigner();
 

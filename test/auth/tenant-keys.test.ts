@@ -6,8 +6,17 @@ import { createWatchedFiles, watchFiles } from '../../src/lib/files/file-watcher
 import { createSecretFiles, SecretError } from '../../src/lib/files/secret-files.ts';
 import { measureCpu } from '../support/cpu-time.ts';
 import { startScriptedGateway } from '../support/gateway.ts';
+import { guards } from '../support/guards.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { type BrowserOptions, clientsOf, createSigner } from '../support/tokens.ts';
+
+guards('src/auth/tenants.ts', 'findTenantProblem');
+guards('src/auth/token-verifier.ts', 'createVerifiedTokenCache.verify');
+guards('src/lib/files/file-watcher.ts', 'createWatchedFiles.look');
+guards('src/lib/files/secret-files.ts', 'collect');
+guards('src/lib/files/secret-files.ts', 'filesIn');
+guards('src/lib/files/secret-files.ts', 'listSecretFiles');
+guards('src/lib/files/text-file.ts', 'readAll');
 
 const GROUPS = '{ notificationGroups { name } }';
 

@@ -6,11 +6,19 @@ import { stringify } from 'yaml';
 import { readConfigText } from '../../src/cli/config/environment.ts';
 import type { Config } from '../../src/cli/config/load-config.ts';
 import { problemsOf as findProblems, loadFrom, type Sources } from '../support/configuration.ts';
+import { guards } from '../support/guards.ts';
 import { startTestIssuer } from '../support/issuer.ts';
 import { runNotigraph, startNotigraph } from '../support/process.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { sendOperation } from '../support/send-operation.ts';
 import { startService } from '../support/service.ts';
+
+guards('src/cli/config/config-file.ts', 'resolveReferences.readVariable');
+guards('src/lib/files/text-file.ts', 'assertRegularFile');
+guards('src/lib/urls.ts', 'isKeysAddress');
+guards('src/settings/conflicts.ts', 'findConflicts');
+guards('src/settings/kinds.ts', 'KINDS.cacheSecret');
+guards('src/settings/kinds.ts', 'KINDS.routerSecret');
 
 const NAME = 'notigraph.config.yaml';
 

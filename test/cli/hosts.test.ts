@@ -2,9 +2,13 @@ import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { beforeEach, expect, it, onTestFinished } from 'vitest';
+import { guards } from '../support/guards.ts';
 import { startNotigraph } from '../support/process.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { startService } from '../support/service.ts';
+
+guards('src/http/graphiql/graphiql.ts', 'createFindPageByHost.mayHaveKey');
+guards('src/server/server.ts', 'startServer.admit');
 
 // A page whose host name was given the address of this machine (DNS rebinding) gets nothing.
 

@@ -1,8 +1,15 @@
 import { readdir } from 'node:fs/promises';
 import { expect, it } from 'vitest';
+import { guards } from '../support/guards.ts';
 import { KEY, type Sent, setUpImport } from '../support/import.ts';
 import { runNotigraph } from '../support/process.ts';
 import { subscriber } from '../support/records.ts';
+
+guards('src/cli/import/results.ts', 'Results.[Symbol.dispose]');
+guards('src/cli/import/send.ts', 'assertUsable');
+guards('src/cli/import/send.ts', 'sendRow');
+guards('src/cli/import/service.ts', 'ImportService.backOff');
+guards('src/cli/import/service.ts', 'ImportService.failed');
 
 const writeUsers = (count: number) =>
   `subscriberId,email\n${Array.from({ length: count }, (_, i) => `${i},ann-${i}@mail.example\n`).join('')}`;

@@ -1,7 +1,11 @@
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
+import { guards } from '../support/guards.ts';
 import { setUpImport } from '../support/import.ts';
 import { spawnNotigraph } from '../support/process.ts';
+
+guards('src/cli/import/results.ts', 'Results.begin');
+guards('src/cli/import/send.ts', 'sendRow');
 
 it('sends nothing if a row is invalid, and lists all problems in the report', async () => {
   const rows = Array.from({ length: 25 }, (_, i) => `${i},nobody-${i}\n`).join('');

@@ -7,10 +7,14 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { MCP } from '../support/agent.ts';
 import { CHILD_ENV } from '../support/child-env.ts';
+import { guards } from '../support/guards.ts';
 import { healthyService } from '../support/healthy-service.ts';
 import { MAIN, runNotigraph } from '../support/process.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { startService } from '../support/service.ts';
+
+guards('src/http/mcp/streams.ts', 'createPendingRequests.watch.outer.start');
+guards('src/http/mcp/streams.ts', 'serveStreams.readInput');
 
 let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
 

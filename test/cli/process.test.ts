@@ -4,6 +4,7 @@ import { existsSync, openSync, readFileSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
 import { COMMANDS } from '../../src/cli/commands/index.ts';
@@ -297,6 +298,26 @@ it('in production, nothing is printed for a person at a terminal, and an unreach
   expect(stdout).toContain(`Upstream   ${unreachable.url}/\n`);
   expect(stdout).toMatch(/\nShutting down: finishing in-flight requests\.\n$/);
   expect(stdout + stderr).not.toMatch(/curl|ctrl|try it/i);
+});
+
+it('a nearly idle process that gets no CPU time sheds nothing', async () => {
+  const env = { NOTIGRAPH_MAX_EVENT_LOOP_DELAY_MS: '200' };
+  await using notigraph = await startNotigraph({ cwd, args: ['--sandbox', ':memory:'], env });
+  const send = () => sendOperation(notigraph.url, '{ __typename }');
+  // The first requests take more CPU time than all others.
+  for (let request = 0; request < 20; request += 1) {
+    await send();
+  }
+  const results: unknown[] = [];
+  for (let stop = 0; stop < 8; stop += 1) {
+    process.kill(notigraph.pid, 'SIGSTOP');
+    await sleep(1_000);
+    process.kill(notigraph.pid, 'SIGCONT');
+    results.push(await send(), await send());
+    results.push((await fetch(new URL('/readyz', notigraph.url))).status);
+  }
+  const result = { data: { __typename: 'Query' } };
+  expect(results).toEqual(Array.from({ length: 8 }, () => [result, result, 200]).flat());
 });
 
 describe('a process that is stopped', () => {

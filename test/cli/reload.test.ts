@@ -2,6 +2,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { request } from 'undici';
 import { beforeEach, expect, it, onTestFinished } from 'vitest';
+import { guards } from '../support/guards.ts';
 import { metricValues } from '../support/metrics-text.ts';
 import { type NotigraphProcess, startNotigraph } from '../support/process.ts';
 import { group } from '../support/records.ts';
@@ -10,6 +11,11 @@ import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { startService } from '../support/service.ts';
 import { createSigner } from '../support/tokens.ts';
 import { findWorkerPids, isRunning, waitForLogLines } from '../support/worker-load.ts';
+
+guards('src/cli/config/reload.ts', 'withValuesOf');
+guards('src/gateway.ts', 'buildGateway.dispose');
+guards('src/lib/shared-resources.ts', 'createSharedResources.open');
+guards('src/rate-limits/memory-rate-limiter.ts', 'createMemoryRateLimiter.entryOf');
 
 const signer = createSigner();
 

@@ -47,6 +47,6 @@ it('docs/comparison.md compares this version with the versions that the benchmar
     optional['@tailcallhq/core-linux-x64-gnu'],
     `GraphQL Yoga ${minor(dependencies['graphql-yoga'])}, Apollo Server ${minor(dependencies['@apollo/server'])}`,
   ]);
-  const [, date = ''] = /Looked up on (\d{4}-\d{2}-\d{2})\./.exec(PAGE) ?? []; // release.ts refuses an old one.
+  const [, date = ''] = /Looked up on (\d{4}-\d{2}-\d{2})\./.exec(PAGE) ?? []; // scripts/release.ts refuses an old one.
   expect(new Date(date).toJSON()).toBe(`${date}T00:00:00.000Z`);
 });

@@ -245,7 +245,7 @@ it.each(PAGES)('every link and path in %s leads somewhere', (file) => {
   const isBroken = ({ target, anchor }: { target: string; anchor: string | undefined }) =>
     !existsSync(join(ROOT, target)) || (anchor !== undefined && !slugs(target).includes(anchor));
   expect(targets.filter(isBroken)).toEqual([]);
-  const paths = names(text).filter((name) => /^(?:src|test|examples)\/[\w./-]+$/.test(name));
+  const paths = names(text).filter((name) => /^(?:src|packages|test|examples)\/[\w./-]+$/.test(name));
   const exists = (path: string) => [ROOT, join(ROOT, dirname(file))].some((base) => existsSync(join(base, path)));
   expect(paths.filter((path) => !exists(path))).toEqual([]);
 });
@@ -253,7 +253,7 @@ it.each(PAGES)('every link and path in %s leads somewhere', (file) => {
 /** Sources of the messages that pages quote, and a message of Node.js. */
 const MESSAGES = [
   "Cannot find package 'notigraph'",
-  ...globSync(['src/**/*.ts', 'deploy/**/*.js'], { cwd: ROOT }).map(read),
+  ...globSync(['{src,packages}/**/*.ts', 'deploy/**/*.js'], { cwd: ROOT }).map(read),
 ].join();
 
 it.each(PAGES.filter((page) => read(page).includes("## If it doesn't work")))(
@@ -297,7 +297,10 @@ const OTHER_HOSTS =
 it.each(
   [
     ...PAGES,
-    ...globSync(['deploy/**/*.{yaml,yml,md}', 'src/{cli,client,settings}/**/*.ts', 'examples/**/*.md'], { cwd: ROOT }),
+    ...globSync(
+      ['deploy/**/*.{yaml,yml,md}', 'src/{cli,settings}/**/*.ts', 'packages/client/src/*.ts', 'examples/**/*.md'],
+      { cwd: ROOT },
+    ),
   ].filter((file) => !file.includes('node_modules')),
 )('%s calls the service notifications.example.com and the gateway graphql.example.com', (file) => {
   const addresses = [...read(file).matchAll(/\b((?:[\w-]+\.)+example\.(?:com|org|net))(\/\w[\w-]*)?/g)];

@@ -10,6 +10,7 @@ import { readRateLimit } from '../../src/upstream/transport/rate-limit-headers.t
 import { connectAgent, MCP } from '../support/agent.ts';
 import { measureCpu } from '../support/cpu-time.ts';
 import { startGateway, startScriptedGateway } from '../support/gateway.ts';
+import { guards } from '../support/guards.ts';
 import { type Sent, setUpImport } from '../support/import.ts';
 import { feed, group, workflow } from '../support/records.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
@@ -21,6 +22,8 @@ import {
   type TestService,
 } from '../support/service.ts';
 import { startClient } from '../support/upstream-client.ts';
+
+guards('src/upstream/transport/socket-pool.ts', 'SocketPool.#take');
 
 const READ = '{ workflow(idOrIdentifier: "w1") { name } }';
 const CREATE = 'mutation { createFeed(input: { name: "News" }) { __typename } }';

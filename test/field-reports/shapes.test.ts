@@ -22,8 +22,11 @@ import { measureCpu } from '../support/cpu-time.ts';
 import { read } from '../support/docs.ts';
 import { sendExplain } from '../support/explain.ts';
 import { type ScriptedGateway, startSandboxedGateway, startScriptedGateway } from '../support/gateway.ts';
+import { guards } from '../support/guards.ts';
 import { subscriber, workflow } from '../support/records.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
+
+guards('src/graphql/record-fields.ts', 'extraField.resolve');
 
 const schema = createSchema();
 const signer = createSigner();

@@ -12,11 +12,14 @@ import {
 import { loadFrom, problemsOf } from '../support/configuration.ts';
 import { startConnectProxy } from '../support/connect-proxy.ts';
 import { startScriptedGateway } from '../support/gateway.ts';
+import { guards } from '../support/guards.ts';
 import { createTestKey, startTestIssuer, type TestKey } from '../support/issuer.ts';
 import { listen } from '../support/listen.ts';
 import { metricValues } from '../support/metrics-text.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { type BrowserOptions, clientsOf, createSigner } from '../support/tokens.ts';
+
+guards('src/auth/signing-keys.ts', 'findSigner');
 
 const GROUPS = '{ notificationGroups { name } }';
 const AUDIENCE = 'dashboard';

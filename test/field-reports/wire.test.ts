@@ -9,9 +9,13 @@ import type { Plugin } from 'graphql-yoga';
 import { describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
 import { type ScriptedGateway, startScriptedGateway, type TestDeps } from '../support/gateway.ts';
+import { guards } from '../support/guards.ts';
 import { healthyService } from '../support/healthy-service.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
+
+guards('src/graphql/documents/trusted-documents.ts', 'createTrustedDocuments.findByText');
+guards('src/http/cors.ts', 'preflightHeaders');
 
 const GROUPS = 'query Groups { notificationGroups { name } }';
 const NAMES = [{ name: 'Group' }, { name: 'Group' }];

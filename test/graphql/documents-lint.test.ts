@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 
 const cwd = fileURLToPath(new URL('../..', import.meta.url));
 
-const eslint = new ESLint({ cwd });
+const eslint = new ESLint({ cwd, overrideConfigFile: 'test/graphql/eslint.config.js' });
 
 /** Returns one line per problem. */
 const linesOf = (results: readonly ESLint.LintResult[]): string[] =>

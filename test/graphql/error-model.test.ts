@@ -1,9 +1,16 @@
 import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { startGateway, startScriptedGateway } from '../support/gateway.ts';
+import { guards } from '../support/guards.ts';
 import { feed, group, workflow } from '../support/records.ts';
 import type { Script, ServiceResponse } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
+
+guards('src/graphql/errors.ts', 'createClientErrors.toUpstreamClientError');
+guards('src/graphql/mutation-errors.ts', 'toFailure');
+guards('src/upstream/transport/body.ts', 'findHeaderProblem');
+guards('src/upstream/transport/body.ts', 'readSuccess');
+guards('src/upstream/transport/body.ts', 'readText');
 
 const KEY = 'canary-key-8d1f';
 const AUTHORIZATION = { authorization: `ApiKey ${KEY}` };

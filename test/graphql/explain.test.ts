@@ -5,8 +5,14 @@ import { getWorkflow, listNotificationGroups } from '../../src/upstream/endpoint
 import { type ExplainResponse, type Explanation, linesOf, sendExplain } from '../support/explain.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { type GeneratedBehavior, generatedService } from '../support/generated-service.ts';
+import { guards } from '../support/guards.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
+
+guards('src/auth/client-rules.ts', 'createClientRules.anonymous.hidesCalls');
+guards('src/graphql/context.ts', 'createContextFactory.upstream');
+guards('src/http/request.ts', 'readExtensions');
+guards('src/upstream/recorder.ts', 'Recorder.curlOf');
 
 const KEY = 'ApiKey key-of-a-server';
 const DISTINCT_GROUPS: GeneratedBehavior = {

@@ -7,10 +7,17 @@ import { SCOPES, type Scope } from '../../src/settings/scopes.ts';
 import { blocks, read, runCurl } from '../support/docs.ts';
 import { sendExplain } from '../support/explain.ts';
 import { startGateway, startScriptedGateway, type TestGateway } from '../support/gateway.ts';
+import { guards } from '../support/guards.ts';
 import { group, workflow } from '../support/records.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
+
+guards('src/graphql/documents/required-scopes.ts', 'findRepresentations');
+guards('src/graphql/federation.ts', 'createResolveReference.invalid');
+guards('src/graphql/federation.ts', 'createServiceField.resolve');
+guards('src/graphql/types/workflow.ts', 'workflows.loadBy');
+guards('src/http/engine.ts', 'checkRepresentations');
 
 const SUBGRAPH = read('schema/subgraph.graphql');
 const DOCS = read('docs/federation.md');

@@ -1,9 +1,12 @@
 import type { JWTPayload } from 'jose';
 import { expect, it } from 'vitest';
 import { startSandboxedGateway, startScriptedGateway } from '../support/gateway.ts';
+import { guards } from '../support/guards.ts';
 import { operations } from '../support/operations.ts';
 import { group } from '../support/records.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
+
+guards('src/graphql/mutations.ts', 'deriveIdempotencyKey');
 
 const { CreateFeed, CreateNotificationGroup, CreateSubscribers, UpdateNotificationGroup } = operations;
 

@@ -2,8 +2,12 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { REFUSED_IDS } from '../support/field-contract.ts';
 import { startGateway, startScriptedGateway, type TestGateway } from '../support/gateway.ts';
+import { guards } from '../support/guards.ts';
 import { group, workflow } from '../support/records.ts';
 import { startService, type TestService } from '../support/service.ts';
+
+guards('src/graphql/field-errors.ts', 'loadBySentId');
+guards('src/upstream/transport/path.ts', 'findIdProblem');
 
 let upstream: TestService;
 let gateway: TestGateway;

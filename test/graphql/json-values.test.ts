@@ -2,8 +2,12 @@ import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { containsLargeObject } from '../../src/upstream/transport/body.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { guards } from '../support/guards.ts';
 import { workflow } from '../support/records.ts';
 import { startService, type TestService } from '../support/service.ts';
+
+guards('src/graphql/json-values.ts', 'addNodes');
+guards('src/upstream/transport/body.ts', 'readJson');
 
 let upstream: TestService;
 let gateway: TestGateway;

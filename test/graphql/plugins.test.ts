@@ -4,7 +4,10 @@ import { describe, expect, it } from 'vitest';
 import { createGateway, type GatewayOptions } from '../../src/gateway.ts';
 import type { GatewayContext } from '../../src/graphql/context.ts';
 import { startScriptedGateway } from '../support/gateway.ts';
+import { guards } from '../support/guards.ts';
 import { healthyService } from '../support/healthy-service.ts';
+
+guards('src/http/engine.ts', 'checkPlugin');
 
 type HostPlugin = Plugin<GatewayContext>;
 

@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startGateway, startSandboxedGateway, startScriptedGateway, type TestGateway } from '../support/gateway.ts';
+import { guards } from '../support/guards.ts';
 import { operations } from '../support/operations.ts';
 import { feed, subscriber } from '../support/records.ts';
 import { startService, type TestService } from '../support/service.ts';
+
+guards('src/graphql/json-values.ts', 'countNodes');
 
 const { CreateSubscriber, CreateSubscribers } = operations;
 

@@ -5,10 +5,16 @@ import { type Manifest, ManifestError, sha256Of } from '../../src/graphql/docume
 import type { TrustedDocumentsMode } from '../../src/settings/clients.ts';
 import { type ScriptedGateway, startGateway, startScriptedGateway } from '../support/gateway.ts';
 import { dataOf, errorOf } from '../support/gateway-pair.ts';
+import { guards } from '../support/guards.ts';
 import { healthyService } from '../support/healthy-service.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { startService } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
+
+guards('src/graphql/documents/manifest.ts', 'assertIds');
+guards('src/graphql/documents/manifest.ts', 'readFormat');
+guards('src/graphql/documents/trusted-documents.ts', 'createTrustedDocuments.find');
+guards('src/graphql/documents/trusted-documents.ts', 'createTrustedDocuments.findByIdAndText');
 
 const signer = createSigner();
 

@@ -1,8 +1,7 @@
 /**
- * Takes one guard at a time away in a copy of the project, and expects its test to fail. With every guard in place, all
- * of these tests must pass. A guard is the code after a comment `// guard: test/….test.ts`.
+ * Takes the guards of declared functions away, one at a time, in a copy of the project, and expects their tests to fail.
  *
- * npm run guards [-- pattern of files or tests]
+ * npm run guards [-- pattern of files, functions or tests]
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -30,19 +29,19 @@ async function fails(copy: ProjectCopy, tests: readonly string[], stdio: 'inheri
   return code !== 0;
 }
 
-async function isCaught(copy: ProjectCopy, { file, source, test }: Mutant): Promise<boolean> {
+async function isCaught(copy: ProjectCopy, { file, source, tests }: Mutant): Promise<boolean> {
   const path = copy.path(file);
   const original = await readFile(path, 'utf8');
   await writeFile(path, source);
   try {
-    return await fails(copy, [test], 'ignore');
+    return await fails(copy, tests, 'ignore');
   } finally {
     await writeFile(path, original);
   }
 }
 
 const pattern = new RegExp(process.argv[2] ?? '');
-const mutants = findMutants(ROOT).filter(({ file, test }) => pattern.test(`${file} ${test}`));
+const mutants = findMutants(ROOT).filter(({ file, name, tests }) => pattern.test(`${file} ${name} ${tests}`));
 const queue = [...mutants];
 let caught = 0;
 
@@ -50,15 +49,15 @@ async function work(copy: ProjectCopy): Promise<void> {
   for (let mutant = queue.shift(); mutant !== undefined; mutant = queue.shift()) {
     const wasCaught = await isCaught(copy, mutant);
     caught += Number(wasCaught);
-    const { file, line, change, test } = mutant;
-    console.log(`${wasCaught ? 'caught  ' : 'SURVIVED'}  ${file}:${line}  ${change}  (${test})`);
+    const { file, line, change, tests } = mutant;
+    console.log(`${wasCaught ? 'caught  ' : 'SURVIVED'}  ${file}:${line}  ${change}  (${tests})`);
   }
 }
 
 const start = Date.now();
 await using first = await copyProject();
 await using second = await copyProject();
-if (await fails(first, [...new Set(mutants.map(({ test }) => test))], 'inherit')) {
+if (await fails(first, [...new Set(mutants.flatMap(({ tests }) => tests))], 'inherit')) {
   throw new Error('A test fails with every guard in place.');
 }
 await Promise.all([work(first), work(second)]);

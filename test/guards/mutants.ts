@@ -1,12 +1,13 @@
 import { globSync, readFileSync } from 'node:fs';
 import ts from 'typescript';
 
-/** Change of the code after a marker that takes its guard away. */
+/** Change of a function that takes one of its guards away. */
 export interface Mutant {
   file: string;
   line: number;
-  /** Test file that must fail. */
-  test: string;
+  name: string;
+  /** Test files of which one must fail. */
+  tests: string[];
   change: string;
   /** The whole file with this change. */
   source: string;
@@ -14,25 +15,19 @@ export interface Mutant {
 
 type Edit = readonly [node: ts.Node, replacement: string];
 
-const MARKER = /^ *\/\/ guard: (?<test>\S+)\s+/gm;
-
-const COMPARISONS = new Set<ts.SyntaxKind>([
-  ts.SyntaxKind.EqualsEqualsEqualsToken,
-  ts.SyntaxKind.ExclamationEqualsEqualsToken,
-  ts.SyntaxKind.LessThanToken,
-  ts.SyntaxKind.LessThanEqualsToken,
-  ts.SyntaxKind.GreaterThanToken,
-  ts.SyntaxKind.GreaterThanEqualsToken,
-]);
+const DECLARATION = /^guards\(\s*'([^' ]+)',\s*'([^' ]+)',?\s*\);$/gm;
+const COMPARISON = /^(?:[!=]==|[<>]=?)$/;
 
 /** Logical operators, with the operand that changes nothing and the one that decides. */
-const LOGICAL = new Map<ts.SyntaxKind, readonly [neutral: string, decisive: string]>([
-  [ts.SyntaxKind.AmpersandAmpersandToken, ['true', 'false']],
-  [ts.SyntaxKind.BarBarToken, ['false', 'true']],
+const LOGICAL = new Map([
+  ['&&', { neutral: 'true', decisive: 'false' }],
+  ['||', { neutral: 'false', decisive: 'true' }],
 ]);
 
-const operandsOf = (node: ts.Expression, operator: ts.SyntaxKind): ts.Expression[] =>
-  ts.isBinaryExpression(node) && node.operatorToken.kind === operator
+const operatorOf = (node: ts.Node): string => (ts.isBinaryExpression(node) ? node.operatorToken.getText() : '');
+
+const operandsOf = (node: ts.Expression, operator: string): ts.Expression[] =>
+  ts.isBinaryExpression(node) && operatorOf(node) === operator
     ? [...operandsOf(node.left, operator), node.right]
     : [node];
 
@@ -41,101 +36,111 @@ const NARROWS = /^typeof |!== (?:undefined|null)$|^Array\.isArray\(/;
 
 /** Returns the edits that leave out an operand of the condition, or decide it. */
 function editsOfCondition(condition: ts.Expression): Edit[] {
-  const operator = ts.isBinaryExpression(condition) ? condition.operatorToken.kind : ts.SyntaxKind.Unknown;
-  const values = LOGICAL.get(operator);
-  if (values === undefined) {
-    return [
-      [condition, 'false'],
-      [condition, 'true'],
-    ];
+  const operator = operatorOf(condition);
+  const { neutral, decisive } = LOGICAL.get(operator) ?? {};
+  if (neutral === undefined || decisive === undefined) {
+    return ['false', 'true'].map((value) => [condition, value]);
   }
-  const [neutral, decisive] = values;
-  const operands = operandsOf(condition, operator).filter((operand) => !NARROWS.test(operand.getText()));
-  return [...operands.map((operand) => [operand, neutral] as const), [condition, decisive]];
+  const isNarrowing = (operand: ts.Expression) => operator === '&&' && NARROWS.test(operand.getText());
+  const operands = operandsOf(condition, operator).filter((operand) => !isNarrowing(operand));
+  return [...operands.map((operand): Edit => [operand, neutral]), [condition, decisive]];
 }
 
 /** Methods whose result is a safer form of their object. */
 const CLEANERS = new Set(['filter', 'replace', 'replaceAll', 'toLowerCase']);
 
-function editsOfCall(call: ts.CallExpression): Edit[] | undefined {
+function editsOfCall(call: ts.CallExpression): Edit[] {
   const { expression, arguments: bounds } = call;
-  if (!ts.isPropertyAccessExpression(expression)) {
-    return undefined;
-  }
   if (/^Math\.(?:min|max)$/.test(expression.getText())) {
     return bounds.map((bound) => [call, bound.getText()]);
   }
-  return CLEANERS.has(expression.name.text) ? [[call, expression.expression.getText()]] : undefined;
+  const isCleaner = ts.isPropertyAccessExpression(expression) && CLEANERS.has(expression.name.text);
+  return isCleaner ? [[call, expression.expression.getText()]] : [];
 }
 
-/** Returns the edits of the outermost condition, bound, filter, list or text with values in the node. */
-function findEdits(node: ts.Node): Edit[] | undefined {
+function nameOf(node: ts.Node): string | undefined {
+  const isDeclaration = ts.isFunctionDeclaration(node) || ts.isFunctionExpression(node) || ts.isClassLike(node);
+  const isMember = ts.isClassElement(node) || ts.isObjectLiteralElement(node);
+  const isVariable = ts.isVariableDeclaration(node) && ts.isIdentifier(node.name);
+  const name = isDeclaration || isMember || isVariable ? node.name?.getText() : undefined;
+  return ts.isConstructorDeclaration(node) ? 'constructor' : name;
+}
+
+/** Returns the edits in the node, but not in functions with a name. Of conditions in a condition, the outermost counts. */
+function editsIn(node: ts.Node): Edit[] {
+  if (ts.isFunctionLike(node) && (nameOf(node) ?? nameOf(node.parent)) !== undefined) {
+    return [];
+  }
+  if (ts.isForStatement(node) || ts.isWhileStatement(node)) {
+    return editsIn(node.statement); // Without its condition, it would run forever.
+  }
   if (ts.isIfStatement(node)) {
-    return operandsOf(node.expression, ts.SyntaxKind.BarBarToken).map((operand) => [operand, 'false']);
+    const { expression, thenStatement, elseStatement } = node;
+    const own = editsOfCondition(expression).filter(([part, value]) => part !== expression || value === 'false');
+    return [...own, ...editsIn(thenStatement), ...(elseStatement ? editsIn(elseStatement) : [])];
   }
   if (ts.isConditionalExpression(node)) {
-    return editsOfCondition(node.condition);
+    return [...editsOfCondition(node.condition), ...editsIn(node.whenTrue), ...editsIn(node.whenFalse)];
   }
-  if (ts.isBinaryExpression(node)) {
-    const { left, right, operatorToken } = node;
-    if (operatorToken.kind === ts.SyntaxKind.QuestionQuestionToken) {
-      return [
-        [node, `(${left.getText()})`],
-        [node, `(${right.getText()})`],
-      ];
-    }
-    if (COMPARISONS.has(operatorToken.kind) || LOGICAL.has(operatorToken.kind)) {
-      return editsOfCondition(node);
-    }
+  if (ts.isBinaryExpression(node) && operatorOf(node) === '??') {
+    return [node.left, node.right].flatMap((operand) => [[node, `(${operand.getText()})`], ...editsIn(operand)]);
   }
-  if (ts.isArrayLiteralExpression(node) && node.elements.length > 1) {
+  if (ts.isBinaryExpression(node) && (COMPARISON.test(operatorOf(node)) || LOGICAL.has(operatorOf(node)))) {
+    return editsOfCondition(node);
+  }
+  if (ts.isArrayLiteralExpression(node) && node.elements.length > 1 && node.elements.some(ts.isSpreadElement)) {
     return node.elements.map((element) => [element, '...[]']);
   }
-  if (ts.isTemplateExpression(node)) {
-    return node.templateSpans.map(({ expression }) => [expression, "''"]);
+  if (ts.isTemplateExpression(node) && ts.isReturnStatement(node.parent)) {
+    const isKey = node.templateSpans.every(({ literal }) => !/[a-z]/i.test(literal.text)); // Others are messages.
+    return isKey ? node.templateSpans.map(({ expression }) => [expression, "''"]) : [];
   }
-  const edits = ts.isCallExpression(node) ? editsOfCall(node) : undefined;
-  return edits ?? (ts.isBlock(node) ? undefined : ts.forEachChild(node, findEdits));
+  const own = ts.isCallExpression(node) ? editsOfCall(node) : [];
+  const edits = own.length > 0 || ts.isThrowStatement(node) ? own : node.getChildren().flatMap(editsIn);
+  const isStatement = (ts.isExpressionStatement(node) || ts.isThrowStatement(node)) && ts.isBlock(node.parent);
+  const isOnlyOne = isStatement && ts.isIfStatement(node.parent.parent) && node.parent.statements.length === 1;
+  return edits.length === 0 && isStatement && !isOnlyOne ? [[node, ';']] : edits;
 }
 
-/** Returns the edits of the outermost part of the code that starts at the position. */
-export function editsAt(file: ts.SourceFile, position: number): Edit[] {
-  const find = (node: ts.Node): ts.Node | undefined =>
-    node !== file && node.getStart() === position ? node : ts.forEachChild(node, find);
-  const node = find(file);
-  const neutral = node && ts.isBinaryExpression(node.parent) && LOGICAL.get(node.parent.operatorToken.kind)?.[0];
-  if (node !== undefined && neutral) {
-    return [[node, neutral]];
-  }
-  const edits = node && !ts.isThrowStatement(node) ? findEdits(node) : undefined;
-  if (node === undefined || edits !== undefined) {
-    return edits ?? [];
-  }
-  if (ts.isPropertyAssignment(node)) {
-    return [[node, '...{}']];
-  }
-  return ts.isExpressionStatement(node) || ts.isThrowStatement(node) ? [[node, ';']] : [];
+/** Returns the declarations with the name, such as `createListener` or `Lane.release`. */
+function findDeclarations(node: ts.Node, name: string, around = ''): ts.Node[] {
+  const own = nameOf(node);
+  const path = own === undefined ? around : `${around}.${own}`;
+  const isFound = own !== undefined && path === `.${name}`;
+  return isFound ? [node] : node.getChildren().flatMap((child) => findDeclarations(child, name, path));
 }
 
-/** Returns the mutants of all markers. */
+/** Returns the edits of a function or value. A property without a condition is removed. */
+function editsOfDeclaration(node: ts.Node): Edit[] {
+  const hasValue = ts.isVariableDeclaration(node) || ts.isPropertyAssignment(node) || ts.isPropertyDeclaration(node);
+  const code = (hasValue ? node.initializer : undefined) ?? node;
+  const edits = ts.isFunctionLike(code) ? code.getChildren().flatMap(editsIn) : editsIn(code);
+  return edits.length === 0 && ts.isPropertyAssignment(node) ? [[node, '...{}']] : edits;
+}
+
+/** Returns the mutants of all declared functions. */
 export function findMutants(root: string): Mutant[] {
-  return globSync('{src,packages}/**/*.{ts,tsx}', { cwd: root }).flatMap((file) => {
+  const testsOf = new Map<string, string[]>();
+  for (const test of globSync('{test,packages/*/test}/**/*.test.ts', { cwd: root })) {
+    for (const [, file, name] of readFileSync(`${root}/${test}`, 'utf8').matchAll(DECLARATION)) {
+      testsOf.set(`${file} ${name}`, [...(testsOf.get(`${file} ${name}`) ?? []), test]);
+    }
+  }
+  return [...testsOf].flatMap(([declared, tests]) => {
+    const [file = '', name = ''] = declared.split(' ');
     const source = readFileSync(`${root}/${file}`, 'utf8');
     const tree = ts.createSourceFile(file, source, ts.ScriptTarget.Latest, true);
-    return [...source.matchAll(MARKER)].flatMap(({ index, 0: { length }, groups: { test = '' } = {} }) => {
-      const position = index + length;
-      const line = tree.getLineAndCharacterOfPosition(position).line + 1;
-      const edits = editsAt(tree, position);
-      if (edits.length === 0) {
-        throw new Error(`${file}:${line}: nothing to take away after this marker`);
-      }
-      return edits.map(([node, replacement]) => ({
-        file,
-        line,
-        test,
-        change: `${node.getText().replace(/\s+/g, ' ')} → ${replacement}`,
-        source: source.slice(0, node.getStart()) + replacement + source.slice(node.getEnd()),
-      }));
-    });
+    const edits = findDeclarations(tree, name).flatMap(editsOfDeclaration);
+    if (edits.length === 0) {
+      throw new Error(`${tests}: ${file} has no function ${name}, or it decides nothing`);
+    }
+    return edits.map(([node, replacement]) => ({
+      file,
+      line: tree.getLineAndCharacterOfPosition(node.getStart()).line + 1,
+      name,
+      tests,
+      change: `${node.getText().replace(/\s+/g, ' ')} → ${replacement}`,
+      source: source.slice(0, node.getStart()) + replacement + source.slice(node.getEnd()),
+    }));
   });
 }

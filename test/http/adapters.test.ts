@@ -1,7 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
 import { type GatewayPair, sendToBoth, startGatewayPair, type WireRequest } from '../support/gateway-pair.ts';
+import { guards } from '../support/guards.ts';
 import { healthyService } from '../support/healthy-service.ts';
+
+guards('src/http/fetch-adapter.ts', 'FetchRequest.body');
+guards('src/http/node-adapter.ts', 'NodeRequest.body');
+guards('src/http/request.ts', 'decodeBody');
 
 let gateways: GatewayPair;
 beforeAll(async () => {

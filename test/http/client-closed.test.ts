@@ -1,6 +1,9 @@
 import { expect, it } from 'vitest';
 import { type ScriptedGateway, startScriptedGateway } from '../support/gateway.ts';
+import { guards } from '../support/guards.ts';
 import { HEAD } from '../support/service.ts';
+
+guards('src/http/node-adapter.ts', 'createListener');
 
 const READ = '{ notificationGroups { name } }';
 const READS =

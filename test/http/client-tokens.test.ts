@@ -5,9 +5,16 @@ import { describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
 import { sha256Of } from '../../src/graphql/documents/manifest.ts';
 import { type ScriptedGateway, startScriptedGateway, type TestGateway } from '../support/gateway.ts';
+import { guards } from '../support/guards.ts';
 import { healthyService } from '../support/healthy-service.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { type BrowserOptions, clientsOf, createSigner, TENANT_KEYS } from '../support/tokens.ts';
+
+guards('src/auth/client-tokens.ts', 'createClientTokenKeys.find');
+guards('src/auth/client-tokens.ts', 'createClientTokens.issue');
+guards('src/auth/token-verifier.ts', 'createVerifiedTokenCache.clearIfKeysChanged');
+guards('src/graphql/documents/trusted-documents.ts', 'createTrustedDocuments.find');
+guards('src/http/client-tokens.ts', 'createClientTokenRoute.issue');
 
 const signer = createSigner();
 

@@ -8,8 +8,11 @@ import {
   type WireRequest,
   type WireResponse,
 } from '../support/gateway-pair.ts';
+import { guards } from '../support/guards.ts';
 import { healthyService } from '../support/healthy-service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
+
+guards('src/http/cors.ts', 'createCors.headers');
 
 const signer = createSigner();
 

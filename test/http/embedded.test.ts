@@ -4,9 +4,12 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { createGateway, type Gateway } from '../../src/gateway.ts';
 import { connectAgent, MCP } from '../support/agent.ts';
+import { guards } from '../support/guards.ts';
 import { healthyService } from '../support/healthy-service.ts';
 import { listen } from '../support/listen.ts';
 import { startService, type TestService } from '../support/service.ts';
+
+guards('src/http/node-adapter.ts', 'createListener');
 
 const QUERY = '{ notificationGroups { id } }';
 const HEADERS = { authorization: 'ApiKey k', 'content-type': 'application/json' };

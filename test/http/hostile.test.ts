@@ -4,6 +4,14 @@ import { text as readText } from 'node:stream/consumers';
 import { getIntrospectionQuery } from 'graphql';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type SandboxedGateway, startSandboxedGateway } from '../support/gateway.ts';
+import { guards } from '../support/guards.ts';
+
+guards('src/graphql/documents/validate.ts', 'useDocumentLimits.onParse');
+guards('src/graphql/documents/validate.ts', 'useDocumentLimits.onValidate');
+guards('src/http/node-adapter.ts', 'NodeRequest.constructor');
+guards('src/http/node-adapter.ts', 'createHostCheck.isValid');
+guards('src/http/request.ts', 'readHead');
+guards('src/http/request.ts', 'requireJson');
 
 let gateway: SandboxedGateway;
 

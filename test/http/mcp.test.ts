@@ -7,10 +7,19 @@ import { loadOperations } from '../../src/graphql/documents/shipped-operations.t
 import { connectAgent, ERAS, MCP, TOOLS } from '../support/agent.ts';
 import { createBrowserFetch } from '../support/browser-fetch.ts';
 import { startGateway, startScriptedGateway, type TestGateway } from '../support/gateway.ts';
+import { guards } from '../support/guards.ts';
 import { healthyService } from '../support/healthy-service.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
+
+guards('src/http/mcp/mcp-route.ts', 'createMcp.checkHead');
+guards('src/http/mcp/mcp-route.ts', 'createMcp.identify');
+guards('src/http/mcp/mcp-route.ts', 'createMcp.route');
+guards('src/http/mcp/messages.ts', 'findMessageProblem');
+guards('src/http/mcp/messages.ts', 'isId');
+guards('src/http/mcp/tool-server.ts', 'ToolRequest.body');
+guards('src/http/mcp/tool-server.ts', 'createToolServers.isVisible');
 
 const KEY = 'ApiKey key-of-a-server';
 const ALL = ['Groups', 'Flow', 'AddFeed', 'DropGroup'];

@@ -1,7 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
 import { type SandboxedGateway, startSandboxedGateway, startScriptedGateway } from '../support/gateway.ts';
+import { guards } from '../support/guards.ts';
 import { workflow } from '../support/records.ts';
+
+guards('src/http/engine.ts', 'resolveOperation');
+guards('src/http/request.ts', 'readHead');
 
 const CREATE = 'mutation Create { createFeed(input: { name: "Unwanted" }) { __typename } }';
 const HEADERS = { 'content-type': 'application/json', authorization: `ApiKey ${SANDBOX_KEYS.development}` };

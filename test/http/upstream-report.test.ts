@@ -2,8 +2,11 @@ import { expect, it } from 'vitest';
 import type { UpstreamReport } from '../../src/http/respond.ts';
 import { READ_WORKFLOW, startCachedGateway } from '../support/cached-gateway.ts';
 import { startGateway, startScriptedGateway, type TestGateway } from '../support/gateway.ts';
+import { guards } from '../support/guards.ts';
 import { group, workflow } from '../support/records.ts';
 import { startService } from '../support/service.ts';
+
+guards('src/http/respond.ts', 'limitSize');
 
 /** Runs an operation, and returns its report with the other parts of the response. */
 async function report(gateway: TestGateway, document: string, authorization = 'ApiKey a') {

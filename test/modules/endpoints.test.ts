@@ -6,7 +6,13 @@ import { ModuleError } from '../../src/graphql/module.ts';
 import { createSchema } from '../../src/graphql/schema.ts';
 import { defineModule, type GatewayModule, type Toolkit } from '../../src/modules/index.ts';
 import { startScriptedGateway } from '../support/gateway.ts';
+import { guards } from '../support/guards.ts';
 import type { Script } from '../support/service.ts';
+
+guards('src/upstream/input-rules.ts', 'assertArgs');
+guards('src/upstream/input-rules.ts', 'headersOf');
+guards('src/upstream/request.ts', 'readKeyOf');
+guards('src/upstream/transport/path.ts', 'requireJson');
 
 // What endpoints declare, and what goes over the wire then. `Object(…)` stands for what the compiler refuses, and JavaScript does not.
 

@@ -2,6 +2,9 @@ import { GraphQLError } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { defineModule } from '../../src/modules/index.ts';
 import { startScriptedGateway } from '../support/gateway.ts';
+import { guards } from '../support/guards.ts';
+
+guards('src/graphql/executor/complete-value.ts', 'sizeOf');
 
 // An odd error or value of a resolver costs its field only: other fields arrive, one masked error is reported, and one line is logged.
 

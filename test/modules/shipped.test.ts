@@ -41,8 +41,8 @@ it('every shipped module has a name in configurations, and an entry of the packa
   expect(Object.keys(manifest.exports).filter(isEntry).toSorted()).toEqual(entries);
   const typed = Object.keys(manifest.typesVersions['*']).map((entry) => `./${entry}`);
   expect(typed.filter(isEntry).toSorted()).toEqual(entries);
-  for (const builder of ['build.ts', 'tsconfig.build.json']) {
-    const built = (await readFile(builder, 'utf8')).match(/(?<=["']src\/modules\/)[^"']+/g) ?? [];
+  for (const builder of ['scripts/build.ts', 'scripts/tsconfig.build.json']) {
+    const built = (await readFile(builder, 'utf8')).match(/(?<=["'](?:\.\.\/)?src\/modules\/)[^"']+/g) ?? [];
     expect(new Set(built)).toEqual(new Set([...files, 'index.ts']));
   }
 });

@@ -6,8 +6,11 @@ import type { GatewayContext } from '../../src/graphql/context.ts';
 import type { Toolkit } from '../../src/graphql/module.ts';
 import { defineModule } from '../../src/modules/index.ts';
 import { startScriptedGateway } from '../support/gateway.ts';
+import { guards } from '../support/guards.ts';
 import type { Script } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
+
+guards('src/upstream/client.ts', 'CallBudget.prepare');
 
 // What a mutation with several writes promises, and where a write is refused.
 

@@ -52,6 +52,8 @@ let installFolder: string;
 let bin: string;
 /** Folder with only the package and graphql, without the dependencies of the gateway. */
 let clientFolder: string;
+/** Folder with only the client's own package. */
+let ownClient: string;
 
 beforeAll(async () => {
   folder = await createTemporaryFolder();
@@ -59,7 +61,8 @@ beforeAll(async () => {
   const installed = join(installFolder, 'node_modules', 'notigraph');
   bin = join(installed, 'bin', 'notigraph.js');
   await mkdir(installed, { recursive: true });
-  await run('tar', ['-xzf', await packProject(folder.path()), '-C', installed, '--strip-components=1']);
+  const packed = await packProject(folder.path());
+  await run('tar', ['-xzf', packed.gateway, '-C', installed, '--strip-components=1']);
 
   const { dependencies } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
   for (const name of [...Object.keys(dependencies), 'graphql', '@types/node']) {
@@ -68,6 +71,11 @@ beforeAll(async () => {
     await symlink(join(ROOT, 'node_modules', name), link, 'dir');
   }
   await writeFile(join(installFolder, 'package.json'), '{ "type": "module" }');
+
+  ownClient = folder.path('own-client');
+  const ownPackage = join(ownClient, 'node_modules', '@notigraph', 'client');
+  await mkdir(ownPackage, { recursive: true });
+  await run('tar', ['-xzf', packed.client, '-C', ownPackage, '--strip-components=1']);
 
   clientFolder = folder.path('client-user');
   await cp(installed, join(clientFolder, 'node_modules', 'notigraph'), { recursive: true });
@@ -170,18 +178,12 @@ it('has modules, and an interface for those of users', async () => {
 });
 
 it('has a client without the dependencies of the gateway', async () => {
-  const client = join(installFolder, 'node_modules', 'notigraph', 'dist', 'library', 'client');
-  await cp(client, folder.path('client-only', 'node_modules', 'notigraph'), { recursive: true });
-  await writeFile(
-    folder.path('client-only', 'node_modules', 'notigraph', 'package.json'),
-    '{ "type": "module", "exports": { "./client": "./index.js" } }',
-  );
-  await writeFile(folder.path('client-only', 'program.mjs'), CLIENT_PROGRAM);
+  const ofOwnPackage = (program: string) => program.replace("'notigraph/client'", "'@notigraph/client'");
+  await writeFile(join(ownClient, 'program.mjs'), ofOwnPackage(CLIENT_PROGRAM));
   await writeFile(join(clientFolder, 'program.js'), CLIENT_PROGRAM);
   await using notigraph = await startNotigraph({ main: bin, cwd: installFolder });
 
-  // Runs the installed client, and a copy of only the client's files.
-  for (const program of [join(clientFolder, 'program.js'), folder.path('client-only', 'program.mjs')]) {
+  for (const program of [join(clientFolder, 'program.js'), join(ownClient, 'program.mjs')]) {
     const { stdout, stderr } = await run(process.execPath, [program, notigraph.url], { timeout: 60_000 });
     expect({ stdout, stderr }).toEqual({
       stdout: '["Lifecycle","Community","Billing","Orders"] undefined\n',

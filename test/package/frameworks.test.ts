@@ -48,7 +48,7 @@ beforeAll(async () => {
   for (const file of ['package.json', 'package-lock.json', '.npmrc']) {
     await cp(join(ROOT, 'test/package/frameworks', file), folder.path(file));
   }
-  const tarball = await packProject(folder.path());
+  const { gateway: tarball } = await packProject(folder.path());
   await run('npm', ['install', '--no-audit', '--no-fund', tarball], { cwd: folder.path() });
   for (const name of OWN) {
     const link = folder.path('node_modules', name);

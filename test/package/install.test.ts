@@ -25,7 +25,7 @@ let warnings: string;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'notigraph-install-'));
-  tarball = await packProject(folder);
+  ({ gateway: tarball } = await packProject(folder));
   app = join(folder, 'app');
   warnings = await install(app, tarball, '--omit=dev');
   bin = join(app, 'node_modules', 'notigraph', 'bin', 'notigraph.js');

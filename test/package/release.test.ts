@@ -1,18 +1,21 @@
 import { execFile, execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { tarballOf } from '../../codegen/package-references.ts';
 import manifest from '../../package.json' with { type: 'json' };
-import { hasHelm, helmOnly } from '../support/deploy.ts';
+import client from '../../packages/client/package.json' with { type: 'json' };
+import { digestOf, LOG } from '../support/buildx.ts';
+import { hasHelm, helmOnly, readDockerfile } from '../support/deploy.ts';
 import { ROOT } from '../support/docs.ts';
 import { copyProject, type ProjectCopy } from '../support/project-copy.ts';
 
 const TOOLS = join(ROOT, 'test/tools/node_modules/bin');
 
 const TARBALL = tarballOf(manifest);
+const CLIENT_TARBALL = tarballOf(client);
 
 /** Environment without what CI sets. */
 const { GITHUB_ACTIONS: _actions, GITHUB_REF_NAME: _name, GITHUB_REF_TYPE: _type, ...ENV } = process.env;
@@ -23,7 +26,7 @@ async function release(copy: ProjectCopy, args: readonly string[], env: Record<s
     cwd: copy.path(),
     env: { ...ENV, PATH: `${TOOLS}:${ENV.PATH}`, npm_config_prefer_offline: 'true', ...env },
   };
-  const program = promisify(execFile)(process.execPath, ['release.ts', ...args], options);
+  const program = promisify(execFile)(process.execPath, ['scripts/release.ts', ...args], options);
   return program.then(
     ({ stdout }) => ({ code: 0, stdout, stderr: '' }),
     ({ code, stdout, stderr }) => ({ code, stdout, stderr }),
@@ -61,7 +64,7 @@ it.runIf(hasHelm)(
       .trim()
       .split('\n')
       .map((line) => line.split('  '));
-    expect(files.map(([, file]) => file)).toEqual([TARBALL, TARBALL.replace('.tgz', '.cdx.json')]);
+    expect(files.map(([, file]) => file)).toEqual([TARBALL, CLIENT_TARBALL, TARBALL.replace('.tgz', '.cdx.json')]);
     for (const [digest, file = ''] of files) {
       const content = await readFile(copy.path('dist/release', file));
       expect(createHash('sha256').update(content).digest('hex')).toBe(digest);
@@ -115,7 +118,80 @@ it('only CI publishes, on the tag of the version', async () => {
   expect(await release(copy, ['npm'], branch)).toMatchObject({ code: 1, stderr: expect.stringContaining(refusal) });
   expect(await release(copy, ['npm', '--dry-run'])).toMatchObject({
     code: 0,
-    stdout: `  npm publish ./dist/release/${TARBALL} --provenance --access public\n`,
+    stdout: [TARBALL, CLIENT_TARBALL]
+      .map((file) => `  npm publish ./dist/release/${file} --provenance --access public\n`)
+      .join(''),
   });
   expect((await release(copy, ['pypi'])).stderr).toContain('Unknown part of a release: "pypi".');
+});
+
+describe('the images', () => {
+  /** Publishes them to a registry that forgets something. */
+  async function publishImages(forget?: string) {
+    await using copy = await copyProject();
+    const programs = copy.path('dist/programs');
+    await mkdir(programs, { recursive: true });
+    await mkdir(copy.path('dist/release'));
+    const components = ['pkg:npm/graphql@16.14.0', 'pkg:npm/%40redis/client@6.0.0'].map((purl) => ({ purl }));
+    await writeFile(copy.path('dist/release', TARBALL.replace('.tgz', '.cdx.json')), JSON.stringify({ components }));
+    const docker = `exec ${process.execPath} ${copy.path('test/support/buildx.ts')} "$@"`;
+    for (const [program, script] of Object.entries({ docker, cosign: `echo "cosign $*" >> ${LOG}` })) {
+      await writeFile(join(programs, program), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+    }
+    const result = await release(copy, ['image'], {
+      PATH: `${programs}:${ENV.PATH}`,
+      GITHUB_ACTIONS: 'true',
+      GITHUB_REF_NAME: `v${manifest.version}`,
+      ...(forget !== undefined && { FORGET: forget }),
+    });
+    const commands = (await copy.read(LOG)).trim().split('\n');
+    const commandsWith = (start: string) => commands.filter((command) => command.startsWith(start));
+    return { ...result, builds: commandsWith('docker build '), signatures: commandsWith('cosign sign ') };
+  }
+
+  const runtime = `ghcr.io/notigraph/notigraph@${digestOf('runtime')}`;
+  const bases = new Set(
+    readDockerfile()
+      .filter(({ name, text }) => name === 'FROM' && text.includes(':'))
+      .map(({ text }) => text.split(' ')[0] ?? ''),
+  );
+
+  it('are built from digests of their base images, and signed after their SBOM and provenance were checked', async () => {
+    const { code, stderr, builds, signatures } = await publishImages();
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(builds).toHaveLength(3);
+    expect(bases.size).toBe(2);
+    const pins = [...bases].map((base) => `--build-context ${base}=docker-image://${base}@${digestOf(base)} `);
+    expect(builds.filter((build) => !pins.every((pin) => build.includes(pin)))).toEqual([]);
+    expect(signatures).toEqual(
+      ['runtime', 'tracing', 'mcp'].map((stage) => `cosign sign --yes ghcr.io/notigraph/notigraph@${digestOf(stage)}`),
+    );
+  });
+
+  it.each([
+    ['pkg:generic/node', 0, `The SBOM of ${runtime} for linux/amd64 lacks pkg:generic/node@.\n`],
+    ['pkg:deb', 0, `The SBOM of ${runtime} for linux/amd64 lacks pkg:deb/debian/libc6@.\n`],
+    ['redis', 0, `The SBOM of ${runtime} for linux/amd64 lacks pkg:npm/@redis/client@6.0.0.\n`],
+    ['sdk-trace@', 1, `${digestOf('tracing')} for linux/amd64 lacks pkg:npm/@opentelemetry/sdk-trace@`],
+    [
+      'modelcontextprotocol/server@',
+      2,
+      `${digestOf('mcp')} for linux/amd64 lacks pkg:npm/@modelcontextprotocol/server@`,
+    ],
+    ['arm64', 0, `${runtime} has no SBOM or provenance for linux/arm64.\n`],
+    ['pins', 0, `${runtime} for linux/amd64 was not built from a digest of pkg:docker/node@24-trixie-slim`],
+    ['pkg:docker/gcr.io', 0, `The provenance of ${runtime} for linux/amd64 lacks gcr.io/distroless/`],
+  ])('are not signed if %s is missing', async (forgotten, signed, message) => {
+    const { code, stderr, signatures } = await publishImages(forgotten);
+    expect(stderr).toContain(message);
+    expect({ code, signed: signatures.length }).toEqual({ code: 1, signed });
+  });
+
+  it('are not built if a base image has no digest', async () => {
+    const { code, stderr, builds } = await publishImages('distroless');
+    expect({ code, builds }).toEqual({ code: 1, builds: [] });
+    expect(stderr).toMatch(
+      /^No registry has a digest of gcr\.io\/distroless\/\S+, which deploy\/Dockerfile begins with\.\n$/,
+    );
+  });
 });

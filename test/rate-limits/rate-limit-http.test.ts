@@ -12,10 +12,14 @@ import {
   type WireRequest,
   type WireResponse,
 } from '../support/gateway-pair.ts';
+import { guards } from '../support/guards.ts';
 import { healthyService } from '../support/healthy-service.ts';
 import { hasRedis, redisOnly, startRedis } from '../support/redis.ts';
 import { type Script, startService } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
+
+guards('src/http/access.ts', 'requireAllowed');
+guards('src/http/respond.ts', 'createRespond');
 
 const signer = createSigner();
 const HOUR = 3_600;

@@ -5,7 +5,10 @@ import { createMemoryRateLimiter } from '../../src/rate-limits/memory-rate-limit
 import type { RateLimiter } from '../../src/rate-limits/rate-limiter.ts';
 import { createRedisRateLimiter } from '../../src/rate-limits/redis-rate-limiter.ts';
 import type { RateLimit } from '../../src/settings/rate-limits.ts';
+import { guards } from '../support/guards.ts';
 import { hasRedis, startRedis } from '../support/redis.ts';
+
+guards('src/rate-limits/memory-rate-limiter.ts', 'createMemoryRateLimiter.entryOf');
 
 /** Limit that refills one call per hour, so that nothing is refilled during a test. */
 const HOURLY: RateLimit = { calls: 3, perSeconds: 3 * 3_600 };

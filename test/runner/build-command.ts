@@ -2,5 +2,9 @@ import { buildOutdated } from './build.ts';
 
 /** Builds the program that tests start in processes of their own. It starts in half the time of the source. */
 export default function buildCommand(): void {
-  buildOutdated('dist/cli/main.js', ['src', 'packages/sandbox/src', 'build.ts'], ['build.ts', 'command']);
+  buildOutdated(
+    'dist/cli/main.js',
+    ['src', 'packages/sandbox/src', 'scripts/build.ts'],
+    ['scripts/build.ts', 'command'],
+  );
 }

@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { createGateway, type GatewayOptions } from '../../src/gateway.ts';
 import { problemsOf } from '../support/configuration.ts';
+import { guards } from '../support/guards.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
+
+guards('src/cli/config/config-file.ts', 'resolveReferences.resolveText');
+guards('src/settings/conflicts.ts', 'findTenantConflicts');
 
 const problemsIn = (text: string, env: Record<string, string> = {}) =>
   problemsOf({ env, files: { 'notigraph.config.yaml': text } });

@@ -4,9 +4,12 @@ import { loadOperations } from '../../src/graphql/documents/shipped-operations.t
 import { connectAgent } from '../support/agent.ts';
 import { type Choices, readTape } from '../support/fuzz/choices.ts';
 import { startGateway } from '../support/gateway.ts';
+import { guards } from '../support/guards.ts';
 import { healthyService } from '../support/healthy-service.ts';
 import { sampleSize } from '../support/samples.ts';
 import { startService } from '../support/service.ts';
+
+guards('src/http/mcp/messages.ts', 'findJsonProblem');
 
 const KEY = 'ApiKey key-of-a-server';
 

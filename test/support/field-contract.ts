@@ -97,7 +97,7 @@ export function describeContract(fields: readonly Field[], modules: readonly Gat
   it(`calls end with their operation: ${title}`, async () => {
     await Promise.all(
       fields.map(async (field) => {
-        const options = { modules, operationTimeoutMs: 1_000 }; // Long enough for the call to be sent.
+        const options = { modules, operationTimeoutMs: 4_000 }; // Long enough for the call to be sent, on a busy machine too.
         await using gateway = await startScriptedGateway(() => undefined, options);
         expect(await runField(gateway, field).then(({ error }) => error)).toMatchObject({
           code: 'UPSTREAM_TIMEOUT',

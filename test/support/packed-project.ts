@@ -3,17 +3,21 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { tarballOf } from '../../codegen/package-references.ts';
 import manifest from '../../package.json' with { type: 'json' };
+import client from '../../packages/client/package.json' with { type: 'json' };
 import { copyProject } from './project-copy.ts';
 
-/** Builds and packs a copy of the project, which leaves the project unchanged. @returns the path of the tarball. @throws if packing changes the copy's package.json */
-export async function packProject(folder: string): Promise<string> {
+/** Builds and packs a copy of the project, which leaves the project unchanged. @returns the paths of the tarballs. @throws if packing changes the copy's package.json */
+export async function packProject(folder: string): Promise<{ gateway: string; client: string }> {
   await using copy = await copyProject();
   const manifestBefore = await copy.read('package.json');
-  await promisify(execFile)('npm', ['pack', '--offline', '--pack-destination', folder], { cwd: copy.path() });
+  for (const workspace of [[], ['--workspace', client.name]]) {
+    const args = ['pack', '--offline', '--pack-destination', folder, ...workspace];
+    await promisify(execFile)('npm', args, { cwd: copy.path() });
+  }
   if ((await copy.read('package.json')) !== manifestBefore) {
     throw new Error('npm pack changed the package.json of the project.');
   }
-  return join(folder, tarballOf(manifest));
+  return { gateway: join(folder, tarballOf(manifest)), client: join(folder, tarballOf(client)) };
 }
 
 /** Returns the message about a version of Node.js that is too old. */

@@ -1,11 +1,15 @@
 import { mkdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { guards } from '../support/guards.ts';
 import { metricValues } from '../support/metrics-text.ts';
 import { feed, subscriber } from '../support/records.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { startService } from '../support/service.ts';
 import { clientsOf, createSigner, TENANT_KEYS } from '../support/tokens.ts';
+
+guards('src/telemetry/audit-log.ts', 'idsOf');
+guards('src/telemetry/audit-log.ts', 'openAuditFile.write');
 
 const CREATE_FEED = 'mutation { createFeed(input: { name: "canary-name" }) { __typename } }';
 const DELETE_FEED = 'mutation ($id: ID!) { deleteFeed(input: { id: $id }) { __typename } }';

@@ -2,9 +2,13 @@ import { trace } from '@opentelemetry/api';
 import { AlwaysOffSampler } from '@opentelemetry/sdk-trace';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { guards } from '../support/guards.ts';
 import { type Script, startService, type TestService } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 import { type RecordedSpan, registerTestTraces, type TestTraces } from '../support/traces.ts';
+
+guards('src/telemetry/tracing/trace-context.ts', 'readTraceContext');
+guards('src/telemetry/tracing/trace-context.ts', 'readTraceState');
 
 const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
 const SPAN_ID = '00f067aa0ba902b7';

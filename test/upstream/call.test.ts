@@ -3,9 +3,17 @@ import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { endpoint } from '../../src/upstream/endpoint.ts';
 import { errorOf, isUpstreamError, type UpstreamError } from '../../src/upstream/errors.ts';
+import { guards } from '../support/guards.ts';
 import { workflow } from '../support/records.ts';
 import type { Script } from '../support/service.ts';
 import { codeOf, deferResponses, RecordedEvents, respondWithName, startClient } from '../support/upstream-client.ts';
+
+guards('src/upstream/call.ts', 'Call.#attemptEnded');
+guards('src/upstream/call.ts', 'Call.#endRunning');
+guards('src/upstream/call.ts', 'Call.leave');
+guards('src/upstream/call.ts', 'Call.proceed');
+guards('src/upstream/call.ts', 'Lane.release');
+guards('src/upstream/errors.ts', 'endedEarly');
 
 // The transitions of a call: see the diagram in ARCHITECTURE.md. Each test asserts the result, the requests and the events in their order.
 

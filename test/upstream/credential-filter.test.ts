@@ -1,8 +1,14 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { guards } from '../support/guards.ts';
 import { sampleSize } from '../support/samples.ts';
 import { type ServiceResponse, startService, type TestService } from '../support/service.ts';
+
+guards('src/upstream/credential-filter.ts', 'createCredentialFilter.comparisons.strip');
+guards('src/upstream/credential-filter.ts', 'decodedForms');
+guards('src/upstream/transport/reasons.ts', 'readReasons.read');
+guards('src/upstream/transport/to-error.ts', 'readErrorId');
 
 let upstream: TestService;
 let gateway: TestGateway;

@@ -19,9 +19,15 @@ import {
   watchTimers,
 } from '../support/faults.ts';
 import { startGateway } from '../support/gateway.ts';
+import { guards } from '../support/guards.ts';
 import { MISBEHAVIORS, type Misbehavior } from '../support/misbehaviors.ts';
 import { workflow } from '../support/records.ts';
 import { formatResponse, type Script, startService } from '../support/service.ts';
+
+guards('src/upstream/errors.ts', 'RULES.brokenConnection.outcome');
+guards('src/upstream/policies/retry.ts', 'Retry.delayOf');
+guards('src/upstream/transport/attempt.ts', 'Attempt.onResponseStart');
+guards('src/upstream/transport/to-error.ts', 'isProtocolError');
 
 watchTimers();
 

@@ -18,8 +18,13 @@ import {
 } from '../support/certificates.ts';
 import { startConnectProxy } from '../support/connect-proxy.ts';
 import { startGateway } from '../support/gateway.ts';
+import { guards } from '../support/guards.ts';
 import { metricValues } from '../support/metrics-text.ts';
 import { startService } from '../support/service.ts';
+
+guards('src/upstream/transport/proxy-tunnel.ts', 'openTunnel');
+guards('src/upstream/transport/proxy-tunnel.ts', 'refused');
+guards('src/upstream/transport/tls-files.ts', 'toContexts');
 
 const GROUPS = '{ notificationGroups { name } }';
 const WRITE = 'mutation { createFeed(input: { name: "f" }) { __typename ... on CreateFeedSuccess { feed { name } } } }';

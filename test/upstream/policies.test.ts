@@ -3,11 +3,16 @@ import { type Endpoint, errorOf } from '../../src/upstream/errors.ts';
 import { Retry, type RetrySettings } from '../../src/upstream/policies/retry.ts';
 import { errorFromFailure } from '../../src/upstream/transport/to-error.ts';
 import { startScriptedGateway } from '../support/gateway.ts';
+import { guards } from '../support/guards.ts';
 import { bytesInUse } from '../support/heap.ts';
 import { feed, subscriber, workflow } from '../support/records.ts';
 import type { Script } from '../support/service.ts';
 import { DEFAULTS } from '../support/settings.ts';
 import { codeOf, deferResponses, respondWithName, startClient } from '../support/upstream-client.ts';
+
+guards('src/upstream/call.ts', 'Call.#attemptEnded');
+guards('src/upstream/call.ts', 'Lane.take');
+guards('src/upstream/policies/retry.ts', 'RetryBudget.#allowWaiting');
 
 const GET: Endpoint = { method: 'GET', route: '/v1/workflows/{workflowIdOrIdentifier}' };
 

@@ -1,7 +1,10 @@
 import { expect, it } from 'vitest';
 import { startSandbox } from '../../packages/sandbox/src/sandbox.ts';
 import { createGateway } from '../../src/gateway.ts';
+import { guards } from '../support/guards.ts';
 import { type ServiceResponse, startService } from '../support/service.ts';
+
+guards('src/upstream/transport/probe.ts', 'findProblem');
 
 /** Returns the result of the check, and the requests it sent. */
 async function check(answer: ServiceResponse, path = '') {

@@ -1,9 +1,17 @@
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { createGateway as create, type Gateway, type GatewayOptions } from '../../src/gateway.ts';
+import { guards } from '../support/guards.ts';
 import { type Script, startService } from '../support/service.ts';
 import { NAMES, startThreeUpstreams, TENANTS } from '../support/three-upstreams.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
+
+guards('src/auth/authenticator.ts', 'createAuthenticator.identifyNow.upstream');
+guards('src/auth/authenticator.ts', 'identityOf');
+guards('src/http/client-tokens.ts', 'createClientTokenRoute.issue');
+guards('src/http/node-adapter.ts', 'originForm');
+guards('src/http/select-upstream.ts', 'createUpstreamSelector.select');
+guards('src/settings/upstreams.ts', 'toHostname');
 
 const answer: Script = (_request, { answer }) => answer({ body: { data: [] } });
 

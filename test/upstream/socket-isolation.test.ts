@@ -1,9 +1,14 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { digestOf } from '../support/concurrent-load.ts';
 import { startGateway, startScriptedGateway } from '../support/gateway.ts';
+import { guards } from '../support/guards.ts';
 import { workflow } from '../support/records.ts';
 import { type Connection, formatResponse, type ServiceRequest, startService } from '../support/service.ts';
 import { deferResponses, startClient } from '../support/upstream-client.ts';
+
+guards('src/upstream/transport/socket-pool.ts', 'SocketPool.#createSlot.client.connect');
+guards('src/upstream/transport/socket-pool.ts', 'SocketPool.#send');
+guards('src/upstream/transport/socket-pool.ts', 'SocketPool.#take');
 
 const MODES = ['none', 'credential'] as const;
 

@@ -5,9 +5,12 @@ import { createMemoryRateLimiter } from '../../src/rate-limits/memory-rate-limit
 import { endpoint } from '../../src/upstream/endpoint.ts';
 import type { Endpoint } from '../../src/upstream/errors.ts';
 import { createThrottle } from '../../src/upstream/policies/throttle.ts';
+import { guards } from '../support/guards.ts';
 import { sampleSize } from '../support/samples.ts';
 import type { Script } from '../support/service.ts';
 import { codeOf, deferResponses, respondWithName, startClient } from '../support/upstream-client.ts';
+
+guards('src/upstream/call.ts', 'Call.#answer');
 
 // What is kept per credential is swept once there are many of them, which anybody can cause with invented keys. In these tests, a sweep follows every
 // step of random histories.

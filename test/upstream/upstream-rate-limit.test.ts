@@ -3,9 +3,12 @@ import type { GatewayOptions } from '../../src/gateway.ts';
 import { Usage } from '../../src/telemetry/usage.ts';
 import { readRateLimit } from '../../src/upstream/transport/rate-limit-headers.ts';
 import { startScriptedGateway } from '../support/gateway.ts';
+import { guards } from '../support/guards.ts';
 import { feed, workflow } from '../support/records.ts';
 import type { Script } from '../support/service.ts';
 import { deferResponses, startClient } from '../support/upstream-client.ts';
+
+guards('src/upstream/policies/throttle.ts', 'createThrottle.note');
 
 const READ = '{ workflow(idOrIdentifier: "w1") { name } }';
 const CREATE = 'mutation { createFeed(input: { name: "News" }) { __typename } }';

@@ -56,7 +56,6 @@ export async function sendWithRetries<Result>(request: RepeatableRequest<Result>
     }
     const seconds = attempt < maxAttempts && canRepeat(current, request) ? waitOf(current, attempt) : undefined;
     const leftMs = endsAt - performance.now();
-    // guard: packages/client/test/retries.test.ts
     if (seconds === undefined || seconds * 1_000 > leftMs) {
       return finish(best === undefined ? current : { result: best }, attempt, isOutcomeUnknown);
     }
@@ -79,7 +78,6 @@ function finish<Result>(last: Attempt<Result>, attempts: number, isOutcomeUnknow
     throw last.cause;
   }
   const { result } = last;
-  // guard: packages/client/test/retries.test.ts
   return result.errors !== undefined && isOutcomeUnknown
     ? { ...result, errors: result.errors.map(withUnknownOutcome), attempts }
     : { ...result, attempts };
@@ -150,7 +148,6 @@ const FIRST_WAIT_SECONDS = 0.5;
 /** Returns whether repeating a request is safe and can succeed. */
 export function canRepeat(attempt: Attempt<unknown>, { isWrite, hasOwnKey }: Repeatability): boolean {
   if ('cause' in attempt) {
-    // guard: packages/client/test/retries.test.ts
     return isTemporary(attempt.cause) && (!isWrite || hasOwnKey);
   }
   const { errors, data } = attempt.result;
@@ -173,7 +170,6 @@ function isUnapplied(data: unknown, errors: readonly GatewayError[]): boolean {
   }
   return Object.keys(Object(data)).every((field) =>
     errors.some(
-      // guard: packages/client/test/retries.test.ts
       ({ path, extensions }) => path?.length === 1 && path[0] === field && extensions.outcome === 'NOT_APPLIED',
     ),
   );

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { GatewayDeps, GatewayOptions } from '../../../src/gateway.ts';
 import { startGateway } from '../../../test/support/gateway.ts';
+import { guards } from '../../../test/support/guards.ts';
 import { feed, group } from '../../../test/support/records.ts';
 import { type Script, startService } from '../../../test/support/service.ts';
 import { SANDBOX_KEYS } from '../../sandbox/src/sandbox.ts';
@@ -13,6 +14,11 @@ import {
   type RetryEvent,
   UnexpectedResponseError,
 } from '../src/index.ts';
+
+guards('packages/client/src/retry.ts', 'canRepeat');
+guards('packages/client/src/retry.ts', 'finish');
+guards('packages/client/src/retry.ts', 'isUnapplied');
+guards('packages/client/src/retry.ts', 'sendWithRetries');
 
 const authorization = `ApiKey ${SANDBOX_KEYS.development}`;
 const GROUPS = { body: { data: [group()] } };

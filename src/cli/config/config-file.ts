@@ -238,7 +238,6 @@ function resolveReferences(
     if (category === 'secret') {
       problems.push({ path, clause: 'must not contain the secret itself; use { env: NAME } or { file: PATH }' });
     }
-    // guard: test/settings/upstreams.test.ts
     if (category === 'address' && text.includes('@')) {
       problems.push({ path, clause: 'must not contain a user name or password; use { env: NAME }' });
     }
@@ -250,10 +249,8 @@ function resolveReferences(
   }
 
   function readVariable(name: string, path: SettingPath): string {
-    // guard: test/cli/config-file.test.ts
     const value = Object.hasOwn(env, name) ? env[name] : undefined;
     if (!value) {
-      // guard: test/cli/config-file.test.ts
       const clause = VARIABLE_NAME.test(name)
         ? `requires the environment variable ${name}, which is not set`
         : 'requires an environment variable that is not set; env must be its name';

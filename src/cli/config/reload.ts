@@ -153,7 +153,6 @@ function withValuesOf(other: Config, config: Config, names: readonly SettingName
   const copy = <Name extends SettingName>(name: Name) => {
     result[name] = other[name];
   };
-  // guard: test/cli/reload.test.ts
   names.forEach(copy);
   return result;
 }

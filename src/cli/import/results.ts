@@ -150,12 +150,10 @@ export class Results implements Disposable {
   /** Locks the file, and creates its tables. Returns whether it is new. */
   #open(): boolean {
     // Without the shared memory of other modes, which some network file systems don't have.
-    // guard: test/cli/import-results.test.ts
     this.#database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
     const number = (sql: string) => z.int().parse(Object.values(this.#database.prepare(sql).get() ?? {})[0]);
     const id = number('PRAGMA application_id');
     const isNew = id === 0 && number('SELECT count(*) FROM sqlite_schema') === 0;
-    // guard: test/cli/import-results.test.ts
     if (!isNew && id !== APPLICATION_ID) {
       throw notResults(this.#path);
     }
@@ -197,7 +195,6 @@ export class Results implements Disposable {
       throw other('service', `${earlier.service}.`);
     }
     const earlierId = earlier?.environmentId ?? environmentId;
-    // guard: test/cli/import.test.ts
     if (environmentId !== undefined && earlierId !== environmentId) {
       throw other('environment', `${earlierId}. This API key belongs to ${environmentId}.`);
     }
@@ -250,7 +247,6 @@ export class Results implements Disposable {
     }
     this.#database.exec('PRAGMA journal_mode = DELETE'); // A single file, which programs without write access can read too.
     this.#database.close();
-    // guard: test/cli/import-failures.test.ts
     if (this.#isNew && !this.#hasOutcomes && this.#path !== undefined) {
       rmSync(this.#path, { force: true });
     }

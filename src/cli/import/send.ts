@@ -73,7 +73,6 @@ async function sendRow({ line, subscriber, key: firstKey, outcome }: PendingRow,
   for (let tries = 0; ; tries += 1) {
     // Before a row was applied, the reason for a broken connection could concern all rows.
     if (isBroken && progress.applied > 0 && !service.answeredSince(lastAt)) {
-      // guard: test/cli/import-failures.test.ts
       await probe(service);
     }
     if (!(await service.turn())) {
@@ -97,25 +96,18 @@ async function sendRow({ line, subscriber, key: firstKey, outcome }: PendingRow,
         assertUsable(error, `line ${line}: ${failure.message}`, service.hasApplied);
       }
       isUnknown ||= error.outcome === 'UNKNOWN';
-      // guard: test/cli/import-failures.test.ts
       if (isUnknown && error.sent) {
         results.record(subscriberId, 'unknown', failure);
       }
       const isAnswered = isAnswer(error);
       // During an outage, no row fails: only those count that fail while the service answers.
-      // guard: test/cli/import-failures.test.ts
       failures += Number(isAnswered || error.isReplayed || (error.sent && service.answeredSince(lastAt)));
       lastAt = performance.now();
       isBroken = error.sent && error.status === undefined && error.code === 'UPSTREAM_UNAVAILABLE';
       if (isAnswered) {
         service.answered();
       }
-      if (
-        // guard: test/cli/import.test.ts
-        !(isTemporary(error) || error.isReplayed) ||
-        // guard: test/cli/import-failures.test.ts
-        failures >= MAX_TRIES
-      ) {
+      if (!(isTemporary(error) || error.isReplayed) || failures >= MAX_TRIES) {
         if (!isUnknown) {
           results.record(subscriberId, 'failed', failure);
         }
@@ -148,17 +140,14 @@ function assertUsable({ code, status = 0, isForeign }: UpstreamError, reason: st
     return; // A firewall that rejects the content of a row, or an ingress whose backend is missing for a while.
   }
   // A firewall can reject the content of one row with 403.
-  // guard: test/cli/import-failures.test.ts
   if (code === 'UNAUTHENTICATED' || (code === 'FORBIDDEN' && !(status === 403 && hasApplied))) {
     throw new ImportError(`Correct the API key: the service rejected it with ${status} at ${reason}`);
   }
-  // guard: test/cli/import-failures.test.ts
   if (isForeign && !NO_ENDPOINT.has(status)) {
     throw new ImportError(
       `Correct what is in front of the service, such as a firewall: it answered ${status} at ${reason}`,
     );
   }
-  // guard: test/cli/import-failures.test.ts
   if (NO_ENDPOINT.has(status) || (status >= 300 && status < 400)) {
     throw new ImportError(`Correct the address of the service: it has no POST /v1/subscribers (status ${status}).`);
   }

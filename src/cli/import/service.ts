@@ -136,7 +136,6 @@ export class ImportService implements AsyncDisposable {
   /** Notes that a row has failed. @throws {ImportError} if too many have, and none was applied in between */
   failed(code: string, message: string): void {
     this.#failures += 1;
-    // guard: test/cli/import-failures.test.ts
     if (this.#failures >= MAX_FAILURES) {
       throw new ImportError(
         `${MAX_FAILURES} rows in succession failed, so the import stopped. The last reason: ${message} (${code})`,
@@ -169,7 +168,6 @@ export class ImportService implements AsyncDisposable {
    */
   async backOff({ code, retryAfterSeconds = 0 }: UpstreamError, message: string, tries: number): Promise<void> {
     const { maxWaitMs } = this.#options;
-    // guard: test/cli/import-failures.test.ts
     if (code === 'RATE_LIMITED' && retryAfterSeconds * 1_000 > maxWaitMs) {
       throw new ImportError(
         `The service's rate limit permits no call for ${retryAfterSeconds} s, which is longer than --max-wait.`,
@@ -178,7 +176,6 @@ export class ImportService implements AsyncDisposable {
     // A pause for the rate limit is not an outage.
     const waitedMs = Math.max(0, performance.now() - Math.max(this.#answeredAt, this.#pausedUntil));
     const leftMs = maxWaitMs - waitedMs;
-    // guard: test/cli/import-failures.test.ts
     if (leftMs <= 0) {
       const seconds = Math.round(waitedMs / 1_000);
       throw new ImportError(`No row was answered for ${seconds} s. The last reason: ${message} (${code})`);

@@ -52,11 +52,9 @@ export function assertIds(manifests: readonly Manifest[]): void {
   const texts = new Map<string, string>();
   for (const [id, document] of manifests.flatMap((manifest) => Object.entries(manifest))) {
     const hash = SHA256_ID.exec(id)?.[1];
-    // guard: test/graphql/trusted-documents.test.ts
     if (hash !== undefined && hash !== sha256Of(document)) {
       throw new ManifestError(`the id ${shortenId(id)} is not the SHA-256 of its text`);
     }
-    // guard: test/graphql/trusted-documents.test.ts
     if ((texts.get(withoutHashPrefix(id)) ?? document) !== document) {
       throw new ManifestError(`the id ${shortenId(id)} stands for two documents`);
     }
@@ -88,7 +86,6 @@ function readFormat(value: unknown): Manifest {
     assertIds(operations.map(({ id, body }) => ({ [id]: body }))); // Before duplicate ids are merged.
     return Object.fromEntries(operations.map(({ id, body }) => [id, body]));
   }
-  // guard: test/graphql/trusted-documents.test.ts
   if (isRecord(value) && Object.hasOwn(value, '__proto__')) {
     throw new ManifestError('the id __proto__ is not supported'); // zod would drop it, and its document would be unknown.
   }

@@ -48,7 +48,6 @@ function canHold(
   defaults: ReadonlyMap<string, boolean | undefined>,
 ): boolean {
   const sent = variables[variable];
-  // guard: test/auth/scopes.test.ts
   return (sent === undefined ? defaults.get(variable) : sent) !== !value;
 }
 
@@ -130,7 +129,6 @@ function collect(
           }
           const type = getNamedType(field.type);
           const scopes = scopesOfField(schema, parent, field.name);
-          // guard: test/auth/scopes.test.ts
           requirements.push(...scopes.map((scope) => ({ scope, conditions })));
           if (selection.selectionSet !== undefined && isCompositeType(type)) {
             walk(selection.selectionSet, type, conditions);
@@ -207,7 +205,6 @@ export function findRepresentations(
   }
   const values: ValueNode[] = [];
   for (const definition of document.definitions) {
-    // guard: test/graphql/federation.test.ts
     if (definition === operation || definition.kind === Kind.FRAGMENT_DEFINITION) {
       visit(definition, {
         Field: ({ name, arguments: args = [] }) => {

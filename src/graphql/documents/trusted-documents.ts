@@ -84,7 +84,6 @@ export function createTrustedDocuments(
   /** Returns the listed document with this text, or with one that differs only in characters without meaning, such as line breaks. */
   const findByText = (text: string): { text: string; hash?: string } =>
     findIn('byText', text) ??
-    // guard: test/field-reports/wire.test.ts
     (text.length > MAX_CHARACTERS ? undefined : findIn('byStripped', strip(text))) ?? { text };
 
   /** Finds a document by its id. If the request has a text too, the id must be its SHA-256. */
@@ -99,7 +98,6 @@ export function createTrustedDocuments(
       }
       return listed;
     }
-    // guard: test/graphql/trusted-documents.test.ts
     if (sha256Of(query) !== withoutHashPrefix(id)) {
       throw refuse(
         'BAD_REQUEST',
@@ -111,11 +109,7 @@ export function createTrustedDocuments(
 
   function logUnlisted(text: string, clientKind: string): void {
     const hash = sha256Of(text);
-    if (
-      !loggedHashes.has(hash) &&
-      // guard: test/attacks/unlisted-documents.test.ts
-      loggedHashes.size < MAX_LOGGED
-    ) {
+    if (!loggedHashes.has(hash) && loggedHashes.size < MAX_LOGGED) {
       loggedHashes.add(hash);
       const operation = /\b(?:query|mutation)\s+(\w{1,100})/.exec(text)?.[1];
       logger.warn({ clientKind, document: hash, operation }, 'a document that is in no manifest was served');
@@ -137,11 +131,9 @@ export function createTrustedDocuments(
         query !== undefined && id === undefined
           ? findByText(query)
           : findByIdAndText(id, query, documentId === undefined);
-      // guard: test/http/client-tokens.test.ts
       if (documents !== undefined && (hash === undefined || !documents.has(hash))) {
         throw refuse('DOCUMENT_NOT_TRUSTED', 'This token does not permit this document.');
       }
-      // guard: test/graphql/trusted-documents.test.ts
       if (hash === undefined && mode === 'enforce') {
         throw refuse(
           'DOCUMENT_NOT_TRUSTED',

@@ -31,7 +31,6 @@ export function useDocumentLimits(limits: DocumentLimits & Pick<Settings, 'intro
   const accepted = new WeakSet<DocumentNode>();
   return {
     onParse({ params: { source }, setParseFn }) {
-      // guard: test/http/hostile.test.ts
       if (source.toString().length > MAX_CHARACTERS) {
         throw limitExceeded(`The document has more than ${MAX_CHARACTERS} characters.`); // Thrown before the document is cached.
       }
@@ -51,7 +50,6 @@ export function useDocumentLimits(limits: DocumentLimits & Pick<Settings, 'intro
       if (problem === undefined) {
         accepted.add(documentAST);
       } else {
-        // guard: test/http/hostile.test.ts
         setResult([limitExceeded(problem)]);
       }
     },

@@ -218,7 +218,6 @@ function coerceObject(input: Input, value: unknown, type: GraphQLInputObjectType
 
 /** Whether a value of the type ID is a number that JavaScript can't hold exactly. Parsing JSON has already changed it. */
 export const isInexactId = (type: GraphQLLeafType, value: unknown): boolean =>
-  // guard: test/graphql/exact-numbers.test.ts
   type === GraphQLID && typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER;
 
 /** Message for such an id. */

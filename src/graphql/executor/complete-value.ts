@@ -256,7 +256,6 @@ function sizeOf(value: unknown, limit: number, depth: number): number {
     case 'object':
       return value === null ? 4 : sizeOfObject(value, limit, depth);
     default:
-      // guard: test/modules/odd-errors.test.ts
       if (typeof value === 'bigint' || (typeof value !== 'boolean' && depth === 0)) {
         throw new Error(`A scalar returned a ${typeof value}, which JSON doesn't have.`);
       }

@@ -30,7 +30,6 @@ export function createExecutor(settings: Limits): Execute {
     }
     const coercion = coerceVariables(plans.variables, variableValues, {
       maxInputListItems: limits.maxInputListItems,
-      // guard: test/attacks/disclosure.test.ts
       hideSuggestions: !limits.introspection,
     });
     if (coercion.errors !== undefined) {

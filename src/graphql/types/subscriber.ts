@@ -48,7 +48,6 @@ export const subscribers = defineModule('subscribers', (toolkit) => {
         description:
           'The settings per provider, such as push tokens and webhooks. With a token, credentials are `[masked]`.',
         resolve: ({ channels }, _args, { identity }) =>
-          // guard: test/auth/scopes.test.ts
           identity.clientKind === 'browser' ? maskCredentials(listOf(channels)) : listOf(channels),
       }),
       isOnline: t.exposeBoolean('isOnline', {
@@ -204,5 +203,4 @@ function mask(value: unknown, depth: number): unknown {
     : Object.fromEntries(Object.entries(value).map(([name, inner]) => [maskName(name), mask(inner, depth + 1)]));
 }
 
-// guard: test/auth/scopes.test.ts
 const maskName = (name: string): string => (MEMBER_NAME.test(name) ? name : MASK);

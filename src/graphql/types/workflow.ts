@@ -21,7 +21,6 @@ export const workflows = defineModule('workflows', ({ builder, declareCalls, ent
     (keyOf: (workflow: WorkflowBody) => string | undefined): LoadByKey =>
     async (key, { loaders }) => {
       const found = await loaders.load(workflow, key);
-      // guard: test/graphql/federation.test.ts
       return found !== null && toId(keyOf(found)) === key ? found : null;
     };
 

@@ -87,7 +87,6 @@ function createFindPageByHost(
   const assets = new Assets();
   const findAnonymous = createFindPage({ ...config, authorization: undefined }, assets);
   const findWithKey = createFindPage({ ...config, authorization }, assets);
-  // guard: test/cli/hosts.test.ts
   const mayHaveKey = (host: string | undefined) => isSandbox || isKnownHost(host); // The keys of a sandbox are public.
   return (request) => (mayHaveKey(request.host) ? findWithKey : findAnonymous)(request);
 }

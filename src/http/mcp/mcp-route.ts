@@ -74,7 +74,6 @@ export function createMcp({ schema, ...options }: McpOptions): Mcp {
     const { scheme, host } = request;
     const origin = request.header('origin');
     const isOwn = origin === `${scheme}://${host}` && isKnownHost(host);
-    // guard: test/http/mcp.test.ts
     if (origin !== undefined && !isOwn && !cors.allows(origin)) {
       throw refuse(
         'FORBIDDEN',
@@ -87,7 +86,6 @@ export function createMcp({ schema, ...options }: McpOptions): Mcp {
   /** Requires a credential, so that clients ask for one when they connect. */
   async function identify({ request, requestId }: RequestState): Promise<Identity> {
     const identity = await authenticate(request.header('authorization'), requestId);
-    // guard: test/http/mcp.test.ts
     if (identity.clientKind === 'anonymous') {
       throw refuse('UNAUTHENTICATED', 'Send a credential in the header Authorization.', {
         headers: challenge(schemes),
@@ -105,7 +103,6 @@ export function createMcp({ schema, ...options }: McpOptions): Mcp {
       state.identity = await identify(state);
       const { identity } = state;
       const parsedBody = parseBody(await readBody(request, maxBodyBytes));
-      // guard: test/http/mcp.test.ts
       if (Array.isArray(parsedBody)) {
         throw refuse('BAD_REQUEST', 'Batching is not supported; send one message per request.'); // One response limit and one slot per call.
       }

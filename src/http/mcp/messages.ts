@@ -29,14 +29,12 @@ export function findMessageProblem(message: unknown): string | undefined {
   if (isRecord(message) && message.id !== undefined && !isId(message.id)) {
     return `has an id that is neither an integer nor a string of at most ${MAX_ID_LENGTH} characters`;
   }
-  // guard: test/http/mcp.test.ts
   return hasMoreValues(withoutArguments(message), MAX_VALUES)
     ? `has more than ${MAX_VALUES} values besides the arguments of a call`
     : undefined;
 }
 
 const isId = (id: unknown): boolean =>
-  // guard: test/http/mcp.test.ts
   Number.isSafeInteger(id) || (typeof id === 'string' && id.length <= MAX_ID_LENGTH);
 
 /** Returns a message without the arguments of a call, which are validated with the operation's variables. */
@@ -75,11 +73,9 @@ export function findJsonProblem(value: unknown): string | undefined {
     if (typeof current !== 'object' || current === null) {
       continue;
     }
-    // guard: test/slow/mcp-fuzz.test.ts
     if (depth === MAX_DEPTH) {
       return `is nested more than ${MAX_DEPTH} levels deep`;
     }
-    // guard: test/slow/mcp-fuzz.test.ts
     if (Object.hasOwn(current, '__proto__')) {
       return 'contains the name "__proto__"';
     }

@@ -36,7 +36,6 @@ export async function serveStreams(
       return; // It was closed before its end.
     }
     await setImmediate(); // The transport gets the last chunk first.
-    // guard: test/cli/mcp.test.ts
     await pending.answered();
   }
 
@@ -97,7 +96,6 @@ function createPendingRequests() {
           inner.onerror = (error) => outer.onerror?.(error);
           inner.onclose = () => {
             outer.onclose?.();
-            // guard: test/cli/mcp.test.ts
             onClose();
           };
           return inner.start();

@@ -45,7 +45,6 @@ export function createToolServers(options: ToolServerOptions): CreateToolServer 
   /** Whether a call with default arguments is permitted. Every call is checked again with its arguments. */
   const isVisible = ({ requiredScopes, hash }: Tool, { scopes, documents }: Identity): boolean =>
     (documents === undefined || documents.has(hash)) &&
-    // guard: test/http/mcp.test.ts
     (scopes === 'all' || requiredScopes.missing(scopes, {}).length === 0);
 
   return (caller, identity) => {
@@ -127,7 +126,6 @@ class ToolRequest implements IncomingRequest {
   async body(maxBytes: number): Promise<string> {
     const names = Object.keys(this.#tool.inputSchema.properties);
     const unknown = Object.keys(this.#args).find((name) => !names.includes(name));
-    // guard: test/http/mcp.test.ts
     if (unknown !== undefined) {
       const list = names.length === 0 ? 'This tool takes none.' : `Use only ${names.join(', ')}.`;
       throw refuse('BAD_USER_INPUT', `Unknown argument "${unknown.slice(0, 100)}". ${list}`);

@@ -54,14 +54,12 @@ export function createWatchedFiles<Content>(
       const found = state();
       const isSettled = found === last;
       last = found;
-      // guard: test/auth/tenant-keys.test.ts
       if (found === used || !isSettled) {
         return found !== used;
       }
       used = found;
       invalidSince ||= Date.now() / 1_000;
       const content = read();
-      // guard: test/auth/tenant-keys.test.ts
       if (state() !== found) {
         return true; // They have changed while they were read.
       }

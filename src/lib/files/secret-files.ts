@@ -137,7 +137,6 @@ function collect(
   const find = () => findProblem(unchangedFirst(secrets, previous));
   for (let found = find(); found !== undefined; found = find()) {
     problems.push(found);
-    // guard: test/auth/tenant-keys.test.ts
     keepPrevious(found.name);
   }
   return { secrets, problems };
@@ -159,7 +158,6 @@ export function listSecretFiles({ secrets = {}, directory }: SecretSources): [na
   }
   const folderFiles = filesIn(directory);
   const duplicate = folderFiles.find(([name]) => Object.hasOwn(secrets, name))?.[0];
-  // guard: test/auth/tenant-keys.test.ts
   if (duplicate !== undefined) {
     throw new SecretError(
       `${duplicate} is set both directly and by a file in the folder ${directory}; remove one of them`,
@@ -170,7 +168,6 @@ export function listSecretFiles({ secrets = {}, directory }: SecretSources): [na
 
 function filesIn(directory: string): [name: string, file: string][] {
   try {
-    // guard: test/auth/tenant-keys.test.ts
     const names = readFolder(directory).filter((name) => !name.startsWith('.'));
     return names.map((name): [string, string] => [name, join(directory, name)]).filter(([, file]) => !isOther(file));
   } catch (cause) {

@@ -50,7 +50,6 @@ function readAll(file: number, maxBytes: number): Buffer {
       return Buffer.concat(chunks);
     }
     size += read;
-    // guard: test/auth/tenant-keys.test.ts
     if (size > maxBytes) {
       throw new FileError(`is larger than ${maxBytes / 1024} KiB`);
     }
@@ -66,7 +65,6 @@ function readAll(file: number, maxBytes: number): Buffer {
  */
 export function assertRegularFile(path: string, stat: (path: string) => Stats = statSync): void {
   const stats = statOf(path, stat);
-  // guard: test/cli/config-file.test.ts
   if (!stats.isFile()) {
     throw new FileError(`is ${kindOf(stats)}, not a regular file`);
   }

@@ -26,7 +26,6 @@ export function readTraceContext(source: HeaderSource): SpanContext | undefined 
     return undefined;
   }
   const hasMore = traceparent.length !== VERSION_00_LENGTH;
-  // guard: test/telemetry/tracing.test.ts
   if (!TRACEPARENT.test(traceparent) || (hasMore && traceparent.startsWith('00'))) {
     return undefined;
   }
@@ -51,7 +50,6 @@ function readTraceState(header: string | undefined): TraceState | undefined {
   const state = createTraceState(header);
   const members = header.split(',').map((member) => member.trim());
   const text = members.filter((member) => member !== '').join(','); // Empty members are valid.
-  // guard: test/telemetry/tracing.test.ts
   return state.serialize() === text ? state : undefined;
 }
 

@@ -171,11 +171,7 @@ export class CachedService implements CallTarget {
     deadline.add(waiting);
     this.#refresh(read, lookup, entry, events, (outcome) => {
       const isClosing = closing.aborted; // Ends the refresh, but neither the operation nor its client.
-      if (
-        isUpstreamError(outcome) &&
-        // guard: test/upstream/cache/windows.test.ts
-        (isClosing || isServiceFailure(outcome))
-      ) {
+      if (isUpstreamError(outcome) && (isClosing || isServiceFailure(outcome))) {
         answerFromStore(outcome);
       } else {
         answerWithout(outcome);
@@ -197,7 +193,6 @@ export class CachedService implements CallTarget {
     const reader = new Reader(new Deadline(closing, performance.now() + attemptTimeoutMs), events, onOutcome);
     service.read(request, reader, {
       ...this.#storing(read, lookup, 'refresh'),
-      // guard: test/upstream/cache/windows.test.ts
       isRetried: false, // The stored response answers the readers.
     });
   }
@@ -228,11 +223,7 @@ export class CachedService implements CallTarget {
   #confirmation(request: UpstreamRequest, events: CallEvents): { confirm: (outcome: Outcome) => void | Promise<void> } {
     return {
       confirm: (outcome) => {
-        if (
-          !isUpstreamError(outcome) ||
-          // guard: test/upstream/cache/loads.test.ts
-          !isRejection(outcome.status)
-        ) {
+        if (!isUpstreamError(outcome) || !isRejection(outcome.status)) {
           return undefined;
         }
         events.invalidated('rejected key');

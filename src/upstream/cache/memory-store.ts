@@ -77,7 +77,6 @@ export class MemoryStore implements CacheStore {
     const owned = this.#keyOf(owner, kind);
     const version = this.#versions.get(owned);
     const visibleVersion = version ?? `none ${this.#epoch}`;
-    // guard: test/upstream/cache/memory-store.test.ts
     if (this.#writes.has(owned, at)) {
       return { entry: undefined, version: `${visibleVersion} writing`, at };
     }
@@ -86,7 +85,6 @@ export class MemoryStore implements CacheStore {
     }
     const key = `${owned} ${read}`;
     const entry = this.#entries.get(key);
-    // guard: test/upstream/cache/memory-store.test.ts
     if (entry?.version !== version || entry.expiresAt <= at) {
       this.#entries.delete(key);
       return { entry: undefined, version, at };
@@ -101,7 +99,6 @@ export class MemoryStore implements CacheStore {
     if (version?.startsWith('none ')) {
       this.#versions.set(owned, current); // Otherwise, frequent writes of others would keep new owners from storing anything.
     }
-    // guard: test/upstream/cache/memory-store.test.ts
     if (!isFirst && version !== current) {
       return;
     }
@@ -122,7 +119,6 @@ export class MemoryStore implements CacheStore {
       end: (isUnknown) => {
         this.#replaceVersions(keys);
         this.#writes.end(keys, write);
-        // guard: test/upstream/cache/memory-store.test.ts
         if (isUnknown) {
           this.#writes.begin(keys, UNKNOWN_WRITE, this.#now(), this.#unknownWriteMs);
         }
@@ -150,7 +146,6 @@ export class MemoryStore implements CacheStore {
   #replaceVersions(keys: readonly string[]): void {
     this.#epoch += 1;
     for (const key of keys) {
-      // guard: test/upstream/cache/memory-bounds.test.ts
       if (this.#versions.has(key)) {
         this.#versions.set(key, this.#newVersion());
       }
@@ -164,7 +159,6 @@ export class MemoryStore implements CacheStore {
 
   /** Takes 1 µs, `createHmac` 15 µs. The secret's length is fixed and the digest stays in this process, so an HMAC would add nothing. */
   #keyOf({ upstream, credential }: Owner, kind: CachedKind): string {
-    // guard: test/upstream/cache/memory-store.test.ts
     return `${hash('sha256', `${this.#secret}${upstream}\n${credential}`, 'base64')} ${kind}`;
   }
 }

@@ -125,7 +125,6 @@ export function createRedisCacheStore({
         send('INFO', 'replication'),
         send('SET', `${prefix}trial`, '1', 'PX', '1'),
       ]);
-      // guard: test/upstream/cache/redis-outages.test.ts
       history = readHistory(server, replication);
     },
     onUp: () => void replaceMissed(),
@@ -165,7 +164,6 @@ export function createRedisCacheStore({
   function miss(versions: readonly string[]): void {
     misses += 1;
     for (const version of versions) {
-      // guard: test/upstream/cache/redis-outages.test.ts
       if (known.has(version) || missed.size < maxMissed) {
         missed.add(version);
       } else {
@@ -193,12 +191,8 @@ export function createRedisCacheStore({
     const end = value.indexOf('\n');
     const header = value.toString('latin1', 0, Math.min(Math.max(0, end), MAX_HEADER_BYTES));
     const at = Number(header.slice(0, header.indexOf(' ')));
-    // guard: test/upstream/cache/redis-store.test.ts
     const isOfVersion = header === `${at} ${visibleVersion}` && at <= now;
-    const isCurrent =
-      isOfVersion &&
-      // guard: test/upstream/cache/redis-outages.test.ts
-      at >= usableFrom;
+    const isCurrent = isOfVersion && at >= usableFrom;
     const result = isCurrent
       ? await unsealResult(value.subarray(end + 1), keysOf(address.owner).encryption, `${key} ${visibleVersion}`)
       : undefined;
@@ -327,7 +321,6 @@ async function readState(
     now,
     version: textOf(version),
     epoch: textOf(epoch),
-    // guard: test/upstream/cache/redis-store.test.ts
     isWriting: unknown instanceof Buffer || deadlines.some((deadline) => Number(textOf(deadline)) > now), // A killed process leaves its write behind.
     value: value instanceof Buffer ? value : undefined,
   };

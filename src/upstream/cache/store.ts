@@ -113,7 +113,6 @@ export class OpenWrites {
       this.#deadlines.set(version, deadlines.set(write, now + maxMs));
     }
     for (const version of this.#deadlines.keys()) {
-      // guard: test/upstream/cache/memory-bounds.test.ts
       if (this.has(version, now)) {
         break;
       }

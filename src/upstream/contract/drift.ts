@@ -47,16 +47,13 @@ export function findDeviations({ response: shape, expect }: DeclaredEndpoint, bo
         visitMember('[]', item, items);
       }
     } else if (isRecord(value)) {
-      for (const name of required) {
-        if (!Object.hasOwn(value, name)) {
-          report('missing', name);
-        }
-      }
       for (const name in fields) {
-        const member = value[name];
         const field = fields[name];
-        if (member !== undefined && field !== undefined) {
+        const member = value[name];
+        if (field !== undefined && member !== undefined) {
           visitMember(name, member, field);
+        } else if (required.includes(name)) {
+          report('missing', name);
         }
       }
     }

@@ -44,7 +44,6 @@ export class Retry {
     const { maxRetries } = this.#settings;
     const { retry, retryAfterSeconds = 0 } = error;
     const isPermitted = retry === 'always' || (retry === 'repeatable' && isRepeatable);
-    // guard: test/upstream/faults.test.ts
     if (!isPermitted || retries >= maxRetries || retryAfterSeconds > MAX_RETRY_AFTER_SECONDS) {
       return undefined;
     }
@@ -106,7 +105,6 @@ class RetryBudget {
     }
     this.#isAllowing = true;
     for (const call of this.#waiting) {
-      // guard: test/upstream/policies.test.ts
       if (this.#retries + 1 > Math.max(BUDGET_FLOOR, BUDGET_SHARE * this.#calls)) {
         break;
       }

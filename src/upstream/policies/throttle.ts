@@ -95,7 +95,6 @@ export function createThrottle(now: () => number = () => performance.now()) {
     if (remaining > 0 || resetSeconds <= MIN_SECONDS) {
       return;
     }
-    // guard: test/upstream/upstream-rate-limit.test.ts
     const until = now() + Math.min(resetSeconds, MAX_SECONDS) * 1_000;
     const key = keyOf(credential, category);
     const existing = pauses.get(key);

@@ -125,7 +125,6 @@ export class Attempt implements WaitingHandler, Progress {
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: Headers): void {
     if (status < 200) {
       this.#interimResponses += 1;
-      // guard: test/upstream/faults.test.ts
       if (this.#interimResponses > MAX_INTERIM_RESPONSES) {
         this.abort(new errors.HeadersOverflowError('too many interim responses'));
       }

@@ -64,7 +64,6 @@ export function readSuccess(
     return NO_BODY;
   }
   const list = expected === 'page' ? isRecord(sent) && sent.data : body;
-  // guard: test/graphql/error-model.test.ts
   if (Array.isArray(list) && list.length > MAX_LIST_ITEMS) {
     throw new BodyError(`the list has more than ${MAX_LIST_ITEMS} items`);
   }
@@ -120,7 +119,6 @@ function readText({ status, headers, body, isTooLong }: UpstreamResponse, isText
   if (body === undefined) {
     throw new BodyError(isTooLong ? 'the body is larger than allowed' : 'the body is truncated');
   }
-  // guard: test/graphql/error-model.test.ts
   if (!isUtf8(body)) {
     throw new BodyError('the body is not UTF-8');
   }
@@ -129,7 +127,6 @@ function readText({ status, headers, body, isTooLong }: UpstreamResponse, isText
 
 function readJson(response: UpstreamResponse): unknown {
   const text = readText(response);
-  // guard: test/graphql/json-values.test.ts
   if (response.body !== undefined && containsLargeObject(response.body)) {
     throw new BodyError('an object has too many members');
   }
@@ -146,7 +143,6 @@ const KNOWN_TYPE =
 
 /** Returns why the body can't be JSON, or text of any media type, judging by the headers; undefined if it can. */
 function findHeaderProblem(headers: Headers, isText = false): string | undefined {
-  // guard: test/graphql/error-model.test.ts
   if (!/^(?:identity)?$/i.test(headerOf(headers, 'content-encoding') ?? '')) {
     return 'a content encoding that was not requested';
   }

@@ -128,6 +128,5 @@ const ETAG = /^(?:W\/)?"[\x21\x23-\x7e]{0,250}"$/;
 /** Returns the `ETag` of a response; undefined if there is none, or it can't be sent back safely. */
 export function readETag(headers: Headers): string | undefined {
   const etag = headers.etag === undefined ? undefined : headerOf(headers, 'etag');
-  // guard: test/upstream/cache/etag.test.ts
   return etag !== undefined && ETAG.test(etag) ? etag : undefined;
 }

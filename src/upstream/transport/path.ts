@@ -34,7 +34,6 @@ export function findIdProblem(id: string): string | undefined {
     if (CONTROL_CHARACTER.test(form)) {
       return 'must not contain control characters';
     }
-    // guard: test/graphql/ids.test.ts
     if (form.split(/[/\\]/).some((part) => part === '.' || part === '..')) {
       return 'must not contain the path segments "." or ".."';
     }
@@ -129,7 +128,6 @@ export function encodeBody(endpoint: DeclaredEndpoint, body: object): string {
 
 /** Returns a value. Throws if JSON would have null in its place, or leave it out. */
 function requireJson(_key: string, value: unknown): unknown {
-  // guard: test/modules/endpoints.test.ts
   if (typeof value === 'number' ? !Number.isFinite(value) : typeof value === 'function' || typeof value === 'symbol') {
     throw new TypeError('JSON has no such value.');
   }

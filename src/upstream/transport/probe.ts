@@ -73,7 +73,6 @@ function findProblem(
     const place = target !== baseUrl.origin && isShowable(target) ? `to ${target}` : 'to another page';
     return `The ${subject} redirects ${place}, and redirects are not followed. ${REMEDY}`;
   }
-  // guard: test/upstream/probe.test.ts
   if (/\bhtml\b/i.test(headerOf(headers, 'content-type') ?? '')) {
     return `The ${subject} responds with HTML instead of JSON: it seems to be a website or a sign-in page. ${REMEDY}`;
   }

@@ -43,13 +43,7 @@ export async function openTunnel(
       headers: { host: authority, 'user-agent': `notigraph/${VERSION}`, ...authorizationOf(proxy) },
     });
     // Bytes after the head would be taken for the response to the first request.
-    if (
-      statusCode < 200 ||
-      statusCode > 299 ||
-      !(socket instanceof Socket) ||
-      // guard: test/upstream/network.test.ts
-      socket.readableLength > 0
-    ) {
+    if (statusCode < 200 || statusCode > 299 || !(socket instanceof Socket) || socket.readableLength > 0) {
       socket.destroy();
       throw refused(statusCode);
     }
@@ -70,10 +64,7 @@ function authorizationOf({ username, password }: URL): Record<string, string> {
 }
 
 function refused(status: number): ProxyError {
-  const isPermanent =
-    status >= 400 &&
-    // guard: test/upstream/network.test.ts
-    status <= 499;
+  const isPermanent = status >= 400 && status <= 499;
   if (status === 407) {
     return new ProxyError('rejects the user name and password (status 407)', { isPermanent });
   }

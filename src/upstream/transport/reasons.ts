@@ -43,11 +43,7 @@ export function readReasons(
     }
     return found.flatMap(({ path, message: text }) => {
       const issue = { path: locate(path, text, route, body), message: text };
-      return text !== '' &&
-        // guard: test/upstream/credential-filter.test.ts
-        isShowable(`${issue.path.join('.')}: ${text}`)
-        ? { ...issue, message: truncate(text) }
-        : [];
+      return text !== '' && isShowable(`${issue.path.join('.')}: ${text}`) ? { ...issue, message: truncate(text) } : [];
     });
   };
   const sentences = read([['', message]]);

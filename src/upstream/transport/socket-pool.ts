@@ -155,13 +155,11 @@ export class SocketPool {
   /** Removes and returns the best free slot for a credential; undefined if all are busy. */
   #take(credential: string, isRetry: boolean): Slot | undefined {
     const idle = this.#idle;
-    // guard: test/field-reports/outcomes.test.ts
     const unused = isRetry ? this.#takeEmpty() : undefined;
     if (unused !== undefined) {
       return unused;
     }
     for (let i = idle.length - 1; i >= 0; i -= 1) {
-      // guard: test/upstream/socket-isolation.test.ts
       if (idle[i]?.credential === credential) {
         return idle.splice(i, 1)[0];
       }
@@ -197,7 +195,6 @@ export class SocketPool {
           slot.socket = socket;
           slot.expiresAt = this.#now() + MIN_AGE_MS + Math.random() * (MAX_AGE_MS - MIN_AGE_MS);
           socket.on('readable', () => {
-            // guard: test/upstream/socket-isolation.test.ts
             if (slot.handler === undefined) {
               socket.destroy(); // Needed because undici tolerates line breaks before a response.
             }
@@ -220,14 +217,12 @@ export class SocketPool {
   }
 
   #send(slot: Slot, credential: string, request: PoolRequest, handler: WaitingHandler): void {
-    // guard: test/upstream/socket-isolation.test.ts
     const isOfOther = this.#isIsolated && slot.credential !== credential;
     if (isOfOther || this.#now() >= slot.expiresAt) {
       slot.socket?.destroy(); // The client reconnects once it is closed, so the limit is never exceeded.
     }
     slot.credential = credential;
     slot.handler = handler;
-    // guard: test/upstream/socket-isolation.test.ts
     if (!slot.client.dispatch(request, handler) && slot.client.stats.size === 0) {
       this.#release(slot); // undici rejected the request as invalid and emits no event.
     }

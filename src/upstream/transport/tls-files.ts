@@ -72,7 +72,6 @@ function toContexts(secrets: ReadonlyMap<string, string>, onCertificate: (expiry
   const [ca, cert, key] = ['ca', 'clientCertificate', 'clientKey'].map((name) => secrets.get(name));
   if (cert !== undefined && key !== undefined) {
     const certificate = new X509Certificate(cert);
-    // guard: test/upstream/network.test.ts
     if (!certificate.checkPrivateKey(createPrivateKey(key))) {
       throw new SecretError([
         { name: 'clientKey', problem: 'the private key does not belong to the client certificate' },

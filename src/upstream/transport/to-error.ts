@@ -171,12 +171,7 @@ const mentionsIdempotency = (message: string, key: string): boolean =>
 
 function readErrorId(body: unknown, isShowable: (text: string) => boolean): string | undefined {
   const id = isRecord(body) ? body.errorId : undefined;
-  return typeof id === 'string' &&
-    /^[\w.:-]{1,100}$/.test(id) &&
-    // guard: test/upstream/credential-filter.test.ts
-    isShowable(id)
-    ? id
-    : undefined;
+  return typeof id === 'string' && /^[\w.:-]{1,100}$/.test(id) && isShowable(id) ? id : undefined;
 }
 
 /** Converts a failure of undici or of reading the body to an `UpstreamError`. */
@@ -210,7 +205,6 @@ const isTlsFailure = (code: string): boolean =>
 const isProtocolError = (code: string, name: string, message: string, status: number | undefined): boolean =>
   (name === 'HTTPParserError' && !message.includes('Invalid EOF state')) ||
   code === 'UND_ERR_HEADERS_OVERFLOW' ||
-  // guard: test/upstream/faults.test.ts
   code === 'ERR_ASSERTION' || // A status below 100, which undici doesn't expect.
   (code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH' && status === undefined) || // Contradictory headers; with a status, a truncated body.
   (code === 'UND_ERR_SOCKET' && /^bad (?:response|upgrade)$/.test(message));

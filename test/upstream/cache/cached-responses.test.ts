@@ -9,9 +9,13 @@ import {
   respondTo,
   startCachedGateway,
 } from '../../support/cached-gateway.ts';
+import { guards } from '../../support/guards.ts';
 import { metricValues } from '../../support/metrics-text.ts';
 import { createTemporaryFolder } from '../../support/sandbox-files.ts';
 import { startService } from '../../support/service.ts';
+
+guards('src/http/pipeline.ts', 'createPipeline.createContext.bypassesCache');
+guards('src/upstream/upstreams.ts', 'createUpstreams.close');
 
 const READ_BOTH = '{ workflow(idOrIdentifier: "welcome") { name } notificationGroups { name } }';
 const RENAME = 'mutation { updateNotificationGroup(input: { id: "G1", name: "new" }) { __typename } }';

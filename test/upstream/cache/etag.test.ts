@@ -2,7 +2,10 @@ import { expect, it } from 'vitest';
 import { startSandbox } from '../../../packages/sandbox/src/sandbox.ts';
 import { READ_WORKFLOW, respondTo, startCachedGateway } from '../../support/cached-gateway.ts';
 import { startGateway } from '../../support/gateway.ts';
+import { guards } from '../../support/guards.ts';
 import { type Exchange, forwardTo, startService } from '../../support/service.ts';
+
+guards('src/upstream/transport/exchange.ts', 'readETag');
 
 const nameOf = (name: string) => ({ workflow: { name } });
 

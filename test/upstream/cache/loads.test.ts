@@ -2,9 +2,13 @@ import { pino } from 'pino';
 import { expect, it } from 'vitest';
 import { createGateway } from '../../../src/gateway.ts';
 import { fetchFrom, READ_WORKFLOW, respondTo, startCachedGateway } from '../../support/cached-gateway.ts';
+import { guards } from '../../support/guards.ts';
 import { sampleSize } from '../../support/samples.ts';
 import { startService } from '../../support/service.ts';
 import { STORES, startTestCache } from '../../support/test-cache.ts';
+
+guards('src/upstream/cache/cached-service.ts', 'CachedService.#confirmation.confirm');
+guards('src/upstream/upstreams.ts', 'createUpstreams.close');
 
 const GET = 'GET /v1/workflows/welcome';
 

@@ -2,7 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { MemoryStore } from '../../../src/upstream/cache/memory-store.ts';
 import type { EntryAddress } from '../../../src/upstream/cache/store.ts';
 import { cacheOf, resultOf } from '../../support/cache-store-contract.ts';
+import { guards } from '../../support/guards.ts';
 import { bytesInUse, settledBytes } from '../../support/heap.ts';
+
+guards('src/upstream/cache/memory-store.ts', 'MemoryStore.#replaceVersions');
+guards('src/upstream/cache/store.ts', 'OpenWrites.begin');
 
 const MIB = 1024 * 1024;
 

@@ -2,6 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { MemoryStore } from '../../../src/upstream/cache/memory-store.ts';
 import { WINDOW_MS } from '../../support/cache-history.ts';
 import { cacheOf, testCacheStore, UNKNOWN_MS } from '../../support/cache-store-contract.ts';
+import { guards } from '../../support/guards.ts';
+
+guards('src/upstream/cache/memory-store.ts', 'MemoryStore.#keyOf');
+guards('src/upstream/cache/memory-store.ts', 'MemoryStore.beginWrite.end');
+guards('src/upstream/cache/memory-store.ts', 'MemoryStore.find');
+guards('src/upstream/cache/memory-store.ts', 'MemoryStore.put');
 
 const MIB = 1024 * 1024;
 

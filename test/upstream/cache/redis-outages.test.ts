@@ -3,8 +3,13 @@ import { setImmediate as immediate } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cacheOf, newOwner } from '../../support/cache-store-contract.ts';
 import { READ_WORKFLOW, startCachedGateway } from '../../support/cached-gateway.ts';
+import { guards } from '../../support/guards.ts';
 import { hasRedis, redisOnly, startRedis, type TestRedis } from '../../support/redis.ts';
 import { createRedisCache, SECRET } from '../../support/test-cache.ts';
+
+guards('src/upstream/cache/redis-store.ts', 'createRedisCacheStore.find');
+guards('src/upstream/cache/redis-store.ts', 'createRedisCacheStore.miss');
+guards('src/upstream/cache/redis-store.ts', 'createRedisCacheStore.redis.trial');
 
 const UNAVAILABLE = 'Redis is unavailable. Until it is back, reads are not cached.';
 const AVAILABLE_AGAIN = 'Redis is available again. Reads are cached.';

@@ -3,8 +3,12 @@ import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { checkHistory, type History, WINDOW_MS } from '../../support/cache-history.ts';
 import { cacheOf, passRealTime, testCacheStore, UNKNOWN_MS } from '../../support/cache-store-contract.ts';
+import { guards } from '../../support/guards.ts';
 import { hasRedis, redisOnly, startRedis, type TestRedis } from '../../support/redis.ts';
 import { createRedisCache } from '../../support/test-cache.ts';
+
+guards('src/upstream/cache/redis-store.ts', 'createRedisCacheStore.find');
+guards('src/upstream/cache/redis-store.ts', 'readState');
 
 type Random = (below: number) => number;
 

@@ -1,7 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { type CachedGateway, READ_WORKFLOW, startCachedGateway } from '../../support/cached-gateway.ts';
+import { guards } from '../../support/guards.ts';
 import type { Script } from '../../support/service.ts';
+
+guards('src/upstream/cache/cached-service.ts', 'CachedService.#refresh.isRetried');
+guards('src/upstream/cache/cached-service.ts', 'CachedService.#refreshOrUse');
 
 const nameOf = (version: number) => ({ workflow: { name: `v${version}` } });
 

@@ -12,9 +12,23 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { tarballOf } from './codegen/package-references.ts';
-import manifest from './package.json' with { type: 'json' };
-import lock from './package-lock.json' with { type: 'json' };
+import { tarballOf } from '../codegen/package-references.ts';
+import manifest from '../package.json' with { type: 'json' };
+import lock from '../package-lock.json' with { type: 'json' };
+import client from '../packages/client/package.json' with { type: 'json' };
+
+/** Image that a stage of the Dockerfile begins with. */
+interface Base {
+  /** As in the Dockerfile. */
+  image: string;
+  digest: string;
+}
+
+/** Parts of what BuildKit attests of an image, for each platform. */
+interface Attestations {
+  SBOM: Record<string, { SPDX: { packages: { externalRefs?: { referenceLocator: string }[] }[] } }>;
+  Provenance: Record<string, { SLSA: { buildDefinition: { resolvedDependencies: { uri: string }[] } } }>;
+}
 
 /** Reason why the version can't be released, or not here. The message is for the person who releases. */
 class ReleaseError extends Error {}
@@ -26,7 +40,7 @@ interface Target {
   publish(): void;
 }
 
-const ROOT = fileURLToPath(new URL('.', import.meta.url));
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const { name, version } = manifest;
 const TAG = `v${version}`;
 
@@ -38,6 +52,7 @@ const CHARTS = `oci://ghcr.io/${owner}/charts`;
 
 const FOLDER = 'dist/release';
 const TARBALL = `${FOLDER}/${tarballOf(manifest)}`;
+const CLIENT_TARBALL = `${FOLDER}/${tarballOf(client)}`;
 const SBOM = `${FOLDER}/${tarballOf(manifest).replace('.tgz', '.cdx.json')}`;
 const CHECKSUMS = `${FOLDER}/SHA256SUMS`;
 const NOTES = `${FOLDER}/notes.md`;
@@ -45,6 +60,8 @@ const CHART = `${FOLDER}/chart/notigraph-${version}.tgz`; // Its name is that of
 
 /** Stages of the Dockerfile that are published, with what their tags end with. */
 const STAGES = { runtime: '', tracing: '-tracing', mcp: '-mcp' };
+
+const PLATFORMS = ['linux/amd64', 'linux/arm64'];
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
@@ -92,21 +109,103 @@ function digestOf(metadata: string): string {
   return `${IMAGE}@${digest}`;
 }
 
+/** Returns what a registry knows about an image. */
+const inspect = (image: string, part: string) =>
+  JSON.parse(run(['docker', 'buildx', 'imagetools', 'inspect', image, '--format', `{{json .${part}}}`], 'pipe'));
+
+/** Looks up the digests of the Dockerfile's base images, so that all images are built from the same ones. A dry run doesn't. */
+function lookUpBases(): Base[] {
+  const stages = Array.from(
+    read('deploy/Dockerfile').matchAll(/^FROM (\S+)(?: AS (\S+))?$/gm),
+    ([, from = '', name]) => ({ from, name }),
+  );
+  const images = new Set(stages.map(({ from }) => from).filter((from) => stages.every(({ name }) => name !== from)));
+  return Array.from(images, (image) => {
+    const digest: unknown = isDryRun ? 'sha256:…' : inspect(image, 'Manifest').digest;
+    check(typeof digest === 'string', `No registry has a digest of ${image}, which deploy/Dockerfile begins with.`);
+    return { image, digest: String(digest) };
+  });
+}
+
+/** Returns the least that the SBOM of an image must list, as package URLs. Versions that the base image decides are left out. */
+function listPackages(stage: string): string[] {
+  const bundled: { purl: string }[] = JSON.parse(read(SBOM)).components;
+  const file = `deploy/${stage}/package-lock.json`;
+  const installed: [path: string, { version: string }][] = existsSync(`${ROOT}${file}`)
+    ? Object.entries(JSON.parse(read(file)).packages)
+    : [];
+  return [
+    'pkg:generic/node@',
+    'pkg:deb/debian/libc6@',
+    ...bundled.map(({ purl }) => decodeURIComponent(purl)),
+    ...installed
+      .filter(([path]) => path !== '')
+      .map(([path, entry]) => `pkg:npm/${path.split('node_modules/').at(-1)}@${entry.version}`),
+  ];
+}
+
+/**
+ * Checks that an image's SBOM is complete, and that the image was built from the digests of its base images.
+ *
+ * BuildKit's scanner lists Node.js, Debian's packages and folders of npm packages, and what the image's `sbom.cdx.json` lists: packages in bundles.
+ * The URL of an image that was used contains a digest only if the build asked for the digest.
+ */
+function checkAttestations(image: string, stage: string, bases: readonly Base[]): void {
+  const sboms: Attestations['SBOM'] | null = inspect(image, 'SBOM');
+  const provenances: Attestations['Provenance'] | null = inspect(image, 'Provenance');
+  for (const platform of PLATFORMS) {
+    const packages = sboms?.[platform]?.SPDX.packages ?? [];
+    const used = provenances?.[platform]?.SLSA.buildDefinition.resolvedDependencies ?? [];
+    check(packages.length > 0 && used.length > 0, `${image} has no SBOM or provenance for ${platform}.`);
+
+    const listed = packages
+      .flatMap(({ externalRefs = [] }) => externalRefs)
+      .map(({ referenceLocator: purl }) => decodeURIComponent(purl.replace(/\?.*/, '')));
+    const missing = listPackages(stage).filter(
+      (purl) => !listed.some((each) => each === purl || (purl.endsWith('@') && each.startsWith(purl))),
+    );
+    check(missing.length === 0, `The SBOM of ${image} for ${platform} lacks ${missing.join(', ')}.`);
+
+    const images = used
+      .map(({ uri }) => decodeURIComponent(uri))
+      .filter((uri) => uri.startsWith('pkg:docker/') && !uri.startsWith('pkg:docker/docker/buildkit-syft-scanner@'));
+    const isBuiltFrom = (uri: string, { digest }: Base) => uri.includes(`digest=${digest}`);
+    const movable = images.filter((uri) => !bases.some((base) => isBuiltFrom(uri, base)));
+    check(movable.length === 0, `${image} for ${platform} was not built from a digest of ${movable.join(', ')}.`);
+    const unused = bases.filter((base) => !images.some((uri) => isBuiltFrom(uri, base))).map((base) => base.image);
+    check(unused.length === 0, `The provenance of ${image} for ${platform} lacks ${unused.join(', ')}.`);
+  }
+}
+
 function publishImages(): void {
+  const bases = lookUpBases();
+  const pins = bases.flatMap(({ image, digest }) => [
+    '--build-context',
+    `${image}=docker-image://${image.replace(/@.*/, '')}@${digest}`,
+  ]);
+  const build = ['build', '--platform', PLATFORMS.join(','), '--file', 'deploy/Dockerfile', ...pins];
   for (const [stage, suffix] of Object.entries(STAGES)) {
     const metadata = `${FOLDER}/image-${stage}.json`;
-    const provenance = ['--provenance=mode=max', '--sbom=true', '--metadata-file', metadata];
-    const build = ['build', '--platform', 'linux/amd64,linux/arm64', '--file', 'deploy/Dockerfile', '--target', stage];
-    publish('docker', 'buildx', ...build, '--tag', `${IMAGE}:${version}${suffix}`, ...provenance, '--push', '.');
-    publish('cosign', 'sign', '--yes', digestOf(metadata));
+    const attestations = ['--provenance=mode=max,version=v1', '--sbom=true', '--metadata-file', metadata];
+    const target = ['--target', stage, '--tag', `${IMAGE}:${version}${suffix}`];
+    publish('docker', 'buildx', ...build, ...target, ...attestations, '--push', '.');
+    const image = digestOf(metadata);
+    if (!isDryRun) {
+      checkAttestations(image, stage, bases);
+    }
+    publish('cosign', 'sign', '--yes', image);
   }
 }
 
 const TARGETS: Readonly<Record<string, Target>> = {
   npm: {
-    artifact: `${name} ${version}, with provenance`,
+    artifact: `${name} and ${client.name} ${version}, with provenance`,
     place: `https://www.npmjs.com/package/${name}/v/${version}`,
-    publish: () => publish('npm', 'publish', `./${TARBALL}`, '--provenance', '--access', 'public'),
+    publish: () => {
+      for (const tarball of [TARBALL, CLIENT_TARBALL]) {
+        publish('npm', 'publish', `./${tarball}`, '--provenance', '--access', 'public');
+      }
+    },
   },
   image: {
     artifact: 'image for amd64 and arm64, with SBOM, provenance and signature',
@@ -121,13 +220,13 @@ const TARGETS: Readonly<Record<string, Target>> = {
     publish: () => publish('helm', 'push', CHART, CHARTS),
   },
   github: {
-    artifact: 'tarball, SBOM, checksums, notes',
+    artifact: 'tarballs, SBOM, checksums, notes',
     place: `${HOME}/releases/tag/${TAG}`,
     publish: () =>
       publish(
         'gh',
         ...['release', 'create', TAG, '--verify-tag', '--title', version, '--notes-file', NOTES],
-        ...[TARBALL, SBOM, CHECKSUMS],
+        ...[TARBALL, CLIENT_TARBALL, SBOM, CHECKSUMS],
       ),
   },
 };
@@ -138,6 +237,7 @@ function checkVersion(): void {
     lock.version === version && lock.packages[''].version === version,
     `package-lock.json has another version than package.json, ${version}: run "npm install".`,
   );
+  check(client.version === version, `packages/client/package.json has another version than package.json, ${version}.`);
   const { GITHUB_REF_TYPE, GITHUB_REF_NAME } = process.env;
   check(
     GITHUB_REF_TYPE !== 'tag' || GITHUB_REF_NAME === TAG,
@@ -186,7 +286,10 @@ function pack(): void {
   rmSync(`${ROOT}${FOLDER}`, { recursive: true, force: true });
   mkdirSync(`${ROOT}${FOLDER}/chart`, { recursive: true });
   run(['npm', 'pack', '--pack-destination', FOLDER]);
-  check(existsSync(`${ROOT}${TARBALL}`), `npm pack did not write ${TARBALL}.`);
+  run(['npm', 'pack', '--workspace', client.name, '--pack-destination', FOLDER]);
+  for (const tarball of [TARBALL, CLIENT_TARBALL]) {
+    check(existsSync(`${ROOT}${tarball}`), `npm pack did not write ${tarball}.`);
+  }
 }
 
 const writeSbom = (): void => writeFileSync(`${ROOT}${SBOM}`, run(['node', 'deploy/sbom.ts'], 'pipe'));
@@ -204,7 +307,7 @@ function writeNotes(): void {
 }
 
 function writeChecksums(): void {
-  const lines = [TARBALL, SBOM].map((file) => {
+  const lines = [TARBALL, CLIENT_TARBALL, SBOM].map((file) => {
     const digest = createHash('sha256')
       .update(readFileSync(`${ROOT}${file}`))
       .digest('hex');

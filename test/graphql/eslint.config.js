@@ -1,6 +1,6 @@
 import graphql from '@graphql-eslint/eslint-plugin';
-import { createSchema, printSdl } from './src/graphql/schema.ts';
-import workflowPages from './src/modules/workflows.ts';
+import { createSchema, printSdl } from '../../src/graphql/schema.ts';
+import workflowPages from '../../src/modules/workflows.ts';
 
 /** Folder and schema of each app's documents. Names of operations are unique within an app. */
 const APPS = {

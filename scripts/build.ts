@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { build, type Rolldown, type SSROptions } from 'vite';
-import manifest from './package.json' with { type: 'json' };
+import manifest from '../package.json' with { type: 'json' };
 
 /** Bundle for Node.js. */
 interface Bundle {
@@ -27,7 +27,7 @@ const DEPENDENCIES = [...Object.keys(manifest.dependencies), ...Object.keys(mani
 const buildBundle = ({ folder, empties = true, entries, packages, minify = false, built = {} }: Bundle) =>
   build({
     configFile: false,
-    root: fileURLToPath(new URL('.', import.meta.url)),
+    root: fileURLToPath(new URL('..', import.meta.url)),
     logLevel: 'warn',
     ssr: packages,
     plugins: [
@@ -73,7 +73,7 @@ const BUNDLES: Readonly<Record<string, Bundle>> = {
     },
     packages: { noExternal: true, external: DEPENDENCIES },
   },
-  // The package of the client by itself.
+  // The package @notigraph/client.
   client: {
     folder: 'packages/client/dist',
     entries: { index: 'packages/client/src/index.ts' },
@@ -98,7 +98,7 @@ const BUNDLES: Readonly<Record<string, Bundle>> = {
   },
 };
 
-// `node build.ts command` builds only that of the command.
+// `node scripts/build.ts command` builds only that of the command.
 const names = process.argv.slice(2);
 for (const [name, bundle] of Object.entries(BUNDLES)) {
   if (names.length === 0 || names.includes(name)) {
