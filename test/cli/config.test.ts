@@ -171,7 +171,7 @@ describe('the settings that have variables', () => {
   it('have the defaults of docs/settings.md', () => {
     const config: Record<string, unknown> = { ...load({}) };
     const numbers = documented.filter(([, , , value = '']) => /^`\d+`$/.test(value));
-    expect(numbers.length).toBeGreaterThan(40);
+    expect(numbers.length).toBeGreaterThan(20);
     for (const [, name = '', , value = ''] of numbers) {
       expect([name, config[name]]).toEqual([name, Number(value.slice(1, -1))]);
     }

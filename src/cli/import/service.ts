@@ -16,8 +16,8 @@ const MAX_FAILURES = 100;
 /** Longest pause between two tries of a row, in milliseconds. */
 const MAX_PAUSE_MS = 30_000;
 
-/** First pause between two tries of a row, in milliseconds. It begins when the client's retries have failed, so it is longer than theirs. */
-const FIRST_PAUSE_MS = 500;
+/** First pause between two tries of a row, in milliseconds. It doubles, and begins when the client's retries have failed. */
+const FIRST_PAUSE_MS = 100;
 
 /** Time without an answer after which the user is told, in milliseconds. */
 const REPORTED_MS = 5_000;
