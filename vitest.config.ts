@@ -1,8 +1,9 @@
 import { defineConfig } from 'vitest/config';
 import LongestFirst from './test/runner/longest-first.ts';
-import { BUILDS, HAVE_SAMPLES, MEASURES, ONLY_LARGE, TAKES_LONG, TAKES_SAMPLES } from './test/runner/projects.ts';
 import { CHILD_ENV } from './test/support/child-env.ts';
-import { IS_LARGE } from './test/support/samples.ts';
+
+/** Returns the tests whose files end so, in any folder. */
+const ending = (suffix: string): string[] => [`{test,packages}/**/*${suffix}`];
 
 /** For the projects whose tests start processes. */
 const globalSetup = ['./test/runner/build-command.ts'];
@@ -29,16 +30,15 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'quick',
-          include: ['test/**/*.test.ts', 'packages/*/test/**/*.test.ts', 'examples/testing/*.vitest.test.ts'],
-          exclude: ['**/node_modules/**', ...TAKES_LONG, ...TAKES_SAMPLES, ...BUILDS],
+          include: [...ending('.test.ts'), 'examples/testing/*.vitest.test.ts'],
+          exclude: ['**/node_modules/**', ...ending('.{long,samples,slow,measure,package}.test.ts')],
         },
       },
       {
         extends: true,
         test: {
-          name: 'long',
-          include: TAKES_LONG,
-          exclude: BUILDS,
+          name: 'long', // Tests that start processes or browsers, or wait for real timeouts.
+          include: ending('.long.test.ts'),
           globalSetup,
           testTimeout: 120_000,
           hookTimeout: 240_000,
@@ -47,9 +47,8 @@ export default defineConfig({
       {
         extends: true,
         test: {
-          name: 'slow',
-          include: [...TAKES_SAMPLES, ...(IS_LARGE ? HAVE_SAMPLES : [])],
-          exclude: [...MEASURES, ...(IS_LARGE ? [] : ONLY_LARGE)],
+          name: 'samples', // Tests of many examples, which are few in `npm test` and many in `npm run test:slow`.
+          include: ending('.samples.test.ts'),
           globalSetup,
           testTimeout: 300_000,
         },
@@ -57,9 +56,17 @@ export default defineConfig({
       {
         extends: true,
         test: {
-          name: 'measures',
-          include: MEASURES,
-          exclude: IS_LARGE ? [] : ONLY_LARGE,
+          name: 'slow', // Tests that need large samples, so that only `npm run test:slow` runs them.
+          include: ending('.slow.test.ts'),
+          globalSetup,
+          testTimeout: 300_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'measure', // Tests that measure time or shares of work. One after the other, after all others, which would distort them.
+          include: ending('.measure.test.ts'),
           globalSetup,
           testTimeout: 300_000,
           maxWorkers: 1,
@@ -68,7 +75,12 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'package', include: BUILDS, testTimeout: 300_000, hookTimeout: 600_000 },
+        test: {
+          name: 'package', // Tests that build, pack or check the whole project, which would slow down others.
+          include: ending('.package.test.ts'),
+          testTimeout: 300_000,
+          hookTimeout: 600_000,
+        },
       },
     ],
   },

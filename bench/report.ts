@@ -1,9 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { type Results, readNewestResults } from './results.ts';
-import { asMarkdown, asMarkdownTable, cpuTable, curveTable, tablesOf } from './tables.ts';
+import { asMarkdown, asMarkdownTable, cpuTable, tablesForUsers, targetTable } from './tables.ts';
 
-const PAGE = 'docs/benchmarks.md';
+const PAGE = 'docs/performance.md';
+const CONTRIBUTORS_PAGE = 'docs/contributing/performance.md';
 
 const inProject = (path: string): string => fileURLToPath(new URL(`../${path}`, import.meta.url));
 
@@ -12,12 +13,13 @@ export function createReport(): Readonly<Record<string, string>> {
   const results = readNewestResults();
   const cpu = asMarkdownTable(cpuTable(results));
   return {
-    [PAGE]: replaceParts(PAGE, { results: [...reportRun(results), ...reportScale(results)].join('\n') }),
+    [PAGE]: replaceParts(PAGE, { results: reportRun(results).join('\n') }),
+    [CONTRIBUTORS_PAGE]: replaceParts(CONTRIBUTORS_PAGE, { results: asMarkdownTable(targetTable(results)) }),
     'README.md': replaceParts('README.md', { cpu }),
   };
 }
 
-/** Writes the newest results to the docs. @returns the page's path within the project */
+/** Writes the newest results to the docs. @returns the path of the users' page within the project */
 export function writeReport(): string {
   for (const [path, content] of Object.entries(createReport())) {
     writeFileSync(inProject(path), content);
@@ -45,22 +47,10 @@ function reportRun(results: Results): string[] {
   const { starts = 1, rounds, seconds } = settings;
   const peers = subjects.flatMap(({ title, version }) => (version === undefined ? [] : [`${title} ${version}`]));
   return [
-    `## Results\n\nTaken on ${takenAt.slice(0, 10)} at commit ${revision.commit}${revision.changed ? ' with uncommitted changes' : ''}, in ${minutes} minutes: ${starts} ${starts === 1 ? 'start' : 'starts'} with ${rounds} rounds of ${seconds} s, ${cpu} with ${cores} cores, ${(memory / 2 ** 30).toFixed(1)} GiB of memory, Linux ${kernel}, Node ${node.slice(1)}.\n`,
+    `Taken on ${takenAt.slice(0, 10)} at commit ${revision.commit}${revision.changed ? ' with uncommitted changes' : ''}, in ${minutes} minutes: ${starts} ${starts === 1 ? 'start' : 'starts'} with ${rounds} rounds of ${seconds} s, ${cpu} with ${cores} cores, ${(memory / 2 ** 30).toFixed(1)} GiB of memory, Linux ${kernel}, Node ${node.slice(1)}.\n`,
     ...(peers.length > 0 ? [`Peers: ${peers.join(', ')}.\n`] : []),
     ...skipped.map(({ title, reason }) => `${title} was skipped: ${reason}\n`),
-    ...tablesOf(results).map(asMarkdown),
-  ];
-}
-
-function reportScale({ scale }: Results): string[] {
-  if (scale === undefined) {
-    return [];
-  }
-  const { settings, curves, skipped } = scale;
-  return [
-    `## Scale\n\n${settings.rounds} rounds of ${settings.seconds} s.\n`,
-    ...skipped.map(({ title, reason }) => `${title}: no result, because ${reason}.\n`),
-    ...curves.map((curve) => asMarkdown(curveTable(curve))),
+    ...tablesForUsers(results).map(asMarkdown),
   ];
 }
 

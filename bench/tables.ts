@@ -48,8 +48,14 @@ export const tablesOf = (results: Results): Table[] => [
   ...(results.subjects.length > 0 ? [restTable(results)] : []),
 ];
 
+/** Returns the tables for those who choose a gateway, and plan its capacity. */
+export const tablesForUsers = (results: Results): Table[] => [
+  ...(results.workloads.length > 0 ? [CPU_TIME, LATENCY].map((measure) => measureTable(measure, results)) : []),
+  ...(results.subjects.length > 0 ? [restTable(results)] : []),
+];
+
 /** Returns the comparison with the targets. */
-const targetTable = (results: Results): Table => ({
+export const targetTable = (results: Results): Table => ({
   title: 'Targets',
   head: ['value', 'result', 'target', 'verdict'],
   rows: compareWithTargets(results).map(({ value, result, target, verdict, fault }) => [
@@ -69,7 +75,10 @@ export function cpuTable({ workloads, ...results }: Results): Pick<Table, 'head'
     ...results,
     workloads: workloads.filter(({ key }) => OVERVIEW.includes(key)),
   });
-  return { head: head.map((name) => (name === 'floor' ? 'hand-written proxy' : name)), rows };
+  return {
+    head: head.map((name) => (name === 'floor' ? 'hand-written proxy' : name)),
+    rows: rows.map((row) => row.map((cell) => cell.replace(' †', ''))), // The note explains it only on the page of all results.
+  };
 }
 
 /** Returns the name of a subject in a table. */
@@ -86,17 +95,18 @@ interface Measure {
 
 const CPU_TIME: Measure = { title: 'CPU time per request, in µs', format: ({ cpuUs }) => cpuUs.toFixed(0) };
 const MULTIPLES: Measure = { title: 'Multiples of the floor', format: ({ ratio }) => ratio.toFixed(2) };
+const LATENCY: Measure = { title: '99th percentile of latency, in ms', format: ({ p99Us }) => ms(p99Us) };
 
 const MEASURES: readonly Measure[] = [
   CPU_TIME,
   MULTIPLES,
   { title: 'Requests per second', format: ({ perSecond }) => perSecond.toFixed(perSecond < 100 ? 1 : 0) },
-  { title: '99th percentile of latency, in ms', format: ({ p99Us }) => ms(p99Us) },
+  LATENCY,
 ];
 
 /**
  * Returns a row per workload and a column per subject. Notigraph with the cache has a workload of its own. The first table has the titles
- * of the workloads, and the one that is compared with targets marks void results.
+ * of the workloads, and marks void results.
  */
 function measureTable(measure: Measure, { workloads, subjects }: Pick<Results, 'workloads' | 'subjects'>): Table {
   const columns = subjects.filter(({ name }) => name !== CACHED.name);
@@ -109,7 +119,7 @@ function measureTable(measure: Measure, { workloads, subjects }: Pick<Results, '
       const { figures, fault } =
         outcomes[column.name] ?? (column.name === OURS.name ? outcomes[CACHED.name] : undefined) ?? {};
       const value = figures === undefined ? '—' : measure.format(figures);
-      if (measure !== MULTIPLES || fault === undefined) {
+      if (measure !== CPU_TIME || fault === undefined) {
         return value;
       }
       faults.push(`${shorten(column.title)} in ${name} (${fault})`);

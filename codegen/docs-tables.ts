@@ -1,34 +1,70 @@
+// Writes tables of the docs about operations and errors.
+
 import type { GraphQLSchema } from 'graphql';
+import { endpointsOf } from '../src/graphql/schema.ts';
+import { ERROR_CODES, type ErrorCodeEntry } from '../src/settings/error-codes.ts';
+import { withoutLinks } from '../src/settings/markdown.ts';
+import { findEmptied } from '../src/upstream/cache/cache-rules.ts';
 import { code, table } from './markdown.ts';
-import { byModule, type CostlyField, listCostlyFields, listScopedFields, moduleOf } from './schema-fields.ts';
+import { listFields } from './schema-fields.ts';
 
-/** Returns the REST calls that a field's description names. */
-export function restCallsOf({ field }: CostlyField): string[] {
-  const calls = field.description?.match(/\b(?:GET|POST|PUT|PATCH|DELETE) \/[\w/{}?=-]+/g) ?? [];
-  return [...new Set(calls)];
-}
-
-/** Writes the table of docs/operations.md: each field with its REST calls, and how many of them it makes. */
+/** Writes the table of docs/rest-calls.md: each field with its REST calls, and how many of them it makes. */
 export function writeOperationsTable(schema: GraphQLSchema): string {
-  const rows = byModule(listCostlyFields(schema)).map((costly) => {
-    const { name, isMutation, field } = costly;
-    const parameters = isMutation || field.args.length === 0 ? '' : `(${field.args.map((arg) => arg.name).join(', ')})`;
-    const { calls = '1' } = field.extensions as { calls?: string };
-    return [code(name + parameters), restCallsOf(costly).map(code).join(', '), calls, moduleOf(field) ?? ''];
-  });
+  const rows = listFields(schema)
+    .filter(({ isCostly }) => isCostly)
+    .map(({ name, isMutation, field, endpoints, calls, module }) => {
+      const hasParameters = !isMutation && field.args.length > 0;
+      const parameters = hasParameters ? `(${field.args.map((arg) => arg.name).join(', ')})` : '';
+      return [code(name + parameters), endpoints.map(code).join(', '), calls, module];
+    });
   return table(['GraphQL', 'REST', 'upstream calls', 'module'], rows);
 }
 
 /** Writes the table of docs/frontend.md: the scopes of each field. Fields of a module with the same scopes share a row. */
 export function writeScopesTable(schema: GraphQLSchema): string {
-  const groups = Map.groupBy(
-    byModule([...listCostlyFields(schema), ...listScopedFields(schema)]),
-    ({ scope = '', recordScopes, field }) =>
-      [code(scope), recordScopes.map(code).join(', '), moduleOf(field) ?? ''].join(' | '),
+  const groups = Map.groupBy(listFields(schema), ({ scope = '', recordScopes, module }) =>
+    [code(scope), recordScopes.map(code).join(', '), module].join(' | '),
   );
-  const rows = [...groups].map(([scopes, fields]) => [fields.map(({ name }) => code(name)).join(', '), scopes]);
   return table(
     ['operation', 'required scope', 'for the record in its result', 'module'],
-    rows.map(([names = '', rest = '']) => [names, ...rest.split(' | ')]),
+    [...groups].map(([cells, fields]) => [fields.map(({ name }) => code(name)).join(', '), ...cells.split(' | ')]),
   );
 }
+
+/** Reads by their kind. */
+const READS: Readonly<Record<string, string>> = {
+  workflows: 'all workflows and notification groups',
+  statistics: 'statistics',
+};
+
+/** Writes the table of docs/caching.md: the stored reads of the credential that each write empties. Those of modules are listed only if they empty some. */
+export function writeInvalidationTable(schema: GraphQLSchema): string {
+  const mutations = listFields(schema).filter(({ isMutation }) => isMutation);
+  const rows = [...findEmptied(endpointsOf(schema))]
+    .filter(([{ method, module }, kinds]) => method !== 'GET' && (module === undefined || kinds.length > 0))
+    .map(([{ method, route }, kinds]) => {
+      const endpoint = `${method} ${route}`;
+      const fields = mutations.filter(({ endpoints }) =>
+        endpoints.some((called) => called.replace(/\?.*/, '') === endpoint),
+      );
+      const reads = kinds.map((kind) => READS[kind]).join(', ') || 'none';
+      const modules = new Set(fields.map(({ module }) => module));
+      return [fields.map(({ name }) => code(name)).join(', '), code(endpoint), reads, [...modules].join()];
+    });
+  return table(['mutation', 'REST', 'no longer used', 'module'], rows);
+}
+
+const ENTRIES: [code: string, entry: ErrorCodeEntry][] = Object.entries(ERROR_CODES);
+
+/** Writes the codes as a type of the client, with their meaning and remedy as comments. */
+export const writeErrorCodeType = (): string =>
+  `/** Codes of the errors that a gateway sends. */\nexport type KnownErrorCode =${ENTRIES.map(
+    ([name, { meaning, remedy }]) => `\n  /** ${withoutLinks(meaning)} ${withoutLinks(remedy)} */\n  | '${name}'`,
+  ).join('')};\n`;
+
+/** Writes the table of docs/errors.md. */
+export const writeErrorCodeTable = (): string =>
+  table(
+    ['`code`', 'status', 'meaning', 'what to do'],
+    ENTRIES.map(([name, { status, meaning, remedy }]) => [code(name), String(status ?? ''), meaning, remedy]),
+  );

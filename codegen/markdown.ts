@@ -8,6 +8,17 @@ const row = (cells: readonly string[]): string =>
 export const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
   [head, head.map(() => '---'), ...rows].map(row).join('');
 
+const joinBy =
+  (separator: string) =>
+  (...parts: readonly string[]): string =>
+    parts.filter((part) => part !== '').join(separator);
+
+/** Joins the parts of a page that are not empty. */
+export const join = joinBy('\n');
+
+/** Joins sentences that are not empty. */
+export const joinSentences = joinBy(' ');
+
 /**
  * Replaces the generated part of a page, between `<!-- generated: <name> -->` and `<!-- /generated -->`.
  *

@@ -1,68 +1,67 @@
+// Lists the fields of a schema that cost upstream calls or require scopes.
+
 import { type GraphQLField, type GraphQLSchema, getNamedType, isObjectType, isUnionType } from 'graphql';
 import { findScopeProblem, scopesOf } from '../src/graphql/scopes.ts';
 
-/** A field that can cost upstream calls. */
-export interface CostlyField {
+/** A field that can cost upstream calls, or requires a scope of its own. */
+export interface SchemaField {
   /** `createFeed` for root fields, `Workflow.notificationGroup` for others. */
   name: string;
+  isRoot: boolean;
   isMutation: boolean;
+  /** Whether it is a root field, or leads from a record to another one. */
+  isCostly: boolean;
   field: GraphQLField<unknown, unknown>;
   /** The scope that the field requires. */
   scope: string | undefined;
   /** The scopes that the records in the field's result require, where they are members of a result. */
   recordScopes: string[];
+  /** Maximum number of upstream calls, as text. */
+  calls: string;
+  /** Endpoints that the field calls, with their parameters. */
+  endpoints: string[];
+  /** The shipped module that adds the field; empty for built-in ones. */
+  module: string;
 }
 
-const scopeOf = ({ extensions }: { extensions: { scope?: unknown } }): string | undefined =>
-  typeof extensions.scope === 'string' ? extensions.scope : undefined;
+interface Part {
+  extensions: { scope?: unknown; calls?: unknown; module?: unknown };
+}
 
-type Part = { extensions: { module?: unknown } };
+const textOr = (value: unknown, fallback: string): string => (typeof value === 'string' ? value : fallback);
 
-/** Returns the shipped module that adds a type or field. @returns undefined for the built-in ones */
-export const moduleOf = ({ extensions }: Part): string | undefined =>
-  typeof extensions.module === 'string' ? extensions.module : undefined;
+export const scopeOf = ({ extensions }: Part): string | undefined => textOr(extensions.scope, '') || undefined;
 
-/** Sorts fields by their modules: those of none first. */
-export const byModule = <Field extends { field: Part }>(fields: readonly Field[]): Field[] =>
-  fields.toSorted((a, b) => (moduleOf(a.field) ?? '').localeCompare(moduleOf(b.field) ?? ''));
+/** Returns the shipped module that adds a type or field, or an empty text. */
+export const moduleOf = ({ extensions }: Part): string => textOr(extensions.module, '');
 
-/** Returns the root fields, and the fields of records that lead to other records. */
-export function listCostlyFields(schema: GraphQLSchema): CostlyField[] {
-  const roots = [schema.getQueryType(), schema.getMutationType()];
-  const records = Object.values(schema.getTypeMap()).filter(
-    (type) => isObjectType(type) && scopeOf(type) !== undefined,
-  );
-  return [...roots, ...records].filter(isObjectType).flatMap((parent) =>
-    Object.values(parent.getFields()).flatMap((field): CostlyField[] => {
+/** Lists the fields: those of no module first, and in each those that cost calls first. */
+export function listFields(schema: GraphQLSchema): SchemaField[] {
+  const roots = [schema.getQueryType(), schema.getMutationType()].filter((type) => type != null);
+  const others = Object.values(schema.getTypeMap()).filter((type) => isObjectType(type) && !roots.includes(type));
+  const fields = [...roots, ...others].filter(isObjectType).flatMap((parent) =>
+    Object.values(parent.getFields()).map((field): SchemaField => {
       const isRoot = roots.includes(parent);
       const type = getNamedType(field.type);
-      if (!isRoot && scopeOf(type) === undefined) {
-        return [];
-      }
-      const scope = scopeOf(field) ?? scopeOf(type);
-      return [
-        {
-          name: isRoot ? field.name : `${parent.name}.${field.name}`,
-          isMutation: parent === schema.getMutationType(),
-          field,
-          scope,
-          recordScopes: [...new Set(collectRecordScopes(type))].filter((record) => record !== scope),
-        },
-      ];
+      const isCostly = isRoot || (scopeOf(parent) !== undefined && scopeOf(type) !== undefined);
+      const scope = scopeOf(field) ?? (isCostly ? scopeOf(type) : undefined);
+      return {
+        name: isRoot ? field.name : `${parent.name}.${field.name}`,
+        isRoot,
+        isMutation: parent === schema.getMutationType(),
+        isCostly,
+        field,
+        scope,
+        recordScopes: [...new Set(collectRecordScopes(type))].filter((record) => record !== scope),
+        calls: textOr(field.extensions.calls, '1'),
+        endpoints: [...new Set(field.description?.match(/\b(?:GET|POST|PUT|PATCH|DELETE) \/[\w/{}?=-]+/g))],
+        module: moduleOf(field),
+      };
     }),
   );
-}
-
-/** Returns the fields, except root fields, that require a scope of their own. */
-export function listScopedFields(schema: GraphQLSchema): Omit<CostlyField, 'isMutation'>[] {
-  const roots = [schema.getQueryType(), schema.getMutationType()];
-  const parts = Object.values(schema.getTypeMap()).filter((type) => isObjectType(type) && !roots.includes(type));
-  return parts.filter(isObjectType).flatMap((parent) =>
-    Object.values(parent.getFields()).flatMap((field) => {
-      const scope = scopeOf(field);
-      return scope === undefined ? [] : [{ name: `${parent.name}.${field.name}`, field, scope, recordScopes: [] }];
-    }),
-  );
+  return fields
+    .filter(({ isCostly, scope }) => isCostly || scope !== undefined)
+    .sort((a, b) => a.module.localeCompare(b.module) || Number(b.isCostly) - Number(a.isCostly));
 }
 
 /** Collects the scopes of the records in a mutation's result, through its union or payload. */
@@ -75,14 +74,15 @@ function collectRecordScopes(type: ReturnType<typeof getNamedType>): string[] {
 }
 
 /**
- * Returns every scope that a type or field requires, sorted.
+ * Returns a module with every scope that a type or field requires, sorted.
  *
  * @throws {Error} if one has another form, or a root field has none
  */
-export function listScopes(schema: GraphQLSchema): string[] {
+export function writeScopes(schema: GraphQLSchema): string {
   const problem = findScopeProblem(schema, () => 'built-in');
   if (problem !== undefined) {
     throw new Error(problem);
   }
-  return scopesOf(schema);
+  const scopes = scopesOf(schema).map((scope) => `  '${scope}',\n`);
+  return `/** The scopes of all types and fields. */\nexport const SCOPES = [\n${scopes.join('')}] as const;\n`;
 }

@@ -1,7 +1,7 @@
 import {
   astFromValue,
   type GraphQLArgument,
-  type GraphQLEnumType,
+  type GraphQLEnumValue,
   type GraphQLField,
   type GraphQLInputField,
   type GraphQLNamedType,
@@ -21,9 +21,8 @@ import {
   print,
 } from 'graphql';
 import { loadOperations, type ShippedOperation } from '../src/graphql/documents/shipped-operations.ts';
-import { restCallsOf } from './docs-tables.ts';
-import { code, table } from './markdown.ts';
-import { byModule, type CostlyField, listCostlyFields, moduleOf } from './schema-fields.ts';
+import { code, join, joinSentences, table } from './markdown.ts';
+import { listFields, moduleOf, type SchemaField, scopeOf } from './schema-fields.ts';
 
 /** Page of the types. Those that GraphQL itself defines are not on it. */
 const TYPES_PAGE = 'schema-types.md';
@@ -44,31 +43,31 @@ const textOf = ({ description }: { description?: string | null | undefined }): s
 
 /** Members of almost every input or result, which another page explains. */
 const REPEATED: Readonly<Record<string, string>> = {
-  idempotencyKey: 'The [idempotency key](operations.md#what-to-know) of the change.',
-  replayed: 'Whether [the key](operations.md#what-to-know) was used before, so that this is the stored result.',
+  idempotencyKey: 'The [idempotency key](rest-calls.md#what-to-know) of the change.',
+  replayed: 'Whether [the key](rest-calls.md#what-to-know) was used before, so that this is the stored result.',
 };
 
-const cellOf = (part: {
-  name?: string;
-  description?: string | null | undefined;
-  deprecationReason?: string | null | undefined;
-}): string =>
-  [
-    REPEATED[part.name ?? ''] ?? part.description ?? '',
-    part.deprecationReason ? `Deprecated: ${part.deprecationReason}` : '',
-  ]
-    .filter((text) => text !== '')
-    .join(' ')
-    .replaceAll(/\s*\n\s*/g, ' ');
+type Member = GraphQLField<unknown, unknown> | GraphQLArgument | GraphQLInputField;
 
-/** Writes the default of an argument or input field, as in the schema. */
-function defaultOf({ defaultValue, type }: Pick<GraphQLArgument, 'defaultValue' | 'type'>): string {
-  const value = defaultValue === undefined ? undefined : astFromValue(defaultValue, type);
-  return value == null ? '' : ` Default: ${code(print(value))}.`;
+/** Returns a description in one line, with the default as the schema writes it. */
+function cellOf(part: Member | GraphQLEnumValue): string {
+  const fallback =
+    'defaultValue' in part && part.defaultValue !== undefined && astFromValue(part.defaultValue, part.type);
+  return joinSentences(
+    REPEATED[part.name] ?? part.description ?? '',
+    part.deprecationReason ? `Deprecated: ${part.deprecationReason}` : '',
+    fallback ? `Default: ${code(print(fallback))}.` : '',
+  ).replaceAll(/\s*\n\s*/g, ' ');
 }
 
-function writeInputs(head: string, inputs: readonly (GraphQLArgument | GraphQLInputField)[], page?: string): string {
-  const rows = inputs.map((input) => [code(input.name), linkType(input.type, page), cellOf(input) + defaultOf(input)]);
+/** Writes the table of fields, arguments or input fields, if there are some. */
+function writeMembers(head: string, members: readonly Member[], page?: string): string {
+  const rows = members.map((member) => {
+    const args = 'args' in member ? member.args : [];
+    const list = args.map(({ name, type }) => `${name}: ${type}`).join(', ');
+    const notes = args.map((arg) => ` ${code(arg.name)}: ${cellOf(arg)}`);
+    return [code(member.name + (list && `(${list})`)), linkType(member.type, page), cellOf(member) + notes.join('')];
+  });
   return rows.length === 0 ? '' : table([head, 'type', 'description'], rows);
 }
 
@@ -81,46 +80,42 @@ function rootFieldsOf({ query }: ShippedOperation): string[] {
 }
 
 const writeExample = ({ name, query, variables }: ShippedOperation): string =>
-  [
+  join(
     `Example: ${code(name)}\n`,
     `\`\`\`graphql\n${query.replace(/^# .*\n/, '').trim()}\n\`\`\`\n`,
-    ...(variables === undefined ? [] : [`\`\`\`json\n${variables}\n\`\`\`\n`]),
-  ].join('\n');
+    variables === undefined ? '' : `\`\`\`json\n${variables}\n\`\`\`\n`,
+  );
 
-function writeRootField(costly: CostlyField, examples: readonly ShippedOperation[]): string {
-  const { name, isMutation, field, scope, recordScopes } = costly;
-  const { calls = '1' } = field.extensions as { calls?: string };
-  const scopes = [scope ?? '', ...recordScopes.map((each) => `${each} for the record in the result`)];
-  const module = moduleOf(field);
+function writeRootField(root: SchemaField, examples: readonly ShippedOperation[]): string {
+  const { name, isMutation, field, scope, recordScopes, endpoints, calls, module } = root;
+  const scopes = [code(scope ?? ''), ...recordScopes.map((each) => `${code(each)} for the record in the result`)];
   const cells = {
     result: linkType(field.type, TYPES_PAGE),
-    scope: scopes.map((each) => each.replace(/\S+/, code)).join(', '),
-    REST: restCallsOf(costly).map(code).join(', '),
+    scope: scopes.join(', '),
+    REST: endpoints.map(code).join(', '),
     calls,
   };
-  return [
+  return join(
     `### ${name}\n`,
     `${textOf(field)}\n`,
-    ...(module === undefined ? [] : [`Module: ${linkModule(module)}.\n`]),
+    module && `Module: ${linkModule(module)}.\n`,
     ...(isMutation ? field.args.map(({ type }) => `Input: ${linkType(type, TYPES_PAGE)}.\n`) : []),
     table(Object.keys(cells), [Object.values(cells)]),
-    isMutation ? '' : writeInputs('argument', field.args, TYPES_PAGE),
+    isMutation ? '' : writeMembers('argument', field.args, TYPES_PAGE),
     ...examples.filter((example) => rootFieldsOf(example).includes(name)).map(writeExample),
-  ]
-    .filter((part) => part !== '')
-    .join('\n');
+  );
 }
 
 /** Writes docs/schema.md: queries and mutations, then those of each shipped module, with their arguments, scopes, calls, and a shipped operation as an example. */
 export function writeSchemaReference(schema: GraphQLSchema): string {
   const examples = loadOperations(schema);
-  const roots = byModule(listCostlyFields(schema)).filter(({ name }) => !name.includes('.'));
-  const groups = Map.groupBy(roots, ({ field, isMutation }) =>
-    moduleOf(field) === undefined ? (isMutation ? 'Mutations' : 'Queries') : `Module ${moduleOf(field)}`,
+  const roots = listFields(schema).filter(({ isRoot }) => isRoot);
+  const groups = Map.groupBy(roots, ({ module, isMutation }) =>
+    module === '' ? (isMutation ? 'Mutations' : 'Queries') : `Module ${module}`,
   );
   return [
     '# Schema\n',
-    `Every query and mutation. [Types](${TYPES_PAGE}) has their results and inputs, [operations](operations.md) their rules, and [errors](errors.md) what can fail. A module is opt-in: [\`modules: [notigraph/modules/events]\`](trigger.md). The file [\`schema/schema.graphql\`](../schema/schema.graphql) has none of them.\n`,
+    `Every query and mutation. [Types](${TYPES_PAGE}) has their results and inputs, [operations](rest-calls.md) their rules, and [errors](errors.md) what can fail. A module is opt-in: [\`modules: [notigraph/modules/events]\`](trigger.md). The file [\`schema/schema.graphql\`](../schema/schema.graphql) has none of them.\n`,
     '<!-- generated: schema -->',
     ...[...groups].flatMap(([title, fields]) => [
       `## ${title}\n`,
@@ -130,40 +125,23 @@ export function writeSchemaReference(schema: GraphQLSchema): string {
   ].join('\n');
 }
 
-function writeFields(fields: GraphQLField<unknown, unknown>[]): string {
-  const rows = fields.map((field) => {
-    const list = field.args.map(({ name, type }) => `${name}: ${type}`).join(', ');
-    const notes = field.args.map((arg) => ` ${code(arg.name)}: ${cellOf(arg)}${defaultOf(arg)}`);
-    return [code(field.name + (list === '' ? '' : `(${list})`)), linkType(field.type), cellOf(field) + notes.join('')];
-  });
-  return table(['field', 'type', 'description'], rows);
-}
-
-const writeValues = (type: GraphQLEnumType): string =>
-  table(
-    ['value', 'description'],
-    type.getValues().map((value) => [code(value.name), cellOf(value)]),
-  );
-
 function writeType(schema: GraphQLSchema, type: GraphQLNamedType): string {
-  const { scope } = type.extensions as { scope?: string };
-  const module = moduleOf(type);
+  const [scope, module] = [scopeOf(type), moduleOf(type)];
   const interfaces = isObjectType(type) ? type.getInterfaces() : [];
   const members = isUnionType(type) ? type.getTypes() : isInterfaceType(type) ? schema.getPossibleTypes(type) : [];
   const links = (types: readonly GraphQLNamedType[]) => types.map((each) => linkType(each)).join(', ');
-  return [
+  const values = isEnumType(type) ? type.getValues().map((value) => [code(value.name), cellOf(value)]) : [];
+  const hasFields = isObjectType(type) || isInterfaceType(type) || isInputObjectType(type);
+  return join(
     `### ${type.name}\n`,
     `${textOf(type)}\n`,
-    ...(scope === undefined ? [] : [`Scope: ${code(scope)}.\n`]),
-    ...(module === undefined ? [] : [`Module: ${linkModule(module)}.\n`]),
-    ...(interfaces.length === 0 ? [] : [`Implements ${links(interfaces)}.\n`]),
-    ...(members.length === 0 ? [] : [`Members: ${links(members)}.\n`]),
-    isObjectType(type) || isInterfaceType(type) ? writeFields(Object.values(type.getFields())) : '',
-    isInputObjectType(type) ? writeInputs('field', Object.values(type.getFields())) : '',
-    isEnumType(type) ? writeValues(type) : '',
-  ]
-    .filter((part) => part !== '')
-    .join('\n');
+    scope === undefined ? '' : `Scope: ${code(scope)}.\n`,
+    module && `Module: ${linkModule(module)}.\n`,
+    interfaces.length === 0 ? '' : `Implements ${links(interfaces)}.\n`,
+    members.length === 0 ? '' : `Members: ${links(members)}.\n`,
+    hasFields ? writeMembers('field', Object.values(type.getFields())) : '',
+    values.length === 0 ? '' : table(['value', 'description'], values),
+  );
 }
 
 const KINDS: [title: string, is: (type: GraphQLNamedType) => boolean][] = [

@@ -1,18 +1,14 @@
-import type { GraphQLSchema } from 'graphql';
 import { loadModules, SHIPPED_MODULES } from '../src/cli/config/load-modules.ts';
-import { loadOperations, type ShippedOperation } from '../src/graphql/documents/shipped-operations.ts';
+import { loadOperations } from '../src/graphql/documents/shipped-operations.ts';
 import { createSchema } from '../src/graphql/schema.ts';
 import { elementsOf } from '../src/graphql/scopes.ts';
 
-/** Shipped module, with its shipped operations. */
-export interface ShippedModule {
-  /** Last part of its name in configurations. */
-  module: string;
-  operations: ShippedOperation[];
-}
-
-/** Builds the schema with all shipped modules. The extensions of each type and field that one of them adds name it; see `moduleOf`. */
-export async function loadShippedModules(): Promise<{ schema: GraphQLSchema; modules: ShippedModule[] }> {
+/**
+ * Builds the schema with all shipped modules. The extensions of each type and field that one of them adds name it; see `moduleOf`.
+ *
+ * @returns also the modules, by the last part of their names in configurations, with their operations
+ */
+export async function loadShippedModules() {
   const imported = await loadModules({ modules: [...SHIPPED_MODULES] });
   const schema = createSchema(undefined, imported.modules);
   const builtIn = new Set(elementsOf(createSchema()).map(({ path }) => path));

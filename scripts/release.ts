@@ -12,7 +12,6 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { tarballOf } from '../codegen/package-references.ts';
 import manifest from '../package.json' with { type: 'json' };
 import lock from '../package-lock.json' with { type: 'json' };
 import client from '../packages/client/package.json' with { type: 'json' };
@@ -51,9 +50,9 @@ const IMAGE = `ghcr.io/${owner}/${repository}`;
 const CHARTS = `oci://ghcr.io/${owner}/charts`;
 
 const FOLDER = 'dist/release';
-const TARBALL = `${FOLDER}/${tarballOf(manifest)}`;
-const CLIENT_TARBALL = `${FOLDER}/${tarballOf(client)}`;
-const SBOM = `${FOLDER}/${tarballOf(manifest).replace('.tgz', '.cdx.json')}`;
+const TARBALL = `${FOLDER}/${name}-${version}.tgz`;
+const CLIENT_TARBALL = `${FOLDER}/${name}-client-${version}.tgz`; // Of @notigraph/client.
+const SBOM = `${FOLDER}/${name}-${version}.cdx.json`;
 const CHECKSUMS = `${FOLDER}/SHA256SUMS`;
 const NOTES = `${FOLDER}/notes.md`;
 const CHART = `${FOLDER}/chart/notigraph-${version}.tgz`; // Its name is that of the tarball.

@@ -1,6 +1,4 @@
-import { matchesGlob } from 'node:path';
 import { expect, it } from 'vitest';
-import { BUILDS, TAKES_LONG, TAKES_SAMPLES } from './runner/projects.ts';
 import { listSources, readImports, readSource } from './support/imports.ts';
 
 /** Entries of `src/`. Imports point downward in this list, types included. */
@@ -52,6 +50,28 @@ it('imports point downward', () => {
   const within = imports.filter(({ to }) => entryOf(to) !== 'packages');
   const upward = within.filter(({ from, to }) => ENTRIES.indexOf(entryOf(to)) < ENTRIES.indexOf(entryOf(from)));
   expect(upward.map(describeImport)).toEqual([]);
+});
+
+it('ARCHITECTURE.md opens with a drawing of the packages, what they import, and the entries of src in their order', () => {
+  const [, drawing = ''] = /^# Architecture\n\n```\n([\s\S]*?)^```/m.exec(readSource('ARCHITECTURE.md')) ?? [];
+  const [drawnPackages = [], drawnEntries = []] = drawing
+    .split('\nsrc/')
+    .map((part) =>
+      [...part.matchAll(/^[├└]── ([\w.-]+)\/? +(.+)$/gm)].map(([, name = '', text = '']) => ({ name, text })),
+    );
+  expect(drawnEntries.map(({ name }) => name)).toEqual(ENTRIES);
+  expect(drawnPackages.map(({ name }) => name).toSorted()).toEqual(Object.keys(BETWEEN_PACKAGES).toSorted());
+  for (const { name, text } of drawnPackages) {
+    const targets = ofPackages
+      .filter(({ from }) => from.startsWith(`packages/${name}/`))
+      .map(({ to }) => to.replace('packages/', '').replace(/\/.*/, ''));
+    const [, list = ''] = /; imports (.+)$/.exec(text) ?? [];
+    const drawn = list === 'nothing else' ? [] : list.split(', ');
+    expect({ name, imports: drawn.toSorted() }).toEqual({
+      name,
+      imports: [...new Set(targets)].filter((target) => target !== name).toSorted(),
+    });
+  }
 });
 
 it('lib imports nothing else, and server and http do not know each other', () => {
@@ -109,8 +129,7 @@ it.each([...folders])('the files and folders in %s do not import each other in a
 });
 
 it('the tests of npm run test:quick start neither processes nor browsers', () => {
-  const isSlower = (file: string) =>
-    [...TAKES_LONG, ...TAKES_SAMPLES, ...BUILDS].some((glob) => matchesGlob(file, glob));
+  const isSlower = (file: string) => /\.(?:long|samples|slow|measure|package)\.test\.ts$/.test(file);
   const tests = [...listSources('test'), ...listSources('packages')];
   const ofTests = tests.flatMap(readImports);
   const starts = new Set(['playwright-core', 'node:child_process']);

@@ -84,35 +84,25 @@ function acceptWords(schema: Schema): void {
   }
 }
 
-/** Adds the form `{ env }` to every text at any depth, and to a single setting of any type. */
+/** Adds the form `{ env }` to every text at any depth, and to a single setting of any type. Documentation stays outside of the forms. */
 function withVariables(schema: unknown, isSingle = false): unknown {
   if (!isRecord(schema)) {
     return schema;
   }
-  const { anyOf, properties, items, additionalProperties, ...rest } = schema;
-  const inner = {
+  const { anyOf, default: fallback, description, examples, ...form } = schema;
+  const forms = (Array.isArray(anyOf) ? anyOf : [form]).filter(isRecord);
+  const inner = forms.map(({ properties, items, additionalProperties, ...rest }) => ({
     ...rest,
-    ...(isRecord(properties) && { properties: mapValues(properties, (member) => withVariables(member)) }),
-    ...(items !== undefined && { items: withVariables(items) }),
-    ...(additionalProperties !== undefined && { additionalProperties: withVariables(additionalProperties) }),
-  };
-  const isText = ({ type }: Schema) => type === 'string';
-  if (Array.isArray(anyOf)) {
-    const forms = anyOf.filter(isRecord).map((form) => (isText(form) ? form : withVariables(form)));
-    const hasVariable = anyOf.filter(isRecord).some(({ $ref }) => $ref === ENV.$ref);
-    const takesVariable = isSingle || anyOf.filter(isRecord).some(isText);
-    return { ...inner, anyOf: takesVariable && !hasVariable ? [...forms, ENV] : forms };
-  }
-  return isText(schema) || isSingle ? moveForms(inner) : inner;
-}
-
-/** Returns a schema whose forms are those of another schema, and a variable. Its documentation stays outside of the forms. */
-function moveForms({ description, default: fallback, examples, ...form }: Schema): Schema {
-  const documentation = Object.entries({ default: fallback, description, examples });
-  return {
-    ...Object.fromEntries(documentation.filter(([, value]) => value !== undefined)),
-    anyOf: [form, ENV],
-  };
+    properties: isRecord(properties) ? mapValues(properties, (member) => withVariables(member)) : undefined,
+    items: withVariables(items),
+    additionalProperties: withVariables(additionalProperties),
+  }));
+  const takesVariable = isSingle || forms.some(({ type }) => type === 'string');
+  const hasVariable = forms.some(({ $ref }) => $ref === ENV.$ref);
+  const documentation = { default: fallback, description, examples };
+  return takesVariable && !hasVariable
+    ? { ...documentation, anyOf: [...inner, ENV] }
+    : { ...documentation, ...(anyOf === undefined ? inner[0] : { anyOf: inner }) };
 }
 
 const mapValues = (members: object, change: (member: unknown, name: string) => unknown): Schema =>

@@ -1,5 +1,6 @@
 import { withoutLinks } from '../../src/settings/markdown.ts';
 import { GATEWAY_SETTINGS } from '../../src/settings/settings.ts';
+import { joinSentences } from '../markdown.ts';
 import { type Described, defaultOf, describe, rangeOf } from './describe.ts';
 
 /** Writes the interface of the settings that `createGateway` takes. */
@@ -46,14 +47,11 @@ function toType(schema: Described, indent: string): string {
 const ENDINGS = /:\(([a-z|]+)\)\$$/;
 
 function toDocstring(name: string, schema: Described): string {
-  const description = withoutLinks(schema.description ?? '');
   const range = rangeOf(name, schema);
   const fallback = defaultOf(schema);
-  return [
-    description,
+  return joinSentences(
+    withoutLinks(schema.description ?? ''),
     range && `${range}.`,
     /^required/.test(fallback) || fallback === '{}' ? '' : `@default ${fallback}`,
-  ]
-    .filter((part) => part !== '')
-    .join(' ');
+  );
 }

@@ -1,7 +1,7 @@
 import { optionOf } from '../../src/settings/setting.ts';
 import { SETTING_GROUPS } from '../../src/settings/settings.ts';
 import { AS_FOR_ALL } from '../../src/settings/upstreams.ts';
-import { code, table } from '../markdown.ts';
+import { code, join, joinSentences, table } from '../markdown.ts';
 import { type Described, defaultOf, describe } from './describe.ts';
 
 /** Sections and rows that were shown before, with the path of the section. */
@@ -15,19 +15,20 @@ const RESTART = 'Changes take effect after a restart.';
 /** Writes the tables of docs/settings.md: all settings, by group and section. */
 export function writeSettingTables(): string {
   const seen: Seen = new Map();
-  return SETTING_GROUPS.flatMap(({ title, appliesTo, settings }) => {
+  const groups = SETTING_GROUPS.map(({ title, appliesTo, settings }) => {
     const all = Object.entries(describe(settings));
     const single = all.filter(([, { type }]) => type !== 'object');
-    return [
+    return join(
       `## ${title}\n`,
-      ...(appliesTo.every((target) => target === 'gateway') ? [] : [`${RESTART}\n`]),
-      ...(single.length === 0 ? [] : [table(HEAD, single.map(toRow))]),
+      appliesTo.every((target) => target === 'gateway') ? '' : `${RESTART}\n`,
+      single.length === 0 ? '' : table(HEAD, single.map(toRow)),
       ...all.flatMap(([name, schema]) => {
         const section = schema.type === 'object' ? schema : sectionIn(schema);
         return section === undefined ? [] : toSections(name, section, seen, schema.type !== 'object');
       }),
-    ];
-  }).join('\n');
+    );
+  });
+  return join(...groups);
 }
 
 /** Writes a row. The page says how the name of the variable follows from that of the setting. */
@@ -38,23 +39,20 @@ const toRow = ([name, schema]: Setting): string[] => {
 };
 
 /** Writes a table of the settings in a section, and one for each section inside it that was not shown before. The option of the command for a section is a row of another table. */
-function toSections(path: string, section: Described, seen: Seen, isRow: boolean): string[] {
-  if (section.additionalProperties?.properties !== undefined) {
-    return toSections(
-      `${path}.<name>`,
-      { ...section.additionalProperties, description: section.description ?? '' },
-      seen,
-      isRow,
-    );
+function toSections(path: string, section: Described, seen: Seen, isRow: boolean): string {
+  const { description = '', properties = {}, additionalProperties: named } = section;
+  if (named?.properties !== undefined) {
+    return toSections(`${path}.<name>`, { ...named, description }, seen, isRow);
   }
   seen.set(keyOf(section), path);
-  const members = Object.entries(section.properties ?? {});
-  const inherited = members.filter(([, schema]) => schema.defaultText === AS_FOR_ALL).map(([name]) => code(name));
+  const members = Object.entries(properties);
+  const isInherited = ([, schema]: Setting) => schema.defaultText === AS_FOR_ALL;
+  const inherited = members.filter(isInherited).map(([name]) => code(name));
   const all = members
-    .filter(([, schema]) => schema.defaultText !== AS_FOR_ALL)
+    .filter((member) => !isInherited(member))
     .map(([name, schema]) => [code(name), toCode(defaultOf(schema)), toDescription(name, schema)]);
   const isNested = ([name = '']: string[]) => {
-    const schema = section.properties?.[name.replaceAll('`', '')];
+    const schema = properties[name.replaceAll('`', '')];
     const nested = schema && sectionIn(schema);
     return nested !== undefined && !seen.has(keyOf(nested));
   };
@@ -67,22 +65,18 @@ function toSections(path: string, section: Described, seen: Seen, isRow: boolean
   for (const row of rows) {
     seen.set(row.join(), path);
   }
-  const inner = members.flatMap(([name, schema]) => {
-    const nested = sectionIn(schema);
-    return nested === undefined || seen.has(keyOf(nested))
-      ? []
-      : toSections(`${path}.${name}${schema.type === 'array' ? '[]' : ''}`, nested, seen, false);
-  });
-  return [
+  return join(
     `### \`${path}\`\n`,
-    ...(isRow ? [] : [`${section.description}${defaultIn(section)}\n`]),
-    ...(shown.length === 0 ? [] : [table(HEAD, shown)]),
+    isRow ? '' : `${description}${defaultIn(section)}\n`,
+    shown.length === 0 ? '' : table(HEAD, shown),
     ...[...repeated].map(([first, same]) => `As in \`${first}\`: ${same.map(([name]) => name).join(', ')}.\n`),
-    ...(inherited.length === 0
-      ? []
-      : [`In place of the settings for all upstreams, if set: ${inherited.join(', ')}.\n`]),
-    ...inner,
-  ];
+    inherited.length === 0 ? '' : `In place of the settings for all upstreams, if set: ${inherited.join(', ')}.\n`,
+    ...members.map(([name, schema]) => {
+      const nested = sectionIn(schema);
+      const isNew = nested !== undefined && !seen.has(keyOf(nested));
+      return isNew ? toSections(`${path}.${name}${schema.type === 'array' ? '[]' : ''}`, nested, seen, false) : '';
+    }),
+  );
 }
 
 /** Returns the default of a section as a sentence, with a space before it; empty if it is required or follows from its members. */
@@ -102,18 +96,15 @@ function sectionIn(schema: Described): Described | undefined {
   return section && { ...section, description: schema.description ?? '' };
 }
 
-function toDescription(name: string, schema: Described): string {
-  const words = schema.enum?.map((word) => `\`${word}\``);
-  const isExplained = words?.every((word) => schema.description?.includes(word) || schema.flag !== undefined);
-  const restart =
-    schema.needsRestart === undefined
-      ? ''
-      : schema.needsRestart
-        ? RESTART
-        : RESTART.replace('after a restart', 'without a restart');
-  return [schema.description, words && !isExplained && name !== 'scopes' ? `One of ${words.join(', ')}.` : '', restart]
-    .filter((part) => part)
-    .join(' ');
+function toDescription(name: string, { description = '', enum: values, flag, needsRestart }: Described): string {
+  const words = values?.map((word) => code(String(word)));
+  const isExplained = name === 'scopes' || flag !== undefined || words?.every((word) => description.includes(word));
+  const restart = needsRestart === false ? RESTART.replace('after a restart', 'without a restart') : RESTART;
+  return joinSentences(
+    description,
+    words === undefined || isExplained ? '' : `One of ${words.join(', ')}.`,
+    needsRestart === undefined ? '' : restart,
+  );
 }
 
 /** Words for switches, as in variables and in the help. */

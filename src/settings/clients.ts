@@ -173,7 +173,7 @@ const browser = group({
   ...clientKind,
   explain: setting(
     onOffInSection().default(false),
-    'Whether requests can use [`extensions.explain`](explain.md) and [`extensions.upstream`](server.md#cost-of-an-operation), as those of servers can.',
+    'Whether requests can use [`extensions.explain`](explain.md) and [`extensions.upstream`](call-from-a-server.md#cost-of-an-operation), as those of servers can.',
     { defaultText: '`off`' },
   ),
 });

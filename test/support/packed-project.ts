@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { tarballOf } from '../../codegen/package-references.ts';
 import manifest from '../../package.json' with { type: 'json' };
 import client from '../../packages/client/package.json' with { type: 'json' };
 import { copyProject } from './project-copy.ts';
@@ -17,7 +16,8 @@ export async function packProject(folder: string): Promise<{ gateway: string; cl
   if ((await copy.read('package.json')) !== manifestBefore) {
     throw new Error('npm pack changed the package.json of the project.');
   }
-  return { gateway: join(folder, tarballOf(manifest)), client: join(folder, tarballOf(client)) };
+  const [gateway, ofClient] = [`notigraph-${manifest.version}.tgz`, `notigraph-client-${client.version}.tgz`];
+  return { gateway: join(folder, gateway), client: join(folder, ofClient) };
 }
 
 /** Returns the message about a version of Node.js that is too old. */

@@ -5,9 +5,8 @@ import { gql, InMemoryCache } from '@apollo/client';
 import { formatDocument } from '@urql/core';
 import { type DocumentNode, parse, print } from 'graphql';
 import { expect, it } from 'vitest';
+import { writeManifest, writeTypedDocuments } from '../../../codegen/app-files.ts';
 import { DocumentError, loadDocuments, sha256 } from '../../../codegen/documents.ts';
-import { writeManifest } from '../../../codegen/manifest.ts';
-import { writeTypedDocuments } from '../../../codegen/typed-documents.ts';
 import { loadOperations } from '../../../src/graphql/documents/shipped-operations.ts';
 import { createSchema } from '../../../src/graphql/schema.ts';
 import { createTemporaryFolder } from '../../../test/support/sandbox-files.ts';
@@ -21,11 +20,7 @@ async function load(files: Record<string, string>) {
     await mkdir(dirname(folder.path(file)), { recursive: true });
     await writeFile(folder.path(file), text);
   }
-  const operations = loadDocuments(pathToFileURL(folder.path('/')), schema);
-  if (operations === undefined) {
-    throw new Error('The folder is there.');
-  }
-  return operations;
+  return loadDocuments(pathToFileURL(folder.path('/')), schema);
 }
 
 /** Returns the text that urql's cache sends for a document. */
@@ -47,10 +42,10 @@ const FRAGMENTS = {
 it('an operation includes the fragments that it uses, from any file, and __typename in every selection', async () => {
   const operations = await load(FRAGMENTS);
 
-  expect(operations.map(({ name, file, text }) => ({ name, file, text }))).toEqual([
+  expect(operations.map(({ name, source, text }) => ({ name, source, text }))).toEqual([
     {
       name: 'Groups',
-      file: 'queries.graphql',
+      source: FRAGMENTS['queries.graphql'],
       text: `query Groups {
   notificationGroups {
     ...GroupFields
@@ -71,7 +66,7 @@ fragment GroupName on NotificationGroup {
     },
     {
       name: 'Names',
-      file: 'queries.graphql',
+      source: FRAGMENTS['queries.graphql'],
       text: `query Names($id: ID!, $tags: Boolean! = true) {
   workflow(idOrIdentifier: $id) {
     __typename
@@ -169,18 +164,10 @@ it.each([
   [
     'two operations of one name',
     { 'a.graphql': 'query A { notificationGroups { name } }', 'b.graphql': 'query A { notificationGroups { id } }' },
-    'There are two operations with the name A, in a.graphql and b.graphql.',
+    'a.graphql:1:7: There can be only one operation named "A".',
   ],
-  [
-    'an unused fragment',
-    { 'a.graphql': 'fragment F on Feed { id }' },
-    'a.graphql has the fragment F, which no operation uses.',
-  ],
-  ['a type', { 'a.graphql': 'type A { b: Int }' }, 'a.graphql defines something else than operations and fragments.'],
+  ['an unused fragment', { 'a.graphql': 'fragment F on Feed { id }' }, 'a.graphql:1:1: Fragment "F" is never used.'],
+  ['a type', { 'a.graphql': 'type A { b: Int }' }, 'a.graphql:1:1: The "A" definition is not executable.'],
 ])('%s stops codegen with one sentence', async (_title, files, sentence) => {
   await expect(load(files)).rejects.toThrow(new DocumentError(sentence));
-});
-
-it('an app without its folder has no documents', () => {
-  expect(loadDocuments(new URL('nowhere/', import.meta.url), schema)).toBeUndefined();
 });

@@ -1,18 +1,21 @@
-import { mkdirSync } from 'node:fs';
+// The sandbox's SQLite file: opens it, writes in transactions, and describes its problems.
+
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { APPLICATION_ID, BUSY_TIMEOUT_MS, describeFailure, isNew, versionOf } from './database-file.ts';
-import { text } from './rows.ts';
+import { pathToFileURL } from 'node:url';
+import { SandboxError } from './errors.ts';
+import { integer, text } from './rows.ts';
 
-/** Options of `SandboxDatabase`. */
-export interface DatabaseOptions {
-  /** Statements that create all tables. */
-  schema: string;
-  /** Called after the tables were created, in the same transaction. */
-  onCreate: (database: SandboxDatabase) => void;
-  /** Whether the tables of a sandbox's file are removed and created anew, whatever version wrote it. @default false */
-  isReset?: boolean;
-}
+/** Identifies a file of this application (SQLite's `application_id`): the four letters NTGR. */
+const APPLICATION_ID = 0x4e_54_47_52;
+
+/** Maximum time that a write waits for another process's write lock, for example while that one creates the tables. */
+const BUSY_TIMEOUT_MS = 5000;
+
+/** Returns the number that identifies a schema in files (SQLite's `user_version`). It follows from the text, so any change of the schema changes it. */
+const versionOf = (schema: string): number => createHash('sha256').update(schema).digest().readUInt32BE() >>> 1;
 
 /**
  * The sandbox's SQLite file. WAL with synchronous=FULL: once a transaction has returned, its writes are on disk, so they survive a killed
@@ -21,18 +24,33 @@ export interface DatabaseOptions {
 export class SandboxDatabase {
   readonly #connection: DatabaseSync;
   readonly #file: string;
-  readonly #options: DatabaseOptions;
 
-  /** @throws {SandboxError} if the file can't be used; it is left unchanged */
-  constructor(file: string, options: DatabaseOptions) {
+  /**
+   * @param schema statements that create all tables
+   * @param onCreate called after the tables were created, in the same transaction
+   * @param isReset whether the tables of a sandbox's file are removed and created anew, whatever version wrote it
+   * @throws {SandboxError} if the file can't be used; it is left unchanged
+   */
+  constructor(file: string, schema: string, onCreate: (database: SandboxDatabase) => void, isReset = false) {
     this.#file = file;
-    this.#options = options;
     this.#connection = connect(file);
+    const isUnwritten = () => isNew(this.#connection, file, schema);
     try {
-      const mustCreate = options.isReset || this.#isNew(); // Before anything is written to the file.
+      const mustCreate = isReset || isUnwritten(); // Before anything is written to the file.
       this.#connection.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
       if (mustCreate) {
-        this.transaction(() => this.#create());
+        this.transaction(() => {
+          if (isReset) {
+            this.#dropTables();
+          } else if (!isUnwritten()) {
+            return; // Another process has created the tables before this one got the write lock.
+          }
+          this.#connection.exec(schema);
+          onCreate(this);
+          this.#connection.exec(
+            `PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${versionOf(schema)};`,
+          );
+        });
       }
     } catch (error) {
       this.#connection.close();
@@ -92,18 +110,6 @@ export class SandboxDatabase {
     this.close();
   }
 
-  #create(): void {
-    const { schema, onCreate, isReset } = this.#options;
-    if (isReset) {
-      this.#dropTables();
-    } else if (!this.#isNew()) {
-      return; // Another process has created the tables before this one got the write lock.
-    }
-    this.#connection.exec(schema);
-    onCreate(this);
-    this.#connection.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${versionOf(schema)};`);
-  }
-
   #dropTables(): void {
     const tables = this.prepare(
       "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
@@ -111,10 +117,6 @@ export class SandboxDatabase {
     for (const table of tables) {
       this.#connection.exec(`DROP TABLE "${text(table, 'name')}"`);
     }
-  }
-
-  #isNew(): boolean {
-    return isNew(this.#connection, this.#file, this.#options.schema);
   }
 }
 
@@ -127,4 +129,99 @@ function connect(file: string): DatabaseSync {
   } catch (error) {
     throw describeFailure(error, file);
   }
+}
+
+/**
+ * Returns whether a file is new.
+ *
+ * @throws {SandboxError} if another application or another version of Notigraph wrote it
+ */
+function isNew(connection: DatabaseSync, file: string, schema: string): boolean {
+  const version = readPragma(connection, 'user_version');
+  const applicationId = readPragma(connection, 'application_id');
+  const tables = integer(connection.prepare('SELECT count(*) AS tables FROM sqlite_schema').get() ?? {}, 'tables');
+  if (version === 0 && applicationId === 0 && tables === 0) {
+    return true;
+  }
+  if (applicationId !== APPLICATION_ID) {
+    throw new SandboxError('SANDBOX_DATABASE', `${file} belongs to another application. Use another file.`);
+  }
+  if (version !== versionOf(schema)) {
+    throw new SandboxError(
+      'SANDBOX_DATABASE',
+      `${file} was written by another version of Notigraph. To replace its records with the sample records, run: notigraph sandbox reset ${file}`,
+    );
+  }
+  return false;
+}
+
+const readPragma = (connection: DatabaseSync, name: string): number =>
+  integer(connection.prepare(`PRAGMA ${name}`).get() ?? {}, name);
+
+/**
+ * Checks that a sandbox could open a file, without opening it for writing. A file that doesn't exist is created by the sandbox.
+ *
+ * @throws {SandboxError} otherwise
+ */
+export function assertUsable(file: string, schema: string): void {
+  if (file === ':memory:' || !existsSync(file)) {
+    return;
+  }
+  try {
+    // "immutable" keeps SQLite from creating files beside it.
+    using connection = new DatabaseSync(new URL('?immutable=1', pathToFileURL(file)), { readOnly: true });
+    isNew(connection, file, schema);
+  } catch (error) {
+    throw describeFailure(error, file);
+  }
+}
+
+/**
+ * Checks that a file is the database of a sandbox.
+ *
+ * @throws {SandboxError} otherwise; also if the file doesn't exist or is empty. It is left unchanged
+ */
+export function assertSandboxFile(file: string): void {
+  if (!existsSync(file)) {
+    throw new SandboxError('SANDBOX_DATABASE', `${file} doesn't exist.`);
+  }
+  try {
+    using connection = new DatabaseSync(file, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
+    if (readPragma(connection, 'application_id') !== APPLICATION_ID) {
+      throw new SandboxError('SANDBOX_DATABASE', `${file} is not the database of a sandbox. It was not changed.`);
+    }
+  } catch (error) {
+    throw describeFailure(error, file);
+  }
+}
+
+/** SQLite's primary result codes that describe a problem with the file. Any other code is a bug. */
+const FILE_FAILURES = new Map([
+  [5, 'is locked by another program'],
+  [8, 'is not writable'],
+  [10, "can't be read or written"],
+  [11, 'is damaged'],
+  [13, "can't grow because the disk is full"],
+  [14, "can't be opened"],
+  [26, 'is not a SQLite database'],
+]);
+
+/** Returns the problem of the file that caused an error of SQLite, as a clause, or undefined if the file didn't cause it. */
+export function fileFailureOf(error: unknown): string | undefined {
+  return error instanceof Error && 'errcode' in error && typeof error.errcode === 'number'
+    ? FILE_FAILURES.get(error.errcode & 0xff)
+    : undefined;
+}
+
+/** Returns the failure as a `SandboxError` if its cause is the file or its folder, or else the error itself. */
+function describeFailure(error: unknown, file: string): unknown {
+  const failure = fileFailureOf(error);
+  if (failure !== undefined) {
+    return new SandboxError('SANDBOX_DATABASE', `${file} ${failure}.`, { cause: error });
+  }
+  if (error instanceof Error && 'syscall' in error) {
+    const message = `The folder of ${file} can't be created (${error.message}).`;
+    return new SandboxError('SANDBOX_DATABASE', message, { cause: error });
+  }
+  return error;
 }

@@ -1,3 +1,5 @@
+// The two environments, and their API keys.
+
 /** An isolated set of records. A request sees only the records of the environment its API key belongs to. */
 export interface Environment {
   readonly name: 'development' | 'production';

@@ -1,3 +1,5 @@
+// Errors that prevent the start, and errors that are responses.
+
 /** An error that prevents the sandbox from starting. The message is written for the terminal. */
 export class SandboxError extends Error {
   override readonly name = 'SandboxError';

@@ -1,8 +1,8 @@
+// Responds to a request, whatever happens.
+
 import { createHash, randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import type { Clock } from './clock.ts';
-import type { SandboxDatabase } from './database.ts';
-import { fileFailureOf } from './database-file.ts';
+import { fileFailureOf, type SandboxDatabase } from './database.ts';
 import { type Environment, findEnvironment } from './environments.ts';
 import { ApiError, SandboxError } from './errors.ts';
 import type { Idempotency } from './idempotency.ts';
@@ -28,7 +28,7 @@ interface HandlerDependencies {
   operations: ReadonlyMap<string, OperationHandler>;
   /** Writes the page at `/` for a client that knows the sandbox by this host. */
   writePage(host: string): SandboxResponse;
-  clock: Clock;
+  clock: () => Date;
 }
 
 /**

@@ -1,3 +1,5 @@
+// Replays the responses of repeated `Idempotency-Key`s.
+
 import { createHash } from 'node:crypto';
 import type { StatementSync } from 'node:sqlite';
 

@@ -1,7 +1,18 @@
-import { randomBytes } from 'node:crypto';
+// Creates ids in the format of the service.
+
+import { createHash, randomBytes } from 'node:crypto';
+import type { Environment } from './environments.ts';
 
 /** Creates a record id in the real service's format: 24 hexadecimal digits, of which the first eight are the time in seconds. */
 export function createId(now: Date): string {
   const seconds = Math.floor(now.getTime() / 1000) >>> 0;
   return seconds.toString(16).padStart(8, '0') + randomBytes(8).toString('hex');
+}
+
+/** Returns the id of a sample record. It is the same in every file, and different in each environment. */
+export function sampleId(environment: Environment, kind: string, ...path: (string | number)[]): string {
+  return createHash('sha256')
+    .update([environment.name, kind, ...path].join('/'))
+    .digest('hex')
+    .slice(0, 24);
 }

@@ -1,4 +1,5 @@
-import type { Clock } from './clock.ts';
+// Counts requests per API key and category.
+
 import type { Environment } from './environments.ts';
 import { ApiError } from './errors.ts';
 
@@ -18,11 +19,11 @@ export const categoryOf = (path: string): string =>
 /** Counts the requests of each API key and category in windows of one second, and reports them in the `RateLimit` headers of the service. */
 export class RateLimit {
   readonly #limit: number;
-  readonly #clock: Clock;
+  readonly #clock: () => Date;
   readonly #windows = new Map<string, { second: number; count: number }>();
 
   /** @param limit requests per second, API key and category */
-  constructor(limit: number, clock: Clock) {
+  constructor(limit: number, clock: () => Date) {
     this.#limit = limit;
     this.#clock = clock;
   }

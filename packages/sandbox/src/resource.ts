@@ -1,10 +1,11 @@
-import type { Clock } from './clock.ts';
+// The parts of a noun: its tables, records and endpoints.
+
 import type { SandboxDatabase } from './database.ts';
 import type { Environment } from './environments.ts';
-import type { SampleEnvironment } from './records/definition.ts';
-import type { RecordRows } from './records/record-rows.ts';
+import type { RecordRows } from './record-rows.ts';
 import type { SandboxResponse } from './response.ts';
 import type { Row } from './rows.ts';
+import type { SampleEnvironment } from './samples.ts';
 
 /** List of one noun's records on the landing page. */
 export interface RecordList {
@@ -19,11 +20,9 @@ export interface Resource {
   /** Statements that create the noun's tables. @default none */
   schema?: string;
   /** Writes sample records that only this noun knows. Runs once per file, after its tables are created. @default no samples */
-  writeSamples?(database: SandboxDatabase, clock: Clock): void;
+  writeSamples?(database: SandboxDatabase, clock: () => Date): void;
   /** Writes the noun's records: those of the sample, at the same time, and those that tests add. @default none */
   writeRecords?(database: SandboxDatabase, records: RecordRows): void;
-  /** Writes sample records of the days up to today. Without it, the noun's handlers do. @default none */
-  topUpSamples?(database: SandboxDatabase, clock: Clock, samples: readonly SampleEnvironment[]): void;
   /** Lists the noun's records on the landing page. @default not listed */
   recordList?: RecordList;
   /**
@@ -33,7 +32,7 @@ export interface Resource {
    */
   createHandlers(
     database: SandboxDatabase,
-    clock: Clock,
+    clock: () => Date,
     samples: readonly SampleEnvironment[],
   ): Readonly<Record<string, OperationHandler>>;
 }

@@ -1,6 +1,7 @@
+// Forms of requests and responses, and the bodies of errors.
+
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 
-import type { Clock } from './clock.ts';
 import type { ApiError } from './errors.ts';
 
 /** A response before it is sent. The body is already encoded, so that a replayed response is identical to the byte. */
@@ -39,7 +40,7 @@ export function emptyResponse(): SandboxResponse {
  *
  * @param path path and query of the request, as received
  */
-export function errorResponse(error: ApiError, path: string, clock: Clock): SandboxResponse {
+export function errorResponse(error: ApiError, path: string, clock: () => Date): SandboxResponse {
   return {
     ...bareResponse(error.status, errorBody(error.status, error.messages, path, clock)),
     headers: error.headers,
@@ -47,17 +48,17 @@ export function errorResponse(error: ApiError, path: string, clock: Clock): Sand
 }
 
 /** Creates the response to a request that failed because of a bug. `errorId` identifies the log entry. */
-export function unexpectedErrorResponse(errorId: string, path: string, clock: Clock): SandboxResponse {
+export function unexpectedErrorResponse(errorId: string, path: string, clock: () => Date): SandboxResponse {
   const message = 'Unexpected error in the sandbox. See its log for details.';
   return bareResponse(500, { ...errorBody(500, message, path, clock), errorId });
 }
 
 /** Creates the response to a write that wasn't made because the file can't be written. */
-export function unwritableFileResponse(path: string, clock: Clock): SandboxResponse {
+export function unwritableFileResponse(path: string, clock: () => Date): SandboxResponse {
   const message = "The sandbox can't write its file, so nothing was changed. See its log for the reason.";
   return bareResponse(507, errorBody(507, message, path, clock));
 }
 
-function errorBody(statusCode: number, message: string | string[], path: string, clock: Clock) {
+function errorBody(statusCode: number, message: string | string[], path: string, clock: () => Date) {
   return { statusCode, timestamp: clock().toISOString(), path, message, error: STATUS_CODES[statusCode] };
 }

@@ -1,6 +1,8 @@
-import { OpenAPIBackend, type Operation } from 'openapi-backend';
+// Matches and validates requests by the OpenAPI documents.
+
+import { type Document, OpenAPIBackend, type Operation } from 'openapi-backend';
 import { ApiError } from './errors.ts';
-import { REQUESTS } from './requests.gen.ts';
+import requests from './requests.gen.json' with { type: 'json' };
 import { isRow, type Row } from './rows.ts';
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
@@ -67,7 +69,8 @@ export class Router {
 /** Creates the router of the OpenAPI document. */
 export async function createRouter(): Promise<Router> {
   const api = new OpenAPIBackend({
-    definition: structuredClone(REQUESTS), // It is changed.
+    // A copy, because it is changed. Types of JSON files have no literals, such as names of types: codegen writes only what the contract has.
+    definition: structuredClone(requests) as Document,
     // Compiles validators on first use, and skips openapi-backend's validation of the document, which supports only OpenAPI 3.0.
     quick: true,
     strict: true,

@@ -1,3 +1,5 @@
+// Reads values of database rows and JSON objects.
+
 /** A database row or a decoded JSON object. Its fields have unknown types; read them with the functions below. */
 export type Row = Record<string, unknown>;
 

@@ -1,13 +1,14 @@
-import type { Clock } from './clock.ts';
-import { assertSandboxFile, assertUsable } from './database-file.ts';
-import { openDatabase, SAMPLES, schemaOf } from './open-database.ts';
+// Starts the sandbox: the notification service's REST API with sample data, on a port.
+
+import { assertSandboxFile, assertUsable } from './database.ts';
 import { DEFAULT_RATE_LIMIT } from './rate-limit.ts';
-import { resources } from './resources/index.ts';
+import { createTopUp } from './resources/stats.ts';
+import { SAMPLES } from './samples.ts';
 import { type RunningServer, startServer } from './server.ts';
-import { openService } from './service.ts';
+import { openDatabase, openService, SCHEMA } from './service.ts';
 import { respondWithTraits, type TraitName } from './traits.ts';
 
-export { assertSandboxFile } from './database-file.ts';
+export { assertSandboxFile } from './database.ts';
 export { SANDBOX_KEYS } from './environments.ts';
 export { SandboxError } from './errors.ts';
 
@@ -22,7 +23,7 @@ export interface SandboxOptions {
   /** Requests per second that each API key can send, per category. @default 100_000, which no client reaches */
   rateLimit?: number;
   /** Returns the current time, used for timestamps and for the last day of the sample statistics. @default () => new Date() */
-  now?: Clock;
+  now?: () => Date;
   /** Behaviors of real services. @default none */
   traits?: readonly TraitName[];
 }
@@ -72,7 +73,7 @@ export async function startSandbox({
  *
  * @throws {SandboxError} otherwise. The file is left unchanged
  */
-export const checkSandboxFile = (file: string): void => assertUsable(file, schemaOf(resources));
+export const checkSandboxFile = (file: string): void => assertUsable(file, SCHEMA);
 
 /**
  * Replaces all records of a sandbox's file by the sample records. A sandbox that is using the file shows them at once.
@@ -82,8 +83,6 @@ export const checkSandboxFile = (file: string): void => assertUsable(file, schem
 export function resetSandbox(file: string): void {
   assertSandboxFile(file);
   const clock = () => new Date();
-  using database = openDatabase(file, resources, clock, { isReset: true });
-  for (const { topUpSamples } of resources) {
-    topUpSamples?.(database, clock, SAMPLES);
-  }
+  using database = openDatabase(file, clock, SAMPLES, true);
+  createTopUp(database, clock, SAMPLES)();
 }

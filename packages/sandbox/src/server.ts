@@ -1,3 +1,5 @@
+// Serves a responder over HTTP.
+
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import { finished } from 'node:stream/promises';

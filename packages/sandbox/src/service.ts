@@ -1,27 +1,44 @@
-import type { Clock } from './clock.ts';
-import type { SandboxDatabase } from './database.ts';
+// The notification service without a server: its database, its operations and the page at `/`.
+
+import { SandboxDatabase } from './database.ts';
 import { DEVELOPMENT, type Environment, PRODUCTION, SANDBOX_KEYS } from './environments.ts';
 import { createHandler } from './handler.ts';
-import { Idempotency } from './idempotency.ts';
-import { openDatabase } from './open-database.ts';
+import { IDEMPOTENCY_SCHEMA, Idempotency } from './idempotency.ts';
 import { RateLimit } from './rate-limit.ts';
-import type { SampleEnvironment } from './records/definition.ts';
-import type { Records } from './records/records.ts';
-import { type FindRecord, type ReferredKind, toRecordRows } from './records/to-record-rows.ts';
-import type { Resource } from './resource.ts';
+import { type FindRecord, type ReferredKind, toRecordRows } from './record-rows.ts';
+import type { Records } from './records.ts';
 import { resources } from './resources/index.ts';
+import { createTopUp } from './resources/stats.ts';
 import type { Respond, SandboxResponse } from './response.ts';
 import { createRouter } from './router.ts';
 import { integer, text } from './rows.ts';
+import { type SampleEnvironment, toSampleRows } from './samples.ts';
 
-/** Options of `createService`. */
-export interface ServiceOptions {
-  /** SQLite file, or `:memory:`. */
-  file: string;
-  /** Requests per second that each API key can send, per category. */
-  rateLimit: number;
-  clock: Clock;
-  samples: readonly SampleEnvironment[];
+/** Statements that create all tables. Their text identifies the version of a file. */
+export const SCHEMA = [IDEMPOTENCY_SCHEMA, ...resources.map(({ schema = '' }) => schema)].join('');
+
+/**
+ * Opens the database file. In a new one, it creates the tables and adds the samples.
+ *
+ * @param samples sample records; if empty, resources get none at all
+ * @param isReset whether all records of the file are replaced with the sample records
+ */
+export function openDatabase(
+  file: string,
+  clock: () => Date,
+  samples: readonly SampleEnvironment[],
+  isReset = false,
+): SandboxDatabase {
+  const writeSampleRecords = (database: SandboxDatabase) => {
+    const sampleRows = samples.map((sample) => toSampleRows(sample, clock()));
+    for (const { writeSamples, writeRecords } of samples.length === 0 ? [] : resources) {
+      writeSamples?.(database, clock);
+      for (const rows of sampleRows) {
+        writeRecords?.(database, rows);
+      }
+    }
+  };
+  return new SandboxDatabase(file, SCHEMA, writeSampleRecords, isReset);
 }
 
 /** Notification service without a server. */
@@ -38,10 +55,26 @@ export interface Service extends Disposable {
   reset(): void;
 }
 
-/** Opens the database and creates the service on it. @throws {SandboxError} if the file can't be used */
-export async function openService({ file, rateLimit, clock, samples }: ServiceOptions): Promise<Service> {
+/**
+ * Opens the database and creates the service on it.
+ *
+ * @throws {SandboxError} if the file can't be used
+ */
+export async function openService({
+  file,
+  rateLimit,
+  clock,
+  samples,
+}: {
+  /** SQLite file, or `:memory:`. */
+  file: string;
+  /** Requests per second that each API key can send, per category. */
+  rateLimit: number;
+  clock: () => Date;
+  samples: readonly SampleEnvironment[];
+}): Promise<Service> {
   const router = await createRouter();
-  const database = openDatabase(file, resources, clock, { samples });
+  const database = openDatabase(file, clock, samples);
   let snapshot: ReturnType<typeof takeSnapshot> | undefined;
   let respond: Respond;
   try {
@@ -68,12 +101,8 @@ export async function openService({ file, rateLimit, clock, samples }: ServiceOp
 
   return {
     respond: (request) => respond(request),
-    topUp() {
-      for (const { topUpSamples } of resources) {
-        topUpSamples?.(database, clock, samples);
-      }
-    },
-    add: (environment, records) => writeRecords(database, resources, records, environment, clock()),
+    topUp: createTopUp(database, clock, samples),
+    add: (environment, records) => addRecords(database, records, environment, clock()),
     keep() {
       snapshot = takeSnapshot(database);
     },
@@ -158,13 +187,7 @@ const QUERIES: Readonly<Record<ReferredKind, string>> = {
 };
 
 /** Writes records of one environment. @throws {TypeError} if one can't be written; then none is */
-function writeRecords(
-  database: SandboxDatabase,
-  resources: readonly Resource[],
-  records: Records,
-  environment: Environment,
-  now: Date,
-): void {
+function addRecords(database: SandboxDatabase, records: Records, environment: Environment, now: Date): void {
   const find: FindRecord = (kind, key) => {
     const row = database.prepare(QUERIES[kind]).get({ environment: environment.id, key });
     return row && text(row, 'id');

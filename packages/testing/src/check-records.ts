@@ -1,16 +1,17 @@
 import { z } from 'zod';
 import { unknownSetting } from '../../../src/settings/setting.ts';
 import { findIdProblem } from '../../../src/upstream/transport/path.ts';
-import type {
-  DayRecord,
-  FilterRecord,
-  NamedRecord,
-  Records,
-  StepRecord,
-  SubscriberRecord,
-  TransactionRecord,
-  WorkflowRecord,
-} from '../../sandbox/src/records/records.ts';
+import {
+  CHANNELS,
+  type DayRecord,
+  type FilterRecord,
+  type NamedRecord,
+  type Records,
+  type StepRecord,
+  type SubscriberRecord,
+  type TransactionRecord,
+  type WorkflowRecord,
+} from '../../sandbox/src/records.ts';
 
 /** A schema for each member, so that a new one can't be forgotten here. */
 type Shape<Type> = { [Name in keyof Type]-?: z.ZodType };
@@ -25,8 +26,7 @@ const object = z.record(text, z.unknown(), 'must be an object').optional();
 const list = (item: z.ZodType) => z.array(item, 'must be a list');
 const texts = list(text).optional();
 
-const CHANNELS = ['in_app', 'email', 'sms', 'chat', 'push'];
-const oneOf = (words: string[]) => z.enum(words, `must be one of ${words.join(', ')}`);
+const oneOf = (words: readonly string[]) => z.enum(words, `must be one of ${words.join(', ')}`);
 const channels = list(oneOf(CHANNELS)).optional();
 
 /** Members and no others: a misspelled one would silently have its default. */

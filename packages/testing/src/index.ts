@@ -13,7 +13,7 @@ export type {
   SubscriberRecord,
   TransactionRecord,
   WorkflowRecord,
-} from '../../sandbox/src/records/records.ts';
+} from '../../sandbox/src/records.ts';
 export { SANDBOX_KEYS } from '../../sandbox/src/sandbox.ts';
 export type { TraitName } from '../../sandbox/src/traits.ts';
 export type { EnvironmentName, UpstreamCall } from './calls.ts';

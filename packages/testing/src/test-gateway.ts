@@ -6,7 +6,7 @@ import { unknownSetting } from '../../../src/settings/setting.ts';
 import { GATEWAY_SETTINGS } from '../../../src/settings/settings.ts';
 import type { ParamsOf } from '../../../src/upstream/endpoint.ts';
 import { type Client, createClient } from '../../client/src/index.ts';
-import type { Records } from '../../sandbox/src/records/records.ts';
+import type { Records } from '../../sandbox/src/records.ts';
 import { SANDBOX_KEYS } from '../../sandbox/src/sandbox.ts';
 import type { TraitName } from '../../sandbox/src/traits.ts';
 import type { EnvironmentName, UpstreamCall } from './calls.ts';

@@ -7,10 +7,10 @@ import type { GatewayDeps } from '../../../src/gateway.ts';
 import { unknownName } from '../../../src/settings/setting.ts';
 import { DEVELOPMENT, PRODUCTION } from '../../sandbox/src/environments.ts';
 import { ApiError } from '../../sandbox/src/errors.ts';
-import { SAMPLES } from '../../sandbox/src/open-database.ts';
 import { DEFAULT_RATE_LIMIT } from '../../sandbox/src/rate-limit.ts';
-import type { Records } from '../../sandbox/src/records/records.ts';
+import type { Records } from '../../sandbox/src/records.ts';
 import { errorResponse, type SandboxResponse } from '../../sandbox/src/response.ts';
+import { SAMPLES } from '../../sandbox/src/samples.ts';
 import { sendResponse } from '../../sandbox/src/server.ts';
 import { openService, type Service } from '../../sandbox/src/service.ts';
 import {

@@ -2,11 +2,11 @@ import type { SandboxDatabase } from '../database.ts';
 import type { Environment } from '../environments.ts';
 import { ApiError } from '../errors.ts';
 import { createId } from '../ids.ts';
-import { type Channel, isChannel } from '../records/records.ts';
+import { type Channel, isChannel } from '../records.ts';
 import type { Resource } from '../resource.ts';
 import { dataResponse } from '../response.ts';
 import { flag, isRow, json, optionalText, type Row, text } from '../rows.ts';
-import { createNotificationWriter } from '../sample/traffic.ts';
+import { createNotificationWriter } from './stats.ts';
 import { createSubscriberWriter } from './subscribers.ts';
 
 /** Maximum recipients of one event. */

@@ -2,7 +2,7 @@ import { ApiError } from '../errors.ts';
 import type { Resource } from '../resource.ts';
 import { emptyResponse } from '../response.ts';
 import { optionalText, text } from '../rows.ts';
-import { createTopUp } from '../sample/traffic.ts';
+import { createTopUp } from './stats.ts';
 
 /** Channels of a notification's messages that are not deleted. The column is null while none is, so that there is nothing to write before. */
 const REMAINING = 'coalesce(notifications.message_channels, notifications.channels)';

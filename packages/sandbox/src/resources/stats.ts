@@ -1,9 +1,11 @@
-import { dayBefore, dayOf } from '../clock.ts';
+import type { SandboxDatabase } from '../database.ts';
+import type { Environment } from '../environments.ts';
 import { ApiError } from '../errors.ts';
+import type { NotificationRow } from '../record-rows.ts';
 import type { Resource } from '../resource.ts';
 import { bareResponse } from '../response.ts';
 import { integer, json, text } from '../rows.ts';
-import { createNotificationWriter, createTopUp } from '../sample/traffic.ts';
+import { createDay, DAY_MS, SAMPLE_DAYS, type SampleEnvironment } from '../samples.ts';
 
 const DEFAULT_DAYS = 32;
 const MAX_DAYS = 3650;
@@ -37,10 +39,6 @@ export const resource: Resource = {
     for (const notification of notifications) {
       write(environment, notification);
     }
-  },
-
-  topUpSamples(database, clock, samples) {
-    createTopUp(database, clock, samples)();
   },
 
   createHandlers(database, clock, samples) {
@@ -80,3 +78,66 @@ export const resource: Resource = {
     };
   },
 };
+
+/** Creates the function that writes the sample notifications of all missing days up to today. */
+export function createTopUp(
+  database: SandboxDatabase,
+  clock: () => Date,
+  samples: readonly SampleEnvironment[],
+): () => void {
+  const write = createNotificationWriter(database);
+  const findLastDay = database.prepare('SELECT last_day FROM sample_traffic WHERE environment_id = ?');
+  const setLastDay = database.prepare(`
+    INSERT INTO sample_traffic (environment_id, last_day) VALUES (?, ?)
+    ON CONFLICT DO UPDATE SET last_day = excluded.last_day
+  `);
+  const listActive = database.prepare('SELECT id FROM workflows WHERE environment_id = ? AND active');
+
+  /** Returns the last day that has been written, or an empty text. */
+  const lastDayOf = ({ id }: Environment): string => text(findLastDay.get(id) ?? { last_day: '' }, 'last_day');
+
+  function fillEnvironment(sample: SampleEnvironment, now: Date): void {
+    const { environment } = sample;
+    const lastDay = lastDayOf(environment); // Read again: another process can have written the days.
+    const active = new Set(listActive.all(environment.id).map((row) => text(row, 'id')));
+    for (let age = SAMPLE_DAYS - 1; age >= 0; age--) {
+      const day = dayBefore(now, age);
+      for (const notification of day > lastDay ? createDay(sample, day, age, active) : []) {
+        write(environment, notification);
+      }
+    }
+    if (dayOf(now) > lastDay) {
+      setLastDay.run(environment.id, dayOf(now));
+    }
+  }
+
+  return () => {
+    const now = clock();
+    if (samples.some(({ environment }) => lastDayOf(environment) < dayOf(now))) {
+      database.transaction(() => {
+        for (const sample of samples) {
+          fillEnvironment(sample, now);
+        }
+      });
+    }
+  };
+}
+
+/** Creates a function that writes a notification, which the statistics count. */
+export function createNotificationWriter(
+  database: SandboxDatabase,
+): (environment: Environment, notification: NotificationRow) => void {
+  const insert = database.prepare(`
+    INSERT INTO notifications (id, environment_id, workflow_id, subscriber_id, transaction_id, channels, created_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?)
+  `);
+  return (environment, { id, workflowId, subscriberId, transactionId, channels, createdAt }) => {
+    insert.run(id, environment.id, workflowId, subscriberId, transactionId, JSON.stringify(channels), createdAt);
+  };
+}
+
+/** Returns the UTC day of a time, `YYYY-MM-DD`. */
+const dayOf = (time: Date): string => time.toISOString().slice(0, 10);
+
+/** Returns the UTC day `count` days before a time. */
+const dayBefore = (time: Date, count: number): string => dayOf(new Date(time.getTime() - count * DAY_MS));

@@ -1,8 +1,7 @@
 import type { SandboxDatabase } from '../database.ts';
 import type { Environment } from '../environments.ts';
 import { ApiError } from '../errors.ts';
-import { createId } from '../ids.ts';
-import { sampleId } from '../records/definition.ts';
+import { createId, sampleId } from '../ids.ts';
 import type { Resource } from '../resource.ts';
 import { bareResponse, dataResponse } from '../response.ts';
 import { integer, isRow, json, optionalText, type Row, text } from '../rows.ts';

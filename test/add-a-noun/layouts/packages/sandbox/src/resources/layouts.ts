@@ -1,7 +1,6 @@
 import { DEVELOPMENT } from '../environments.ts';
 import { ApiError } from '../errors.ts';
-import { createId } from '../ids.ts';
-import { sampleId } from '../records/definition.ts';
+import { createId, sampleId } from '../ids.ts';
 import type { Resource } from '../resource.ts';
 import { dataResponse } from '../response.ts';
 import { text } from '../rows.ts';

@@ -144,7 +144,7 @@ it('the table of scopes in docs/frontend.md matches the schema for every field',
 });
 
 it('the references name the module of each field and type that a shipped module adds', () => {
-  const operations = rows(read('docs/operations.md'), /^\| GraphQL \| REST/m);
+  const operations = rows(read('docs/rest-calls.md'), /^\| GraphQL \| REST/m);
   const roots = rootsOf(shippedSchema).flatMap((type) => Object.keys(type.getFields()));
   expect(operations.length).toBeGreaterThan(roots.length);
   for (const [cell, , , module] of operations) {

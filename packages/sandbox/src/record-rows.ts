@@ -1,8 +1,48 @@
-import type { Environment } from '../environments.ts';
-import { sampleId } from './definition.ts';
-import type { NamedRow, NotificationRow, RecordRows, WorkflowRow } from './record-rows.ts';
-import type { DayRecord, NamedRecord, Records, WorkflowRecord } from './records.ts';
+// Completes records: adds ids and defaults, and replaces names of other records by their ids.
+
+import type { Environment } from './environments.ts';
+import { sampleId } from './ids.ts';
+import type { Channel, DayRecord, NamedRecord, Records, SubscriberRecord, WorkflowRecord } from './records.ts';
 import { createWorkflowDocument } from './workflow-document.ts';
+
+/** Records of one environment as the resources write them: complete, with ids. */
+export interface RecordRows {
+  environment: Environment;
+  notificationGroups: readonly NamedRow[];
+  feeds: readonly NamedRow[];
+  workflows: readonly WorkflowRow[];
+  subscribers: readonly SubscriberRow[];
+  /** Notifications, with their messages. */
+  notifications: readonly NotificationRow[];
+}
+
+/** Notification group or feed. */
+interface NamedRow {
+  id: string;
+  name: string;
+}
+
+interface WorkflowRow {
+  id: string;
+  identifier: string;
+  active: boolean;
+  updatedAt: string;
+  /** JSON object as the service returns it, without `active`, `draft` and `updatedAt`. */
+  document: object;
+}
+
+type SubscriberRow = SubscriberRecord & { id: string; createdAt: string };
+
+/** Notification. It has a message on each of its channels. */
+export interface NotificationRow {
+  id: string;
+  /** Empty for messages that tests add, which no statistics count. */
+  workflowId: string;
+  subscriberId: string;
+  transactionId: string;
+  channels: readonly Channel[];
+  createdAt: string;
+}
 
 /** Kinds of records that others refer to. */
 export type ReferredKind = 'group' | 'feed' | 'workflow';
@@ -14,7 +54,7 @@ export type FindRecord = (kind: ReferredKind, idOrName: string) => string | unde
 const ANY_ID = /^[0-9a-f]{24}$/;
 
 /**
- * Completes records: adds ids, and replaces names of other records by their ids.
+ * Completes records.
  *
  * @param find finds records that were written earlier
  * @throws {TypeError} if a record refers to one that doesn't exist, or is invalid

@@ -5,7 +5,8 @@ import { json } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { VERSION } from '../../src/lib/version.ts';
-import { blocks, ROOT, read } from '../support/docs.ts';
+import { readKit } from '../support/deploy.ts';
+import { ROOT } from '../support/docs.ts';
 import { listen } from '../support/listen.ts';
 import { startNotigraph } from '../support/process.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
@@ -57,7 +58,7 @@ async function startReceiver() {
   return { url, spans, problems, resource, [Symbol.asyncDispose]: close };
 }
 
-/** Runs the documented program in a folder, sends an operation, and stops the program. */
+/** Runs the program with the module of the image in a folder, sends an operation, and stops the program. */
 async function traceOperation(
   cwd: string,
   collector: string,
@@ -65,7 +66,7 @@ async function traceOperation(
   env: Record<string, string> = {},
   onStop: () => void = () => {},
 ) {
-  await writeFile(join(cwd, 'otel.mjs'), blocks(read('docs/traces.md'), 'js')[0] ?? '');
+  await writeFile(join(cwd, 'otel.mjs'), readKit('tracing/register.js'));
   await mkdir(join(cwd, 'node_modules'));
   await symlink(ROOT, join(cwd, 'node_modules/notigraph'));
   await symlink(join(ROOT, 'node_modules/@opentelemetry'), join(cwd, 'node_modules/@opentelemetry'));

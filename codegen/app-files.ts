@@ -1,7 +1,9 @@
+// Writes what apps and gateways get of an app's operations: typed documents, trusted documents, and mocks.
+
 import { codegen } from '@graphql-codegen/core';
 import * as typescriptOperations from '@graphql-codegen/typescript-operations';
 import { type DocumentNode, type GraphQLSchema, isAbstractType, parse, printSchema } from 'graphql';
-import type { AppOperation } from './documents.ts';
+import { type AppOperation, sha256 } from './documents.ts';
 
 /** Options for generating the types of results and variables. */
 const OPERATION_TYPES = {
@@ -18,7 +20,7 @@ const OPERATION_TYPES = {
   },
 } as const;
 
-export interface TypedDocumentsOptions {
+interface TypedDocumentsOptions {
   operations: readonly AppOperation[];
   schema: GraphQLSchema;
   /** Generic type of the documents, `Name<Result, Variables>`, and the module that exports it. */
@@ -71,4 +73,28 @@ function withoutEmptyLists(document: DocumentNode): DocumentNode {
       optional.has(key) && Array.isArray(value) && value.length === 0 ? undefined : value,
     ),
   );
+}
+
+/**
+ * Writes the trusted documents of an app as JSON: each text under its SHA-256 in hex.
+ *
+ * @param otherTexts texts that are trusted besides the printed operations
+ */
+export function writeManifest(operations: readonly AppOperation[], otherTexts: readonly string[] = []): string {
+  const texts = [...operations.map(({ text }) => text), ...otherTexts];
+  const entries = texts.map((text): [hash: string, text: string] => [sha256(text), text]);
+  return `${JSON.stringify(Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1))), null, 2)}\n`;
+}
+
+/** Writes the module of `notigraph/testing/msw` with one mock per operation. */
+export function writeMocks(operations: readonly AppOperation[]): string {
+  const names = operations.map(({ name }) => name).sort();
+  return `import {
+${names.map((name) => `  ${name}Document,\n`).join('')}} from '../../../client/src/index.ts';
+import { mockOperation } from './mock-operation.ts';
+
+/** Mocks of the shipped operations, by name. */
+export const mocks = {
+${names.map((name) => `  ${name}: mockOperation(${name}Document),\n`).join('')}};
+`;
 }

@@ -65,8 +65,8 @@ it('the picture of the first minute shows current responses', async () => {
   }
 });
 
-it('docs/operations.md names every root field', () => {
-  const operations = read('docs/operations.md');
+it('docs/rest-calls.md names every root field', () => {
+  const operations = read('docs/rest-calls.md');
   const schema = createSchema();
   for (const root of [schema.getQueryType(), schema.getMutationType()]) {
     for (const name of Object.keys(root?.getFields() ?? {})) {

@@ -4,7 +4,6 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { tarballOf } from '../../codegen/package-references.ts';
 import manifest from '../../package.json' with { type: 'json' };
 import client from '../../packages/client/package.json' with { type: 'json' };
 import { digestOf, LOG } from '../support/buildx.ts';
@@ -14,8 +13,8 @@ import { copyProject, type ProjectCopy } from '../support/project-copy.ts';
 
 const TOOLS = join(ROOT, 'test/tools/node_modules/bin');
 
-const TARBALL = tarballOf(manifest);
-const CLIENT_TARBALL = tarballOf(client);
+const TARBALL = `notigraph-${manifest.version}.tgz`;
+const CLIENT_TARBALL = `notigraph-client-${client.version}.tgz`;
 
 /** Environment without what CI sets. */
 const { GITHUB_ACTIONS: _actions, GITHUB_REF_NAME: _name, GITHUB_REF_TYPE: _type, ...ENV } = process.env;

@@ -67,7 +67,7 @@ it('docs/client.md has a program for each client, with texts and with ids', () =
   ]);
 });
 
-/** Programs that run as they are; packages/client/test/relay.test.ts runs the other one. */
+/** Programs that run as they are; packages/client/test/relay.long.test.ts runs the other one. */
 const complete = programs.filter(({ program }) => !program.includes('relay-runtime'));
 
 it.each(complete)('$file of docs/client.md prints the documented output', async ({ file, output }) => {

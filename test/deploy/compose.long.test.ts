@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { environmentOfImage, readKit } from '../support/deploy.ts';
-import { blocks, load, ROOT, read } from '../support/docs.ts';
+import { load, ROOT } from '../support/docs.ts';
 
 const { services } = parse(readKit('compose.yaml'));
 const { gateway, prometheus, grafana } = services;
@@ -24,10 +24,6 @@ it('its configuration is valid with the variables of the container, for the sand
   const withService = load(text.replace(/^sandbox: .*/m, line), env);
   expect(withService.sandbox).toBeUndefined();
   expect(withService.upstream).toBeDefined();
-});
-
-it('the module that starts tracing is the documented one', () => {
-  expect(blocks(read('docs/traces.md'), 'js')[0]).toBe(readKit('tracing/register.js'));
 });
 
 it('the gateway has time to finish in-flight requests', () => {

@@ -29,7 +29,7 @@ import { startNotigraph } from '../support/process.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { shippedModules } from '../support/shipped-documents.ts';
 
-const SERVER = read('docs/server.md');
+const SERVER = read('docs/call-from-a-server.md');
 const ERRORS = read('docs/errors.md');
 
 /** API key of the documented tenant. */
@@ -260,7 +260,7 @@ describe('the programs of the docs', () => {
     });
   });
 
-  it('in docs/server.md print the documented output, and its curl command gets the documented response', async () => {
+  it('in docs/call-from-a-server.md print the documented output, and its curl command gets the documented response', async () => {
     await using gateway = await startSandboxedGateway();
     const project = await createProject(gateway);
     for (const [i, program] of blocks(SERVER, 'ts').entries()) {

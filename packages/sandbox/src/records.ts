@@ -1,4 +1,7 @@
-const CHANNELS = ['in_app', 'email', 'sms', 'chat', 'push'] as const;
+// Records as the samples and tests write them.
+
+/** Channels of the service. */
+export const CHANNELS = ['in_app', 'email', 'sms', 'chat', 'push'] as const;
 
 /** Channel of the service. */
 export type Channel = (typeof CHANNELS)[number];

@@ -95,7 +95,7 @@ describe.runIf(canCopy)(`the resource layouts, added to a copy of the project wi
     expect(await unbuilt.text()).toContain('Run <code>npm run build:graphiql</code>');
     await cp(new URL('../../dist/graphiql', import.meta.url), copy.path('dist/graphiql'), { recursive: true });
     expect(await (await openPage()).text()).toContain('query Layouts {');
-    expect(await copy.read('docs/operations.md')).toContain('| `layouts` | `GET /v1/layouts` | 1 |');
+    expect(await copy.read('docs/rest-calls.md')).toContain('| `layouts` | `GET /v1/layouts` | 1 |');
     expect(await copy.read('docs/schema.md')).toContain('### createLayout');
     expect(await copy.read('docs/schema-types.md')).toContain('### CreateLayoutInput');
     expect(await copy.read('docs/frontend.md')).toContain('| `createLayout` | `layouts:write` | `layouts:read` |');
