@@ -103,7 +103,7 @@ export interface Gateway extends AsyncDisposable {
    * @throws {Refusal} if the credential is not accepted
    */
   serveMcp(streams: McpStreams): Promise<void>;
-  /** Returns the metrics so far in Prometheus' text format; empty with `metrics: false`. */
+  /** Returns the metrics so far in Prometheus' text format. */
   metrics(): Promise<string>;
   /** Returns the same metrics as plain data, which can be sent to another process or combined with other samples. */
   metricsSnapshot(): MetricSamples[];
@@ -216,7 +216,7 @@ export function buildGateway(
   const engine = createEngine(schema, settings, counts.deprecated, plugins);
 
   // Upstream, after all that can be invalid: what is opened here stays open until it is disposed.
-  const metrics = settings.metrics ? counts.metrics : undefined;
+  const { metrics } = counts;
   const services: [upstream: string | undefined, stateOf: () => ServiceState][] = [];
   const nameTenant = createTenantNames(
     readSecret('logSecret', settings.logSecret ?? logSecret),
@@ -264,7 +264,7 @@ export function buildGateway(
     log(entry) {
       counts.countClient(entry);
       counts.deprecated.add(entry.deprecated ?? []);
-      metrics?.operation(entry); // Before the log, so that logging doesn't count toward the operation's duration.
+      metrics.operation(entry); // Before the log, so that logging doesn't count toward the operation's duration.
       accessLog(entry);
     },
     maxResponseBytes: settings.maxResponseBytes,
@@ -286,7 +286,7 @@ export function buildGateway(
       now,
       operationTimeoutMs: settings.operationTimeoutMs,
       logsCalls: logger.isLevelEnabled('debug'),
-      metricsOf: metrics?.metricsOf,
+      metricsOf: metrics.metricsOf,
       noteForeign: createForeignLog(logger),
       audit,
     }),
@@ -329,16 +329,13 @@ export function buildGateway(
   });
   const running = new RunningRequests();
 
-  const metricsSnapshot = () =>
-    metrics === undefined
-      ? []
-      : [
-          ...metrics.snapshot(),
-          ...serviceSamples(services.map(([upstream, stateOf]) => [upstream, stateOf()])),
-          ...fileSamples(watched),
-          ...rateLimitSamples(limiter.status()),
-          ...cacheSamples(upstreams.cacheStore?.stats()),
-        ];
+  const metricsSnapshot = () => [
+    ...metrics.snapshot(),
+    ...serviceSamples(services.map(([upstream, stateOf]) => [upstream, stateOf()])),
+    ...fileSamples(watched),
+    ...rateLimitSamples(limiter.status()),
+    ...cacheSamples(upstreams.cacheStore?.stats()),
+  ];
   async function dispose(): Promise<void> {
     files[Symbol.dispose]();
     await running.finished();
@@ -357,7 +354,7 @@ export function buildGateway(
       }
       await mcp.serve(streams);
     },
-    metrics: async () => (metrics === undefined ? '' : formatMetrics([metricsSnapshot()])),
+    metrics: async () => formatMetrics([metricsSnapshot()]),
     metricsSnapshot,
     bufferedBytes: upstreams.bufferedBytes,
     connected: async () => void (await Promise.all([limiter.connected(), upstreams.cacheStore?.connected()])),

@@ -31,8 +31,6 @@ export interface GatewaySettingOptions {
   };
   /** Share of the successful operations that are logged: 0 to 1. Those that fail or take a second are always logged. Metrics count all. @default 1 */
   logSample?: number;
-  /** Whether operations and upstream requests are counted, and the command answers `GET /metrics`. @default true */
-  metrics?: boolean;
   /** Interval at which the configuration file and the files that it names are checked for changes. @default 10 */
   reloadSeconds?: number;
   /** Logs the `address` of clients, also in the audit log: of the connection, or what trusted proxies tell. The service does not get it. @default addresses are not logged */

@@ -98,11 +98,6 @@ const general = {
     share().default(1),
     'Share of the successful operations that are logged: 0 to 1. Those that fail or take a second are always logged. Metrics count all.',
   ),
-  metrics: setting(
-    onOff().default(true),
-    'Whether operations and upstream requests are counted, and the command answers `GET /metrics`.',
-    { needsRestart: true },
-  ),
   reloadSeconds: setting(
     z.number(RELOAD).min(0.01, RELOAD).max(86_400, RELOAD).default(10),
     'Interval at which the configuration file and the files that it names are checked for changes.',

@@ -356,10 +356,10 @@ it('warns of what production should not show', async () => {
   const production = { NODE_ENV: 'production' };
   expect(await warningsOf({ upstream: UPSTREAM, graphiql: true }, production)).toEqual([
     'introspection is on in production, so clients can read the schema; turn it off.',
-    'metrics are served on the public port in production; set adminPort.',
+    'adminPort is not set, so metrics are served on the public port in production.',
     'graphiql is on in production; turn it off.',
   ]);
-  expect(await warningsOf({ sandbox: ':memory:', introspection: false, metrics: false }, production)).toEqual([
+  expect(await warningsOf({ sandbox: ':memory:', introspection: false, adminPort: 9_090 }, production)).toEqual([
     'sandbox serves sample records with public API keys in production; set upstream.',
   ]);
   expect(await warningsOf({ upstream: UPSTREAM, introspection: false, adminPort: 9_090 }, production)).toEqual([]);

@@ -391,13 +391,6 @@ describe('a gateway embedded in another server', () => {
     expect(await one.gateway.metrics()).not.toMatch(/^(process|nodejs)_/m);
     expect(register.getMetricsAsArray()).toEqual([]); // The host application may use the global registry.
   });
-
-  it('has no metrics if they are turned off', async () => {
-    await using notigraph = await start(empty, { gateway: { metrics: false } });
-    await notigraph.send(GROUPS);
-    expect(await notigraph.gateway.metrics()).toBe('');
-    expect(notigraph.gateway.metricsSnapshot()).toEqual([]);
-  });
 });
 
 it('the path /metrics, and no other, returns 500 if the metrics are unavailable', async () => {

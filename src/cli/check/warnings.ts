@@ -53,9 +53,9 @@ function listExposure(config: Config): Rule[] {
       'is on in production, so clients can read the schema; turn it off',
     ],
     [
-      isProduction && config.metrics && config.adminPort === undefined,
-      'metrics',
-      'are served on the public port in production; set adminPort',
+      isProduction && config.adminPort === undefined,
+      'adminPort',
+      'is not set, so metrics are served on the public port in production',
     ],
   ];
 }
