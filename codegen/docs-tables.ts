@@ -1,10 +1,10 @@
 // Writes tables of the docs about operations and errors.
 
 import type { GraphQLSchema } from 'graphql';
+import { ERROR_CODES, type ErrorCodeEntry } from '../src/errors/codes.ts';
 import { endpointsOf } from '../src/graphql/schema.ts';
-import { ERROR_CODES, type ErrorCodeEntry } from '../src/settings/error-codes.ts';
-import { withoutLinks } from '../src/settings/markdown.ts';
-import { findEmptied } from '../src/upstream/cache/cache-rules.ts';
+import { withoutLinks } from '../src/lib/markdown.ts';
+import { findEmptied } from '../src/upstream/cache/store.ts';
 import { code, table } from './markdown.ts';
 import { listFields } from './schema-fields.ts';
 

@@ -3,18 +3,19 @@ import type { IncomingMessage, RequestListener } from 'node:http';
 import type { Logger } from 'pino';
 import { createAuthenticator } from './auth/authenticator.ts';
 import { createBrowserAccess } from './auth/browser-access.ts';
-import { createClientRules } from './auth/client-rules.ts';
+import { createClientRules } from './auth/identity.ts';
 import { createRemoteKeys } from './auth/signing-keys.ts';
+import { createClientErrors } from './errors/client-errors.ts';
 import { createContextFactory } from './graphql/context.ts';
 import { createManifestFiles } from './graphql/documents/manifest.ts';
 import { createTrustedDocuments } from './graphql/documents/trusted-documents.ts';
-import { createClientErrors } from './graphql/errors.ts';
 import type { GatewayModule } from './graphql/module.ts';
 import { createSchema, endpointsOf } from './graphql/schema.ts';
 import { scopesOf } from './graphql/scopes.ts';
 import { createToolFiles } from './graphql/tools/tool-files.ts';
-import { createAdmission, createAuthenticate, InFlightRequests, inFlightLimitsOf } from './http/access.ts';
-import { createClientTokenRoute } from './http/client-tokens.ts';
+import { createAdmission, InFlightRequests, inFlightLimitsOf } from './http/admission.ts';
+import { createAuthenticate } from './http/authenticate.ts';
+import { createClientTokenRoute } from './http/client-token-route.ts';
 import { createCors } from './http/cors.ts';
 import { createEngine, type HostPlugin } from './http/engine.ts';
 import { createFetchHandler } from './http/fetch-adapter.ts';
@@ -22,19 +23,17 @@ import { createPages } from './http/graphiql/graphiql.ts';
 import { createMcp, MCP_PATH } from './http/mcp/mcp-route.ts';
 import type { McpStreams } from './http/mcp/messages.ts';
 import { createListener, createRequestTest } from './http/node-adapter.ts';
-import { createPipeline } from './http/pipeline.ts';
-import { createNegotiateMediaType } from './http/request.ts';
-import { createAddressOf, createRequestStates, RunningRequests } from './http/request-state.ts';
+import { createPipeline, createRequestStates, RunningRequests } from './http/pipeline.ts';
 import { createRespond } from './http/respond.ts';
 import { createRouter } from './http/router.ts';
 import { createKnownHosts, createUpstreamSelector } from './http/select-upstream.ts';
 import { watchFiles } from './lib/files/file-watcher.ts';
+import { assertInstalled, assertRuntime } from './lib/optional-packages.ts';
 import { createRateLimiters } from './rate-limits/rate-limiters.ts';
 import { describeStore } from './redis/store-state.ts';
 import type { Degradations } from './server/health.ts';
 import type { GatewaySettingOptions } from './settings/gateway-options.gen.ts';
 import { readSecret } from './settings/kinds.ts';
-import { assertInstalled, assertRuntime } from './settings/optional-packages.ts';
 import { parseOptions, toSentence } from './settings/parse.ts';
 import { findUnknownScopes } from './settings/scopes.ts';
 import type { GatewaySettings } from './settings/settings.ts';
@@ -46,11 +45,10 @@ import { cacheSamples, fileSamples, rateLimitSamples, serviceSamples } from './t
 import { createJsonLogger } from './telemetry/json-logger.ts';
 import { formatMetrics, type MetricSamples } from './telemetry/metrics-snapshot.ts';
 import { createTracing } from './telemetry/tracing/tracing.ts';
-import { createCacheStores } from './upstream/cache/cache-stores.ts';
 import type { ServiceState } from './upstream/call-events.ts';
 import type { ServiceDeps } from './upstream/service.ts';
 import type { Connect } from './upstream/transport/connector.ts';
-import { createUpstreams } from './upstream/upstreams.ts';
+import { createCacheStores, createUpstreams } from './upstream/upstreams.ts';
 
 /** Options of a gateway: `upstream` or `upstreams`, and others. */
 export type GatewayOptions = OptionalGatewayOptions &
@@ -244,7 +242,7 @@ export function buildGateway(
   const cors = createCors(clientRules, logger, deps.monotonicNow);
   const accessLog = createAccessLog(logger, nameTenant, settings.logSample);
   const startTrace = createTracing(logger);
-  const createState = createRequestStates(createNegotiateMediaType(), createAddressOf(settings.trustedProxies));
+  const createState = createRequestStates(settings.trustedProxies);
   const inFlightLimits = inFlightLimitsOf(settings);
   const schemes = [
     ...(clients.server === false ? [] : (['ApiKey'] as const)),

@@ -31,25 +31,11 @@ import {
 import { createTokenVerifier, createVerifiedTokenCache, readText, type TrustedIssuer } from './token-verifier.ts';
 
 /** Services for the requests of browsers. */
-export interface BrowserAccess extends TokenAuthentication {
+interface BrowserAccess extends TokenAuthentication {
   /** Issues client tokens; undefined if they are not configured. */
   clientTokens: { clientTokens: ClientTokens; rateLimit: RateLimit } | undefined;
   /** Files of keys, secrets and certificates to reload. */
   files: readonly WatchedFiles[];
-}
-
-/** Dependencies of `createBrowserAccess`. */
-export interface BrowserAccessDeps {
-  remoteKeys: RemoteKeys;
-  now: () => Date;
-  /** Returns the SHA-256 of the trusted document with this id, or undefined. */
-  documentOf: (id: string) => string | undefined;
-  /** Upstreams by name; undefined if there is only one. */
-  upstreams: Settings['upstreams'];
-  /** Called after the keys of tenants have changed. */
-  onTenantChange: (change: SecretChange) => void;
-  /** Proxy to issuers that have no other. @default none */
-  proxy: Settings['proxy'];
 }
 
 /**
@@ -60,7 +46,25 @@ export interface BrowserAccessDeps {
 export function createBrowserAccess(
   { issuers, scopes, tenants = {}, tenantKeys: keyFolder }: BrowserSettings,
   clientTokens: ClientTokenSettings | undefined,
-  { remoteKeys, now, documentOf, upstreams, onTenantChange, proxy: generalProxy = 'off' }: BrowserAccessDeps,
+  {
+    remoteKeys,
+    now,
+    documentOf,
+    upstreams,
+    onTenantChange,
+    proxy: generalProxy = 'off',
+  }: {
+    remoteKeys: RemoteKeys;
+    now: () => Date;
+    /** Returns the SHA-256 of the trusted document with this id, or undefined. */
+    documentOf: (id: string) => string | undefined;
+    /** Upstreams by name; undefined if there is only one. */
+    upstreams: Settings['upstreams'];
+    /** Called after the keys of tenants have changed. */
+    onTenantChange: (change: SecretChange) => void;
+    /** Proxy to issuers that have no other. @default none */
+    proxy: Settings['proxy'];
+  },
 ): BrowserAccess {
   const tenantUpstreams = createTenantUpstreams({ tenants, ...(keyFolder && { tenantKeys: keyFolder }) }, upstreams);
   const tenantFiles = createSecretFiles(

@@ -1,10 +1,10 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { type JWTHeaderParameters, SignJWT } from 'jose';
 import { z } from 'zod';
+import { refuse } from '../errors/codes.ts';
 import type { SecretFiles } from '../lib/files/secret-files.ts';
 import { memoizeBySource } from '../lib/memoize.ts';
 import { CLIENT_TOKEN_ISSUER } from '../settings/clients.ts';
-import { refuse } from '../settings/refuse.ts';
 import { isScope, type Scope } from '../settings/scopes.ts';
 import type { TenantKeys } from './tenants.ts';
 
@@ -12,7 +12,7 @@ import type { TenantKeys } from './tenants.ts';
 export const CLIENT_TOKEN_ALGORITHM = 'HS256';
 
 /** Token that a server receives for its frontend. */
-export interface ClientToken {
+interface ClientToken {
   token: string;
   tokenType: 'Bearer';
   /** Expiry, in ISO 8601. */
@@ -22,19 +22,6 @@ export interface ClientToken {
   scopes: readonly Scope[];
   /** SHA-256 of the only documents it permits; absent if it is not restricted. */
   documents?: readonly string[];
-}
-
-/** Options of `createClientTokens`. */
-export interface ClientTokensOptions {
-  keys: ClientTokenKeys;
-  tenantKeys: TenantKeys;
-  /** Scopes that tokens can grant. */
-  ceiling: ReadonlySet<Scope>;
-  /** Maximum lifetime of a token, in seconds. */
-  maxLifetimeSeconds: number;
-  /** Returns the SHA-256 of the trusted document with this id, or undefined. */
-  documentOf: (id: string) => string | undefined;
-  now: () => Date;
 }
 
 /** Issues client tokens. */
@@ -55,7 +42,17 @@ export function createClientTokens({
   maxLifetimeSeconds,
   documentOf,
   now,
-}: ClientTokensOptions) {
+}: {
+  keys: ClientTokenKeys;
+  tenantKeys: TenantKeys;
+  /** Scopes that tokens can grant. */
+  ceiling: ReadonlySet<Scope>;
+  /** Maximum lifetime of a token, in seconds. */
+  maxLifetimeSeconds: number;
+  /** Returns the SHA-256 of the trusted document with this id, or undefined. */
+  documentOf: (id: string) => string | undefined;
+  now: () => Date;
+}) {
   const lifetime = `"expiresInSeconds" must be a whole number from 1 to ${maxLifetimeSeconds}`;
   const body = z.strictObject(
     {
@@ -159,7 +156,7 @@ export function createClientTokens({
 export type ClientTokenKeys = ReturnType<typeof createClientTokenKeys>;
 
 /** Key of client tokens. */
-export interface ClientTokenKey {
+interface ClientTokenKey {
   /** Identifies the key without revealing anything of the secret. */
   id: string;
   secret: Uint8Array;

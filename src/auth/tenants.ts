@@ -78,7 +78,7 @@ export function findTenantProblem(keys: ReadonlyMap<string, string>): SecretProb
 }
 
 /** Upstreams that the entries of tenants select. */
-export type TenantUpstreams = ReturnType<typeof createTenantUpstreams>;
+type TenantUpstreams = ReturnType<typeof createTenantUpstreams>;
 
 /** Keys of tenants in the configuration, without the upstreams that they select. */
 export const secretsOf = (tenants: NonNullable<BrowserSettings['tenants']>): Record<string, Secret> =>

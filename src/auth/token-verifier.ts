@@ -51,7 +51,7 @@ export interface VerifiedToken {
 }
 
 /** Verifies a token. Rejects with an `AuthenticationError` if it is invalid. */
-export type VerifyToken = (token: string) => Promise<VerifiedToken>;
+type VerifyToken = (token: string) => Promise<VerifiedToken>;
 
 /**
  * Creates a function that verifies the signature, issuer, audience and times of a token. The function throws an `AuthenticationError` if one

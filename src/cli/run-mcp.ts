@@ -1,4 +1,4 @@
-import { Refusal } from '../lib/refusal.ts';
+import { Refusal } from '../errors/codes.ts';
 import type { CommandLine, Process } from './command.ts';
 import { type Environment, readEnvironment } from './config/environment.ts';
 import { type Config, loadConfig } from './config/load-config.ts';

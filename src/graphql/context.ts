@@ -14,13 +14,12 @@ import { FieldCallCounts } from './field-calls.ts';
 import { type Loaders, OperationLoaders } from './loaders.ts';
 
 /** Parameters of the operation and its request, for plugins. The request has no body, because it was already read. */
-export type PluginContext = Pick<YogaInitialContext, 'params' | 'request'>;
+type PluginContext = Pick<YogaInitialContext, 'params' | 'request'>;
 
 /** Context of one operation. Each operation has its own, so that callers share nothing. */
 export interface GatewayContext extends PluginContext {
   /** Id of this request in the response, the gateway's log and the upstream's log. */
   readonly requestId: string;
-  /** Identity of the caller. */
   readonly identity: Identity;
   /** Cost of the upstream calls made for the operation so far. */
   readonly usage: Usage;
@@ -40,32 +39,11 @@ export interface GatewayContext extends PluginContext {
   /** `Idempotency-Key` header of the request: the default of every input's `idempotencyKey`. */
   readonly idempotencyKey: string | undefined;
   readonly logger: Logger;
-  /** Returns the current time. */
   readonly now: () => Date;
-}
-
-/** Options shared by the contexts of all operations. */
-export interface ContextOptions {
-  /** Services that operations can call. */
-  upstreams: Pick<Upstreams, 'bind' | 'record'>;
-  logger: Logger;
-  /** Returns the current time. */
-  now: () => Date;
-  /** Maximum time for one operation with all its upstream calls, in milliseconds. */
-  operationTimeoutMs: number;
-  /** Whether the log names the REST calls of each operation. */
-  logsCalls: boolean;
-  /** Returns the metrics of an upstream, with or without keys of tenants. @default none */
-  metricsOf: (upstream: string | undefined, usesTenantKey: boolean) => UpstreamMetrics;
-  /** Called for each response that comes from something else than an upstream. */
-  noteForeign: NoteForeign;
-  /** Log of writes. @default none */
-  audit: AuditLog | undefined;
 }
 
 /** Parts of a request that its operation's context needs. */
 export interface OperationRequest {
-  /** Identity of the caller. */
   identity: Identity;
   /** `Idempotency-Key` header. */
   idempotencyKey: string | undefined;
@@ -99,7 +77,22 @@ export const createContextFactory =
     metricsOf,
     noteForeign,
     audit,
-  }: ContextOptions): CreateContext =>
+  }: {
+    /** Services that operations can call. */
+    upstreams: Pick<Upstreams, 'bind' | 'record'>;
+    logger: Logger;
+    now: () => Date;
+    /** Maximum time for one operation with all its upstream calls, in milliseconds. */
+    operationTimeoutMs: number;
+    /** Whether the log names the REST calls of each operation. */
+    logsCalls: boolean;
+    /** Returns the metrics of an upstream, with or without keys of tenants. @default none */
+    metricsOf: (upstream: string | undefined, usesTenantKey: boolean) => UpstreamMetrics;
+    /** Called for each response that comes from something else than an upstream. */
+    noteForeign: NoteForeign;
+    /** Log of writes. @default none */
+    audit: AuditLog | undefined;
+  }): CreateContext =>
   (
     { identity, idempotencyKey, requestId, trace, address, signal, bypassesCache, reportsCalls, isExplained },
     { params, request },

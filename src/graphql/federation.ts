@@ -20,15 +20,45 @@ import {
   printSchema,
   visit,
 } from 'graphql';
+import { badUserInput } from '../errors/field-errors.ts';
 import { isRecord } from '../lib/is-record.ts';
 import { memoizeByObject } from '../lib/memoize.ts';
 import { readSecret } from '../settings/kinds.ts';
 import { listAll, listAny } from '../settings/setting.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { GatewayContext } from './context.ts';
-import { DependentCalls, dependentCallsOf, type Entity, entityOf } from './declarations.ts';
-import { badUserInput } from './field-errors.ts';
-import { SCOPED_BY_REQUEST } from './scopes.ts';
+import { DependentCalls, dependentCallsOf } from './field-calls.ts';
+import type { FieldContext } from './loaders.ts';
+
+/** Returns the record that has this key, or null. */
+export type LoadByKey = (key: string, context: FieldContext) => Promise<object | null>;
+
+/** Identity of a type's records in a federated graph, declared with the type: `extensions: { entity: new Entity({ id: … }) }`. */
+export class Entity {
+  /** Fields that identify a record, each with the function that loads it; null if the service has no endpoint that reads it. */
+  readonly keys: Map<string, LoadByKey | null>;
+
+  constructor(keys: Readonly<Record<string, LoadByKey | null>>) {
+    this.keys = new Map(Object.entries(keys));
+  }
+
+  /** Makes records loadable by a key that had no endpoint. */
+  resolveBy(key: string, load: LoadByKey): void {
+    this.keys.set(key, load);
+  }
+
+  /** Whether the service can be asked for a record. */
+  get isResolvable(): boolean {
+    return [...this.keys.values()].some((load) => load !== null);
+  }
+}
+
+/** Returns the entity of a type; undefined if other subgraphs can't refer to its records. */
+export const entityOf = ({ extensions }: { extensions: { entity?: unknown } }): Entity | undefined =>
+  extensions.entity instanceof Entity ? extensions.entity : undefined;
+
+/** Extension of a union whose values a request selects by their types, so that it requires only the scopes of the types that it names. */
+const SCOPED_BY_REQUEST = { scopedByRequest: true } as const;
 
 /** Returns the schema with the fields that a federation router uses: `_entities` and `_service`. Its other types are the same objects. */
 export function toSubgraph(schema: GraphQLSchema, maySeeSchema: MaySeeSchema): GraphQLSchema {
@@ -202,10 +232,10 @@ function findKey({ keys }: Entity, representation: Representation) {
 }
 
 /** Header with the secret of a router. */
-export const ROUTER_AUTHORIZATION = 'router-authorization';
+const ROUTER_AUTHORIZATION = 'router-authorization';
 
 /** Returns whether a caller may read the schema. */
-export type MaySeeSchema = (context: Pick<GatewayContext, 'request'>) => boolean;
+type MaySeeSchema = (context: Pick<GatewayContext, 'request'>) => boolean;
 
 /**
  * Creates the function that lets a caller read the schema if clients can introspect it, or with the secret of the router.

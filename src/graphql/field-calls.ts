@@ -1,7 +1,7 @@
+// Calls of fields: those that they declare, those that they make, and the comparison of both.
 import { ignoreRejection } from '../lib/is-promise.ts';
 import type { CallBudget, UpstreamClient } from '../upstream/client.ts';
 import type { DeclaredEndpoint } from '../upstream/endpoint.ts';
-import type { DependentCalls } from './declarations.ts';
 import {
   type FieldContext,
   type LoaderEndpoints,
@@ -10,6 +10,68 @@ import {
   listName,
   recordName,
 } from './loaders.ts';
+
+type Args = Readonly<Record<string, unknown>>;
+
+/** Function of a field's arguments. It can declare their types, because parameters of methods are not compared strictly. */
+type MaxOf = { of(args: Args): number }['of'];
+
+/** Options of `declareCalls`: a loader or an endpoint, and how many of its records or calls one value of the field needs. */
+export type DependentCallsOptions = (
+  | { readonly loader: LoaderEndpoints; readonly endpoint?: undefined }
+  | { readonly endpoint: DeclaredEndpoint; readonly loader?: undefined }
+) & {
+  /** Maximum, including those that follow no other call. Throws if the resolver rejects the arguments. @default 1 */
+  readonly max?: number | MaxOf;
+  /** Reason why data decides the number, in one sentence. */
+  readonly reason: string;
+};
+
+/** Calls of a field that only data shows: those that follow another call, and all calls of fields whose parent is a record. */
+export class DependentCalls {
+  readonly options: DependentCallsOptions;
+  /** Endpoint that is called. That of a loader reads one record. */
+  readonly endpoint: DeclaredEndpoint;
+  readonly #argsOf: (args: Args) => readonly Args[];
+
+  /** @param argsOf returns the arguments of each part of the field that makes the calls. @default it has no parts */
+  constructor(options: DependentCallsOptions, argsOf = (args: Args): readonly Args[] => [args]) {
+    const endpoint = options.loader?.get ?? options.endpoint;
+    if (endpoint === undefined) {
+      throw new TypeError('declareCalls needs a loader or an endpoint for calls that only data shows'); // From JavaScript.
+    }
+    this.options = options;
+    this.endpoint = endpoint;
+    this.#argsOf = argsOf;
+  }
+
+  /** Returns the maximum for one value of the field. With invalid arguments, it is 0, because the field fails. */
+  maxOf(readArguments: () => Args): number {
+    const { max = 1 } = this.options;
+    try {
+      const parts = this.#argsOf(readArguments());
+      return parts.reduce((sum, args) => sum + (typeof max === 'number' ? max : Math.max(0, max(args))), 0);
+    } catch {
+      return 0;
+    }
+  }
+}
+
+/**
+ * Returns the `extensions` of a field that doesn't make exactly one REST call.
+ *
+ * @param calls number of calls, for the documentation
+ * @param dependentCalls calls that only data shows, for the explanation of operations: those that follow another call of the field, and all calls of
+ * fields that are not of `Query` or `Mutation`. @default none
+ */
+export const declareCalls = (calls: string, ...dependentCalls: readonly DependentCallsOptions[]) => ({
+  calls,
+  dependentCalls: dependentCalls.map((each) => new DependentCalls(each)),
+});
+
+/** Returns the calls in the `extensions` of a field or type. */
+export const dependentCallsOf = ({ dependentCalls }: Readonly<{ dependentCalls?: unknown }> = {}): DependentCalls[] =>
+  [dependentCalls].flat().filter((each) => each instanceof DependentCalls);
 
 /**
  * Calls that each field of one operation needs. Exists only if the request asks for them.

@@ -1,13 +1,14 @@
 import { type FieldMap, InterfaceRef, ObjectRef } from '@pothos/core';
+import { assertRange, badResponse, badUserInput, loadBySentId } from '../errors/field-errors.ts';
 import { isPromise } from '../lib/is-promise.ts';
 import { type DeclaredEndpoint, endpoint } from '../upstream/endpoint.ts';
 import { type Builder, createBuilder, type GraphTypes } from './builder.ts';
-import { ADDS_ONLY, declareCalls, Entity, requireScopes } from './declarations.ts';
-import { assertRange, badResponse, badUserInput, loadBySentId } from './field-errors.ts';
+import { Entity } from './federation.ts';
+import { declareCalls } from './field-calls.ts';
 import type { Loader } from './loaders.ts';
 import { defineMutationErrors, type MutationErrors } from './mutation-errors.ts';
-import { createMutations, type Mutations } from './mutations.ts';
-import type { ModuleOf } from './scopes.ts';
+import { ADDS_ONLY, createMutations, type Mutations } from './mutations.ts';
+import { type ModuleOf, requireScopes } from './scopes.ts';
 
 /** Part of the graph, such as a noun with its types and the fields of `Query` and `Mutation` that return them. */
 export interface GatewayModule<Types = unknown> {
@@ -63,7 +64,7 @@ export const defineModule = <Types>(name: string, define: (toolkit: Toolkit) => 
 });
 
 /** Modules that were defined with one builder. */
-export interface DefinedModules {
+interface DefinedModules {
   builder: Builder;
   /** Endpoints that modules declared themselves. */
   endpoints: readonly DeclaredEndpoint[];

@@ -1,45 +1,16 @@
-import { GraphQLError } from 'graphql';
-import { addUnknownOutcome, afterUnknownOutcome, isUpstreamError, type UpstreamError } from '../upstream/errors.ts';
+// Types of the failures that mutations return.
+import type {
+  BulkItemFailure,
+  ConflictFailure,
+  Failure,
+  InvalidInputFailure,
+  NotFoundFailure,
+} from '../errors/field-errors.ts';
+import type { UpstreamError } from '../upstream/errors.ts';
 import type { Builder } from './builder.ts';
 
-/**
- * Failure that a client can act on: a member of the mutations' result unions. All other errors of resolvers become entries of `errors[]`
- * (see `errors.ts`).
- */
-interface Failure {
-  code: 'NOT_FOUND' | 'CONFLICT' | 'INVALID_INPUT' | 'UPSTREAM_FAILURE';
-  message: string;
-  replayed: boolean;
-}
-
-interface NotFoundFailure extends Failure {
-  __typename: 'NotFoundError';
-  resource: string;
-  id: string;
-}
-
-interface ConflictFailure extends Failure {
-  __typename: 'ConflictError';
-  reason: UpstreamError['conflict'];
-}
-
-interface InvalidInputFailure extends Failure {
-  __typename: 'InvalidInputError';
-  issues: UpstreamError['issues'];
-}
-
-interface BulkItemFailure extends Failure {
-  __typename: 'UpstreamFailure';
-  status: number | undefined;
-  retryable: boolean;
-  retryAfterSeconds: number | undefined;
-  outcome: 'NOT_APPLIED' | 'UNKNOWN';
-}
-
-/** Types of failures in a schema. */
 export type MutationErrors = ReturnType<typeof defineMutationErrors>;
 
-/** Defines the types of failures, for the result unions of mutations. */
 export function defineMutationErrors(builder: Builder) {
   const MutationErrorCode = builder.enumType('MutationErrorCode', {
     description: 'The kind of failure of a mutation. Each kind has its own type, which implements `MutationError`.',
@@ -153,84 +124,3 @@ export function defineMutationErrors(builder: Builder) {
 
   return { NotFoundError, ConflictError, InvalidInputError, UpstreamFailure };
 }
-
-/** Failures that a mutation returns in its result. */
-export interface ReturnedFailures {
-  /** Record that the service may not have. @default reported in `errors` */
-  notFound?: { resource: string; id: string; byMessage?: boolean | undefined } | undefined;
-  /** Whether conflicts are returned. Otherwise, they are reported in `errors`. */
-  canConflict: boolean;
-  /** Returns the path in the input of a value in the request. */
-  toInputPath: (path: readonly string[]) => readonly string[];
-  /** Path of the input in the arguments. */
-  path: readonly string[];
-  /** Whether the input is an item of a bulk mutation, which returns all failures. */
-  isBulkItem: boolean;
-  /** Whether a write was applied, or may have been. Then no failure says that nothing was changed. */
-  hasWritten: boolean;
-}
-
-/** Returns the failure that is the result of a mutation; undefined if the error is reported in `errors`. */
-export function toFailure(
-  error: UpstreamError,
-  returned: ReturnedFailures,
-): NotFoundFailure | InvalidInputFailure | ConflictFailure | BulkItemFailure | undefined {
-  const { notFound, canConflict, path, toInputPath, isBulkItem, hasWritten } = returned;
-  if (hasWritten) {
-    return isBulkItem ? toItemFailure(afterUnknownOutcome(error)) : undefined;
-  }
-  const { code, message, isReplayed: replayed } = error;
-  const isAbsent = code === 'NOT_FOUND' || (notFound?.byMessage === true && saysNotFound(error, notFound));
-  if (notFound !== undefined && isAbsent) {
-    const { resource, id } = notFound;
-    return { __typename: 'NotFoundError', code: 'NOT_FOUND', message, replayed, resource, id };
-  }
-  // 400, 422, and ids that are rejected before the call.
-  if (code === 'BAD_USER_INPUT') {
-    const issues = error.issues.map((issue) => ({ ...issue, path: [...path, ...toInputPath(issue.path)] }));
-    return { __typename: 'InvalidInputError', code: 'INVALID_INPUT', message, replayed, issues };
-  }
-  // 409, and 422 of the idempotency protocol.
-  const isReturnedConflict = code === 'CONFLICT' && canConflict;
-  if (isReturnedConflict) {
-    return { __typename: 'ConflictError', code, message, replayed, reason: error.conflict };
-  }
-  const isAnonymous = code === 'UNAUTHENTICATED' && !error.sent; // Fails the whole mutation.
-  return isBulkItem && !isAnonymous ? toItemFailure(error) : undefined;
-}
-
-/** Whether the service reports with 400 that the record is missing, so that only the message says so. It can also miss others, such as one that uses it. */
-function saysNotFound({ status, message }: UpstreamError, { resource, id }: { resource: string; id: string }): boolean {
-  const words = message.split(/\s+/).filter((word) => word.replace(/^\W+|\W+$/g, '') !== id);
-  const noun = resource.replace(/\B[A-Z]/g, ' ?$&');
-  const forms = [
-    `not find (?:(?:the|an?|any) )?${noun}\\b`,
-    `no (?:such ${noun}\\b|${noun} (?:with|named|exists)\\b)`,
-    `${noun}(?:\\W+(?:with|the|id|identifier|named?|was|is|could|can))*\\W+(?:not (?:be )?found|does(?: not|n't) exist)\\b`,
-  ];
-  return status === 400 && new RegExp(`\\b(?:${forms.join('|')})`, 'i').test(words.join(' '));
-}
-
-const toItemFailure = (error: UpstreamError): BulkItemFailure => ({
-  __typename: 'UpstreamFailure',
-  code: 'UPSTREAM_FAILURE',
-  message: error.message,
-  replayed: error.isReplayed,
-  status: error.status,
-  retryable: error.retryable,
-  retryAfterSeconds: error.retryAfterSeconds,
-  outcome: error.outcome ?? 'UNKNOWN',
-});
-
-/** Returns the error of a field after a write that was applied, or may have been. Other errors than these are masked, with the same outcome. */
-export function afterWrite(error: unknown): unknown {
-  if (error instanceof GraphQLError) {
-    const extensions = { ...error.extensions, retryable: false, outcome: 'UNKNOWN' };
-    return new GraphQLError(addUnknownOutcome(error.message), { originalError: error, extensions });
-  }
-  return isUpstreamError(error) ? afterUnknownOutcome(error) : error;
-}
-
-/** Checks whether an error is a response of the service that rejects the input (400, 422). */
-export const isRejectedInput = (error: unknown): boolean =>
-  isUpstreamError(error) && error.code === 'BAD_USER_INPUT' && error.sent;

@@ -1,18 +1,19 @@
 import { createHash } from 'node:crypto';
 import type { InputFieldMap, InputShapeFromFields, ObjectFieldsShape } from '@pothos/core';
 import { type GraphQLResolveInfo, Kind } from 'graphql';
+import { afterWrite, assertRange, badUserInput, findInputIssues, toFailure } from '../errors/field-errors.ts';
 import { ignoreRejection, isPromise } from '../lib/is-promise.ts';
 import { isRecord } from '../lib/is-record.ts';
 import type { Scope } from '../settings/scopes.ts';
 import { misplacedWrite, type UpstreamClient, WriteCount } from '../upstream/client.ts';
 import type { CallArgs, DeclaredEndpoint, WriteEndpoint } from '../upstream/endpoint.ts';
 import { invalidInput, isUpstreamError } from '../upstream/errors.ts';
-import { createBoundedMap } from './bounded-map.ts';
 import type { Builder, GraphTypes } from './builder.ts';
 import type { GatewayContext } from './context.ts';
-import { DependentCalls, dependentCallsOf, requireScopes } from './declarations.ts';
-import { assertRange, badUserInput, findInputIssues } from './field-errors.ts';
-import { afterWrite, type MutationErrors, toFailure } from './mutation-errors.ts';
+import { DependentCalls, dependentCallsOf } from './field-calls.ts';
+import { createBoundedMap } from './loaders.ts';
+import type { MutationErrors } from './mutation-errors.ts';
+import { requireScopes } from './scopes.ts';
 
 /** Sends a write of a mutation, and returns the response. Adds an idempotency key of its own if the endpoint accepts it, and the caller sent one. */
 export type Send<Args, Body> = (args: Args) => Promise<Body>;
@@ -95,6 +96,9 @@ export interface DeclaredMutation {
   readonly prepare: (input: Input, ctx: GatewayContext, info: WrittenField, item?: BulkItem) => Apply;
 }
 
+/** Extension of a mutation's field that changes or deletes nothing that exists, for AI agents: `extensions: ADDS_ONLY`. */
+export const ADDS_ONLY = { addsOnly: true } as const;
+
 /** Success or failure. */
 type Result = { readonly __typename: string };
 
@@ -137,7 +141,6 @@ export interface Mutations {
   bulkMutation(name: string, single: DeclaredMutation, options: BulkMutationOptions): void;
 }
 
-/** Options of any mutation. */
 type AnyMutation = MutationOptions<CallArgs, unknown, InputFieldMap, object>;
 
 /** Creates the functions that declare the mutations of one schema. */
@@ -354,12 +357,15 @@ function ownClient({ upstream, writes }: GatewayContext, count: WriteCount): Ups
   };
 }
 
+/** Lets the next field of a mutation load all records anew: the one before may have changed any of them. */
+const loadAnew = ({ loaders }: GatewayContext): void => loaders.reset();
+
 /** Runs the resolver of a mutation's field. Until it returns, it can write. */
 export function runMutation(ctx: GatewayContext, field: string, resolve: () => unknown): unknown {
   const ofField = new WriteCount();
   ctx.writes.ofField = ofField;
   ctx.usage.field = field;
-  ctx.loaders.reset();
+  loadAnew(ctx);
   const end = <Value>(value: Value): Value => {
     ctx.writes.ofField = undefined;
     return value;
@@ -423,7 +429,7 @@ const REPLAYED =
  * @returns the key, or undefined if the caller sent none
  * @throws {GraphQLError} BAD_USER_INPUT if the caller's key is empty
  */
-export function deriveIdempotencyKey(
+function deriveIdempotencyKey(
   ctx: Pick<GatewayContext, 'idempotencyKey' | 'identity'>,
   info: Pick<GraphQLResolveInfo, 'fieldName' | 'path'>,
   inputKey: string | null | undefined,

@@ -1,11 +1,11 @@
 // Fields that many types of records have: ids, times, lists of parts, and `extra`, the members that no other field shows.
 import type { FieldRef } from '@pothos/core';
 import { type GraphQLObjectType, getNullableType, isObjectType } from 'graphql';
+import { listOf } from '../errors/field-errors.ts';
 import { isRecord } from '../lib/is-record.ts';
 import { memoizeByObject } from '../lib/memoize.ts';
 import type { GraphTypes } from './builder.ts';
-import { requireScopes } from './declarations.ts';
-import { listOf } from './field-errors.ts';
+import { requireScopes } from './scopes.ts';
 
 type Fields<Body> = PothosSchemaTypes.ObjectFieldBuilder<GraphTypes, Body>;
 

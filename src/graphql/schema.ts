@@ -14,9 +14,8 @@ import type { Settings } from '../settings/settings.ts';
 import { type DeclaredEndpoint, kindOf } from '../upstream/endpoint.ts';
 import { CONTRACT } from '../upstream/endpoints.ts';
 import type { GatewayContext } from './context.ts';
-import { dependentCallsOf } from './declarations.ts';
 import { createSchemaAccess, toSubgraph } from './federation.ts';
-import { checkCalls } from './field-calls.ts';
+import { checkCalls, dependentCallsOf } from './field-calls.ts';
 import type { FieldContext } from './loaders.ts';
 import { defineAll, defineModule, type GatewayModule, ModuleError } from './module.ts';
 import { runMutation, withOwnWrites } from './mutations.ts';
@@ -28,7 +27,6 @@ import { notificationGroups } from './types/notification-group.ts';
 import { stats } from './types/stats.ts';
 import { subscribers } from './types/subscriber.ts';
 import { workflows } from './types/workflow.ts';
-import { workflowStatus } from './types/workflow-status.ts';
 
 const DESCRIPTION = `Workflows, notification groups, subscribers, feeds, messages and statistics of a notification service.
 
@@ -63,7 +61,6 @@ const BUILT_IN: readonly GatewayModule[] = [
   stats,
   subscribers,
   workflows,
-  workflowStatus,
 ];
 
 /**

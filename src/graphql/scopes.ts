@@ -12,12 +12,12 @@ import {
   isObjectType,
 } from 'graphql';
 import { isScope, SCOPE_PROBLEM, type Scope } from '../settings/scopes.ts';
-import { entityOf } from './declarations.ts';
+import { entityOf } from './federation.ts';
 
 // Derives the scopes that types and fields require from those that they declare: for the checks of schemas and of operations, and for descriptions.
 
-/** Extension of a union whose values a request selects by their types, so that it requires only the scopes of the types that it names. */
-export const SCOPED_BY_REQUEST = { scopedByRequest: true } as const;
+/** Declares the scope that a field requires, or all fields that return a type: `extensions: requireScopes('groups:read')`. */
+export const requireScopes = (scope: Scope): { scope: Scope } => ({ scope });
 
 type FieldsType = GraphQLObjectType | GraphQLInterfaceType;
 

@@ -1,8 +1,7 @@
 import type { Logger } from 'pino';
-import type { ClientRules, RulesByClientKind } from '../auth/client-rules.ts';
-import type { ClientKind } from '../auth/identity.ts';
+import type { ClientKind, ClientRules, RulesByClientKind } from '../auth/identity.ts';
 import { toPrintable } from '../lib/to-printable.ts';
-import type { IncomingRequest, OutgoingResponse } from './request.ts';
+import type { IncomingRequest, OutgoingResponse } from './head.ts';
 
 /** Returns the CORS headers of a response. Origins that are not allowed get no `Access-Control-*` header. */
 export type CorsHeaders = (

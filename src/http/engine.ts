@@ -8,26 +8,19 @@ import {
   Kind,
 } from 'graphql';
 import { createYoga, type Plugin } from 'graphql-yoga';
+import { refuse } from '../errors/codes.ts';
 import type { GatewayContext } from '../graphql/context.ts';
 import { listDeprecated } from '../graphql/documents/deprecated-usage.ts';
 import { type Operation, type PreparedDocument, PreparedDocuments } from '../graphql/documents/prepared-documents.ts';
 import { limitExceeded, useDocumentLimits } from '../graphql/documents/validate.ts';
 import { createExecutor, type ExecuteInputs, type ExecuteResult } from '../graphql/executor/execute.ts';
-import { earlyEnd } from '../graphql/executor/limits.ts';
-import { refuse } from '../settings/refuse.ts';
+import { earlyEnd } from '../graphql/executor/result-limits.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
 import type { DeprecatedCounts } from '../telemetry/counts.ts';
 import { Deadline } from '../upstream/policies/deadline.ts';
 
-/** Engine of operations. */
-export interface Engine {
-  prepare: Prepare;
-  /** Lets plugins of the host free what they hold. */
-  dispose(): Promise<void> | void;
-}
-
 /** Operation that is ready to execute. */
-export interface PreparedOperation {
+interface PreparedOperation {
   readonly operation: Operation;
   execute(variables: Readonly<Record<string, unknown>>): ExecuteResult;
 }
@@ -59,7 +52,7 @@ export function createEngine(
   settings: GatewaySettings,
   deprecatedCounts: DeprecatedCounts,
   plugins: readonly HostPlugin[],
-): Engine {
+) {
   const documents = new PreparedDocuments(schema);
   const executeOperation = createExecuteOperation(settings);
   const yoga = createYoga<object, GatewayContext>({
@@ -118,7 +111,12 @@ export function createEngine(
     };
   }
 
-  return { prepare: plugins.length > 0 ? prepareWithHooks : prepareOnce, dispose: () => yoga.dispose() };
+  const prepare: Prepare = plugins.length > 0 ? prepareWithHooks : prepareOnce;
+  return {
+    prepare,
+    /** Lets plugins of the host free what they hold. */
+    dispose: () => yoga.dispose(),
+  };
 }
 
 /** Returns the gateway's own plugins, in the order in which they run. */
@@ -257,7 +255,7 @@ const UNUSED_INSTRUMENTATION = ['request', 'requestParse', 'operation', 'resultP
  *
  * @throws {TypeError} if the plugin has such a hook, because the rules in it would silently not apply
  */
-export function checkPlugin<Given extends object>(plugin: Given): Given {
+function checkPlugin<Given extends object>(plugin: Given): Given {
   const hook = findUnusedHook(plugin);
   if (hook !== undefined) {
     throw new TypeError(

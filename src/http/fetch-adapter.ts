@@ -1,14 +1,7 @@
-import { bodyTooLarge } from '../settings/refuse.ts';
-import {
-  bodyAlreadyRead,
-  clientClosed,
-  decodeBody,
-  type HandleRequest,
-  type IncomingRequest,
-  type OutgoingResponse,
-  schemeOf,
-} from './request.ts';
-import type { RunningRequests } from './request-state.ts';
+import { bodyTooLarge } from '../errors/codes.ts';
+import { type HandleRequest, type IncomingRequest, type OutgoingResponse, schemeOf } from './head.ts';
+import { bodyAlreadyRead, clientClosed, decodeBody } from './params.ts';
+import type { RunningRequests } from './pipeline.ts';
 
 /** Creates a handler of Fetch API requests. */
 export const createFetchHandler =

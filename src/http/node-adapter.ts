@@ -1,19 +1,10 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { bodyTooLarge, refuse, sendRefusal } from '../errors/codes.ts';
 import { memoize } from '../lib/memoize.ts';
-import { sendRefusal } from '../lib/refusal.ts';
-import { bodyTooLarge, refuse } from '../settings/refuse.ts';
 import { Abort } from '../upstream/signal.ts';
-import {
-  bodyAlreadyRead,
-  clientClosed,
-  decodeBody,
-  type HandleRequest,
-  type IncomingRequest,
-  type OutgoingResponse,
-  schemeOf,
-  toBytes,
-} from './request.ts';
-import type { RunningRequests } from './request-state.ts';
+import { type HandleRequest, type IncomingRequest, type OutgoingResponse, schemeOf } from './head.ts';
+import { bodyAlreadyRead, clientClosed, decodeBody, toBytes } from './params.ts';
+import type { RunningRequests } from './pipeline.ts';
 
 /** Creates a request listener for `node:http` and frameworks based on it. */
 export function createListener(handle: HandleRequest, running: RunningRequests): RequestListener {
@@ -210,7 +201,7 @@ const MAX_RESULTS = 100;
  * Creates a function that validates the header `Host`, because an invalid one could change the path of a URL built from it. HTTP/1.0 requests
  * don't require the header.
  */
-export function createHostCheck(): (host: string | undefined) => boolean {
+function createHostCheck(): (host: string | undefined) => boolean {
   const isValid = memoize((host) => HOST.test(host) && URL.canParse(`http://${host}`), MAX_RESULTS);
   return (host) => host === undefined || isValid(host);
 }

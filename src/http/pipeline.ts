@@ -1,35 +1,114 @@
+// Handles requests to the GraphQL endpoint: `handle` is the list of the steps.
 import type { ExecutionResult } from 'graphql';
 import type { GraphQLParams } from 'graphql-yoga';
-import type { RulesByClientKind } from '../auth/client-rules.ts';
-import type { Identity } from '../auth/identity.ts';
+import type { Identity, RulesByClientKind } from '../auth/identity.ts';
 import type { CreateContext, GatewayContext } from '../graphql/context.ts';
 import type { Operation } from '../graphql/documents/prepared-documents.ts';
 import type { TrustedDocuments } from '../graphql/documents/trusted-documents.ts';
+import { createCondition } from '../lib/condition.ts';
 import { isPromise } from '../lib/is-promise.ts';
-import { type Admission, type Authenticate, authorize, type InFlightRequests, takeAllowance } from './access.ts';
+import type { GatewaySettings } from '../settings/settings.ts';
+import type { OperationTrace } from '../telemetry/tracing/operation-trace.ts';
+import type { Admission, AdmissionAllowance, InFlightRequests } from './admission.ts';
+import type { Authenticate } from './authenticate.ts';
+import { authorize } from './authorize.ts';
 import type { Prepare } from './engine.ts';
 import {
   bypassesCache,
+  createAddressOf,
+  createNegotiateMediaType,
   type HandleRequest,
   type IncomingRequest,
   lazyRequest,
   type OutgoingResponse,
+  pathOf,
+  queryOf,
+  REQUEST_ID,
+  readHead,
+  toRequestId,
+} from './head.ts';
+import {
   type Params,
   paramsFromBody,
   paramsFromQuery,
   parseBody,
-  pathOf,
-  queryOf,
+  type RequestExtensions,
   readBody,
   readExtensions,
-  readHead,
-} from './request.ts';
-import type { CreateRequestState, RequestState, StartTrace } from './request-state.ts';
-import type { Respond } from './respond.ts';
+} from './params.ts';
 import { type UpstreamSelector, withUpstream } from './select-upstream.ts';
 
-/** Options of `createPipeline`. */
-export interface PipelineOptions {
+/** State of one request. The steps of the pipeline fill it in. */
+export interface RequestState {
+  readonly request: IncomingRequest;
+  /** Start time, as in `performance.now()`. */
+  readonly startedAt: number;
+  readonly requestId: string;
+  /** Media type of the response; undefined if the client accepts none of the available types. */
+  readonly mediaType: string | undefined;
+  /** IP address of the client; undefined if it is not logged or unknown. */
+  readonly address: string | undefined;
+  /** Path of the endpoint; undefined before it is known to be one. Any other path is data of the client. */
+  route?: string;
+  identity?: Identity;
+  /** State of the caller's rate limit; undefined if the caller has none, or before it is checked. */
+  allowance?: AdmissionAllowance | undefined;
+  /** Trace of the operation; undefined if there is none, or before the caller is identified. */
+  trace?: OperationTrace | undefined;
+  /** Flags of the request; undefined before they are read. */
+  extensions?: RequestExtensions;
+  context?: GatewayContext;
+  operation?: Operation;
+}
+
+/** Counts the requests in flight, so that what they use is closed after them. */
+export class RunningRequests {
+  #running = 0;
+  readonly #idle = createCondition(() => this.#running === 0);
+
+  enter(): void {
+    this.#running += 1;
+  }
+
+  leave(): void {
+    this.#running -= 1;
+    this.#idle.check();
+  }
+
+  /** Waits until all requests have ended. */
+  finished(): Promise<void> {
+    return this.#idle.met();
+  }
+}
+
+/** Starts the trace of a request. */
+export type StartTrace = (state: RequestState) => OperationTrace | undefined;
+
+export type CreateRequestState = (request: IncomingRequest) => RequestState;
+
+export function createRequestStates(trustedProxies: GatewaySettings['trustedProxies']): CreateRequestState {
+  const negotiateMediaType = createNegotiateMediaType();
+  const addressOf = createAddressOf(trustedProxies);
+  return (request) => ({
+    request,
+    startedAt: performance.now(),
+    requestId: toRequestId(request.header(REQUEST_ID)),
+    mediaType: negotiateMediaType(request.header('accept')),
+    address: addressOf(request),
+  });
+}
+
+/** Result of an execution, or the value that was thrown instead. */
+export type Outcome = { result: ExecutionResult } | { error: unknown };
+
+/** Creates the response. Called exactly once per request, even if the client has disconnected. */
+export type Respond = (state: RequestState, outcome: Outcome) => OutgoingResponse;
+
+/**
+ * Creates the function that handles every request to the GraphQL endpoint. Comments list the error statuses of each step. A step that may
+ * finish at once returns a value or a promise, and only promises are awaited: each `await` takes a turn of the queue and memory.
+ */
+export function createPipeline(options: {
   /** Exact paths of the GraphQL endpoint. */
   paths: ReadonlySet<string>;
   /** Maximum request body size, in bytes. */
@@ -45,13 +124,7 @@ export interface PipelineOptions {
   createContext: CreateContext;
   prepare: Prepare;
   respond: Respond;
-}
-
-/**
- * Creates the function that handles every request to the GraphQL endpoint. Comments list the error statuses of each step. A step that may
- * finish at once returns a value or a promise, and only promises are awaited: each `await` takes a turn of the queue and memory.
- */
-export function createPipeline(options: PipelineOptions): HandleRequest {
+}): HandleRequest {
   const { paths, maxBodyBytes, admission, inFlight, authenticate, startTrace, prepare, respond } = options;
 
   /** Returns the text of the document: from the request, or of the trusted document with the id in the request. */
@@ -104,7 +177,7 @@ export function createPipeline(options: PipelineOptions): HandleRequest {
       state.trace = trace;
       const identity = selectUpstream(request, state.identity); // 421
       state.identity = identity;
-      const allowance = takeAllowance(admission, identity); // 429
+      const allowance = admission.take(identity); // 429
       state.allowance = isPromise(allowance) ? await allowance : allowance;
       const body = method === 'GET' ? undefined : await readBody(request, maxBodyBytes); // 400 413
       inFlight.enter(identity); // 429 503; after the body, so that slow clients take no room.

@@ -1,35 +1,18 @@
 import { type ExecutionResult, GraphQLError } from 'graphql';
+import type { ClientError, CreateClientErrors, ToClientError } from '../errors/client-errors.ts';
+import { Refusal, refusalErrors } from '../errors/codes.ts';
+import { UNREADABLE } from '../errors/located-error.ts';
 import type { GatewayContext } from '../graphql/context.ts';
 import type { Operation } from '../graphql/documents/prepared-documents.ts';
-import type { ClientError, CreateClientErrors, ToClientError } from '../graphql/errors.ts';
-import { UNREADABLE } from '../graphql/located-error.ts';
 import { isRecord } from '../lib/is-record.ts';
-import { Refusal, refusalErrors } from '../lib/refusal.ts';
 import { type AccessLogEntry, CLIENT_CLOSED } from '../telemetry/access-log.ts';
 import type { Usage } from '../telemetry/usage.ts';
 import type { UpstreamRateLimit } from '../upstream/errors.ts';
-import type { Admission, AdmissionAllowance } from './access.ts';
+import type { Admission, AdmissionAllowance } from './admission.ts';
 import type { CorsHeaders } from './cors.ts';
 import { InvalidDocument } from './engine.ts';
-import { NOT_STORED, type OutgoingResponse, REQUEST_ID, readClientName } from './request.ts';
-import type { RequestState, StartTrace } from './request-state.ts';
-
-/** Result of an execution, or the value that was thrown instead. */
-export type Outcome = { result: ExecutionResult } | { error: unknown };
-
-/** Creates the response. Called exactly once per request, even if the client has disconnected. */
-export type Respond = (state: RequestState, outcome: Outcome) => OutgoingResponse;
-
-/** Options of `createRespond`. */
-export interface RespondOptions {
-  clientErrors: CreateClientErrors;
-  admission: Admission;
-  corsHeaders: CorsHeaders;
-  startTrace: StartTrace;
-  log: (entry: AccessLogEntry) => void;
-  /** Maximum response size, in bytes. */
-  maxResponseBytes: number;
-}
+import { NOT_STORED, REQUEST_ID, readClientName } from './head.ts';
+import type { Outcome, RequestState, Respond, StartTrace } from './pipeline.ts';
 
 interface Content {
   status: number;
@@ -45,8 +28,22 @@ const JSON_TYPE = 'application/json; charset=utf-8';
  * Creates the function for the last step of every request. It converts errors, sets the status and headers, charges the rate limit, and
  * records the log line, metrics and trace.
  */
-export function createRespond(options: RespondOptions): Respond {
-  const { admission, corsHeaders, startTrace, log, maxResponseBytes } = options;
+export function createRespond({
+  clientErrors,
+  admission,
+  corsHeaders,
+  startTrace,
+  log,
+  maxResponseBytes,
+}: {
+  clientErrors: CreateClientErrors;
+  admission: Admission;
+  corsHeaders: CorsHeaders;
+  startTrace: StartTrace;
+  log: (entry: AccessLogEntry) => void;
+  /** Maximum response size, in bytes. */
+  maxResponseBytes: number;
+}): Respond {
   return (state, outcome) => {
     const { request, startedAt, requestId, mediaType = JSON_TYPE, identity, allowance } = state;
     const { extensions, context, operation } = state;
@@ -54,7 +51,7 @@ export function createRespond(options: RespondOptions): Respond {
       state.trace = startTrace(state); // Rejected before the caller was identified.
     }
     const { trace } = state;
-    const { status, headers, body } = toContent(state, outcome, options.clientErrors);
+    const { status, headers, body } = toContent(state, outcome, clientErrors);
     const upstream = context && createUpstreamReport(context);
     if (upstream !== undefined) {
       body.extensions = { ...body.extensions, upstream };
@@ -98,7 +95,7 @@ export function createRespond(options: RespondOptions): Respond {
         [REQUEST_ID]: requestId,
         ...NOT_STORED,
         ...corsHeaders(request.header('origin'), request.header('authorization')),
-        ...rateLimitHeaders({ allowance, cost, usage, errors }),
+        ...rateLimitHeaders(allowance, cost, usage, errors),
         ...headers,
       },
       body: text,
@@ -122,15 +119,13 @@ function toContent(state: RequestState, outcome: Outcome, clientErrors: CreateCl
     }
     return { status: 200, headers: NO_HEADERS, body };
   }
-  const { request, requestId, mediaType, operation } = state;
   const failure = 'error' in outcome ? outcome.error : outcome.result.errors;
-  const { status, headers, errors } = toErrorResponse(failure, createToClientError(state, clientErrors), {
-    requestId,
-    isMutation: operation?.type === 'mutation',
-    // Only if the client explicitly accepts that type: otherwise, status codes are more useful.
-    allowsStatus200: mediaType === JSON_TYPE && /application\/json/i.test(request.header('accept') ?? ''),
-  });
-  return { status, headers, body: { errors } };
+  const toClientError = createToClientError(state, clientErrors);
+  try {
+    return toFailure(state, failure, toClientError);
+  } catch {
+    return toFailure(state, new Error(UNREADABLE), toClientError); // For example a revoked proxy, or a getter that throws.
+  }
 }
 
 /** Returns the age of the oldest stored response that was used because the service failed; undefined if none was. */
@@ -150,56 +145,33 @@ const createToClientError = (
     identity,
   });
 
-/** Content of a response to a request that was not executed. */
-export interface ErrorResponse {
-  status: number;
-  headers: Readonly<Record<string, string>>;
-  errors: readonly ClientError[];
-}
-
 /** Codes of errors in the document or its variables, as opposed to errors in the HTTP request. */
 const DOCUMENT_ERROR_CODES = new Set<string>(['GRAPHQL_PARSE_FAILED', 'GRAPHQL_VALIDATION_FAILED', 'BAD_USER_INPUT']);
 
-/** Options of `toErrorResponse`. */
-interface ErrorResponseOptions {
-  requestId: string;
-  isMutation: boolean;
-  /** Whether errors in the document have status 200, as in responses of type `application/json` (GraphQL over HTTP, section 6.4.1). */
-  allowsStatus200: boolean;
-}
-
-/** Converts a thrown value to a response. The client sees refusals and GraphQL errors; everything else is a bug and masked. */
-export function toErrorResponse(
+/** Converts what was thrown instead of executing. The client sees refusals and GraphQL errors; everything else is a bug and masked. */
+function toFailure(
+  { request, requestId, mediaType, operation }: RequestState,
   failure: unknown,
   toClientError: ToClientError,
-  options: ErrorResponseOptions,
-): ErrorResponse {
-  try {
-    return toReadableResponse(failure, toClientError, options);
-  } catch {
-    return toReadableResponse(new Error(UNREADABLE), toClientError, options); // For example a revoked proxy, or a getter that throws.
-  }
-}
-
-function toReadableResponse(
-  failure: unknown,
-  toClientError: ToClientError,
-  { requestId, isMutation, allowsStatus200 }: ErrorResponseOptions,
-): ErrorResponse {
+): Content {
   if (failure instanceof Refusal) {
-    const errors = refusalErrors(failure, { requestId, ...(isMutation && { outcome: 'NOT_APPLIED' as const }) });
-    return { status: failure.status, headers: failure.headers, errors };
+    const outcome = operation?.type === 'mutation' && { outcome: 'NOT_APPLIED' as const };
+    return {
+      status: failure.status,
+      headers: failure.headers,
+      body: { errors: refusalErrors(failure, { requestId, ...outcome }) },
+    };
   }
   const graphqlErrors = toGraphQLErrors(failure);
   const errors = graphqlErrors.map(toClientError);
-  const areDocumentErrors = errors.every(({ extensions }) => DOCUMENT_ERROR_CODES.has(extensions.code));
+  // As in responses of this type (GraphQL over HTTP, section 6.4.1), if the client explicitly accepts it: otherwise, status codes are more useful.
+  const allowsStatus200 = mediaType === JSON_TYPE && /application\/json/i.test(request.header('accept') ?? '');
+  const isDocument = errors.every(({ extensions }) => DOCUMENT_ERROR_CODES.has(extensions.code));
   return {
     status:
-      areDocumentErrors && allowsStatus200
-        ? 200
-        : Math.max(...errors.map((error, i) => statusOf(error, graphqlErrors[i]))),
+      isDocument && allowsStatus200 ? 200 : Math.max(...errors.map((error, i) => statusOf(error, graphqlErrors[i]))),
     headers: Object.assign({}, ...graphqlErrors.map(headersOf)),
-    errors,
+    body: { errors },
   };
 }
 
@@ -238,7 +210,7 @@ const headersOf = (error: GraphQLError): Record<string, string> => {
 };
 
 /** Body of a GraphQL response. */
-export interface ResponseBody {
+interface ResponseBody {
   data?: ExecutionResult['data'];
   errors?: readonly ClientError[];
   extensions?: { upstream?: unknown; [name: string]: unknown };
@@ -251,7 +223,7 @@ export interface ResponseBody {
  *
  * @param type type of the operation; undefined if it was not executed
  */
-export function limitSize(
+function limitSize(
   body: ResponseBody,
   maxBytes: number,
   requestId: string,
@@ -287,25 +259,18 @@ export function limitSize(
 const findNotApplied = (errors: readonly ClientError[] = [], name: string): ClientError | undefined =>
   errors.find(({ path, extensions }) => path?.length === 1 && path[0] === name && extensions.outcome === 'NOT_APPLIED');
 
-/** Sources of the rate-limit headers of a response. */
-export interface RateLimitState {
-  /** State of the gateway's own limit when the operation was admitted; undefined if there is no limit. */
-  allowance: AdmissionAllowance | undefined;
-  /** Cost of the operation, in calls. */
-  cost: number;
-  /** Upstream calls of the operation, with the limit reported by the service. */
-  usage: Readonly<Usage> | undefined;
-  /** Errors of the response, as the client sees them. */
-  errors?: readonly { extensions?: unknown }[] | undefined;
-}
-
 /** Tolerance of sums of fractions, in calls. */
 const ROUNDING_ERROR = 1e-6;
 
 const NO_RATE_LIMIT: Readonly<Record<string, string>> = {};
 
 /** Returns the `RateLimit-*` headers of the lower limit, and `Retry-After` if a field failed because of a rate limit. */
-export function rateLimitHeaders({ allowance, cost, usage, errors }: RateLimitState): Readonly<Record<string, string>> {
+function rateLimitHeaders(
+  allowance: AdmissionAllowance | undefined,
+  cost: number,
+  usage: Readonly<Usage> | undefined,
+  errors: readonly ClientError[] | undefined,
+): Readonly<Record<string, string>> {
   const upstream = usage?.rateLimit;
   if (allowance === undefined && upstream === undefined && errors === undefined) {
     return NO_RATE_LIMIT;
@@ -346,14 +311,12 @@ function lowerOf(
 }
 
 /** Returns the longest `retryAfterSeconds` of errors with the code RATE_LIMITED. */
-function findRetryAfter(errors: RateLimitState['errors']): number | undefined {
+function findRetryAfter(errors: readonly ClientError[] = []): number | undefined {
   let longest: number | undefined;
-  for (const { extensions } of errors ?? []) {
-    if (typeof extensions === 'object' && extensions !== null && 'retryAfterSeconds' in extensions) {
-      const { retryAfterSeconds } = extensions;
-      if (typeof retryAfterSeconds === 'number' && 'code' in extensions && extensions.code === 'RATE_LIMITED') {
-        longest = Math.max(longest ?? 0, retryAfterSeconds);
-      }
+  for (const { extensions } of errors) {
+    const { code, retryAfterSeconds } = extensions;
+    if (code === 'RATE_LIMITED' && retryAfterSeconds !== undefined) {
+      longest = Math.max(longest ?? 0, retryAfterSeconds);
     }
   }
   return longest;
@@ -380,7 +343,7 @@ export interface UpstreamReport {
 }
 
 /** Creates the report of an operation; undefined if its request doesn't ask for it. */
-export function createUpstreamReport({
+function createUpstreamReport({
   usage,
   budget,
   fieldCalls,

@@ -8,29 +8,34 @@ import {
   pathOf,
   REQUEST_ID,
   toRequestId,
-} from './request.ts';
+} from './head.ts';
 
-/** Handles requests that are not GraphQL requests. */
-type Route = (request: IncomingRequest) => Promise<OutgoingResponse>;
-
-/** Options of `createRouter`. */
-export interface RouterOptions {
+/**
+ * Creates the function that passes each request to the route of its path: for AI agents or client tokens, then GraphiQL's page, and everything else to
+ * the pipeline. It answers preflights itself.
+ */
+export function createRouter({
+  cors,
+  findPage,
+  clientTokens,
+  mcp,
+  pipeline,
+}: {
   cors: Cors;
   /** Finds GraphiQL's page and its files. */
   findPage: FindPage;
   /** Route for client tokens, with its exact paths. @default none */
-  clientTokens: { paths: ReadonlySet<string>; route: Route } | undefined;
+  clientTokens: { paths: ReadonlySet<string>; route: HandleRequest } | undefined;
   /** Route for AI agents, with its exact paths. @default none */
   mcp: { paths: ReadonlySet<string>; route: HandleRequest } | undefined;
   pipeline: HandleRequest;
-}
-
-/** Creates the function that passes each request to the pipeline, except for preflights, GraphiQL, AI agents, and requests for client tokens. */
-export function createRouter(options: RouterOptions): HandleRequest {
-  const { cors, findPage, clientTokens, mcp, pipeline } = options;
-
+}): HandleRequest {
   /** Adds the common headers to a response that doesn't come from the pipeline. */
-  function withCommonHeaders(request: IncomingRequest, response: OutgoingResponse): OutgoingResponse {
+  async function withCommonHeaders(
+    request: IncomingRequest,
+    route: () => OutgoingResponse | Promise<OutgoingResponse>,
+  ): Promise<OutgoingResponse> {
+    const response = await route();
     const corsHeaders = cors.headers(request.header('origin'), request.header('authorization'));
     const vary = [response.headers.vary, corsHeaders.vary].filter((value) => value !== undefined).join(', ');
     const headers = {
@@ -43,23 +48,18 @@ export function createRouter(options: RouterOptions): HandleRequest {
     return { ...response, headers };
   }
 
-  /** Returns the route of a request, or undefined for the pipeline. */
-  function findRoute(request: IncomingRequest): Route | undefined {
+  return (request) => {
     const path = pathOf(request);
     if (request.method === 'OPTIONS') {
-      return async () => cors.preflight(request);
+      return withCommonHeaders(request, () => cors.preflight(request));
     }
-    return findPage(request) ?? (clientTokens?.paths.has(path) ? clientTokens.route : undefined);
-  }
-
-  /** Returns the handler of a request, which adds the common headers itself. */
-  const handlerOf = (request: IncomingRequest): HandleRequest =>
-    mcp?.paths.has(pathOf(request)) === true ? mcp.route : pipeline;
-
-  return (request) => {
-    const route = findRoute(request);
-    return route === undefined
-      ? handlerOf(request)(request)
-      : route(request).then((response) => withCommonHeaders(request, response));
+    if (mcp?.paths.has(path)) {
+      return mcp.route(request);
+    }
+    if (clientTokens?.paths.has(path)) {
+      return withCommonHeaders(request, () => clientTokens.route(request));
+    }
+    const page = findPage(request);
+    return page === undefined ? pipeline(request) : withCommonHeaders(request, page);
   };
 }

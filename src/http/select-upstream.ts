@@ -1,24 +1,14 @@
 import type { ClientKind, Identity } from '../auth/identity.ts';
 import { defaultUpstream } from '../auth/tenants.ts';
+import { refuse } from '../errors/codes.ts';
 import { memoize } from '../lib/memoize.ts';
 import { isLoopbackHost } from '../lib/urls.ts';
-import { refuse } from '../settings/refuse.ts';
 import type { Settings } from '../settings/settings.ts';
 import { toHostname } from '../settings/upstreams.ts';
-import { type IncomingRequest, pathOf } from './request.ts';
+import { type IncomingRequest, pathOf } from './head.ts';
 
 /** Selects the upstream of each request. Nothing that a client sends is a name: it only selects from the configured ones. */
-export interface UpstreamSelector {
-  /** Returns the paths at which an endpoint is served: its own, and one for each upstream with a prefix. */
-  pathsOf(endpoint: string): ReadonlySet<string>;
-  /**
-   * Returns the name of the upstream; undefined if there is only one.
-   *
-   * @param tenantUpstream upstream of the credential's tenant, which is the only one that its key may be sent to
-   * @throws {Refusal} MISDIRECTED_REQUEST
-   */
-  select(request: IncomingRequest, clientKind: ClientKind, tenantUpstream: string | undefined): string | undefined;
-}
+export type UpstreamSelector = ReturnType<typeof createUpstreamSelector>;
 
 /** Maximum cached hosts. A gateway is reached under few of them. */
 const MAX_HOSTS = 100;
@@ -28,10 +18,7 @@ const MAX_HOSTS = 100;
  *
  * @param endpoints paths of all endpoints that call upstreams or issue tokens for them
  */
-export function createUpstreamSelector(
-  upstreams: Settings['upstreams'],
-  endpoints: readonly string[],
-): UpstreamSelector {
+export function createUpstreamSelector(upstreams: Settings['upstreams'], endpoints: readonly string[]) {
   const entries = Object.entries(upstreams ?? {});
   const prefixes = entries.flatMap(([name, { pathPrefix }]) =>
     pathPrefix === undefined ? [] : [{ name, pathPrefix }],
@@ -44,8 +31,16 @@ export function createUpstreamSelector(
   const fallback = defaultUpstream(upstreams);
 
   return {
-    pathsOf: (endpoint) => new Set([endpoint, ...prefixes.map(({ pathPrefix }) => pathPrefix + endpoint)]),
-    select(request, clientKind, tenantUpstream) {
+    /** Returns the paths at which an endpoint is served: its own, and one for each upstream with a prefix. */
+    pathsOf: (endpoint: string): ReadonlySet<string> =>
+      new Set([endpoint, ...prefixes.map(({ pathPrefix }) => pathPrefix + endpoint)]),
+    /**
+     * Returns the name of the upstream; undefined if there is only one.
+     *
+     * @param tenantUpstream upstream of the credential's tenant, which is the only one that its key may be sent to
+     * @throws {Refusal} MISDIRECTED_REQUEST
+     */
+    select(request: IncomingRequest, clientKind: ClientKind, tenantUpstream: string | undefined): string | undefined {
       if (upstreams === undefined) {
         return undefined;
       }

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { assertInstalled } from '../settings/optional-packages.ts';
+import { assertInstalled } from '../lib/optional-packages.ts';
 import { RedisConnection, type SendCommand } from './redis-connection.ts';
 import { RedisError } from './redis-failure.ts';
 import { type RedisServer, readRedisServer } from './redis-server.ts';

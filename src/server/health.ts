@@ -1,7 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { refuse, sendRefusal } from '../errors/codes.ts';
 import { isPromise } from '../lib/is-promise.ts';
-import { sendRefusal } from '../lib/refusal.ts';
-import { refuse } from '../settings/refuse.ts';
 
 /** Parts that don't work although requests are served, by name. */
 export type Degradations = Readonly<Record<string, string>>;

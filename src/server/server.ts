@@ -1,8 +1,7 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { sendRefusal } from '../lib/refusal.ts';
+import { bodyTooLarge, gatewayOverloaded, refuse, sendRefusal } from '../errors/codes.ts';
 import { defaultSettings } from '../settings/parse.ts';
-import { bodyTooLarge, gatewayOverloaded, refuse } from '../settings/refuse.ts';
 import type { ServerSettings } from '../settings/settings.ts';
 import type { ServerLoad } from '../telemetry/process-metrics.ts';
 import { Connections, MESSAGE_CLASSES } from './connections.ts';

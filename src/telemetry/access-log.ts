@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import type { Identity } from '../auth/identity.ts';
-import { ERROR_CODES } from '../settings/error-codes.ts';
+import { ERROR_CODES } from '../errors/codes.ts';
 import { infoWriterOf } from './json-logger.ts';
 
 /** Content of one line. It never contains a key, variables or a body. */

@@ -1,5 +1,5 @@
+import { isErrorCode } from '../errors/codes.ts';
 import type { WatchedFiles } from '../lib/files/file-watcher.ts';
-import { isErrorCode } from '../settings/error-codes.ts';
 import type { StoreStats } from '../upstream/cache/store.ts';
 import type {
   CachedReadResult,

@@ -19,11 +19,9 @@ import type { UpstreamRequest } from './request.ts';
 import { isTimeoutError } from './signal.ts';
 import { Attempt, type AttemptOwner, type BodyPlan, type Headers, type UpstreamResponse } from './transport/attempt.ts';
 import { planBody } from './transport/body.ts';
-import { isReplay, readResult, toDispatchOptions, toUpstreamError } from './transport/exchange.ts';
-import { readRateLimit } from './transport/rate-limit-headers.ts';
+import { isReplay, readRateLimit, readResult, toDispatchOptions, toUpstreamError } from './transport/exchange.ts';
 import type { SocketPool } from './transport/socket-pool.ts';
 
-/** Settings of calls. */
 export type CallSettings = { upstream: URL } & Pick<
   Settings,
   'attemptTimeoutMs' | 'maxConcurrentCallsPerKey' | 'upstreamIdempotency'
@@ -44,7 +42,6 @@ export interface CallPolicies {
   readonly checkDrift: DriftCheck | undefined;
 }
 
-/** Options of one call. */
 export interface CallOptions {
   /** Reads of a credential with the same key share a call. @default none: it is not shared */
   key?: string | undefined;

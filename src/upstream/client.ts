@@ -12,7 +12,7 @@ import {
   type WriteEndpoint,
   type WriteOptions,
 } from './endpoint.ts';
-import { badResponse, errorOf, isUpstreamError, UpstreamError } from './errors.ts';
+import { errorOf, isUpstreamError, UpstreamError } from './errors.ts';
 import { assertArgs, bodyOf, headersOf } from './input-rules.ts';
 import { Deadline } from './policies/deadline.ts';
 import type { UpstreamRequest, WriteResult } from './request.ts';
@@ -65,7 +65,6 @@ export class WriteCount {
 export const misplacedWrite = ({ method, route }: DeclaredEndpoint): Error =>
   new Error(`${method} ${route} was not sent. Only the resolver of a field of Mutation can write, until it has ended.`);
 
-/** Settings of operations. */
 export type OperationSettings = { upstream: URL } & Pick<Settings, 'maxUpstreamCalls'>;
 
 /** Maximum items of bulk mutations per operation. They don't count as calls: whoever sends a list knows its length. It takes ten rounds of ten calls. */
@@ -213,6 +212,6 @@ function replaceInvalid(endpoint: DeclaredEndpoint, list: unknown): unknown {
   if (!Array.isArray(list) || !list.some(isInvalid)) {
     return list;
   }
-  const error = badResponse(endpoint, undefined, 'an item is not a record'); // One for all of them, because each takes 5 µs.
+  const error = errorOf('badResponse', endpoint, { cause: 'an item is not a record' }); // One for all of them, because each takes 5 µs.
   return list.map((item) => (isInvalid(item) ? error : item));
 }

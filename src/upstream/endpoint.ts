@@ -11,7 +11,7 @@ import type { Shape } from './shape.ts';
 export type Expected = 'record' | 'list' | 'page' | 'value' | 'text' | 'nothing';
 
 /** Value of a query parameter. Null and undefined are left out. */
-export type QueryValue = string | number | boolean | null | undefined | readonly (string | number | boolean)[];
+type QueryValue = string | number | boolean | null | undefined | readonly (string | number | boolean)[];
 
 /** Arguments of a call, and the parameters of the path by their names, not encoded. */
 export interface CallArgs {
@@ -23,7 +23,6 @@ export interface CallArgs {
   readonly [parameter: string]: unknown;
 }
 
-/** Options of a single write. */
 export interface WriteOptions {
   /** Sent as `Idempotency-Key`; at most 255 characters. @default none */
   readonly idempotencyKey?: string | undefined;
@@ -73,13 +72,11 @@ interface EndpointOptions<Form extends Expected, Headers extends DeclaredHeaders
   identifiedBy?: readonly string[];
 }
 
-/** Options of reads only. */
 interface OptionsOfReads {
   /** Use of the cache, if the setting `cache` is on. @default not cached */
   cached?: CachedRead;
 }
 
-/** Options of writes only. */
 interface OptionsOfWrites {
   /** Whether the service accepts the header `Idempotency-Key` here. @default false */
   idempotent?: boolean;

@@ -13,7 +13,7 @@ export type ChannelName = Schemas['Channel'];
 /** Notification group. */
 export type NotificationGroupBody = Schemas['NotificationGroup'];
 /** Result of a deletion. */
-export type DeletionBody = Schemas['DeletionAcknowledgement'];
+type DeletionBody = Schemas['DeletionAcknowledgement'];
 /** Statistics of one day. */
 export type StatsEntryBody = Schemas['StatisticsEntry'];
 /** Subscriber. */

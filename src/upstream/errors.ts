@@ -46,7 +46,7 @@ export type ConflictReason = 'ALREADY_EXISTS' | 'IDEMPOTENCY_IN_PROGRESS' | 'IDE
  * Whether the gateway may retry the call: `always` if the service can't have applied it, `repeatable` if it may only be retried when
  * applying it twice is harmless, `never` if it would fail again or must not be retried.
  */
-export type RetryRule = 'always' | 'repeatable' | 'never';
+type RetryRule = 'always' | 'repeatable' | 'never';
 
 /** Problem with the input. */
 export interface InputIssue {
@@ -259,10 +259,6 @@ export function errorOf(
     endpoint,
   });
 }
-
-/** Returns the error for a response that violates the service's contract. */
-export const badResponse = (endpoint: Endpoint, status: number | undefined, cause: string | Error): UpstreamError =>
-  errorOf('badResponse', endpoint, { status, cause });
 
 /** Returns the error for a client that has disconnected. */
 export const clientClosed = (

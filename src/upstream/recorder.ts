@@ -1,8 +1,8 @@
 import { ignoreRejection } from '../lib/is-promise.ts';
 import { quoteForShell } from '../lib/quote-for-shell.ts';
 import type { CacheSettings } from '../settings/cache.ts';
-import { windowsOf } from './cache/cache-rules.ts';
 import type { CacheStore } from './cache/store.ts';
+import { windowsOf } from './cache/store.ts';
 import { CallBudget, type Caller, MAX_BULK_ITEMS, type OperationSettings, type UpstreamClient } from './client.ts';
 import { type DeclaredEndpoint, kindOf } from './endpoint.ts';
 import { readKeyOf, type UpstreamRequest } from './request.ts';

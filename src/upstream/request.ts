@@ -22,7 +22,7 @@ export const readKeyOf = ({ endpoint, path, headers }: UpstreamRequest): string 
   headers === undefined ? endpoint.identity + path : `${endpoint.identity}${path} ${JSON.stringify(headers)}`;
 
 /** Earlier response. */
-export interface KnownResponse {
+interface KnownResponse {
   /** Its `ETag`. */
   etag: string;
   body: unknown;

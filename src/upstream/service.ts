@@ -17,10 +17,8 @@ export interface CallTarget {
   write(request: UpstreamRequest, reader: Reader): void;
 }
 
-/** Settings of a service. */
 export type ServiceSettings = CallSettings & RetrySettings;
 
-/** Dependencies of a service. */
 export interface ServiceDeps {
   /** Sockets to the service. */
   pool: SocketPool;

@@ -1,3 +1,6 @@
+// The form of response bodies: what the contract permits, and the envelope around it.
+import { isRecord } from '../lib/is-record.ts';
+
 /** Type of a JSON value. */
 export type JsonType = 'string' | 'number' | 'boolean' | 'object' | 'array' | 'null';
 
@@ -14,3 +17,15 @@ export interface Shape {
   /** Fields that are always present. @default none */
   required?: readonly string[];
 }
+
+/**
+ * Whether a body is in an envelope. Services may send any body with or without one.
+ *
+ * A workflow or subscriber without an envelope may have its own `data` field. Such records also have `_organizationId`, which
+ * envelopes don't.
+ */
+export const isEnvelope = (body: unknown): body is { data: unknown } =>
+  isRecord(body) && Object.hasOwn(body, 'data') && !Object.hasOwn(body, '_organizationId');
+
+/** Removes the envelope of a body, if any. */
+export const unwrap = (body: unknown): unknown => (isEnvelope(body) ? body.data : body);

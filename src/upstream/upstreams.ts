@@ -1,8 +1,12 @@
 import type { Logger } from 'pino';
+import { createSharedResources, type SharedResource } from '../lib/shared-resources.ts';
+import type { CacheSettings } from '../settings/cache.ts';
+import { readSecret } from '../settings/kinds.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
-import { findEmptied } from './cache/cache-rules.ts';
-import type { CacheStores } from './cache/cache-stores.ts';
 import { CachedService } from './cache/cached-service.ts';
+import { MemoryStore } from './cache/memory-store.ts';
+import { createRedisCacheStore } from './cache/redis-store.ts';
+import { type CacheStore, findEmptied } from './cache/store.ts';
 import type { ServiceState } from './call-events.ts';
 import { type Caller, OperationClient } from './client.ts';
 import type { ReportDeviation } from './contract/drift.ts';
@@ -21,27 +25,7 @@ import { createTlsFiles, nameProblems, type TlsFiles } from './transport/tls-fil
 /** Services that calls can be sent to. Each has its own connections, policies and limits. */
 export type Upstreams = ReturnType<typeof createUpstreams>;
 
-/** Settings of one upstream. */
-export type SettingsOfUpstream = Omit<GatewaySettings, 'upstream'> & { upstream: URL };
-
-/** Dependencies of `createUpstreams`. */
-export interface UpstreamsDeps extends Pick<ServiceDeps, 'monotonicNow' | 'random' | 'breakerMinimumCalls'> {
-  logger: Logger;
-  /** Returns the current time. */
-  now: () => Date;
-  /** Endpoints that operations can call. @default those of the contract */
-  endpoints?: readonly DeclaredEndpoint[];
-  /** Stores of caches, which outlive the upstreams. */
-  cacheStores: CacheStores;
-  /** Opens connections to the services. @default over the network */
-  connect?: Connect | undefined;
-  /** Called once per upstream, with a function that returns its current state. @default none */
-  watch?: ((name: string | undefined, stateOf: () => ServiceState) => void) | undefined;
-  /** Returns the function that is called when an upstream's circuit breaker opens and closes. @default none */
-  circuitReporterOf?: ((name: string | undefined) => ReportCircuitChange) | undefined;
-  /** Returns the function that is called for an upstream's deviations from the contract. @default none */
-  deviationReporterOf?: ((name: string | undefined) => ReportDeviation) | undefined;
-}
+type SettingsOfUpstream = Omit<GatewaySettings, 'upstream'> & { upstream: URL };
 
 /**
  * Creates the clients of all upstreams.
@@ -61,7 +45,22 @@ export function createUpstreams(
     circuitReporterOf,
     deviationReporterOf,
     ...deps
-  }: UpstreamsDeps,
+  }: Pick<ServiceDeps, 'monotonicNow' | 'random' | 'breakerMinimumCalls'> & {
+    logger: Logger;
+    now: () => Date;
+    /** Endpoints that operations can call. @default those of the contract */
+    endpoints?: readonly DeclaredEndpoint[];
+    /** Stores of caches, which outlive the upstreams. */
+    cacheStores: CacheStores;
+    /** Opens connections to the services. @default over the network */
+    connect?: Connect | undefined;
+    /** Called once per upstream, with a function that returns its current state. @default none */
+    watch?: ((name: string | undefined, stateOf: () => ServiceState) => void) | undefined;
+    /** Returns the function that is called when an upstream's circuit breaker opens and closes. @default none */
+    circuitReporterOf?: ((name: string | undefined) => ReportCircuitChange) | undefined;
+    /** Returns the function that is called for an upstream's deviations from the contract. @default none */
+    deviationReporterOf?: ((name: string | undefined) => ReportDeviation) | undefined;
+  },
 ) {
   const buffer: ResponseBuffer = { bytes: 0, maxBytes: settings.maxBufferedBytes };
   const closing = new Abort();
@@ -168,7 +167,7 @@ const cacheAddressOf = ({ upstream, upstreamHeaders }: SettingsOfUpstream): stri
   serviceAddressOf(upstream) + (upstreamHeaders === undefined ? '' : ` ${JSON.stringify(upstreamHeaders)}`);
 
 /** Returns the settings of each upstream by name. The only upstream of `upstream` has no name. */
-export function listUpstreams(settings: GatewaySettings): (readonly [string | undefined, SettingsOfUpstream])[] {
+function listUpstreams(settings: GatewaySettings): (readonly [string | undefined, SettingsOfUpstream])[] {
   const { upstream, upstreams } = settings;
   if (upstreams !== undefined) {
     return Object.entries(upstreams).map(([name, { url, ...own }]) => [
@@ -192,5 +191,43 @@ function logProxyProblems(logger: Logger, upstream: string | undefined): (proble
     } else {
       logger.warn({ upstream, reason: problem }, 'The proxy to the upstream fails.');
     }
+  };
+}
+
+/** Stores of caches. Gateways with the same one share it, so that a gateway that replaces another one keeps what is stored. */
+type CacheStores = ReturnType<typeof createCacheStores>;
+
+/**
+ * Creates an empty set of stores.
+ *
+ * @param redisTimeoutMs maximum wait for Redis, in milliseconds. @default 100
+ */
+export function createCacheStores(logger: Logger, redisTimeoutMs?: number) {
+  const stores = createSharedResources<CacheStore>();
+  return {
+    /**
+     * Opens a store.
+     *
+     * @param now monotonic clock, in milliseconds. @default performance.now
+     * @throws {SecretError} if the secret, the URL or the certificates can't be read, or are invalid
+     * @throws {MissingPackageError} if the store is Redis and its client is not installed
+     */
+    open({ store, secret: source = '', maxBytes }: CacheSettings, now?: () => number): SharedResource<CacheStore> {
+      if (store === 'memory') {
+        return stores.open(JSON.stringify([store, maxBytes]), () => new MemoryStore({ maxBytes, now }));
+      }
+      const { url, ca, keyPrefix } = store.redis;
+      const secret = readSecret('cacheSecret', source);
+      return stores.open(JSON.stringify([store, secret]), () =>
+        createRedisCacheStore({
+          url,
+          ca,
+          prefix: `${keyPrefix}cache:`,
+          secret,
+          logger,
+          ...(redisTimeoutMs !== undefined && { timeoutMs: redisTimeoutMs }),
+        }),
+      );
+    },
   };
 }

@@ -44,7 +44,7 @@ guards('src/graphql/documents/required-scopes.ts', 'canHold');
 guards('src/graphql/documents/required-scopes.ts', 'collect.walk');
 guards('src/graphql/types/subscriber.ts', 'maskName');
 guards('src/graphql/types/subscriber.ts', 'subscribers.Subscriber.fields.channels.resolve');
-guards('src/http/access.ts', 'authorize');
+guards('src/http/authorize.ts', 'authorize');
 guards('src/http/pipeline.ts', 'createPipeline.handle');
 
 const signer = createSigner();

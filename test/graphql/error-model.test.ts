@@ -6,8 +6,8 @@ import { feed, group, workflow } from '../support/records.ts';
 import type { Script, ServiceResponse } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
-guards('src/graphql/errors.ts', 'createClientErrors.toUpstreamClientError');
-guards('src/graphql/mutation-errors.ts', 'toFailure');
+guards('src/errors/client-errors.ts', 'createClientErrors.toUpstreamClientError');
+guards('src/errors/field-errors.ts', 'toFailure');
 guards('src/upstream/transport/body.ts', 'findHeaderProblem');
 guards('src/upstream/transport/body.ts', 'readSuccess');
 guards('src/upstream/transport/body.ts', 'readText');

@@ -24,7 +24,7 @@ import {
   coerceVariables,
   planVariables,
 } from '../../src/graphql/executor/coerce-variables.ts';
-import type { Limits } from '../../src/graphql/executor/limits.ts';
+import type { Limits } from '../../src/graphql/executor/result-limits.ts';
 import { useExecutor } from '../../src/http/engine.ts';
 import { executorWith } from '../support/executor.ts';
 import { DEFAULTS } from '../support/settings.ts';

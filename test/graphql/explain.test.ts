@@ -9,9 +9,9 @@ import { guards } from '../support/guards.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
-guards('src/auth/client-rules.ts', 'createClientRules.anonymous.hidesCalls');
+guards('src/auth/identity.ts', 'createClientRules.anonymous.hidesCalls');
 guards('src/graphql/context.ts', 'createContextFactory.upstream');
-guards('src/http/request.ts', 'readExtensions');
+guards('src/http/params.ts', 'readExtensions');
 guards('src/upstream/recorder.ts', 'Recorder.curlOf');
 
 const KEY = 'ApiKey key-of-a-server';

@@ -6,7 +6,7 @@ import { guards } from '../support/guards.ts';
 import { group, workflow } from '../support/records.ts';
 import { startService, type TestService } from '../support/service.ts';
 
-guards('src/graphql/field-errors.ts', 'loadBySentId');
+guards('src/errors/field-errors.ts', 'loadBySentId');
 guards('src/upstream/transport/path.ts', 'findIdProblem');
 
 let upstream: TestService;

@@ -6,7 +6,7 @@ import { guards } from '../support/guards.ts';
 import { workflow } from '../support/records.ts';
 import { startService, type TestService } from '../support/service.ts';
 
-guards('src/graphql/json-values.ts', 'addNodes');
+guards('src/graphql/scalars.ts', 'addNodes');
 guards('src/upstream/transport/body.ts', 'readJson');
 
 let upstream: TestService;

@@ -5,7 +5,7 @@ import { operations } from '../support/operations.ts';
 import { feed, subscriber } from '../support/records.ts';
 import { startService, type TestService } from '../support/service.ts';
 
-guards('src/graphql/json-values.ts', 'countNodes');
+guards('src/graphql/scalars.ts', 'countNodes');
 
 const { CreateSubscriber, CreateSubscribers } = operations;
 

@@ -6,7 +6,7 @@ import { healthyService } from '../support/healthy-service.ts';
 
 guards('src/http/fetch-adapter.ts', 'FetchRequest.body');
 guards('src/http/node-adapter.ts', 'NodeRequest.body');
-guards('src/http/request.ts', 'decodeBody');
+guards('src/http/params.ts', 'decodeBody');
 
 let gateways: GatewayPair;
 beforeAll(async () => {

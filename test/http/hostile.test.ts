@@ -10,8 +10,8 @@ guards('src/graphql/documents/validate.ts', 'useDocumentLimits.onParse');
 guards('src/graphql/documents/validate.ts', 'useDocumentLimits.onValidate');
 guards('src/http/node-adapter.ts', 'NodeRequest.constructor');
 guards('src/http/node-adapter.ts', 'createHostCheck.isValid');
-guards('src/http/request.ts', 'readHead');
-guards('src/http/request.ts', 'requireJson');
+guards('src/http/head.ts', 'readHead');
+guards('src/http/head.ts', 'requireJson');
 
 let gateway: SandboxedGateway;
 

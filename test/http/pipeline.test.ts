@@ -5,7 +5,7 @@ import { guards } from '../support/guards.ts';
 import { workflow } from '../support/records.ts';
 
 guards('src/http/engine.ts', 'resolveOperation');
-guards('src/http/request.ts', 'readHead');
+guards('src/http/head.ts', 'readHead');
 
 const CREATE = 'mutation Create { createFeed(input: { name: "Unwanted" }) { __typename } }';
 const HEADERS = { 'content-type': 'application/json', authorization: `ApiKey ${SANDBOX_KEYS.development}` };

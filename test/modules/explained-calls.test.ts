@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest';
 import type { GatewayContext } from '../../src/graphql/context.ts';
-import { type DependentCallsOptions, declareCalls } from '../../src/graphql/declarations.ts';
+import { type DependentCallsOptions, declareCalls } from '../../src/graphql/field-calls.ts';
 import { createSchema } from '../../src/graphql/schema.ts';
 import { defineModule, ModuleError } from '../../src/modules/index.ts';
 import { getWorkflow } from '../../src/upstream/endpoints.ts';

@@ -18,7 +18,7 @@ import { hasRedis, redisOnly, startRedis } from '../support/redis.ts';
 import { type Script, startService } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
-guards('src/http/access.ts', 'requireAllowed');
+guards('src/http/admission.ts', 'requireAllowed');
 guards('src/http/respond.ts', 'createRespond');
 
 const signer = createSigner();

@@ -1,6 +1,6 @@
 import { globSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { ERROR_CODES } from '../../src/settings/error-codes.ts';
+import { ERROR_CODES } from '../../src/errors/codes.ts';
 import { SETTINGS } from '../../src/settings/settings.ts';
 import { ROOT, read } from '../support/docs.ts';
 

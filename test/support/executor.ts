@@ -1,7 +1,7 @@
 import { type ExecutionArgs, GraphQLSchema } from 'graphql';
 import { PreparedDocuments } from '../../src/graphql/documents/prepared-documents.ts';
 import { createExecutor, type ExecuteResult } from '../../src/graphql/executor/execute.ts';
-import type { Limits } from '../../src/graphql/executor/limits.ts';
+import type { Limits } from '../../src/graphql/executor/result-limits.ts';
 import { createExecuteDocument } from '../../src/http/engine.ts';
 
 /** Creates the gateway's replacement for `execute` of graphql-js. */

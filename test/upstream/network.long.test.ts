@@ -22,8 +22,8 @@ import { guards } from '../support/guards.ts';
 import { metricValues } from '../support/metrics-text.ts';
 import { startService } from '../support/service.ts';
 
-guards('src/upstream/transport/proxy-tunnel.ts', 'openTunnel');
-guards('src/upstream/transport/proxy-tunnel.ts', 'refused');
+guards('src/upstream/transport/connector.ts', 'openTunnel');
+guards('src/upstream/transport/connector.ts', 'refused');
 guards('src/upstream/transport/tls-files.ts', 'toContexts');
 
 const GROUPS = '{ notificationGroups { name } }';

@@ -1,10 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isCredential } from '../../src/auth/identity.ts';
-import { unwrap } from '../../src/upstream/contract/envelope.ts';
 import type { Endpoint, UpstreamError } from '../../src/upstream/errors.ts';
-import { parseRetryAfter } from '../../src/upstream/transport/rate-limit-headers.ts';
-import { errorFromResponse } from '../../src/upstream/transport/to-error.ts';
+import { unwrap } from '../../src/upstream/shape.ts';
+import { errorFromResponse, parseRetryAfter } from '../../src/upstream/transport/to-error.ts';
 import { startScriptedGateway } from '../support/gateway.ts';
 import { workflow } from '../support/records.ts';
 import { sampleSize } from '../support/samples.ts';

@@ -8,7 +8,7 @@ import { clientsOf, createSigner } from '../support/tokens.ts';
 
 guards('src/auth/authenticator.ts', 'createAuthenticator.identifyNow.upstream');
 guards('src/auth/authenticator.ts', 'identityOf');
-guards('src/http/client-tokens.ts', 'createClientTokenRoute.issue');
+guards('src/http/client-token-route.ts', 'createClientTokenRoute.issue');
 guards('src/http/node-adapter.ts', 'originForm');
 guards('src/http/select-upstream.ts', 'createUpstreamSelector.select');
 guards('src/settings/upstreams.ts', 'toHostname');

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
 import { Usage } from '../../src/telemetry/usage.ts';
-import { readRateLimit } from '../../src/upstream/transport/rate-limit-headers.ts';
+import { readRateLimit } from '../../src/upstream/transport/exchange.ts';
 import { startScriptedGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { feed, workflow } from '../support/records.ts';

@@ -10,7 +10,6 @@ export interface TypedDocument<Result, Variables> extends DocumentNode {
   readonly __meta__: {
     /** SHA-256 of `text` as hex: the document's id in `schema/trusted-documents.json`. */
     readonly hash: string;
-    /** Text of the document. */
     readonly text: string;
   };
 }

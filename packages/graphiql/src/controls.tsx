@@ -1,18 +1,13 @@
 import { type ComponentProps, type ComponentType, type SVGProps, useEffect, useId, useState } from 'react';
 
-/** Component that draws an icon. */
 type Icon = ComponentType<SVGProps<SVGSVGElement>>;
 
-/** Options of the button, in addition to those of every button. */
 interface IconButtonProps extends ComponentProps<'button'> {
-  /** Name for screen readers, and tooltip. */
   name: string;
   icon: Icon;
-  /** Keyboard shortcut, for the tooltip. */
   shortcut?: string;
 }
 
-/** Button with an icon instead of a word. */
 export const IconButton = ({ name, icon: Icon, shortcut, className = '', ...others }: IconButtonProps) => (
   <button
     type="button"
@@ -25,9 +20,7 @@ export const IconButton = ({ name, icon: Icon, shortcut, className = '', ...othe
   </button>
 );
 
-/** Options of the popup, in addition to those of every element. */
 interface PopupProps extends ComponentProps<'div'> {
-  /** Name of the button and of its panel. */
   name: string;
   /** Icon of the button. @default its name */
   icon?: Icon;
@@ -72,7 +65,6 @@ export function useCopy(): {
   return { result, copy, report };
 }
 
-/** Creates an icon of the lines of a path. */
 const iconOf = (path: string) => () => (
   <svg viewBox="0 0 16 16" height="1em" fill="none" stroke="currentColor" strokeLinecap="round" aria-hidden="true">
     <path d={path} />

@@ -16,7 +16,6 @@ export interface Credential {
   setSecret(secret: string): void;
   /** Returns the current value of the header; undefined without a credential. */
   read(): string | undefined;
-  /** Asks the visitor to fill in the field. */
   ask(): void;
   /** Fills in the credential of the configuration again. */
   restore(): void;
@@ -62,7 +61,6 @@ export function useCredential({ isSandbox, authorization = '', schemes }: PageCo
 
 const NAMES = { ApiKey: 'API key', Bearer: 'Token' };
 
-/** Options of the field. */
 interface CredentialFieldProps {
   config: PageConfig;
   credential: Credential;

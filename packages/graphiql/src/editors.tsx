@@ -20,14 +20,12 @@ const DECLARES_VARIABLES = /^\s*(?:query|mutation)\b[^{(]*\(\s*\$/m;
 /** Editors below the operation. Until the visitor chooses one, the variables are shown if the operation has some. */
 const TOOLS = { variables: 'Variables', headers: 'Headers' };
 
-/** Options of the editors. */
 interface EditorsProps extends Pick<PageState, 'config' | 'credential'> {
   channel: RunChannel;
   /** Part of the width that they take. */
   share: number;
 }
 
-/** Operation with its variables and headers. */
 export function Editors({ channel, share, ...state }: EditorsProps) {
   const { run, prettifyEditors, mergeQuery, copyQuery } = useGraphiQLActions();
   const query = useGraphiQL(({ tabs, activeTabIndex }) => tabs[activeTabIndex]?.query ?? '');
@@ -96,7 +94,6 @@ export function Editors({ channel, share, ...state }: EditorsProps) {
   );
 }
 
-/** Names of the editors for screen readers. */
 const LABELS = {
   queryEditor: 'Operation',
   variableEditor: 'Variables',

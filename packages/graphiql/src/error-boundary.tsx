@@ -1,9 +1,7 @@
 import { Component, type ReactNode } from 'react';
 import { storage } from './storage.ts';
 
-/** Options of the boundary. */
 interface ErrorBoundaryProps {
-  /** Name of the part of the page. */
   part: string;
   children: ReactNode;
 }

@@ -10,9 +10,7 @@ import { type Reply, send } from './send.ts';
 /** Last run of a tab's operation, apart from its result, which GraphiQL stores. */
 export interface Run {
   reply?: Reply;
-  /** Calls that were made. */
   report?: UpstreamReport | undefined;
-  /** Calls that would be made. */
   explanation?: Explanation | undefined;
   /** Sentence about the wait before the operation is sent again. */
   wait?: string;
@@ -20,7 +18,6 @@ export interface Run {
   failure?: string;
 }
 
-/** Operation in the history. */
 export type HistoryItem = Parameters<ReturnType<typeof useHistoryActions>['addToHistory']>[0];
 
 /** Connection of the function that runs operations with the parts of the page that show runs. */

@@ -17,7 +17,6 @@ import { type Credential, CredentialField } from './credential.tsx';
 import type { PageSchema } from './fetcher.ts';
 import { toTitle, useTabs } from './tabs.tsx';
 
-/** State of the page that its parts show. */
 export interface PageState {
   config: PageConfig;
   credential: Credential;
@@ -102,7 +101,6 @@ const SHORTCUTS = {
   'All commands of the editor': 'F1',
 };
 
-/** List of the shipped operations, with a filter. */
 function Operations({ operations }: Pick<PageConfig, 'operations'>) {
   const { open } = useTabs();
   const [filter, setFilter] = useState('');

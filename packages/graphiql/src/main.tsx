@@ -37,7 +37,6 @@ const SCALARS: Required<ComponentProps<typeof GraphiQLProvider>>['customScalarSc
 
 const DARK_THEME = 'notigraph-dark';
 
-/** The page. */
 function App({ config }: { config: PageConfig }) {
   const [tabs] = useState(() => findInitialTabs(config, new URLSearchParams(location.search)));
   const [channel] = useState<RunChannel>({ isExplaining: false, receive() {}, record() {} });
@@ -160,7 +159,6 @@ function useHistoryOfSent(channel: RunChannel): void {
   }, [actions, channel]);
 }
 
-/** History, or a note about what will be in it. */
 function HistoryPanel() {
   const items = useHistory();
   return (
@@ -173,7 +171,6 @@ function HistoryPanel() {
   );
 }
 
-/** Content of the open plugin. */
 function PluginPane() {
   const { setVisiblePlugin } = useGraphiQLActions();
   const plugin = useGraphiQL((state) => state.visiblePlugin);

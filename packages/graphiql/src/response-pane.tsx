@@ -84,7 +84,6 @@ function describeReply({ status, ms, bytes }: Reply): string {
   return `${status} · ${Math.round(ms)} ms · ${size}`;
 }
 
-/** Content of an empty response pane. */
 function Welcome({ isSandbox, tabs }: Pick<PageConfig, 'isSandbox' | 'tabs'>) {
   return (
     <div className="welcome">

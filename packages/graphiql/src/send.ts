@@ -5,17 +5,13 @@ import { readResult } from '../../client/src/result.ts';
 import { canRepeat, sleep, waitOf } from '../../client/src/retry.ts';
 import { mayWrite } from '../../client/src/typed-document.ts';
 
-/** Result of an operation. */
 export type GatewayResult = ExecutionResult<
   Record<string, unknown>,
   { upstream?: UpstreamReport; explain?: Explanation; [name: string]: unknown }
 >;
 
-/** Response of the gateway, apart from its result. */
 export interface Reply {
-  /** HTTP status. */
   status: number;
-  /** Time until its last byte, in milliseconds. */
   ms: number;
   /** Size before compression. */
   bytes: number;
@@ -24,7 +20,6 @@ export interface Reply {
 /** Operation, with the extensions that ask for its calls. */
 export type GatewayRequest = FetcherParams & { extensions?: Readonly<Record<string, true>> };
 
-/** Maximum number of times that a request is sent. */
 const MAX_ATTEMPTS = 5;
 
 /** Longest wait before a request is sent again. If the response asks for a longer one, it is shown. */

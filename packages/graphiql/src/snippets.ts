@@ -2,14 +2,12 @@ import { parse, print, separateOperations } from 'graphql';
 import type { PageOperation, Scheme } from '../../../src/http/graphiql/page-config.ts';
 import { quoteForShell } from '../../../src/lib/quote-for-shell.ts';
 
-/** Credential for code. */
 export interface SnippetCredential {
   scheme: Scheme;
   /** The sandbox's key. Code has a variable of the environment in place of any other. */
   publicKey: string | undefined;
 }
 
-/** Request to write as code. */
 export interface SnippetRequest extends SnippetCredential {
   url: string;
   query: string;
@@ -56,7 +54,6 @@ export const toCurl = ({ url, query, variables, ...credential }: SnippetRequest)
     `--data-raw ${quoteForShell(JSON.stringify({ query, variables }))}`,
   ].join(' \\\n  ');
 
-/** Returns a call of `fetch`, for modules. */
 export const toFetch = ({ url, query, variables, ...credential }: SnippetRequest): string =>
   `const response = await fetch(${JSON.stringify(url)}, {
   method: "POST",

@@ -2,7 +2,6 @@ import { pick, useGraphiQL, useGraphiQLActions } from '@graphiql/react';
 import { useEffect, useRef } from 'react';
 import type { PageOperation } from '../../../src/http/graphiql/page-config.ts';
 
-/** Row of tabs. It scrolls if there are more than fit. */
 export function TabBar() {
   const { tabs, activeTabIndex, change, close, add } = useTabs();
   const list = useRef<HTMLUListElement>(null);
@@ -32,7 +31,6 @@ export function TabBar() {
   );
 }
 
-/** Opens, changes and closes tabs. */
 export function useTabs() {
   const { addTab, changeTab, closeTab, updateActiveTabValues, setOperationFacts, stop } = useGraphiQLActions();
   const { tabs, activeTabIndex, queryEditor, variableEditor, headerEditor } = useGraphiQL(
@@ -75,7 +73,6 @@ export function useTabs() {
       addEmpty();
       queryEditor?.focus();
     },
-    /** Shows an operation in its tab, or else in a new one. */
     open({ name, query, variables = '' }: PageOperation) {
       const index = tabs.findIndex(({ operationName }) => operationName === name);
       if (index >= 0) {

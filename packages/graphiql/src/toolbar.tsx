@@ -16,10 +16,8 @@ import type { PageState } from './header.tsx';
 import { type SnippetRequest, selectOperation, toClient, toCurl, toFetch, VARIABLES } from './snippets.ts';
 import { useTabs } from './tabs.tsx';
 
-/** Parts of the page's state that the toolbar needs. */
 type ToolbarState = Pick<PageState, 'config' | 'credential'>;
 
-/** Buttons above the operation. */
 export function Toolbar({ explain, ...state }: ToolbarState & { explain: () => void }) {
   const { run, stop, prettifyEditors, mergeQuery, setOperationName } = useGraphiQLActions();
   const { isFetching, operations = [], operationName } = useGraphiQL(pick('isFetching', 'operations', 'operationName'));

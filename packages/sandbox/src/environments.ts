@@ -9,7 +9,6 @@ export interface Environment {
   readonly creatorId: string;
 }
 
-/** The API key of each environment. */
 export const SANDBOX_KEYS = {
   development: 'sandbox-development-key',
   production: 'sandbox-production-key',

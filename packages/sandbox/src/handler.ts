@@ -19,7 +19,6 @@ import {
 import type { Router } from './router.ts';
 import { isRow, type Row } from './rows.ts';
 
-/** Dependencies of `createHandler`. */
 interface HandlerDependencies {
   database: SandboxDatabase;
   router: Router;

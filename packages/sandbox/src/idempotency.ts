@@ -9,7 +9,6 @@ import { ApiError } from './errors.ts';
 import type { SandboxResponse } from './response.ts';
 import { integer, optionalText, text } from './rows.ts';
 
-/** Statements that create the table of stored responses. */
 export const IDEMPOTENCY_SCHEMA = `
   CREATE TABLE idempotent_responses (
     environment_id TEXT NOT NULL,

@@ -12,11 +12,9 @@ export interface RecordRows {
   feeds: readonly NamedRow[];
   workflows: readonly WorkflowRow[];
   subscribers: readonly SubscriberRow[];
-  /** Notifications, with their messages. */
   notifications: readonly NotificationRow[];
 }
 
-/** Notification group or feed. */
 interface NamedRow {
   id: string;
   name: string;
@@ -44,7 +42,6 @@ export interface NotificationRow {
   createdAt: string;
 }
 
-/** Kinds of records that others refer to. */
 export type ReferredKind = 'group' | 'feed' | 'workflow';
 
 /** Returns the id of an earlier record by its id or name; undefined if there is none. */

@@ -1,12 +1,9 @@
 // Records as the samples and tests write them.
 
-/** Channels of the service. */
 export const CHANNELS = ['in_app', 'email', 'sms', 'chat', 'push'] as const;
 
-/** Channel of the service. */
 export type Channel = (typeof CHANNELS)[number];
 
-/** Whether a value is a channel. */
 export const isChannel = (value: unknown): value is Channel => CHANNELS.some((channel) => channel === value);
 
 /** Records of one environment. Most members have defaults, and ids follow from names, so that they are the same in every run. */
@@ -22,10 +19,8 @@ export interface Records {
 /** Name of a notification group or feed, optionally with its id. */
 export type NamedRecord = string | { id?: string; name: string };
 
-/** Workflow with one trigger. */
 export interface WorkflowRecord {
   id?: string;
-  /** Identifier of its trigger. */
   identifier: string;
   /** @default the identifier */
   name?: string;
@@ -51,7 +46,6 @@ export interface WorkflowRecord {
   data?: Record<string, unknown>;
 }
 
-/** Step of a workflow. */
 export interface StepRecord {
   /** @default the type */
   name?: string;

@@ -30,7 +30,6 @@ export function bareResponse(status: number, body: unknown): SandboxResponse {
   return { status, body: JSON.stringify(body), headers: {} };
 }
 
-/** Creates a response without a body. */
 export function emptyResponse(): SandboxResponse {
   return { status: 204, body: null, headers: {} };
 }

@@ -66,7 +66,6 @@ export class Router {
   }
 }
 
-/** Creates the router of the OpenAPI document. */
 export async function createRouter(): Promise<Router> {
   const api = new OpenAPIBackend({
     // A copy, because it is changed. Types of JSON files have no literals, such as names of types: codegen writes only what the contract has.

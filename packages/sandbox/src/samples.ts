@@ -30,7 +30,6 @@ interface SampleTrafficPlan {
   routes: readonly (readonly Channel[])[];
 }
 
-/** A transaction with a fixed id, for examples. */
 interface SampleTransaction extends TransactionRecord {
   workflow: string;
   subscriberId: string;
@@ -61,10 +60,8 @@ export function toSampleRows(sample: SampleEnvironment, now: Date): RecordRows {
   return { ...rows, notifications };
 }
 
-/** Length of a day, in milliseconds. */
 export const DAY_MS = 86_400_000;
 
-/** Number of days with sample notifications. */
 export const SAMPLE_DAYS = 90;
 /** Ages, in days, of days without traffic. They give the statistics gaps, outside their default window. */
 const QUIET_AGES = new Set([44, 53, 61, 72]);
@@ -139,7 +136,6 @@ function createRandom(seed: string): Random {
   };
 }
 
-/** Returns one of the items. */
 function pick<T>(random: Random, items: readonly T[]): T {
   const item = items[Math.floor(random() * items.length)];
   if (item === undefined) {

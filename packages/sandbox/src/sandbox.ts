@@ -12,7 +12,6 @@ export { assertSandboxFile } from './database.ts';
 export { SANDBOX_KEYS } from './environments.ts';
 export { SandboxError } from './errors.ts';
 
-/** Options of `startSandbox`. */
 export interface SandboxOptions {
   /** SQLite file. It is created if it does not exist, together with its folder. @default ':memory:' */
   file?: string;
@@ -28,7 +27,6 @@ export interface SandboxOptions {
   traits?: readonly TraitName[];
 }
 
-/** Running sandbox. */
 export interface Sandbox extends AsyncDisposable {
   /** Base URL without a trailing slash, such as `http://127.0.0.1:4010`. */
   readonly url: string;

@@ -10,7 +10,6 @@ import type { Respond, SandboxResponse } from './response.ts';
 /** Maximum time that `close()` waits for in-flight requests. A stalled upload would never end. */
 const CLOSE_GRACE_MS = 5000;
 
-/** Listening server. */
 export interface RunningServer {
   readonly url: string;
   /** Stops accepting requests, finishes in-flight requests, and closes every connection. */

@@ -41,9 +41,7 @@ export function openDatabase(
   return new SandboxDatabase(file, SCHEMA, writeSampleRecords, isReset);
 }
 
-/** Notification service without a server. */
 export interface Service extends Disposable {
-  /** Responds to a request. */
   respond: Respond;
   /** Writes the sample traffic up to today, so that the first request for it doesn't. */
   topUp(): void;
@@ -140,7 +138,6 @@ function writeRecordLists({ id, name }: Environment, database: SandboxDatabase):
   return [``, `# ${name}, API key ${SANDBOX_KEYS[name]}`, ...lists, ''].join('\n');
 }
 
-/** Copy of all records of a database in memory. */
 interface Snapshot {
   /** Restores the records. Takes no time if nothing was written. */
   restore(): void;
@@ -179,7 +176,6 @@ function takeSnapshot(database: SandboxDatabase): Snapshot {
   };
 }
 
-/** Queries that find a record by its id or name. */
 const QUERIES: Readonly<Record<ReferredKind, string>> = {
   group: 'SELECT id FROM notification_groups WHERE environment_id = :environment AND :key IN (id, name)',
   feed: 'SELECT id FROM feeds WHERE environment_id = :environment AND :key IN (id, name)',

@@ -114,7 +114,6 @@ const TRAITS = {
   'event-error-text': edit((name, value) => (name === 'error' && Array.isArray(value) ? value.join(' ') : value)),
 } satisfies Record<string, Trait>;
 
-/** Name of a behavior of real services. */
 export type TraitName = keyof typeof TRAITS;
 
 export const TRAIT_NAMES = Object.keys(TRAITS) as readonly TraitName[];

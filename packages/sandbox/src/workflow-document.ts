@@ -18,10 +18,8 @@ export function createWorkflowDocument(
   const { createdAt = now, updatedAt = now } = workflow;
   const owner = { _environmentId: environment.id, _organizationId: environment.organizationId };
 
-  /** Returns the id of a part of the workflow. */
   const idOf = (kind: string, ...path: (string | number)[]) => sampleId(environment, kind, identifier, ...path);
 
-  /** Returns both members with which the service sends an id. */
   const idsOf = (kind: string, ...path: (string | number)[]) => {
     const partId = idOf(kind, ...path);
     return { _id: partId, id: partId };

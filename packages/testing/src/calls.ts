@@ -6,7 +6,6 @@ import type { Match } from './endpoints.ts';
 /** Environment of the service. Each has its own API key and records. */
 export type EnvironmentName = Environment['name'];
 
-/** Request that the service received. */
 export interface UpstreamCall {
   /**
    * Method and template of the path, such as `GET /v1/workflows/{workflowIdOrIdentifier}`. If neither the service nor the test has such an
@@ -30,7 +29,6 @@ export interface UpstreamCall {
   status: number | undefined;
 }
 
-/** Creates the record of a request. */
 export function createCall(
   { method = '', url: path = '', headers }: Pick<IncomingMessage, 'method' | 'url' | 'headers'>,
   { endpoint, params }: Match,

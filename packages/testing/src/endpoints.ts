@@ -22,7 +22,6 @@ export interface Match {
 
 const PARAM = /\{([^}]*)\}/g;
 
-/** Returns the names of the parameters in an endpoint. */
 export const paramNamesOf = (endpoint: string): string[] =>
   Array.from(endpoint.matchAll(PARAM), ([, name = '']) => name);
 

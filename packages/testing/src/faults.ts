@@ -26,7 +26,6 @@ export interface FaultResponse {
  */
 export type Fault = FaultStatus | FaultResponse | 'timeout' | 'disconnect' | 'invalid-json';
 
-/** Options of a fault. */
 export interface FailOptions<Param extends string = string> {
   /** Number of requests that fail. The gateway retries reads, and each attempt counts. @default all, until `recover()` */
   times?: number;
@@ -42,7 +41,6 @@ export interface ActiveFault extends Disposable {
   recover(): void;
 }
 
-/** Fault of one request. */
 export interface TakenFault {
   fault: Exclude<Fault, FaultStatus>;
   applied: boolean;
@@ -117,7 +115,6 @@ export class Faults {
   }
 }
 
-/** Returns parameters by the names in the endpoint. */
 function renameParams(
   pattern: string,
   endpoint: string,

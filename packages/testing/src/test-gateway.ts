@@ -45,7 +45,6 @@ export interface TestGateway<Own extends string = never> extends AsyncDisposable
   readonly key: string;
   /** API keys of both environments. Each sees only its own records. */
   readonly keys: Readonly<Record<EnvironmentName, string>>;
-  /** Clock of gateway and service. */
   readonly clock: TestClock;
   /** Requests that the service received since the creation, the last `clearCalls()` or the last `reset()`, in order. */
   readonly calls: readonly UpstreamCall[];
@@ -81,7 +80,6 @@ export interface TestGateway<Own extends string = never> extends AsyncDisposable
   close(): Promise<void>;
 }
 
-/** Origin of relative addresses. */
 const ORIGIN = 'http://gateway.test';
 
 /** Options of `createGateway` that have no meaning for a service in memory. */
@@ -154,7 +152,6 @@ export async function createTestGateway<const Own extends string = never>({
     return gateway;
   }
 
-  /** Ends requests that are in flight, and disposes the gateway. */
   async function disposeGateway(disposed: Gateway): Promise<void> {
     service.faults.recover(); // Before, so that retries succeed.
     service.disconnect();

@@ -94,7 +94,6 @@ export class TestService {
     return new TestService(service, now, responders, declared);
   }
 
-  /** Opens a connection. */
   get connect(): NonNullable<GatewayDeps['connect']> {
     return this.#server.connect;
   }
@@ -243,7 +242,6 @@ class MemoryServer {
     this.#server = createServer(listener);
   }
 
-  /** Opens a connection. */
   readonly connect: Connect = (_options, callback) => {
     const [client, service] = duplexPair();
     this.#clients.set(service, client);

@@ -10,7 +10,7 @@ import { withoutControls } from '../../lib/to-printable.ts';
 import { findMemoryProblem } from '../../server/process-limits.ts';
 import { countWorkers } from '../../settings/command.ts';
 import { listAll } from '../../settings/setting.ts';
-import { findEmptied } from '../../upstream/cache/cache-rules.ts';
+import { findEmptied } from '../../upstream/cache/store.ts';
 import type { CommandLine, Process } from '../command.ts';
 import { readEnvironment } from '../config/environment.ts';
 import { FILES, type LoadedConfig, loadConfig } from '../config/load-config.ts';

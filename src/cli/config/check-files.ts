@@ -5,6 +5,7 @@ import { createTenantUpstreams, findTenantProblem, findUpstreamProblem } from '.
 import { findManifestProblems } from '../../graphql/documents/manifest.ts';
 import { type FindProblem, findSecretProblems, type Secret, type SourceProblem } from '../../lib/files/secret-files.ts';
 import { isRecord } from '../../lib/is-record.ts';
+import { findMissingPackage } from '../../lib/optional-packages.ts';
 import { findRedisServerProblems } from '../../redis/redis-server.ts';
 import { sandboxFileOf } from '../../settings/command.ts';
 import {
@@ -17,7 +18,6 @@ import {
   requireLength,
   sourceOf,
 } from '../../settings/kinds.ts';
-import { findMissingPackage } from '../../settings/optional-packages.ts';
 import type { SettingProblem } from '../../settings/parse.ts';
 import { SETTINGS_TABLE, type Settings } from '../../settings/settings.ts';
 import { findRedisUrlProblem } from '../../settings/store.ts';

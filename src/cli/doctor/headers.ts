@@ -1,5 +1,5 @@
 import { headerOf } from '../../upstream/transport/body.ts';
-import { readRateLimit } from '../../upstream/transport/rate-limit-headers.ts';
+import { readRateLimit } from '../../upstream/transport/exchange.ts';
 import { type Finding, note, ok, type Report, warning } from './finding.ts';
 import { LIST, type ReadResponse, type Session } from './session.ts';
 

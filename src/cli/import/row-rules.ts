@@ -1,6 +1,6 @@
 import { GraphQLError } from 'graphql';
 import { z } from 'zod';
-import { checkJson } from '../../graphql/json-values.ts';
+import { checkJson } from '../../graphql/scalars.ts';
 import { caught, orUndefined } from '../../lib/caught.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { suggest } from '../../settings/setting.ts';

@@ -1,12 +1,11 @@
 import type { Logger } from 'pino';
 import { watchFiles } from '../../lib/files/file-watcher.ts';
 import { Usage } from '../../telemetry/usage.ts';
-import { createCacheStores } from '../../upstream/cache/cache-stores.ts';
 import type { UpstreamClient } from '../../upstream/client.ts';
 import { listNotificationGroups, type NotificationGroupBody } from '../../upstream/endpoints.ts';
 import { isUpstreamError, type UpstreamError } from '../../upstream/errors.ts';
 import { Abort, type Signal } from '../../upstream/signal.ts';
-import { createUpstreams } from '../../upstream/upstreams.ts';
+import { createCacheStores, createUpstreams } from '../../upstream/upstreams.ts';
 import type { ServiceSettings } from '../service/find-service.ts';
 import { ImportError } from './results.ts';
 

@@ -135,7 +135,7 @@ export function createManifestFiles(
 }
 
 /** Problem of one of the sources. */
-export interface ManifestProblem {
+interface ManifestProblem {
   /** Index of the source; undefined if several contradict each other. */
   index?: number;
   /** Problem as a clause. */

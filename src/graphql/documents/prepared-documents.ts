@@ -11,22 +11,14 @@ import {
   readRequiredScopes,
 } from './required-scopes.ts';
 
-const MIB = 1024 * 1024;
+/**
+ * Maximum characters of all cached documents, and of all syntax errors with their documents. A parsed document takes 60 to 260 bytes of heap per
+ * character: most if it consists of comments. Plans have a limit of their own.
+ */
+const MAX_CHARACTERS = 100_000;
 
-/** Maximum heap of all parsed documents, in bytes. Their plans have a limit of their own. */
-const MAX_DOCUMENT_BYTES = 20 * MIB;
-
-/** Maximum heap of syntax errors, in bytes. */
-const MAX_ERROR_BYTES = 2 * MIB;
-
-/** Heap of a node with its location and token. Measured: 240 to 510 bytes per token, depending on the document. */
-const BYTES_PER_TOKEN = 520;
-
-/** Heap of a character of the text: 2, and 12 for a line of the index that is kept if errors were located, if all are line breaks. */
-const BYTES_PER_CHARACTER = 14;
-
-/** Heap of an entry besides its text, with at most 5 validation errors. */
-const BYTES_PER_ENTRY = 6_144;
+/** Characters that count for an entry besides its text, for at most 5 validation errors. */
+const CHARACTERS_PER_ENTRY = 100;
 
 /** Schemas for which documents are prepared, and what they share. */
 interface Preparation {
@@ -39,27 +31,21 @@ interface Preparation {
   readonly planSizes: PlanSizes;
 }
 
-/** Caches for Yoga's parser, by the text of the document. */
-interface ParserCaches {
-  readonly documentCache: Cache<DocumentNode>;
-  readonly errorCache: Cache<Error>;
-}
-
 interface Cache<Value> {
   get(text: string): Value | undefined;
   set(text: string, value: Value): void;
 }
 
 /**
- * Documents with everything that is derived from them once, by text. Limited by bytes, least recently used first: Yoga's own caches count
- * entries, and 1,100 anonymous documents of 32 KB grew the heap from 32 to 335 MB.
+ * Documents with everything that is derived from them once, by text. Limited by characters, least recently used first: Yoga's own caches
+ * count entries, and 1,100 anonymous documents of 32 KB grew the heap from 32 to 335 MB.
  */
 export class PreparedDocuments {
   /** The gateway's own schema. */
   readonly #schema: GraphQLSchema;
   readonly #byText = new LRUCache<string, PreparedDocument>({
-    maxSize: MAX_DOCUMENT_BYTES,
-    sizeCalculation: ({ node }, text) => bytesOfText(text) + BYTES_PER_TOKEN * countTokens(node),
+    maxSize: MAX_CHARACTERS,
+    sizeCalculation: (_document, text) => CHARACTERS_PER_ENTRY + text.length,
   });
   readonly #planSizes = createPlanSizes();
   readonly #bySchema = memoizeByObject((schema: GraphQLSchema) => {
@@ -73,7 +59,7 @@ export class PreparedDocuments {
   });
 
   /** Caches for Yoga's parser. */
-  readonly parserCaches: ParserCaches = {
+  readonly parserCaches: { readonly documentCache: Cache<DocumentNode>; readonly errorCache: Cache<Error> } = {
     documentCache: {
       get: (text) => this.#byText.get(text)?.node,
       set: (text, document) => {
@@ -81,8 +67,8 @@ export class PreparedDocuments {
       },
     },
     errorCache: new LRUCache<string, Error>({
-      maxSize: MAX_ERROR_BYTES,
-      sizeCalculation: ({ message }, text) => bytesOfText(text) + bytesOfText(message),
+      maxSize: MAX_CHARACTERS,
+      sizeCalculation: ({ message }, text) => CHARACTERS_PER_ENTRY + text.length + message.length,
     }),
   };
 
@@ -184,14 +170,4 @@ export class Operation {
     }
     return this.#deprecated?.length === 0 ? undefined : this.#deprecated;
   }
-}
-
-const bytesOfText = (text: string): number => BYTES_PER_ENTRY + BYTES_PER_CHARACTER * text.length;
-
-function countTokens({ loc }: DocumentNode): number {
-  let count = 0;
-  for (let token = loc?.startToken; token != null; token = token.next ?? undefined) {
-    count += 1;
-  }
-  return count;
 }

@@ -1,44 +1,16 @@
 import { stripIgnoredCharacters } from 'graphql';
 import type { Logger } from 'pino';
+import { refuse } from '../../errors/codes.ts';
 import { orUndefined } from '../../lib/caught.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { memoize, memoizeBySource } from '../../lib/memoize.ts';
 import type { TrustedDocumentsMode } from '../../settings/clients.ts';
-import { refuse } from '../../settings/refuse.ts';
 import type { GatewaySettings } from '../../settings/settings.ts';
 import { MAX_CHARACTERS } from './limits.ts';
 import { type Manifest, type ManifestFiles, sha256Of, withoutHashPrefix } from './manifest.ts';
 
-/** Parameters of a request that identify its document. */
-export interface DocumentRequest {
-  /** Text of the document. */
-  query: string | undefined;
-  /** Id of a trusted document. */
-  documentId: string | undefined;
-  /** May contain Apollo's form of an id: `persistedQuery.sha256Hash`. */
-  extensions: Readonly<Record<string, unknown>> | undefined;
-}
-
-/** Caller that sends a document, with the rules that apply to it. */
-export interface DocumentCaller {
-  clientKind: string;
-  /** Rule for documents that are in no manifest. */
-  mode: TrustedDocumentsMode;
-  /** SHA-256 of the documents that the caller's token permits; undefined if it permits all. */
-  documents: ReadonlySet<string> | undefined;
-}
-
 /** Documents of all manifests. */
-export interface TrustedDocuments {
-  /** Returns the SHA-256 of the document with this id. */
-  hashOf(id: string): string | undefined;
-  /**
-   * Finds the text to execute.
-   *
-   * @throws {Refusal} BAD_REQUEST, PERSISTED_QUERY_NOT_FOUND, PERSISTED_QUERY_NOT_SUPPORTED or DOCUMENT_NOT_TRUSTED
-   */
-  find(request: DocumentRequest, caller: DocumentCaller): string;
-}
+export type TrustedDocuments = ReturnType<typeof createTrustedDocuments>;
 
 /** Document of a manifest. */
 interface TrustedDocument {
@@ -57,7 +29,7 @@ export function createTrustedDocuments(
   sources: readonly Pick<ManifestFiles, 'manifests'>[],
   { trustedDocuments }: Pick<GatewaySettings, 'trustedDocuments'>,
   logger: Logger,
-): TrustedDocuments {
+) {
   const indexes = sources.map((files) => memoizeBySource(() => files.manifests(), createIndex));
   const loggedHashes = new Set<string>();
   const strip = memoize(withoutIgnored, MAX_STRIPPED);
@@ -117,8 +89,36 @@ export function createTrustedDocuments(
   }
 
   return {
-    hashOf: (id) => findIn('byId', withoutHashPrefix(id))?.hash,
-    find({ query, documentId, extensions }, { clientKind, mode, documents }) {
+    /** Returns the SHA-256 of the document with this id. */
+    hashOf: (id: string): string | undefined => findIn('byId', withoutHashPrefix(id))?.hash,
+    /**
+     * Finds the text to execute.
+     *
+     * @throws {Refusal} BAD_REQUEST, PERSISTED_QUERY_NOT_FOUND, PERSISTED_QUERY_NOT_SUPPORTED or DOCUMENT_NOT_TRUSTED
+     */
+    find(
+      {
+        query,
+        documentId,
+        extensions,
+      }: {
+        query: string | undefined;
+        documentId: string | undefined;
+        /** May contain Apollo's form of an id: `persistedQuery.sha256Hash`. */
+        extensions: Readonly<Record<string, unknown>> | undefined;
+      },
+      {
+        clientKind,
+        mode,
+        documents,
+      }: {
+        clientKind: string;
+        /** Rule for documents that are in no manifest. */
+        mode: TrustedDocumentsMode;
+        /** SHA-256 of the documents that the caller's token permits; undefined if it permits all. */
+        documents: ReadonlySet<string> | undefined;
+      },
+    ): string {
       const id = documentId ?? hashIn(extensions) ?? undefined;
       const isRestricted = mode !== 'off' || documents !== undefined;
       if (id === undefined && query === undefined) {

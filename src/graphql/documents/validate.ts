@@ -14,8 +14,8 @@ import {
   validate,
 } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
+import { setNodes, truncateMessage } from '../../errors/located-error.ts';
 import type { Settings } from '../../settings/settings.ts';
-import { setNodes, truncateMessage } from '../located-error.ts';
 import { type DocumentLimits, findExceededLimit, MAX_CHARACTERS, MAX_TOKENS } from './limits.ts';
 
 /** Maximum errors reported per document. */
@@ -107,14 +107,6 @@ function hasTooManyTokens(source: string | Source): boolean {
 export const limitExceeded = (problem: string): GraphQLError =>
   new GraphQLError(problem, { extensions: { code: 'DOCUMENT_LIMIT_EXCEEDED', http: { status: 400 } } });
 
-/** Options of `validateDocument`. */
-export interface ValidateDocumentOptions {
-  /** Maximum number of errors to report. */
-  maxErrors: number;
-  /** Whether messages leave out suggestions, which reveal names of the schema. */
-  hideSuggestions: boolean;
-}
-
 /** Maximum nodes of an error. A conflict of fields can name hundreds, and errors are cached with their document. */
 const MAX_NODES = 10;
 
@@ -122,11 +114,19 @@ const MAX_NODES = 10;
  * Validates a document as graphql-js does. Passes the rules a copy without locations, because GraphQLError's constructor would scan the
  * source for the location of each node. The rule that compares fields in pairs runs only if there are no other errors.
  */
-export function validateDocument(
+function validateDocument(
   schema: GraphQLSchema,
   document: DocumentNode,
   rules: readonly ValidationRule[] = specifiedRules,
-  { maxErrors, hideSuggestions }: ValidateDocumentOptions,
+  {
+    maxErrors,
+    hideSuggestions,
+  }: {
+    /** Maximum number of errors to report. */
+    maxErrors: number;
+    /** Whether messages leave out suggestions, which reveal names of the schema. */
+    hideSuggestions: boolean;
+  },
 ): GraphQLError[] {
   const originals = new Map<unknown, ASTNode>();
   const copy = copyNode(document, originals);
@@ -168,7 +168,7 @@ const isNode = (value: object): value is ASTNode => 'kind' in value && typeof va
  * Runs a function without recording stack traces in its errors. A trace keeps everything alive that its functions can reach: 24 KB per
  * validation error, and these are cached with their documents.
  */
-export function withoutStack<T>(run: () => T): T {
+function withoutStack<T>(run: () => T): T {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
   try {

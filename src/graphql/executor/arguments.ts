@@ -11,7 +11,7 @@ import {
   print,
   type ValueNode,
 } from 'graphql';
-import { DocumentError, truncateMessage } from '../located-error.ts';
+import { DocumentError, truncateMessage } from '../../errors/located-error.ts';
 import { coerceLiteral, defaultOf, type Variables } from './graphql-js.ts';
 
 /** Returns the coerced arguments. Each call returns a new object. */

@@ -19,19 +19,18 @@ import { didYouMean } from 'graphql/jsutils/didYouMean.js';
 import { inspect } from 'graphql/jsutils/inspect.js';
 import { printPathArray } from 'graphql/jsutils/printPathArray.js';
 import { suggestionList } from 'graphql/jsutils/suggestionList.js';
-import { excerpt, setNodes, truncateMessage } from '../located-error.ts';
+import { excerpt, setNodes, truncateMessage } from '../../errors/located-error.ts';
 import { coerceLiteral, defaultOf, type VariablePlan, Variables } from './graphql-js.ts';
-import type { Limits } from './limits.ts';
+import type { Limits } from './result-limits.ts';
 
 /** Maximum errors of variables in one response. One more error says that there are others, as in graphql-js. */
 const MAX_ERRORS = 5;
 
 /** Coerced variables, or the errors found. */
-export type CoercedVariables =
+type CoercedVariables =
   | { readonly errors: readonly GraphQLError[]; readonly variables?: undefined }
   | { readonly variables: Variables; readonly errors?: undefined };
 
-/** Options of `coerceVariables`. */
 export interface CoerceVariablesOptions extends Pick<Required<Limits>, 'maxInputListItems'> {
   /** Whether messages leave out suggestions, which reveal names of the schema. */
   hideSuggestions: boolean;

@@ -93,7 +93,7 @@ function appliesTo(
 }
 
 /** Checks whether `@skip` and `@include` include the selection. Throws if their variable has no value. */
-export function isIncluded({ directives }: SelectionNode, variables: Variables): boolean {
+function isIncluded({ directives }: SelectionNode, variables: Variables): boolean {
   if (directives === undefined || directives.length === 0) {
     return true;
   }

@@ -10,12 +10,12 @@ import {
   type ResponsePath,
 } from 'graphql';
 import { inspect } from 'graphql/jsutils/inspect.js';
+import { excerpt, markInvalidValue } from '../../errors/located-error.ts';
 import { ignoreRejection, isPromise } from '../../lib/is-promise.ts';
-import { excerpt, markInvalidValue } from '../located-error.ts';
 import { INEXACT_ID, isInexactId } from './coerce-variables.ts';
 import type { Execution } from './execution.ts';
-import { listError, STOPPED } from './limits.ts';
 import { awaitValue, Pending, PendingList } from './pending.ts';
+import { listError, STOPPED } from './result-limits.ts';
 import type { Complete, ValuePlan } from './selection-plan.ts';
 
 /** Completes the result of a resolver or an item of a list: a value or a promise. */

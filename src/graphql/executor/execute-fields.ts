@@ -12,8 +12,8 @@ import { isPromise } from '../../lib/is-promise.ts';
 import { completeLeaf, completeResolved, isPrimitive } from './complete-value.ts';
 import type { Execution } from './execution.ts';
 import { getAbortSignal, getAsyncHelpers, toInfoVariables } from './graphql-js.ts';
-import { STOPPED } from './limits.ts';
 import { awaitValue, Pending, PendingObject } from './pending.ts';
+import { STOPPED } from './result-limits.ts';
 import type { Complete, FieldPlan, SelectionPlan, ValuePlan } from './selection-plan.ts';
 
 /** Executes the fields of an object. Returns its result, or a pending one if a field is pending. */

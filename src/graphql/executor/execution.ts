@@ -12,13 +12,13 @@ import {
   OperationTypeNode,
   type ResponsePath,
 } from 'graphql';
-import { locate, toOperationError } from '../located-error.ts';
+import { locate, toOperationError } from '../../errors/located-error.ts';
 import type { Fragments, PlanSource } from './collect-fields.ts';
 import type { Variables } from './graphql-js.ts';
-import { earlyEnd, type Limits, outcomeError, STOPPED, type StopReason, stopError } from './limits.ts';
+import { earlyEnd, type Limits, outcomeError, STOPPED, type StopReason, stopError } from './result-limits.ts';
 
 /** End of an operation, whatever its resolvers do. */
-export interface TimeLimit {
+interface TimeLimit {
   /** Returns why nothing more may start; undefined if it may. */
   endReason(): unknown;
   /** Adds an execution to stop. */

@@ -1,6 +1,6 @@
 import { assertValidSchema, type DocumentNode, type GraphQLSchema, Kind, type OperationDefinitionNode } from 'graphql';
 import { LRUCache } from 'lru-cache';
-import { DocumentError } from '../located-error.ts';
+import { DocumentError } from '../../errors/located-error.ts';
 import { planVariables } from './coerce-variables.ts';
 import { type Fragments, findConditionVariables, type PlanSource } from './collect-fields.ts';
 import type { VariablePlan, Variables } from './graphql-js.ts';
@@ -10,14 +10,8 @@ import type { SelectionPlan } from './selection-plan.ts';
 /** Maximum plans per operation. Clients choose the values of `@skip` and `@include`, so the number must be limited. */
 const MAX_PLANS = 16;
 
-/** Maximum heap of all plans of a gateway, in bytes. 16 plans of a document take ten times the heap of its nodes. */
-const MAX_PLAN_BYTES = 8 * 1024 * 1024;
-
-/** Heap of a field's plan with its functions and its share of the result class. Measured: 600 to 1,400 bytes. */
-const BYTES_PER_FIELD = 1_400;
-
-/** Heap of a plan without its fields. */
-const BYTES_PER_PLAN = 2_048;
+/** Maximum fields of all plans of a gateway. With its functions and its share of the result class, one takes 600 to 1,400 bytes of heap. */
+const MAX_FIELDS = 6_000;
 
 /** Plan of the root selection. */
 interface Root {
@@ -42,7 +36,7 @@ export interface PlanSizes {
 /** Creates a cache that limits the total size of plans, and evicts the least recently used. */
 export const createPlanSizes = (): PlanSizes =>
   new LRUCache<SizeEntry, true>({
-    maxSize: MAX_PLAN_BYTES,
+    maxSize: MAX_FIELDS,
     dispose: (_, { key, roots }) => roots.deref()?.delete(key),
   });
 
@@ -53,7 +47,7 @@ export class OperationPlans implements PlanSource {
   readonly operation: OperationDefinitionNode;
   readonly variables: readonly VariablePlan[];
   readonly #conditionVariables: readonly string[];
-  readonly #bytesPerPlan: number;
+  readonly #fieldsPerPlan: number;
   readonly #sizes: PlanSizes;
   readonly #roots = new Map<string, Root>();
 
@@ -78,7 +72,7 @@ export class OperationPlans implements PlanSource {
     }
     this.variables = planVariables(schema, operation);
     this.#conditionVariables = findConditionVariables(document);
-    this.#bytesPerPlan = BYTES_PER_PLAN + BYTES_PER_FIELD * fields;
+    this.#fieldsPerPlan = fields + 1;
     this.#sizes = sizes;
   }
 
@@ -106,7 +100,7 @@ export class OperationPlans implements PlanSource {
       this.#sizes.delete(oldest.entry);
     }
     const entry: SizeEntry = { key, roots: new WeakRef(this.#roots) };
-    this.#sizes.set(entry, true, { size: this.#bytesPerPlan });
+    this.#sizes.set(entry, true, { size: this.#fieldsPerPlan });
     if (this.#sizes.has(entry)) {
       this.#roots.set(key, { selection, entry }); // Otherwise, it is larger than the limit itself.
     }

@@ -1,6 +1,6 @@
 import type { GraphQLResolveInfo, ResponsePath } from 'graphql';
 import type { Awaited, Execution, Position } from './execution.ts';
-import { STOPPED } from './limits.ts';
+import { STOPPED } from './result-limits.ts';
 import type { Complete, ValuePlan } from './selection-plan.ts';
 
 /** Destination of a pending value: a container in the result. */
@@ -65,7 +65,7 @@ export class Pending {
 }
 
 /** Object or list with pending members. Ignores members that settle after it has failed. */
-export abstract class PendingContainer extends Pending implements Destination {
+abstract class PendingContainer extends Pending implements Destination {
   isSettled = false;
   #pendingMembers = 0;
   #failure: { error: unknown } | undefined;

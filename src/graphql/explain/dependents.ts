@@ -11,10 +11,10 @@ import {
   type SelectionSetNode,
 } from 'graphql';
 import type { UpstreamRequest } from '../../upstream/request.ts';
-import { type DependentCalls, dependentCallsOf } from '../declarations.ts';
 import { variablesOf } from '../executor/graphql-js.ts';
 import { planSelection } from '../executor/plan.ts';
 import type { FieldPlan } from '../executor/selection-plan.ts';
+import { type DependentCalls, dependentCallsOf } from '../field-calls.ts';
 
 /** Selected field with calls that data decides. */
 export interface Dependent {

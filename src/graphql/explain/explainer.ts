@@ -4,7 +4,7 @@ import type { UpstreamClient } from '../../upstream/client.ts';
 import type { DeclaredEndpoint } from '../../upstream/endpoint.ts';
 import { NotSent, type RecordedCache, type Recorder } from '../../upstream/recorder.ts';
 import { readKeyOf, type UpstreamRequest } from '../../upstream/request.ts';
-import type { DependentCalls } from '../declarations.ts';
+import type { DependentCalls } from '../field-calls.ts';
 import { FieldCalls } from '../field-calls.ts';
 import { type FieldContext, type LoaderEndpoints, type Loaders, listName, recordName } from '../loaders.ts';
 import { type Dependent, dependentsOfRoot, keyOf, nameOf, type RecordedCall } from './dependents.ts';

@@ -10,14 +10,14 @@ import { findDocumentProblem } from '../documents/validate.ts';
 import { createTool, type Tool } from './tool.ts';
 
 /** Rules for the documents of tools. */
-export interface ToolRules {
+interface ToolRules {
   schema: GraphQLSchema;
   /** Limits of documents, which apply to tools as to other operations. */
   limits: DocumentLimits & Pick<Settings, 'introspection'>;
 }
 
 /** Problem of a tool. */
-export interface ToolProblem {
+interface ToolProblem {
   /** Path of the setting in `mcp`. */
   path: ['manifest'] | ['mutations', number];
   /** Problem as a clause. */
@@ -98,7 +98,7 @@ function findListProblem(
 const withoutPeriod = (sentence: string): string => sentence.replace(/\.$/, '');
 
 /** Tools that can be reloaded while the process runs. */
-export interface ToolFiles extends WatchedFiles {
+interface ToolFiles extends WatchedFiles {
   /** Returns the current tools: the same array until the manifest changes. */
   tools(): readonly Tool[];
   /** Returns the documents of the tools by SHA-256: the same array until the manifest changes. */

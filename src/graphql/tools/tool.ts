@@ -28,7 +28,7 @@ import { sha256Of } from '../documents/manifest.ts';
 import { type RequiredScopes, readRequiredScopes } from '../documents/required-scopes.ts';
 
 /** Hints for the people and programs that decide about a call. */
-export interface ToolAnnotations {
+interface ToolAnnotations {
   readOnlyHint: boolean;
   /** Whether a call may change or delete what exists. Absent for reads. */
   destructiveHint?: boolean;

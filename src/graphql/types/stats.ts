@@ -1,5 +1,5 @@
+import { assertRange, listOf, loadBySentId } from '../../errors/field-errors.ts';
 import { type ChannelName, getNotificationStats, type StatsEntryBody } from '../../upstream/endpoints.ts';
-import { assertRange, listOf, loadBySentId } from '../field-errors.ts';
 import { defineModule } from '../module.ts';
 import { isLocalDate } from '../scalars.ts';
 import { messages } from './message.ts';

@@ -1,7 +1,7 @@
+import { listOf, PROFILE, requireValue } from '../../errors/field-errors.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { createSubscriber, type SubscriberBody } from '../../upstream/endpoints.ts';
 import type { GraphTypes } from '../builder.ts';
-import { listOf, PROFILE, requireValue } from '../field-errors.ts';
 import { defineModule } from '../module.ts';
 import { extraField, idField, mapMembers, timeField } from '../record-fields.ts';
 
@@ -157,7 +157,7 @@ const MAX_DEPTH = 16;
  * @param channels the settings as the service sent them
  * @throws {GraphQLError} UPSTREAM_BAD_RESPONSE if they are not a list of objects
  */
-export function maskCredentials(channels: unknown): Record<string, unknown>[] {
+function maskCredentials(channels: unknown): Record<string, unknown>[] {
   const records: unknown[] | undefined = Array.isArray(channels) ? channels : undefined;
   return requireValue(records).map((channel) => maskMembers(requireValue(isRecord(channel) ? channel : undefined)));
 }

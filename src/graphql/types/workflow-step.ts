@@ -1,5 +1,5 @@
+import { listOf } from '../../errors/field-errors.ts';
 import type { StepBody, StepTemplateBody } from '../../upstream/endpoints.ts';
-import { listOf } from '../field-errors.ts';
 import { defineModule } from '../module.ts';
 import { extraField, idField, listField, shows, timeField } from '../record-fields.ts';
 

@@ -3,14 +3,14 @@ import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import type { GraphQLSchema } from 'graphql';
-import type { RulesByClientKind } from '../../auth/client-rules.ts';
+import type { RulesByClientKind } from '../../auth/identity.ts';
+import { ERROR_CODES } from '../../errors/codes.ts';
 import { loadOperations } from '../../graphql/documents/shipped-operations.ts';
 import { packageUrl } from '../../lib/installation.ts';
 import { isRecord } from '../../lib/is-record.ts';
-import { ERROR_CODES } from '../../settings/error-codes.ts';
-import { withoutMarkdown } from '../../settings/markdown.ts';
+import { withoutMarkdown } from '../../lib/markdown.ts';
 import type { GatewaySettings } from '../../settings/settings.ts';
-import { type IncomingRequest, type OutgoingResponse, pathOf, queryOf } from '../request.ts';
+import { type IncomingRequest, type OutgoingResponse, pathOf, queryOf } from '../head.ts';
 import type { PageConfig, PageOperation, Scheme } from './page-config.ts';
 import {
   FILE_PARAMETER,
@@ -38,7 +38,6 @@ const SANDBOX_VARIABLES: Readonly<Record<string, Pick<PageOperation, 'variables'
   DeleteMessagesByTransaction: { variables: '{ "input": { "transactionId": "my-first-notification" } }' },
 };
 
-/** Options of `createPages`. */
 interface PagesOptions {
   /** Exact paths of the GraphQL endpoint, which is also that of the pages. */
   paths: ReadonlySet<string>;
@@ -61,10 +60,10 @@ export function createPages({ graphiql }: GatewaySettings, options: PagesOptions
       ? (request) => (wantsPage(request) ? async () => respondTurnedOff() : undefined)
       : createFindPageByHost(graphiql, options);
   return (request) => {
-    const path = pathOf(request);
     if (request.method !== 'GET') {
       return undefined;
     }
+    const path = pathOf(request);
     if (paths.has(path)) {
       return findPage(request);
     }

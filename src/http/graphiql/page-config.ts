@@ -1,10 +1,9 @@
 import type { ShippedOperation } from '../../graphql/documents/shipped-operations.ts';
+import type { Scheme } from '../authenticate.ts';
 
 export type { ExplainedCall, Explanation } from '../../graphql/explain/explainer.ts';
 export type { UpstreamReport } from '../respond.ts';
-
-/** Authentication scheme of the header `Authorization`. */
-export type Scheme = 'ApiKey' | 'Bearer';
+export type { Scheme };
 
 /** Operation that the page offers. */
 export type PageOperation = Pick<ShippedOperation, 'name' | 'description' | 'query' | 'variables'>;

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { OutgoingResponse } from '../request.ts';
+import type { OutgoingResponse } from '../head.ts';
 import type { PageConfig } from './page-config.ts';
 
 /**

@@ -1,29 +1,25 @@
 import { type GraphQLSchema, isEnumType, isInterfaceType } from 'graphql';
 import type { Logger } from 'pino';
 import type { Identity } from '../../auth/identity.ts';
+import { refuse } from '../../errors/codes.ts';
 import { isRecord } from '../../lib/is-record.ts';
-import { refuse } from '../../settings/refuse.ts';
-import { type Authenticate, type AuthenticateOptions, challenge } from '../access.ts';
+import { type Authenticate, challenge, type Scheme } from '../authenticate.ts';
 import type { Cors } from '../cors.ts';
-import {
-  type HandleRequest,
-  type IncomingRequest,
-  NOT_STORED,
-  type OutgoingResponse,
-  parseBody,
-  pathOf,
-  REQUEST_ID,
-  readBody,
-  readHead,
-} from '../request.ts';
-import type { CreateRequestState, RequestState } from '../request-state.ts';
-import type { Respond } from '../respond.ts';
+import { type IncomingRequest, NOT_STORED, type OutgoingResponse, pathOf, REQUEST_ID, readHead } from '../head.ts';
+import { parseBody, readBody } from '../params.ts';
+import type { CreateRequestState, RequestState, Respond } from '../pipeline.ts';
 import { findMessageProblem, type McpStreams } from './messages.ts';
 import { serveStreams } from './streams.ts';
 import { createToolServers, loadProtocol, type ToolServerOptions } from './tool-server.ts';
 
-/** Options of `createMcp`. */
-export interface McpOptions extends Omit<ToolServerOptions, 'failures'> {
+/** Path at which AI agents call tools. */
+export const MCP_PATH = '/mcp';
+
+/** Creates the tools for AI agents. Both ways to call them differ only in how messages arrive. Calls go through the pipeline. */
+export function createMcp({
+  schema,
+  ...options
+}: Omit<ToolServerOptions, 'failures'> & {
   schema: GraphQLSchema;
   /** Exact paths of the route. */
   paths: ReadonlySet<string>;
@@ -37,29 +33,11 @@ export interface McpOptions extends Omit<ToolServerOptions, 'failures'> {
   createState: CreateRequestState;
   authenticate: Authenticate;
   /** Accepted schemes, for the header `WWW-Authenticate`. */
-  schemes: AuthenticateOptions['schemes'];
+  schemes: readonly Scheme[];
   /** Responds to requests that are rejected. */
   respond: Respond;
   logger: Logger;
-}
-
-/** Path at which AI agents call tools. */
-export const MCP_PATH = '/mcp';
-
-/** Tools for AI agents, over HTTP and over streams. */
-export interface Mcp {
-  paths: ReadonlySet<string>;
-  route: HandleRequest;
-  /**
-   * Serves one client over streams until one of them ends, or the signal is aborted.
-   *
-   * @throws {Refusal} UNAUTHENTICATED if the credential is not accepted
-   */
-  serve(streams: McpStreams): Promise<void>;
-}
-
-/** Creates the tools for AI agents. Both ways to call them differ only in how messages arrive. Calls go through the pipeline. */
-export function createMcp({ schema, ...options }: McpOptions): Mcp {
+}) {
   const { paths, endpoint, maxBodyBytes, cors, isKnownHost, authenticate, schemes, respond, logger } = options;
   const { createMcpHandler } = loadProtocol();
   const createToolServer = createToolServers({ ...options, failures: failuresOf(schema) });
@@ -147,7 +125,12 @@ export function createMcp({ schema, ...options }: McpOptions): Mcp {
   return {
     paths,
     route,
-    async serve(streams) {
+    /**
+     * Serves one client over streams until one of them ends, or the signal is aborted.
+     *
+     * @throws {Refusal} UNAUTHENTICATED if the credential is not accepted
+     */
+    async serve(streams: McpStreams): Promise<void> {
       const identity = await authenticate(streams.authorization);
       await serveStreams(streams, identity, endpoint, createToolServer, logger);
     },

@@ -5,7 +5,7 @@ import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server';
 import type { Logger } from 'pino';
 import type { Identity } from '../../auth/identity.ts';
 import { createCondition } from '../../lib/condition.ts';
-import { toRequestId } from '../request.ts';
+import { toRequestId } from '../head.ts';
 import type { McpStreams } from './messages.ts';
 import type { CreateToolServer } from './tool-server.ts';
 

@@ -9,8 +9,8 @@ import {
   SpanStatusCode,
   type Tracer,
 } from '@opentelemetry/api';
+import { isErrorCode } from '../../errors/codes.ts';
 import { portOf } from '../../lib/urls.ts';
-import { isErrorCode } from '../../settings/error-codes.ts';
 import type { Outcome } from '../../upstream/call-events.ts';
 import { type Endpoint, isUpstreamError, type UpstreamError } from '../../upstream/errors.ts';
 import type { TraceHeaders, UpstreamRequest } from '../../upstream/request.ts';

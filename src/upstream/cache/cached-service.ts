@@ -8,7 +8,6 @@ import { Deadline, type Waiting } from '../policies/deadline.ts';
 import { readKeyOf, type UpstreamRequest } from '../request.ts';
 import type { CallTarget, Service } from '../service.ts';
 import type { Signal } from '../signal.ts';
-import { type CacheWindows, windowsOf } from './cache-rules.ts';
 import type {
   CachedKind,
   CacheStore,
@@ -19,9 +18,9 @@ import type {
   Owner,
   WriteInProgress,
 } from './store.ts';
+import { type CacheWindows, windowsOf } from './store.ts';
 
-/** Dependencies of `CachedService`. */
-export interface CachedServiceDeps {
+interface CachedServiceDeps {
   service: Service;
   store: CacheStore;
   settings: CacheSettings;

@@ -14,16 +14,6 @@ import {
   type WriteInProgress,
 } from './store.ts';
 
-/** Options of a store in memory. */
-export interface MemoryStoreOptions {
-  /** Maximum size of all entries, in bytes. */
-  maxBytes: number;
-  /** Monotonic clock, in milliseconds. @default performance.now */
-  now?: (() => number) | undefined;
-  /** Time for which a write with an unknown outcome counts as being in progress. @default UNKNOWN_WRITE_MS */
-  unknownWriteMs?: number;
-}
-
 /** Stored response. */
 interface Entry {
   version: string;
@@ -57,7 +47,18 @@ export class MemoryStore implements CacheStore {
   #lastVersion = 0;
   #evictions = 0;
 
-  constructor({ maxBytes, now = () => performance.now(), unknownWriteMs = UNKNOWN_WRITE_MS }: MemoryStoreOptions) {
+  constructor({
+    maxBytes,
+    now = () => performance.now(),
+    unknownWriteMs = UNKNOWN_WRITE_MS,
+  }: {
+    /** Maximum size of all entries, in bytes. */
+    maxBytes: number;
+    /** Monotonic clock, in milliseconds. @default performance.now */
+    now?: (() => number) | undefined;
+    /** Time for which a write with an unknown outcome counts as being in progress. @default UNKNOWN_WRITE_MS */
+    unknownWriteMs?: number;
+  }) {
     this.#now = now;
     this.#unknownWriteMs = unknownWriteMs;
     this.#entries = new LRUCache({

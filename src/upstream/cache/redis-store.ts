@@ -19,7 +19,6 @@ import {
   UNKNOWN_WRITE_MS,
 } from './store.ts';
 
-/** Options of `createRedisCacheStore`. */
 export interface RedisCacheStoreOptions extends RedisServer {
   /** Secret from which the keys of all encryption are derived. */
   secret: string;

@@ -16,7 +16,7 @@ import type { UpstreamResult } from '../request.ts';
 import type { Owner } from './store.ts';
 
 /** Keys and names of an owner in Redis. Without the secret and the credential, none can be derived, recognized or read. */
-export interface OwnerKeys {
+interface OwnerKeys {
   /** Digest of the owner. */
   readonly id: string;
   /** Key of AES-256-GCM. Each credential has its own, so that random nonces never repeat. */

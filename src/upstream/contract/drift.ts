@@ -2,13 +2,13 @@ import { isRecord } from '../../lib/is-record.ts';
 import type { DeclaredEndpoint } from '../endpoint.ts';
 import type { Endpoint } from '../errors.ts';
 import type { JsonType, Shape } from '../shape.ts';
-import { isEnvelope } from './envelope.ts';
+import { isEnvelope } from '../shape.ts';
 
 /** Difference between a response and the contract that doesn't fail the operation unless it uses the field. */
 export type DeviationKind = 'missing' | 'null' | 'wrong_type' | 'unknown_value';
 
 /** Deviation of a response. It never contains a value. */
-export interface Deviation {
+interface Deviation {
   kind: DeviationKind;
   /** Place in the body, such as `data.steps[].name`. Each list is `[]`, whichever of its items deviates. */
   path: string;

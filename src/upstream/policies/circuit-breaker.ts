@@ -14,7 +14,7 @@ const WINDOW_MS = 10_000;
 const [PAUSE_MS, MAX_PAUSE_MS] = [2_000, 8_000];
 
 /** Change of a circuit breaker. */
-export type CircuitChange =
+type CircuitChange =
   | {
       /** It opened. Probes that fail afterwards are no further changes. */
       kind: 'opened';

@@ -1,7 +1,6 @@
 import type { Settings } from '../../settings/settings.ts';
 import type { UpstreamError } from '../errors.ts';
 
-/** Settings of retries. */
 export type RetrySettings = Pick<Settings, 'maxRetries'>;
 
 /** Upper bounds of the first pause and of all pauses, in milliseconds. A short failure is over after the first; the others leave time within the deadline. */

@@ -5,8 +5,8 @@ import { VERSION } from '../../lib/version.ts';
 import { createCredentialFilter } from '../credential-filter.ts';
 import { receive, type UpstreamResponse } from './attempt.ts';
 import { headerOf } from './body.ts';
+import { ProxyError } from './connector.ts';
 import { pathPrefixOf } from './path.ts';
-import { ProxyError } from './proxy-tunnel.ts';
 import type { SocketPool } from './socket-pool.ts';
 import { errorFromFailure } from './to-error.ts';
 

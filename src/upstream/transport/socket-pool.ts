@@ -22,24 +22,13 @@ export interface ResponseBuffer {
   readonly maxBytes: number;
 }
 
-/** Settings of the connections to the service. */
-export type SocketPoolSettings = Pick<
+type SocketPoolSettings = Pick<
   Settings,
   'sockets' | 'isolateConnections' | 'maxBufferedBytes' | 'socketIdleMs' | 'proxy' | 'upstreamHeaders'
 >;
 
 /** Request in undici's form. */
 export type PoolRequest = Dispatcher.DispatchOptions & { headers?: Readonly<Record<string, string>> };
-
-/** Dependencies of a socket pool. */
-export interface SocketPoolDeps extends ConnectorOptions {
-  /** Bytes of responses, which several pools can share. @default counted for this pool only */
-  buffer?: ResponseBuffer;
-  /** Opens connections. @default over the network, as the settings say */
-  connect?: Connect | undefined;
-  /** Clock of the age of sockets, in milliseconds. @default performance.now */
-  monotonicNow?: (() => number) | undefined;
-}
 
 /** Slot for one socket. Its client reconnects on its own after the socket was closed. */
 interface Slot {
@@ -103,7 +92,18 @@ export class SocketPool {
   #closed: Promise<void> | undefined;
 
   /** @throws {SecretError} if the value of a header is invalid */
-  constructor(origin: string, settings: SocketPoolSettings, deps: SocketPoolDeps = {}) {
+  constructor(
+    origin: string,
+    settings: SocketPoolSettings,
+    deps: ConnectorOptions & {
+      /** Bytes of responses, which several pools can share. @default counted for this pool only */
+      buffer?: ResponseBuffer;
+      /** Opens connections. @default over the network, as the settings say */
+      connect?: Connect | undefined;
+      /** Clock of the age of sockets, in milliseconds. @default performance.now */
+      monotonicNow?: (() => number) | undefined;
+    } = {},
+  ) {
     this.buffer = deps.buffer ?? { bytes: 0, maxBytes: settings.maxBufferedBytes };
     this.headers = createSecretFiles({ name: 'headers', secrets: settings.upstreamHeaders ?? {} }, findHeaderProblem);
     this.#origin = origin;

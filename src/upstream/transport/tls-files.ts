@@ -14,7 +14,7 @@ import {
 import type { TlsSettings } from '../../settings/upstreams.ts';
 
 /** TLS contexts made of the current certificates. */
-export interface TlsContexts {
+interface TlsContexts {
   /** For connections to the service: with the client certificate. */
   service: SecureContext;
   /** For connections to a proxy, which must not see the client certificate. */

@@ -1,22 +1,14 @@
 import { isRecord } from '../../lib/is-record.ts';
 import { createCredentialFilter, type Secrets } from '../credential-filter.ts';
 import type { UpstreamRateLimit } from '../errors.ts';
-import {
-  badResponse,
-  type ConflictReason,
-  type Endpoint,
-  errorOf,
-  UpstreamError,
-  type UpstreamErrorOptions,
-} from '../errors.ts';
+import { type ConflictReason, type Endpoint, errorOf, UpstreamError, type UpstreamErrorOptions } from '../errors.ts';
 import { BufferLimitError, type Progress } from './attempt.ts';
 import { BodyError, type ErrorBody } from './body.ts';
-import { ProxyError } from './proxy-tunnel.ts';
-import { parseRetryAfter } from './rate-limit-headers.ts';
+import { ProxyError } from './connector.ts';
 import { REJECTED, readReasons } from './reasons.ts';
 
 /** Response with a status other than 2xx. */
-export interface FailedResponse {
+interface FailedResponse {
   status: number;
   body: ErrorBody;
   /** `Retry-After` header. */
@@ -25,7 +17,7 @@ export interface FailedResponse {
 }
 
 /** Parts of the request that are needed to interpret its response. Messages that quote a part of a secret are dropped. */
-export interface FailedRequest extends Secrets {
+interface FailedRequest extends Secrets {
   endpoint: Endpoint;
   /** Path with encoded ids and query. */
   path: string;
@@ -50,7 +42,7 @@ export function errorFromResponse(request: FailedRequest, response: FailedRespon
   const { message, issues } = readReasons(response.body.json, request, isShowable);
 
   if (status < 400) {
-    return badResponse(endpoint, status, `status ${status} is neither success nor failure`);
+    return errorOf('badResponse', endpoint, { status, cause: `status ${status} is neither success nor failure` });
   }
   if (isForeign(endpoint, response)) {
     return fail({
@@ -177,7 +169,7 @@ function readErrorId(body: unknown, isShowable: (text: string) => boolean): stri
 /** Converts a failure of undici or of reading the body to an `UpstreamError`. */
 export function errorFromFailure(endpoint: Endpoint, failure: unknown, { sent, status }: Progress): UpstreamError {
   if (failure instanceof BodyError) {
-    return badResponse(endpoint, status, failure);
+    return errorOf('badResponse', endpoint, { status, cause: failure });
   }
   if (failure instanceof BufferLimitError) {
     return errorOf('buffersFull', endpoint, { status });
@@ -192,7 +184,7 @@ export function errorFromFailure(endpoint: Endpoint, failure: unknown, { sent, s
     return errorOf('timedOut', endpoint, { status, cause: failure });
   }
   if (isProtocolError(code, name, message, status)) {
-    return badResponse(endpoint, status, failure instanceof Error ? failure : code);
+    return errorOf('badResponse', endpoint, { status, cause: failure instanceof Error ? failure : code });
   }
   return errorOf('brokenConnection', endpoint, { status, cause: failure });
 }
@@ -216,4 +208,20 @@ function describe(failure: unknown): { code: string; name: string; message: stri
   }
   const code: unknown = Reflect.get(failure, 'code');
   return { code: typeof code === 'string' ? code : '', name: failure.name, message: failure.message };
+}
+
+/** Upper bound in seconds; fits the schema's Int. */
+const MAX_RETRY_AFTER = 999_999_999;
+
+/** Matches HTTP dates. `Date.parse` accepts nearly any text with a number in it, such as -1 or 1.5. */
+const HTTP_DATE = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*, .+ GMT$/;
+
+/** Parses `Retry-After` (RFC 9110, 10.2.3), a date or seconds, into whole seconds. Returns undefined if it is malformed. */
+export function parseRetryAfter(header: string | undefined, now: number = Date.now()): number | undefined {
+  const text = header?.trim() ?? '';
+  if (/^\d{1,9}$/.test(text)) {
+    return Number(text);
+  }
+  const date = HTTP_DATE.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(date) ? undefined : Math.min(MAX_RETRY_AFTER, Math.max(0, Math.ceil((date - now) / 1000)));
 }

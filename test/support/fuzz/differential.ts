@@ -1,5 +1,5 @@
 import { type ExecutionResult, execute, GraphQLError, type GraphQLSchema, parse, validate } from 'graphql';
-import type { Limits } from '../../../src/graphql/executor/limits.ts';
+import type { Limits } from '../../../src/graphql/executor/result-limits.ts';
 import { executorWith } from '../executor.ts';
 import { DEFAULTS } from '../settings.ts';
 import type { GeneratedRequest } from './documents.ts';

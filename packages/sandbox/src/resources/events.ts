@@ -9,7 +9,6 @@ import { flag, isRow, json, optionalText, type Row, text } from '../rows.ts';
 import { createNotificationWriter } from './stats.ts';
 import { createSubscriberWriter } from './subscribers.ts';
 
-/** Maximum recipients of one event. */
 const MAX_RECIPIENTS = 100;
 
 /** Events that start workflows. They are sent at once, with one message per channel: delays and digests don't wait, so nothing can be canceled. */
@@ -130,7 +129,6 @@ function readRecipients(to: unknown): Row[] {
   return all;
 }
 
-/** Whether a member of a recipient has the type of that field. */
 const isField = ([name, value]: [string, unknown]): boolean =>
   value === null ||
   (name === 'data' ? isRow(value) : name === 'channels' ? Array.isArray(value) : typeof value === 'string');
@@ -142,7 +140,6 @@ function stepsOf(workflow: Row): Row[] {
   return isRow(document) ? [document.steps].flat().filter(isRow) : [];
 }
 
-/** Returns the channels of active steps, each once. */
 function channelsOf(steps: readonly Row[]): Channel[] {
   const types = steps.flatMap(({ active, template }) => (active === true && isRow(template) ? template.type : []));
   return [...new Set(types.filter(isChannel))];

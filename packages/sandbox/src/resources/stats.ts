@@ -139,5 +139,4 @@ export function createNotificationWriter(
 /** Returns the UTC day of a time, `YYYY-MM-DD`. */
 const dayOf = (time: Date): string => time.toISOString().slice(0, 10);
 
-/** Returns the UTC day `count` days before a time. */
 const dayBefore = (time: Date, count: number): string => dayOf(new Date(time.getTime() - count * DAY_MS));

@@ -107,7 +107,6 @@ export function createSubscriberWriter(database: SandboxDatabase) {
   };
 }
 
-/** Optional texts with their columns. */
 const TEXTS = [
   ['firstName', 'first_name'],
   ['lastName', 'last_name'],
@@ -117,7 +116,6 @@ const TEXTS = [
   ['locale', 'locale'],
 ] as const;
 
-/** Optional fields with their columns. */
 const FIELDS = [...TEXTS, ['data', 'data'], ['channels', 'channels']] as const;
 
 const UPSERT = `
@@ -129,7 +127,6 @@ const UPSERT = `
   RETURNING *
 `;
 
-/** Returns the parameters of the upsert. */
 function toParameters(environment: Environment, id: string, now: string, input: Row) {
   return {
     id,

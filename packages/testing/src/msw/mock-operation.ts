@@ -1,17 +1,15 @@
 import { type HttpHandler, HttpResponse, http, matchRequestUrl, type Path } from 'msw';
-import { type Params, paramsFromBody, paramsFromQuery } from '../../../../src/http/request.ts';
+import { type Params, paramsFromBody, paramsFromQuery } from '../../../../src/http/params.ts';
 import { isRecord } from '../../../../src/lib/is-record.ts';
 import type { GatewayError, RequestDocument, ResponseExtensions } from '../../../client/src/index.ts';
 import { statusOf } from './gateway-error.ts';
 
-/** Request that a mock answers. */
 export interface MockedRequest<Variables> {
   variables: Variables;
   /** HTTP request, for instance for its headers. */
   request: Request;
 }
 
-/** Result of a mocked operation: all of its data, or errors. */
 export type MockedResult<Result> = (
   | { data: Result; errors?: undefined }
   | { data?: Result | null; errors: readonly GatewayError[] }
@@ -24,7 +22,6 @@ export type Resolver<Result, Variables> = (
   request: MockedRequest<Variables>,
 ) => MockedResult<Result> | Response | Promise<MockedResult<Result> | Response>;
 
-/** Options of a mock. */
 export interface MockOptions {
   /** Address of the gateway: a URL, a path or a pattern of msw. @default every address */
   url?: Path;
@@ -118,7 +115,6 @@ function createMatcher<Variables>(
   };
 }
 
-/** Returns the name of a document's operation. */
 function nameOf(document: RequestDocument<unknown, never>): string | undefined {
   const definitions: unknown = Reflect.get(document, 'definitions');
   const operation = Array.isArray(definitions)

@@ -1,30 +1,12 @@
 import type { Logger } from 'pino';
 import type { ClientTokens } from '../auth/client-tokens.ts';
 import { isCredential, normalizeScheme } from '../auth/identity.ts';
-import { Refusal, refusalErrors } from '../lib/refusal.ts';
+import { Refusal, refusalErrors, refuse } from '../errors/codes.ts';
 import type { RateLimiter } from '../rate-limits/rate-limiter.ts';
 import type { RateLimit } from '../settings/rate-limits.ts';
-import { refuse } from '../settings/refuse.ts';
-import {
-  type IncomingRequest,
-  type OutgoingResponse,
-  parseBody,
-  REQUEST_ID,
-  readBody,
-  requireJson,
-  toRequestId,
-} from './request.ts';
+import { type IncomingRequest, type OutgoingResponse, REQUEST_ID, requireJson, toRequestId } from './head.ts';
+import { parseBody, readBody } from './params.ts';
 import type { UpstreamSelector } from './select-upstream.ts';
-
-/** Options of `createClientTokenRoute`. */
-export interface ClientTokenRouteOptions {
-  clientTokens: ClientTokens;
-  limiter: RateLimiter;
-  /** Rate limit per tenant. All requests without a known tenant share one limit. */
-  rateLimit: RateLimit;
-  upstreamSelector: UpstreamSelector;
-  logger: Logger;
-}
 
 /** Maximum size of the body of a token request, in bytes. */
 const MAX_BODY_BYTES = 16 * 1024;
@@ -36,7 +18,14 @@ export function createClientTokenRoute({
   rateLimit,
   upstreamSelector,
   logger,
-}: ClientTokenRouteOptions): (request: IncomingRequest) => Promise<OutgoingResponse> {
+}: {
+  clientTokens: ClientTokens;
+  limiter: RateLimiter;
+  /** Rate limit per tenant. All requests without a known tenant share one limit. */
+  rateLimit: RateLimit;
+  upstreamSelector: UpstreamSelector;
+  logger: Logger;
+}): (request: IncomingRequest) => Promise<OutgoingResponse> {
   async function issue(request: IncomingRequest) {
     if (request.method !== 'POST') {
       throw refuse('METHOD_NOT_ALLOWED', 'Use POST to request a token.', { headers: { allow: 'POST' } });

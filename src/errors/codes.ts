@@ -1,3 +1,6 @@
+// Codes of the errors that clients see, and refusals: they reject a request before it is executed.
+import type { ServerResponse } from 'node:http';
+
 /** Meaning of one error code. */
 export interface ErrorCodeEntry {
   /** HTTP status of a request that is rejected with this code. Codes without one occur only in executed operations (200). */
@@ -206,10 +209,87 @@ export const ERROR_CODES = {
 export type ErrorCode = keyof typeof ERROR_CODES;
 
 /** Codes that a request can be refused with before it is executed. */
-export type RefusalCode = {
+type RefusalCode = {
   [Code in ErrorCode]: (typeof ERROR_CODES)[Code] extends { status: number } ? Code : never;
 }[ErrorCode];
 
 /** Whether a value is one of the codes. */
 export const isErrorCode = (code: unknown): code is ErrorCode =>
   typeof code === 'string' && Object.hasOwn(ERROR_CODES, code);
+
+/** Error of a rejected request. All members except `message` appear in `extensions` of the error in the response. */
+export interface RefusalError {
+  /** One of `ERROR_CODES`. */
+  code: string;
+  /** One or two sentences for the caller: the problem, then the remedy. */
+  message: string;
+  /** Whether sending the same request again can succeed. */
+  retryable: boolean;
+  retryAfterSeconds?: number;
+  /** Reason for rejecting the credential, with UNAUTHENTICATED. */
+  reason?: string;
+  /** Missing scope, with FORBIDDEN. */
+  scope?: string;
+}
+
+/** Rejects a request before it is executed. Contains the status, headers and errors of the response. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal';
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly errors: readonly RefusalError[];
+
+  constructor(status: number, errors: readonly [RefusalError, ...RefusalError[]], headers: Refusal['headers'] = {}) {
+    super(errors[0].message);
+    this.status = status;
+    this.errors = errors;
+    this.headers = headers;
+  }
+}
+
+/** Returns the errors of a refusal as they appear in the response, with further extensions. */
+export const refusalErrors = <Extensions extends object>({ errors }: Refusal, extensions: Extensions) =>
+  errors.map(({ message, ...details }) => ({ message, extensions: { ...details, ...extensions } }));
+
+/**
+ * Sends the response to a request that is rejected before the gateway sees it. The connection is closed if the rest of the request will not
+ * be read.
+ */
+export function sendRefusal(response: ServerResponse, refusal: Refusal, { closes = false } = {}): void {
+  const body = Buffer.from(JSON.stringify({ errors: refusalErrors(refusal, {}) }));
+  response.writeHead(refusal.status, {
+    'content-type': 'application/json',
+    'content-length': body.length,
+    'cache-control': 'no-store',
+    ...refusal.headers,
+    ...(closes && { connection: 'close' }),
+  });
+  response.end(body);
+}
+
+/** Creates a refusal with the status and `retryable` of its code. `retryAfterSeconds` is also sent as `Retry-After`. */
+export function refuse(
+  code: RefusalCode,
+  message: string,
+  {
+    headers,
+    ...details
+  }: Pick<RefusalError, 'retryAfterSeconds' | 'reason' | 'scope'> & { headers?: Refusal['headers'] } = {},
+): Refusal {
+  const { status, retryable } = ERROR_CODES[code];
+  const { retryAfterSeconds } = details;
+  return new Refusal(status, [{ code, message, retryable, ...details }], {
+    ...(retryAfterSeconds !== undefined && { 'retry-after': String(retryAfterSeconds) }),
+    ...headers,
+  });
+}
+
+/** Creates the refusal of a gateway that handles too many requests. */
+export const gatewayOverloaded = (): Refusal =>
+  refuse('OVERLOADED', 'The gateway is overloaded. Send the request again in a moment.', { retryAfterSeconds: 1 });
+
+/** Creates the error for a body that is too large. The rest of it is never read, so the connection can't be reused. */
+export const bodyTooLarge = (maxBytes: number): Refusal =>
+  refuse('PAYLOAD_TOO_LARGE', `The request body is larger than ${maxBytes} bytes. Send a smaller one.`, {
+    headers: { connection: 'close' },
+  });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { ERROR_CODES, type ErrorCodeEntry } from '../../src/settings/error-codes.ts';
+import { ERROR_CODES, type ErrorCodeEntry } from '../../src/errors/codes.ts';
 import { startSandboxedGateway } from '../support/gateway.ts';
 
 const JSON_TYPE = { 'content-type': 'application/json', authorization: 'ApiKey x' };

@@ -1,4 +1,4 @@
-import { orUndefined } from '../lib/caught.ts';
+import { orUndefined } from './caught.ts';
 
 /** Package that only users of a feature install. */
 interface OptionalPackage {

@@ -1,17 +1,16 @@
+// Converts errors to what clients see.
 import { randomUUID } from 'node:crypto';
 import { inspect } from 'node:util';
 import { GraphQLError, Kind, type SourceLocation } from 'graphql';
 import type { Logger } from 'pino';
-import type { Identity } from '../auth/identity.ts';
 import { isRecord } from '../lib/is-record.ts';
-import type { ErrorCode } from '../settings/error-codes.ts';
-import type { TenantNames, TraceIds } from '../telemetry/access-log.ts';
 import { describeCause, isUpstreamError, type UpstreamError, type WriteOutcome } from '../upstream/errors.ts';
+import type { ErrorCode } from './codes.ts';
 import { DocumentError, isInvalidValueError, truncateMessage, UNREADABLE } from './located-error.ts';
 
 /** The `extensions` of errors in responses. Errors never have other members. */
-export interface ClientExtensions {
-  /** Code from `settings/error-codes.ts`, or a code defined by a plugin. */
+interface ClientExtensions {
+  /** One of `ERROR_CODES`, or a code defined by a plugin. */
   code: string;
   /** Whether sending the same request again can succeed and is safe. */
   retryable: boolean;
@@ -40,17 +39,17 @@ export interface ClientError {
 }
 
 /** Facts about the failed request that decide how its errors are reported. */
-export interface ErrorContext {
+interface ErrorContext {
   requestId: string | undefined;
   /** Ids of its span; undefined if there is none. */
-  traceIds: TraceIds | undefined;
+  traceIds: object | undefined;
   isMutation: boolean;
   /** Whether any request was sent upstream for it. */
   wasSent: boolean;
   /** Whether the client has disconnected, which cancels its upstream calls. */
   isDisconnected: boolean;
   /** Identity of the client, if it was authenticated. */
-  identity: Pick<Identity, 'clientKind' | 'credential'> | undefined;
+  identity: { clientKind: string; credential: string | undefined } | undefined;
 }
 
 /** Converts an error to the entry that the client sees. */
@@ -65,7 +64,7 @@ export type CreateClientErrors = (context: ErrorContext) => ToClientError;
  * with an error id.
  */
 export const createClientErrors =
-  (logger: Logger, nameTenant: TenantNames): CreateClientErrors =>
+  (logger: Logger, nameTenant: (credential: string) => string): CreateClientErrors =>
   ({ requestId, traceIds, isMutation, wasSent, isDisconnected, identity }) => {
     const isBrowser = identity?.clientKind === 'browser';
     const logged = new Set<string>();

@@ -1,0 +1,197 @@
+// Admits requests: within the rate limits, and within the shares of callers and upstreams in the requests in flight.
+import type { Logger } from 'pino';
+import type { Identity, RulesByClientKind } from '../auth/identity.ts';
+import { gatewayOverloaded, type Refusal, refuse } from '../errors/codes.ts';
+import { logEpisodes, type NoteEvent } from '../lib/episodes.ts';
+import { isPromise } from '../lib/is-promise.ts';
+import { createPerCredential } from '../lib/per-credential.ts';
+import type { Allowance, RateLimiter } from '../rate-limits/rate-limiter.ts';
+import type { GatewaySettings } from '../settings/settings.ts';
+import type { TenantNames } from '../telemetry/access-log.ts';
+import type { Usage } from '../telemetry/usage.ts';
+
+/** State of a rate limit, with the time in which one call is refilled. */
+export type AdmissionAllowance = Allowance & { secondsPerCall: number };
+
+/** Applies the rate limits of all kinds of clients. */
+export type Admission = ReturnType<typeof createAdmission>;
+
+export function createAdmission({ limiter, clientRules }: { limiter: RateLimiter; clientRules: RulesByClientKind }) {
+  return {
+    /**
+     * Takes one call from the caller's rate limit. The rest is charged when the operation is done and its cost is known.
+     *
+     * @returns undefined if the caller has no limit
+     * @throws {Refusal} RATE_LIMITED
+     */
+    take({ clientKind, callerId }: Identity): AdmissionAllowance | undefined | Promise<AdmissionAllowance> {
+      const { rateLimit } = clientRules[clientKind];
+      if (rateLimit === undefined) {
+        return undefined;
+      }
+      const secondsPerCall = rateLimit.perSeconds / rateLimit.calls;
+      const allowance = limiter.take(callerId, rateLimit, 1);
+      return isPromise(allowance)
+        ? allowance.then((taken) => requireAllowed(taken, secondsPerCall))
+        : requireAllowed(allowance, secondsPerCall);
+    },
+    /** Returns the cost of an operation in calls. A read that the cache answers, or that joins a call, counts too: a client's limit must not depend on others. */
+    costOf: (usage: Readonly<Usage> | undefined): number =>
+      usage === undefined ? 0 : usage.requests + usage.cached + usage.shared,
+    /** Charges the difference between the cost of an operation and the call already taken. */
+    charge({ clientKind, callerId }: Identity, cost: number): void {
+      const { rateLimit } = clientRules[clientKind];
+      if (rateLimit !== undefined && cost !== 1) {
+        void limiter.charge(callerId, rateLimit, cost - 1);
+      }
+    },
+  };
+}
+
+function requireAllowed(allowance: Allowance, secondsPerCall: number): AdmissionAllowance {
+  if (allowance.isAllowed) {
+    return Object.assign(allowance, { secondsPerCall });
+  }
+  const { limit, remaining, resetSeconds, retryAfterSeconds = 1 } = allowance;
+  throw refuse('RATE_LIMITED', 'The rate limit of this gateway is exceeded. Send the request again later.', {
+    retryAfterSeconds,
+    headers: {
+      'ratelimit-limit': String(limit),
+      'ratelimit-remaining': String(remaining),
+      'ratelimit-reset': String(resetSeconds),
+    },
+  });
+}
+
+/** Maximum requests in flight. */
+interface InFlightLimits {
+  total: number;
+  perCaller: number;
+  perUpstream: number;
+  /** Maximum requests that wait for the signing keys of issuers, which can hang like an upstream. */
+  waitingForKeys: number;
+}
+
+/** Share of one caller: four that send without end can't keep others out. */
+const CALLER_SHARE = 1 / 4;
+
+/** Share of one of several upstreams, and of the requests that wait for signing keys: one that hangs leaves half to the others. */
+const UPSTREAM_SHARE = 1 / 2;
+
+/** Returns the limits. A single upstream has no share of its own, because there is no other to leave the rest to. */
+export function inFlightLimitsOf({
+  maxInFlightRequests: total,
+  upstreams,
+}: Pick<GatewaySettings, 'maxInFlightRequests' | 'upstreams'>): InFlightLimits {
+  const share = Math.ceil(UPSTREAM_SHARE * total);
+  return {
+    total,
+    perCaller: Math.ceil(CALLER_SHARE * total),
+    perUpstream: upstreams === undefined ? total : share,
+    waitingForKeys: share,
+  };
+}
+
+/** Time after which a rejected request can be sent again. */
+const RETRY_AFTER_SECONDS = 1;
+
+/** Requests in flight. */
+interface Count {
+  running: number;
+}
+
+/**
+ * Counts the requests in flight, so that neither a caller nor a service that hangs takes the room of all others. It counts requests and not calls,
+ * because a request that joins a call waits as long as the one that started it.
+ */
+export class InFlightRequests {
+  readonly #limits: InFlightLimits;
+  readonly #nameTenant: TenantNames;
+  readonly #noteRefused: NoteEvent;
+  readonly #all: Count = { running: 0 };
+  readonly #callers = createPerCredential<Count>(() => ({ running: 0 }));
+  readonly #upstreams = new Map<string | undefined, Count>(); // As many as are configured.
+
+  constructor(limits: InFlightLimits, logger: Logger, nameTenant: TenantNames) {
+    this.#limits = limits;
+    this.#nameTenant = nameTenant;
+    this.#noteRefused = logEpisodes(logger, {
+      began: 'too many requests are in flight, and further ones are rejected',
+      ended: 'requests in flight are below the limit again',
+    });
+  }
+
+  /**
+   * Counts a request until `leave` is called.
+   *
+   * @throws {Refusal} RATE_LIMITED for the caller's share, OVERLOADED for the others. The request is not counted
+   */
+  enter(identity: Identity): void {
+    const { total, perCaller, perUpstream } = this.#limits;
+    const upstream = this.#upstreamOf(identity);
+    const caller = this.#callers.enter(identity.callerId);
+    if (caller.running >= perCaller) {
+      throw this.#refuse('caller', perCaller, identity);
+    }
+    if (this.#all.running >= total) {
+      throw this.#refuse('total', total, identity);
+    }
+    if (upstream !== undefined && upstream.running >= perUpstream) {
+      throw this.#refuse('upstream', perUpstream, identity);
+    }
+    this.#all.running += 1;
+    caller.running += 1;
+    if (upstream !== undefined) {
+      upstream.running += 1;
+    }
+  }
+
+  /** Called exactly once for each counted request, when it has ended. */
+  leave(identity: Identity): void {
+    this.#all.running -= 1;
+    this.#callers.leave(identity.callerId).running -= 1;
+    const upstream = this.#upstreamOf(identity);
+    if (upstream !== undefined) {
+      upstream.running -= 1;
+    }
+  }
+
+  /** Returns the count of the upstream; undefined without a credential, because no upstream is called then. */
+  #upstreamOf({ credential, upstream: name }: Identity): Count | undefined {
+    if (credential === undefined) {
+      return undefined;
+    }
+    let count = this.#upstreams.get(name);
+    if (count === undefined) {
+      count = { running: 0 };
+      this.#upstreams.set(name, count);
+    }
+    return count;
+  }
+
+  /** Logs that a limit is reached, and returns the refusal. */
+  #refuse(
+    limitOf: 'total' | 'caller' | 'upstream',
+    limit: number,
+    { callerId, credential, upstream }: Identity,
+  ): Refusal {
+    this.#callers.leave(callerId);
+    this.#noteRefused(`${limitOf} ${upstream}`, () => ({
+      both: { limitOf, upstream },
+      first: { limit, ...(limitOf === 'caller' && credential && { tenant: this.#nameTenant(credential) }) },
+    }));
+    const details = { retryAfterSeconds: RETRY_AFTER_SECONDS };
+    switch (limitOf) {
+      case 'caller':
+        return refuse('RATE_LIMITED', 'Too many of your requests are in flight. Send fewer at once.', details);
+      case 'upstream':
+        return refuse(
+          'OVERLOADED',
+          'Too many requests for this notification service are in flight. Send the request again in a moment.',
+          details,
+        );
+      case 'total':
+        return gatewayOverloaded();
+    }
+  }
+}
