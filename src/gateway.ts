@@ -40,10 +40,15 @@ import type { GatewaySettings } from './settings/settings.ts';
 import { createAccessLog, createTenantNames } from './telemetry/access-log.ts';
 import { createAuditLog } from './telemetry/audit-log.ts';
 import { createCircuitLog, createForeignLog } from './telemetry/circuit-log.ts';
-import { createCounts } from './telemetry/counts.ts';
-import { cacheSamples, fileSamples, rateLimitSamples, serviceSamples } from './telemetry/gateway-metrics.ts';
+import {
+  cacheSamples,
+  createCounts,
+  fileSamples,
+  rateLimitSamples,
+  serviceSamples,
+} from './telemetry/gateway-metrics.ts';
 import { createJsonLogger } from './telemetry/json-logger.ts';
-import { formatMetrics, type MetricSamples } from './telemetry/metrics-snapshot.ts';
+import { formatMetrics, type MetricSamples } from './telemetry/metrics.ts';
 import { createTracing } from './telemetry/tracing/tracing.ts';
 import type { ServiceState } from './upstream/call-events.ts';
 import type { ServiceDeps } from './upstream/service.ts';

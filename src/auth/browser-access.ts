@@ -30,7 +30,6 @@ import {
 } from './tenants.ts';
 import { createTokenVerifier, createVerifiedTokenCache, readText, type TrustedIssuer } from './token-verifier.ts';
 
-/** Services for the requests of browsers. */
 interface BrowserAccess extends TokenAuthentication {
   /** Issues client tokens; undefined if they are not configured. */
   clientTokens: { clientTokens: ClientTokens; rateLimit: RateLimit } | undefined;

@@ -24,7 +24,6 @@ interface ClientToken {
   documents?: readonly string[];
 }
 
-/** Issues client tokens. */
 export type ClientTokens = ReturnType<typeof createClientTokens>;
 
 /** Maximum documents per token, because a token is sent in a header. */
@@ -34,7 +33,6 @@ const DEFAULT_LIFETIME_SECONDS = 900;
 
 const SCOPES_PROBLEM = '"scopes" must be a list of scopes such as "groups:read"';
 
-/** Creates the issuer of client tokens. */
 export function createClientTokens({
   keys,
   tenantKeys,
@@ -45,7 +43,6 @@ export function createClientTokens({
 }: {
   keys: ClientTokenKeys;
   tenantKeys: TenantKeys;
-  /** Scopes that tokens can grant. */
   ceiling: ReadonlySet<Scope>;
   /** Maximum lifetime of a token, in seconds. */
   maxLifetimeSeconds: number;
@@ -152,10 +149,8 @@ export function createClientTokens({
   };
 }
 
-/** Keys that the gateway signs client tokens with. */
 export type ClientTokenKeys = ReturnType<typeof createClientTokenKeys>;
 
-/** Key of client tokens. */
 interface ClientTokenKey {
   /** Identifies the key without revealing anything of the secret. */
   id: string;

@@ -16,7 +16,6 @@ export interface Identity {
   readonly credential: Credential | undefined;
   /** Name of the only upstream that the credential may be sent to; undefined if there is only one, or it is not selected yet. */
   readonly upstream?: string | undefined;
-  /** Granted scopes. */
   readonly scopes: ReadonlySet<Scope> | 'all';
   /** Scopes that its token names, but the configuration doesn't permit. @default none */
   readonly withheldScopes?: ReadonlySet<Scope>;
@@ -80,9 +79,7 @@ const MESSAGES: Record<AuthenticationReason, string> = {
 /** Claim of a token that is for another gateway. For the log, because the response doesn't say which one it is. */
 export interface ClaimMismatch {
   claim: string;
-  /** Value in the token, which has any type. */
   found: unknown;
-  /** Accepted values. */
   expected: readonly string[];
 }
 
@@ -103,10 +100,8 @@ export class AuthenticationError extends Error {
   }
 }
 
-/** Rules for one kind of client. */
 export interface ClientRules {
   trustedDocuments: TrustedDocumentsMode;
-  /** Allowed CORS origins. */
   origins: ReadonlySet<string>;
   /** Setting to which a missing origin is added. */
   originsSetting: OriginsSetting;
@@ -118,16 +113,13 @@ export interface ClientRules {
 /** Setting that decides whether REST calls may be shown. */
 type ExplainSetting = 'clients.browser.explain';
 
-/** Setting with allowed CORS origins. */
 type OriginsSetting = 'clients.server.corsOrigins' | 'clients.browser.corsOrigins';
 
-/** Rules for all kinds of clients. */
 export type RulesByClientKind = Readonly<Record<ClientKind, ClientRules>>;
 
 /** Modes from the most permissive to the strictest. */
 const MODES: readonly TrustedDocumentsMode[] = ['off', 'log', 'enforce'];
 
-/** Creates the rules for each kind of client. */
 export function createClientRules({ clients }: Pick<Settings, 'clients'>): RulesByClientKind {
   const toRules = (kind: 'server' | 'browser', settings?: ClientKindSettings): ClientRules => ({
     trustedDocuments: settings?.trustedDocuments ?? 'off',

@@ -23,7 +23,6 @@ const MAX_STALE_MS = 60 * 60_000;
 /** Minimum interval between a failed request to the issuer and the next one. */
 const RETRY_DELAY_MS = 5_000;
 
-/** Timeout of requests to the issuer. */
 const TIMEOUT_MS = 5_000;
 
 /** Maximum size of a JWKS, in bytes. */
@@ -81,7 +80,6 @@ function createRemoteJwks(url: URL, logger: Logger): FindRemoteKey {
   };
 }
 
-/** Returns the function that finds keys at an address. */
 export type RemoteKeys = (url: URL, connect: Connect) => JWTVerifyGetKey;
 
 /** Creates a function that keeps the keys of each address, so that a gateway that replaces another one doesn't fetch them again. */

@@ -4,7 +4,6 @@ import type { BrowserSettings } from '../settings/clients.ts';
 import type { Settings } from '../settings/settings.ts';
 import { type Credential, isCredential } from './identity.ts';
 
-/** API keys of the service by tenant. */
 export type TenantKeys = ReturnType<typeof createTenantKeys>;
 
 /** Form of a tenant's name, which must be usable in claims, file names and logs. */
@@ -14,7 +13,6 @@ const TENANT_NAME = /^[A-Za-z0-9][\w.-]{0,127}$/;
 export function createTenantKeys(keys: SecretFiles, upstreams: TenantUpstreams) {
   const current = memoizeBySource(() => keys.secrets(), index);
   return {
-    /** Returns the credential with the tenant's API key. */
     credentialOf: (tenant: string) => current().byTenant.get(tenant),
     /** Returns the tenant that an API key belongs to. */
     tenantOf: (credential: string) => current().byCredential.get(credential),
@@ -77,7 +75,6 @@ export function findTenantProblem(keys: ReadonlyMap<string, string>): SecretProb
   return undefined;
 }
 
-/** Upstreams that the entries of tenants select. */
 type TenantUpstreams = ReturnType<typeof createTenantUpstreams>;
 
 /** Keys of tenants in the configuration, without the upstreams that they select. */
@@ -89,7 +86,6 @@ export const secretsOf = (tenants: NonNullable<BrowserSettings['tenants']>): Rec
     ]),
   );
 
-/** Creates the mapping of tenants to upstreams. */
 export function createTenantUpstreams(
   { tenants = {}, tenantKeys }: Pick<BrowserSettings, 'tenants' | 'tenantKeys'>,
   upstreams: Settings['upstreams'],
@@ -104,7 +100,6 @@ export function createTenantUpstreams(
   return {
     /** Returns the name of a tenant's upstream; undefined if there is only one upstream, or the tenant has none. */
     of: (tenant: string) => selected.get(tenant) ?? fallback,
-    /** Returns whether a tenant can be served. */
     has: (tenant: string) => upstreams === undefined || selected.has(tenant) || fallback !== undefined,
   };
 }

@@ -5,7 +5,6 @@ import { isRecord } from '../lib/is-record.ts';
 import { isScope, type Scope } from '../settings/scopes.ts';
 import { AuthenticationError, type AuthenticationReason } from './identity.ts';
 
-/** Rules for the tokens of one issuer. */
 export interface TrustedIssuer {
   /** Exact value of the claim `iss`. */
   issuer: string;
@@ -13,7 +12,6 @@ export interface TrustedIssuer {
   audiences: readonly string[];
   /** Accepted signature algorithms; never `none`. */
   algorithms: readonly string[];
-  /** Finds the key of a token. */
   keys: JWTVerifyGetKey;
   /** Maximum clock difference, in seconds. */
   clockSkewSeconds: number;
@@ -31,7 +29,6 @@ export interface TrustedIssuer {
   restrictsUpstream: boolean;
 }
 
-/** Content of a verified token. */
 export interface VerifiedToken {
   tenant: string;
   /** User; undefined if the token has no subject. */

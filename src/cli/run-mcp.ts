@@ -4,10 +4,9 @@ import { type Environment, readEnvironment } from './config/environment.ts';
 import { type Config, loadConfig } from './config/load-config.ts';
 import { checkModules, loadModules } from './config/load-modules.ts';
 import { ConfigError } from './config/problem.ts';
-import { createLogger, logUndeclaredCalls } from './create-logger.ts';
-import { openSandbox, sandboxAuthorization, withSandbox } from './open-sandbox.ts';
-import { selectUpstream } from './service/find-service.ts';
-import { readAuthorization } from './service/read-key.ts';
+import { readAuthorization, selectUpstream } from './find-service.ts';
+import { createLogger, logUndeclaredCalls } from './logger.ts';
+import { openSandbox, sandboxAuthorization, withSandbox } from './serve/open-sandbox.ts';
 import { catchStopSignals } from './signals.ts';
 
 /** Variable with the key. */

@@ -55,7 +55,6 @@ interface ErrorContext {
 /** Converts an error to the entry that the client sees. */
 export type ToClientError = (error: GraphQLError) => ClientError;
 
-/** Creates the conversion for one response. */
 export type CreateClientErrors = (context: ErrorContext) => ToClientError;
 
 /**

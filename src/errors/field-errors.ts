@@ -158,15 +158,12 @@ export interface BulkItemFailure extends Failure {
   outcome: 'NOT_APPLIED' | 'UNKNOWN';
 }
 
-/** Failures that a mutation returns in its result. */
 interface ReturnedFailures {
   /** Record that the service may not have. @default reported in `errors` */
   notFound?: { resource: string; id: string; byMessage?: boolean | undefined } | undefined;
   /** Whether conflicts are returned. Otherwise, they are reported in `errors`. */
   canConflict: boolean;
-  /** Returns the path in the input of a value in the request. */
   toInputPath: (path: readonly string[]) => readonly string[];
-  /** Path of the input in the arguments. */
   path: readonly string[];
   /** Whether the input is an item of a bulk mutation, which returns all failures. */
   isBulkItem: boolean;

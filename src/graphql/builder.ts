@@ -16,8 +16,6 @@ interface Types {
 /** Context type, scalars and defaults of the schema. */
 export type GraphTypes = PothosSchemaTypes.ExtendDefaultTypes<Types>;
 
-/** Schema builder. */
 export type Builder = PothosSchemaTypes.SchemaBuilder<GraphTypes>;
 
-/** Creates the builder of one schema. */
 export const createBuilder = (): Builder => new SchemaBuilder<Types>({ defaultFieldNullability: false });

@@ -42,12 +42,10 @@ export interface GatewayContext extends PluginContext {
   readonly now: () => Date;
 }
 
-/** Parts of a request that its operation's context needs. */
 export interface OperationRequest {
   identity: Identity;
   /** `Idempotency-Key` header. */
   idempotencyKey: string | undefined;
-  /** Id of the request in the response and the logs. */
   requestId: string;
   /** Trace of the operation; undefined if there is none. */
   trace: OperationTrace | undefined;
@@ -57,13 +55,11 @@ export interface OperationRequest {
   signal: Signal;
   /** Whether reads use no stored responses. */
   bypassesCache: boolean;
-  /** Whether the response reports the calls. */
   reportsCalls: boolean;
   /** Whether the operation is only explained: nothing is sent upstream. */
   isExplained: boolean;
 }
 
-/** Creates the context of one operation. */
 export type CreateContext = (request: OperationRequest, plugins: PluginContext) => GatewayContext;
 
 /** Creates a function that creates the context of each operation. */

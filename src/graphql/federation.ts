@@ -231,7 +231,6 @@ function findKey({ keys }: Entity, representation: Representation) {
   return undefined;
 }
 
-/** Header with the secret of a router. */
 const ROUTER_AUTHORIZATION = 'router-authorization';
 
 /** Returns whether a caller may read the schema. */

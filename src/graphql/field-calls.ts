@@ -83,7 +83,6 @@ export abstract class FieldCalls implements LoaderReports {
   readonly #needs = new Map<string, Set<string>>();
   readonly #contexts = new Map<string, FieldContext>();
 
-  /** Returns the client for the calls of an owner. */
   abstract clientOf(owner: string): UpstreamClient;
 
   taken(keys: readonly string[], call: string, loader: LoaderEndpoints): void {
@@ -92,7 +91,6 @@ export abstract class FieldCalls implements LoaderReports {
     }
   }
 
-  /** Returns the client and loaders for the resolver of a field. */
   contextOf(field: string, loaders: Loaders): FieldContext {
     let context = this.#contexts.get(field);
     if (context === undefined) {
@@ -102,7 +100,6 @@ export abstract class FieldCalls implements LoaderReports {
     return context;
   }
 
-  /** Fields that were given a context. */
   protected get fields(): string[] {
     return [...this.#contexts.keys()];
   }

@@ -6,7 +6,6 @@ import type { UpstreamClient } from '../upstream/client.ts';
 import type { CallArgs, DeclaredEndpoint, ReadEndpoint } from '../upstream/endpoint.ts';
 import { assertIds } from '../upstream/transport/path.ts';
 
-/** Endpoints of a loader. */
 export interface LoaderEndpoints {
   /** Name of a record, such as `workflow`. Unique in the schema. */
   readonly name: string;
@@ -17,7 +16,6 @@ export interface LoaderEndpoints {
 /** Arguments of a call that needs nothing but a key. */
 type KeyArgs = CallArgs & { readonly query?: undefined; readonly headers?: undefined };
 
-/** Source of records of one type, which are read by a key. */
 export interface Loader<Row> extends LoaderEndpoints {
   /** Read of one record with nothing but the key, which is the only parameter of its path. */
   readonly get: ReadEndpoint<KeyArgs, Row>;
@@ -48,7 +46,6 @@ export interface Loaders {
   load<Row>(loader: Loader<Row>, key: string): Promise<Row | null>;
   /** Returns all records with at most one call. An invalid one is an `UpstreamError` in its place. */
   list<Row>(loader: Loader<Row>): Promise<readonly Row[] | null>;
-  /** Forgets all records. */
   reset(): void;
 }
 
@@ -66,7 +63,6 @@ export interface LoaderReports {
   taken(keys: readonly string[], call: string, loader: LoaderEndpoints): void;
 }
 
-/** Returns the name of the record with a key. */
 export const recordName = ({ name }: LoaderEndpoints, key: string): string => `${name} ${key}`;
 
 /** Returns the name of the call that reads all records of a loader. */
@@ -113,7 +109,6 @@ export class OperationLoaders implements Loaders {
   }
 }
 
-/** Records of one loader that an operation has loaded. */
 class LoadedRecords<Row> {
   readonly #loader: Loader<Row>;
   readonly #upstream: UpstreamClient;

@@ -22,7 +22,6 @@ export type Send<Args, Body> = (args: Args) => Promise<Body>;
 export interface MutationOptions<Args extends CallArgs, Body, Fields extends InputFieldMap, Success extends object> {
   /** Description. The REST call is added to it, unless it names one. */
   description: string;
-  /** Scope that a token needs. */
   scope: Scope;
   /** Endpoint that is called. If it is idempotent, the input has `idempotencyKey`, and the success `replayed`. */
   endpoint: WriteEndpoint<Args, Body>;
@@ -43,7 +42,6 @@ export interface MutationOptions<Args extends CallArgs, Body, Fields extends Inp
     notFound?: {
       /** Type of the record, such as `Feed`. */
       resource: string;
-      /** Returns its id. */
       id: (input: NoInfer<InputShapeFromFields<Fields>>) => string;
       /** Whether the service may report it with 400 and a message. @default false */
       byMessage?: boolean;
@@ -63,7 +61,6 @@ export interface MutationOptions<Args extends CallArgs, Body, Fields extends Inp
     send: Send<Args, Body>,
     ctx: GatewayContext,
   ) => Success | Promise<Success>;
-  /** Type of the success. */
   success: { description: string; fields: ObjectFieldsShape<GraphTypes, Success> };
 }
 
@@ -82,7 +79,6 @@ export interface BulkMutationOptions {
   result: { item: string; results: string; succeeded: string; failed: string };
 }
 
-/** Mutation that was declared, for a bulk mutation of it. */
 export interface DeclaredMutation {
   readonly endpoint: DeclaredEndpoint;
   readonly scope: Scope;
@@ -90,30 +86,23 @@ export interface DeclaredMutation {
   /** Undefined if it has no input. */
   readonly Input: PothosSchemaTypes.InputObjectRef<GraphTypes, Input> | undefined;
   readonly Success: PothosSchemaTypes.ObjectRef<GraphTypes, object>;
-  /** Types of failures in its result. */
   readonly failureTypes: readonly PothosSchemaTypes.ObjectRef<GraphTypes, object>[];
-  /** Checks one input, and returns the function that applies it. */
   readonly prepare: (input: Input, ctx: GatewayContext, info: WrittenField, item?: BulkItem) => Apply;
 }
 
 /** Extension of a mutation's field that changes or deletes nothing that exists, for AI agents: `extensions: ADDS_ONLY`. */
 export const ADDS_ONLY = { addsOnly: true } as const;
 
-/** Success or failure. */
 type Result = { readonly __typename: string };
 
-/** Applies an input. Can throw. */
 type Apply = () => Result | Promise<Result>;
 
 type WrittenField = Pick<GraphQLResolveInfo, 'fieldName' | 'path' | 'schema'>;
 
-/** Input of any mutation. */
 type Input = Readonly<Record<string, unknown>>;
 
-/** Place of an input in a bulk mutation. */
 interface BulkItem {
   index: number;
-  /** Path in the arguments. */
   path: readonly string[];
 }
 
@@ -123,7 +112,6 @@ const BULK_CONCURRENCY = 10;
 /** Maximum problems of an input that are reported. */
 const MAX_ISSUES = 20;
 
-/** Functions that declare mutations. */
 export interface Mutations {
   /**
    * Declares a mutation with its types, whose names are derived from its own: `CreateFeedInput`, `CreateFeedSuccess` and `CreateFeedResult` for

@@ -73,7 +73,6 @@ export function extraField<Body extends object>(
   });
 }
 
-/** Returns a record with other values. */
 export const mapMembers = (record: Members, change: (value: unknown, member: string) => unknown): Members =>
   Object.fromEntries(Object.entries(record).map(([member, value]) => [member, change(value, member)]));
 

@@ -12,7 +12,6 @@ const MAX_JSON_NODES = 100_000;
 /** RFC 3339 with the variants of ISO 8601 that services send: optional seconds with a fraction of any length, and an optional zone. */
 const DATE_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?$/;
 
-/** Scalars of all types. */
 export const scalars = defineModule('scalars', ({ builder }) => {
   builder.scalarType('DateTime', {
     description:

@@ -166,11 +166,9 @@ function findProblem(schema: GraphQLSchema, moduleOf: ModuleOf): string | undefi
         (wrong && `${wrong.path} declares calls with the max ${wrong.max}; use a number from 0, or a function`));
 }
 
-/** Returns the endpoints that the fields of a schema can call. */
 export const endpointsOf = ({ extensions }: GraphQLSchema): readonly DeclaredEndpoint[] =>
   extensions.endpoints as readonly DeclaredEndpoint[]; // Set by `buildSchema`.
 
-/** Prints a schema, sorted. */
 export const printSdl = (schema: GraphQLSchema): string => `${printSchema(lexicographicSortSchema(schema))}\n`;
 
 /**

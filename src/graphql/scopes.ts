@@ -47,14 +47,12 @@ export function scopesOfField(schema: GraphQLSchema, parent: FieldsType, name: s
   return [...new Set([...declaredBy(fields), ...[...types].flatMap((type) => scopesOfType(schema, type))])];
 }
 
-/** Type or field of a schema. */
 interface SchemaElement {
   /** Such as `Topic` or `Query.topics`. */
   path: string;
   part: GraphQLNamedType | GraphQLField<unknown, unknown>;
   /** Type with the field. @default none */
   parent?: FieldsType;
-  /** Scopes that it requires. */
   scopes: readonly Scope[];
 }
 

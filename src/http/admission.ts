@@ -95,7 +95,6 @@ export function inFlightLimitsOf({
 /** Time after which a rejected request can be sent again. */
 const RETRY_AFTER_SECONDS = 1;
 
-/** Requests in flight. */
 interface Count {
   running: number;
 }

@@ -16,10 +16,9 @@ import { limitExceeded, useDocumentLimits } from '../graphql/documents/validate.
 import { createExecutor, type ExecuteInputs, type ExecuteResult } from '../graphql/executor/execute.ts';
 import { earlyEnd } from '../graphql/executor/result-limits.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
-import type { DeprecatedCounts } from '../telemetry/counts.ts';
+import type { DeprecatedCounts } from '../telemetry/gateway-metrics.ts';
 import { Deadline } from '../upstream/policies/deadline.ts';
 
-/** Operation that is ready to execute. */
 interface PreparedOperation {
   readonly operation: Operation;
   execute(variables: Readonly<Record<string, unknown>>): ExecuteResult;
@@ -31,7 +30,6 @@ interface PreparedOperation {
  */
 export type Prepare = (text: string, context: GatewayContext) => PreparedOperation;
 
-/** Error of an invalid document, with all validation errors. */
 export class InvalidDocument extends Error {
   override readonly name = 'InvalidDocument';
   readonly errors: readonly GraphQLError[];
@@ -63,7 +61,6 @@ export function createEngine(
     logging: false,
   });
 
-  /** Parses and validates a document with all hooks. */
   function envelop(text: string, context: GatewayContext) {
     const enveloped = yoga.getEnveloped(context);
     const node: DocumentNode = enveloped.parse(text);
@@ -132,7 +129,6 @@ const ownPlugins = (
   useOperationRules(documents), // After the limits: they tell more about a document that breaks both.
 ];
 
-/** Executes an operation. */
 type ExecuteOperation = (operation: Operation, inputs: ExecuteInputs) => ExecuteResult;
 
 /** Creates the function that executes every operation. Rules about an operation with its variables belong here; those about documents are plugins. */

@@ -3,7 +3,6 @@ import { type HandleRequest, type IncomingRequest, type OutgoingResponse, scheme
 import { bodyAlreadyRead, clientClosed, decodeBody } from './params.ts';
 import type { RunningRequests } from './pipeline.ts';
 
-/** Creates a handler of Fetch API requests. */
 export const createFetchHandler =
   (handle: HandleRequest, running: RunningRequests) =>
   async (request: Request): Promise<Response> => {

@@ -37,7 +37,6 @@ export interface IncomingRequest {
 export const schemeOf = (isEncrypted: boolean, request: Pick<IncomingRequest, 'header'>): IncomingRequest['scheme'] =>
   isEncrypted || request.header('x-forwarded-proto') === 'https' ? 'https' : 'http';
 
-/** Complete response. */
 export interface OutgoingResponse {
   status: number;
   headers: Readonly<Record<string, string>>;

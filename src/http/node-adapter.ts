@@ -133,7 +133,6 @@ class NodeRequest implements IncomingRequest {
 const urlOf = (request: IncomingMessage): string =>
   'originalUrl' in request && typeof request.originalUrl === 'string' ? request.originalUrl : (request.url ?? '');
 
-/** Returns the body that the host has read and parsed. */
 function readParsed(request: IncomingMessage, maxBytes: number): Buffer {
   if (!request.readableEnded || !('body' in request) || request.body === undefined) {
     throw bodyAlreadyRead();

@@ -8,9 +8,7 @@ import type { IncomingRequest } from './head.ts';
 
 /** Parameters of a GraphQL request (GraphQL over HTTP, section 5.1), and the id of a trusted document. */
 export interface Params {
-  /** Text of the document. */
   query: string | undefined;
-  /** Id of a trusted document. */
   documentId: string | undefined;
   operationName: string | undefined;
   variables: Readonly<Record<string, unknown>>;

@@ -38,7 +38,6 @@ import {
 } from './params.ts';
 import { type UpstreamSelector, withUpstream } from './select-upstream.ts';
 
-/** State of one request. The steps of the pipeline fill it in. */
 export interface RequestState {
   readonly request: IncomingRequest;
   /** Start time, as in `performance.now()`. */
@@ -81,7 +80,6 @@ export class RunningRequests {
   }
 }
 
-/** Starts the trace of a request. */
 export type StartTrace = (state: RequestState) => OperationTrace | undefined;
 
 export type CreateRequestState = (request: IncomingRequest) => RequestState;

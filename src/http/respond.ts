@@ -209,7 +209,6 @@ const headersOf = (error: GraphQLError): Record<string, string> => {
     : {};
 };
 
-/** Body of a GraphQL response. */
 interface ResponseBody {
   data?: ExecutionResult['data'];
   errors?: readonly ClientError[];

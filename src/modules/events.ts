@@ -5,13 +5,11 @@ import { isRecord } from '../lib/is-record.ts';
 /** Maximum recipients of an event, and events in one mutation. */
 const MAX = 100;
 
-/** Event as the service accepts it. */
 interface EventBody {
   name: string;
   to: readonly (string | object)[];
 }
 
-/** Result of an event as the service returns it. */
 interface TriggeredEventBody {
   status: string;
   transactionId?: string;
@@ -34,7 +32,6 @@ const STATUSES = [
   ['error', 'The service failed. `problems` has its messages.'],
 ] as const;
 
-/** Events, which start workflows. */
 export default defineModule('events', ({ assertRange, badResponse, builder, endpoint, mutation }) => {
   const trigger = endpoint('POST /v1/events/trigger', {
     idempotent: true,
@@ -132,7 +129,6 @@ export default defineModule('events', ({ assertRange, badResponse, builder, endp
     return { name: workflow, to, ...withoutNulls({ ...fields, actor: actorId }) };
   }
 
-  /** Returns the path in an event of a member of its body. */
   function toEventPath([name = '', ...rest]: readonly string[], event: Event): readonly string[] {
     if (name === 'to') {
       const recipients = LISTS.flatMap((list) => (event[list] ?? []).map((_, i) => [list, String(i)]));

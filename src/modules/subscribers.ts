@@ -5,7 +5,6 @@ import type { SubscriberBody } from '../upstream/endpoints.ts';
 /** Maximum subscribers of one page. */
 const MAX_PAGE = 100;
 
-/** Page of subscribers as the service returns it. */
 interface PageBody {
   page: number;
   hasMore: boolean;

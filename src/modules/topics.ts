@@ -4,7 +4,6 @@ import { isRecord } from '../lib/is-record.ts';
 /** Maximum topics of one page, and subscribers in one mutation. */
 const MAX = 100;
 
-/** Topic as the service returns it. */
 interface TopicBody {
   _id?: string;
   key: string;
@@ -12,7 +11,6 @@ interface TopicBody {
   subscribers?: readonly string[];
 }
 
-/** Page of topics as the service returns it. */
 interface PageBody {
   page: number;
   totalCount: number;
@@ -23,7 +21,6 @@ interface PageBody {
 const idsIn = (value: unknown): string[] =>
   [value].flat().flatMap((id) => (typeof id === 'string' || typeof id === 'number' ? String(id) : []));
 
-/** Topics: lists of subscribers. */
 export default defineModule('topics', (toolkit) => {
   const { ADDS_ONLY, assertRange, builder, declareCalls, endpoint, entity, loader, mutation, requireScopes } = toolkit;
 

@@ -5,7 +5,6 @@ import { getWorkflow, type WorkflowBody } from '../upstream/endpoints.ts';
 /** Maximum workflows of one page. */
 const MAX_PAGE = 100;
 
-/** Page of workflows as the service returns it. */
 interface PageBody {
   page: number;
   totalCount: number;

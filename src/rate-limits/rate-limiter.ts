@@ -1,3 +1,5 @@
+// Counts upstream calls per caller in the memory of this process, and defines what every rate limiter is and how its buckets work.
+import { createHash } from 'node:crypto';
 import type { StoreStatus } from '../redis/store-state.ts';
 import type { RateLimit } from '../settings/rate-limits.ts';
 
@@ -35,3 +37,192 @@ export interface RateLimiter extends AsyncDisposable {
   /** Closes connections. */
   dispose(): Promise<void>;
 }
+
+/** Maximum debt, in windows of the limit. A caller waits at most `MAX_DEBT * perSeconds` to pay it off. */
+export const MAX_DEBT = 10;
+
+/** Tolerance for rounding errors, in milliseconds: sums of fractions are not exact. */
+export const TOLERANCE_MS = 0.01;
+
+/**
+ * A token bucket, measured in time. The only state of a bucket is the time until it is full again. So nothing has to refill buckets, and
+ * full ones need not be stored.
+ */
+export interface Bucket {
+  /** Time in which one call is refilled. */
+  msPerCall: number;
+  /** Time until an empty bucket is full. */
+  emptyMs: number;
+  /** Time until a bucket with the maximum debt is full. */
+  deepestMs: number;
+}
+
+/** Converts a limit to times. */
+export function bucketOf({ calls, perSeconds }: RateLimit): Bucket {
+  const msPerCall = (perSeconds * 1_000) / calls;
+  const emptyMs = perSeconds * 1_000;
+  return { msPerCall, emptyMs, deepestMs: (1 + MAX_DEBT) * emptyMs };
+}
+
+/**
+ * Returns the milliseconds until a cost can be taken; 0 or less if it can be taken now. A cost larger than the bucket requires a full one.
+ *
+ * @param missingMs time until the bucket is full
+ */
+export const waitFor = ({ msPerCall, emptyMs }: Bucket, missingMs: number, cost: number): number =>
+  missingMs + Math.min(cost * msPerCall, emptyMs) - emptyMs - TOLERANCE_MS;
+
+/**
+ * Describes the state of a bucket.
+ *
+ * @param missingMs time until the bucket is full, after the change
+ * @param waitMs time until a rejected cost can be taken; undefined if it was granted
+ */
+export function allowanceOf(
+  { msPerCall, emptyMs }: Bucket,
+  { calls }: RateLimit,
+  missingMs: number,
+  waitMs?: number,
+): Allowance {
+  const allowance: Allowance = {
+    isAllowed: waitMs === undefined,
+    limit: calls,
+    remaining: Math.max(0, Math.floor((emptyMs - missingMs + TOLERANCE_MS) / msPerCall)),
+    resetSeconds: Math.max(0, Math.ceil((missingMs - TOLERANCE_MS) / 1_000)),
+  };
+  if (waitMs !== undefined) {
+    allowance.retryAfterSeconds = Math.max(1, Math.ceil(waitMs / 1_000));
+  }
+  return allowance;
+}
+
+/** Options of `createMemoryRateLimiter`. */
+export interface MemoryRateLimiterOptions {
+  /** Returns the milliseconds of a monotonic clock. @default performance.now */
+  now?: (() => number) | undefined;
+  /** Maximum callers to keep. Beyond it, those that have used the smallest share of their limit are dropped. @default 50000 */
+  maxKeys?: number;
+}
+
+/** Rate limiter that responds synchronously. */
+export interface MemoryRateLimiter extends RateLimiter {
+  take(key: string, limit: RateLimit, cost: number): Allowance;
+  charge(key: string, limit: RateLimit, cost: number): Allowance;
+}
+
+/** Maximum length of a caller's id before it is hashed. API keys of known services are shorter. */
+const MAX_KEY_LENGTH = 128;
+
+interface Entry {
+  /** Time at which the bucket is full again. */
+  fullAt: number;
+  /** Time until an empty bucket is full, in milliseconds. */
+  emptyMs: number;
+  /** Time in which one call is refilled, in milliseconds. */
+  msPerCall: number;
+}
+
+/** Number of buckets at which full ones are first dropped. Later, they are dropped whenever the number has doubled. */
+const FIRST_SWEEP_SIZE = 1_000;
+
+/** Share of the buckets to drop when there are too many, so that not every new caller causes a scan of all of them. */
+const EVICTED_SHARE = 0.1;
+
+/**
+ * Creates a rate limiter that counts in the memory of this process. It is not an LRU cache, because a caller could then reset its limit by
+ * inventing 50,000 API keys, in 0.13 s. Full buckets stay until there are many, because a map whose entries come and go with every request
+ * produces garbage that is expensive to collect.
+ */
+export function createMemoryRateLimiter({
+  now = () => performance.now(),
+  maxKeys = 50_000,
+}: MemoryRateLimiterOptions = {}): MemoryRateLimiter {
+  const entries = new Map<string, Entry>();
+  const minSweepSize = Math.min(FIRST_SWEEP_SIZE, maxKeys);
+  let sweepSize = minSweepSize;
+
+  /** Drops full buckets. If too many others remain, drops those that are nearest to full, so never one in debt before one that is not. */
+  function sweep(time: number): void {
+    const shares: number[] = [];
+    for (const [key, entry] of entries) {
+      if (entry.fullAt <= time) {
+        entries.delete(key);
+      } else {
+        shares.push(missingShare(entry, time));
+      }
+    }
+    if (shares.length >= maxKeys) {
+      const count = Math.max(1, Math.floor(maxKeys * EVICTED_SHARE));
+      evict(shares.length - maxKeys + count, shares, time);
+    }
+    sweepSize = Math.min(maxKeys, Math.max(minSweepSize, 2 * entries.size));
+  }
+
+  function evict(count: number, shares: number[], time: number): void {
+    const bound = Float64Array.from(shares).sort()[count - 1] ?? 0;
+    let left = count;
+    for (const [key, entry] of entries) {
+      if (left > 0 && missingShare(entry, time) <= bound) {
+        entries.delete(key);
+        left -= 1;
+      }
+    }
+  }
+
+  function entryOf(identity: string, { emptyMs, msPerCall }: Bucket, time: number): Entry {
+    const key = toKey(identity);
+    const existing = entries.get(key);
+    if (existing !== undefined) {
+      existing.emptyMs = emptyMs;
+      if (existing.msPerCall !== msPerCall) {
+        existing.fullAt = time + ((existing.fullAt - time) / existing.msPerCall) * msPerCall; // The same number of calls is missing.
+        existing.msPerCall = msPerCall;
+      }
+      return existing;
+    }
+    if (entries.size >= sweepSize) {
+      sweep(time);
+    }
+    const entry = { fullAt: time, emptyMs, msPerCall };
+    entries.set(key, entry);
+    return entry;
+  }
+
+  const dispose = async () => entries.clear();
+  return {
+    take(key, rateLimit, cost) {
+      const time = now();
+      const bucket = bucketOf(rateLimit);
+      const entry = entryOf(key, bucket, time);
+      const missing = missingOf(entry, bucket, time);
+      const wait = waitFor(bucket, missing, cost);
+      if (wait > 0) {
+        return allowanceOf(bucket, rateLimit, missing, wait);
+      }
+      entry.fullAt = time + missing + cost * bucket.msPerCall;
+      return allowanceOf(bucket, rateLimit, entry.fullAt - time);
+    },
+    charge(key, rateLimit, cost) {
+      const time = now();
+      const bucket = bucketOf(rateLimit);
+      const entry = entryOf(key, bucket, time);
+      const missing = missingOf(entry, bucket, time) + cost * bucket.msPerCall;
+      entry.fullAt = time + Math.min(bucket.deepestMs, Math.max(0, missing));
+      return allowanceOf(bucket, rateLimit, entry.fullAt - time);
+    },
+    connected: async () => {},
+    status: () => undefined,
+    dispose,
+    [Symbol.asyncDispose]: dispose,
+  };
+}
+
+/** Hashes long ids: 50,000 API keys of 2 KB would take 100 MB. */
+const toKey = (identity: string): string =>
+  identity.length > MAX_KEY_LENGTH ? createHash('sha256').update(identity).digest('base64url') : identity;
+
+/** Returns the used share of a limit. Above 1, the caller is in debt. */
+const missingShare = ({ fullAt, emptyMs }: Entry, time: number): number => (fullAt - time) / emptyMs;
+
+const missingOf = ({ fullAt }: Entry, { deepestMs }: Bucket, time: number): number =>
+  Math.min(deepestMs, Math.max(0, fullAt - time));

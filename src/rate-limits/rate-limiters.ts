@@ -1,8 +1,7 @@
 import type { Logger } from 'pino';
 import { createSharedResources } from '../lib/shared-resources.ts';
 import type { Settings } from '../settings/settings.ts';
-import { createMemoryRateLimiter } from './memory-rate-limiter.ts';
-import type { RateLimiter } from './rate-limiter.ts';
+import { createMemoryRateLimiter, type RateLimiter } from './rate-limiter.ts';
 import { createRedisRateLimiter } from './redis-rate-limiter.ts';
 
 /** Store of the counters. */

@@ -5,9 +5,15 @@ import { NOT_REDIS, RedisError } from '../redis/redis-failure.ts';
 import type { RedisServer } from '../redis/redis-server.ts';
 import type { StoreStatus } from '../redis/store-state.ts';
 import type { RateLimit } from '../settings/rate-limits.ts';
-import { allowanceOf, bucketOf, TOLERANCE_MS, waitFor } from './bucket.ts';
-import { createMemoryRateLimiter } from './memory-rate-limiter.ts';
-import type { Allowance, RateLimiter } from './rate-limiter.ts';
+import {
+  type Allowance,
+  allowanceOf,
+  bucketOf,
+  createMemoryRateLimiter,
+  type RateLimiter,
+  TOLERANCE_MS,
+  waitFor,
+} from './rate-limiter.ts';
 
 /** Options of `createRedisRateLimiter`. */
 export interface RedisRateLimiterOptions extends RedisServer {

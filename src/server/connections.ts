@@ -1,21 +1,18 @@
+// Counts the connections of clients and what they hold in memory, and closes those of clients that don't send or read.
 import { IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { createCondition } from '../lib/condition.ts';
 import type { Settings } from '../settings/settings.ts';
 
-/** Settings for client connections. */
-type ConnectionSettings = Pick<Settings, 'maxConnections' | 'clientStallTimeoutMs' | 'clientMinBytesPerSecond'>;
+/** Sweeps until a response must have been read. */
+const SWEEPS = 60;
 
-/** Sweeps per stall timeout. */
-const SWEEPS = 30;
-
-/** Share of the connections to choose at a time. Sorting all of them for every new connection would take too long. */
-const BATCH_SHARE = 0.05;
-
-/** Open connections of a server, and their unfinished responses. Slow clients are disconnected. */
+/** Open connections of a server, and their unfinished responses. Node.js closes those that send too slowly. */
 export class Connections {
-  /** Number of connections that the server closed, by reason. */
+  /** Number of connections that this closed, by reason. */
   readonly closed = { 'too slow': 0, limit: 0, 'buffered bytes': 0 };
+  /** Number of requests so far. */
+  requests = 0;
   /** Number of unfinished responses, also to requests that are still being received. */
   responses = 0;
   /** Number of requests that were received in full and have no complete response yet. */
@@ -24,128 +21,99 @@ export class Connections {
   bufferedBytes = 0;
   /** Holds while every response is finished or its connection closed. */
   readonly finished = createCondition(() => this.responses === 0);
-  /** Open connections. */
+  /** Open connections, the oldest first. */
   readonly open = new Map<Socket, Connection>();
+  /** Those that have had no complete response yet, the oldest first. */
+  readonly unserved = new Set<Connection>();
   /** Holds while no connection is open. */
   readonly ended = createCondition(() => this.open.size === 0);
-  /** Minimum speed of a client that sends or reads, in bytes per millisecond. At the setting 0, it is one byte per timeout. */
-  readonly minSpeed: number;
-  /** Time between two sweeps, in milliseconds. */
-  readonly intervalMs: number;
-  readonly #timeoutMs: number;
-  /** Connections to close next for new ones, in reverse order. */
-  #batch: Candidate[] = [];
-  #nextBatchAt = 0;
 
   /** Tracks the connections of a server. While it listens, one timer sweeps all of them, then calls `onSweep`. */
-  constructor(server: Server, settings: ConnectionSettings, onSweep: () => void) {
-    this.#timeoutMs = settings.clientStallTimeoutMs;
-    this.intervalMs = this.#timeoutMs / SWEEPS;
-    this.minSpeed = Math.max(settings.clientMinBytesPerSecond / 1_000, 1 / this.#timeoutMs);
-    server.on('connection', (socket) => this.#add(socket, settings.maxConnections));
+  constructor(
+    server: Server,
+    { maxConnections, clientResponseTimeoutMs }: Pick<Settings, 'maxConnections' | 'clientResponseTimeoutMs'>,
+    onSweep: () => void,
+  ) {
+    server.on('connection', (socket) => this.#add(socket, maxConnections));
     let timer: NodeJS.Timeout | undefined;
     server.once('listening', () => {
       const sweep = () => {
         this.#sweep();
         onSweep();
       };
-      timer = setInterval(sweep, this.intervalMs).unref();
+      timer = setInterval(sweep, clientResponseTimeoutMs / SWEEPS).unref();
     });
     server.once('close', () => clearInterval(timer));
   }
 
   /**
-   * Closes connections until they free this many bytes of memory, the longest stalled first. Also disconnects clients that would need longer than the
-   * stall timeout to read their response. Returns the bytes freed, which can be fewer.
+   * Closes connections until they free this many bytes of memory, those with the oldest requests first. Clients have time for two sweeps to read a response.
+   * Returns the bytes freed, which can be fewer.
    */
   free(bytes: number): number {
-    const isTooSlow = (reader: Connection) => reader.bufferedBytes > reader.readingSpeed * this.#timeoutMs;
+    const candidates = [...this.open.values()]
+      .filter((each) => each.bufferedBytes > 0 && each.waitsForClient && (!each.isUnread || each.unreadSweeps > 1))
+      .sort((a, b) => a.oldestRequest - b.oldestRequest);
     let freedBytes = 0;
-    for (const { connection } of this.#candidates(performance.now(), isTooSlow)) {
-      if (freedBytes < bytes && connection.bufferedBytes > 0) {
-        freedBytes += connection.bufferedBytes;
-        this.#close(connection, 'buffered bytes');
+    for (const connection of candidates) {
+      if (freedBytes >= bytes) {
+        break;
       }
+      freedBytes += connection.bufferedBytes;
+      this.#close(connection, 'buffered bytes');
     }
     return freedBytes;
   }
 
   #add(socket: Socket, maxConnections: number): void {
-    const now = performance.now();
-    const added = new Connection(socket, this, now);
+    const added = new Connection(socket, this);
     if (this.open.size >= maxConnections) {
-      const victim = this.#chooseForNew(now) ?? added;
+      const victim = this.#findVictim() ?? added;
       this.#close(victim, 'limit');
       if (victim === added) {
         return;
       }
     }
     this.open.set(socket, added);
+    this.unserved.add(added);
     socket.once('close', () => {
-      this.#remove(socket);
+      this.#remove(added);
       added.releaseResponses();
     });
   }
 
-  #remove(socket: Socket): void {
-    this.open.delete(socket);
+  /** Returns the connection to close for a new one: the oldest without a response, or else the oldest idle one. */
+  #findVictim(): Connection | undefined {
+    for (const connections of [this.unserved, this.open.values()]) {
+      for (const connection of connections) {
+        if (connection.waitsForClient) {
+          return connection;
+        }
+      }
+    }
+    return undefined;
+  }
+
+  #remove(connection: Connection): void {
+    this.open.delete(connection.socket);
+    this.unserved.delete(connection);
     this.ended.check();
   }
 
   #close(connection: Connection, reason: keyof Connections['closed']): void {
     this.closed[reason] += 1;
-    this.#remove(connection.socket);
+    this.#remove(connection);
     connection.destroy();
   }
 
   #sweep(): void {
-    const now = performance.now();
     for (const connection of this.open.values()) {
-      if (connection.measure(now) >= this.#timeoutMs) {
+      connection.unreadSweeps = connection.isUnread ? connection.unreadSweeps + 1 : 0;
+      if (connection.unreadSweeps > SWEEPS) {
         this.#close(connection, 'too slow');
       }
     }
   }
-
-  /** Returns the connection to close for a new one: the longest stalled, then an idle one, then one that sends at the minimum speed. */
-  #chooseForNew(now: number): Connection | undefined {
-    for (;;) {
-      if (this.#batch.length === 0 && now >= this.#nextBatchAt) {
-        const candidates = this.#candidates(now);
-        this.#batch = candidates.slice(0, Math.ceil(BATCH_SHARE * this.open.size)).reverse();
-        this.#nextBatchAt = this.#batch.length === 0 ? now + this.intervalMs : now;
-      }
-      const victim = this.#batch.pop();
-      if (victim === undefined) {
-        return undefined;
-      }
-      const { connection, stalledMs } = victim;
-      if (this.open.has(connection.socket) && (connection.stalledMs(now) ?? -1) >= stalledMs) {
-        return connection;
-      }
-    }
-  }
-
-  /**
-   * Returns the connections that may be closed, the longest stalled first: those that wait for their clients, but not for one that reads, unless the
-   * function returns true for it.
-   */
-  #candidates(now: number, isTooSlow = (_reader: Connection) => false): Candidate[] {
-    const candidates: Candidate[] = [];
-    for (const connection of this.open.values()) {
-      const stalledMs = connection.stalledMs(now) ?? -1;
-      if (stalledMs > this.intervalMs || (stalledMs >= 0 && (!connection.isReading || isTooSlow(connection)))) {
-        candidates.push({ connection, stalledMs });
-      }
-    }
-    return candidates.sort((a, b) => b.stalledMs - a.stalledMs);
-  }
-}
-
-/** Connection that may be closed, with the time for which its client had stalled when it was chosen. */
-interface Candidate {
-  connection: Connection;
-  stalledMs: number;
 }
 
 /** Connections of the sockets. */
@@ -157,20 +125,12 @@ class Connection {
   readonly server: Connections;
   /** Unfinished responses, in the order of their requests. There are several only if the client pipelines. */
   readonly responses: Response[] = [];
-  /** Bytes received when the last request ended; -1 before the first one. */
-  #bytesWhenIdle = -1;
-  /** Values of the last sweep, or of the beginning: time, bytes transferred, and time for which the client had stalled. */
-  #at: number;
-  #bytes = 0;
-  #stalledMs: number;
-  /** Values of the first sweep in which the client read its response. */
-  #reading: { since: number; bytes: number } | undefined;
+  /** Number of sweeps in a row that found unread bytes. */
+  unreadSweeps = 0;
 
-  constructor(socket: Socket, server: Connections, now: number) {
+  constructor(socket: Socket, server: Connections) {
     this.socket = socket;
     this.server = server;
-    this.#at = now;
-    this.#stalledMs = 2 * server.intervalMs; // Longer than an idle one, even if it has sent a part of its headers.
     CONNECTIONS.set(socket, this);
   }
 
@@ -179,54 +139,25 @@ class Connection {
     return this.responses.reduce((sum, { bufferedBytes }) => sum + bufferedBytes, 0);
   }
 
-  /** Whether the client has not read all of what was sent. */
-  get isReading(): boolean {
+  /** Number of the oldest request without a complete response, counted over all connections. */
+  get oldestRequest(): number {
+    return this.responses[0]?.number ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** Whether the client has not read all of what was sent. Bytes that the operating system took count as read. */
+  get isUnread(): boolean {
     return this.socket.writableLength > 0;
   }
 
-  /** Bytes per millisecond that the client has read since the first sweep of its response; infinite before the second one. */
-  get readingSpeed(): number {
-    const { since, bytes } = this.#reading ?? { since: this.#at, bytes: 0 };
-    return this.#at > since ? (this.#bytes - bytes) / (this.#at - since) : Number.POSITIVE_INFINITY;
-  }
-
-  /**
-   * Returns for how long the client has stalled; undefined while the gateway processes a request. Each byte that the client sends or reads reduces this
-   * by the time that the byte takes at the minimum speed. An idle client counts as stalled for one interval: longer than one that makes progress.
-   */
-  stalledMs(now: number): number | undefined {
-    const { socket, server } = this;
-    const request = this.responses[0]?.req;
-    if (!this.isReading && request === undefined && socket.bytesRead === this.#bytesWhenIdle) {
-      return server.intervalMs;
-    }
-    if (!this.isReading && (request?.complete || request?.readableLength)) {
-      return undefined; // Data that is not read yet means that the gateway is slow, not the client.
-    }
-    const elapsedMs = Math.min(now - this.#at, server.intervalMs); // If a sweep is late, the gateway was slow.
-    const savedMs = (this.#bytesTransferred() - this.#bytes) / server.minSpeed;
-    return Math.max(0, this.#stalledMs + elapsedMs - savedMs);
-  }
-
-  /** Measures the client's progress and returns for how long it has stalled. */
-  measure(now: number): number {
-    this.#stalledMs = this.stalledMs(now) ?? 0;
-    this.#at = now;
-    this.#bytes = this.#bytesTransferred();
-    this.#reading = this.isReading ? (this.#reading ?? { since: now, bytes: this.#bytes }) : undefined;
-    return this.#stalledMs;
-  }
-
-  /** Notes that a request has ended. */
-  noteEnd(): void {
-    if (this.responses.length === 0) {
-      this.#bytesWhenIdle = this.socket.bytesRead;
-    }
+  /** Whether the gateway waits for the client to send or to read, not the other way round. */
+  get waitsForClient(): boolean {
+    const [first] = this.responses;
+    return first?.req.complete !== true || this.isUnread;
   }
 
   /** Closes the connection immediately. */
   destroy(): void {
-    if (this.socket.writableLength > 0) {
+    if (this.isUnread) {
       this.socket.resetAndDestroy(); // Otherwise the operating system would keep buffering for a client that doesn't read.
     } else {
       this.socket.destroy();
@@ -239,18 +170,6 @@ class Connection {
     for (const response of this.responses.slice()) {
       response.release();
     }
-  }
-
-  /**
-   * Returns the bytes received and passed to the operating system. A socket's `bytesWritten` already counts a chunk when its write begins, so this
-   * reads the counters of the socket's handle, as Node.js does for its own timeouts.
-   */
-  #bytesTransferred(): number {
-    const socket: Socket & { _handle?: { bytesWritten?: number; writeQueueSize?: number } | null } = this.socket;
-    const { bytesWritten, writeQueueSize } = socket._handle ?? {};
-    return bytesWritten === undefined || writeQueueSize === undefined
-      ? socket.bytesRead + socket.bytesWritten - socket.writableLength
-      : socket.bytesRead + bytesWritten - writeQueueSize;
   }
 }
 
@@ -277,6 +196,8 @@ class Request extends IncomingMessage {
 class Response extends ServerResponse<Request> {
   /** Bytes of the request's body, and of the response once it has ended. */
   bufferedBytes = 0;
+  /** Number of the request, counted over all connections. */
+  readonly number: number;
   readonly #connection: Connection;
   #isReleased = false;
 
@@ -289,7 +210,9 @@ class Response extends ServerResponse<Request> {
     request.response = this;
     this.#connection = connection;
     connection.responses.push(this);
+    connection.server.requests += 1;
     connection.server.responses += 1;
+    this.number = connection.server.requests;
   }
 
   /** Whether the request was received in full and the response has not ended. */
@@ -307,7 +230,6 @@ class Response extends ServerResponse<Request> {
 
   onRequestEnd(): void {
     this.#connection.server.running += Number(this.#isRunning);
-    this.#connection.noteEnd();
   }
 
   override end(chunk?: unknown, encoding?: unknown, callback?: unknown): this {
@@ -331,11 +253,11 @@ class Response extends ServerResponse<Request> {
   release(): void {
     if (!this.#isReleased) {
       const { server, responses } = this.#connection;
+      server.unserved.delete(this.#connection);
       server.running -= Number(this.#isRunning);
       this.addBytes(-this.bufferedBytes);
       this.#isReleased = true;
       responses.splice(responses.indexOf(this), 1);
-      this.#connection.noteEnd();
       server.responses -= 1;
       server.finished.check();
     }

@@ -145,17 +145,13 @@ const httpServer = {
     integer(10, 60_000).default(200),
     'Delay of the event loop above which requests are 503, unless the process is nearly idle.',
   ),
-  clientStallTimeoutMs: setting(
-    integer(300, 600_000).default(30_000),
-    'Time by which a client that sends a request or reads a response may fall behind `clientMinBytesPerSecond`. Then it is disconnected.',
-  ),
-  clientMinBytesPerSecond: setting(
-    integer(0, 1_000_000).default(100),
-    'Speed that a client must keep. At 0, it must transfer one byte per `clientStallTimeoutMs`.',
+  clientResponseTimeoutMs: setting(
+    integer(100, 600_000).default(60_000),
+    'Time limit for reading a response, without what the operating system buffers. Then the client is disconnected.',
   ),
   maxConnections: setting(
     integer(10, 1_000_000).default(10_000),
-    'Maximum open connections of clients. One more closes the longest stalled.',
+    'Maximum open connections of clients. One more closes the oldest that waits for its client.',
   ),
   drainDelayMs: setting(
     integer(0, 60_000).default(0),

@@ -14,7 +14,7 @@ import { errorOf, isUpstreamError, type UpstreamError } from '../upstream/errors
 import type { UpstreamRequest } from '../upstream/request.ts';
 import { idOf } from '../upstream/transport/path.ts';
 import type { TenantNames, TraceIds } from './access-log.ts';
-import type { Counters } from './counters.ts';
+import type { Counters } from './metrics.ts';
 
 /** Author of a write. */
 export interface WriteAuthor {

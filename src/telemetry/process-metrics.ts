@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { VERSION } from '../lib/version.ts';
-import { counter, gauge, type MetricSamples } from './metrics-snapshot.ts';
+import { counter, gauge, type MetricSamples } from './metrics.ts';
 
 /** Current state of a server. */
 export interface ServerLoad {

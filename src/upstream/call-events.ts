@@ -1,7 +1,6 @@
 import type { UpstreamError } from './errors.ts';
 import type { TraceHeaders, UpstreamRequest, UpstreamResult } from './request.ts';
 
-/** Result of a call, or of one attempt. */
 export type Outcome = UpstreamResult | UpstreamError;
 
 /**
@@ -33,7 +32,6 @@ export interface CallEvents {
   started(request: UpstreamRequest, isShared: boolean): void;
   /** The call waits for other calls of its credential. */
   queued(request: UpstreamRequest): void;
-  /** The wait has ended. */
   dequeued(request: UpstreamRequest, waitedMs: number): void;
   /** Returns why a write must not be sent: it can't be recorded. Called before each attempt. */
   refusal(request: UpstreamRequest): UpstreamError | undefined;
@@ -45,7 +43,6 @@ export interface CallEvents {
    * @returns headers that continue the operation's trace; undefined if there are none
    */
   sent(request: UpstreamRequest, resends: number, upstream: URL): TraceHeaders | undefined;
-  /** An attempt that was sent has ended. */
   attemptEnded(request: UpstreamRequest, outcome: Outcome, milliseconds: number): void;
   /** The call pauses before it is sent again. */
   retryDelayed(request: UpstreamRequest, delayMs: number): void;
@@ -64,9 +61,7 @@ export interface CallEvents {
 /** State of the circuit breaker: `probing` means that one call is sent, or may be sent, to see whether the service is back. */
 export type CircuitState = 'closed' | 'probing' | 'open';
 
-/** Current state of a service's client. */
 export interface ServiceState {
   circuit: CircuitState;
-  /** Queued calls, of all credentials. */
   waiting: number;
 }

@@ -30,7 +30,6 @@ export type CallSettings = { upstream: URL } & Pick<
 /** Calls of a credential that wait at most. With ten in flight that take 100 ms each, the last one waits for a second. */
 const MAX_QUEUED_CALLS = 100;
 
-/** Settings and policies that all calls to a service share. */
 export interface CallPolicies {
   readonly settings: CallSettings;
   /** Number of calls that wait for others of their credential. */
@@ -86,7 +85,6 @@ export class Reader implements Waiting {
     this.#call?.leave(this, reason);
   }
 
-  /** Ends the wait. */
   end(outcome: Outcome): void {
     const { reason } = this.deadline;
     this.deadline.remove(this);
@@ -104,7 +102,6 @@ const errorAfterEnd = (error: UpstreamError, reason: DOMException): UpstreamErro
 /** Calls of one credential to a service. A call uses its lane to the end, so that a read after a write can't join one from before it. */
 export class Lane {
   readonly #waiting: Call[] = [];
-  /** Reads that others can join. */
   readonly #reads: Call[] = [];
   #running = 0;
   /** Slots that are being handed over. */
@@ -139,12 +136,10 @@ export class Lane {
     }
   }
 
-  /** Removes a call that no longer waits. */
   abandon(call: Call): void {
     remove(this.#waiting, call);
   }
 
-  /** Returns the read with a key that can be joined. */
   find(key: string): Call | undefined {
     return this.#reads.find((call) => call.key === key);
   }
@@ -215,7 +210,6 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
     this.#onGone = onGone;
   }
 
-  /** Number of retries so far. */
   get retries(): number {
     return this.#retries;
   }
@@ -248,7 +242,6 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
     reader.end(endedEarly(endpoint, { sent }, reason));
   }
 
-  /** Takes a slot of the credential, or waits for one. */
   start(): void {
     const slot = this.#lane.take(this, this.#policies.settings);
     if (slot === 'full') {
@@ -277,7 +270,6 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
     }
   }
 
-  /** Called when the budget allows a retry. */
   resend(): void {
     clearTimeout(this.#pause);
     this.#isRetry = true;
@@ -408,7 +400,6 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
     }
   }
 
-  /** Ends a call that has a slot. */
   #endRunning(outcome: Outcome): void {
     this.#policies.retry.budget.endCall();
     this.#lane.release();
@@ -446,7 +437,6 @@ export function afterwards(pending: Promise<void> | void, next: () => void): voi
   }
 }
 
-/** Removes an item from a list. */
 function remove<T>(items: T[], item: T): void {
   const at = items.indexOf(item);
   if (at >= 0) {

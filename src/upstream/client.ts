@@ -38,7 +38,6 @@ export interface Caller {
   writes?: OperationWrites;
 }
 
-/** Writes of an operation. */
 export interface OperationWrites {
   /**
    * Writes of the mutation's field whose resolver is running. While there is none, no write is sent: it would have no key, no outcome and no field in the
@@ -84,11 +83,8 @@ export interface UpstreamClient {
   ): Promise<WriteResult<Body>>;
 }
 
-/** Calls that an operation may make. */
 export class CallBudget {
-  /** Calls so far. */
   calls = 0;
-  /** Items of bulk writes so far. */
   bulkItems = 0;
   readonly #settings: OperationSettings;
   readonly #caller: Pick<Caller, 'authorization' | 'requestId' | 'writes'>;

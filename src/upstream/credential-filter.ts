@@ -4,7 +4,6 @@ const PART_LENGTH = 12;
 /** Minimum length of keys that are recognized everywhere. Shorter ones are parts of words, and recognized only after `ApiKey`. */
 const MIN_LENGTH = 4;
 
-/** Secrets of a request. */
 export interface Secrets {
   /** `Authorization` header: `ApiKey` and the key. */
   authorization: string;

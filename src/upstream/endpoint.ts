@@ -30,7 +30,6 @@ export interface WriteOptions {
   readonly isBulkItem?: boolean;
 }
 
-/** Use of the cache for the responses of a read. */
 export interface CachedRead {
   /** Name in metrics. The setting `cache` has windows for the built-in names; others need `windows`. */
   readonly resource: string;
@@ -107,10 +106,8 @@ interface TypedEndpoint<Method extends Endpoint['method'], Args extends CallArgs
   types?(args: Args): Body;
 }
 
-/** Endpoint that reads. */
 export type ReadEndpoint<Args extends CallArgs, Body> = TypedEndpoint<'GET', Args, Body>;
 
-/** Endpoint that changes data. */
 export type WriteEndpoint<Args extends CallArgs, Body> = TypedEndpoint<WriteMethod, Args, Body>;
 
 type WriteMethod = Exclude<Endpoint['method'], 'GET'>;
@@ -141,7 +138,6 @@ type Taken<More, Names extends 'query' | 'body'> = Pick<CallArgs, Names> & {
   readonly [Name in Exclude<keyof More, Names>]: never;
 };
 
-/** Endpoint that is being declared. */
 export interface Declaration<Method extends Endpoint['method'], Args extends CallArgs, Body>
   extends TypedEndpoint<Method, Args, Body> {
   /** Declares the types of `query` and, for a write, `body`. */
@@ -281,7 +277,6 @@ export const invalidCall = ({ method, route, module }: DeclaredEndpoint, problem
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
-/** Returns the kind of reads that a cached read belongs to. */
 export const kindOf = ({ resource, kind = resource }: CachedRead): string => kind;
 
 /** Whether a value of a response is a record: an object with one of the members that identify it. */

@@ -6,29 +6,19 @@ import type { components } from './openapi.gen.ts';
 
 type Schemas = components['schemas'];
 
-/** Feed. */
 export type FeedBody = Schemas['Feed'];
-/** Name of a channel. */
 export type ChannelName = Schemas['Channel'];
-/** Notification group. */
 export type NotificationGroupBody = Schemas['NotificationGroup'];
-/** Result of a deletion. */
 type DeletionBody = Schemas['DeletionAcknowledgement'];
-/** Statistics of one day. */
 export type StatsEntryBody = Schemas['StatisticsEntry'];
-/** Subscriber. */
 export type SubscriberBody = Schemas['Subscriber'];
 /** Fields of a subscriber to create or update. An absent field keeps its value, and null clears it. */
 export type SubscriberFields = { subscriberId: string } & {
   [Field in keyof Schemas['CreateSubscriber']]: Schemas['CreateSubscriber'][Field] | undefined;
 };
-/** Workflow. */
 export type WorkflowBody = Schemas['Workflow'];
-/** Step of a workflow. */
 export type StepBody = Schemas['Step'];
-/** Template of a step. */
 export type StepTemplateBody = Schemas['StepTemplate'];
-/** Trigger of a workflow. */
 export type TriggerBody = Schemas['Trigger'];
 
 // The contract lets `_id` be absent. What a record then has for certain is the environment that it belongs to.
@@ -57,7 +47,6 @@ export const deleteMessagesByTransaction = endpoint('DELETE /v1/messages/transac
   empties: ['statistics'],
 }).takes<{ query: { channel: ChannelName | undefined } }>();
 
-/** Returns a group by id. */
 export const getNotificationGroup = endpoint('GET /v1/notification-groups/{id}', {
   identifiedBy: RECORD,
   cached: { resource: 'notificationGroups', kind: 'workflows' }, // Workflows embed their group.
@@ -72,7 +61,6 @@ export const listNotificationGroups = endpoint('GET /v1/notification-groups', {
   response: RESPONSES['GET /v1/notification-groups'],
 }).returns<NotificationGroupBody[]>();
 
-/** Creates a group. */
 export const createNotificationGroup = endpoint('POST /v1/notification-groups', {
   idempotent: true,
   identifiedBy: RECORD,
@@ -81,7 +69,6 @@ export const createNotificationGroup = endpoint('POST /v1/notification-groups', 
   .takes<{ body: { name: string } }>()
   .returns<NotificationGroupBody>();
 
-/** Renames a group. */
 export const updateNotificationGroup = endpoint('PATCH /v1/notification-groups/{id}', {
   idempotent: true,
   identifiedBy: RECORD,
@@ -115,7 +102,6 @@ export const createSubscriber = endpoint('POST /v1/subscribers', {
   .takes<{ body: SubscriberFields }>()
   .returns<SubscriberBody>();
 
-/** Returns a workflow by id or trigger identifier. */
 export const getWorkflow = endpoint('GET /v1/workflows/{workflowIdOrIdentifier}', {
   identifiedBy: RECORD,
   cached: { resource: 'workflows' },
@@ -131,7 +117,6 @@ export const updateWorkflowStatus = endpoint('PUT /v1/workflows/{workflowId}/sta
   .takes<{ body: { active: boolean } }>()
   .returns<WorkflowBody>();
 
-/** All endpoints of the contract. */
 export const CONTRACT: readonly DeclaredEndpoint[] = [
   createNotificationGroup,
   updateNotificationGroup,

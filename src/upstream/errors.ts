@@ -39,7 +39,6 @@ export type UpstreamErrorCode =
 /** Outcome of a failed write. `NOT_APPLIED` is certain, so it is safe to send again; `UNKNOWN` may have been applied. */
 export type WriteOutcome = 'NOT_APPLIED' | 'UNKNOWN';
 
-/** Reason for a conflict. */
 export type ConflictReason = 'ALREADY_EXISTS' | 'IDEMPOTENCY_IN_PROGRESS' | 'IDEMPOTENCY_KEY_REUSED' | 'OTHER';
 
 /**
@@ -48,21 +47,18 @@ export type ConflictReason = 'ALREADY_EXISTS' | 'IDEMPOTENCY_IN_PROGRESS' | 'IDE
  */
 type RetryRule = 'always' | 'repeatable' | 'never';
 
-/** Problem with the input. */
 export interface InputIssue {
   /** Name of the path parameter or body fields, outermost first; empty if the problem concerns the whole input. */
   path: string[];
   message: string;
 }
 
-/** Endpoint of a call. */
 export interface Endpoint {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Path template, without ids: `/v1/feeds/{feedId}`. */
   route: string;
 }
 
-/** Failed upstream call. */
 export class UpstreamError extends Error {
   override readonly name = 'UpstreamError';
   readonly code: UpstreamErrorCode;
@@ -147,7 +143,6 @@ export const addUnknownOutcome = (message: string): string =>
 type Rule = Omit<UpstreamErrorOptions, 'endpoint' | 'cause'>;
 
 const RULES = {
-  /** The response violates the service's contract. */
   badResponse: {
     code: 'UPSTREAM_BAD_RESPONSE',
     message: 'The notification service sent an invalid response.',
@@ -207,7 +202,6 @@ const RULES = {
     retryable: true,
     sent: false,
   },
-  /** The service reported an exhausted rate limit. */
   throttled: {
     code: 'RATE_LIMITED',
     message: 'This API key has exceeded the rate limit of the notification service. Calls are paused until it resets.',
@@ -260,7 +254,6 @@ export function errorOf(
   });
 }
 
-/** Returns the error for a client that has disconnected. */
 export const clientClosed = (
   endpoint: Endpoint,
   { sent, status, outcome }: Pick<UpstreamError, 'sent' | 'status' | 'outcome'>,

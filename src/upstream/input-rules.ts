@@ -51,7 +51,6 @@ export function assertArgs(endpoint: DeclaredEndpoint, args: CallArgs & WriteOpt
 
 const PARTS = ['query', 'body', 'headers'];
 
-/** Returns the declared headers of a call with their values. */
 export function headersOf(
   endpoint: DeclaredEndpoint,
   declared: DeclaredHeaders,

@@ -8,7 +8,6 @@ import { type DeclaredEndpoint, kindOf } from './endpoint.ts';
 import { readKeyOf, type UpstreamRequest } from './request.ts';
 import { contentTypeOf } from './transport/exchange.ts';
 
-/** Use of the cache for a read. */
 export interface RecordedCache {
   /** State of the stored response now. `unknown` if the path is not known. */
   state: 'fresh' | 'stale' | 'absent' | 'unknown';
@@ -33,7 +32,6 @@ export class NotSent extends Error {
 
 /** Records the calls of one caller. Sends nothing, and counts toward nothing but its own limits. */
 export class Recorder {
-  /** Limits of an operation: calls, and items of bulk writes. */
   readonly limits: { readonly calls: number; readonly bulkItems: number };
   readonly #settings: OperationSettings;
   readonly #cache: RecorderCache | undefined;

@@ -21,7 +21,6 @@ export interface UpstreamRequest {
 export const readKeyOf = ({ endpoint, path, headers }: UpstreamRequest): string =>
   headers === undefined ? endpoint.identity + path : `${endpoint.identity}${path} ${JSON.stringify(headers)}`;
 
-/** Earlier response. */
 interface KnownResponse {
   /** Its `ETag`. */
   etag: string;
@@ -30,7 +29,6 @@ interface KnownResponse {
   bytes: number;
 }
 
-/** Result of a write. */
 export interface WriteResult<T> {
   /** Response body without its envelope. */
   body: T;
@@ -38,7 +36,6 @@ export interface WriteResult<T> {
   replayed: boolean;
 }
 
-/** Decoded response. */
 export interface UpstreamResult extends WriteResult<unknown> {
   status: number;
   rateLimit: UpstreamRateLimit | undefined;

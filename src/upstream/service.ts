@@ -9,18 +9,14 @@ import { createThrottle } from './policies/throttle.ts';
 import { readKeyOf, type UpstreamRequest } from './request.ts';
 import type { SocketPool } from './transport/socket-pool.ts';
 
-/** Destination of the calls of operations. */
 export interface CallTarget {
-  /** Answers a read. */
   read(request: UpstreamRequest, reader: Reader): void;
-  /** Sends a write. */
   write(request: UpstreamRequest, reader: Reader): void;
 }
 
 export type ServiceSettings = CallSettings & RetrySettings;
 
 export interface ServiceDeps {
-  /** Sockets to the service. */
   pool: SocketPool;
   /** Called for deviations of responses from the contract. @default none: responses are not compared with it */
   reportDeviation?: ReportDeviation | undefined;
@@ -73,14 +69,12 @@ export class Service implements CallTarget {
     this.#call(lane, request, reader, options);
   }
 
-  /** Returns whether a read can be joined. */
   isReading(credential: string, key: string): boolean {
     const isReading = this.#lanes.enter(credential).find(key) !== undefined;
     this.#lanes.leave(credential);
     return isReading;
   }
 
-  /** Returns the current state, for metrics. */
   state(): ServiceState {
     return { circuit: this.#policies.breaker.state(), waiting: this.#policies.waiting.calls };
   }

@@ -1,7 +1,6 @@
 // The form of response bodies: what the contract permits, and the envelope around it.
 import { isRecord } from '../lib/is-record.ts';
 
-/** Type of a JSON value. */
 export type JsonType = 'string' | 'number' | 'boolean' | 'object' | 'array' | 'null';
 
 /** Values that the contract permits at one place of a response. */

@@ -50,7 +50,6 @@ export function createUpstreams(
     now: () => Date;
     /** Endpoints that operations can call. @default those of the contract */
     endpoints?: readonly DeclaredEndpoint[];
-    /** Stores of caches, which outlive the upstreams. */
     cacheStores: CacheStores;
     /** Opens connections to the services. @default over the network */
     connect?: Connect | undefined;

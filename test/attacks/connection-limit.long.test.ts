@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { findMemoryProblem, maxClientFiles } from '../../src/server/process-limits.ts';
 import { type PausedServer, startPausedServer } from '../support/paused-server.ts';
@@ -32,19 +31,15 @@ async function connectStalled(held: PausedServer): Promise<RawClient> {
   return client;
 }
 
-it('at the limit the slowest connection is closed first, then idle ones, but none with an in-flight request', async () => {
-  await using held = await startPausedServer({ maxConnections: 6, clientStallTimeoutMs: 6_000 });
-  const idle = await connectIdle(held);
+it('at the limit the oldest connection without a response is closed first, then the oldest idle one, but none with an in-flight request', async () => {
+  await using held = await startPausedServer({ maxConnections: 6 });
+  const idle = [await connectIdle(held), await connectIdle(held)] as const;
   const running = await connectRunning(held);
   const silent = await connectRaw(held.url);
-  const [stopped, slow, fast] = [await connectStalled(held), await connectStalled(held), await connectStalled(held)];
-  const timers = [
-    setInterval(() => slow.socket.write('x'), 50), // 20 B/s
-    setInterval(() => fast.socket.write('x'.repeat(1_000)), 50),
-  ];
-  await sleep(3_000); // Speeds are measured every 200 ms, over 600 ms, and later on a busy machine.
+  const stalled = [await connectStalled(held), await connectStalled(held)] as const;
   const order: string[] = [];
-  for (const [name, client] of Object.entries({ idle, running, silent, stopped, slow, fast })) {
+  const expected = { silent, first: stalled[0], second: stalled[1], idle: idle[0], 'other idle': idle[1] };
+  for (const [name, client] of Object.entries({ ...expected, running })) {
     void client.closed.then(() => order.push(name));
   }
   const newcomers: RawClient[] = [];
@@ -52,7 +47,7 @@ it('at the limit the slowest connection is closed first, then idle ones, but non
     newcomers.push(await connectRunning(held));
     await expect.poll(() => order.length, EVENTUALLY).toBe(count);
   }
-  expect(order).toEqual(['silent', 'stopped', 'slow', 'idle', 'fast']);
+  expect(order).toEqual(Object.keys(expected));
 
   const refused = await connectRaw(held.url); // All others have in-flight requests.
   await refused.closed;
@@ -60,22 +55,17 @@ it('at the limit the slowest connection is closed first, then idle ones, but non
   expect(held.server.load()).toMatchObject({ connections: 6, closed: { limit: 6, 'too slow': 0 } });
   held.release();
   await Promise.all([running, ...newcomers].map((client) => client.receives(/done/)));
-  for (const timer of timers) {
-    clearInterval(timer);
-  }
 });
 
 it('at the limit a client that does not read its response is disconnected', async () => {
   await using held = await startPausedServer({
     maxConnections: 1,
-    clientStallTimeoutMs: 6_000,
     listener: (_, response) => void response.end(Buffer.alloc(64 * 1024 * 1024)),
     maxBufferedBytes: 1024 * 1024 * 1024,
   });
   const nonReader = await connectRaw(held.url, { reads: false });
   await nonReader.send(GET);
   await expect.poll(() => held.server.load().bufferedBytes, EVENTUALLY).toBeGreaterThan(0);
-  await sleep(500); // The server waits for one measurement, so that the client can read a response that was just sent.
   const next = await connectRaw(held.url);
   await expect.poll(() => held.server.load().bufferedBytes, EVENTUALLY).toBe(0);
   expect(held.server.load().closed).toMatchObject({ limit: 1, 'too slow': 0 });
@@ -100,27 +90,6 @@ it('at the limit connections that their clients have just reset make room for ne
   }
   held.release();
   await Promise.all(newcomers.map((client) => client.receives(/done/)));
-});
-
-it('the limit holds after connections ended that would have been closed for new ones', async () => {
-  const maxConnections = 100; // Five of them are chosen at a time.
-  await using held = await startPausedServer({ maxConnections });
-  const connectAll = (count: number) => Promise.all(Array.from({ length: count }, () => connectRaw(held.url)));
-  const isFull = () => expect.poll(() => held.server.load().connections, EVENTUALLY).toBe(maxConnections);
-  const clients = await connectAll(maxConnections);
-  await isFull();
-  clients.push(...(await connectAll(1)));
-  await expect.poll(() => held.server.load().closed.limit, EVENTUALLY).toBe(1);
-  for (const { socket } of clients) {
-    socket.destroy();
-  }
-  await expect.poll(() => held.server.load().connections, EVENTUALLY).toBe(0);
-  await connectAll(maxConnections);
-  await isFull();
-  const newcomers = await connectAll(10);
-  await expect.poll(() => held.server.load().closed.limit, EVENTUALLY).toBe(11);
-  expect(held.server.load().connections).toBe(maxConnections);
-  expect(newcomers).toHaveLength(10);
 });
 
 it('connections stay below the number of files that the process may open', () => {

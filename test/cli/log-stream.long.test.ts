@@ -7,7 +7,7 @@ import { expect, it } from 'vitest';
 
 const run = promisify(execFile);
 
-const LOG_STREAM = JSON.stringify(new URL('../../src/cli/log-stream.ts', import.meta.url).href);
+const LOG_STREAM = JSON.stringify(new URL('../../src/cli/logger.ts', import.meta.url).href);
 
 /** Returns the arguments of a process that logs numbered lines in two turns, and exits in the second one. */
 const argumentsFor = (linesPerTurn: number) => [
@@ -15,7 +15,7 @@ const argumentsFor = (linesPerTurn: number) => [
   '--eval',
   `
     import { writeSync } from 'node:fs';
-    import { createLogger } from ${JSON.stringify(new URL('../../src/cli/create-logger.ts', import.meta.url).href)};
+    import { createLogger } from ${JSON.stringify(new URL('../../src/cli/logger.ts', import.meta.url).href)};
     const logger = createLogger({ isProduction: true, workers: 1, logLevel: 'info', logFormat: 'auto' }, process, process.stdout);
     const logFrom = (first) => {
       for (let line = first; line < first + ${linesPerTurn}; line += 1) logger.info(String(line));

@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import { expect, it } from 'vitest';
-import { createLogger } from '../../src/cli/create-logger.ts';
+import { createLogger } from '../../src/cli/logger.ts';
 import { startGateway } from '../support/gateway.ts';
 import { startService } from '../support/service.ts';
 

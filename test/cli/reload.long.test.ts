@@ -15,7 +15,7 @@ import { findWorkerPids, isRunning, waitForLogLines } from '../support/worker-lo
 guards('src/cli/config/reload.ts', 'withValuesOf');
 guards('src/gateway.ts', 'buildGateway.dispose');
 guards('src/lib/shared-resources.ts', 'createSharedResources.open');
-guards('src/rate-limits/memory-rate-limiter.ts', 'createMemoryRateLimiter.entryOf');
+guards('src/rate-limits/rate-limiter.ts', 'createMemoryRateLimiter.entryOf');
 
 const signer = createSigner();
 

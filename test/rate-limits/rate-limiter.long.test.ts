@@ -1,14 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createMemoryRateLimiter } from '../../src/rate-limits/memory-rate-limiter.ts';
-import type { RateLimiter } from '../../src/rate-limits/rate-limiter.ts';
+import { createMemoryRateLimiter, type RateLimiter } from '../../src/rate-limits/rate-limiter.ts';
 import { createRedisRateLimiter } from '../../src/rate-limits/redis-rate-limiter.ts';
 import type { RateLimit } from '../../src/settings/rate-limits.ts';
 import { guards } from '../support/guards.ts';
 import { hasRedis, startRedis } from '../support/redis.ts';
 
-guards('src/rate-limits/memory-rate-limiter.ts', 'createMemoryRateLimiter.entryOf');
+guards('src/rate-limits/rate-limiter.ts', 'createMemoryRateLimiter.entryOf');
 
 /** Limit that refills one call per hour, so that nothing is refilled during a test. */
 const HOURLY: RateLimit = { calls: 3, perSeconds: 3 * 3_600 };

@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import { expect, it } from 'vitest';
 import { createGateway, type GatewayOptions } from '../../src/gateway.ts';
 import { startServer } from '../../src/server/server.ts';
-import { formatMetrics } from '../../src/telemetry/metrics-snapshot.ts';
+import { formatMetrics } from '../../src/telemetry/metrics.ts';
 import { processSnapshot } from '../../src/telemetry/process-metrics.ts';
 import { healthyService } from '../support/healthy-service.ts';
 import { hasPrometheus, prometheusOnly, startPrometheus } from '../support/prometheus.ts';

@@ -7,7 +7,7 @@ import manifest from '../../package.json' with { type: 'json' };
 import { createGateway, type GatewayOptions } from '../../src/gateway.ts';
 import { type ServerOptions, startServer } from '../../src/server/server.ts';
 import { GatewayMetrics, serviceSamples } from '../../src/telemetry/gateway-metrics.ts';
-import { formatMetrics } from '../../src/telemetry/metrics-snapshot.ts';
+import { formatMetrics } from '../../src/telemetry/metrics.ts';
 import { processSnapshot } from '../../src/telemetry/process-metrics.ts';
 import { startScriptedGateway } from '../support/gateway.ts';
 import { metricValues } from '../support/metrics-text.ts';

@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createCounts } from '../../src/telemetry/counts.ts';
+import { createCounts } from '../../src/telemetry/gateway-metrics.ts';
 import { deviationsIn, startGateway, startScriptedGateway, type TestGateway } from '../support/gateway.ts';
 import { metricValues } from '../support/metrics-text.ts';
 import { feed, group, subscriber, workflow } from '../support/records.ts';

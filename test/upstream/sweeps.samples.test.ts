@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createPerCredential } from '../../src/lib/per-credential.ts';
-import { createMemoryRateLimiter } from '../../src/rate-limits/memory-rate-limiter.ts';
+import { createMemoryRateLimiter } from '../../src/rate-limits/rate-limiter.ts';
 import { endpoint } from '../../src/upstream/endpoint.ts';
 import type { Endpoint } from '../../src/upstream/errors.ts';
 import { createThrottle } from '../../src/upstream/policies/throttle.ts';

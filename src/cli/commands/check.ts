@@ -1,5 +1,5 @@
 import type { Command } from '../command.ts';
-import { readFormat } from './format.ts';
+import { readFormat } from './output.ts';
 import { serve } from './serve.ts';
 
 const FORMATS = 'text|json|github';

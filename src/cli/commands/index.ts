@@ -6,7 +6,7 @@ import { doctor } from './doctor.ts';
 import { init } from './init.ts';
 import { mcp } from './mcp.ts';
 import { moduleNew } from './module.ts';
-import { createPrinter } from './printer.ts';
+import { createPrinter } from './output.ts';
 import { sandbox, sandboxReset } from './sandbox.ts';
 import { schemaDiff, schemaPrint } from './schema.ts';
 import { serve } from './serve.ts';

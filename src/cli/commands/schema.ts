@@ -1,8 +1,7 @@
 import type { GatewayModule } from '../../graphql/module.ts';
 import type { Command, CommandLine, Process } from '../command.ts';
 import { ConfigError } from '../config/problem.ts';
-import { readFormat } from './format.ts';
-import { createPrinter } from './printer.ts';
+import { createPrinter, readFormat } from './output.ts';
 import { serve } from './serve.ts';
 
 const FORMATS = 'text|json';

@@ -36,7 +36,7 @@ Notigraph runs the sandbox; with NODE_ENV=production, it exits with an error.`;
   },
   async run(commandLine, host) {
     const hangups = catchHangups(host); // Before anything else, because a SIGHUP would end the process.
-    const { runGateway } = await import('../run-gateway.ts');
+    const { runGateway } = await import('../serve/run-gateway.ts');
     return runGateway(commandLine, host, hangups);
   },
 };

@@ -1,6 +1,7 @@
+import { membersOf, type Part, partOf, withKind } from '../../settings/kinds.ts';
 import { parseSettings, type SettingProblem } from '../../settings/parse.ts';
 import { suggest, variableOf } from '../../settings/setting.ts';
-import type { Settings } from '../../settings/settings.ts';
+import { SETTINGS_TABLE, type Settings } from '../../settings/settings.ts';
 import type { CommandLine } from '../command.ts';
 import { findFileProblems } from './check-files.ts';
 import { findSource, readConfigFile, SOURCE_VARIABLES } from './config-file.ts';
@@ -125,4 +126,38 @@ function findUnknownVariables({ values, nameOf }: Environment): Problem[] {
   return Object.keys(values)
     .filter((name) => /^NOTIGRAPH_/.test(name) && !names.includes(name) && !OTHER_VARIABLE.test(name))
     .map((name) => ({ sentence: `${nameOf(name)} is unknown${suggest(name, names)}. See docs/settings.md.` }));
+}
+
+/** Shown in place of secrets, certificates, and addresses that may contain a password. */
+const REDACTED = '(not shown)';
+
+/**
+ * Describes the configuration for its operators, as JSON: the value of each setting, and where it comes from. A secret in a file is shown as the path
+ * of the file, any other is not shown.
+ */
+export function describeConfig({ config, values, locate }: LoadedConfig): string {
+  const { source: _source, isProduction: _isProduction, ...all } = config; // Not settings.
+  const settings = membersOf(partOf(SETTINGS_TABLE, all)).map((part): [string, object] => {
+    const [name = ''] = part.path;
+    const { place, name: origin } = locate([name]);
+    const unset = name === 'proxy' ? 'environment' : 'default'; // Only a proxy of HTTPS_PROXY or HTTP_PROXY has a value then.
+    const from = values[name] === undefined ? unset : place ? `${place.source}:${place.line}` : origin;
+    return [name, { value: redact(part), from }];
+  });
+  return `${JSON.stringify(Object.fromEntries(settings), null, 2)}\n`;
+}
+
+function redact(part: Part): unknown {
+  const { value } = part;
+  const { category } = withKind(part) ?? {};
+  if (typeof value === 'string') {
+    const isShown = category === undefined || category === 'path';
+    return !isShown ? REDACTED : value.replace(/^(https?:[^?]*\?).+$/, '$1…'); // A query can contain a token.
+  }
+  if (Array.isArray(value)) {
+    return membersOf(part).map(redact);
+  }
+  return typeof value === 'object' && value !== null && !(value instanceof URL)
+    ? Object.fromEntries(membersOf(part).map((member) => [member.path.at(-1), redact(member)]))
+    : value;
 }

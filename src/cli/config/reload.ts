@@ -8,7 +8,7 @@ import { findConflicts } from '../../settings/conflicts.ts';
 import { toSentence } from '../../settings/parse.ts';
 import { listRestartSettings, type SettingName } from '../../settings/settings.ts';
 import { fileSamples } from '../../telemetry/gateway-metrics.ts';
-import { counter, type MetricSamples } from '../../telemetry/metrics-snapshot.ts';
+import { counter, type MetricSamples } from '../../telemetry/metrics.ts';
 import type { Process } from '../command.ts';
 import type { Hangups } from '../signals.ts';
 import type { Config } from './load-config.ts';

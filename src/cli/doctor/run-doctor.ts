@@ -5,8 +5,7 @@ import type { CommandLine, Process } from '../command.ts';
 import { type Environment, readEnvironment } from '../config/environment.ts';
 import { type Config, FILES, loadConfig } from '../config/load-config.ts';
 import { ConfigError } from '../config/problem.ts';
-import { findService, type ServiceSettings } from '../service/find-service.ts';
-import { readAuthorization } from '../service/read-key.ts';
+import { findService, readAuthorization, type ServiceSettings } from '../find-service.ts';
 import { examineConnection } from './connection.ts';
 import { examineEndpoints } from './endpoints.ts';
 import {

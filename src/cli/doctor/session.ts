@@ -11,7 +11,7 @@ import { fillPath, pathPrefixOf } from '../../upstream/transport/path.ts';
 import { SocketPool } from '../../upstream/transport/socket-pool.ts';
 import { createTlsFiles } from '../../upstream/transport/tls-files.ts';
 import { errorFromFailure, isForeign } from '../../upstream/transport/to-error.ts';
-import type { ServiceSettings } from '../service/find-service.ts';
+import type { ServiceSettings } from '../find-service.ts';
 import { EndingProblem, problem } from './finding.ts';
 
 /** Read of the contract. */

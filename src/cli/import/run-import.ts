@@ -9,10 +9,9 @@ import type { CommandLine, Process } from '../command.ts';
 import { type Environment, readEnvironment } from '../config/environment.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { ConfigError } from '../config/problem.ts';
+import { findService, readAuthorization } from '../find-service.ts';
 import { formatLogLine } from '../readable-log.ts';
 import { findFileProblem } from '../sandbox-file.ts';
-import { findService } from '../service/find-service.ts';
-import { readAuthorization } from '../service/read-key.ts';
 import { catchStopSignals } from '../signals.ts';
 import { createDescription, formatCount, formatRows, showProgress } from './progress.ts';
 import {

@@ -6,7 +6,7 @@ import { listNotificationGroups, type NotificationGroupBody } from '../../upstre
 import { isUpstreamError, type UpstreamError } from '../../upstream/errors.ts';
 import { Abort, type Signal } from '../../upstream/signal.ts';
 import { createCacheStores, createUpstreams } from '../../upstream/upstreams.ts';
-import type { ServiceSettings } from '../service/find-service.ts';
+import type { ServiceSettings } from '../find-service.ts';
 import { ImportError } from './results.ts';
 
 /** Failed rows in succession after which something is wrong with all of them. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isRecord } from '../../lib/is-record.ts';
-import type { MetricSamples } from '../../telemetry/metrics-snapshot.ts';
+import type { MetricSamples } from '../../telemetry/metrics.ts';
 import type { Config } from '../config/load-config.ts';
 
 /** Argument and result of a function that the other process calls. */

@@ -6,7 +6,7 @@ import { turnEventLoop } from '../../server/drain.ts';
 import type { Health } from '../../server/health.ts';
 import { listen } from '../../server/listen.ts';
 import type { Settings } from '../../settings/settings.ts';
-import { addCounters, counter, formatMetrics, gauge, type MetricSamples } from '../../telemetry/metrics-snapshot.ts';
+import { addCounters, counter, formatMetrics, gauge, type MetricSamples } from '../../telemetry/metrics.ts';
 import { type ProcessUsage, usageSnapshot } from '../../telemetry/process-metrics.ts';
 import { type Ending, WorkerProcess } from './fork-worker.ts';
 import type { Configuration } from './messages.ts';

@@ -11,7 +11,6 @@ import {
   validate,
 } from 'graphql';
 
-/** Element of a schema that can be deprecated. */
 interface Element {
   name: string;
   deprecationReason?: string | null | undefined;

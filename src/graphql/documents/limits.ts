@@ -7,7 +7,6 @@ import {
 } from 'graphql';
 import type { Settings } from '../../settings/settings.ts';
 
-/** Limits on the size of a document. */
 export type DocumentLimits = Pick<Settings, 'maxDepth' | 'maxRootFields' | 'maxFields'>;
 
 /** Maximum length of a document, with comments. Tokens of 32 characters on average reach `MAX_TOKENS` at the same time. */
@@ -28,7 +27,6 @@ const MAX_DIRECTIVES = 10;
  */
 const MAX_SCHEMA_ALIASES = 5;
 
-/** Fields at the root that return the schema. */
 const SCHEMA_FIELDS: ReadonlySet<string> = new Set(['__schema', '__type', '_service']);
 
 /** Finds the first exceeded limit. Returns a message that names it, or undefined. */
@@ -59,12 +57,9 @@ export function findExceededLimit(
 interface Size {
   depth: number;
   aliases: number;
-  /** Aliases of and inside fields that return the schema. */
   schemaAliases: number;
   directives: number;
-  /** Fields at the top level. */
   ownFields: number;
-  /** Fields at all levels. */
   fields: number;
 }
 

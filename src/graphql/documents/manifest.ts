@@ -62,7 +62,6 @@ export function assertIds(manifests: readonly Manifest[]): void {
   }
 }
 
-/** Returns the beginning of an id, for messages. */
 export const shortenId = (id: string): string => (id.length > 40 ? `${id.slice(0, 20)}…` : id);
 
 /** Returns the place of a syntax error, which V8 names in most messages. */
@@ -134,15 +133,12 @@ export function createManifestFiles(
   return { ...files, manifests: () => current ?? [] };
 }
 
-/** Problem of one of the sources. */
 interface ManifestProblem {
   /** Index of the source; undefined if several contradict each other. */
   index?: number;
-  /** Problem as a clause. */
   problem: string;
 }
 
-/** Reads manifests, and returns the problems of all files. */
 export function findManifestProblems(sources: readonly (string | Manifest)[]): ManifestProblem[] {
   const problems = sources.flatMap((source, index) =>
     typeof source === 'string' ? problemsAt(source).map((problem) => ({ index, problem })) : [],
@@ -152,7 +148,6 @@ export function findManifestProblems(sources: readonly (string | Manifest)[]): M
     : problemsOf(() => createManifestFiles(sources)).map((problem) => ({ problem }));
 }
 
-/** Returns the problems of a file, or of all files in a folder. */
 function problemsAt(path: string): string[] {
   let files: string[] = [];
   const unreadable = problemsOf(() => {

@@ -41,7 +41,6 @@ interface Cache<Value> {
  * count entries, and 1,100 anonymous documents of 32 KB grew the heap from 32 to 335 MB.
  */
 export class PreparedDocuments {
-  /** The gateway's own schema. */
   readonly #schema: GraphQLSchema;
   readonly #byText = new LRUCache<string, PreparedDocument>({
     maxSize: MAX_CHARACTERS,
@@ -58,7 +57,6 @@ export class PreparedDocuments {
     return memoizeByObject((node: DocumentNode) => new PreparedDocument(node, preparation));
   });
 
-  /** Caches for Yoga's parser. */
   readonly parserCaches: { readonly documentCache: Cache<DocumentNode>; readonly errorCache: Cache<Error> } = {
     documentCache: {
       get: (text) => this.#byText.get(text)?.node,
@@ -92,7 +90,6 @@ export class PreparedDocuments {
   }
 }
 
-/** Document with its operations. */
 export class PreparedDocument {
   readonly node: DocumentNode;
   /** Whether it was found valid for the schema and within the limits. */
@@ -143,20 +140,17 @@ export class Operation {
     this.#preparation = preparation;
   }
 
-  /** Number of fields, with fragments expanded. */
   get fields(): number {
     this.#fields ??= createFieldCount(this.#document)(this.#node);
     return this.#fields;
   }
 
-  /** Plans for the executor. */
   get plans(): OperationPlans {
     const { schema, planSizes } = this.#preparation;
     this.#plans ??= new OperationPlans(schema, this.#document, this.#node, this.fields, planSizes);
     return this.#plans;
   }
 
-  /** Scopes that callers need. */
   get requiredScopes(): RequiredScopes {
     this.#requiredScopes ??= readRequiredScopes(this.#preparation.scopeSchema, this.#document, this.#node);
     return this.#requiredScopes;

@@ -29,7 +29,6 @@ export interface RequiredScopes {
 /** Condition of `@skip` or `@include` that depends on a variable. */
 interface Condition {
   variable: string;
-  /** Value with which the field is included. */
   value: boolean;
 }
 

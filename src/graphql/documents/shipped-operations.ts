@@ -10,7 +10,6 @@ export interface ShippedOperation {
   description: string;
   /** Text of the operation, without the example. */
   query: string;
-  /** Example variables as JSON text. */
   variables?: string;
   /** REST calls made by the example, such as `POST /v1/feeds`. A trailing `*` stands for any number of different calls. */
   calls: readonly string[];

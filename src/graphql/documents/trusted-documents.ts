@@ -9,10 +9,8 @@ import type { GatewaySettings } from '../../settings/settings.ts';
 import { MAX_CHARACTERS } from './limits.ts';
 import { type Manifest, type ManifestFiles, sha256Of, withoutHashPrefix } from './manifest.ts';
 
-/** Documents of all manifests. */
 export type TrustedDocuments = ReturnType<typeof createTrustedDocuments>;
 
-/** Document of a manifest. */
 interface TrustedDocument {
   text: string;
   hash: string;
@@ -113,7 +111,6 @@ export function createTrustedDocuments(
         documents,
       }: {
         clientKind: string;
-        /** Rule for documents that are in no manifest. */
         mode: TrustedDocumentsMode;
         /** SHA-256 of the documents that the caller's token permits; undefined if it permits all. */
         documents: ReadonlySet<string> | undefined;

@@ -26,7 +26,6 @@ import type { Limits } from './result-limits.ts';
 /** Maximum errors of variables in one response. One more error says that there are others, as in graphql-js. */
 const MAX_ERRORS = 5;
 
-/** Coerced variables, or the errors found. */
 type CoercedVariables =
   | { readonly errors: readonly GraphQLError[]; readonly variables?: undefined }
   | { readonly variables: Variables; readonly errors?: undefined };
@@ -154,7 +153,6 @@ class Coercion {
   }
 }
 
-/** Treatment of invalid values in one variable. */
 interface Input {
   readonly hideSuggestions: boolean;
   readonly reject: (invalid: unknown, path: Path, reason: string | GraphQLError) => void;
@@ -219,7 +217,6 @@ function coerceObject(input: Input, value: unknown, type: GraphQLInputObjectType
 export const isInexactId = (type: GraphQLLeafType, value: unknown): boolean =>
   type === GraphQLID && typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER;
 
-/** Message for such an id. */
 export const INEXACT_ID = 'ID cannot represent this number exactly; send it as a string.';
 
 function coerceLeaf(input: Input, value: unknown, type: GraphQLLeafType, path: Path): unknown {

@@ -17,7 +17,6 @@ import {
 import { createReadArguments } from './arguments.ts';
 import type { Variables } from './graphql-js.ts';
 
-/** Fragments of a document by name. */
 export type Fragments = Record<string, FragmentDefinitionNode>;
 
 /** Definitions that selections refer to. */

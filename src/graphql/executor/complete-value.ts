@@ -24,7 +24,6 @@ export const completeResolved: Complete = (execution, plan, info, path, value) =
     ? awaitValue(execution, value, plan, info, path, completeValue)
     : completeValue(execution, plan, info, path, value);
 
-/** Completes a value that is not a promise. */
 const completeValue: Complete = (execution, plan, info, path, value) => {
   if (value instanceof Error) {
     throw value;
@@ -40,7 +39,6 @@ const completeValue: Complete = (execution, plan, info, path, value) => {
   return plan.complete(execution, plan, info, path, value);
 };
 
-/** Creates the completion function of lists with these items. */
 export const createListCompletion =
   (item: ValuePlan): Complete =>
   (execution, plan, info, path, value) => {
@@ -181,7 +179,6 @@ export const createLeafCompletion =
 export const isPrimitive = (value: unknown): boolean =>
   typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
 
-/** Completes a value of a scalar or enum type. */
 export function completeLeaf(execution: Execution, type: GraphQLLeafType, value: unknown): unknown {
   const serialized = serialize(execution, type, value);
   const bytes = sizeOf(serialized, execution.limits.maxResponseBytes - execution.bytes, 0);

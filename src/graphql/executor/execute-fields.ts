@@ -47,7 +47,6 @@ export function executeFields(
   return container ?? result;
 }
 
-/** Resolves a field and completes its value. */
 export function executeField(
   execution: Execution,
   field: FieldPlan,
@@ -107,10 +106,8 @@ const infoOf = (execution: Execution, field: FieldPlan, path: ResponsePath) => (
   getAsyncHelpers,
 });
 
-/** Plans the selection of a field on one object type. */
 export type PlanSelection = (type: GraphQLObjectType, execution: Execution) => SelectionPlan;
 
-/** Creates the completion function of an object type. */
 export function createObjectCompletion(type: GraphQLObjectType, planSelection: PlanSelection): Complete {
   let selection: SelectionPlan | undefined;
   return (execution, plan, info, path, value) => {

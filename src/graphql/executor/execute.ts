@@ -13,7 +13,6 @@ export type ExecuteResult = ExecutionResult | Promise<ExecutionResult>;
 /** Inputs of an execution besides its operation, as for `execute` of graphql-js. */
 export type ExecuteInputs = ExecutionInputs & Pick<ExecutionArgs, 'variableValues'>;
 
-/** Executes an operation with its plans. */
 type Execute = (plans: OperationPlans, inputs: ExecuteInputs) => ExecuteResult;
 
 /**

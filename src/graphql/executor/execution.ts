@@ -21,7 +21,6 @@ import { earlyEnd, type Limits, outcomeError, STOPPED, type StopReason, stopErro
 interface TimeLimit {
   /** Returns why nothing more may start; undefined if it may. */
   endReason(): unknown;
-  /** Adds an execution to stop. */
   add(execution: Execution): void;
   remove(execution: Execution): void;
 }
@@ -42,7 +41,6 @@ export interface Awaited {
 
 /** Position in the document at which values are completed. */
 export interface Position {
-  /** Nodes to which errors of the value refer. */
   readonly nodes: readonly FieldNode[];
   readonly isNonNull: boolean;
 }
@@ -143,7 +141,6 @@ export class Execution implements PlanSource, Awaited {
     setImmediate(() => this.reject(earlyEnd(this.isMutation))); // Calls that end for the same reason say more, and settle before.
   }
 
-  /** Adds a value that is awaited. */
   await(value: Awaited): void {
     value.before = this.before;
     value.after = this;

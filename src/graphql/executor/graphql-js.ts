@@ -14,7 +14,6 @@ const installed: Installed = graphql;
 
 const IS_17 = installed.versionInfo.major >= 17;
 
-/** Variable of an operation with its type. */
 export interface VariablePlan {
   readonly name: string;
   readonly definition: VariableDefinitionNode;
@@ -22,7 +21,6 @@ export interface VariablePlan {
   readonly type: GraphQLInputType | undefined;
 }
 
-/** Origin of a variable's value. */
 interface VariableSource {
   readonly signature: {
     readonly name: string;
@@ -69,7 +67,6 @@ export function toInfoVariables(variables: Variables): GraphQLResolveInfo['varia
   return values as GraphQLResolveInfo['variableValues'];
 }
 
-/** Returns the variables that a resolver got. */
 export const variablesOf = ({ variableValues }: Pick<GraphQLResolveInfo, 'variableValues'>): Variables =>
   variableValues instanceof Variables ? variableValues : new Variables({ ...variableValues });
 

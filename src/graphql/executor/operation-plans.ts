@@ -13,7 +13,6 @@ const MAX_PLANS = 16;
 /** Maximum fields of all plans of a gateway. With its functions and its share of the result class, one takes 600 to 1,400 bytes of heap. */
 const MAX_FIELDS = 6_000;
 
-/** Plan of the root selection. */
 interface Root {
   readonly selection: SelectionPlan;
   readonly entry: SizeEntry;
@@ -25,7 +24,6 @@ interface SizeEntry {
   readonly roots: WeakRef<Map<string, Root>>;
 }
 
-/** Sizes of all plans of a gateway. */
 export interface PlanSizes {
   get(entry: SizeEntry): true | undefined;
   has(entry: SizeEntry): boolean;

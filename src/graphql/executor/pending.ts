@@ -3,7 +3,6 @@ import type { Awaited, Execution, Position } from './execution.ts';
 import { STOPPED } from './result-limits.ts';
 import type { Complete, ValuePlan } from './selection-plan.ts';
 
-/** Destination of a pending value: a container in the result. */
 export interface Destination {
   /** Whether it accepts no more values. */
   readonly isSettled: boolean;
@@ -27,7 +26,6 @@ export class Pending {
     this.#path = path;
   }
 
-  /** Sets where the value is written. */
   setDestination(destination: Destination, key: string | number): void {
     this.#destination = destination;
     this.#key = key;
@@ -77,7 +75,6 @@ abstract class PendingContainer extends Pending implements Destination {
     return this.#pendingMembers > 0;
   }
 
-  /** Adds a pending member to wait for. */
   add(member: Pending, key: string | number): void {
     this.hold();
     member.setDestination(this, key);
@@ -121,7 +118,6 @@ abstract class PendingContainer extends Pending implements Destination {
   }
 }
 
-/** Object with pending fields. */
 export class PendingObject extends PendingContainer {
   override readonly result: Record<string, unknown>;
 
@@ -140,7 +136,6 @@ export class PendingObject extends PendingContainer {
   }
 }
 
-/** List with pending items. */
 export class PendingList extends PendingContainer {
   override readonly result: unknown[];
 

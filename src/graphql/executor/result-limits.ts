@@ -1,6 +1,5 @@
 import { GraphQLError } from 'graphql';
 
-/** Limits of one operation's variables and result. */
 export interface Limits {
   readonly maxResponseBytes: number;
   /** Whether errors can suggest names of the schema. */
@@ -28,7 +27,6 @@ export const pickLimits = (settings: Limits): Required<Limits> => ({
   valuesPerTurn: settings.valuesPerTurn ?? 10_000,
 });
 
-/** Limit that stopped an execution. */
 export type StopReason = 'maxErrors' | 'maxResultValues' | 'maxResponseBytes';
 
 const CODE = 'RESULT_LIMIT_EXCEEDED';

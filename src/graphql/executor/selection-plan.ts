@@ -18,10 +18,8 @@ export interface SelectionPlan {
   readonly createResult: () => Record<string, unknown>;
 }
 
-/** Plan for executing one field. */
 export interface FieldPlan {
   readonly key: string;
-  /** All nodes with this key. */
   readonly nodes: readonly FieldNode[];
   readonly definition: GraphQLField<unknown, unknown>;
   readonly parentType: GraphQLObjectType;

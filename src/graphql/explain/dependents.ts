@@ -29,14 +29,11 @@ export interface Dependent {
   readonly next: (ids: readonly number[]) => Dependent[];
 }
 
-/** Objects that a field returns. */
 interface Objects {
   readonly type: GraphQLOutputType;
-  /** Nodes of the field, which have the selections. */
   readonly nodes: readonly FieldNode[];
   /** Maximum number. Infinite if they are items of a list that the service sends. */
   readonly count: number;
-  /** Ids of the calls that return them. */
   readonly after: readonly number[];
 }
 

@@ -17,7 +17,6 @@ export interface Explanation {
   budget: Range & { limit: number };
   /** Items of bulk writes, which have a limit of their own. Absent if there are none. */
   bulkItems?: Range & { limit: number };
-  /** Scopes that a token needs. */
   scopes: string[];
 }
 

@@ -9,18 +9,15 @@ import { shippedManifest } from '../documents/shipped-operations.ts';
 import { findDocumentProblem } from '../documents/validate.ts';
 import { createTool, type Tool } from './tool.ts';
 
-/** Rules for the documents of tools. */
 interface ToolRules {
   schema: GraphQLSchema;
   /** Limits of documents, which apply to tools as to other operations. */
   limits: DocumentLimits & Pick<Settings, 'introspection'>;
 }
 
-/** Problem of a tool. */
 interface ToolProblem {
   /** Path of the setting in `mcp`. */
   path: ['manifest'] | ['mutations', number];
-  /** Problem as a clause. */
   problem: string;
 }
 
@@ -82,7 +79,6 @@ function readTool(id: string, text: string, { schema, limits }: ToolRules): Read
     : { tool: createTool(name, operation, { document, text, schema }) };
 }
 
-/** Returns why a name can't be in the list of mutations. */
 function findListProblem(
   name: string,
   tools: ReadonlyMap<string, Tool>,

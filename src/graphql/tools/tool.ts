@@ -36,7 +36,6 @@ interface ToolAnnotations {
 
 /** Operation of a trusted document that AI agents can call. */
 export interface Tool {
-  /** Name of the operation. */
   name: string;
   type: 'query' | 'mutation';
   description: string;
@@ -134,7 +133,6 @@ const SCALARS: Readonly<Record<string, JsonSchema>> = {
   JSONObject: { type: 'object' },
 };
 
-/** Returns the JSON Schema of an operation's variables. */
 function toInputSchema(
   operation: OperationDefinitionNode,
   document: DocumentNode,

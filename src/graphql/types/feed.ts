@@ -1,7 +1,6 @@
 import { createFeed, deleteFeed, type FeedBody } from '../../upstream/endpoints.ts';
 import { defineModule } from '../module.ts';
 
-/** Feeds, which can be created and deleted. */
 export const feeds = defineModule('feeds', ({ ADDS_ONLY, builder, entity, mutation, requireScopes }) => {
   const Feed = builder.objectRef<FeedBody>('Feed').implement({
     description: 'A feed of in-app messages, such as "Product news", which an app shows as a separate list.',

@@ -1,7 +1,6 @@
 import { deleteMessagesByTransaction } from '../../upstream/endpoints.ts';
 import { defineModule } from '../module.ts';
 
-/** Messages, which can be deleted. */
 export const messages = defineModule('messages', ({ builder, mutation }) => {
   const Channel = builder.enumType('Channel', {
     description: 'A channel over which the service sends messages.',

@@ -8,7 +8,6 @@ import {
 } from '../../upstream/endpoints.ts';
 import { defineModule } from '../module.ts';
 
-/** Notification groups. */
 export const notificationGroups = defineModule('notificationGroups', (toolkit) => {
   const { ADDS_ONLY, builder, declareCalls, entity, loader, mutation, requireScopes } = toolkit;
 

@@ -37,7 +37,6 @@ const workflowIdsOf = ({ templates }: StatsEntryBody): readonly string[] => list
 
 const isChannel = (value: unknown): value is ChannelName => CHANNELS.includes(value);
 
-/** Statistics of notifications. */
 export const stats = defineModule('stats', ({ builder, declareCalls, requireScopes, use }) => {
   const { Channel } = use(messages);
   const { Workflow, workflow } = use(workflows);

@@ -8,7 +8,6 @@ import { extraField, idField, mapMembers, timeField } from '../record-fields.ts'
 /** Maximum subscribers in one bulk mutation. */
 const MAX_BULK = 100;
 
-/** Returns the fields of a subscriber's profile, for inputs. */
 export function profileFields(t: PothosSchemaTypes.InputFieldBuilder<GraphTypes, 'InputObject'>) {
   const text = (description: string) =>
     t.string({ extensions: PROFILE, description: `${description} Null clears it; it must not be empty.` });
@@ -22,7 +21,6 @@ export function profileFields(t: PothosSchemaTypes.InputFieldBuilder<GraphTypes,
   };
 }
 
-/** Subscribers, which can be created. */
 export const subscribers = defineModule('subscribers', (toolkit) => {
   const { builder, bulkMutation, entity, mutation, requireScopes } = toolkit;
   const keys = entity({ subscriberId: null });
@@ -136,7 +134,6 @@ export const subscribers = defineModule('subscribers', (toolkit) => {
   return { Subscriber, keys };
 });
 
-/** Replacement for a credential. */
 const MASK = '[masked]';
 
 /** Members that name the provider of a channel. */

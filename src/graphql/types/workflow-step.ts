@@ -25,7 +25,6 @@ const isText = (value: unknown): boolean =>
 const shown = (condition: Condition, member: 'field' | 'value' | 'operator') =>
   isShown(condition, member) ? condition[member] : null;
 
-/** Steps of workflows. */
 export const workflowSteps = defineModule('workflowSteps', ({ builder }) => {
   const TimedSettings = builder.objectRef<NonNullable<Metadata['timed']>>('TimedSettings').implement({
     description: 'The days on which a timed digest is sent.',

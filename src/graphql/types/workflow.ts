@@ -17,7 +17,6 @@ import { workflowSteps } from './workflow-step.ts';
 /** Maximum workflows to load in one list; each can take a call. */
 const MAX_WORKFLOWS = 50;
 
-/** Workflows with their triggers. */
 export const workflows = defineModule(
   'workflows',
   ({ builder, declareCalls, entity, loader, mutation, requireScopes, use }) => {

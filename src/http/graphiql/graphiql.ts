@@ -215,7 +215,6 @@ const toPage = async (html: string): Promise<Page> => ({
   etag: `"${createHash('sha256').update(html).digest('base64url')}"`,
 });
 
-/** List of the files of GraphiQL's page. */
 interface Manifest {
   /** Names of the files that the page refers to. */
   script: string;

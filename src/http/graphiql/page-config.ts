@@ -5,23 +5,18 @@ export type { ExplainedCall, Explanation } from '../../graphql/explain/explainer
 export type { UpstreamReport } from '../respond.ts';
 export type { Scheme };
 
-/** Operation that the page offers. */
 export type PageOperation = Pick<ShippedOperation, 'name' | 'description' | 'query' | 'variables'>;
 
 /** Data that the gateway passes to GraphiQL's page. */
 export interface PageConfig {
-  /** Whether the service is a sandbox. */
   isSandbox: boolean;
-  /** Accepted schemes. */
   schemes: readonly Scheme[];
   /** Schemes whose clients may ask for the REST calls of an operation. */
   explains: readonly Scheme[];
   /** Initial value of the header `Authorization`. @default none: the page asks for a credential */
   authorization?: string | undefined;
-  /** Operations of the menu. */
   operations: readonly PageOperation[];
   /** Names of the operations that are open on the first visit. */
   tabs: readonly string[];
-  /** Meaning and remedy of each error code. */
   errorCodes: Readonly<Record<string, { meaning: string; remedy: string }>>;
 }

@@ -33,11 +33,9 @@ const SECURITY_HEADERS = securityHeaders(
   'img-src data:', // The empty icon.
 );
 
-/** Content of a short page. */
 interface Message {
   status: number;
   title: string;
-  /** HTML of the content below the title. */
   content: string;
 }
 

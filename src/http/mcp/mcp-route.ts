@@ -21,7 +21,6 @@ export function createMcp({
   ...options
 }: Omit<ToolServerOptions, 'failures'> & {
   schema: GraphQLSchema;
-  /** Exact paths of the route. */
   paths: ReadonlySet<string>;
   /** Path of the GraphQL endpoint, without the prefix of an upstream. */
   endpoint: string;
@@ -34,7 +33,6 @@ export function createMcp({
   authenticate: Authenticate;
   /** Accepted schemes, for the header `WWW-Authenticate`. */
   schemes: readonly Scheme[];
-  /** Responds to requests that are rejected. */
   respond: Respond;
   logger: Logger;
 }) {

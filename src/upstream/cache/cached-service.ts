@@ -24,9 +24,7 @@ interface CachedServiceDeps {
   service: Service;
   store: CacheStore;
   settings: CacheSettings;
-  /** All kinds of reads. */
   kinds: readonly CachedKind[];
-  /** Kinds that each write empties. */
   emptied: ReadonlyMap<DeclaredEndpoint, readonly CachedKind[]>;
   /** Address of the service, with what else distinguishes its data. */
   address: string;
@@ -36,7 +34,6 @@ interface CachedServiceDeps {
   closing: Signal;
 }
 
-/** Read that is being answered. */
 interface Read {
   request: UpstreamRequest;
   reader: Reader;
@@ -48,7 +45,6 @@ interface Read {
 /** Failures of a service that is down or too slow. If it is too slow, its calls also fill the queue of their credential. */
 const UNAVAILABLE = new Set<UpstreamErrorCode>(['UPSTREAM_UNAVAILABLE', 'UPSTREAM_TIMEOUT', 'OVERLOADED']);
 
-/** Service whose reads are answered from a store. */
 export class CachedService implements CallTarget {
   readonly #deps: CachedServiceDeps;
   /** Windows of the reads so far; undefined for those that are not cached. */
@@ -120,7 +116,6 @@ export class CachedService implements CallTarget {
     }
   }
 
-  /** Answers a read with a stored response. */
   #use({ request, reader, cached }: Read, { result, ageMs }: FoundEntry, answer: CacheHit['answer'], waited = false) {
     reader.events.answeredFromCache(request, { resource: cached.resource, answer, ageMs, result }, waited);
     reader.end(result);

@@ -14,7 +14,6 @@ import {
   type WriteInProgress,
 } from './store.ts';
 
-/** Stored response. */
 interface Entry {
   version: string;
   result: UpstreamResult;

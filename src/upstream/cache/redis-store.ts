@@ -47,7 +47,6 @@ interface StateKeys {
   unknown: string;
 }
 
-/** State that a lookup found. */
 interface State {
   /** Time of Redis, in milliseconds. */
   now: number;
@@ -304,7 +303,6 @@ export function createRedisCacheStore({
   };
 }
 
-/** Reads the state of an owner's kind, and an entry. */
 async function readState(
   send: SendCommand,
   keys: readonly [version: string, epoch: string, unknown: string, entry: string],

@@ -17,11 +17,9 @@ import type { Owner } from './store.ts';
 
 /** Keys and names of an owner in Redis. Without the secret and the credential, none can be derived, recognized or read. */
 interface OwnerKeys {
-  /** Digest of the owner. */
   readonly id: string;
   /** Key of AES-256-GCM. Each credential has its own, so that random nonces never repeat. */
   readonly encryption: KeyObject;
-  /** Returns the digest of a path. */
   digestOf(path: string): string;
 }
 
@@ -31,7 +29,6 @@ const FORMAT = 'notigraph cache 2';
 /** Maximum credentials whose keys are kept. Deriving them takes 20 µs. */
 const MAX_KEPT = 1_000;
 
-/** Creates a function that derives the keys of owners. */
 export function createOwnerKeys(secret: string): (owner: Owner) => OwnerKeys {
   const derive = memoize((owner: string): OwnerKeys => {
     const seed = createHmac('sha256', secret).update(owner).digest();

@@ -14,7 +14,6 @@ export interface Owner {
 /** Reads that a write empties together, such as `workflows` (with their groups) or `statistics`. */
 export type CachedKind = string;
 
-/** Place of an entry. */
 export interface EntryAddress {
   readonly owner: Owner;
   readonly kind: CachedKind;
@@ -22,7 +21,6 @@ export interface EntryAddress {
   readonly read: string;
 }
 
-/** Result of a lookup. */
 export interface Lookup {
   /** Usable entry, of any age up to its lifetime. Undefined if there is none, a write is in progress, or the store is unavailable. */
   entry: FoundEntry | undefined;
@@ -35,7 +33,6 @@ export interface Lookup {
   at: number;
 }
 
-/** Entry that was found. */
 export interface FoundEntry {
   result: UpstreamResult;
   /** Time since the lookup before the upstream call that returned or last confirmed it, in milliseconds. */
@@ -45,7 +42,6 @@ export interface FoundEntry {
 /** Time for which a write with an unknown outcome counts as being in progress after its end, in milliseconds. */
 export const UNKNOWN_WRITE_MS = 30_000;
 
-/** Write in progress. */
 export interface WriteInProgress {
   /**
    * Ends the write. Resolves once no reader, in any process, can get an entry from before it.
@@ -89,7 +85,6 @@ export interface CacheStore extends AsyncDisposable {
   stats(): StoreStats;
 }
 
-/** Content of a store. */
 export interface StoreStats {
   /** Entries in this process; undefined if other processes share the store. */
   entries?: number;
@@ -150,7 +145,6 @@ export interface CacheWindows {
   revalidateMs: number;
   /** For use if the service fails. */
   errorMs: number;
-  /** For any use. */
   lifetimeMs: number;
 }
 

@@ -13,7 +13,6 @@ const WINDOW_MS = 10_000;
 /** First and longest pause, in milliseconds. Probes that fail double it. A service that is back is used within the longest one. */
 const [PAUSE_MS, MAX_PAUSE_MS] = [2_000, 8_000];
 
-/** Change of a circuit breaker. */
 type CircuitChange =
   | {
       /** It opened. Probes that fail afterwards are no further changes. */
@@ -27,10 +26,8 @@ type CircuitChange =
     }
   | { kind: 'closed'; openMs: number };
 
-/** Receives the changes of a circuit breaker. */
 export type ReportCircuitChange = (change: CircuitChange) => void;
 
-/** Circuit breaker of one service. */
 export type CircuitBreaker = ReturnType<typeof createCircuitBreaker>;
 
 const BUCKETS = 10;
@@ -155,11 +152,9 @@ function culpritOf({ code, status = 0, retry }: UpstreamError, credential: strin
   return code === 'UPSTREAM_TIMEOUT' || status === 408 || status === 524 || isCutOff ? credential : EVERYBODY;
 }
 
-/** Calls of a period. */
 interface Totals {
   calls: number;
   failures: number;
-  /** Culprit of all failures. */
   culprit: Culprit | undefined;
   /** Time of the first failure. */
   failedSince: number;

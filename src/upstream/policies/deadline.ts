@@ -45,7 +45,6 @@ export class Deadline {
     }
   }
 
-  /** Removes something that no longer waits. */
   remove(waiting: Waiting): void {
     const at = this.#waiting.indexOf(waiting);
     if (at < 0) {

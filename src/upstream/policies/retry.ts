@@ -12,11 +12,9 @@ const MAX_RETRY_AFTER_SECONDS = 2;
 /** In-flight retries: a share of the in-flight calls, and a number that is always allowed, for upstreams with few calls. As in Envoy's retry budget. */
 const [BUDGET_SHARE, BUDGET_FLOOR] = [0.2, 3];
 
-/** Call that may be retried. */
 export interface RetryableCall {
   /** Whether the service can apply the call twice without harm. */
   readonly isRepeatable: boolean;
-  /** Number of retries so far. */
   readonly retries: number;
   /** Deadline of the call, on the clock of `performance.now()`. */
   readonly deadlineAt: number;
@@ -70,7 +68,6 @@ class RetryBudget {
   #retries = 0;
   #isAllowing = false;
 
-  /** Counts an in-flight call. */
   startCall(): void {
     this.#calls += 1;
     this.#allowWaiting();
@@ -87,12 +84,10 @@ class RetryBudget {
     this.#allowWaiting();
   }
 
-  /** Withdraws a request. */
   withdraw(call: RetryingCall): void {
     this.#waiting.delete(call);
   }
 
-  /** Ends a retry that was allowed. */
   endRetry(): void {
     this.#retries -= 1;
     this.#allowWaiting();

@@ -11,7 +11,6 @@ const MAX_SECONDS = 60;
 /** Pauses of the calls of credentials. */
 export type UpstreamThrottle = ReturnType<typeof createThrottle>;
 
-/** Pause of one credential's calls. */
 interface Pause {
   until: number;
   /** Whether the service's limit resets later than `until`. One call then probes it before others follow. */
@@ -36,7 +35,6 @@ export function createThrottle(now: () => number = () => performance.now()) {
     maxSize: MAX_BYTES,
     sizeCalculation: (_, key) => BYTES_PER_PAUSE + key.length,
   });
-  /** Pauses that calls probe. */
   const probed = new Map<object, Pause>();
   /** Category that the last response of an endpoint named. */
   const categories = new WeakMap<Endpoint, string | undefined>();
@@ -73,7 +71,6 @@ export function createThrottle(now: () => number = () => performance.now()) {
     return undefined;
   }
 
-  /** Ends an attempt, which may have probed a pause. */
   function ended(call: object, outcome: Outcome): void {
     const pause = probed.get(call);
     if (pause === undefined) {

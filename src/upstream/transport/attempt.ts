@@ -8,7 +8,6 @@ export type Headers = Parameters<NonNullable<Dispatcher.DispatchHandler['onRespo
 /** Maximum interim responses (status 1xx) to one request, because each of them extends the time limit for the headers. */
 const MAX_INTERIM_RESPONSES = 10;
 
-/** Treatment of a response body. */
 export interface BodyPlan {
   /** Whether the body is kept. Otherwise it is read and discarded, so that the socket can be reused. */
   keep: boolean;
@@ -16,7 +15,6 @@ export interface BodyPlan {
   maxBytes: number;
 }
 
-/** Complete response. */
 export interface UpstreamResponse {
   status: number;
   headers: Headers;
@@ -26,7 +24,6 @@ export interface UpstreamResponse {
   isTooLong: boolean;
 }
 
-/** Progress of a request. */
 export interface Progress {
   /** Whether a connection has accepted the request. Until then, the service can't have received any of it. */
   readonly sent: boolean;
@@ -106,7 +103,6 @@ export class Attempt implements WaitingHandler, Progress {
     this.#pool.dispatch(credential, request, this);
   }
 
-  /** Ends the attempt early, and reports it. */
   abort(reason: unknown): void {
     this.#ended = asError(reason);
     this.#fail(reason);

@@ -33,7 +33,6 @@ export function planBody(status: number, headers: Headers, expected?: Expected):
 
 /** Body of a successful response, with and without its envelope. */
 interface SuccessBody {
-  /** As the service sent it. */
   sent: unknown;
   body: unknown;
 }
@@ -85,7 +84,6 @@ const isErrorObject = (body: unknown): boolean =>
   body._id === undefined &&
   body.id === undefined;
 
-/** Body of a failed response. */
 export interface ErrorBody {
   /** `other` is a text, or JSON that is unreadable. */
   form: 'json' | 'none' | 'html' | 'other';
@@ -93,7 +91,6 @@ export interface ErrorBody {
   json: unknown;
 }
 
-/** Reads the body of a failed response. */
 export function readErrorBody(response: UpstreamResponse): ErrorBody {
   if (isEmpty(response)) {
     return { form: 'none', json: undefined };

@@ -45,7 +45,6 @@ export function toDispatchOptions(
   };
 }
 
-/** Media type of the bodies that an endpoint takes. */
 export const contentTypeOf = ({ bodyFormat }: DeclaredEndpoint): string =>
   bodyFormat === 'form' ? 'application/x-www-form-urlencoded' : 'application/json';
 

@@ -84,7 +84,6 @@ function findProblem(
     : undefined;
 }
 
-/** Whether a body is JSON with a list of records. */
 function hasList(body: Buffer | undefined): boolean {
   const content: unknown = orUndefined(() => JSON.parse(body?.toString('utf8') ?? ''));
   return Array.isArray(isRecord(content) ? content.data : content); // The envelope is optional.

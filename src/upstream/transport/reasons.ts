@@ -18,7 +18,6 @@ const MAX_DEPTH = 8;
 /** Form of names. Others could be anything, such as a quoted value. */
 const NAME = /^[\p{L}\p{N}_$-]{1,64}$/u;
 
-/** Members with which validators quote the input. */
 const QUOTED_INPUT = /^(?:value|received|input|target)$/;
 
 /** Message if the service sent no readable reason. */

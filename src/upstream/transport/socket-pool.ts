@@ -5,7 +5,6 @@ import { findHeaderProblem } from '../../settings/kinds.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { type Connect, type ConnectorOptions, createConnector } from './connector.ts';
 
-/** Handler of a request that may be queued for a socket. */
 export interface WaitingHandler extends Dispatcher.DispatchHandler {
   /** Whether the caller has given up. The request is then removed from the queue. */
   readonly isAbandoned: boolean;
@@ -27,7 +26,6 @@ type SocketPoolSettings = Pick<
   'sockets' | 'isolateConnections' | 'maxBufferedBytes' | 'socketIdleMs' | 'proxy' | 'upstreamHeaders'
 >;
 
-/** Request in undici's form. */
 export type PoolRequest = Dispatcher.DispatchOptions & { headers?: Readonly<Record<string, string>> };
 
 /** Slot for one socket. Its client reconnects on its own after the socket was closed. */
@@ -72,7 +70,6 @@ const MAX_RESTING = 16;
  */
 export class SocketPool {
   readonly buffer: ResponseBuffer;
-  /** Headers that every request has. */
   readonly headers: SecretFiles;
   readonly #origin: string;
   readonly #limit: number;

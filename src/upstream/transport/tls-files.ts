@@ -13,7 +13,6 @@ import {
 } from '../../lib/files/secret-files.ts';
 import type { TlsSettings } from '../../settings/upstreams.ts';
 
-/** TLS contexts made of the current certificates. */
 interface TlsContexts {
   /** For connections to the service: with the client certificate. */
   service: SecureContext;
@@ -29,7 +28,6 @@ export interface TlsFiles extends WatchedFiles {
   current(): TlsContexts;
 }
 
-/** Reads the certificates, and returns all problems. */
 export const findTlsProblems = (
   settings: Readonly<Partial<Record<keyof TlsSettings, Secret>>>,
 ): readonly SourceProblem[] => problemsOf(() => createTlsFiles(settings));

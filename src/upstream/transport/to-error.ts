@@ -21,7 +21,6 @@ interface FailedRequest extends Secrets {
   endpoint: Endpoint;
   /** Path with encoded ids and query. */
   path: string;
-  /** Body of the request. */
   body: object | undefined;
   idempotencyKey: string | undefined;
 }

@@ -1,13 +1,13 @@
-import { SANDBOX_KEYS } from '../../packages/sandbox/src/environments.ts';
-import type { Sandbox } from '../../packages/sandbox/src/sandbox.ts';
-import type { Config } from './config/load-config.ts';
+import { SANDBOX_KEYS } from '../../../packages/sandbox/src/environments.ts';
+import type { Sandbox } from '../../../packages/sandbox/src/sandbox.ts';
+import type { Config } from '../config/load-config.ts';
 
 /** Starts the sandbox if the configuration has no service. It is loaded on demand, because workers have none. */
 export async function openSandbox({ sandbox: file }: Config): Promise<Sandbox | undefined> {
   if (file === undefined) {
     return undefined;
   }
-  const { startSandbox } = await import('../../packages/sandbox/src/sandbox.ts');
+  const { startSandbox } = await import('../../../packages/sandbox/src/sandbox.ts');
   return startSandbox({ file });
 }
 

@@ -1,40 +1,37 @@
+// Serves a gateway in this process, and replaces it when the configuration changes.
 import type { RequestListener } from 'node:http';
 import { setFlagsFromString } from 'node:v8';
 import type { Logger } from 'pino';
-import type { Gateway } from '../gateway.ts';
-import { createKnownHosts } from '../http/select-upstream.ts';
-import { isLoopbackHost } from '../lib/urls.ts';
-import type { Probes } from '../server/health.ts';
-import { createOverloadMonitor } from '../server/load-shedding.ts';
-import { maxClientFiles } from '../server/process-limits.ts';
-import { type RunningServer, startServer } from '../server/server.ts';
-import { formatMetrics, type MetricSamples } from '../telemetry/metrics-snapshot.ts';
-import { processSnapshot, type ServerLoad } from '../telemetry/process-metrics.ts';
-import type { Process } from './command.ts';
-import type { Config } from './config/load-config.ts';
-import { loadModules } from './config/load-modules.ts';
-import { logUndeclaredCalls } from './create-logger.ts';
+import type { Gateway } from '../../gateway.ts';
+import { createKnownHosts } from '../../http/select-upstream.ts';
+import { isLoopbackHost } from '../../lib/urls.ts';
+import type { Probes } from '../../server/health.ts';
+import { createOverloadMonitor } from '../../server/load-shedding.ts';
+import { maxClientFiles } from '../../server/process-limits.ts';
+import { type RunningServer, startServer } from '../../server/server.ts';
+import { formatMetrics, type MetricSamples } from '../../telemetry/metrics.ts';
+import { processSnapshot, type ServerLoad } from '../../telemetry/process-metrics.ts';
+import type { Process } from '../command.ts';
+import type { Config } from '../config/load-config.ts';
+import { loadModules } from '../config/load-modules.ts';
+import { logUndeclaredCalls } from '../logger.ts';
+import type { WorkerRole } from '../workers/worker.ts';
 import { serveAdmin } from './serve-admin.ts';
-import type { WorkerRole } from './workers/worker.ts';
 
-/** Gateway that listens. */
-export interface RunningGateway {
+/** Gateway that listens, in this process or in workers. */
+export interface ServedGateway {
   /** The GraphQL endpoint. */
   url: string;
-  /** Returns why the upstream is unreachable; undefined if it is reachable. */
-  checkUpstream(): Promise<string | undefined>;
   /** Address of the separate port for health checks and metrics. @default none */
   adminUrl?: string | undefined;
-}
-
-/** Gateway in this process. */
-export interface ServedGateway extends RunningGateway {
+  /** Returns why the upstream is unreachable; undefined if it is reachable. */
+  checkUpstream(): Promise<string | undefined>;
   /** Handles new requests with another configuration. If it can't be used, throws and changes nothing. */
   apply(config: Config): Promise<void>;
 }
 
 // On demand: a primary has no gateway. Next to `await using`, the compiler wouldn't rewrite the path, which doesn't exist in the package.
-const loadGateway = () => import('../gateway.ts');
+const loadGateway = () => import('../../gateway.ts');
 
 /**
  * Keeps V8 from allocating objects in the old generation (pretenuring). It decides so in the first seconds, when the young generation is small

@@ -1,9 +1,29 @@
+// Creates the log of the process, and writes its lines without blocking when their reader is slow.
 import { writeSync } from 'node:fs';
-import type { DestinationStream } from 'pino';
+import type { DestinationStream, Logger } from 'pino';
 import { errorCodeOf } from '../lib/error-code.ts';
 import { pauseSync } from '../lib/pause-sync.ts';
 import { createJsonLogger } from '../telemetry/json-logger.ts';
 import type { Process } from './command.ts';
+import type { Config } from './config/load-config.ts';
+import { formatLogLine } from './readable-log.ts';
+
+/** Creates the logger of the process: JSON lines, or readable ones if `logFormat` asks for them. */
+export function createLogger(
+  { isProduction, workers, logLevel, logFormat }: Pick<Config, 'isProduction' | 'workers' | 'logLevel' | 'logFormat'>,
+  host: Pick<Process, 'on'>,
+  stream: NodeJS.WriteStream & { fd: number },
+): Logger {
+  const isText = logFormat === 'text' || (logFormat === 'auto' && stream.isTTY && !isProduction);
+  const hasPid = workers !== 1;
+  const format = isText && ((line: string) => formatLogLine(line, { hasPid, stream }));
+  const write = (line: string) => void stream.write(format ? format(line) : line);
+  return createJsonLogger(logLevel, stream.isTTY ? { write } : createLogStream(host, stream, format ? { format } : {}));
+}
+
+/** Returns the dependency of a gateway that logs calls of modules which explanations don't list. In production, calls are not checked. */
+export const logUndeclaredCalls = ({ isProduction }: Pick<Config, 'isProduction'>, logger: Logger) =>
+  isProduction ? {} : { onUndeclaredCall: (problem: string) => logger.warn(problem) };
 
 /** Maximum bytes per write. A pipe takes up to this many as a whole or not at all (`PIPE_BUF`), so that lines of several workers don't mix. */
 const MAX_WRITE = 4_096;

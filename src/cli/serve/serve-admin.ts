@@ -1,8 +1,8 @@
-import { createKnownHosts } from '../http/select-upstream.ts';
-import { isLoopbackHost } from '../lib/urls.ts';
-import { createProbeListener, type Probes } from '../server/health.ts';
-import { startServer } from '../server/server.ts';
-import type { Config } from './config/load-config.ts';
+import { createKnownHosts } from '../../http/select-upstream.ts';
+import { isLoopbackHost } from '../../lib/urls.ts';
+import { createProbeListener, type Probes } from '../../server/health.ts';
+import { startServer } from '../../server/server.ts';
+import type { Config } from '../config/load-config.ts';
 
 /** Limits of the separate port. A few probes and scrapers use it. */
 const LIMITS = { maxConnections: 100, maxInFlightRequests: 50, drainTimeoutMs: 1_000 };
