@@ -72,7 +72,7 @@ interface OptionalGatewayOptions extends Omit<GatewaySettingOptions, 'upstream'>
 }
 
 /** Dependencies of a gateway. */
-export interface GatewayDeps extends Pick<ServiceDeps, 'monotonicNow' | 'random'> {
+export interface GatewayDeps extends Pick<ServiceDeps, 'monotonicNow' | 'random' | 'breakerMinimumCalls'> {
   /** Logger of operations and problems. @default pino on standard output, with warnings and errors only */
   logger?: Logger;
   /** Returns the current time. @default () => new Date() */
@@ -106,7 +106,7 @@ export interface Gateway extends AsyncDisposable {
    * @throws {Refusal} if the credential is not accepted
    */
   serveMcp(streams: McpStreams): Promise<void>;
-  /** Returns the metrics so far in Prometheus' text format; empty with `metrics: false`. */
+  /** Returns the metrics so far in Prometheus' text format. */
   metrics(): Promise<string>;
   /** Returns the same metrics as plain data, which can be sent to another process or combined with other samples. */
   metricsSnapshot(): MetricSamples[];
@@ -210,7 +210,7 @@ export function buildGateway(
       documentOf: (id) => trustedDocuments.hashOf(id),
       upstreams: settings.upstreams,
       onTenantChange: (change) => logger.info(change, 'the keys of tenants were reloaded'),
-      network: settings,
+      proxy: settings.proxy,
     });
   const clientRules = createClientRules(settings);
   const authenticator = createAuthenticator(clients.server !== false, browser);
@@ -219,7 +219,7 @@ export function buildGateway(
   const engine = createEngine(schema, settings, counts.deprecated, plugins);
 
   // Upstream, after all that can be invalid: what is opened here stays open until it is disposed.
-  const metrics = settings.metrics ? counts.metrics : undefined;
+  const { metrics } = counts;
   const services: [upstream: string | undefined, stateOf: () => ServiceState][] = [];
   const nameTenant = createTenantNames(
     readSecret('logSecret', settings.logSecret ?? logSecret),
@@ -239,11 +239,7 @@ export function buildGateway(
   const upstreamSelector = createUpstreamSelector(settings.upstreams, [endpoint, CLIENT_TOKENS_PATH, MCP_PATH]);
   const isKnownHost = createKnownHosts(settings);
   const limiter = rateLimiters.open(rateLimits.store);
-  const admission = createAdmission({
-    limiter,
-    clientRules,
-    rateLimitCost: settings.cache ? settings.cache.rateLimitCost : undefined,
-  });
+  const admission = createAdmission({ limiter, clientRules });
   const watched = [...documents, ...upstreams.files, ...(browser?.files ?? [])];
   const files = watchFiles(watched, settings.reloadSeconds, logger);
 
@@ -271,7 +267,7 @@ export function buildGateway(
     log(entry) {
       counts.countClient(entry);
       counts.deprecated.add(entry.deprecated ?? []);
-      metrics?.operation(entry); // Before the log, so that logging doesn't count toward the operation's duration.
+      metrics.operation(entry); // Before the log, so that logging doesn't count toward the operation's duration.
       accessLog(entry);
     },
     maxResponseBytes: settings.maxResponseBytes,
@@ -293,7 +289,7 @@ export function buildGateway(
       now,
       operationTimeoutMs: settings.operationTimeoutMs,
       logsCalls: logger.isLevelEnabled('debug'),
-      metricsOf: metrics?.metricsOf,
+      metricsOf: metrics.metricsOf,
       noteForeign: createForeignLog(logger),
       audit,
     }),
@@ -336,16 +332,13 @@ export function buildGateway(
   });
   const running = new RunningRequests();
 
-  const metricsSnapshot = () =>
-    metrics === undefined
-      ? []
-      : [
-          ...metrics.snapshot(),
-          ...serviceSamples(services.map(([upstream, stateOf]) => [upstream, stateOf()])),
-          ...fileSamples(watched),
-          ...rateLimitSamples(limiter.status()),
-          ...cacheSamples(upstreams.cacheStore?.stats()),
-        ];
+  const metricsSnapshot = () => [
+    ...metrics.snapshot(),
+    ...serviceSamples(services.map(([upstream, stateOf]) => [upstream, stateOf()])),
+    ...fileSamples(watched),
+    ...rateLimitSamples(limiter.status()),
+    ...cacheSamples(upstreams.cacheStore?.stats()),
+  ];
   async function dispose(): Promise<void> {
     files[Symbol.dispose]();
     await running.finished();
@@ -364,7 +357,7 @@ export function buildGateway(
       }
       await mcp.serve(streams);
     },
-    metrics: async () => (metrics === undefined ? '' : formatMetrics([metricsSnapshot()])),
+    metrics: async () => formatMetrics([metricsSnapshot()]),
     metricsSnapshot,
     bufferedBytes: upstreams.bufferedBytes,
     connected: async () => void (await Promise.all([limiter.connected(), upstreams.cacheStore?.connected()])),

@@ -38,7 +38,7 @@ const toRow = ([name, schema]: Setting): string[] => {
   return [`${code(name)}${option}${short}`, toCode(defaultOf(schema)), toDescription(name, schema)];
 };
 
-/** Writes a table of the settings in a section, and one for each section inside it that was not shown before. A section that is a row of another table has its description there. */
+/** Writes a table of the settings in a section, and one for each section inside it that was not shown before. The option of the command for a section is a row of another table. */
 function toSections(path: string, section: Described, seen: Seen, isRow: boolean): string {
   const { description = '', properties = {}, additionalProperties: named } = section;
   if (named?.properties !== undefined) {
@@ -51,27 +51,39 @@ function toSections(path: string, section: Described, seen: Seen, isRow: boolean
   const all = members
     .filter((member) => !isInherited(member))
     .map(([name, schema]) => [code(name), toCode(defaultOf(schema)), toDescription(name, schema)]);
+  const isNested = ([name = '']: string[]) => {
+    const schema = properties[name.replaceAll('`', '')];
+    const nested = schema && sectionIn(schema);
+    return nested !== undefined && !seen.has(keyOf(nested));
+  };
   const rows = all.filter((row) => !seen.has(row.join()));
   const repeated = Map.groupBy(
     all.filter((row) => !rows.includes(row)),
     (row) => seen.get(row.join()),
   );
+  const shown = rows.filter((row) => !isNested(row)); // The others are below, under their own headings.
   for (const row of rows) {
     seen.set(row.join(), path);
   }
   return join(
     `### \`${path}\`\n`,
-    isRow ? '' : `${description}\n`,
-    rows.length === 0 ? '' : table(HEAD, rows),
+    isRow ? '' : `${description}${defaultIn(section)}\n`,
+    shown.length === 0 ? '' : table(HEAD, shown),
     ...[...repeated].map(([first, same]) => `As in \`${first}\`: ${same.map(([name]) => name).join(', ')}.\n`),
     inherited.length === 0 ? '' : `In place of the settings for all upstreams, if set: ${inherited.join(', ')}.\n`,
     ...members.map(([name, schema]) => {
       const nested = sectionIn(schema);
       const isNew = nested !== undefined && !seen.has(keyOf(nested));
-      return isNew ? toSections(`${path}.${name}${schema.type === 'array' ? '[]' : ''}`, nested, seen, true) : '';
+      return isNew ? toSections(`${path}.${name}${schema.type === 'array' ? '[]' : ''}`, nested, seen, false) : '';
     }),
   );
 }
+
+/** Returns the default of a section as a sentence, with a space before it; empty if it is required or follows from its members. */
+const defaultIn = (section: Described): string =>
+  section.defaultText === undefined || section.defaultText === 'none'
+    ? ''
+    : ` Default: ${toCode(section.defaultText)}.`;
 
 /** Identifies a section whatever the defaults of its settings. */
 const keyOf = ({ properties }: Described): string =>

@@ -1,7 +1,12 @@
 import type { WatchedFiles } from '../lib/files/file-watcher.ts';
 import { createSecretFiles, type SecretChange, type SecretFiles } from '../lib/files/secret-files.ts';
 import { isLoopbackHost } from '../lib/urls.ts';
-import type { BrowserSettings, ClientTokenSettings, TokenIssuer } from '../settings/clients.ts';
+import {
+  type BrowserSettings,
+  CLIENT_TOKEN_ISSUER,
+  type ClientTokenSettings,
+  type TokenIssuer,
+} from '../settings/clients.ts';
 import { requireLength } from '../settings/kinds.ts';
 import type { RateLimit } from '../settings/rate-limits.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -46,7 +51,7 @@ export function createBrowserAccess(
     documentOf,
     upstreams,
     onTenantChange,
-    network,
+    proxy: generalProxy = 'off',
   }: {
     remoteKeys: RemoteKeys;
     now: () => Date;
@@ -56,8 +61,8 @@ export function createBrowserAccess(
     upstreams: Settings['upstreams'];
     /** Called after the keys of tenants have changed. */
     onTenantChange: (change: SecretChange) => void;
-    /** Time limit of connections to issuers, and the proxy to those that have no other. */
-    network: Pick<Settings, 'connectTimeoutMs' | 'proxy'>;
+    /** Proxy to issuers that have no other. @default none */
+    proxy: Settings['proxy'];
   },
 ): BrowserAccess {
   const tenantUpstreams = createTenantUpstreams({ tenants, ...(keyFolder && { tenantKeys: keyFolder }) }, upstreams);
@@ -71,14 +76,14 @@ export function createBrowserAccess(
   const keyFiles: SecretFiles[] = [];
   const certificates: TlsFiles[] = [];
 
-  function remoteKeysOf({ issuer, jwks = '', ca, proxy = network.proxy ?? 'off' }: TokenIssuer): TrustedIssuer['keys'] {
+  function remoteKeysOf({ issuer, jwks = '', ca, proxy = generalProxy }: TokenIssuer): TrustedIssuer['keys'] {
     const url = new URL(jwks);
     const tls = ca === undefined ? undefined : nameProblems(createTlsFiles({ ca }), () => `ca of the issuer ${issuer}`);
     if (tls !== undefined) {
       certificates.push(tls);
     }
     // http to this machine is trusted, but not to that of a proxy.
-    const route = { ...network, proxy: isLoopbackHost(url.hostname) ? 'off' : proxy };
+    const route = { proxy: isLoopbackHost(url.hostname) ? 'off' : proxy };
     return remoteKeys(url, createConnector(route, { tls }));
   }
 
@@ -98,10 +103,10 @@ export function createBrowserAccess(
     );
     const keys = createClientTokenKeys(secretFiles);
     keyFiles.push(secretFiles);
-    const { issuer, maxLifetimeSeconds, rateLimit } = clientTokens;
-    trusted.push(trustClientTokens(issuer, keys));
+    const { maxLifetimeSeconds, rateLimit } = clientTokens;
+    trusted.push(trustClientTokens(keys));
     tokens = {
-      clientTokens: createClientTokens({ keys, tenantKeys, issuer, ceiling, maxLifetimeSeconds, documentOf, now }),
+      clientTokens: createClientTokens({ keys, tenantKeys, ceiling, maxLifetimeSeconds, documentOf, now }),
       rateLimit,
     };
   }
@@ -110,15 +115,18 @@ export function createBrowserAccess(
   return { verifiedTokens, tenantKeys, clientTokens: tokens, files: [tenantFiles, ...keyFiles, ...certificates] };
 }
 
+/** Difference that is accepted between the clocks of an issuer and the gateway, in seconds. With NTP, clocks differ by less than one. */
+const CLOCK_SKEW_SECONDS = 5;
+
 function trust(options: TokenIssuer, keys: TrustedIssuer['keys']): TrustedIssuer {
-  const { issuer, audience, algorithms, clockSkewSeconds, scopeClaim } = options;
+  const { issuer, audience, algorithms, scopeClaim } = options;
   const { tenant, tenantClaim = 'tenant', tenants } = options;
   return {
     issuer,
     audiences: typeof audience === 'string' ? [audience] : audience,
     algorithms,
     keys,
-    clockSkewSeconds,
+    clockSkewSeconds: CLOCK_SKEW_SECONDS,
     tenantOf(claims) {
       const named = tenant ?? readText(claims, tenantClaim);
       return named !== undefined && (tenants === undefined || tenants.includes(named)) ? named : undefined;
@@ -129,9 +137,9 @@ function trust(options: TokenIssuer, keys: TrustedIssuer['keys']): TrustedIssuer
   };
 }
 
-const trustClientTokens = (issuer: string, keys: ClientTokenKeys): TrustedIssuer => ({
-  issuer,
-  audiences: [issuer],
+const trustClientTokens = (keys: ClientTokenKeys): TrustedIssuer => ({
+  issuer: CLIENT_TOKEN_ISSUER,
+  audiences: [CLIENT_TOKEN_ISSUER],
   algorithms: [CLIENT_TOKEN_ALGORITHM],
   keys: keys.find,
   clockSkewSeconds: 0,

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { refuse } from '../errors/codes.ts';
 import type { SecretFiles } from '../lib/files/secret-files.ts';
 import { memoizeBySource } from '../lib/memoize.ts';
+import { CLIENT_TOKEN_ISSUER } from '../settings/clients.ts';
 import { isScope, type Scope } from '../settings/scopes.ts';
 import type { TenantKeys } from './tenants.ts';
 
@@ -35,7 +36,6 @@ const SCOPES_PROBLEM = '"scopes" must be a list of scopes such as "groups:read"'
 export function createClientTokens({
   keys,
   tenantKeys,
-  issuer,
   ceiling,
   maxLifetimeSeconds,
   documentOf,
@@ -43,8 +43,6 @@ export function createClientTokens({
 }: {
   keys: ClientTokenKeys;
   tenantKeys: TenantKeys;
-  /** Value of the claims `iss` and `aud`. */
-  issuer: string;
   ceiling: ReadonlySet<Scope>;
   /** Maximum lifetime of a token, in seconds. */
   maxLifetimeSeconds: number;
@@ -131,8 +129,8 @@ export function createClientTokens({
       };
       const token = await new SignJWT(claims)
         .setProtectedHeader({ alg: CLIENT_TOKEN_ALGORITHM, typ: 'JWT', kid: id })
-        .setIssuer(issuer)
-        .setAudience(issuer)
+        .setIssuer(CLIENT_TOKEN_ISSUER)
+        .setAudience(CLIENT_TOKEN_ISSUER)
         .setSubject(subject ?? '')
         .setIssuedAt(issuedAt)
         .setExpirationTime(expiresAt)

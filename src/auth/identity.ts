@@ -111,28 +111,28 @@ export interface ClientRules {
 }
 
 /** Setting that decides whether REST calls may be shown. */
-type ExplainSetting = 'clients.server.explain' | 'clients.browser.explain';
+type ExplainSetting = 'clients.browser.explain';
 
-type OriginsSetting = 'clients.server.corsOrigins' | 'clients.browser.corsOrigins' | 'corsOrigins';
+type OriginsSetting = 'clients.server.corsOrigins' | 'clients.browser.corsOrigins';
 
 export type RulesByClientKind = Readonly<Record<ClientKind, ClientRules>>;
 
 /** Modes from the most permissive to the strictest. */
 const MODES: readonly TrustedDocumentsMode[] = ['off', 'log', 'enforce'];
 
-export function createClientRules({
-  clients,
-  corsOrigins,
-}: Pick<Settings, 'clients' | 'corsOrigins'>): RulesByClientKind {
+export function createClientRules({ clients }: Pick<Settings, 'clients'>): RulesByClientKind {
   const toRules = (kind: 'server' | 'browser', settings?: ClientKindSettings): ClientRules => ({
     trustedDocuments: settings?.trustedDocuments ?? 'off',
-    origins: new Set([...corsOrigins, ...(settings?.corsOrigins ?? [])]),
-    originsSetting: settings === undefined ? 'corsOrigins' : `clients.${kind}.corsOrigins`,
+    origins: new Set(settings?.corsOrigins),
+    originsSetting: `clients.${kind}.corsOrigins`,
     rateLimit: settings?.rateLimit,
-    hidesCalls: settings?.explain === false ? `clients.${kind}.explain` : undefined,
+    hidesCalls: undefined, // Servers can send the calls themselves.
   });
   const server = toRules('server', clients.server || undefined);
-  const browser = toRules('browser', clients.browser);
+  const browser: ClientRules = {
+    ...toRules('browser', clients.browser),
+    hidesCalls: clients.browser?.explain === false ? 'clients.browser.explain' : undefined,
+  };
   const strictness = Math.max(...[server, browser].map(({ trustedDocuments }) => MODES.indexOf(trustedDocuments)));
   return {
     server,
@@ -141,9 +141,9 @@ export function createClientRules({
     anonymous: {
       trustedDocuments: MODES[strictness] ?? 'enforce',
       origins: new Set([...server.origins, ...browser.origins]),
-      originsSetting: browser.originsSetting,
+      originsSetting: (clients.browser === undefined ? server : browser).originsSetting,
       rateLimit: undefined,
-      hidesCalls: browser.hidesCalls ?? server.hidesCalls,
+      hidesCalls: browser.hidesCalls,
     },
   };
 }

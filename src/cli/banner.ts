@@ -14,7 +14,7 @@ export interface BannerOptions {
 
 /** Writes the text that is printed at startup. */
 export function banner(config: Config, { url, adminUrl, workers }: BannerOptions): string {
-  const { graphiql, sandbox, cache, clients, mcp, metrics, modules, source } = config;
+  const { graphiql, sandbox, cache, clients, mcp, modules, source } = config;
   const { store } = cache || {};
   const probes = adminUrl ?? new URL(url).origin;
   const kinds = [
@@ -40,7 +40,7 @@ export function banner(config: Config, { url, adminUrl, workers }: BannerOptions
           ? 'one process'
           : 'one process; --workers auto starts one per CPU',
     Clients: kinds.join(', ') || 'none',
-    Metrics: metrics ? `${probes}/metrics` : 'off (NOTIGRAPH_METRICS=on)',
+    Metrics: `${probes}/metrics`,
     Health: `${probes}/livez, ${probes}/readyz`,
   };
   const lines = Object.entries(rows).map(([name, value]) => `  ${name.padEnd(11)}${value}`);

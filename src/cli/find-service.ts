@@ -33,8 +33,8 @@ export function findService(
       `There is no service ${purpose}. Set --upstream or NOTIGRAPH_UPSTREAM to the service's base address.`,
     ]);
   }
-  const { url, cache: isCached, ...overrides } = entry;
-  return { url: new URL(url), settings: { ...settings, ...overrides, cache: isCached && settings.cache } };
+  const { url, ...overrides } = entry;
+  return { url: new URL(url), settings: { ...settings, ...overrides } };
 }
 
 /**

@@ -83,7 +83,7 @@ export const createContextFactory =
     /** Whether the log names the REST calls of each operation. */
     logsCalls: boolean;
     /** Returns the metrics of an upstream, with or without keys of tenants. @default none */
-    metricsOf: ((upstream: string | undefined, usesTenantKey: boolean) => UpstreamMetrics) | undefined;
+    metricsOf: (upstream: string | undefined, usesTenantKey: boolean) => UpstreamMetrics;
     /** Called for each response that comes from something else than an upstream. */
     noteForeign: NoteForeign;
     /** Log of writes. @default none */
@@ -94,7 +94,7 @@ export const createContextFactory =
     { params, request },
   ) => {
     const usage = new Usage({
-      metrics: metricsOf?.(identity.upstream, identity.clientKind === 'browser'),
+      metrics: metricsOf(identity.upstream, identity.clientKind === 'browser'),
       noteForeign,
       upstream: identity.upstream,
       trace,

@@ -16,17 +16,7 @@ export type AdmissionAllowance = Allowance & { secondsPerCall: number };
 /** Applies the rate limits of all kinds of clients. */
 export type Admission = ReturnType<typeof createAdmission>;
 
-export function createAdmission({
-  limiter,
-  clientRules,
-  rateLimitCost = 1,
-}: {
-  limiter: RateLimiter;
-  clientRules: RulesByClientKind;
-  /** Calls that a read costs which the cache answers, or which joins a call in flight, from 0 to 1. @default 1 */
-  rateLimitCost?: number | undefined;
-}) {
-  const joinedReadCost = rateLimitCost || 1; // Never free: it waits for the service, and takes room in the gateway.
+export function createAdmission({ limiter, clientRules }: { limiter: RateLimiter; clientRules: RulesByClientKind }) {
   return {
     /**
      * Takes one call from the caller's rate limit. The rest is charged when the operation is done and its cost is known.
@@ -45,9 +35,9 @@ export function createAdmission({
         ? allowance.then((taken) => requireAllowed(taken, secondsPerCall))
         : requireAllowed(allowance, secondsPerCall);
     },
-    /** Returns the cost of an operation in calls. With reads that needed no call of their own, it may be a fraction. */
+    /** Returns the cost of an operation in calls. A read that the cache answers, or that joins a call, counts too: a client's limit must not depend on others. */
     costOf: (usage: Readonly<Usage> | undefined): number =>
-      usage === undefined ? 0 : usage.requests + rateLimitCost * usage.cached + joinedReadCost * usage.shared,
+      usage === undefined ? 0 : usage.requests + usage.cached + usage.shared,
     /** Charges the difference between the cost of an operation and the call already taken. */
     charge({ clientKind, callerId }: Identity, cost: number): void {
       const { rateLimit } = clientRules[clientKind];
@@ -82,19 +72,24 @@ interface InFlightLimits {
   waitingForKeys: number;
 }
 
-/** Returns the limits. A single upstream has no share of its own by default, because there is no other to leave the rest to. */
+/** Share of one caller: four that send without end can't keep others out. */
+const CALLER_SHARE = 1 / 4;
+
+/** Share of one of several upstreams, and of the requests that wait for signing keys: one that hangs leaves half to the others. */
+const UPSTREAM_SHARE = 1 / 2;
+
+/** Returns the limits. A single upstream has no share of its own, because there is no other to leave the rest to. */
 export function inFlightLimitsOf({
   maxInFlightRequests: total,
-  maxInFlightRequestsPerCaller: perCaller = Math.ceil(total / 4),
-  maxInFlightRequestsPerUpstream: configured,
   upstreams,
-}: Pick<
-  GatewaySettings,
-  'maxInFlightRequests' | 'maxInFlightRequestsPerCaller' | 'maxInFlightRequestsPerUpstream' | 'upstreams'
->): InFlightLimits {
-  const share = configured ?? Math.ceil(total / 2);
-  const perUpstream = configured === undefined && upstreams === undefined ? total : share;
-  return { total, perCaller, perUpstream, waitingForKeys: share };
+}: Pick<GatewaySettings, 'maxInFlightRequests' | 'upstreams'>): InFlightLimits {
+  const share = Math.ceil(UPSTREAM_SHARE * total);
+  return {
+    total,
+    perCaller: Math.ceil(CALLER_SHARE * total),
+    perUpstream: upstreams === undefined ? total : share,
+    waitingForKeys: share,
+  };
 }
 
 /** Time after which a rejected request can be sent again. */

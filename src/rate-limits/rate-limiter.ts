@@ -7,7 +7,7 @@ import type { RateLimit } from '../settings/rate-limits.ts';
 export interface Allowance {
   /** Whether the calls were granted. */
   isAllowed: boolean;
-  /** Maximum of `remaining`: the limit's `burst`. */
+  /** Maximum of `remaining`: the limit's `calls`. */
   limit: number;
   /** Whole calls that are left; 0 or more. */
   remaining: number;
@@ -56,10 +56,10 @@ export interface Bucket {
   deepestMs: number;
 }
 
-export function bucketOf({ calls, perSeconds, burst = calls }: RateLimit): Bucket {
+export function bucketOf({ calls, perSeconds }: RateLimit): Bucket {
   const msPerCall = (perSeconds * 1_000) / calls;
-  const emptyMs = burst * msPerCall;
-  return { msPerCall, emptyMs, deepestMs: emptyMs + MAX_DEBT * perSeconds * 1_000 };
+  const emptyMs = perSeconds * 1_000;
+  return { msPerCall, emptyMs, deepestMs: (1 + MAX_DEBT) * emptyMs };
 }
 
 /**
@@ -78,13 +78,13 @@ export const waitFor = ({ msPerCall, emptyMs }: Bucket, missingMs: number, cost:
  */
 export function allowanceOf(
   { msPerCall, emptyMs }: Bucket,
-  { calls, burst = calls }: RateLimit,
+  { calls }: RateLimit,
   missingMs: number,
   waitMs?: number,
 ): Allowance {
   const allowance: Allowance = {
     isAllowed: waitMs === undefined,
-    limit: burst,
+    limit: calls,
     remaining: Math.max(0, Math.floor((emptyMs - missingMs + TOLERANCE_MS) / msPerCall)),
     resetSeconds: Math.max(0, Math.ceil((missingMs - TOLERANCE_MS) / 1_000)),
   };

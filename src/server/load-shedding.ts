@@ -75,6 +75,9 @@ export function createShedding(
 /** Interval between measurements, in milliseconds. */
 const INTERVAL_MS = 500;
 
+/** Share of the heap above which requests are shed, in percent. V8 spends most of its time on collections when the heap is nearly full. */
+const MAX_HEAP_PERCENT = 85;
+
 /** Minimum samples of the event loop delay for a percentile. */
 const MIN_SAMPLES = 5;
 
@@ -106,8 +109,9 @@ export interface OverloadMonitor extends Disposable {
 }
 
 export function createOverloadMonitor(
-  { maxEventLoopDelayMs, maxHeapPercent }: Pick<Settings, 'maxEventLoopDelayMs' | 'maxHeapPercent'>,
+  { maxEventLoopDelayMs }: Pick<Settings, 'maxEventLoopDelayMs'>,
   intervalMs = INTERVAL_MS,
+  maxHeapPercent = MAX_HEAP_PERCENT,
 ): OverloadMonitor {
   const delay = monitorEventLoopDelay({ resolution: 20 });
   delay.enable();

@@ -38,10 +38,20 @@ export interface ServerOptions extends Partial<ServerSettings>, SheddingDeps {
   isKnownHost?: (host: string | undefined) => boolean;
   /** Option of the command that sets the port, for error messages. @default --port */
   portOption?: string;
+  /** Time limit for receiving the headers of a request, in milliseconds. @default 10_000 */
+  headersTimeoutMs?: number;
+  /** Time limit for receiving a whole request, in milliseconds. @default 30_000 */
+  requestTimeoutMs?: number;
 }
 
 /** Maximum size of the headers; larger ones are rejected with 431. */
 const MAX_HEADER_BYTES = 16 * 1024;
+
+/** Headers are at most 16 KiB, which slow mobile networks (16 kbit/s) send in 8 s. */
+const HEADERS_TIMEOUT_MS = 10_000;
+
+/** Bodies of the default size arrive in time at 70 kbit/s. Slower clients would keep memory for longer than an operation takes. */
+const REQUEST_TIMEOUT_MS = 30_000;
 
 /** Longer than the idle timeout of common load balancers (60 s), so that they don't reuse a connection that is being closed. */
 const KEEP_ALIVE_MS = 65_000;
@@ -79,20 +89,22 @@ export async function startServer({
   onCutOff = () => {},
   isKnownHost = () => true,
   portOption,
+  headersTimeoutMs = HEADERS_TIMEOUT_MS,
+  requestTimeoutMs = REQUEST_TIMEOUT_MS,
   ...options
 }: ServerOptions): Promise<RunningServer> {
   const settings: ServerSettings = { ...defaultSettings(), ...options };
-  const { maxBodyBytes, clientHeadersTimeoutMs } = settings;
+  const { maxBodyBytes } = settings;
   let isStopping = false;
   let drained: Promise<void> | undefined;
 
   const server = createServer({
     ...MESSAGE_CLASSES,
     maxHeaderSize: MAX_HEADER_BYTES,
-    headersTimeout: clientHeadersTimeoutMs,
-    requestTimeout: settings.clientRequestTimeoutMs,
+    headersTimeout: headersTimeoutMs,
+    requestTimeout: requestTimeoutMs,
     keepAliveTimeout: KEEP_ALIVE_MS,
-    connectionsCheckingInterval: Math.min(clientHeadersTimeoutMs, 2_000),
+    connectionsCheckingInterval: Math.min(headersTimeoutMs, 2_000),
   });
   const connections = new Connections(server, settings, () => shedding.freeMemory());
   const shedding = createShedding(connections, settings, options);

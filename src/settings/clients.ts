@@ -51,14 +51,6 @@ const clientKind = {
   ),
 };
 
-/** Whether clients of a kind may see the REST calls behind their operations. */
-const explain = (isOn: boolean) =>
-  setting(
-    onOffInSection().default(isOn),
-    'Whether requests can use [`extensions.explain`](explain.md) and [`extensions.upstream`](call-from-a-server.md#cost-of-an-operation).',
-    { defaultText: isOn ? '`on`' : '`off`' },
-  );
-
 const KEYS_ADDRESS_PROBLEM = 'must be an https URL (http only on this machine) without user name and password';
 /** Scope of a module. Those of the schema are known only when its modules are. */
 const scopeOfModule = z.templateLiteral([z.string().regex(/^[a-z]+(?:-[a-z]+)*$/), ':', z.enum(SCOPE_ACTIONS)]);
@@ -66,9 +58,13 @@ const scopeOfModule = z.templateLiteral([z.string().regex(/^[a-z]+(?:-[a-z]+)*$/
 const AUDIENCE_PROBLEM = 'must be a string or a list of strings';
 
 const issuer = group({
-  issuer: setting(text(), 'Exact value of the claim `iss`. No two issuers share one.', {
-    examples: ['https://login.example.com'],
-  }),
+  issuer: setting(
+    text(),
+    'Exact value of the claim `iss`. No two issuers share one, and none is `notigraph`, which stands for `clientTokens`.',
+    {
+      examples: ['https://login.example.com'],
+    },
+  ),
   audience: setting(
     z.union([text(), z.array(text(), AUDIENCE_PROBLEM).nonempty(AUDIENCE_PROBLEM)], AUDIENCE_PROBLEM),
     'Accepted value of the claim `aud`, or a list of them.',
@@ -96,10 +92,6 @@ const issuer = group({
   algorithms: setting(
     listOf(choice(SIGNATURE_ALGORITHMS)).nonempty('must name at least one algorithm').default(['RS256', 'ES256']),
     'Accepted signature algorithms.',
-  ),
-  clockSkewSeconds: setting(
-    integer(0, 300).default(5),
-    "Maximum difference between the issuer's clock and the gateway's.",
   ),
   tenantClaim: setting(
     text().exactOptional(),
@@ -129,7 +121,7 @@ const issuer = group({
     'has a fixed tenant, so tenantClaim and tenants have no effect; remove them',
   );
 
-const serverGroup = group({ ...clientKind, explain: explain(true) });
+const serverGroup = group(clientKind);
 
 /** Whether servers are served: a switch, or their settings. The output is `false` if they are not. */
 const server = z
@@ -179,8 +171,15 @@ const browser = group({
     { defaultText: 'none', isReloadable: true },
   ),
   ...clientKind,
-  explain: explain(false),
+  explain: setting(
+    onOffInSection().default(false),
+    'Whether requests can use [`extensions.explain`](explain.md) and [`extensions.upstream`](call-from-a-server.md#cost-of-an-operation), as those of servers can.',
+    { defaultText: '`off`' },
+  ),
 });
+
+/** Issuer and audience of the tokens that the gateway issues: other gateways have other secrets. */
+export const CLIENT_TOKEN_ISSUER = 'notigraph';
 
 /** Kinds of client that are served, and the tokens and documents that they use. */
 export const clientSections = {
@@ -217,10 +216,6 @@ export const clientSections = {
         listOf(ownSecret('clientTokenSecret')).nonempty('must contain at least one secret'),
         'Secrets of at least 32 characters, the same on all replicas. The first one signs (HS256); all of them verify.',
         { isReloadable: true, examples: [[{ env: 'CLIENT_TOKEN_SECRET' }]] },
-      ),
-      issuer: setting(
-        text().default('notigraph'),
-        'The claims `iss` and `aud`. Must differ from the names in `clients.browser.issuers`.',
       ),
       maxLifetimeSeconds: setting(integer(1, 3_600).default(3_600), 'Maximum lifetime of a token.'),
       rateLimit: setting(

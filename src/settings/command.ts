@@ -42,10 +42,6 @@ export const command = {
     'Processes that serve the port. `auto` starts one per CPU.',
     { flag: 'N|auto' },
   ),
-  workerTimeoutMs: setting(
-    integer(1_000, 600_000).default(10_000),
-    'Time after which a worker that shows no sign of life is killed and replaced.',
-  ),
   adminPort: setting(
     integer(0, 65_535).exactOptional(),
     "Separate port for `/livez`, `/readyz`, `/metrics` and `/config`, which the public port then doesn't serve.",

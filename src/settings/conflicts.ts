@@ -1,3 +1,4 @@
+import { CLIENT_TOKEN_ISSUER } from './clients.ts';
 import { countWorkers } from './command.ts';
 import { OWN_SECRETS } from './kinds.ts';
 import type { Settings } from './settings.ts';
@@ -19,7 +20,6 @@ export function findConflicts(settings: Settings): Conflict[] {
   const { clients, clientTokens, trustedDocuments, upstream, upstreams } = settings;
   const { server, browser } = clients;
   const issuers = browser?.issuers.map(({ issuer }) => issuer) ?? [];
-  const tokenIssuer = clientTokens?.issuer;
   const isRestricted = [server, browser].some((client) => client && client.trustedDocuments !== 'off');
   return [
     ...listBroken([
@@ -29,7 +29,7 @@ export function findConflicts(settings: Settings): Conflict[] {
         'cannot be combined with upstream; use only one of them',
       ],
       [
-        browser !== undefined && issuers.length === 0 && tokenIssuer === undefined,
+        browser !== undefined && issuers.length === 0 && clientTokens === undefined,
         'clients.browser',
         'needs issuers, or clientTokens at the top level',
       ],
@@ -40,14 +40,14 @@ export function findConflicts(settings: Settings): Conflict[] {
       ],
       [new Set(issuers).size < issuers.length, 'clients.browser.issuers', 'contains the same issuer twice'],
       [
-        browser === undefined && tokenIssuer !== undefined,
+        browser === undefined && clientTokens !== undefined,
         'clientTokens',
         'needs clients.browser, which accepts the tokens',
       ],
       [
-        tokenIssuer !== undefined && issuers.includes(tokenIssuer),
-        'clientTokens.issuer',
-        'must differ from the names of other issuers',
+        clientTokens !== undefined && issuers.includes(CLIENT_TOKEN_ISSUER),
+        'clients.browser.issuers',
+        `contains ${CLIENT_TOKEN_ISSUER}, which is the issuer of clientTokens`,
       ],
       [
         isRestricted && trustedDocuments.manifests.length === 0,

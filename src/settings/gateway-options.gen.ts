@@ -24,8 +24,6 @@ export interface GatewaySettingOptions {
   };
   /** Names of the gateway in the header `Host`, besides those of `upstreams` and of this machine. On an address of this machine, others are rejected. */
   hosts?: readonly string[];
-  /** Allowed CORS origins for any credential. Comma-separated in a variable. @default none */
-  corsOrigins?: readonly string[];
   /** Secret of the 8 hex digits that stand for an API key in the log, which makes them the same across restarts and replicas. At least 16 characters. A file is read at startup and with a reload. @default random */
   logSecret?: string | {
     /** Path of the file. */
@@ -33,8 +31,6 @@ export interface GatewaySettingOptions {
   };
   /** Share of the successful operations that are logged: 0 to 1. Those that fail or take a second are always logged. Metrics count all. @default 1 */
   logSample?: number;
-  /** Whether operations and upstream requests are counted, and the command answers `GET /metrics`. @default true */
-  metrics?: boolean;
   /** Interval at which the configuration file and the files that it names are checked for changes. @default 10 */
   reloadSeconds?: number;
   /** Logs the `address` of clients, also in the audit log: of the connection, or what trusted proxies tell. The service does not get it. @default addresses are not logged */
@@ -54,21 +50,17 @@ export interface GatewaySettingOptions {
       trustedDocuments?: 'off' | 'log' | 'enforce';
       /** Rate limit of each API key, or of each `sub` of a tenant. Counts upstream calls. @default none */
       rateLimit?: {
-        /** Upstream calls per `perSeconds`. */
+        /** Upstream calls per `perSeconds`, and as many at once after a pause. */
         calls: number;
-        /** Period of the limit. @default 60 */
+        /** Period of the limit. A shorter one with fewer calls permits smaller bursts. @default 60 */
         perSeconds?: number;
-        /** Maximum calls saved up while a caller is idle. @default as `calls` */
-        burst?: number;
       };
-      /** Whether requests can use `extensions.explain` and `extensions.upstream`. @default `on` */
-      explain?: boolean | 'on' | 'off';
     };
     /** Browsers, which send a token: `Authorization: Bearer <token>`. @default off */
     browser?: {
       /** Issuers of accepted tokens. May be empty if `clientTokens` is set. @default none */
       issuers?: readonly ({
-        /** Exact value of the claim `iss`. No two issuers share one. */
+        /** Exact value of the claim `iss`. No two issuers share one, and none is `notigraph`, which stands for `clientTokens`. */
         issuer: string;
         /** Accepted value of the claim `aud`, or a list of them. */
         audience: string | readonly string[];
@@ -88,8 +80,6 @@ export interface GatewaySettingOptions {
         proxy?: string;
         /** Accepted signature algorithms. @default ['RS256','ES256'] */
         algorithms?: readonly ('RS256' | 'RS384' | 'RS512' | 'PS256' | 'PS384' | 'PS512' | 'ES256' | 'ES384' | 'ES512' | 'EdDSA' | 'Ed25519')[];
-        /** Maximum difference between the issuer's clock and the gateway's. 0 to 300 s. @default 5 */
-        clockSkewSeconds?: number;
         /** Claim that names the tenant: its exact name, or else a path into objects, such as `app_metadata.tenant`. @default `tenant` */
         tenantClaim?: string;
         /** Tenant of all tokens of the issuer, in place of `tenantClaim`. @default none */
@@ -127,14 +117,12 @@ export interface GatewaySettingOptions {
       trustedDocuments?: 'off' | 'log' | 'enforce';
       /** Rate limit of each API key, or of each `sub` of a tenant. Counts upstream calls. @default none */
       rateLimit?: {
-        /** Upstream calls per `perSeconds`. */
+        /** Upstream calls per `perSeconds`, and as many at once after a pause. */
         calls: number;
-        /** Period of the limit. @default 60 */
+        /** Period of the limit. A shorter one with fewer calls permits smaller bursts. @default 60 */
         perSeconds?: number;
-        /** Maximum calls saved up while a caller is idle. @default as `calls` */
-        burst?: number;
       };
-      /** Whether requests can use `extensions.explain` and `extensions.upstream`. @default `off` */
+      /** Whether requests can use `extensions.explain` and `extensions.upstream`, as those of servers can. @default `off` */
       explain?: boolean | 'on' | 'off';
     };
   };
@@ -145,18 +133,14 @@ export interface GatewaySettingOptions {
       /** Path of the file. */
       file: string;
     })[];
-    /** The claims `iss` and `aud`. Must differ from the names in `clients.browser.issuers`. @default 'notigraph' */
-    issuer?: string;
     /** Maximum lifetime of a token. 1 to 3600 s. @default 3600 */
     maxLifetimeSeconds?: number;
     /** Rate limit of tokens per tenant. Keys that belong to no tenant share one limit. @default {'calls':60,'perSeconds':60} */
     rateLimit?: {
-      /** Upstream calls per `perSeconds`. */
+      /** Upstream calls per `perSeconds`, and as many at once after a pause. */
       calls: number;
-      /** Period of the limit. @default 60 */
+      /** Period of the limit. A shorter one with fewer calls permits smaller bursts. @default 60 */
       perSeconds?: number;
-      /** Maximum calls saved up while a caller is idle. @default as `calls` */
-      burst?: number;
     };
   };
   /** Documents that apps were built with. */
@@ -206,32 +190,8 @@ export interface GatewaySettingOptions {
   operationTimeoutMs?: number;
   /** Time limit of one request, to the end of the response body. 50 to 600000 ms. @default 6000 */
   attemptTimeoutMs?: number;
-  /** Time limit for opening a connection. 50 to 60000 ms. @default 2000 */
-  connectTimeoutMs?: number;
-  /** Time limit from sending a request to its response headers. 50 to 600000 ms. @default 5000 */
-  headersTimeoutMs?: number;
   /** Maximum retries of a call. Reads and `PUT …/status` are retried after 408, 425, 502 to 504, 520 to 530, a reset or a timeout; other writes only if they cannot have been applied. 0 to 10. @default 2 */
   maxRetries?: number;
-  /** Maximum first pause before a retry. It is random and doubles each time. 1 to 10000 ms. @default 100 */
-  retryBaseDelayMs?: number;
-  /** Upper bound of the pauses. 1 to 60000 ms. @default 1000 */
-  retryMaxDelayMs?: number;
-  /** Longest `Retry-After` that is waited for. A longer one is passed on to the client. 0 to 60 s. @default 2 */
-  maxRetryAfterSeconds?: number;
-  /** Maximum in-flight retries, as a share of in-flight calls. 0 to 100 %. @default 20 */
-  retryBudgetPercent?: number;
-  /** In-flight retries that are always allowed. 0 to 1000. @default 3 */
-  retryBudgetFloor?: number;
-  /** Share of calls without a connection, without response headers in time, or with 408, 425, 502 to 504 or 520 to 530 that opens the circuit breaker. 1 to 100 %. @default 50 */
-  breakerPercent?: number;
-  /** Minimum calls in the window for the circuit breaker to open. 1 to 100000. @default 20 */
-  breakerMinimumCalls?: number;
-  /** Window in which calls count. 100 to 600000 ms. @default 10000 */
-  breakerWindowMs?: number;
-  /** Time that the circuit breaker stays open before it lets one call through. Doubles with each failure. 10 to 600000 ms. @default 2000 */
-  breakerOpenMs?: number;
-  /** Upper bound of that time. 10 to 600000 ms. @default 8000 */
-  breakerMaxOpenMs?: number;
   /** Proxy that connections to the service are tunneled through (`CONNECT`): its URL, with user name and password only as `{ env: NAME }`; or `off`. See proxies. @default `HTTPS_PROXY` or `HTTP_PROXY`, unless `NO_PROXY` excludes the service; `off` in `createGateway` */
   proxy?: string;
   /** Maximum connections to the service (HTTP/1.1). 1 to 10000. @default 64 */
@@ -242,16 +202,8 @@ export interface GatewaySettingOptions {
   isolateConnections?: 'none' | 'credential';
   /** Maximum in-flight calls per API key. 1 to 10000. @default 10 */
   maxConcurrentCallsPerKey?: number;
-  /** Maximum queued calls per API key. One more is `OVERLOADED` and not sent. 0 to 100000. @default 100 */
-  maxQueuedCallsPerKey?: number;
   /** Maximum calls per operation. One more is `BUDGET_EXCEEDED` and not sent. 1 to 10000. @default 50 */
   maxUpstreamCalls?: number;
-  /** Maximum items of bulk mutations per operation. They do not count as calls. 1 to 10000. @default 100 */
-  maxBulkItems?: number;
-  /** Maximum size of a response body. A larger one is `UPSTREAM_BAD_RESPONSE`. 1024 to 1073741824 bytes. @default 5242880 */
-  maxUpstreamBodyBytes?: number;
-  /** Maximum items of a list in a response. A longer one is `UPSTREAM_BAD_RESPONSE`. 1 to 1000000. @default 10000 */
-  maxUpstreamListItems?: number;
   /** Whether the service honors `Idempotency-Key`. Writes that carry one are then retried like reads. @default false */
   upstreamIdempotency?: boolean;
   /** TLS to the service. Changed files apply to new connections. See certificates. @default none */
@@ -312,26 +264,18 @@ export interface GatewaySettingOptions {
       /** Path of the file. */
       file: string;
     }>>;
-    /** Whether reads of this upstream are cached too, if the cache is on. @default `on` */
-    cache?: boolean | 'on' | 'off';
     /** Maximum connections to the service (HTTP/1.1). 1 to 10000. @default as for all upstreams */
     sockets?: number;
     /** Time after which an idle connection is closed. Services close theirs after 5 s or more. 1 to 600000 ms. @default as for all upstreams */
     socketIdleMs?: number;
     /** Whether a connection can be reused for another API key: `none` reuses it, `credential` never does. @default as for all upstreams */
     isolateConnections?: 'none' | 'credential';
-    /** Time limit for opening a connection. 50 to 60000 ms. @default as for all upstreams */
-    connectTimeoutMs?: number;
-    /** Time limit from sending a request to its response headers. 50 to 600000 ms. @default as for all upstreams */
-    headersTimeoutMs?: number;
     /** Time limit of one request, to the end of the response body. 50 to 600000 ms. @default as for all upstreams */
     attemptTimeoutMs?: number;
     /** Maximum retries of a call. Reads and `PUT …/status` are retried after 408, 425, 502 to 504, 520 to 530, a reset or a timeout; other writes only if they cannot have been applied. 0 to 10. @default as for all upstreams */
     maxRetries?: number;
     /** Maximum in-flight calls per API key. 1 to 10000. @default as for all upstreams */
     maxConcurrentCallsPerKey?: number;
-    /** Maximum queued calls per API key. One more is `OVERLOADED` and not sent. 0 to 100000. @default as for all upstreams */
-    maxQueuedCallsPerKey?: number;
     /** Whether the service honors `Idempotency-Key`. Writes that carry one are then retried like reads. @default as for all upstreams */
     upstreamIdempotency?: boolean | 'on' | 'off';
   }>>;
@@ -362,68 +306,23 @@ export interface GatewaySettingOptions {
     };
     /** Maximum heap of the responses in the store `memory`. The least recently used ones are dropped. 1048576 to 68719476736 bytes. @default 67108864 */
     maxBytes?: number;
-    /** Age at which a response is no longer used, whatever the windows below say. Bounds how long a revoked key can read. @default none */
-    maxAgeSeconds?: number;
-    /** Calls of the client's rate limit that a read from the cache costs. 0 to 1. @default 1 */
-    rateLimitCost?: number;
-    /** Reads of a workflow: their settings, or `off`. */
-    workflows?: 'off' | {
-      /** Age up to which a response is used without asking the service. 1 to 86400 s. @default 30 */
-      freshSeconds?: number;
-      /** Time after `freshSeconds` in which it is still used, while it is requested again in the background. 0 to 86400 s. @default 30 */
-      staleWhileRevalidateSeconds?: number;
-      /** Time after `freshSeconds` in which it is used if the service is unavailable, too slow or fails (5xx). 0 to 86400 s. @default 600 */
-      staleIfErrorSeconds?: number;
-    };
-    /** Reads of notification groups: the same settings, or `off`. */
-    notificationGroups?: 'off' | {
-      /** Age up to which a response is used without asking the service. 1 to 86400 s. @default 30 */
-      freshSeconds?: number;
-      /** Time after `freshSeconds` in which it is still used, while it is requested again in the background. 0 to 86400 s. @default 30 */
-      staleWhileRevalidateSeconds?: number;
-      /** Time after `freshSeconds` in which it is used if the service is unavailable, too slow or fails (5xx). 0 to 86400 s. @default 600 */
-      staleIfErrorSeconds?: number;
-    };
-    /** Reads of statistics: the same settings, with `freshSeconds: 60` by default, or `off`. */
-    statistics?: 'off' | {
-      /** Age up to which a response is used without asking the service. 1 to 86400 s. @default 60 */
-      freshSeconds?: number;
-      /** Time after `freshSeconds` in which it is still used, while it is requested again in the background. 0 to 86400 s. @default 30 */
-      staleWhileRevalidateSeconds?: number;
-      /** Time after `freshSeconds` in which it is used if the service is unavailable, too slow or fails (5xx). 0 to 86400 s. @default 600 */
-      staleIfErrorSeconds?: number;
-    };
+    /** Age up to which a response is used without asking the service. For 30 more seconds it is still used, while it is requested again in the background. 1 to 86400 s. @default `30`, for statistics `60` */
+    freshSeconds?: number;
+    /** Time after `freshSeconds` in which it is used if the service is unavailable, too slow or fails (5xx). 0 to 86400 s. @default 600 */
+    staleIfErrorSeconds?: number;
   };
-  /** Maximum length of a document, with comments. A document beyond this or another limit of documents is `DOCUMENT_LIMIT_EXCEEDED`. 256 to 67108864. @default 32768 */
-  maxDocumentCharacters?: number;
-  /** Maximum tokens of a document. 10 to 1000000. @default 1000 */
-  maxTokens?: number;
-  /** Maximum depth of nested fields. 1 to 1000. @default 10 */
+  /** Maximum depth of nested fields. A document beyond this or another limit of documents is `DOCUMENT_LIMIT_EXCEEDED`. 1 to 1000. @default 10 */
   maxDepth?: number;
-  /** Maximum aliases. At most 5 of them can be `__schema`, `__type`, `_service`, or inside of these. 0 to 10000. @default 30 */
-  maxAliases?: number;
-  /** Maximum root fields. 1 to 10000. @default 20 */
+  /** Maximum root fields. Half as many more can have an alias, at any level. 1 to 10000. @default 20 */
   maxRootFields?: number;
   /** Maximum fields, with fragments spread out. 1 to 1000000. @default 500 */
   maxFields?: number;
-  /** Maximum directives. 0 to 10000. @default 10 */
-  maxDirectives?: number;
-  /** Maximum items of a list in a variable. A longer one is `BAD_USER_INPUT`. 1 to 1000000. @default 1000 */
-  maxInputListItems?: number;
-  /** Maximum errors of a result. Execution stops at this and the next two limits, with the error `RESULT_LIMIT_EXCEEDED`. 1 to 10000. @default 100 */
-  maxErrors?: number;
-  /** Maximum values of a result. Every field and every list item is one. 1000 to 100000000. @default 250000 */
-  maxResultValues?: number;
-  /** Maximum size of a response. 1024 to 1073741824 bytes. @default 4194304 */
+  /** Maximum size of a response. Beyond it, execution stops with the error `RESULT_LIMIT_EXCEEDED`. 1024 to 1073741824 bytes. @default 4194304 */
   maxResponseBytes?: number;
   /** Maximum size of a request body. A larger one is 413. 1024 to 67108864 bytes. @default 262144 */
   maxBodyBytes?: number;
   /** Maximum bytes of requests and responses in memory, including those of the service. Beyond it, slow clients are disconnected, requests are 503, and responses of the service are `OVERLOADED`. 1048576 to 68719476736 bytes. @default 67108864 */
   maxBufferedBytes?: number;
-  /** Maximum requests that have arrived completely and are being answered. One more is 503 with `Retry-After`. 1 to 100000. @default 512 */
+  /** Maximum requests that have arrived completely and are being answered. Each caller can have a quarter. One more is 503, or for a caller 429, with `Retry-After`. 1 to 100000. @default 512 */
   maxInFlightRequests?: number;
-  /** Maximum requests in flight per caller. One more is 429 with `Retry-After`. 1 to 100000. @default a quarter of `maxInFlightRequests` */
-  maxInFlightRequestsPerCaller?: number;
-  /** Maximum requests in flight per upstream. One more is 503 with `Retry-After`. 1 to 100000. @default half of `maxInFlightRequests` for each entry of `upstreams` */
-  maxInFlightRequestsPerUpstream?: number;
 }

@@ -1,16 +1,17 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import { group, positive, setting } from './setting.ts';
 import { store } from './store.ts';
 
 /** Settings of a rate limit. */
 export const rateLimit = () =>
   group({
-    calls: setting(positive(), 'Upstream calls per `perSeconds`.'),
-    perSeconds: setting(positive().default(60), 'Period of the limit.'),
-    burst: setting(
-      positive().min(1, 'must be 1 or more').exactOptional(),
-      'Maximum calls saved up while a caller is idle.',
-      { defaultText: 'as `calls`' },
+    calls: setting(
+      z.number('must be 1 or more').min(1, 'must be 1 or more'),
+      'Upstream calls per `perSeconds`, and as many at once after a pause.',
+    ),
+    perSeconds: setting(
+      positive().default(60),
+      'Period of the limit. A shorter one with fewer calls permits smaller bursts.',
     ),
   });
 
@@ -25,5 +26,5 @@ export const rateLimits = setting(
   'Storage of rate limits.',
 );
 
-/** Limit on the upstream calls of one caller: `calls` per `perSeconds`, refilled steadily, up to `burst` saved up. */
+/** Limit on the upstream calls of one caller: `calls` per `perSeconds`, refilled steadily. */
 export type RateLimit = z.output<ReturnType<typeof rateLimit>>;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { cacheSettings } from './cache.ts';
-import { clientSections, mcpSettings, origins } from './clients.ts';
+import { clientSections, mcpSettings } from './clients.ts';
 import { command } from './command.ts';
 import { ofKind, ownSecret, upstreamUrl } from './kinds.ts';
 import {
@@ -89,10 +89,6 @@ const general = {
     hostNames().default([]),
     'Names of the gateway in the header `Host`, besides those of `upstreams` and of this machine. On an address of this machine, [others are rejected](network.md#hosts).',
   ),
-  corsOrigins: setting(
-    origins().default([]),
-    'Allowed CORS origins for any credential. Comma-separated in a variable.',
-  ),
   logSecret: setting(
     ownSecret('logSecret').exactOptional(),
     'Secret of the 8 hex digits that stand for an API key in the log, which makes them the same across restarts and replicas. At least 16 characters. A file is read at startup and with a reload.',
@@ -102,11 +98,6 @@ const general = {
     share().default(1),
     'Share of the successful operations that are logged: 0 to 1. Those that fail or take a second are always logged. Metrics count all.',
   ),
-  metrics: setting(
-    onOff().default(true),
-    'Whether operations and upstream requests are counted, and the command answers `GET /metrics`.',
-    { needsRestart: true },
-  ),
   reloadSeconds: setting(
     z.number(RELOAD).min(0.01, RELOAD).max(86_400, RELOAD).default(10),
     'Interval at which the configuration file and the files that it names are checked for changes.',
@@ -114,32 +105,19 @@ const general = {
 };
 
 const operations = {
-  maxDocumentCharacters: setting(
-    integer(256, 64 * MIB).default(32 * 1_024),
-    'Maximum length of a document, with comments. A document beyond this or another limit of documents is `DOCUMENT_LIMIT_EXCEEDED`.',
+  maxDepth: setting(
+    integer(1, 1_000).default(10),
+    'Maximum depth of nested fields. A document beyond this or another limit of documents is `DOCUMENT_LIMIT_EXCEEDED`.',
   ),
-  maxTokens: setting(integer(10, 1_000_000).default(1_000), 'Maximum tokens of a document.'),
-  maxDepth: setting(integer(1, 1_000).default(10), 'Maximum depth of nested fields.'),
-  maxAliases: setting(
-    integer(0, 10_000).default(30),
-    'Maximum aliases. At most 5 of them can be `__schema`, `__type`, `_service`, or inside of these.',
+  maxRootFields: setting(
+    integer(1, 10_000).default(20),
+    'Maximum root fields. Half as many more can have an alias, at any level.',
   ),
-  maxRootFields: setting(integer(1, 10_000).default(20), 'Maximum root fields.'),
   maxFields: setting(integer(1, 1_000_000).default(500), 'Maximum fields, with fragments spread out.'),
-  maxDirectives: setting(integer(0, 10_000).default(10), 'Maximum directives.'),
-  maxInputListItems: setting(
-    integer(1, 1_000_000).default(1_000),
-    'Maximum items of a list in a variable. A longer one is `BAD_USER_INPUT`.',
+  maxResponseBytes: setting(
+    integer(1_024, 1_024 * MIB).default(4 * MIB),
+    'Maximum size of a response. Beyond it, execution stops with the error `RESULT_LIMIT_EXCEEDED`.',
   ),
-  maxErrors: setting(
-    integer(1, 10_000).default(100),
-    'Maximum errors of a result. Execution stops at this and the next two limits, with the error `RESULT_LIMIT_EXCEEDED`.',
-  ),
-  maxResultValues: setting(
-    integer(1_000, 100_000_000).default(250_000),
-    'Maximum values of a result. Every field and every list item is one.',
-  ),
-  maxResponseBytes: setting(integer(1_024, 1_024 * MIB).default(4 * MIB), 'Maximum size of a response.'),
 };
 
 /** Limits that the gateway and its server share. */
@@ -158,17 +136,7 @@ const memory = {
 const inFlight = {
   maxInFlightRequests: setting(
     integer(1, 100_000).default(512),
-    'Maximum requests that have arrived completely and are being answered. One more is 503 with `Retry-After`.',
-  ),
-  maxInFlightRequestsPerCaller: setting(
-    integer(1, 100_000).exactOptional(),
-    'Maximum requests in flight per [caller](reliability.md#requests-in-flight). One more is 429 with `Retry-After`.',
-    { defaultText: 'a quarter of `maxInFlightRequests`', needsRestart: false },
-  ),
-  maxInFlightRequestsPerUpstream: setting(
-    integer(1, 100_000).exactOptional(),
-    'Maximum requests in flight per upstream. One more is 503 with `Retry-After`.',
-    { defaultText: 'half of `maxInFlightRequests` for each entry of `upstreams`', needsRestart: false },
+    'Maximum requests that have arrived completely and are being answered. [Each caller](reliability.md#requests-in-flight) can have a quarter. One more is 503, or for a caller 429, with `Retry-After`.',
   ),
 };
 
@@ -177,12 +145,6 @@ const httpServer = {
     integer(10, 60_000).default(200),
     'Delay of the event loop above which requests are 503, unless the process is nearly idle.',
   ),
-  maxHeapPercent: setting(integer(10, 100).default(85), 'Share of the heap in use above which requests are 503.'),
-  clientHeadersTimeoutMs: setting(
-    integer(100, 600_000).default(10_000),
-    "Time limit for receiving a request's headers (at most 16 KiB, else 431).",
-  ),
-  clientRequestTimeoutMs: setting(integer(100, 600_000).default(30_000), 'Time limit for receiving a whole request.'),
   clientResponseTimeoutMs: setting(
     integer(100, 600_000).default(60_000),
     'Time limit for reading a response, without what the operating system buffers. Then the client is disconnected.',

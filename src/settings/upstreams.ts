@@ -88,18 +88,12 @@ const upstream = group({
     defaultText: AS_FOR_ALL,
   }),
   upstreamHeaders: setting(upstreamHeaders(), 'Headers of every request to it.', { defaultText: AS_FOR_ALL }),
-  cache: setting(onOffInSection().default(true), 'Whether reads of this upstream are cached too, if the cache is on.', {
-    defaultText: '`on`',
-  }),
   sockets: override(upstreamCalls.sockets),
   socketIdleMs: override(upstreamCalls.socketIdleMs),
   isolateConnections: override(upstreamCalls.isolateConnections),
-  connectTimeoutMs: override(upstreamCalls.connectTimeoutMs),
-  headersTimeoutMs: override(upstreamCalls.headersTimeoutMs),
   attemptTimeoutMs: override(upstreamCalls.attemptTimeoutMs),
   maxRetries: override(upstreamCalls.maxRetries),
   maxConcurrentCallsPerKey: override(upstreamCalls.maxConcurrentCallsPerKey),
-  maxQueuedCallsPerKey: override(upstreamCalls.maxQueuedCallsPerKey),
   upstreamIdempotency: setting(
     onOffInSection().exactOptional(),
     SETTING_INFO.get(upstreamCalls.upstreamIdempotency)?.description ?? '',

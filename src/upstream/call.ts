@@ -24,13 +24,11 @@ import type { SocketPool } from './transport/socket-pool.ts';
 
 export type CallSettings = { upstream: URL } & Pick<
   Settings,
-  | 'attemptTimeoutMs'
-  | 'maxUpstreamBodyBytes'
-  | 'maxUpstreamListItems'
-  | 'maxConcurrentCallsPerKey'
-  | 'maxQueuedCallsPerKey'
-  | 'upstreamIdempotency'
+  'attemptTimeoutMs' | 'maxConcurrentCallsPerKey' | 'upstreamIdempotency'
 >;
+
+/** Calls of a credential that wait at most. With ten in flight that take 100 ms each, the last one waits for a second. */
+const MAX_QUEUED_CALLS = 100;
 
 export interface CallPolicies {
   readonly settings: CallSettings;
@@ -110,12 +108,12 @@ export class Lane {
   #released = 0;
 
   /** Takes a slot for a call, or lets it wait for one. Returns `full` if too many wait. */
-  take(call: Call, { maxConcurrentCallsPerKey, maxQueuedCallsPerKey }: CallSettings): 'running' | 'waiting' | 'full' {
+  take(call: Call, { maxConcurrentCallsPerKey }: CallSettings): 'running' | 'waiting' | 'full' {
     if (this.#running < maxConcurrentCallsPerKey) {
       this.#running += 1;
       return 'running';
     }
-    if (this.#waiting.length >= maxQueuedCallsPerKey) {
+    if (this.#waiting.length >= MAX_QUEUED_CALLS) {
       return 'full';
     }
     this.#waiting.push(call);
@@ -308,11 +306,11 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
   }
 
   planBody(status: number, headers: Headers): BodyPlan {
-    return planBody(status, headers, this.#policies.settings.maxUpstreamBodyBytes, this.request.endpoint.expect);
+    return planBody(status, headers, this.request.endpoint.expect);
   }
 
   onResponse(response: UpstreamResponse): void {
-    const { settings, pool, throttle, checkDrift } = this.#policies;
+    const { pool, throttle, checkDrift } = this.#policies;
     const { request } = this;
     const isReplayed = isReplay(request, response);
     const rateLimit = isReplayed ? undefined : readRateLimit(response.status, response.headers);
@@ -322,7 +320,7 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
     let result: Outcome;
     try {
       const upstreamHeaders = pool.headers.secrets();
-      result = readResult(request, response, rateLimit, settings.maxUpstreamListItems, checkDrift, upstreamHeaders);
+      result = readResult(request, response, rateLimit, checkDrift, upstreamHeaders);
     } catch (failure) {
       this.onFailure(failure, isReplayed);
       return;

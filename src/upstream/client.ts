@@ -64,7 +64,10 @@ export class WriteCount {
 export const misplacedWrite = ({ method, route }: DeclaredEndpoint): Error =>
   new Error(`${method} ${route} was not sent. Only the resolver of a field of Mutation can write, until it has ended.`);
 
-export type OperationSettings = { upstream: URL } & Pick<Settings, 'maxUpstreamCalls' | 'maxBulkItems'>;
+export type OperationSettings = { upstream: URL } & Pick<Settings, 'maxUpstreamCalls'>;
+
+/** Maximum items of bulk mutations per operation. They don't count as calls: whoever sends a list knows its length. It takes ten rounds of ten calls. */
+export const MAX_BULK_ITEMS = 100;
 
 /**
  * Client of the upstream service, bound to one caller. Fails only with `UpstreamError`, and for misplaced writes. The fields of a record are not
@@ -98,7 +101,7 @@ export class CallBudget {
    */
   prepare(kind: 'read' | 'write', endpoint: DeclaredEndpoint, args: UpstreamRequest['args']): UpstreamRequest {
     const { authorization, requestId, writes } = this.#caller;
-    const { upstream, maxUpstreamCalls, maxBulkItems } = this.#settings;
+    const { upstream, maxUpstreamCalls } = this.#settings;
     const expected = endpoint.method === 'GET' ? 'read' : 'write';
     if (kind !== expected) {
       throw invalidCall(endpoint, `it is a ${expected}; use ctx.upstream.${expected}`);
@@ -116,7 +119,7 @@ export class CallBudget {
     const headers = endpoint.headers && headersOf(endpoint, endpoint.headers, args);
     const body = args.body && bodyOf(endpoint, args.body);
     const [counter, limit] = args.isBulkItem
-      ? (['bulkItems', maxBulkItems] as const)
+      ? (['bulkItems', MAX_BULK_ITEMS] as const)
       : (['calls', maxUpstreamCalls] as const);
     if (this[counter] >= limit) {
       const message = `An operation can make at most ${limit} calls to the notification service. Request less, or use several operations.`;

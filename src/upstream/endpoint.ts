@@ -31,7 +31,7 @@ export interface WriteOptions {
 }
 
 export interface CachedRead {
-  /** Name in settings and metrics. The setting `cache` has windows for its own names; others need `windows`. */
+  /** Name in metrics. The setting `cache` has windows for the built-in names; others need `windows`. */
   readonly resource: string;
   /** Name by which writes empty it, shared by reads of the same data. @default resource */
   readonly kind?: string | undefined;

@@ -3,7 +3,7 @@ import { quoteForShell } from '../lib/quote-for-shell.ts';
 import type { CacheSettings } from '../settings/cache.ts';
 import type { CacheStore } from './cache/store.ts';
 import { windowsOf } from './cache/store.ts';
-import { CallBudget, type Caller, type OperationSettings, type UpstreamClient } from './client.ts';
+import { CallBudget, type Caller, MAX_BULK_ITEMS, type OperationSettings, type UpstreamClient } from './client.ts';
 import { type DeclaredEndpoint, kindOf } from './endpoint.ts';
 import { readKeyOf, type UpstreamRequest } from './request.ts';
 import { contentTypeOf } from './transport/exchange.ts';
@@ -39,7 +39,7 @@ export class Recorder {
   readonly #budget: CallBudget;
 
   constructor(settings: OperationSettings, cache: RecorderCache | undefined, caller: RecordedCaller) {
-    this.limits = { calls: settings.maxUpstreamCalls, bulkItems: settings.maxBulkItems };
+    this.limits = { calls: settings.maxUpstreamCalls, bulkItems: MAX_BULK_ITEMS };
     this.#settings = settings;
     this.#cache = cache;
     this.#caller = caller;

@@ -3,11 +3,7 @@ import { afterwards, Call, type CallOptions, type CallPolicies, type CallSetting
 import type { ServiceState } from './call-events.ts';
 import { createDriftCheck, type ReportDeviation } from './contract/drift.ts';
 import { endedEarly } from './errors.ts';
-import {
-  type CircuitBreakerSettings,
-  createCircuitBreaker,
-  type ReportCircuitChange,
-} from './policies/circuit-breaker.ts';
+import { createCircuitBreaker, type ReportCircuitChange } from './policies/circuit-breaker.ts';
 import { Retry, type RetrySettings } from './policies/retry.ts';
 import { createThrottle } from './policies/throttle.ts';
 import { readKeyOf, type UpstreamRequest } from './request.ts';
@@ -18,7 +14,7 @@ export interface CallTarget {
   write(request: UpstreamRequest, reader: Reader): void;
 }
 
-export type ServiceSettings = CallSettings & RetrySettings & CircuitBreakerSettings;
+export type ServiceSettings = CallSettings & RetrySettings;
 
 export interface ServiceDeps {
   pool: SocketPool;
@@ -30,6 +26,8 @@ export interface ServiceDeps {
   monotonicNow?: (() => number) | undefined;
   /** Source of random numbers from 0 to 1, for the jitter of retries. @default Math.random */
   random?: (() => number) | undefined;
+  /** Calls before the circuit breaker can open. For tests, and for an import, which waits by itself. @default 20 */
+  breakerMinimumCalls?: number | undefined;
 }
 
 /** One upstream: sockets, policies, and a lane for each credential. All calls share it. */
@@ -39,14 +37,14 @@ export class Service implements CallTarget {
 
   constructor(
     settings: ServiceSettings,
-    { pool, reportDeviation, reportCircuitChange, monotonicNow, random }: ServiceDeps,
+    { pool, reportDeviation, reportCircuitChange, monotonicNow, random, breakerMinimumCalls }: ServiceDeps,
   ) {
     this.#policies = {
       settings,
       waiting: { calls: 0 },
       pool,
-      throttle: createThrottle(settings, monotonicNow),
-      breaker: createCircuitBreaker(settings, monotonicNow, reportCircuitChange),
+      throttle: createThrottle(monotonicNow),
+      breaker: createCircuitBreaker(monotonicNow, reportCircuitChange, breakerMinimumCalls),
       retry: new Retry(settings, random),
       checkDrift: reportDeviation && createDriftCheck(reportDeviation),
     };

@@ -45,7 +45,7 @@ export function createUpstreams(
     circuitReporterOf,
     deviationReporterOf,
     ...deps
-  }: Pick<ServiceDeps, 'monotonicNow' | 'random'> & {
+  }: Pick<ServiceDeps, 'monotonicNow' | 'random' | 'breakerMinimumCalls'> & {
     logger: Logger;
     now: () => Date;
     /** Endpoints that operations can call. @default those of the contract */
@@ -77,7 +77,7 @@ export function createUpstreams(
     });
     return { name, upstream, pool, files: [tls, upstream.upstreamHeaders && pool.headers] };
   });
-  const [cacheSettings] = configured.flatMap(([, upstream]) => upstream.cache || []);
+  const cacheSettings = settings.cache || undefined;
   const cache = cacheSettings && cacheStores.open(cacheSettings, deps.monotonicNow); // After the files, which may be invalid.
 
   function readTls(name: string | undefined, { tls }: SettingsOfUpstream): TlsFiles | undefined {
@@ -92,16 +92,7 @@ export function createUpstreams(
     return files && nameProblems(files, (setting) => `tls.${setting}${owner}`);
   }
 
-  /** An upstream without a cache still invalidates the cache of another upstream of the same service. */
-  function settingsOfUncached(upstream: SettingsOfUpstream): CacheSettings | undefined {
-    const [same] = configured.flatMap(([, other]) =>
-      cacheAddressOf(other) === cacheAddressOf(upstream) ? other.cache || [] : [],
-    );
-    return same && { ...same, maxAgeSeconds: 0 };
-  }
-
   function connect(name: string | undefined, serviceSettings: SettingsOfUpstream, pool: SocketPool) {
-    const cacheSettings = serviceSettings.cache || settingsOfUncached(serviceSettings);
     const service = new Service(serviceSettings, {
       ...deps,
       pool,
@@ -110,7 +101,7 @@ export function createUpstreams(
     });
     watch?.(name, () => service.state());
     const address = cacheAddressOf(serviceSettings);
-    const cached = cache && cacheSettings && { store: cache.resource, settings: cacheSettings, address };
+    const cached = cache && { store: cache.resource, settings: cacheSettings, address };
     const { attemptTimeoutMs } = serviceSettings;
     const target: CallTarget = cached
       ? new CachedService({ ...cached, kinds, emptied, service, attemptTimeoutMs, closing })
@@ -178,9 +169,9 @@ const cacheAddressOf = ({ upstream, upstreamHeaders }: SettingsOfUpstream): stri
 function listUpstreams(settings: GatewaySettings): (readonly [string | undefined, SettingsOfUpstream])[] {
   const { upstream, upstreams } = settings;
   if (upstreams !== undefined) {
-    return Object.entries(upstreams).map(([name, { url, cache: isCached, ...own }]) => [
+    return Object.entries(upstreams).map(([name, { url, ...own }]) => [
       name,
-      { ...settings, ...own, cache: isCached && settings.cache, upstream: new URL(url) },
+      { ...settings, ...own, upstream: new URL(url) },
     ]);
   }
   return upstream === undefined ? [] : [[undefined, { ...settings, upstream: new URL(upstream) }]];

@@ -8,8 +8,8 @@ import { connectRaw, EVENTUALLY, postHead, type RawClient, readSlowly } from '..
 /** Shortened time limit. */
 const LIMIT_MS = 600;
 const LIMITS = {
-  clientHeadersTimeoutMs: LIMIT_MS,
-  clientRequestTimeoutMs: LIMIT_MS,
+  headersTimeoutMs: LIMIT_MS,
+  requestTimeoutMs: LIMIT_MS,
   clientResponseTimeoutMs: LIMIT_MS,
 };
 

@@ -72,7 +72,7 @@ beforeAll(async () => {
           tenants: KEYS,
         },
       },
-      clientTokens: { secrets: [SECRET], issuer: 'gateway' },
+      clientTokens: { secrets: [SECRET] },
     },
   );
 });
@@ -208,7 +208,7 @@ describe('a token is rejected with 401 before any upstream call', () => {
   });
 
   it('when it is a client token with claims of the wrong type', async () => {
-    const claims = { iss: 'gateway', aud: 'gateway', tenant: 'acme', scope: 'groups:read', exp: now() + 60 };
+    const claims = { iss: 'notigraph', aud: 'notigraph', tenant: 'acme', scope: 'groups:read', exp: now() + 60 };
     const kid = createHmac('sha256', SECRET).update('notigraph client token key').digest('hex').slice(0, 16);
     expect((await send(`Bearer ${signWithSecret({ alg: 'HS256', kid }, claims, SECRET)}`)).status).toBe(200);
     for (const wrong of [{ documents: 'x' }, { documents: [1] }, ...WRONG.map((documents) => ({ documents }))]) {
@@ -315,9 +315,13 @@ describe('a token is rejected with 401 before any upstream call', () => {
     ];
     for (const kid of kids) {
       await expectRefusal(stranger.sign({ iss: issuer.url }, { header: { kid } }), 'TOKEN_INVALID');
-      await expectRefusal(stranger.sign({ iss: 'gateway' }, { header: { kid } }), 'TOKEN_INVALID');
+      await expectRefusal(stranger.sign({ iss: 'notigraph' }, { header: { kid } }), 'TOKEN_INVALID');
       await expectRefusal(
-        signWithSecret({ alg: 'HS256', kid }, { iss: 'gateway', aud: 'gateway', tenant: 'acme', exp: now() + 60 }, ''),
+        signWithSecret(
+          { alg: 'HS256', kid },
+          { iss: 'notigraph', aud: 'notigraph', tenant: 'acme', exp: now() + 60 },
+          '',
+        ),
         'TOKEN_INVALID',
       );
     }
@@ -358,8 +362,8 @@ describe('client tokens and issuer tokens', () => {
 
   it('are not accepted in place of each other', async () => {
     // An issuer signs a token in the gateway's name.
-    await expectRefusal(issuer.sign(claims('gateway', 'gateway')), 'TOKEN_INVALID');
-    await expectRefusal(second.sign(claims('gateway', 'gateway')), 'TOKEN_INVALID');
+    await expectRefusal(issuer.sign(claims('notigraph', 'notigraph')), 'TOKEN_INVALID');
+    await expectRefusal(second.sign(claims('notigraph', 'notigraph')), 'TOKEN_INVALID');
     // The gateway's secret signs a token in the name of an issuer.
     for (const { url, key } of [issuer, second]) {
       const token = signWithSecret({ alg: 'HS256', kid: key.kid }, claims(url, AUDIENCE), SECRET);

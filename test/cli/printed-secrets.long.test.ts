@@ -35,9 +35,6 @@ const startQuotingUpstream = () =>
 
 const SHORT_TIMEOUTS = {
   NOTIGRAPH_ATTEMPT_TIMEOUT_MS: '150',
-  NOTIGRAPH_RETRY_BASE_DELAY_MS: '1',
-  NOTIGRAPH_RETRY_MAX_DELAY_MS: '1',
-  NOTIGRAPH_BREAKER_MINIMUM_CALLS: '1000',
   NOTIGRAPH_MAX_EVENT_LOOP_DELAY_MS: '60000', // Prevents load shedding on a busy machine.
 };
 
@@ -73,9 +70,19 @@ it("a server's key, a tenant's key and a browser's token appear in no response a
   const credentials = [`ApiKey ${OF_SERVER}`, `Bearer ${token}`];
   const names = [...Object.keys(MISBEHAVIORS), ...STATUSES.map(String)];
 
-  for (const credential of credentials) {
+  /** Sends reads that are no outage, each with an id of its own, so that the circuit breaker stays closed. */
+  const askHealthy = (credential: string) =>
+    Promise.all(
+      Array.from({ length: 30 }, (_, i) =>
+        ask(`{ workflow(idOrIdentifier: "${'0'.repeat(i + 1)}200") { id } }`, credential),
+      ),
+    );
+
+  const batches = Array.from({ length: Math.ceil(names.length / 4) }, (_, i) => names.slice(4 * i, 4 * i + 4));
+  for (const [credential, batch] of credentials.flatMap((each) => batches.map((batch) => [each, batch] as const))) {
+    await askHealthy(credential);
     await Promise.all(
-      names.flatMap((name) => [
+      batch.flatMap((name) => [
         ask(`{ workflow(idOrIdentifier: "${name}") { id name } }`, credential),
         ask(
           `mutation { createFeed(input: { name: "${name}" }) { __typename ... on MutationError { message } } }`,
@@ -85,7 +92,9 @@ it("a server's key, a tenant's key and a browser's token appear in no response a
     );
   }
   for (const key of [OF_SERVER, OF_TENANT]) {
-    const calls = upstream.requests.filter(({ headers }) => headers.authorization === `ApiKey ${key}`);
+    const calls = upstream.requests.filter(
+      ({ headers, path }) => headers.authorization === `ApiKey ${key}` && !/\/0+200$/.test(path),
+    );
     expect(calls.length).toBeGreaterThan(2 * names.length);
   }
   expect(upstream.requests.some(({ head }) => head.includes(SUBJECT) || head.includes(token))).toBe(false);

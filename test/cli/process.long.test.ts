@@ -121,7 +121,7 @@ describe('the printed banner', () => {
     await using upstream = await startService(() => ({ status: 401 }));
     const args = ['--upstream', upstream.url, '--graphiql', 'off'];
     const tools = '{"mcp":{"manifest":{"a":"query Groups { notificationGroups { id } }"}}}';
-    const env = { NOTIGRAPH_METRICS: 'off', NOTIGRAPH_CACHE: 'on', NOTIGRAPH_CONFIG_TEXT: tools };
+    const env = { NOTIGRAPH_CACHE: 'on', NOTIGRAPH_CONFIG_TEXT: tools };
     await using notigraph = await startNotigraph({ cwd, args, env });
     const output = notigraph.output();
     expect(output).toContain(`Upstream   ${upstream.url}/\n`);
@@ -129,14 +129,8 @@ describe('the printed banner', () => {
     expect(output).toContain('Cache      in memory\n');
     expect(output).toContain('Workers    one process\n'); // The cache in memory requires it.
     expect(output).toContain('GraphiQL   off (--graphiql on)\n');
-    expect(output).toContain('Metrics    off (NOTIGRAPH_METRICS=on)\n');
     expect(output).toContain("-H 'Authorization: ApiKey <your key>'");
     expect(output).not.toContain(SANDBOX_KEYS.development);
-    const metrics = await fetch(new URL('/metrics', notigraph.url));
-    expect([metrics.status, await metrics.json()]).toMatchObject([
-      404,
-      { errors: [{ extensions: { code: 'NOT_FOUND' } }] },
-    ]);
   });
 
   it('names the configuration, workers, clients and metrics', async () => {

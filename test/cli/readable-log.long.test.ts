@@ -35,10 +35,7 @@ it('a terminal shows one line per operation, with its REST calls beneath at the 
     return path.includes('/workflows/') ? { status: 404, body: {} } : { body: { data: [] } };
   });
   const terminal = createTerminal('debug');
-  await using gateway = await startGateway(
-    { upstream: upstream.url, retryBaseDelayMs: 1 },
-    { logger: terminal.logger },
-  );
+  await using gateway = await startGateway({ upstream: upstream.url }, { logger: terminal.logger });
   const headers = { traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01' };
   await gateway.send('query Groups { notificationGroups { id } }', {}, { authorization: 'ApiKey canary', headers });
   await gateway.send('{ workflow(idOrIdentifier: "canary") { id } }');

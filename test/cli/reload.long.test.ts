@@ -76,9 +76,9 @@ it('applies a changed configuration at SIGHUP, and keeps counters and rate limit
   expect(await ask(notigraph, 'ApiKey key')).toEqual({ answer: GROUPS, remaining: 999_999 });
 
   // A tenant is replaced. A changed port is named, and everything else applies.
-  await configure(upstream.url, ['globex'], { maxConnections: 123, metrics: false });
+  await configure(upstream.url, ['globex'], { maxConnections: 123, maxBodyBytes: 70_000 });
   const restart = await untilLogged(notigraph, 'changed settings', () => reload(RELOADED));
-  expect(restart).toMatchObject({ level: 'warn', settings: ['metrics', 'maxConnections'] });
+  expect(restart).toMatchObject({ level: 'warn', settings: ['maxBodyBytes', 'maxConnections'] });
   expect(await ask(notigraph, acme)).toMatchObject({ answer: 'UNAUTHENTICATED' });
   expect(await ask(notigraph, globex)).toMatchObject({ answer: GROUPS });
   expect(await ask(notigraph, 'ApiKey key')).toEqual({ answer: GROUPS, remaining: 999_998 });
@@ -203,7 +203,7 @@ it('with workers, applies a configuration on all of them or on none, and replace
   await configure(upstream.url, ['acme'], others);
   await using notigraph = await startNotigraph({
     cwd,
-    env: { ...TENANT_ENV, ...HANGUP_AT_START, NOTIGRAPH_WORKER_TIMEOUT_MS: '5000' },
+    env: { ...TENANT_ENV, ...HANGUP_AT_START },
   });
   await notigraph.printed('stdout', new RegExp(RELOADED)); // Because of the SIGHUP during startup.
   const reload = (message: string) => untilLogged(notigraph, message, () => process.kill(notigraph.pid, 'SIGHUP'));

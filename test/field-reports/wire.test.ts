@@ -379,7 +379,7 @@ describe('R26: the preflight of an allowed origin', () => {
     ['invalid names too', 'baggage, a b, x:y, "q", é, ok', 'baggage, ok'],
     ['too many', Array.from({ length: 400 }, (_, i) => `x-header-${i}`).join(','), null],
   ])('R26: allows %s', async (_, asked, allowed) => {
-    await using gateway = await start({ corsOrigins: [ORIGIN], mcp: {} });
+    await using gateway = await start({ clients: { server: { corsOrigins: [ORIGIN] } }, mcp: {} });
     for (const path of ['', '/mcp']) {
       const { status, headers } = await ask(gateway, asked, ORIGIN, path);
       expect([status, headers.get('access-control-allow-headers')]).toEqual([204, allowed]);
@@ -388,13 +388,13 @@ describe('R26: the preflight of an allowed origin', () => {
   });
 
   it('R26: allows nothing to other origins', async () => {
-    await using gateway = await start({ corsOrigins: [ORIGIN] });
+    await using gateway = await start({ clients: { server: { corsOrigins: [ORIGIN] } } });
     const { status, headers } = await ask(gateway, 'baggage', 'https://elsewhere.example');
     expect([status, headers.get('access-control-allow-headers'), headers.get('vary')]).toEqual([405, null, 'Origin']);
   });
 
   it('R26: the request with such headers is served, and they are not forwarded', async () => {
-    await using gateway = await start({ corsOrigins: [ORIGIN] });
+    await using gateway = await start({ clients: { server: { corsOrigins: [ORIGIN] } } });
     const headers = { origin: ORIGIN, baggage: 'a=1', 'sentry-trace': 'x' };
     expect((await send(gateway, { headers })).status).toBe(200);
     const [call] = gateway.service.requests;

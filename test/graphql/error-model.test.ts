@@ -176,17 +176,14 @@ describe('a response that violates the contract is UPSTREAM_BAD_RESPONSE', () =>
   });
 
   it('if its list is longer than allowed', async () => {
-    let length = 4;
+    let length = 10_001;
     const script = () => ({ body: { data: Array.from({ length }, () => group()) } });
     const query = 'query { notificationGroups { name } }';
     const message = 'The notification service sent an invalid response.';
-    await using gateway = await startScenario(script, { maxUpstreamListItems: 3 });
+    await using gateway = await startScenario(script);
     expect((await gateway.run(query)).error).toMatchObject({ ...BAD, message });
-    length = 3;
-    expect((await gateway.run(query)).result).toHaveLength(3);
-    length = 10_001;
-    await using usual = await startScenario(script);
-    expect((await usual.run(query)).error).toMatchObject({ ...BAD, message });
+    length = 10_000;
+    expect((await gateway.run(query)).result).toHaveLength(10_000);
   });
 
   it.each([
@@ -294,7 +291,7 @@ it('no connection to the service is UPSTREAM_UNAVAILABLE, and a write is NOT_APP
     [`http://localhost:${port}`, 'ECONNREFUSED'],
     ['http://no-such-host.invalid', /ENOTFOUND|EAI_AGAIN/],
   ] as const) {
-    await using gateway = await startGateway({ upstream: url, retryBaseDelayMs: 1 });
+    await using gateway = await startGateway({ upstream: url });
     const [read, write] = [await gateway.send(READ), await gateway.send(CREATE + RESULT)];
     const expected = { code: 'UPSTREAM_UNAVAILABLE', retryable: true };
     expect(read.body.errors?.[0]?.extensions).toMatchObject(expected);

@@ -277,7 +277,7 @@ describe('the limit on errors', () => {
   });
 
   it('bounds the cost of 100,000 invalid values', async () => {
-    const limits = { maxUpstreamListItems: 100_000 };
+    const limits = { maxListItems: 100_000 };
     const leaves = { numbers: invalid(100_000) };
     const objects = { items: Array.from({ length: 100_000 }, () => ({ number: 'no number' })) };
     expect(await cpuOf(() => run('{ numbers }', { rootValue: leaves, limits }))).toBeLessThan(60);

@@ -10,7 +10,9 @@ guards('src/http/params.ts', 'decodeBody');
 
 let gateways: GatewayPair;
 beforeAll(async () => {
-  gateways = await startGatewayPair(healthyService, { corsOrigins: ['https://app.example.com'] });
+  gateways = await startGatewayPair(healthyService, {
+    clients: { server: { corsOrigins: ['https://app.example.com'] } },
+  });
 });
 afterAll(() => gateways[Symbol.asyncDispose]());
 

@@ -268,7 +268,7 @@ describe('the client token endpoint', () => {
   });
 
   it('is rate limited per tenant, and for all unknown keys together, with Retry-After', async () => {
-    const rateLimit = { calls: 1, perSeconds: 3_600, burst: 2 };
+    const rateLimit = { calls: 2, perSeconds: 7_200 };
     await using setup = await setUp({ clientTokens: { rateLimit } });
     const body = { scopes: ['groups:read'] };
     const statuses = async (authorizations: string[]) => {

@@ -19,17 +19,15 @@ const signer = createSigner();
 const APP = 'https://app.example.com';
 const DEV = 'http://localhost:5173';
 const BACKEND = 'https://backend.example.com';
-const EVERYWHERE = 'https://everywhere.example.com';
 const SERVER_KEY = 'ApiKey of-a-server';
 const QUERY = '{ notificationGroups { name } }';
 
 let gateways: GatewayPair;
 beforeAll(async () => {
   gateways = await startGatewayPair(healthyService, {
-    corsOrigins: [EVERYWHERE],
     clients: clientsOf(
       signer,
-      { corsOrigins: [APP, DEV], rateLimit: { calls: 1, perSeconds: 3_600, burst: 1_000 } },
+      { corsOrigins: [APP, DEV], rateLimit: { calls: 1_000, perSeconds: 3_600_000 } },
       { server: { corsOrigins: [BACKEND] } },
     ),
   });
@@ -97,7 +95,7 @@ describe('a preflight', () => {
     vary: 'Access-Control-Request-Headers, Origin',
   };
 
-  it.each([APP, DEV, BACKEND, EVERYWHERE])('is granted to %s for one day', async (origin) => {
+  it.each([APP, DEV, BACKEND])('is granted to %s for one day', async (origin) => {
     const headers = { ...GRANTED, ...corsHeadersFor(origin) };
     expect(await preflight(origin)).toEqual({ status: 204, headers });
   });
@@ -108,7 +106,7 @@ describe('a preflight', () => {
 });
 
 describe('a response', () => {
-  it.each([APP, DEV, EVERYWHERE])('to a token is readable for %s', async (origin) => {
+  it.each([APP, DEV])('to a token is readable for %s', async (origin) => {
     const response = await send(origin, await signer.bearer());
     expect(response.status).toBe(200);
     expect(corsHeadersOf(response)).toEqual(corsHeadersFor(origin));
@@ -116,7 +114,7 @@ describe('a response', () => {
     expect(response.headers['ratelimit-limit']).toBe('1000');
   });
 
-  it.each([BACKEND, EVERYWHERE])('to an API key is readable for %s', async (origin) => {
+  it.each([BACKEND])('to an API key is readable for %s', async (origin) => {
     expect(corsHeadersOf(await send(origin, SERVER_KEY))).toEqual(corsHeadersFor(origin));
   });
 

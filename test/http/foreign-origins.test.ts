@@ -61,7 +61,7 @@ it('an origin that is listed only for the other kind of client is a warning that
 });
 
 it('a request of a page that the gateway serves itself is no warning', async () => {
-  const { gateway, send, warnings } = await start({ graphiql: true, corsOrigins: [APP] });
+  const { gateway, send, warnings } = await start({ graphiql: true, clients: { server: { corsOrigins: [APP] } } });
   expect(await send(new URL(gateway.url).origin, 'ApiKey key')).toBe(200);
   expect(warnings()).toEqual([]);
 });
@@ -76,5 +76,5 @@ it('invented origins fill neither the log nor the memory, and are quoted in prin
   await preflight(`https://\u009b31m\u00e9"\\\t${'x'.repeat(10_000)}`);
   const [shown, ...others] = warnings().slice(10);
   expect(others).toEqual([]);
-  expect(shown).toBe(warningOf(`https://?31m?\\"\\\\?${'x'.repeat(84)}`, 'corsOrigins'));
+  expect(shown).toBe(warningOf(`https://?31m?\\"\\\\?${'x'.repeat(84)}`, 'clients.server.corsOrigins'));
 });

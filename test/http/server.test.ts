@@ -129,7 +129,7 @@ describe('load shedding', () => {
   });
 
   it('detects a delayed event loop and a full heap, and recovers', async () => {
-    using monitor = createOverloadMonitor({ maxEventLoopDelayMs: 50, maxHeapPercent: 100 }, 100);
+    using monitor = createOverloadMonitor({ maxEventLoopDelayMs: 50 }, 100, 100);
     await expect.poll(() => monitor.excess()).toBeUndefined();
     const blocking = setInterval(() => {
       const until = performance.now() + 120;
@@ -142,7 +142,7 @@ describe('load shedding', () => {
       .toEqual({ reason: 'event loop', value: expect.any(Number), limit: 50 });
     clearInterval(blocking);
     await expect.poll(() => monitor.excess(), { timeout: 20_000 }).toBeUndefined();
-    using full = createOverloadMonitor({ maxEventLoopDelayMs: 60_000, maxHeapPercent: 0 }, 10);
+    using full = createOverloadMonitor({ maxEventLoopDelayMs: 60_000 }, 10, 0);
     await expect.poll(() => full.excess()?.reason).toBe('heap');
   });
 });
@@ -162,7 +162,7 @@ describe('a hostile connection', () => {
   });
 
   it('that never completes its headers or body is closed', async () => {
-    await using paused = await startPausedServer({ clientHeadersTimeoutMs: 200, clientRequestTimeoutMs: 400 });
+    await using paused = await startPausedServer({ headersTimeoutMs: 200, requestTimeoutMs: 400 });
     const responses = [
       sendRaw(paused.url, 'POST /graphql HT'),
       sendRaw(paused.url, `${HEAD}Content-Length: 10\r\n\r\n{`),

@@ -104,7 +104,7 @@ it('reports the calls of mutations with those of bulk items and of loaders', asy
 });
 
 it('counts stored responses only if no request was made for them, and calls that were not sent', async () => {
-  await using cached = await startCachedGateway({ maxRetries: 0, breakerMinimumCalls: 2 });
+  await using cached = await startCachedGateway({ maxRetries: 0 }, { breakerMinimumCalls: 2 });
   const read = async () => {
     cached.service.forget();
     const { fields, ...result } = await report(cached, READ_WORKFLOW);

@@ -4,7 +4,6 @@ import { createGateway, createGatewayState, type Gateway } from '../../src/gatew
 import { defineModule, type GatewayModule } from '../../src/modules/index.ts';
 import { fetchFrom } from '../support/cached-gateway.ts';
 import { startScriptedGateway } from '../support/gateway.ts';
-import { metricValues } from '../support/metrics-text.ts';
 import { workflow } from '../support/records.ts';
 import { startService } from '../support/service.ts';
 import { STORES, startTestCache } from '../support/test-cache.ts';
@@ -135,21 +134,6 @@ describe('reads of two endpoints with the same path', () => {
     expect([await read(before), await read(same)]).toEqual([PAGE.data, PAGE]);
     expect(service.calls()).toHaveLength(length);
   });
-});
-
-it('a read is not stored for an upstream without a cache, but for another one of the same service', async () => {
-  await using service = await startService(() => ({ body: PAGE }));
-  const upstreams = {
-    cached: { url: service.url, pathPrefix: '/cached' },
-    same: { url: service.url, pathPrefix: '/same', cache: 'off' },
-  } as const;
-  await using gateway = createGateway({ upstreams, cache: true, modules: [THINGS] });
-  for (const path of ['/same', '/same', '/cached', '/cached', '/same']) {
-    await fetchFrom(gateway, READS[1], { path });
-    await fetchFrom(gateway, READS[1], { path });
-  }
-  expect(service.calls()).toHaveLength(7);
-  expect(Object.values(metricValues(await gateway.metrics(), /^notigraph_cache_reads_total/))).toEqual([1, 3]);
 });
 
 describe('a write of a module', () => {

@@ -100,7 +100,7 @@ describe('the JSON Schema of the configuration file', () => {
     };
     visit(SCHEMA, '');
     expect(undescribed).toEqual([]);
-    expect(settings).toMatchObject({ port: { default: 4000 }, metrics: { default: true } });
+    expect(settings).toMatchObject({ port: { default: 4000 }, introspection: { default: true } });
     expect(settings.graphiql).not.toHaveProperty('default'); // It depends on NODE_ENV.
   });
 });

@@ -65,9 +65,8 @@ describe.each(STORES)('with a cache in %s', (kind) => {
         upstreams: { a: { url: a.url, pathPrefix: '/a' }, b: { url: b.url, default: true } },
         cache: cache.settings,
         maxRetries: 0,
-        breakerPercent: 100,
       },
-      cache.deps,
+      { ...cache.deps, breakerMinimumCalls: Number.POSITIVE_INFINITY },
     );
     const client = new Pool(new URL(gateway.url).origin, { connections: 40 });
     const crossed: string[] = [];

@@ -24,8 +24,8 @@ describe.each(STORES)('with a cache in %s', (kind) => {
     await using cache = await startTestCache(kind);
     await using upstream = await startService(({ method, path }) => respondTo(method, path, 'v1'));
     await using gateway = await startGateway(
-      { upstream: upstream.url, cache: cache.settings, maxInFlightRequestsPerCaller: REQUESTS },
-      { ...cache.deps, server: { maxInFlightRequests: 2 * REQUESTS } },
+      { upstream: upstream.url, cache: cache.settings, maxInFlightRequests: 4 * REQUESTS },
+      { ...cache.deps, server: { maxInFlightRequests: 4 * REQUESTS } },
     );
     const read = () => gateway.data(READ);
     const count = async () => ({ calls: upstream.requests.length, ...(await countReads(gateway)) });

@@ -107,7 +107,7 @@ it('finds words of a page without a service', async () => {
   // The shortcut works from the moment that Vue has mounted the page, which can be after its load event.
   await page.waitForFunction('document.querySelector("#app")?.__vue_app__ !== undefined');
   await page.keyboard.press('Control+k');
-  await page.getByRole('searchbox').fill('breakerOpenMs');
+  await page.getByRole('searchbox').fill('attemptTimeoutMs');
   await page.getByRole('option').first().waitFor();
   await page.keyboard.press('Enter');
   await page.waitForURL(/configuration|settings/);

@@ -64,8 +64,6 @@ beforeAll(async () => {
       plugins: [noteUsage],
       maxUpstreamCalls,
       maxConcurrentCallsPerKey: 100,
-      maxErrors: 10_000,
-      maxResultValues: 10_000_000,
     });
   gateways = new Map([
     [3, await start(3)],

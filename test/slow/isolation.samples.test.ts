@@ -71,8 +71,6 @@ async function sendPairs({ pairs, atOnce, pairOf, idOf, options = {} }: PairOpti
   await using upstream = await startService(serve);
   await using gateway = await startGateway({
     upstream: upstream.url,
-    retryBaseDelayMs: 5,
-    retryMaxDelayMs: 10,
     ...options,
   });
   const { origin, pathname } = new URL(gateway.url);

@@ -40,8 +40,7 @@ const configure = (round: number, others: Readonly<Record<string, unknown>> = {}
     reloadSeconds: 0.05,
     maxConnections: 1_000 + round,
     maxConcurrentCallsPerKey: 30 + round,
-    headersTimeoutMs: 30_000, // Only a reload may fail requests, not a busy machine.
-    attemptTimeoutMs: 30_000,
+    attemptTimeoutMs: 30_000, // Only a reload may fail requests, not a busy machine.
     operationTimeoutMs: 60_000,
     trustedDocuments: { manifests: [{ [`document-${round}`]: `{ round${round}: __typename }` }] },
     ...others,

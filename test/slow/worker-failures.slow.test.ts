@@ -80,7 +80,7 @@ it('metrics and health checks of several workers are those of all, and survive a
 
 it('a worker that is stopped is noticed, killed and replaced, and its connections are served by others', async () => {
   const args = ['--sandbox', ':memory:', '--workers', '2'];
-  const env = { NOTIGRAPH_WORKER_TIMEOUT_MS: '2000', NOTIGRAPH_DRAIN_TIMEOUT_MS: '500' };
+  const env = { NOTIGRAPH_DRAIN_TIMEOUT_MS: '500' };
   await using notigraph = await startNotigraph({ cwd, args, env });
   await sendLoad(notigraph.url, { requests: 20, connections: 4 });
   await waitForLogLines(notigraph, 'operation', 20); // The log names the workers.
@@ -142,7 +142,7 @@ it.runIf(hasRedis)(
       cache: {
         store: { redis: { url: redis.url } },
         secret: { file: 'secret' },
-        notificationGroups: { freshSeconds: 600 },
+        freshSeconds: 600,
       },
     };
     writeFileSync(`${cwd}/notigraph.config.yaml`, JSON.stringify(config));

@@ -1,5 +1,5 @@
 import type { Gateway, GatewayOptions } from '../../src/gateway.ts';
-import { type ScriptedGateway, startScriptedGateway } from './gateway.ts';
+import { type ScriptedGateway, startScriptedGateway, type TestDeps } from './gateway.ts';
 import { group, workflow } from './records.ts';
 import type { Script, ServiceResponse } from './service.ts';
 
@@ -12,10 +12,13 @@ export interface CachedGateway extends ScriptedGateway {
 export const READ_WORKFLOW = '{ workflow(idOrIdentifier: "welcome") { name } }';
 
 /** Starts it with the default settings of the cache. */
-export async function startCachedGateway(options: Partial<GatewayOptions> = {}): Promise<CachedGateway> {
+export async function startCachedGateway(
+  options: Partial<GatewayOptions> = {},
+  deps: TestDeps = {},
+): Promise<CachedGateway> {
   let version = 0;
   const script: Script = ({ method, path }) => respondTo(method, path, `v${version}`);
-  const gateway = await startScriptedGateway(script, { cache: true, ...options });
+  const gateway = await startScriptedGateway(script, { cache: true, ...options }, deps);
   return {
     ...gateway,
     change() {

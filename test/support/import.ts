@@ -50,7 +50,7 @@ export async function setUpImport(
   const optionsFor = (file: string, ...args: string[]) => ({
     cwd: folder.path(),
     args: ['subscribers', 'import', file, '--upstream', service.url, ...args],
-    env: { NOTIGRAPH_IMPORT_KEY: KEY, NOTIGRAPH_RETRY_BASE_DELAY_MS: '2', NOTIGRAPH_CACHE: 'on', ...env },
+    env: { NOTIGRAPH_IMPORT_KEY: KEY, NOTIGRAPH_CACHE: 'on', ...env },
   });
   const optionsOf = (...args: string[]) => optionsFor('users.csv', ...args);
   return {

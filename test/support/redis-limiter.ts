@@ -5,7 +5,7 @@ import { createRedisRateLimiter, type RedisRateLimiterOptions } from '../../src/
 import type { RateLimit } from '../../src/settings/rate-limits.ts';
 
 /** Limit that refills one call per hour, so that nothing is refilled during a test. */
-export const HOURLY: RateLimit = { calls: 1, perSeconds: 3_600, burst: 100 };
+export const HOURLY: RateLimit = { calls: 100, perSeconds: 360_000 };
 
 /** Creates a limiter with its log. */
 export function createLimiter(url: RedisRateLimiterOptions['url'], options: Partial<RedisRateLimiterOptions> = {}) {

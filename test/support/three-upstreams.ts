@@ -1,6 +1,6 @@
 import { type Dispatcher, Pool } from 'undici';
 import type { GatewayOptions } from '../../src/gateway.ts';
-import { type Entry, startGateway, type TestGateway } from './gateway.ts';
+import { startGateway, type TestDeps, type TestGateway } from './gateway.ts';
 import { type Script, startService, type TestService } from './service.ts';
 import { clientsOf, createSigner, type TestSigner } from './tokens.ts';
 
@@ -45,14 +45,14 @@ export const upstreamsOf = (urls: Readonly<Record<Name, { url: string }>>) => ({
 export async function startThreeUpstreams(
   script: Script,
   options: Partial<GatewayOptions> = {},
-  entry: Entry = 'listener',
+  deps: TestDeps = {},
 ): Promise<ThreeUpstreams> {
   const [eu, us, ap] = await Promise.all([startService(script), startService(script), startService(script)]);
   const upstreams = { eu, us, ap };
   const signer = createSigner();
   const gateway = await startGateway(
     { upstreams: upstreamsOf(upstreams), clients: clientsOf(signer, { tenants: TENANTS }), ...options },
-    { entry },
+    deps,
   );
   const { origin } = new URL(gateway.url);
   const client = new Pool(origin, { connections: 60 });

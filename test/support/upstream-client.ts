@@ -5,7 +5,7 @@ import { OperationClient } from '../../src/upstream/client.ts';
 import { createFeed, getNotificationStats, getWorkflow, updateWorkflowStatus } from '../../src/upstream/endpoints.ts';
 import { isUpstreamError, type UpstreamError } from '../../src/upstream/errors.ts';
 import type { UpstreamRequest } from '../../src/upstream/request.ts';
-import { Service } from '../../src/upstream/service.ts';
+import { Service, type ServiceDeps } from '../../src/upstream/service.ts';
 import type { Signal } from '../../src/upstream/signal.ts';
 import { SocketPool } from '../../src/upstream/transport/socket-pool.ts';
 import { workflow } from './records.ts';
@@ -23,11 +23,15 @@ export interface CallerOptions {
 }
 
 /** Starts the upstream client without a gateway, so that the test controls callers and deadlines. */
-export async function startClient(script: Script, changes: Partial<GatewaySettings> = {}, random?: () => number) {
+export async function startClient(
+  script: Script,
+  changes: Partial<GatewaySettings> = {},
+  deps: Pick<ServiceDeps, 'random' | 'breakerMinimumCalls'> = {},
+) {
   const upstream = await startService(script);
   const settings = settingsOf(upstream.url, changes);
   const pool = new SocketPool(upstream.url, settings);
-  const service = new Service(settings, { pool, random });
+  const service = new Service(settings, { pool, ...deps });
   const operation = (
     key: string,
     { signal = new AbortController().signal, withinMs = 5_000, events = new Usage() }: CallerOptions = {},

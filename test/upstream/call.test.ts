@@ -42,10 +42,9 @@ const failureOf = (call: Promise<unknown>): Promise<UpstreamError> =>
     (failure: unknown) => (isUpstreamError(failure) ? failure : Promise.reject(failure)),
   );
 
-/** Retries that follow at once, or as late as possible. */
-const AT_ONCE = { retryBaseDelayMs: 0 };
-const LATE = { retryBaseDelayMs: 60_000, retryMaxDelayMs: 60_000 };
-const NO_BUDGET = { retryBudgetFloor: 0, retryBudgetPercent: 0, retryBaseDelayMs: 0 };
+/** Jitter with which retries follow at once, or after a minute. */
+const AT_ONCE = () => 0;
+const LATE = () => 600;
 const ONE_SLOT = { maxConcurrentCallsPerKey: 1 };
 
 type Client = Awaited<ReturnType<typeof startClient>>;
@@ -57,6 +56,27 @@ async function expectFreeSlot({ caller, service, upstream }: Client): Promise<vo
   const { events, ...operation } = createOperation();
   expect(await caller('a', { events, ...operation }).getWorkflow('next')).toMatchObject({ name: expect.any(String) });
   expect(events.all).toEqual(['started', 'sent 0', 'attempt ended 200', 'ended 200']);
+}
+
+/** Starts calls of three other keys whose retries get no response, and so are all that may be in flight. They end when the operation disconnects. */
+async function takeRetryBudget({ caller, upstream }: Client) {
+  const operation = createOperation(120_000);
+  const failed = new Set<string | undefined>();
+  upstream.script = (request, connection) => {
+    const { authorization } = request.headers;
+    if (!failed.has(authorization)) {
+      failed.add(authorization);
+      fail(request, connection);
+    }
+  };
+  const ends = ['x', 'y', 'z'].map((key) => caller(key, operation).getWorkflow('w').catch(codeOf));
+  await upstream.arrived(6);
+  return {
+    async disconnect() {
+      operation.disconnect();
+      await Promise.all(ends);
+    },
+  };
 }
 
 describe('a call', () => {
@@ -89,13 +109,19 @@ describe('a call', () => {
 
   it('ends at once if too many wait', async () => {
     const { pending, script } = deferResponses();
-    await using client = await startClient(script, { ...ONE_SLOT, maxQueuedCallsPerKey: 0 });
+    await using client = await startClient(script, ONE_SLOT);
     const first = client.caller('a').getWorkflow('w1');
+    const others = createOperation();
+    const waiting = Array.from({ length: 50 }, () => [client.caller('a', others), client.caller('a', others)])
+      .flat()
+      .map((caller, i) => caller.getWorkflow(`queued-${i}`).catch(codeOf));
     const operation = createOperation();
     const failure = await failureOf(client.caller('a', operation).createFeed('n'));
     expect(failure).toMatchObject({ code: 'OVERLOADED', outcome: 'NOT_APPLIED', sent: false });
     expect(operation.events.all).toEqual(['started', 'ended OVERLOADED']);
     await client.upstream.arrived(1);
+    others.disconnect();
+    expect(new Set(await Promise.all(waiting))).toEqual(new Set(['CLIENT_CLOSED']));
     respondWithName(pending[0], 'first');
     await first;
     await expectFreeSlot(client);
@@ -170,7 +196,7 @@ describe('a call', () => {
   });
 
   it('pauses after a failure that may be repeated, and is sent again', async () => {
-    await using client = await startClient(failOnce(), { ...ONE_SLOT, ...AT_ONCE });
+    await using client = await startClient(failOnce(), ONE_SLOT, { random: AT_ONCE });
     const operation = createOperation();
     expect(await client.caller('a', operation).getWorkflow('w1')).toMatchObject({ active: true });
     expect(operation.events.all).toEqual([
@@ -189,7 +215,7 @@ describe('a call', () => {
     ['read', 'CLIENT_CLOSED'],
     ['write', 'CLIENT_CLOSED'],
   ])('that pauses ends when its client disconnects (%s)', async (kind, code) => {
-    await using client = await startClient(fail, { ...ONE_SLOT, ...LATE }, () => 0.9);
+    await using client = await startClient(fail, ONE_SLOT, { random: LATE });
     const operation = createOperation(120_000);
     const caller = client.caller('a', operation);
     const failure = failureOf(kind === 'read' ? caller.getWorkflow('w1') : caller.updateWorkflowStatus('w1', true));
@@ -211,8 +237,9 @@ describe('a call', () => {
   });
 
   it('that waits for the retry budget ends when its client disconnects, and takes none of it', async () => {
-    const settings = { ...ONE_SLOT, ...NO_BUDGET, retryMaxDelayMs: 60_000 };
-    await using client = await startClient(fail, settings, () => 0);
+    await using client = await startClient(fail, ONE_SLOT, { random: AT_ONCE });
+    const blocking = await takeRetryBudget(client);
+    client.upstream.script = fail;
     const operation = createOperation();
     const failure = failureOf(client.caller('a', operation).updateWorkflowStatus('w1', true));
     await operation.events.until('retry delayed');
@@ -220,12 +247,15 @@ describe('a call', () => {
     operation.disconnect();
     expect(await failure).toMatchObject({ code: 'CLIENT_CLOSED', outcome: 'UNKNOWN' });
     expect(getEventListeners(operation.signal, 'abort')).toEqual([]);
+    blocking.disconnect();
     await expectFreeSlot(client);
-    expect(client.upstream.requests).toHaveLength(2);
+    expect(client.upstream.requests).toHaveLength(8);
   });
 
   it('that pauses ends with its failure if there is no budget in time', async () => {
-    await using client = await startClient(fail, { ...ONE_SLOT, ...NO_BUDGET, retryMaxDelayMs: 30 });
+    await using client = await startClient(fail, ONE_SLOT, { random: AT_ONCE });
+    const blocking = await takeRetryBudget(client);
+    client.upstream.script = fail;
     const operation = createOperation();
     const failure = await failureOf(client.caller('a', operation).getWorkflow('w1'));
     expect(failure).toMatchObject({ code: 'UPSTREAM_UNAVAILABLE', status: 503 });
@@ -236,8 +266,9 @@ describe('a call', () => {
       'retry delayed',
       'ended UPSTREAM_UNAVAILABLE',
     ]);
+    blocking.disconnect();
     await expectFreeSlot(client);
-    expect(client.upstream.requests).toHaveLength(2);
+    expect(client.upstream.requests).toHaveLength(8);
   });
 
   it.each([
@@ -269,7 +300,7 @@ describe('a call', () => {
 
   it('is not sent again after its client disconnected, even if its response could be retried so far', async () => {
     const { pending, script } = deferResponses();
-    await using client = await startClient(script, { ...ONE_SLOT, ...AT_ONCE });
+    await using client = await startClient(script, ONE_SLOT, { random: AT_ONCE });
     const operation = createOperation();
     const failure = failureOf(client.caller('a', operation).updateWorkflowStatus('w1', true));
     await client.upstream.arrived(1);
@@ -316,7 +347,7 @@ describe('a call', () => {
   });
 
   it('that cannot be written as JSON fails without being sent, and leaves its slot', async () => {
-    await using client = await startClient(succeed, { ...ONE_SLOT, ...AT_ONCE });
+    await using client = await startClient(succeed, ONE_SLOT, { random: AT_ONCE });
     const operation = createOperation();
     const write = client
       .operation('a', operation)
@@ -328,7 +359,7 @@ describe('a call', () => {
 
   it('ends normally if the connections are closed while it is in flight; later ones are not sent', async () => {
     const { pending, script } = deferResponses();
-    await using client = await startClient(script, AT_ONCE);
+    await using client = await startClient(script, {}, { random: AT_ONCE });
     const [first, later] = [createOperation(), createOperation()];
     const reading = client.caller('a', first).getWorkflow('w1');
     await client.upstream.arrived(1);
@@ -359,7 +390,7 @@ describe('a refusal ends an attempt that is not sent:', () => {
   });
 
   it('by the circuit breaker', async () => {
-    await using client = await startClient(fail, { breakerMinimumCalls: 1, maxRetries: 0 });
+    await using client = await startClient(fail, { maxRetries: 0 }, { breakerMinimumCalls: 1 });
     await failureOf(client.caller('a').getWorkflow('w1'));
     const operation = createOperation();
     const failure = await failureOf(client.caller('a', operation).createFeed('n'));
@@ -379,7 +410,7 @@ describe('a refusal ends an attempt that is not sent:', () => {
   });
 
   it('of a retry too, after which the outcome of a write remains unknown', async () => {
-    await using client = await startClient(fail, { breakerMinimumCalls: 1, ...AT_ONCE });
+    await using client = await startClient(fail, {}, { breakerMinimumCalls: 1, random: AT_ONCE });
     const operation = createOperation();
     const failure = await failureOf(client.caller('a', operation).updateWorkflowStatus('w1', true));
     expect(failure).toMatchObject({ sent: false, outcome: 'UNKNOWN', retryable: false });
@@ -393,11 +424,11 @@ describe('a refusal ends an attempt that is not sent:', () => {
     expect(client.upstream.requests).toHaveLength(1);
   });
 
-  it('of any number of queued calls', async () => {
+  it('of all queued calls', async () => {
     const { pending, script } = deferResponses();
-    const queued = 5_000;
-    const settings = { ...ONE_SLOT, maxQueuedCallsPerKey: queued, maxUpstreamCalls: queued, breakerMinimumCalls: 1 };
-    await using client = await startClient(script, { ...settings, maxRetries: 0 });
+    const queued = 100;
+    const settings = { ...ONE_SLOT, maxUpstreamCalls: queued, maxRetries: 0 };
+    await using client = await startClient(script, settings, { breakerMinimumCalls: 1 });
     const first = failureOf(client.caller('a').getWorkflow('w'));
     const caller = client.caller('a', { withinMs: 60_000 });
     const codes = Array.from({ length: queued }, (_, i) => caller.getWorkflow(`w${i}`).catch(codeOf));
@@ -457,11 +488,7 @@ describe('the readers of a call', () => {
     ['waits', () => {}],
     ['pauses', fail],
   ])('abort it while it %s', async (state, script) => {
-    await using client = await startClient(
-      () => {},
-      { ...ONE_SLOT, ...LATE },
-      () => 0.9,
-    );
+    await using client = await startClient(() => {}, ONE_SLOT, { random: LATE });
     const blocking = createOperation();
     const blocked = state === 'waits' ? failureOf(client.caller('a', blocking).createFeed('n')) : undefined;
     client.upstream.script = state === 'waits' ? () => {} : script;

@@ -55,7 +55,7 @@ describe('a connection that is refused', () => {
       void setup.upstream.listen();
       return 1;
     };
-    await using setup = await setUp(respondHealthy, { retryBaseDelayMs: 100, random });
+    await using setup = await setUp(respondHealthy, { random });
     await setup.upstream.refuse();
     expect(await setup.run(CREATE)).toMatchObject({ result: { __typename: 'CreateFeedSuccess' }, error: undefined });
     expect(setup.calls()).toEqual(['POST']);
@@ -82,10 +82,7 @@ describe('a TLS connection', () => {
 
   it('that closes during its handshake is retried even for a write, which has outcome NOT_APPLIED', async () => {
     await using upstream = await startService(() => {}, { onConnect: ({ end }) => end() });
-    await using gateway = await startGateway({
-      upstream: upstream.url.replace('http:', 'https:'),
-      ...SHORT_RETRY_DELAYS,
-    });
+    await using gateway = await startGateway({ upstream: upstream.url.replace('http:', 'https:') }, SHORT_RETRY_DELAYS);
     const { body } = await gateway.send(CREATE);
     expect(body.errors?.[0]?.extensions).toMatchObject({ code: 'UPSTREAM_UNAVAILABLE', outcome: 'NOT_APPLIED' });
     expect(upstream.connections()).toBe(3);
@@ -349,15 +346,11 @@ describe('a 429', () => {
 
 describe('a retry', () => {
   it('is not started if its delay exceeds the operation timeout', async () => {
-    await using setup = await setUp(respondWithStatus(503), {
-      operationTimeoutMs: 9_000,
-      retryBaseDelayMs: 10_000,
-      retryMaxDelayMs: 10_000,
-      random: () => 1,
-    });
+    const response = respondWithStatus(503, { headers: { 'retry-after': '2' } });
+    await using setup = await setUp(response, { operationTimeoutMs: 1_900 });
     const { error, ms } = await setup.run(READ);
     expect(error).toMatchObject({ code: 'UPSTREAM_UNAVAILABLE' });
-    expect(ms).toBeLessThan(8_000);
+    expect(ms).toBeLessThan(1_800);
     expect(setup.calls()).toEqual(['GET']);
   });
 
@@ -488,13 +481,9 @@ describe('a client that disconnects', () => {
     const { promise: retryDelayed, resolve } = Promise.withResolvers<void>();
     const random = () => {
       resolve();
-      return 1;
+      return 100; // 10 s.
     };
-    await using setup = await setUp(respondWithStatus(503), {
-      retryBaseDelayMs: 10_000,
-      retryMaxDelayMs: 10_000,
-      random,
-    });
+    await using setup = await setUp(respondWithStatus(503), { random });
     const socketsBefore = openSockets();
     const disconnect = await sendUntilDisconnect(setup.gateway.url, 'k', READ);
     await retryDelayed;
@@ -514,7 +503,7 @@ describe('a client that disconnects', () => {
         onBatch();
       }
     };
-    const patient = { operationTimeoutMs: 60_000, attemptTimeoutMs: 60_000, headersTimeoutMs: 60_000 };
+    const patient = { operationTimeoutMs: 60_000, attemptTimeoutMs: 60_000 };
     await using setup = await setUp(() => {}, { ...patient, plugins: [{ onExecute }] }, { maxInFlightRequests: 1_000 });
     const query = (i: number) => `{ workflow(idOrIdentifier: "w${i}") { id } }`;
     const disconnects: (() => void)[] = [];

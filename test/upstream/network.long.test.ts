@@ -138,9 +138,6 @@ describe.runIf(hasOpenssl)(`a proxy${opensslOnly}`, () => {
     await using gateway = await startGateway({
       upstream: 'http://service.test',
       proxy: proxy.url,
-      retryBaseDelayMs: 1,
-      breakerMinimumCalls: 1_000,
-      connectTimeoutMs: 500,
     });
     const attempts: unknown[] = [];
     for (const behavior of [407, 403, 502, 'surprise', 'silence'] as const) {

@@ -42,13 +42,15 @@ describe('retries', () => {
   });
 
   it('that end at once, because the circuit is open, let any number of others follow', () => {
-    const { budget } = new Retry({ ...DEFAULTS, retryBudgetFloor: 1 });
+    const { budget } = new Retry(DEFAULTS);
     let ended = 0;
     const resend = () => {
       ended += 1;
       budget.endRetry();
     };
-    budget.request({ resend: () => {} });
+    for (let i = 0; i < 3; i += 1) {
+      budget.request({ resend: () => {} });
+    }
     for (let i = 0; i < 20_000; i += 1) {
       budget.request({ resend });
     }
@@ -57,16 +59,15 @@ describe('retries', () => {
   });
 
   it.each([
-    [4, 2], // A fifth of five calls in flight is one retry.
-    [3, 1],
+    [16, 4], // A fifth of twenty calls in flight is four retries.
+    [15, 3],
   ])(
-    'of a call next to %i others in flight send it %i times, regardless of calls that have ended',
+    'of four calls next to %i others in flight send %i of them again, regardless of calls that have ended',
     async (others, expected) => {
-      const options = { retryBudgetFloor: 0, retryBudgetPercent: 20, retryBaseDelayMs: 1, retryMaxDelayMs: 50 };
       const { pending, script } = deferResponses();
       await using client = await startClient(
         (request, connection) => {
-          if (request.path.endsWith('/failing')) {
+          if (request.path.includes('/failing') && client.upstream.requests.length <= 5 + others + 4) {
             connection.answer({ status: 503, body: {} });
           } else if (request.path.endsWith('/ended')) {
             connection.answer({ body: { data: workflow() } });
@@ -74,19 +75,24 @@ describe('retries', () => {
             script(request, connection);
           }
         },
-        { ...options, maxRetries: 1 },
+        { maxRetries: 1 },
+        { random: () => 0 },
       );
       for (let i = 0; i < 5; i += 1) {
         await client.caller('a').getWorkflow('ended');
       }
-      const reads = Array.from({ length: others }, (_, i) => client.caller('a').getWorkflow(`w${i}`));
+      const reads = Array.from({ length: others }, (_, i) => client.caller(`k${i}`).getWorkflow('w'));
       await client.upstream.arrived(5 + others);
-      expect(await client.caller('a').getWorkflow('failing').catch(codeOf)).toBe('UPSTREAM_UNAVAILABLE');
-      expect(client.upstream.requests.filter(({ path }) => path.endsWith('/failing'))).toHaveLength(expected);
+      const failing = Array.from({ length: 4 }, (_, i) => client.caller('a').getWorkflow(`failing${i}`).catch(codeOf));
+      await client.upstream.arrived(5 + others + 4 + expected);
+      if (expected < 4) {
+        expect(await Promise.race(failing)).toBe('UPSTREAM_UNAVAILABLE'); // There was no budget in time.
+      }
+      expect(client.upstream.requests).toHaveLength(5 + others + 4 + expected);
       for (const { connection } of pending) {
         connection.answer({ body: { data: workflow() } });
       }
-      await Promise.all(reads);
+      await Promise.all([...reads, ...failing]);
     },
   );
 
@@ -97,8 +103,8 @@ describe('retries', () => {
         requests += 1;
         answer({ status: requests % 2 === 1 ? 503 : 500, body: {} });
       },
-      { retryBudgetFloor: 1, retryBudgetPercent: 0 },
-      () => 0,
+      {},
+      { random: () => 0 },
     );
     for (let i = 0; i < 5; i += 1) {
       expect(await client.caller('a').getWorkflow('w1').catch(codeOf)).toBe('UPSTREAM_ERROR');
@@ -200,7 +206,7 @@ describe('calls of one credential', () => {
 
   it('leave no memory behind, regardless of how they end', async () => {
     await using client = await startClient((_, { answer }) => answer({ status: 503, body: {} }), { maxRetries: 0 });
-    for (let i = 0; i < DEFAULTS.breakerMinimumCalls; i += 1) {
+    for (let i = 0; i < 20; i += 1) {
       await client
         .caller('a')
         .getWorkflow('w1')

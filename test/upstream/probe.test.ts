@@ -78,6 +78,6 @@ it('the sandbox passes the check, and a server that is gone is unreachable', asy
 
 it('a service that does not respond is not said to be unreachable', async () => {
   await using upstream = await startService(() => {});
-  await using gateway = createGateway({ upstream: upstream.url, headersTimeoutMs: 100 });
+  await using gateway = createGateway({ upstream: upstream.url, attemptTimeoutMs: 120 });
   expect(await gateway.checkUpstream()).toBe('The upstream did not respond in time.');
 });

@@ -87,7 +87,6 @@ describe('a sweep at every point', () => {
     };
     await using client = await startClient(respondToStrangers, {
       maxConcurrentCallsPerKey: slots,
-      maxQueuedCallsPerKey: 100,
       maxRetries: 0,
       sockets: 64,
     });
@@ -188,7 +187,7 @@ describe('a sweep at every point', () => {
   });
 
   it('refills no rate limit', () => {
-    const limit = { calls: 1, perSeconds: 3_600, burst: 10 };
+    const limit = { calls: 10, perSeconds: 36_000 };
     const history = fc.property(fc.array(fc.record({ credential, cost: fc.integer({ min: -3, max: 3 }) })), (steps) => {
       const limiter = createMemoryRateLimiter({ now: () => 0 });
       const used = new Map<string, number>();
@@ -206,7 +205,7 @@ describe('a sweep at every point', () => {
 
   it('lets the probe of a forgotten pause end no later one', () => {
     let time = 0;
-    const throttle = createThrottle({ maxRetryAfterSeconds: 2 }, () => time);
+    const throttle = createThrottle(() => time);
     const pause = (credential: string) =>
       throttle.note(credential, GET, { limit: 10, remaining: 0, resetSeconds: 600 });
     const [probe, other] = [{}, {}];

@@ -126,8 +126,14 @@ export async function createTestGateway<const Own extends string = never>({
       service.behave(trait);
     }
     return createGateway(
-      { retryBaseDelayMs: 1, ...options, upstream: 'http://service.test' },
-      { ...clock, logger, connect: service.connect, onUndeclaredCall: (problem) => void undeclared.push(problem) },
+      { ...options, upstream: 'http://service.test' },
+      {
+        ...clock,
+        logger,
+        connect: service.connect,
+        random: () => 0, // Retries follow at once.
+        onUndeclaredCall: (problem) => void undeclared.push(problem),
+      },
     );
   }
   let gateway: Gateway | undefined;

@@ -20,8 +20,7 @@ beforeAll(async () => {
   gateway = await createTestGateway({
     now: '2027-01-15T12:00:00Z',
     cache: true,
-    breakerMinimumCalls: 3,
-    clients: { server: { rateLimit: { calls: 20, perSeconds: 60 } } },
+    clients: { server: { rateLimit: { calls: 40, perSeconds: 60 } } },
   });
 });
 afterEach(() => gateway.reset());
@@ -116,7 +115,9 @@ describe('the clock', () => {
 
   it('closes an open circuit breaker', async () => {
     using outage = gateway.fail(WORKFLOW, 503);
-    expect(await load()).toBe('UPSTREAM_UNAVAILABLE');
+    for (let i = 0; i < 7; i += 1) {
+      expect(await load()).toBe('UPSTREAM_UNAVAILABLE'); // Three calls each.
+    }
     outage.recover();
     gateway.clearCalls();
     expect(await load()).toBe('UPSTREAM_UNAVAILABLE');
@@ -129,7 +130,7 @@ describe('the clock', () => {
     const query = () =>
       gateway.client.request(NotificationGroupsDocument, {}, { headers: { 'cache-control': 'no-cache' } });
     let last = await query();
-    for (let i = 0; i < 20; i += 1) {
+    for (let i = 0; i < 40; i += 1) {
       last = await query();
     }
     expect(last.errors?.[0]?.extensions.code).toBe('RATE_LIMITED');

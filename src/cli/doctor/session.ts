@@ -40,7 +40,7 @@ export type Session = ReturnType<typeof openSession>;
 
 /** Opens a session. It connects when it is first used. */
 export function openSession(url: URL, settings: ServiceSettings, authorization: string) {
-  const { attemptTimeoutMs, maxUpstreamBodyBytes, maxUpstreamListItems } = settings;
+  const { attemptTimeoutMs } = settings;
   const tls = settings.tls && createTlsFiles(settings.tls);
   const pool = new SocketPool(url.origin, settings, { tls });
   const connectOnce = createConnector(settings, { tls });
@@ -75,7 +75,7 @@ export function openSession(url: URL, settings: ServiceSettings, authorization: 
       {
         credential: hasKey ? authorization : '',
         timeoutMs: attemptTimeoutMs,
-        planBody: (status, received) => planBody(status, received, maxUpstreamBodyBytes),
+        planBody,
       },
     );
     const response = await attempt.response.catch((failure: unknown) => {
@@ -88,7 +88,7 @@ export function openSession(url: URL, settings: ServiceSettings, authorization: 
       return { ...result, isForeign: isForeign(endpoint, { status, body: readErrorBody(response) }) };
     }
     try {
-      return { ...result, ...readSuccess(response, endpoint, maxUpstreamListItems) };
+      return { ...result, ...readSuccess(response, endpoint) };
     } catch (error) {
       if (error instanceof BodyError) {
         return { ...result, bodyProblem: error.message };

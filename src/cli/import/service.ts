@@ -15,8 +15,8 @@ const MAX_FAILURES = 100;
 /** Longest pause between two tries of a row, in milliseconds. */
 const MAX_PAUSE_MS = 30_000;
 
-/** First pause between two tries of a row, as a multiple of the client's: it begins when the client's retries have failed. */
-const PAUSES_PER_DELAY = 5;
+/** First pause between two tries of a row, in milliseconds. It doubles, and begins when the client's retries have failed. */
+const FIRST_PAUSE_MS = 100;
 
 /** Time without an answer after which the user is told, in milliseconds. */
 const REPORTED_MS = 5_000;
@@ -65,10 +65,14 @@ export class ImportService implements AsyncDisposable {
       {
         ...settings,
         cache: false, // No cached read depends on subscribers.
-        breakerMinimumCalls: Number.MAX_SAFE_INTEGER, // The import waits by itself: rows that break connections are no outage.
         upstream: url.href,
       },
-      { logger, now: () => new Date(), cacheStores: createCacheStores(logger) },
+      {
+        logger,
+        now: () => new Date(),
+        cacheStores: createCacheStores(logger),
+        breakerMinimumCalls: Number.POSITIVE_INFINITY, // The import waits by itself: rows that break connections are no outage.
+      },
     );
     this.#certificates = watchFiles(this.#upstreams.files, settings.reloadSeconds, logger);
   }
@@ -161,7 +165,7 @@ export class ImportService implements AsyncDisposable {
    * @throws {ImportError} if that time has passed, or the service's rate limit resets later
    */
   async backOff({ code, retryAfterSeconds = 0 }: UpstreamError, message: string, tries: number): Promise<void> {
-    const { maxWaitMs, settings } = this.#options;
+    const { maxWaitMs } = this.#options;
     if (code === 'RATE_LIMITED' && retryAfterSeconds * 1_000 > maxWaitMs) {
       throw new ImportError(
         `The service's rate limit permits no call for ${retryAfterSeconds} s, which is longer than --max-wait.`,
@@ -175,7 +179,7 @@ export class ImportService implements AsyncDisposable {
       throw new ImportError(`No row was answered for ${seconds} s. The last reason: ${message} (${code})`);
     }
     this.#reportLater(message);
-    const pauseMs = Math.min(MAX_PAUSE_MS, settings.retryBaseDelayMs * PAUSES_PER_DELAY * 2 ** tries);
+    const pauseMs = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** tries);
     const jitter = 0.5 + Math.random() / 2;
     await this.#wait(Math.min(retryAfterSeconds * 1_000 + pauseMs * jitter, leftMs));
   }

@@ -21,10 +21,10 @@ export interface AdminServer extends AsyncDisposable {
  * @throws {ListenError}
  */
 export async function serveAdmin(
-  config: Pick<Config, 'adminHost' | 'adminPort' | 'metrics' | 'hosts' | 'upstreams'>,
+  config: Pick<Config, 'adminHost' | 'adminPort' | 'hosts' | 'upstreams'>,
   describeConfig: () => string,
 ): Promise<AdminServer | undefined> {
-  const { adminHost: host, adminPort: port, metrics: hasMetrics } = config;
+  const { adminHost: host, adminPort: port } = config;
   if (port === undefined) {
     return undefined;
   }
@@ -33,7 +33,7 @@ export async function serveAdmin(
     {
       alive: () => probes.alive(),
       ready: () => probes.ready(),
-      ...(hasMetrics && { metrics: async () => probes.metrics?.() ?? '' }),
+      metrics: async () => probes.metrics?.() ?? '',
     },
     describeConfig,
   );

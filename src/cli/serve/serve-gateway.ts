@@ -94,7 +94,7 @@ export async function serveGateway(
     degradations: () => gateways.current().degradations(),
     overload,
     logger,
-    metrics: config.metrics ? (load) => formatMetrics([samples(load)]) : undefined,
+    metrics: (load) => formatMetrics([samples(load)]),
     onCutOff: (requests) =>
       logger.warn(
         { requests, drainTimeoutMs: config.drainTimeoutMs },
@@ -107,7 +107,7 @@ export async function serveGateway(
     connections: server.load().connections,
     problem: server.problem(),
     degradations: gateways.current().degradations(),
-    samples: config.metrics ? samples(server.load()) : [],
+    samples: samples(server.load()),
   }));
   const service: ServedGateway = {
     url: `${server.url}${gateways.current().endpoint}`,

@@ -12,8 +12,10 @@ import { type Ending, WorkerProcess } from './fork-worker.ts';
 import type { Configuration } from './messages.ts';
 import { HEARTBEAT_MS } from './worker.ts';
 
-export interface WorkersOptions
-  extends Pick<Settings, 'host' | 'port' | 'drainDelayMs' | 'drainTimeoutMs' | 'workerTimeoutMs'> {
+/** Silence after which a worker is killed, in milliseconds. A full garbage collection or a swapped-out process takes a few seconds at most. */
+const SILENCE_MS = 10_000;
+
+export interface WorkersOptions extends Pick<Settings, 'host' | 'port' | 'drainDelayMs' | 'drainTimeoutMs'> {
   count: number;
   /** Configuration that workers start with, until another one is applied. */
   configuration: Configuration;
@@ -229,7 +231,7 @@ export class WorkerGroup implements AsyncDisposable {
   /** Ends workers whose event loop doesn't run. They hold requests that nobody will answer. */
   #killSilent(): void {
     for (const worker of this.#running) {
-      if (worker.isSilent(this.#options.workerTimeoutMs)) {
+      if (worker.isSilent(SILENCE_MS)) {
         this.#kill(worker, 'a worker does not respond and is killed');
       }
     }

@@ -7,10 +7,19 @@ import {
 } from 'graphql';
 import type { Settings } from '../../settings/settings.ts';
 
-export type DocumentLimits = Pick<
-  Settings,
-  'maxDocumentCharacters' | 'maxTokens' | 'maxDepth' | 'maxAliases' | 'maxRootFields' | 'maxFields' | 'maxDirectives'
->;
+export type DocumentLimits = Pick<Settings, 'maxDepth' | 'maxRootFields' | 'maxFields'>;
+
+/** Maximum length of a document, with comments. Tokens of 32 characters on average reach `MAX_TOKENS` at the same time. */
+export const MAX_CHARACTERS = 32 * 1_024;
+
+/** Maximum tokens of a document, as in GraphQL Armor. The largest shipped operation has a fifth of them. */
+export const MAX_TOKENS = 1_000;
+
+/** Maximum aliases for each root field that is allowed, as in the examples of Apollo's router: 30 for 20. Each can repeat a whole selection. */
+const ALIASES_PER_ROOT_FIELD = 1.5;
+
+/** Maximum directives. Clients use one or two per fragment; each costs validation more than a field. */
+const MAX_DIRECTIVES = 10;
 
 /**
  * Maximum aliases of and inside fields that return the schema. Each can return all of it again, also to clients without a credential. Tools
@@ -23,7 +32,7 @@ const SCHEMA_FIELDS: ReadonlySet<string> = new Set(['__schema', '__type', '_serv
 /** Finds the first exceeded limit. Returns a message that names it, or undefined. */
 export function findExceededLimit(
   document: DocumentNode,
-  { maxDepth, maxAliases, maxRootFields, maxFields, maxDirectives }: DocumentLimits,
+  { maxDepth, maxRootFields, maxFields }: DocumentLimits,
 ): string | undefined {
   const operations = document.definitions.filter((node) => node.kind === Kind.OPERATION_DEFINITION);
   if (operations.some(({ operation }) => operation === 'subscription')) {
@@ -34,11 +43,11 @@ export function findExceededLimit(
   const most = (key: keyof Size) => Math.max(0, ...sizes.map((size) => size[key]));
   const checks: [found: number, limit: number, unit: string][] = [
     [most('depth'), maxDepth, 'levels of fields'],
-    [most('aliases'), maxAliases, 'aliases'],
+    [most('aliases'), Math.floor(ALIASES_PER_ROOT_FIELD * maxRootFields), 'aliases'],
     [most('schemaAliases'), MAX_SCHEMA_ALIASES, 'aliases in introspection'],
     [most('ownFields'), maxRootFields, 'root fields'],
     [most('fields'), maxFields, 'fields'],
-    [most('directives'), maxDirectives, 'directives'],
+    [most('directives'), MAX_DIRECTIVES, 'directives'],
   ];
   const exceeded = checks.find(([found, limit]) => found > limit);
   return exceeded && `The operation has ${exceeded[0]} ${exceeded[2]}; at most ${exceeded[1]} are allowed.`;

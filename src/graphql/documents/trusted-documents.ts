@@ -6,6 +6,7 @@ import { isRecord } from '../../lib/is-record.ts';
 import { memoize, memoizeBySource } from '../../lib/memoize.ts';
 import type { TrustedDocumentsMode } from '../../settings/clients.ts';
 import type { GatewaySettings } from '../../settings/settings.ts';
+import { MAX_CHARACTERS } from './limits.ts';
 import { type Manifest, type ManifestFiles, sha256Of, withoutHashPrefix } from './manifest.ts';
 
 export type TrustedDocuments = ReturnType<typeof createTrustedDocuments>;
@@ -24,7 +25,7 @@ const MAX_STRIPPED = 100;
 /** Creates the lookup of trusted documents, which follows changes of the manifests. */
 export function createTrustedDocuments(
   sources: readonly Pick<ManifestFiles, 'manifests'>[],
-  { trustedDocuments, maxDocumentCharacters }: Pick<GatewaySettings, 'trustedDocuments' | 'maxDocumentCharacters'>,
+  { trustedDocuments }: Pick<GatewaySettings, 'trustedDocuments'>,
   logger: Logger,
 ) {
   const indexes = sources.map((files) => memoizeBySource(() => files.manifests(), createIndex));
@@ -53,7 +54,7 @@ export function createTrustedDocuments(
   /** Returns the listed document with this text, or with one that differs only in characters without meaning, such as line breaks. */
   const findByText = (text: string): { text: string; hash?: string } =>
     findIn('byText', text) ??
-    (text.length > maxDocumentCharacters ? undefined : findIn('byStripped', strip(text))) ?? { text };
+    (text.length > MAX_CHARACTERS ? undefined : findIn('byStripped', strip(text))) ?? { text };
 
   /** Finds a document by its id. If the request has a text too, the id must be its SHA-256. */
   function findByIdAndText(id: unknown, query: string | undefined, isApollo: boolean): { text: string; hash?: string } {

@@ -16,7 +16,7 @@ import {
 import type { Plugin } from 'graphql-yoga';
 import { setNodes, truncateMessage } from '../../errors/located-error.ts';
 import type { Settings } from '../../settings/settings.ts';
-import { type DocumentLimits, findExceededLimit } from './limits.ts';
+import { type DocumentLimits, findExceededLimit, MAX_CHARACTERS, MAX_TOKENS } from './limits.ts';
 
 /** Maximum errors reported per document. */
 const MAX_ERRORS = 5;
@@ -27,14 +27,14 @@ const MAX_ERRORS = 5;
  * replaced.
  */
 export function useDocumentLimits(limits: DocumentLimits & Pick<Settings, 'introspection'>): Plugin {
-  const { introspection, maxTokens, maxDocumentCharacters } = limits;
+  const { introspection } = limits;
   const accepted = new WeakSet<DocumentNode>();
   return {
     onParse({ params: { source }, setParseFn }) {
-      if (source.toString().length > maxDocumentCharacters) {
-        throw limitExceeded(`The document has more than ${maxDocumentCharacters} characters.`); // Thrown before the document is cached.
+      if (source.toString().length > MAX_CHARACTERS) {
+        throw limitExceeded(`The document has more than ${MAX_CHARACTERS} characters.`); // Thrown before the document is cached.
       }
-      setParseFn((text, options) => parseWithin(maxTokens, text, options));
+      setParseFn((text, options) => parseWithinLimit(text, options));
     },
     onValidate({ params: { documentAST }, setValidationFn, addValidationRule, setResult }) {
       if (!introspection) {
@@ -62,12 +62,12 @@ export function findDocumentProblem(
   text: string,
   limits: DocumentLimits & Pick<Settings, 'introspection'>,
 ): string | undefined {
-  const { introspection, maxTokens, maxDocumentCharacters } = limits;
-  if (text.length > maxDocumentCharacters) {
-    return `The document has more than ${maxDocumentCharacters} characters.`;
+  const { introspection } = limits;
+  if (text.length > MAX_CHARACTERS) {
+    return `The document has more than ${MAX_CHARACTERS} characters.`;
   }
   try {
-    const document = parseWithin(maxTokens, text);
+    const document = parseWithinLimit(text);
     const rules = introspection ? specifiedRules : [...specifiedRules, NoSchemaIntrospectionCustomRule];
     const [error] = validateDocument(schema, document, rules, { maxErrors: 1, hideSuggestions: false });
     return findExceededLimit(document, limits) ?? error?.message;
@@ -79,20 +79,20 @@ export function findDocumentProblem(
   }
 }
 
-function parseWithin(maxTokens: number, ...[source, options]: Parameters<typeof parse>): DocumentNode {
+function parseWithinLimit(...[source, options]: Parameters<typeof parse>): DocumentNode {
   try {
-    return withoutStack(() => parse(source, { ...options, maxTokens }));
+    return withoutStack(() => parse(source, { ...options, maxTokens: MAX_TOKENS }));
   } catch (error) {
-    const isLimit = error instanceof GraphQLError && hasMoreTokens(source, maxTokens);
-    throw isLimit ? limitExceeded(`The document has more than ${maxTokens} tokens.`) : error;
+    const isLimit = error instanceof GraphQLError && hasTooManyTokens(source);
+    throw isLimit ? limitExceeded(`The document has more than ${MAX_TOKENS} tokens.`) : error;
   }
 }
 
-/** Checks whether a document has more than `max` tokens, as the parser counts them. The parser's error for that has no code. */
-function hasMoreTokens(source: string | Source, max: number): boolean {
+/** Checks whether a document has too many tokens, as the parser counts them. The parser's error for that has no code. */
+function hasTooManyTokens(source: string | Source): boolean {
   const lexer = new Lexer(typeof source === 'string' ? new Source(source) : source);
   try {
-    for (let count = 0; count <= max; count += 1) {
+    for (let count = 0; count <= MAX_TOKENS; count += 1) {
       if (lexer.advance().kind === TokenKind.EOF) {
         return false;
       }

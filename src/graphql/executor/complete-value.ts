@@ -121,7 +121,7 @@ const pathOf = (listPath: ResponsePath, index: number): ResponsePath => ({
 
 /** Returns the items of a list or other iterable. Throws if it has too many. */
 function toItems(execution: Execution, value: unknown, info: GraphQLResolveInfo): readonly unknown[] {
-  const maxItems = execution.limits.maxUpstreamListItems;
+  const maxItems = execution.limits.maxListItems;
   if (Array.isArray(value)) {
     if (value.length > maxItems) {
       if (execution.isFirstVisit(value)) {

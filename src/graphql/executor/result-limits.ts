@@ -1,25 +1,29 @@
 import { GraphQLError } from 'graphql';
 
 export interface Limits {
-  readonly maxErrors: number;
-  readonly maxResultValues: number;
   readonly maxResponseBytes: number;
-  readonly maxUpstreamListItems: number;
-  readonly maxInputListItems: number;
   /** Whether errors can suggest names of the schema. */
   readonly introspection: boolean;
+  /** Errors of a result. Clients read the first few; validation of graphql-js stops at the same number. @default 100 */
+  readonly maxErrors?: number;
+  /** Values of a result: every field and every list item is one. They take about 0.1 s of CPU time. @default 250_000 */
+  readonly maxResultValues?: number;
+  /** Items of a list that a resolver returns, as in responses of the service. @default 10_000 */
+  readonly maxListItems?: number;
+  /** Items of a list in a variable, ten times what a bulk mutation accepts. @default 1_000 */
+  readonly maxInputListItems?: number;
   /** Values to complete before yielding to the event loop, about 5 ms of work. @default 10_000 */
   readonly valuesPerTurn?: number;
 }
 
 /** Picks the limits from an object of all settings: a small object, because the executor reads it for every value. */
 export const pickLimits = (settings: Limits): Required<Limits> => ({
-  maxErrors: settings.maxErrors,
-  maxResultValues: settings.maxResultValues,
   maxResponseBytes: settings.maxResponseBytes,
-  maxUpstreamListItems: settings.maxUpstreamListItems,
-  maxInputListItems: settings.maxInputListItems,
   introspection: settings.introspection,
+  maxErrors: settings.maxErrors ?? 100,
+  maxResultValues: settings.maxResultValues ?? 250_000,
+  maxListItems: settings.maxListItems ?? 10_000,
+  maxInputListItems: settings.maxInputListItems ?? 1_000,
   valuesPerTurn: settings.valuesPerTurn ?? 10_000,
 });
 
@@ -31,7 +35,7 @@ const CODE = 'RESULT_LIMIT_EXCEEDED';
 export const STOPPED = Symbol('execution stopped');
 
 /** Creates the error, without a path, that explains why fields of the result are null. */
-export function stopError(reason: StopReason, limits: Limits): GraphQLError {
+export function stopError(reason: StopReason, limits: Required<Limits>): GraphQLError {
   const limit = {
     maxErrors: `more than ${limits.maxErrors} errors`,
     maxResultValues: `more than ${limits.maxResultValues} values`,

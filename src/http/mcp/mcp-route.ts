@@ -51,7 +51,10 @@ export function createMcp({
     const origin = request.header('origin');
     const isOwn = origin === `${scheme}://${host}` && isKnownHost(host);
     if (origin !== undefined && !isOwn && !cors.allows(origin)) {
-      throw refuse('FORBIDDEN', 'Pages of this origin may not call tools. Add it to corsOrigins.'); // The specification requires it, against DNS rebinding.
+      throw refuse(
+        'FORBIDDEN',
+        'Pages of this origin may not call tools. Add it to clients.server.corsOrigins or clients.browser.corsOrigins.',
+      ); // The specification requires it, against DNS rebinding.
     }
     readHead(request, paths, 'application/json'); // The protocol's package checks the header Accept.
   }

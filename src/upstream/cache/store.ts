@@ -150,22 +150,34 @@ export interface CacheWindows {
 
 /** Returns the windows of a read; undefined if it isn't cached. */
 export function windowsOf(settings: CacheSettings, read: CachedRead): CacheWindows | undefined {
-  const windows = settings.maxAgeSeconds === 0 ? undefined : (read.windows ?? settingOf(settings, read.resource));
+  const windows = read.windows ?? builtInWindows(settings, read.resource);
   if (windows === undefined) {
     return undefined;
   }
   const { freshSeconds, staleWhileRevalidateSeconds, staleIfErrorSeconds } = windows;
-  const atMost = (seconds: number) => Math.min(seconds, settings.maxAgeSeconds ?? seconds) * 1_000;
-  const revalidateMs = atMost(freshSeconds + staleWhileRevalidateSeconds);
-  const errorMs = atMost(freshSeconds + staleIfErrorSeconds);
-  return { freshMs: atMost(freshSeconds), revalidateMs, errorMs, lifetimeMs: Math.max(revalidateMs, errorMs) };
+  const revalidateMs = (freshSeconds + staleWhileRevalidateSeconds) * 1_000;
+  const errorMs = (freshSeconds + staleIfErrorSeconds) * 1_000;
+  return { freshMs: freshSeconds * 1_000, revalidateMs, errorMs, lifetimeMs: Math.max(revalidateMs, errorMs) };
 }
 
-/** Returns the setting for a resource. Those of modules have none. */
-function settingOf(settings: CacheSettings, resource: string): CacheWindowSeconds | undefined {
-  const { workflows, notificationGroups, statistics } = settings;
-  const setting = new Map(Object.entries({ workflows, notificationGroups, statistics })).get(resource);
-  return setting === 'off' ? undefined : setting;
+/** Default of `freshSeconds` for each built-in kind of read: half a minute is a user's visit. Statistics change with every notification, but are read as trends. */
+const FRESH_SECONDS = new Map([
+  ['workflows', 30],
+  ['notificationGroups', 30],
+  ['statistics', 60],
+]);
+
+/** Time in which a response is requested again in the background: long enough for the next visit, short enough that a page shows its own time. */
+const STALE_WHILE_REVALIDATE_SECONDS = 30;
+
+/** Returns the windows of a built-in read. Modules declare theirs. */
+function builtInWindows(settings: CacheSettings, resource: string): CacheWindowSeconds | undefined {
+  const byDefault = FRESH_SECONDS.get(resource);
+  if (byDefault === undefined) {
+    return undefined;
+  }
+  const { freshSeconds = byDefault, staleIfErrorSeconds } = settings;
+  return { freshSeconds, staleWhileRevalidateSeconds: STALE_WHILE_REVALIDATE_SECONDS, staleIfErrorSeconds };
 }
 
 /**

@@ -1,11 +1,17 @@
-import type { Settings } from '../../settings/settings.ts';
 import type { CircuitState, Outcome } from '../call-events.ts';
 import { type Endpoint, errorOf, isUpstreamError, type UpstreamError } from '../errors.ts';
 
-export type CircuitBreakerSettings = Pick<
-  Settings,
-  'breakerPercent' | 'breakerMinimumCalls' | 'breakerWindowMs' | 'breakerOpenMs' | 'breakerMaxOpenMs'
->;
+/** Calls in the window before it can open: with fewer, one client's requests would look like an outage. As in Hystrix, like the next two numbers. */
+const MINIMUM_CALLS = 20;
+
+/** Share of outages that opens it. The rest still succeeds below it, and retries repair a part of these. */
+const OUTAGE_SHARE = 0.5;
+
+/** Window in which calls count, in milliseconds: longer than a restart of one of several instances, shorter than a user's patience. */
+const WINDOW_MS = 10_000;
+
+/** First and longest pause, in milliseconds. Probes that fail double it. A service that is back is used within the longest one. */
+const [PAUSE_MS, MAX_PAUSE_MS] = [2_000, 8_000];
 
 type CircuitChange =
   | {
@@ -33,24 +39,25 @@ const BUCKETS = 10;
  *
  * @param now monotonic clock, in milliseconds
  * @param onChange called when it opens and when it closes
+ * @param minimumCalls calls in the window before it can open
  */
 export function createCircuitBreaker(
-  { breakerPercent, breakerMinimumCalls, breakerWindowMs, breakerOpenMs, breakerMaxOpenMs }: CircuitBreakerSettings,
   now: () => number = () => performance.now(),
   onChange?: ReportCircuitChange,
+  minimumCalls = MINIMUM_CALLS,
 ) {
-  const recent = createWindow(breakerWindowMs, now);
+  const recent = createWindow(now);
   let state: CircuitState = 'closed';
   /** Only credential whose calls are paused; undefined for all. */
   let paused: string | undefined;
   let openedAt = 0;
-  let openFor = breakerOpenMs;
+  let openFor = PAUSE_MS;
   let openUntil = 0;
   let probe: object | undefined;
 
   function pauseFor(duration: number): void {
     state = 'open';
-    openFor = Math.min(duration, breakerMaxOpenMs);
+    openFor = Math.min(duration, MAX_PAUSE_MS);
     openUntil = now() + openFor;
   }
 
@@ -60,7 +67,7 @@ export function createCircuitBreaker(
     }
     // If it is already open for one credential, only others have reached the limit, because the window was cleared then.
     paused = state === 'closed' && culprit !== EVERYBODY ? culprit : undefined;
-    pauseFor(breakerOpenMs);
+    pauseFor(PAUSE_MS);
     recent.clear();
     onChange?.({ kind: 'opened', failure, failingMs: now() - failedSince, credential: paused });
   }
@@ -124,7 +131,7 @@ export function createCircuitBreaker(
       recent.count(outage && culpritOf(outage, credential));
       if (outage !== undefined) {
         const totals = recent.totals();
-        if (totals.calls >= breakerMinimumCalls && totals.failures * 100 >= breakerPercent * totals.calls) {
+        if (totals.calls >= minimumCalls && totals.failures >= OUTAGE_SHARE * totals.calls) {
           open(outage, totals);
         }
       }
@@ -157,10 +164,10 @@ interface Bucket extends Totals {
   slot: number;
 }
 
-/** Creates a counter for the calls of the last `windowMs` milliseconds, in ten buckets. */
-function createWindow(windowMs: number, now: () => number) {
+/** Creates a counter for the calls of the window, in ten buckets. */
+function createWindow(now: () => number) {
   const buckets: Bucket[] = [];
-  const slotOf = (time: number) => Math.floor(time / (windowMs / BUCKETS));
+  const slotOf = (time: number) => Math.floor(time / (WINDOW_MS / BUCKETS));
 
   return {
     /** @param culprit undefined if the call succeeded */

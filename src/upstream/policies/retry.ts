@@ -1,15 +1,16 @@
 import type { Settings } from '../../settings/settings.ts';
 import type { UpstreamError } from '../errors.ts';
 
-export type RetrySettings = Pick<
-  Settings,
-  | 'maxRetries'
-  | 'retryBaseDelayMs'
-  | 'retryMaxDelayMs'
-  | 'maxRetryAfterSeconds'
-  | 'retryBudgetPercent'
-  | 'retryBudgetFloor'
->;
+export type RetrySettings = Pick<Settings, 'maxRetries'>;
+
+/** Upper bounds of the first pause and of all pauses, in milliseconds. A short failure is over after the first; the others leave time within the deadline. */
+const [BASE_DELAY_MS, MAX_DELAY_MS] = [100, 1_000];
+
+/** Longest `Retry-After` that is waited for, in seconds. A client that waits longer should know, so it is passed on. */
+const MAX_RETRY_AFTER_SECONDS = 2;
+
+/** In-flight retries: a share of the in-flight calls, and a number that is always allowed, for upstreams with few calls. As in Envoy's retry budget. */
+const [BUDGET_SHARE, BUDGET_FLOOR] = [0.2, 3];
 
 export interface RetryableCall {
   /** Whether the service can apply the call twice without harm. */
@@ -30,27 +31,27 @@ export class Retry {
 
   /** @param random source of random numbers from 0 to 1, for the jitter */
   constructor(settings: RetrySettings, random: () => number = Math.random) {
-    this.budget = new RetryBudget(settings.retryBudgetPercent / 100, settings.retryBudgetFloor);
+    this.budget = new RetryBudget();
     this.#settings = settings;
     this.#random = random;
   }
 
   /** Returns the delay before the next attempt, in milliseconds; undefined if the call is not retried. */
   delayOf({ isRepeatable, retries, deadlineAt }: RetryableCall, error: UpstreamError): number | undefined {
-    const { maxRetries, retryBaseDelayMs, retryMaxDelayMs, maxRetryAfterSeconds } = this.#settings;
+    const { maxRetries } = this.#settings;
     const { retry, retryAfterSeconds = 0 } = error;
     const isPermitted = retry === 'always' || (retry === 'repeatable' && isRepeatable);
-    if (!isPermitted || retries >= maxRetries || retryAfterSeconds > maxRetryAfterSeconds) {
+    if (!isPermitted || retries >= maxRetries || retryAfterSeconds > MAX_RETRY_AFTER_SECONDS) {
       return undefined;
     }
-    const jitter = this.#random() * Math.min(retryMaxDelayMs, retryBaseDelayMs * 2 ** retries);
+    const jitter = this.#random() * Math.min(MAX_DELAY_MS, BASE_DELAY_MS * 2 ** retries);
     const delay = retryAfterSeconds * 1_000 + jitter;
     return performance.now() + delay < deadlineAt ? delay : undefined;
   }
 
   /** Returns the maximum time to wait for the budget, in milliseconds. */
   maxWaitMs(deadlineAt: number): number {
-    return Math.min(this.#settings.retryMaxDelayMs, deadlineAt - performance.now());
+    return Math.min(MAX_DELAY_MS, deadlineAt - performance.now());
   }
 }
 
@@ -62,21 +63,10 @@ export interface RetryingCall {
 
 /** Limit on in-flight retries, so that they can't keep a service down. */
 class RetryBudget {
-  readonly #share: number;
-  readonly #floor: number;
   readonly #waiting = new Set<RetryingCall>();
   #calls = 0;
   #retries = 0;
   #isAllowing = false;
-
-  /**
-   * @param share maximum in-flight retries, as a share of the in-flight calls
-   * @param floor number of in-flight retries that are always allowed
-   */
-  constructor(share: number, floor: number) {
-    this.#share = share;
-    this.#floor = floor;
-  }
 
   startCall(): void {
     this.#calls += 1;
@@ -109,7 +99,7 @@ class RetryBudget {
     }
     this.#isAllowing = true;
     for (const call of this.#waiting) {
-      if (this.#retries + 1 > Math.max(this.#floor, this.#share * this.#calls)) {
+      if (this.#retries + 1 > Math.max(BUDGET_FLOOR, BUDGET_SHARE * this.#calls)) {
         break;
       }
       this.#waiting.delete(call);

@@ -1,9 +1,8 @@
 import { LRUCache } from 'lru-cache';
-import type { Settings } from '../../settings/settings.ts';
 import type { Outcome } from '../call-events.ts';
 import { type Endpoint, errorOf, isUpstreamError, type UpstreamError, type UpstreamRateLimit } from '../errors.ts';
 
-/** Rate limits that reset within this time, in seconds, don't pause calls. */
+/** Rate limits that reset within this time, in seconds, don't pause calls: retries wait for most of them. */
 const MIN_SECONDS = 3;
 
 /** Maximum duration of a pause, in seconds. */
@@ -31,11 +30,7 @@ const BYTES_PER_PAUSE = 256;
  * calls would otherwise count against the credential. Responses to calls that were sent before the pause don't end it. A limit of a category pauses
  * only endpoints whose last response named it.
  */
-export function createThrottle(
-  { maxRetryAfterSeconds }: Pick<Settings, 'maxRetryAfterSeconds'>,
-  now: () => number = () => performance.now(),
-) {
-  const minSeconds = Math.max(MIN_SECONDS, maxRetryAfterSeconds); // Retries wait for shorter limits.
+export function createThrottle(now: () => number = () => performance.now()) {
   const pauses = new LRUCache<string, Pause>({
     maxSize: MAX_BYTES,
     sizeCalculation: (_, key) => BYTES_PER_PAUSE + key.length,
@@ -94,7 +89,7 @@ export function createThrottle(
   function note(credential: string, endpoint: Endpoint, rateLimit: UpstreamRateLimit): void {
     const { limit, remaining, resetSeconds = 0, category } = rateLimit;
     categories.set(endpoint, category);
-    if (remaining > 0 || resetSeconds <= minSeconds) {
+    if (remaining > 0 || resetSeconds <= MIN_SECONDS) {
       return;
     }
     const until = now() + Math.min(resetSeconds, MAX_SECONDS) * 1_000;

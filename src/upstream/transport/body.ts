@@ -10,6 +10,12 @@ export class BodyError extends Error {
   override readonly name = 'BodyError';
 }
 
+/** Maximum size of a body, in bytes: a list of the maximum length with records of 500 bytes. A dozen of them fit in `maxBufferedBytes`. */
+const MAX_BODY_BYTES = 5 * 1024 * 1024;
+
+/** Maximum length of a list. Longer ones are rejected before they are sorted or mapped, because each item costs CPU time and memory. */
+const MAX_LIST_ITEMS = 10_000;
+
 /** Maximum size of an error body that is read, in bytes. */
 const MAX_ERROR_BYTES = 64 * 1024;
 
@@ -17,12 +23,12 @@ const MAX_ERROR_BYTES = 64 * 1024;
 const MAX_DISCARDED_BYTES = 128 * 1024;
 
 /** Decides from the headers whether a body is kept, or only read to its end so that the socket can be reused. */
-export function planBody(status: number, headers: Headers, maxBytes: number, expected?: Expected): BodyPlan {
+export function planBody(status: number, headers: Headers, expected?: Expected): BodyPlan {
   const isFailure = status > 299;
   const isText = expected === 'text' && !isFailure;
   const mayBeEmpty = headers['content-type'] === undefined; // An empty body is told from an unreadable one by its size.
   const keep = mayBeEmpty || findHeaderProblem(headers, isText) === undefined;
-  return { keep, maxBytes: keep ? (isFailure ? MAX_ERROR_BYTES : maxBytes) : MAX_DISCARDED_BYTES };
+  return { keep, maxBytes: keep ? (isFailure ? MAX_ERROR_BYTES : MAX_BODY_BYTES) : MAX_DISCARDED_BYTES };
 }
 
 /** Body of a successful response, with and without its envelope. */
@@ -36,13 +42,11 @@ const NO_BODY: SuccessBody = { sent: undefined, body: undefined };
 /**
  * Reads the body of a 2xx response.
  *
- * @param maxListItems maximum list length; longer lists are rejected before they are sorted or mapped
  * @throws {BodyError} if the body violates the contract
  */
 export function readSuccess(
   response: UpstreamResponse,
   { expect: expected, identifiedBy }: Pick<DeclaredEndpoint, 'expect' | 'identifiedBy'>,
-  maxListItems: number,
 ): SuccessBody {
   if ((expected === 'nothing' || expected === 'value') && isEmpty(response)) {
     return NO_BODY;
@@ -59,8 +63,8 @@ export function readSuccess(
     return NO_BODY;
   }
   const list = expected === 'page' ? isRecord(sent) && sent.data : body;
-  if (Array.isArray(list) && list.length > maxListItems) {
-    throw new BodyError(`the list has more than ${maxListItems} items`);
+  if (Array.isArray(list) && list.length > MAX_LIST_ITEMS) {
+    throw new BodyError(`the list has more than ${MAX_LIST_ITEMS} items`);
   }
   const hasForm = expected === 'value' || (expected === 'record' ? isRecord(body) : Array.isArray(list));
   if (!hasForm) {

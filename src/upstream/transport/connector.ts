@@ -18,19 +18,22 @@ export interface ConnectorOptions {
   onTunnel?: ((problem: string | undefined) => void) | undefined;
 }
 
+/** Time limit for opening a connection, in milliseconds: a lost packet is repeated after 1 s (RFC 6298), and a retry still fits into the operation. */
+const TIMEOUT_MS = 2_000;
+
 /**
  * Creates the function that opens connections to the service: directly, or through a proxy. The time limit applies to the tunnel and to TLS one after
  * the other.
  */
 export function createConnector(
-  { connectTimeoutMs: timeoutMs, proxy: address }: Pick<Settings, 'connectTimeoutMs' | 'proxy'>,
+  { proxy: address }: Pick<Settings, 'proxy'>,
   { tls, onTunnel }: ConnectorOptions,
 ): Connect {
   const proxy = address === undefined || address === 'off' ? undefined : new URL(address);
   const build = (secureContext?: object) => {
     const options: Partial<buildConnector.BuildOptions> = {
       allowH2: false,
-      timeout: timeoutMs,
+      timeout: TIMEOUT_MS,
       ...(secureContext && { secureContext }),
     };
     return buildConnector(options as buildConnector.BuildOptions); // The types require a port, which is passed with each call.
@@ -46,7 +49,7 @@ export function createConnector(
 
   return (options, callback) => {
     const { toService, toProxy } = connectors();
-    openTunnel(options, { proxy, connect: toProxy, timeoutMs }).then(
+    openTunnel(options, { proxy, connect: toProxy, timeoutMs: TIMEOUT_MS }).then(
       (tunnel) => {
         onTunnel?.(undefined);
         if (options.protocol === 'https:') {

@@ -36,15 +36,13 @@ export function toDispatchOptions(
   if (declared !== undefined) {
     Object.assign(headers, declared);
   }
-  const options: PoolRequest = {
+  return {
     origin,
     path,
     method: endpoint.method,
     headers: traceHeaders === undefined ? headers : Object.assign(headers, traceHeaders),
     body: body ?? null,
   };
-  // The attempt has a time limit of its own, which can be longer than those of the sockets.
-  return endpoint.timeoutMs === undefined ? options : { ...options, headersTimeout: 0, bodyTimeout: 0 };
 }
 
 export const contentTypeOf = ({ bodyFormat }: DeclaredEndpoint): string =>
@@ -57,7 +55,6 @@ export const isReplay = ({ args }: UpstreamRequest, { headers }: UpstreamRespons
 /**
  * Decodes a response.
  *
- * @param maxListItems maximum length of a list
  * @param checkDrift called with the body of a successful response
  * @param upstreamHeaders headers that every request has, by name
  * @throws {UpstreamError | BodyError} if it isn't a success
@@ -66,7 +63,6 @@ export function readResult(
   request: UpstreamRequest,
   response: UpstreamResponse,
   rateLimit: UpstreamRateLimit | undefined,
-  maxListItems: number,
   checkDrift: DriftCheck | undefined,
   upstreamHeaders: ReadonlyMap<string, string>,
 ): UpstreamResult {
@@ -74,7 +70,7 @@ export function readResult(
   const { status, headers } = response;
   const bytes = response.body?.byteLength ?? 0;
   if (status <= 299) {
-    const { sent, body } = readSuccess(response, endpoint, maxListItems);
+    const { sent, body } = readSuccess(response, endpoint);
     if (sent !== undefined) {
       checkDrift?.(endpoint, sent);
     }

@@ -23,14 +23,7 @@ export interface ResponseBuffer {
 
 type SocketPoolSettings = Pick<
   Settings,
-  | 'sockets'
-  | 'isolateConnections'
-  | 'connectTimeoutMs'
-  | 'headersTimeoutMs'
-  | 'maxBufferedBytes'
-  | 'socketIdleMs'
-  | 'proxy'
-  | 'upstreamHeaders'
+  'sockets' | 'isolateConnections' | 'maxBufferedBytes' | 'socketIdleMs' | 'proxy' | 'upstreamHeaders'
 >;
 
 export type PoolRequest = Dispatcher.DispatchOptions & { headers?: Readonly<Record<string, string>> };
@@ -116,7 +109,8 @@ export class SocketPool {
     this.#clientOptions = {
       pipelining: 1,
       allowH2: false,
-      headersTimeout: settings.headersTimeoutMs,
+      headersTimeout: 0, // Each attempt has a time limit for both.
+      bodyTimeout: 0,
       keepAliveTimeout: settings.socketIdleMs,
       keepAliveMaxTimeout: settings.socketIdleMs,
     };

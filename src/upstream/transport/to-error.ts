@@ -179,8 +179,8 @@ export function errorFromFailure(endpoint: Endpoint, failure: unknown, { sent, s
     const isPermanent = isTlsFailure(code) || (failure instanceof ProxyError && failure.isPermanent);
     return errorOf('notConnected', endpoint, { retry: isPermanent ? 'never' : 'always', cause: failure });
   }
-  if (name === 'TimeoutError' || code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') {
-    return errorOf('timedOut', endpoint, { status, isOutage: code === 'UND_ERR_HEADERS_TIMEOUT', cause: failure });
+  if (name === 'TimeoutError') {
+    return errorOf('timedOut', endpoint, { status, cause: failure });
   }
   if (isProtocolError(code, name, message, status)) {
     return errorOf('badResponse', endpoint, { status, cause: failure instanceof Error ? failure : code });

@@ -7,7 +7,6 @@ import { sampleSize } from '../../support/samples.ts';
 import { startService } from '../../support/service.ts';
 import { STORES, startTestCache } from '../../support/test-cache.ts';
 
-guards('src/upstream/cache/store.ts', 'windowsOf.atMost');
 guards('src/upstream/cache/cached-service.ts', 'CachedService.#confirmation.confirm');
 guards('src/upstream/upstreams.ts', 'createUpstreams.close');
 
@@ -109,22 +108,21 @@ it.each(STORES)('a response with very deep values can be read (%s)', async (kind
   expect(cached.service.calls()).toEqual(kind === 'memory' ? [GET] : [GET, GET]); // Redis stores JSON.
 });
 
-it('each kind of read can be turned off, and the maximum age bounds all windows', async () => {
-  await using cached = await startCachedGateway({ cache: { statistics: 'off', maxAgeSeconds: 10 }, maxRetries: 0 });
-  const statistics = '{ notificationStats { count } }';
-  await cached.run(statistics);
-  await cached.run(statistics);
-  expect(cached.service.calls()).toHaveLength(2);
+it('the windows of built-in reads can be set for all together', async () => {
+  await using cached = await startCachedGateway({ cache: { freshSeconds: 2, staleIfErrorSeconds: 8 }, maxRetries: 0 });
   await cached.run(READ_WORKFLOW);
   cached.service.script = () => ({ status: 503 });
-  cached.advance(9.999);
+  cached.advance(1.999);
+  await cached.run(READ_WORKFLOW);
+  expect(cached.service.calls()).toHaveLength(1);
+  cached.advance(8);
   expect(await cached.run(READ_WORKFLOW)).toEqual(nameOf(0));
-  cached.advance(0.002);
+  cached.advance(22.002); // Used for 30 s while it is requested again, so it is kept that long.
   expect(await cached.run(READ_WORKFLOW)).toEqual(['UPSTREAM_UNAVAILABLE']);
 });
 
 it('a refresh in the background ends when the gateway is closed', async () => {
-  const cached = await startCachedGateway({ attemptTimeoutMs: 60_000, headersTimeoutMs: 60_000 });
+  const cached = await startCachedGateway({ attemptTimeoutMs: 60_000 });
   await cached.run(READ_WORKFLOW);
   cached.advance(31);
   const held = cached.service.hold(GET);

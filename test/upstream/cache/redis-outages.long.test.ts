@@ -196,11 +196,10 @@ describe.runIf(hasRedis)(`a cache store whose Redis${redisOnly}`, () => {
   });
 
   it('works while the service does not holds nothing that lasts of keys that the service never accepted', async () => {
-    await using cached = await startCachedGateway({
-      maxRetries: 0,
-      breakerMinimumCalls: 1_000,
-      cache: { store: { redis: { url: redis.url, keyPrefix: 'wire:' } }, secret: SECRET },
-    });
+    await using cached = await startCachedGateway(
+      { maxRetries: 0, cache: { store: { redis: { url: redis.url, keyPrefix: 'wire:' } }, secret: SECRET } },
+      { breakerMinimumCalls: 1_000 },
+    );
     const keys = async (pattern: string) => [await redis.command('KEYS', `wire:cache:${pattern}`)].flat().map(String);
     await expect.poll(() => cached.run(READ_WORKFLOW).then(() => keys('entry:*')), SLOW_POLL).toHaveLength(1);
     const versions = await keys('version:*');
