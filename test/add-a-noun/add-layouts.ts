@@ -46,7 +46,7 @@ export async function addLayouts(copy: ProjectCopy): Promise<void> {
   await writeFile(
     copy.path(ENDPOINTS),
     endpoints
-      .replace('\n/** All endpoints of the contract. */', `${DECLARATIONS}$&`)
+      .replace('\nexport const CONTRACT', `${DECLARATIONS}$&`)
       .replace('\n  getWorkflow,\n]', '\n  listLayouts,\n  createLayout,$&'),
   );
   const schema = await copy.read(SCHEMA);
