@@ -3,7 +3,7 @@
 import type { GraphQLSchema } from 'graphql';
 import { ERROR_CODES, type ErrorCodeEntry } from '../src/errors/codes.ts';
 import { endpointsOf } from '../src/graphql/schema.ts';
-import { withoutLinks } from '../src/lib/markdown.ts';
+import { withoutLinks } from '../src/lib/text.ts';
 import { findEmptied } from '../src/upstream/cache/store.ts';
 import { code, table } from './markdown.ts';
 import { listFields } from './schema-fields.ts';

@@ -23,7 +23,7 @@ const ENTRIES = [
 /** Imports of each package from outside of itself. */
 const BETWEEN_PACKAGES: Readonly<Record<string, RegExp>> = {
   client: /^never$/,
-  graphiql: /^(?:src\/http\/graphiql\/page-|src\/lib\/quote-for-shell\.ts|packages\/client\/src\/)/,
+  graphiql: /^(?:src\/http\/graphiql\/page-|src\/lib\/text\.ts|packages\/client\/src\/)/,
   sandbox: /^never$/,
   testing: /^(?:src|packages\/client\/src|packages\/sandbox\/src)\//,
 };

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isRecord } from '../../src/lib/is-record.ts';
-import { withoutLinks } from '../../src/lib/markdown.ts';
+import { withoutLinks } from '../../src/lib/text.ts';
 import { categoryOf } from '../../src/settings/kinds.ts';
 import { SETTING_INFO } from '../../src/settings/setting.ts';
 import { SECTION_NAMES, SETTINGS } from '../../src/settings/settings.ts';

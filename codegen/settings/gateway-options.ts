@@ -1,4 +1,4 @@
-import { withoutLinks } from '../../src/lib/markdown.ts';
+import { withoutLinks } from '../../src/lib/text.ts';
 import { GATEWAY_SETTINGS } from '../../src/settings/settings.ts';
 import { joinSentences } from '../markdown.ts';
 import { type Described, defaultOf, describe, rangeOf } from './describe.ts';

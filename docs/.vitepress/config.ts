@@ -14,7 +14,7 @@ const PLACES: Record<string, string> = {
   'ARCHITECTURE.md': 'contributing/architecture.md',
   'CONTRIBUTING.md': 'contributing/index.md',
   'CHANGELOG.md': 'changelog.md',
-  'SECURITY.md': 'security.md',
+  'docs/SECURITY.md': 'security.md',
 };
 
 /** Pages that the npm package doesn't contain, so that the README doesn't list them. */

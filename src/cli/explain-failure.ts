@@ -1,6 +1,6 @@
 import { SandboxError } from '../../packages/sandbox/src/errors.ts';
 import { ManifestError } from '../graphql/documents/manifest.ts';
-import { errorCodeOf } from '../lib/error-code.ts';
+import { errorCodeOf } from '../lib/caught.ts';
 import { SecretError } from '../lib/files/secret-files.ts';
 import { InstallationError } from '../lib/installation.ts';
 import { MissingPackageError } from '../lib/optional-packages.ts';

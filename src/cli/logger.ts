@@ -1,7 +1,7 @@
 // Creates the log of the process, and writes its lines without blocking when their reader is slow.
 import { writeSync } from 'node:fs';
 import type { DestinationStream, Logger } from 'pino';
-import { errorCodeOf } from '../lib/error-code.ts';
+import { errorCodeOf } from '../lib/caught.ts';
 import { pauseSync } from '../lib/pause-sync.ts';
 import { createJsonLogger } from '../telemetry/json-logger.ts';
 import type { Process } from './command.ts';

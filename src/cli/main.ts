@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { withoutControls } from '../lib/to-printable.ts';
+import { withoutControls } from '../lib/text.ts';
 import { VERSION } from '../lib/version.ts';
 import { readCommandLine } from './command-line.ts';
 import { COMMANDS } from './commands/index.ts';

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { Authenticator } from '../auth/authenticator.ts';
 import { AuthenticationError, type ClaimMismatch, type Identity, normalizeScheme } from '../auth/identity.ts';
 import { gatewayOverloaded, type Refusal, refuse } from '../errors/codes.ts';
-import { toPrintable } from '../lib/to-printable.ts';
+import { toPrintable } from '../lib/text.ts';
 
 /** Authentication scheme of the header `Authorization`. */
 export type Scheme = 'ApiKey' | 'Bearer';

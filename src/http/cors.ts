@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { ClientKind, ClientRules, RulesByClientKind } from '../auth/identity.ts';
-import { toPrintable } from '../lib/to-printable.ts';
+import { toPrintable } from '../lib/text.ts';
 import type { IncomingRequest, OutgoingResponse } from './head.ts';
 
 /** Returns the CORS headers of a response. Origins that are not allowed get no `Access-Control-*` header. */

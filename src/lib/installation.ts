@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { errorCodeOf } from './error-code.ts';
+import { errorCodeOf } from './caught.ts';
 
 /** Thrown if a file of the package is missing or can't be read. The message is a clause for the operator. */
 export class InstallationError extends Error {

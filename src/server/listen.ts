@@ -1,5 +1,5 @@
 import type { AddressInfo, Server } from 'node:net';
-import { errorCodeOf } from '../lib/error-code.ts';
+import { errorCodeOf } from '../lib/caught.ts';
 
 /** Error of a server that can't listen. The message tells the operator what to do. */
 export class ListenError extends Error {

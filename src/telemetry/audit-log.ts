@@ -3,8 +3,7 @@ import { accessSync, closeSync, constants, fstatSync, openSync, statSync, writeS
 import { dirname } from 'node:path';
 import type { Logger } from 'pino';
 import type { Identity } from '../auth/identity.ts';
-import { caught } from '../lib/caught.ts';
-import { errorCodeOf } from '../lib/error-code.ts';
+import { caught, errorCodeOf } from '../lib/caught.ts';
 import { isRecord } from '../lib/is-record.ts';
 import { pauseSync } from '../lib/pause-sync.ts';
 import type { Settings } from '../settings/settings.ts';

@@ -1,5 +1,5 @@
 import { ignoreRejection } from '../lib/is-promise.ts';
-import { quoteForShell } from '../lib/quote-for-shell.ts';
+import { quoteForShell } from '../lib/text.ts';
 import type { CacheSettings } from '../settings/cache.ts';
 import type { CacheStore } from './cache/store.ts';
 import { windowsOf } from './cache/store.ts';

@@ -6,7 +6,7 @@ const PAGE = 'packages/graphiql';
 export default function buildGraphiql(): void {
   buildOutdated(
     'dist/graphiql/manifest.json',
-    ['src/http/graphiql/page-html.ts', PAGE, 'packages/client/src', 'src/lib/quote-for-shell.ts'],
+    ['src/http/graphiql/page-html.ts', PAGE, 'packages/client/src', 'src/lib/text.ts'],
     [`${PAGE}/build.js`],
   );
 }

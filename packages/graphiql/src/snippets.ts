@@ -1,6 +1,6 @@
 import { parse, print, separateOperations } from 'graphql';
 import type { PageOperation, Scheme } from '../../../src/http/graphiql/page-config.ts';
-import { quoteForShell } from '../../../src/lib/quote-for-shell.ts';
+import { quoteForShell } from '../../../src/lib/text.ts';
 
 export interface SnippetCredential {
   scheme: Scheme;

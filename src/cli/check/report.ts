@@ -6,7 +6,7 @@ import { createSchema, endpointsOf } from '../../graphql/schema.ts';
 import { elementsOf, scopesOf } from '../../graphql/scopes.ts';
 import { readTools } from '../../graphql/tools/tool-files.ts';
 import { caught } from '../../lib/caught.ts';
-import { withoutControls } from '../../lib/to-printable.ts';
+import { withoutControls } from '../../lib/text.ts';
 import { findMemoryProblem } from '../../server/process-limits.ts';
 import { countWorkers } from '../../settings/command.ts';
 import { listAll } from '../../settings/setting.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { withoutMarkdown } from '../../lib/markdown.ts';
+import { withoutMarkdown } from '../../lib/text.ts';
 import { optionOf, SETTING_INFO, variableOf } from '../../settings/setting.ts';
 import { SETTING_GROUPS, SETTINGS, type SettingName } from '../../settings/settings.ts';
 import type { Command, CommandOption } from '../command.ts';

@@ -1,4 +1,4 @@
-import { withoutControls } from '../../lib/to-printable.ts';
+import { withoutControls } from '../../lib/text.ts';
 
 export interface Place {
   /** File, or the variable that holds the configuration. */

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { type PeerCertificate, TLSSocket } from 'node:tls';
-import { errorCodeOf } from '../../lib/error-code.ts';
+import { errorCodeOf } from '../../lib/caught.ts';
 import { addressOf, isLoopbackHost, portOf } from '../../lib/urls.ts';
 import { ProxyError } from '../../upstream/transport/connector.ts';
 import { EndingProblem, type Finding, note, ok, problem, type Report, warning } from './finding.ts';

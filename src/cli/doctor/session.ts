@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { errorCodeOf } from '../../lib/error-code.ts';
+import { errorCodeOf } from '../../lib/caught.ts';
 import { addressOf } from '../../lib/urls.ts';
 import { VERSION } from '../../lib/version.ts';
 import type { CallArgs, DeclaredEndpoint } from '../../upstream/endpoint.ts';

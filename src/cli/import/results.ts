@@ -2,7 +2,7 @@ import { hash, randomUUID } from 'node:crypto';
 import { closeSync, constants, fchmodSync, openSync, rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { z } from 'zod';
-import { errorCodeOf } from '../../lib/error-code.ts';
+import { errorCodeOf } from '../../lib/caught.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import type { SubscriberFields } from '../../upstream/endpoints.ts';
 import { ConfigError } from '../config/problem.ts';

@@ -4,7 +4,7 @@ import { defineModule, ModuleError } from '../../graphql/module.ts';
 import { createSchema } from '../../graphql/schema.ts';
 import { caught } from '../../lib/caught.ts';
 import { toFileError } from '../../lib/files/text-file.ts';
-import { toPrintable } from '../../lib/to-printable.ts';
+import { toPrintable } from '../../lib/text.ts';
 import type { CommandLine, Process } from '../command.ts';
 import { ConfigError } from '../config/problem.ts';
 import { OpenApiDocument } from './document.ts';

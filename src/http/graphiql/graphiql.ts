@@ -8,7 +8,7 @@ import { ERROR_CODES } from '../../errors/codes.ts';
 import { loadOperations } from '../../graphql/documents/shipped-operations.ts';
 import { packageUrl } from '../../lib/installation.ts';
 import { isRecord } from '../../lib/is-record.ts';
-import { withoutMarkdown } from '../../lib/markdown.ts';
+import { withoutMarkdown } from '../../lib/text.ts';
 import type { GatewaySettings } from '../../settings/settings.ts';
 import { type IncomingRequest, type OutgoingResponse, pathOf, queryOf } from '../head.ts';
 import type { PageConfig, PageOperation, Scheme } from './page-config.ts';

@@ -4,7 +4,7 @@ import type { Identity } from '../../auth/identity.ts';
 import { bodyTooLarge, ERROR_CODES, isErrorCode, refuse } from '../../errors/codes.ts';
 import type { Tool } from '../../graphql/tools/tool.ts';
 import { isRecord } from '../../lib/is-record.ts';
-import { withoutMarkdown } from '../../lib/markdown.ts';
+import { withoutMarkdown } from '../../lib/text.ts';
 import { VERSION } from '../../lib/version.ts';
 import type { Signal } from '../../upstream/signal.ts';
 import { type HandleRequest, type IncomingRequest, type OutgoingResponse, REQUEST_ID } from '../head.ts';

@@ -1,5 +1,5 @@
 import { closeSync, constants, openSync, readdirSync, readSync, type Stats, statSync } from 'node:fs';
-import { errorCodeOf } from '../error-code.ts';
+import { errorCodeOf } from '../caught.ts';
 
 /** Reason why a file can't be read. The message is a clause that follows the file's name. */
 export class FileError extends Error {

@@ -1,7 +1,7 @@
 // Opens connections to the service, also through the tunnel of a proxy.
 import { isIPv6, Socket } from 'node:net';
 import { buildConnector, Client } from 'undici';
-import { errorCodeOf } from '../../lib/error-code.ts';
+import { errorCodeOf } from '../../lib/caught.ts';
 import { memoizeBySource } from '../../lib/memoize.ts';
 import { portOf } from '../../lib/urls.ts';
 import { VERSION } from '../../lib/version.ts';

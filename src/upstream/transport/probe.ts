@@ -1,5 +1,4 @@
-import { orUndefined } from '../../lib/caught.ts';
-import { errorCodeOf } from '../../lib/error-code.ts';
+import { errorCodeOf, orUndefined } from '../../lib/caught.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { VERSION } from '../../lib/version.ts';
 import { createCredentialFilter } from '../credential-filter.ts';

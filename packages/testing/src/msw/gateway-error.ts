@@ -1,5 +1,5 @@
 import { ERROR_CODES, type ErrorCode, type ErrorCodeEntry } from '../../../../src/errors/codes.ts';
-import { withoutMarkdown } from '../../../../src/lib/markdown.ts';
+import { withoutMarkdown } from '../../../../src/lib/text.ts';
 import type { ErrorExtensions, GatewayError } from '../../../client/src/index.ts';
 
 /** Details of a mocked error; the code decides the others. */

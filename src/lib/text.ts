@@ -1,0 +1,19 @@
+// Converts texts for the places that show them.
+
+/** Replaces the links of a description by their texts: they lead nowhere outside the docs. */
+export const withoutLinks = (markdown: string): string => markdown.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1');
+
+/** Returns the text of Markdown, without links and the marks of code. */
+export const withoutMarkdown = (markdown: string): string => withoutLinks(markdown).replaceAll('`', '');
+
+/** Maximum length of a text in the log that anyone can choose. */
+const MAX_LENGTH = 100;
+
+/** Returns the beginning of a text that anyone can choose, in printable ASCII, so that it can't forge or garble lines of the log. */
+export const toPrintable = (text: string): string => text.slice(0, MAX_LENGTH).replace(/[^\x20-\x7e]/g, '?');
+
+/** Returns a text that people read in a terminal, without characters that could change what they see. Lines stay. */
+export const withoutControls = (text: string): string => text.replace(/[^\P{C}\n]/gu, '?');
+
+/** Quotes a word for POSIX shells. Nothing is special between single quotes, except another one. */
+export const quoteForShell = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`;

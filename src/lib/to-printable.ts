@@ -1,8 +1,0 @@
-/** Maximum length of a text in the log that anyone can choose. */
-const MAX_LENGTH = 100;
-
-/** Returns the beginning of a text that anyone can choose, in printable ASCII, so that it can't forge or garble lines of the log. */
-export const toPrintable = (text: string): string => text.slice(0, MAX_LENGTH).replace(/[^\x20-\x7e]/g, '?');
-
-/** Returns a text that people read in a terminal, without characters that could change what they see. Lines stay. */
-export const withoutControls = (text: string): string => text.replace(/[^\P{C}\n]/gu, '?');
