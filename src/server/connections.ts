@@ -2,7 +2,6 @@
 import { IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { createCondition } from '../lib/condition.ts';
-import type { Settings } from '../settings/settings.ts';
 
 /** Sweeps until a response must have been read. */
 const SWEEPS = 60;
@@ -28,7 +27,7 @@ export class Connections {
   /** Tracks the connections of a server. While it listens, one timer sweeps all of them, then calls `onSweep`. */
   constructor(
     server: Server,
-    { maxConnections, clientResponseTimeoutMs }: Pick<Settings, 'maxConnections' | 'clientResponseTimeoutMs'>,
+    { maxConnections, responseTimeoutMs }: { maxConnections: number; responseTimeoutMs: number },
     onSweep: () => void,
   ) {
     server.on('connection', (socket) => this.#add(socket, maxConnections));
@@ -38,7 +37,7 @@ export class Connections {
         this.#sweep();
         onSweep();
       };
-      timer = setInterval(sweep, clientResponseTimeoutMs / SWEEPS).unref();
+      timer = setInterval(sweep, responseTimeoutMs / SWEEPS).unref();
     });
     server.once('close', () => clearInterval(timer));
   }

@@ -42,6 +42,8 @@ export interface ServerOptions extends Partial<ServerSettings>, SheddingDeps {
   headersTimeoutMs?: number;
   /** Time limit for receiving a whole request, in milliseconds. @default 30_000 */
   requestTimeoutMs?: number;
+  /** Time limit for reading a response, without what the operating system buffers, in milliseconds. @default 60_000 */
+  responseTimeoutMs?: number;
 }
 
 /** Maximum size of the headers; larger ones are rejected with 431. */
@@ -52,6 +54,9 @@ const HEADERS_TIMEOUT_MS = 10_000;
 
 /** Bodies of the default size arrive in time at 70 kbit/s. Slower clients would keep memory for longer than an operation takes. */
 const REQUEST_TIMEOUT_MS = 30_000;
+
+/** Responses of the default maximum, 4 MiB, are read in time at 600 kbit/s. A client that reads nothing keeps memory for as long. */
+const RESPONSE_TIMEOUT_MS = 60_000;
 
 /** Longer than the idle timeout of common load balancers (60 s), so that they don't reuse a connection that is being closed. */
 const KEEP_ALIVE_MS = 65_000;
@@ -91,6 +96,7 @@ export async function startServer({
   portOption,
   headersTimeoutMs = HEADERS_TIMEOUT_MS,
   requestTimeoutMs = REQUEST_TIMEOUT_MS,
+  responseTimeoutMs = RESPONSE_TIMEOUT_MS,
   ...options
 }: ServerOptions): Promise<RunningServer> {
   const settings: ServerSettings = { ...defaultSettings(), ...options };
@@ -106,7 +112,7 @@ export async function startServer({
     keepAliveTimeout: KEEP_ALIVE_MS,
     connectionsCheckingInterval: Math.min(headersTimeoutMs, 2_000),
   });
-  const connections = new Connections(server, settings, () => shedding.freeMemory());
+  const connections = new Connections(server, { ...settings, responseTimeoutMs }, () => shedding.freeMemory());
   const shedding = createShedding(connections, settings, options);
   const load = (): ServerLoad => ({
     running: connections.running,

@@ -145,10 +145,6 @@ const httpServer = {
     integer(10, 60_000).default(200),
     'Delay of the event loop above which requests are 503, unless the process is nearly idle.',
   ),
-  clientResponseTimeoutMs: setting(
-    integer(100, 600_000).default(60_000),
-    'Time limit for reading a response, without what the operating system buffers. Then the client is disconnected.',
-  ),
   maxConnections: setting(
     integer(10, 1_000_000).default(10_000),
     'Maximum open connections of clients. One more closes the oldest that waits for its client.',

@@ -15,12 +15,12 @@ const hangUp = (clients: readonly RawClient[]) => {
 
 describe('unread response bytes', () => {
   /** Starts a server whose responses do not fit into the socket buffers. */
-  const start = (maxBufferedBytes: number, clientResponseTimeoutMs: number) =>
+  const start = (maxBufferedBytes: number, responseTimeoutMs: number) =>
     startServer({
       host: '127.0.0.1',
       port: 0,
       maxBufferedBytes,
-      clientResponseTimeoutMs,
+      responseTimeoutMs,
       listener: (_: unknown, response: ServerResponse) => void response.end(Buffer.alloc(16 * MIB)),
     });
 

@@ -10,7 +10,7 @@ const LIMIT_MS = 600;
 const LIMITS = {
   headersTimeoutMs: LIMIT_MS,
   requestTimeoutMs: LIMIT_MS,
-  clientResponseTimeoutMs: LIMIT_MS,
+  responseTimeoutMs: LIMIT_MS,
 };
 
 /** Sends bytes until the server closes the connection. */
@@ -98,7 +98,7 @@ describe('a client that reads its response', () => {
   it('slowly gets all of it within the time limit', async () => {
     await using server = await startServer({
       ...large,
-      clientResponseTimeoutMs: 60_000,
+      responseTimeoutMs: 60_000,
       listener: (_, response) => void response.end(RESPONSE),
     });
     const client = await connectRaw(server.url, { reads: false });

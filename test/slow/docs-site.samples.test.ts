@@ -110,6 +110,7 @@ it('finds words of a page without a service', async () => {
   await page.getByRole('searchbox').fill('attemptTimeoutMs');
   await page.getByRole('option').first().waitFor();
   await page.keyboard.press('Enter');
-  await page.waitForURL(/configuration|settings/);
+  await page.waitForURL(/\.html/);
+  await expect.poll(() => page.getByRole('main').textContent()).toContain('attemptTimeoutMs');
   await page.close();
 });
