@@ -1,3 +1,5 @@
+// Builds a gateway from its settings, and defines its options and methods.
+
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, RequestListener } from 'node:http';
 import type { Logger } from 'pino';

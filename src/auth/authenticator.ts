@@ -1,3 +1,5 @@
+// Identifies callers by the API key or token in their `Authorization` header.
+
 import { ANONYMOUS, AuthenticationError, type Identity, isCredential } from './identity.ts';
 import type { TenantKeys } from './tenants.ts';
 import type { VerifiedToken, VerifiedTokenCache } from './token-verifier.ts';
@@ -11,7 +13,6 @@ export interface TokenAuthentication {
 /** `Bearer`, one space, and three Base64 parts separated by dots (RFC 6750, 2.1; RFC 7519). */
 const BEARER = /^Bearer ([\w-]+\.[\w-]+\.[\w-]*)$/;
 
-/** Identifies callers by their `Authorization` header. */
 export type Authenticator = ReturnType<typeof createAuthenticator>;
 
 /**

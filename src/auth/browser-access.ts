@@ -1,3 +1,5 @@
+// Sets up the authentication of browsers from the settings of issuers, tenants and client tokens.
+
 import type { WatchedFiles } from '../lib/files/file-watcher.ts';
 import { createSecretFiles, type SecretChange, type SecretFiles } from '../lib/files/secret-files.ts';
 import { isLoopbackHost } from '../lib/urls.ts';

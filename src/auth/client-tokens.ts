@@ -1,3 +1,5 @@
+// Issues client tokens to servers for their frontends, and derives the keys from secrets.
+
 import { createHmac, randomUUID } from 'node:crypto';
 import { type JWTHeaderParameters, SignJWT } from 'jose';
 import { z } from 'zod';
@@ -11,7 +13,7 @@ import type { TenantKeys } from './tenants.ts';
 /** Signature algorithm of client tokens: with a shared secret, because only the gateway signs and verifies them. */
 export const CLIENT_TOKEN_ALGORITHM = 'HS256';
 
-/** Token that a server receives for its frontend. */
+/** Token for the frontend of a server. */
 interface ClientToken {
   token: string;
   tokenType: 'Bearer';

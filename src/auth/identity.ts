@@ -1,3 +1,5 @@
+// Defines identities and credentials, and the rules for each kind of client.
+
 import type { ClientKindSettings, TrustedDocumentsMode } from '../settings/clients.ts';
 import type { RateLimit } from '../settings/rate-limits.ts';
 import type { Scope } from '../settings/scopes.ts';
@@ -28,7 +30,6 @@ export interface Identity {
   readonly callerId: string;
 }
 
-/** Identity of callers without a credential. */
 export const ANONYMOUS: Identity = {
   clientKind: 'anonymous',
   credential: undefined,
@@ -63,7 +64,6 @@ export type AuthenticationReason =
   | 'TENANT_UNKNOWN'
   | 'KEYS_UNAVAILABLE';
 
-/** Default message for each reason. */
 const MESSAGES: Record<AuthenticationReason, string> = {
   CREDENTIAL_MALFORMED: 'The Authorization header is malformed.',
   CREDENTIAL_NOT_ACCEPTED: 'This gateway does not accept this kind of credential.',

@@ -1,3 +1,5 @@
+// Provides the public keys for verifying tokens, from an issuer's JWKS or a file.
+
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import { createLocalJWKSet, errors, type FlattenedJWSInput, flattenedVerify, type JWTVerifyGetKey } from 'jose';
 import type { Logger } from 'pino';
@@ -28,7 +30,7 @@ const TIMEOUT_MS = 5_000;
 /** Maximum size of a JWKS, in bytes. */
 const MAX_BYTES = 256 * 1024;
 
-/** Finds a key in the JWKS of an issuer, which is fetched over a connection of the current gateway. */
+/** Finds a key in the JWKS of an issuer. Fetches it over a connection of the current gateway. */
 type FindRemoteKey = (connect: Connect, ...token: Parameters<JWTVerifyGetKey>) => ReturnType<JWTVerifyGetKey>;
 
 /**
@@ -82,7 +84,7 @@ function createRemoteJwks(url: URL, logger: Logger): FindRemoteKey {
 
 export type RemoteKeys = (url: URL, connect: Connect) => JWTVerifyGetKey;
 
-/** Creates a function that keeps the keys of each address, so that a gateway that replaces another one doesn't fetch them again. */
+/** Creates a function that keeps the keys of each address: a gateway doesn't fetch them again when it replaces another one. */
 export function createRemoteKeys(logger: Logger): RemoteKeys {
   const byAddress = new Map<string, FindRemoteKey>(); // As many as configurations name.
   return (url, connect) => {
@@ -159,7 +161,7 @@ function describe(error: unknown): string | undefined {
   return isTimeoutError(error) ? 'TimeoutError' : describeCause(error);
 }
 
-/** Creates a function that returns the public key of a file (PEM or JWK), which is read again when it changes. */
+/** Creates a function that returns the public key of a file (PEM or JWK). Changes of the file take effect. */
 export const createFixedKey = (files: SecretFiles): JWTVerifyGetKey =>
   memoizeBySource(
     () => files.secrets(),

@@ -1,3 +1,5 @@
+// Verifies the tokens of trusted issuers, and caches verified tokens for up to a minute.
+
 import { decodeJwt, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import { LRUCache } from 'lru-cache';
 import type { SecretFiles } from '../lib/files/secret-files.ts';

@@ -1,3 +1,5 @@
+// Creates the schema builder with the gateway's context, scalars and defaults.
+
 import SchemaBuilder from '@pothos/core';
 import type { GatewayContext } from './context.ts';
 
@@ -13,7 +15,6 @@ interface Types {
   };
 }
 
-/** Context type, scalars and defaults of the schema. */
 export type GraphTypes = PothosSchemaTypes.ExtendDefaultTypes<Types>;
 
 export type Builder = PothosSchemaTypes.SchemaBuilder<GraphTypes>;

@@ -1,3 +1,5 @@
+// Creates the context of each operation, with its caller, upstream client, loaders and deadline.
+
 import type { YogaInitialContext } from 'graphql-yoga';
 import type { Logger } from 'pino';
 import type { Identity } from '../auth/identity.ts';
@@ -30,7 +32,6 @@ export interface GatewayContext extends PluginContext {
   readonly writes: OperationWrites;
   /** Ends the operation, whatever its resolvers do. */
   readonly deadline: Deadline;
-  /** Loaders that batch and cache reads of the operation. */
   readonly loaders: Loaders;
   /** Calls by field; undefined unless the request asks for a report of its calls. */
   readonly fieldCalls?: FieldCallCounts | undefined;
@@ -44,7 +45,6 @@ export interface GatewayContext extends PluginContext {
 
 export interface OperationRequest {
   identity: Identity;
-  /** `Idempotency-Key` header. */
   idempotencyKey: string | undefined;
   requestId: string;
   /** Trace of the operation; undefined if there is none. */
@@ -62,7 +62,6 @@ export interface OperationRequest {
 
 export type CreateContext = (request: OperationRequest, plugins: PluginContext) => GatewayContext;
 
-/** Creates a function that creates the context of each operation. */
 export const createContextFactory =
   ({
     upstreams,
@@ -74,7 +73,6 @@ export const createContextFactory =
     noteForeign,
     audit,
   }: {
-    /** Services that operations can call. */
     upstreams: Pick<Upstreams, 'bind' | 'record'>;
     logger: Logger;
     now: () => Date;

@@ -1,3 +1,5 @@
+// Makes the schema a federation subgraph, with `_entities` and `_service`.
+
 import { createHash, timingSafeEqual } from 'node:crypto';
 import {
   type ConstDirectiveNode,
@@ -57,7 +59,7 @@ export class Entity {
 export const entityOf = ({ extensions }: { extensions: { entity?: unknown } }): Entity | undefined =>
   extensions.entity instanceof Entity ? extensions.entity : undefined;
 
-/** Extension of a union whose values a request selects by their types, so that it requires only the scopes of the types that it names. */
+/** Extension of a union. A request names the types of its values, so it requires only the scopes of these types. */
 const SCOPED_BY_REQUEST = { scopedByRequest: true } as const;
 
 /** Returns the schema with the fields that a federation router uses: `_entities` and `_service`. Its other types are the same objects. */
@@ -233,7 +235,6 @@ function findKey({ keys }: Entity, representation: Representation) {
 
 const ROUTER_AUTHORIZATION = 'router-authorization';
 
-/** Returns whether a caller may read the schema. */
 type MaySeeSchema = (context: Pick<GatewayContext, 'request'>) => boolean;
 
 /**

@@ -1,3 +1,5 @@
+// Batches and caches the reads of records within one operation.
+
 import { types } from 'node:util';
 import DataLoader from 'dataloader';
 import { badResponse, toId } from '../errors/field-errors.ts';
@@ -13,7 +15,7 @@ export interface LoaderEndpoints {
   readonly many?: { readonly endpoint: DeclaredEndpoint; readonly argsOf?: unknown };
 }
 
-/** Arguments of a call that needs nothing but a key. */
+/** Arguments of a call with only a key. */
 type KeyArgs = CallArgs & { readonly query?: undefined; readonly headers?: undefined };
 
 export interface Loader<Row> extends LoaderEndpoints {
@@ -49,7 +51,7 @@ export interface Loaders {
   reset(): void;
 }
 
-/** Part of the context through which a field makes calls. */
+/** Part of the context for the calls of a field. */
 export interface FieldContext {
   readonly upstream: UpstreamClient;
   readonly loaders: Loaders;
@@ -235,7 +237,6 @@ const toError = (thrown: unknown): Error =>
 const hasAllKeys = <Row>(rows: readonly Row[], keyOf: (row: Row) => unknown): boolean =>
   rows.every((row) => toId(keyOf(row)) !== undefined);
 
-/** Returns the arguments that read the record with a key. */
 const argsOf = ({ params: [name = ''] }: DeclaredEndpoint, key: string): KeyArgs => ({ [name]: key });
 
 /**

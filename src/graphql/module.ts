@@ -1,3 +1,5 @@
+// Lets modules add types, fields and endpoints to the schema.
+
 import { type FieldMap, InterfaceRef, ObjectRef } from '@pothos/core';
 import { assertRange, badResponse, badUserInput, loadBySentId } from '../errors/field-errors.ts';
 import { isPromise } from '../lib/is-promise.ts';

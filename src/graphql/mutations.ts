@@ -1,3 +1,5 @@
+// Declares mutations, sends their writes, and returns failures as data.
+
 import { createHash } from 'node:crypto';
 import type { InputFieldMap, InputShapeFromFields, ObjectFieldsShape } from '@pothos/core';
 import { type GraphQLResolveInfo, Kind } from 'graphql';
@@ -109,7 +111,7 @@ interface BulkItem {
 /** Maximum concurrent calls of one bulk mutation, equal to the limit per credential. */
 const BULK_CONCURRENCY = 10;
 
-/** Maximum problems of an input that are reported. */
+/** Maximum reported problems per input. */
 const MAX_ISSUES = 20;
 
 export interface Mutations {
@@ -395,14 +397,12 @@ const toTypeName = (name: string): string => name.slice(0, 1).toUpperCase() + na
 const describeCall = (description: string, { method, route }: DeclaredEndpoint): string =>
   description.includes('REST: ') ? description : `${description}\n\nREST: \`${method} ${route}\`.`;
 
-/** Description of an input with only that field. */
+/** Description of an input with only `idempotencyKey`. */
 const KEY_INPUT = 'The key with which the change can be repeated.';
 
-/** Description of the input field `idempotencyKey`. */
 const IDEMPOTENCY_KEY =
   'A key that is unique per change, such as a UUID. If you repeat the change with the same key, a service that supports keys applies it only once. Default: the `Idempotency-Key` header.';
 
-/** Description of the result field `replayed`. */
 const REPLAYED =
   'Whether this is the stored result of an earlier request with the same idempotency key. Nothing was changed again.';
 

@@ -1,3 +1,5 @@
+// Defines the scalars for times, dates and JSON, and rejects values that would change in transit.
+
 import { GraphQLError, type ValueNode, valueFromASTUntyped, visit } from 'graphql';
 import { isRecord } from '../lib/is-record.ts';
 import { memoizeByObject } from '../lib/memoize.ts';

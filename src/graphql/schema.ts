@@ -1,3 +1,5 @@
+// Builds the schema from modules, and controls which fields may make calls.
+
 import {
   type GraphQLNamedType,
   type GraphQLObjectType,
@@ -48,7 +50,7 @@ const roots = defineModule('roots', ({ builder }) => {
   });
 });
 
-/** Calls of fields that are reported only once. */
+/** Maximum undeclared calls to remember, so that each is reported only once. */
 const MAX_PROBLEMS = 1_000;
 
 /** The graph of the contract: one module per noun. */

@@ -1,3 +1,5 @@
+// Derives the scopes that types and fields require, describes them, and finds mistakes in their declarations.
+
 import {
   type GraphQLField,
   type GraphQLInterfaceType,
@@ -13,8 +15,6 @@ import {
 } from 'graphql';
 import { isScope, SCOPE_PROBLEM, type Scope } from '../settings/scopes.ts';
 import { entityOf } from './federation.ts';
-
-// Derives the scopes that types and fields require from those that they declare: for the checks of schemas and of operations, and for descriptions.
 
 /** Declares the scope that a field requires, or all fields that return a type: `extensions: requireScopes('groups:read')`. */
 export const requireScopes = (scope: Scope): { scope: Scope } => ({ scope });

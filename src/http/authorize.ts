@@ -1,3 +1,5 @@
+// Rejects an operation before it runs if its caller lacks a required scope.
+
 import type { Identity } from '../auth/identity.ts';
 import { Refusal, type RefusalError } from '../errors/codes.ts';
 import type { Operation } from '../graphql/documents/prepared-documents.ts';

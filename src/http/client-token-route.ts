@@ -1,3 +1,5 @@
+// Answers requests for client tokens from servers with a tenant's API key.
+
 import type { Logger } from 'pino';
 import type { ClientTokens } from '../auth/client-tokens.ts';
 import { isCredential, normalizeScheme } from '../auth/identity.ts';
@@ -11,7 +13,7 @@ import type { UpstreamSelector } from './select-upstream.ts';
 /** Maximum size of the body of a token request, in bytes. */
 const MAX_BODY_BYTES = 16 * 1024;
 
-/** Creates the route that issues client tokens to servers with a tenant's API key. It logs one line per request. */
+/** Creates the route. It logs one line per request. */
 export function createClientTokenRoute({
   clientTokens,
   limiter,

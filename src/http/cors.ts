@@ -1,3 +1,5 @@
+// Decides which web pages of other origins may send requests and read responses (CORS).
+
 import type { Logger } from 'pino';
 import type { ClientKind, ClientRules, RulesByClientKind } from '../auth/identity.ts';
 import { toPrintable } from '../lib/text.ts';
@@ -14,7 +16,7 @@ const EXPOSED_HEADERS = 'x-request-id, retry-after, ratelimit-limit, ratelimit-r
 
 const NO_HEADERS: Readonly<Record<string, string>> = {};
 
-/** Access of web pages of other origins (CORS). Logs a warning for each origin that is not allowed. */
+/** Rules of CORS. They log a warning for each origin that is not allowed. */
 export interface Cors {
   headers: CorsHeaders;
   /** Whether pages of an origin may send requests with any kind of credential. */

@@ -1,3 +1,5 @@
+// Parses, validates and executes operations with Yoga and its plugins.
+
 import {
   type DocumentNode,
   type ExecutionArgs,
@@ -41,7 +43,7 @@ export class InvalidDocument extends Error {
 }
 
 /**
- * Creates the engine, which parses, validates, resolves and executes operations with Yoga and its plugins. The pipeline handles HTTP.
+ * Creates the engine. The pipeline handles HTTP.
  *
  * Yoga validates each document once. Afterwards its hooks, which cost more than execution, are skipped, unless the host has plugins.
  */

@@ -1,3 +1,5 @@
+// Connects the gateway to hosts that use the Fetch API.
+
 import { bodyTooLarge } from '../errors/codes.ts';
 import { type HandleRequest, type IncomingRequest, type OutgoingResponse, schemeOf } from './head.ts';
 import { bodyAlreadyRead, clientClosed, decodeBody } from './params.ts';

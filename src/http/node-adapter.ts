@@ -1,3 +1,5 @@
+// Connects the gateway to `node:http` and frameworks based on it.
+
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { bodyTooLarge, refuse, sendRefusal } from '../errors/codes.ts';
 import { memoize } from '../lib/memoize.ts';
@@ -6,7 +8,6 @@ import { type HandleRequest, type IncomingRequest, type OutgoingResponse, scheme
 import { bodyAlreadyRead, clientClosed, decodeBody, toBytes } from './params.ts';
 import type { RunningRequests } from './pipeline.ts';
 
-/** Creates a request listener for `node:http` and frameworks based on it. */
 export function createListener(handle: HandleRequest, running: RunningRequests): RequestListener {
   const isValidHost = createHostCheck();
   return (request, response) => {

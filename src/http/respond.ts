@@ -1,3 +1,5 @@
+// Turns the outcome of a request into its response, and records its log line, metrics and trace.
+
 import { type ExecutionResult, GraphQLError } from 'graphql';
 import type { ClientError, CreateClientErrors, ToClientError } from '../errors/client-errors.ts';
 import { Refusal, refusalErrors } from '../errors/codes.ts';
@@ -25,8 +27,7 @@ const NO_HEADERS: Content['headers'] = {};
 const JSON_TYPE = 'application/json; charset=utf-8';
 
 /**
- * Creates the function for the last step of every request. It converts errors, sets the status and headers, charges the rate limit, and
- * records the log line, metrics and trace.
+ * Creates the function for the last step of every request. It converts errors, sets the status and headers, and charges the rate limit.
  */
 export function createRespond({
   clientErrors,

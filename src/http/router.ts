@@ -1,3 +1,5 @@
+// Passes each request to the route of its path.
+
 import type { Cors } from './cors.ts';
 import type { FindPage } from './graphiql/graphiql.ts';
 import {
@@ -11,8 +13,8 @@ import {
 } from './head.ts';
 
 /**
- * Creates the function that passes each request to the route of its path: for AI agents or client tokens, then GraphiQL's page, and everything else to
- * the pipeline. It answers preflights itself.
+ * Creates the router. It tries the routes for AI agents and client tokens, then GraphiQL's page, and passes everything else to the pipeline.
+ * It answers preflights itself.
  */
 export function createRouter({
   cors,
@@ -22,7 +24,6 @@ export function createRouter({
   pipeline,
 }: {
   cors: Cors;
-  /** Finds GraphiQL's page and its files. */
   findPage: FindPage;
   /** Route for client tokens, with its exact paths. @default none */
   clientTokens: { paths: ReadonlySet<string>; route: HandleRequest } | undefined;

@@ -1,3 +1,5 @@
+// Selects the upstream of each request by its path, its host or the tenant of its credential.
+
 import type { ClientKind, Identity } from '../auth/identity.ts';
 import { defaultUpstream } from '../auth/tenants.ts';
 import { refuse } from '../errors/codes.ts';
@@ -7,7 +9,7 @@ import type { Settings } from '../settings/settings.ts';
 import { toHostname } from '../settings/upstreams.ts';
 import { type IncomingRequest, pathOf } from './head.ts';
 
-/** Selects the upstream of each request. Nothing that a client sends is a name: it only selects from the configured ones. */
+/** Selects only from the configured upstreams: nothing that a client sends is a name. */
 export type UpstreamSelector = ReturnType<typeof createUpstreamSelector>;
 
 /** Maximum cached hosts. A gateway is reached under few of them. */

@@ -1,3 +1,5 @@
+// Adds mutations that trigger and cancel events.
+
 import { defineModule } from '../graphql/module.ts';
 import { profileFields } from '../graphql/types/subscriber.ts';
 import { isRecord } from '../lib/is-record.ts';
@@ -117,7 +119,6 @@ export default defineModule('events', ({ assertRange, badResponse, builder, endp
 
   type Event = typeof EventInput.$inferInput;
 
-  /** Converts an event to what the service accepts. */
   function toBody(event: Event): EventBody {
     const { workflow, subscriberIds, subscribers, topicKeys, actorId, ...fields } = event;
     const to = [

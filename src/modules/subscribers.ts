@@ -1,3 +1,5 @@
+// Adds the reads, updates and deletions of subscribers; the built-in schema only creates them.
+
 import { defineModule } from '../graphql/module.ts';
 import { profileFields, subscribers } from '../graphql/types/subscriber.ts';
 import type { SubscriberBody } from '../upstream/endpoints.ts';
@@ -13,7 +15,6 @@ interface PageBody {
   data: SubscriberBody[];
 }
 
-/** Reads, updates and deletions of subscribers. The built-in schema only creates them. */
 export default defineModule('subscriberProfiles', (toolkit) => {
   const { assertRange, builder, declareCalls, endpoint, loader, mutation, use } = toolkit;
   const { Subscriber, keys } = use(subscribers);

@@ -1,3 +1,5 @@
+// Adds topics, their queries, and the mutations of topics and their subscribers.
+
 import { defineModule } from '../graphql/module.ts';
 import { isRecord } from '../lib/is-record.ts';
 

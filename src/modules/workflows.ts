@@ -1,3 +1,5 @@
+// Adds the list of workflows; the built-in schema only reads those with known ids or identifiers.
+
 import { defineModule } from '../graphql/module.ts';
 import { workflows } from '../graphql/types/workflow.ts';
 import { getWorkflow, type WorkflowBody } from '../upstream/endpoints.ts';
@@ -11,7 +13,6 @@ interface PageBody {
   data: WorkflowBody[];
 }
 
-/** The list of workflows. The built-in schema only reads those whose ids or identifiers are known. */
 export default defineModule('workflowPages', ({ assertRange, builder, endpoint, requireScopes, use }) => {
   const { Workflow } = use(workflows);
 

@@ -1,3 +1,5 @@
+// Lists the deprecated elements of a schema, and finds those in an operation.
+
 import {
   type DocumentNode,
   type GraphQLSchema,

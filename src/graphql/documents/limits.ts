@@ -1,3 +1,5 @@
+// Measures the operations of a document, and finds the first limit that one exceeds.
+
 import {
   type DocumentNode,
   type FragmentDefinitionNode,

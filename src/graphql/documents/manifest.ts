@@ -1,3 +1,5 @@
+// Reads manifests of trusted documents, and reloads them when their files change.
+
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -17,7 +19,6 @@ export class ManifestError extends Error {
 /** Returns the SHA-256 of a document as hex, its default id. */
 export const sha256Of = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** Form of ids that are a SHA-256. */
 const SHA256_ID = /^(?:sha256:)?([0-9a-f]{64})$/;
 
 const plainFormat = z.record(z.string(), z.string());

@@ -1,3 +1,5 @@
+// Caches documents with everything computed once per operation, such as plans and required scopes.
+
 import { type DocumentNode, type GraphQLSchema, getOperationAST, type OperationDefinitionNode } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import { memoizeByObject } from '../../lib/memoize.ts';
@@ -37,8 +39,8 @@ interface Cache<Value> {
 }
 
 /**
- * Documents with everything that is derived from them once, by text. Limited by characters, least recently used first: Yoga's own caches
- * count entries, and 1,100 anonymous documents of 32 KB grew the heap from 32 to 335 MB.
+ * Cache of documents by text. Limited by characters, least recently used first: Yoga's own caches count entries, and 1,100 anonymous documents
+ * of 32 KB grew the heap from 32 to 335 MB.
  */
 export class PreparedDocuments {
   readonly #schema: GraphQLSchema;

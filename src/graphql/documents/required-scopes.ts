@@ -1,3 +1,5 @@
+// Computes the scopes that an operation requires, given its variables.
+
 import {
   type DirectiveNode,
   type DocumentNode,

@@ -1,3 +1,5 @@
+// Reads the operations that ship with the gateway, and their examples.
+
 import { readdirSync, readFileSync } from 'node:fs';
 import { type GraphQLSchema, parse, validate } from 'graphql';
 import { InstallationError, packageUrl } from '../../lib/installation.ts';

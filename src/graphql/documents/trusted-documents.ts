@@ -1,3 +1,5 @@
+// Looks up trusted documents by id or text, and rejects or logs others.
+
 import { stripIgnoredCharacters } from 'graphql';
 import type { Logger } from 'pino';
 import { refuse } from '../../errors/codes.ts';
@@ -22,7 +24,7 @@ const MAX_LOGGED = 1_000;
 /** Maximum cached texts without ignored characters. */
 const MAX_STRIPPED = 100;
 
-/** Creates the lookup of trusted documents, which follows changes of the manifests. */
+/** Creates the lookup. It follows changes of the manifests. */
 export function createTrustedDocuments(
   sources: readonly Pick<ManifestFiles, 'manifests'>[],
   { trustedDocuments }: Pick<GatewaySettings, 'trustedDocuments'>,

@@ -1,3 +1,5 @@
+// Parses and validates documents, and rejects those larger than any real client needs.
+
 import {
   type ASTNode,
   type DocumentNode,
@@ -22,9 +24,8 @@ import { type DocumentLimits, findExceededLimit, MAX_CHARACTERS, MAX_TOKENS } fr
 const MAX_ERRORS = 5;
 
 /**
- * Creates a plugin that rejects documents larger than any real client needs. It limits the text before parsing, and the document before
- * validation, because some validation rules take more than linear time. It checks the final document, which another plugin may have
- * replaced.
+ * Creates a plugin that limits the text before parsing, and the document before validation, because some validation rules take more than
+ * linear time. It checks the final document, which another plugin may have replaced.
  */
 export function useDocumentLimits(limits: DocumentLimits & Pick<Settings, 'introspection'>): Plugin {
   const { introspection } = limits;
@@ -103,7 +104,6 @@ function hasTooManyTokens(source: string | Source): boolean {
   }
 }
 
-/** Creates the error of a document that exceeds a limit. */
 export const limitExceeded = (problem: string): GraphQLError =>
   new GraphQLError(problem, { extensions: { code: 'DOCUMENT_LIMIT_EXCEEDED', http: { status: 400 } } });
 
@@ -122,7 +122,6 @@ function validateDocument(
     maxErrors,
     hideSuggestions,
   }: {
-    /** Maximum number of errors to report. */
     maxErrors: number;
     /** Whether messages leave out suggestions, which reveal names of the schema. */
     hideSuggestions: boolean;

@@ -1,3 +1,5 @@
+// Coerces the arguments of fields and directives.
+
 import {
   type ASTNode,
   type DirectiveNode,

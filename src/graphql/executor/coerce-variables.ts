@@ -1,3 +1,5 @@
+// Coerces the variables of an operation to their types.
+
 import {
   type ASTNode,
   GraphQLError,
@@ -55,7 +57,7 @@ export const planVariables = (
     return { name: definition.variable.name.value, definition, type: isInputType(type) ? type : undefined };
   });
 
-/** Coerces the variables of an operation to their types. Returns errors if any is invalid. */
+/** Returns errors if any variable is invalid. */
 export function coerceVariables(
   plans: readonly VariablePlan[],
   rawVariables: RawVariables | null | undefined,

@@ -1,3 +1,5 @@
+// Collects the fields selected on an object type, and applies `@skip` and `@include`.
+
 import {
   type DirectiveNode,
   type DocumentNode,

@@ -1,3 +1,5 @@
+// Converts the results of resolvers to values of the response: lists, scalars and enums.
+
 import {
   GraphQLBoolean,
   GraphQLError,

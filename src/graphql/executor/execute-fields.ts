@@ -1,3 +1,5 @@
+// Resolves the fields of objects, and finds the object types of interfaces and unions.
+
 import {
   type GraphQLAbstractType,
   GraphQLError,

@@ -1,3 +1,5 @@
+// Executes operations with their plans: the fields of a mutation run one after another.
+
 import { type ExecutionArgs, type ExecutionResult, OperationTypeNode } from 'graphql';
 import { coerceVariables } from './coerce-variables.ts';
 import { executeField, executeFields } from './execute-fields.ts';

@@ -1,3 +1,5 @@
+// Keeps the state of one execution: its inputs, its errors and the counters of its limits.
+
 import {
   defaultFieldResolver,
   defaultTypeResolver,
@@ -39,13 +41,12 @@ export interface Awaited {
   reject(error: unknown): void;
 }
 
-/** Position in the document at which values are completed. */
+/** Position of values in the document. */
 export interface Position {
   readonly nodes: readonly FieldNode[];
   readonly isNonNull: boolean;
 }
 
-/** State of one execution: its inputs, errors and counters of its limits. */
 export class Execution implements PlanSource, Awaited {
   readonly schema: GraphQLSchema;
   readonly fragments: Fragments;
@@ -63,14 +64,13 @@ export class Execution implements PlanSource, Awaited {
   /** Estimated size of the result so far, in bytes. */
   bytes = 0;
 
-  /** Error of what was not complete when execution ended early. */
+  /** Error of incomplete values after execution has ended early. */
   endError: GraphQLError | undefined;
   before: Awaited = this;
   after: Awaited = this;
 
   readonly #deadline: TimeLimit | undefined;
   readonly #errors: GraphQLError[] = [];
-  /** Lists passed to `isFirstVisit`. */
   #visitedLists: WeakSet<object> | undefined;
   /** Paths that are null because of an error. */
   #nulledPaths: Set<ResponsePath> | undefined;

@@ -1,3 +1,5 @@
+// Caches the plans of operations, and limits their total size.
+
 import { assertValidSchema, type DocumentNode, type GraphQLSchema, Kind, type OperationDefinitionNode } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import { DocumentError } from '../../errors/located-error.ts';

@@ -1,3 +1,5 @@
+// Puts values into the result once their promises resolve.
+
 import type { GraphQLResolveInfo, ResponsePath } from 'graphql';
 import type { Awaited, Execution, Position } from './execution.ts';
 import { STOPPED } from './result-limits.ts';

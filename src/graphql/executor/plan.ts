@@ -1,3 +1,5 @@
+// Plans the fields, arguments and value types of a selection, once for many executions.
+
 import {
   type FieldNode,
   type GraphQLField,

@@ -1,3 +1,5 @@
+// Defines the limits of results, and the errors for exceeding them.
+
 import { GraphQLError } from 'graphql';
 
 export interface Limits {
@@ -47,7 +49,7 @@ export function stopError(reason: StopReason, limits: Required<Limits>): GraphQL
   );
 }
 
-/** Creates the error of what was not complete when the operation timed out, or its client disconnected. A mutation may have been applied. */
+/** Creates the error of incomplete values after a timeout or a disconnect. A mutation may have been applied. */
 export function earlyEnd(isMutation: boolean): GraphQLError {
   const [more, outcome] = isMutation
     ? [' The change may have been applied. Check before sending it again.', { outcome: 'UNKNOWN' }]
@@ -74,7 +76,6 @@ export function outcomeError(outcome: 'NOT_APPLIED' | 'UNKNOWN', endError?: Grap
   return new GraphQLError(message, { extensions: { code: CODE, outcome } });
 }
 
-/** Creates the error of a list with too many items. */
 export const listError = (length: number | string, maxListItems: number): GraphQLError =>
   new GraphQLError(`The notification service sent a list of ${length} items; at most ${maxListItems} are accepted.`, {
     extensions: { code: 'UPSTREAM_BAD_RESPONSE' },

@@ -1,3 +1,5 @@
+// Defines the types of plans: for selections, fields and values.
+
 import type {
   FieldNode,
   GraphQLField,

@@ -1,3 +1,5 @@
+// Finds the fields of an operation whose number of calls depends on the data of other calls.
+
 import {
   type FieldNode,
   type GraphQLObjectType,
@@ -16,7 +18,7 @@ import { planSelection } from '../executor/plan.ts';
 import type { FieldPlan } from '../executor/selection-plan.ts';
 import { type DependentCalls, dependentCallsOf } from '../field-calls.ts';
 
-/** Selected field with calls that data decides. */
+/** Selected field. Data of other calls decides how many calls it makes. */
 export interface Dependent {
   /** Name, such as `Workflow.notificationGroup`. */
   readonly name: string;
@@ -37,7 +39,7 @@ interface Objects {
   readonly after: readonly number[];
 }
 
-/** Call that was recorded instead of sent, and the root field or the loader's record that needs it. */
+/** Call, recorded instead of sent. Its owner is the root field or the loader's record that needs it. */
 export type RecordedCall = Readonly<{ owner: string; request: UpstreamRequest }>;
 
 /** Returns the key of a root field in the response, which is unique in the operation. */

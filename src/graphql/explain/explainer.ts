@@ -1,3 +1,5 @@
+// Plans the REST calls of an operation without sending any.
+
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type ExecutionResult, type GraphQLResolveInfo, OperationTypeNode } from 'graphql';
 import type { UpstreamClient } from '../../upstream/client.ts';
@@ -26,7 +28,7 @@ export interface Range {
   max: number;
 }
 
-/** REST call, or several of which data decides the number. */
+/** REST call, or several if data decides their number. */
 export interface ExplainedCall extends Range {
   /** Number from 1 that `after` refers to. */
   id: number;

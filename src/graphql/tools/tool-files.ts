@@ -1,3 +1,5 @@
+// Reads the tools of AI agents from manifests, and reports operations that can't be tools.
+
 import { type GraphQLSchema, Kind, type OperationDefinitionNode, parse } from 'graphql';
 import type { WatchedFiles } from '../../lib/files/file-watcher.ts';
 import type { McpSettings } from '../../settings/clients.ts';

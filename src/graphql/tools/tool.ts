@@ -1,3 +1,5 @@
+// Describes an operation as a tool for AI agents, with a JSON Schema of its variables.
+
 import {
   astFromValue,
   type DocumentNode,

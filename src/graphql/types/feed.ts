@@ -1,3 +1,5 @@
+// Adds feeds, and the mutations that create and delete them.
+
 import { createFeed, deleteFeed, type FeedBody } from '../../upstream/endpoints.ts';
 import { defineModule } from '../module.ts';
 

@@ -1,3 +1,5 @@
+// Adds channels, and the mutation that deletes the messages of a transaction.
+
 import { deleteMessagesByTransaction } from '../../upstream/endpoints.ts';
 import { defineModule } from '../module.ts';
 

@@ -1,3 +1,5 @@
+// Adds notification groups, and their queries and mutations.
+
 import {
   createNotificationGroup,
   deleteNotificationGroup,

@@ -1,3 +1,5 @@
+// Adds the statistics of sent notifications, and fills in days without any.
+
 import { assertRange, listOf, loadBySentId } from '../../errors/field-errors.ts';
 import { type ChannelName, getNotificationStats, type StatsEntryBody } from '../../upstream/endpoints.ts';
 import { defineModule } from '../module.ts';

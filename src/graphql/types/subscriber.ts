@@ -1,3 +1,5 @@
+// Adds subscribers and their mutations, and masks credentials in their channel settings.
+
 import { listOf, PROFILE, requireValue } from '../../errors/field-errors.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { createSubscriber, type SubscriberBody } from '../../upstream/endpoints.ts';
@@ -167,7 +169,6 @@ const maskMembers = (channel: Record<string, unknown>): Record<string, unknown> 
     ),
   );
 
-/** Names of members that may hold a credential. */
 const CREDENTIAL_NAME =
   /token|secret|passw|pwd|^pin$|^otp$|credential|key|webhook|auth|bearer|jwt|cookie|session|device|fcm|apns|endpoint|p256dh|hmac|hash|signature/i;
 

@@ -1,3 +1,5 @@
+// Adds the steps of workflows, with their filters and templates.
+
 import { listOf } from '../../errors/field-errors.ts';
 import type { StepBody, StepTemplateBody } from '../../upstream/endpoints.ts';
 import { defineModule } from '../module.ts';
@@ -9,7 +11,6 @@ type Filter = NonNullable<StepBody['filters']>[number];
 
 type Condition = NonNullable<Filter['children']>[number];
 
-/** Options of a field that can be null. */
 const optional = (description: string) => ({ nullable: true, description }) as const;
 
 /** Whether a condition's fields show a member. In a group, and without a field to compare, `value` and `operator` mean something else. */

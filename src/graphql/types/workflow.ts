@@ -1,3 +1,5 @@
+// Adds workflows and their triggers, their queries, and the mutation of their status.
+
 import {
   assertRange,
   isRejectedInput,

@@ -1,3 +1,5 @@
+// Serves GraphiQL's page and its files, and helps browsers that ask for other paths.
+
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
@@ -202,7 +204,7 @@ const respondBytes = (
   body,
 });
 
-/** The page as bytes, which all responses share. */
+/** The page as bytes, shared by all responses. */
 interface Page {
   html: Bytes;
   gzipped: Bytes;

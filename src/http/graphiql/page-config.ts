@@ -1,3 +1,5 @@
+// Defines the data that the gateway passes to GraphiQL's page.
+
 import type { ShippedOperation } from '../../graphql/documents/shipped-operations.ts';
 import type { Scheme } from '../authenticate.ts';
 
@@ -7,7 +9,6 @@ export type { Scheme };
 
 export type PageOperation = Pick<ShippedOperation, 'name' | 'description' | 'query' | 'variables'>;
 
-/** Data that the gateway passes to GraphiQL's page. */
 export interface PageConfig {
   isSandbox: boolean;
   schemes: readonly Scheme[];

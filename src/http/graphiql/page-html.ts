@@ -1,3 +1,5 @@
+// Renders the HTML of GraphiQL's page and of messages to browsers.
+
 import { createHash } from 'node:crypto';
 import type { OutgoingResponse } from '../head.ts';
 import type { PageConfig } from './page-config.ts';

@@ -1,3 +1,5 @@
+// Serves tools to AI agents with the Model Context Protocol (MCP), over HTTP and streams.
+
 import { type GraphQLSchema, isEnumType, isInterfaceType } from 'graphql';
 import type { Logger } from 'pino';
 import type { Identity } from '../../auth/identity.ts';

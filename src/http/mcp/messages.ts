@@ -1,3 +1,5 @@
+// Rejects messages of AI agents that are unsafe or slow to process.
+
 import type { Readable, Writable } from 'node:stream';
 import { isRecord } from '../../lib/is-record.ts';
 

@@ -1,3 +1,5 @@
+// Serves one AI agent over streams, such as standard input and output.
+
 import { createRequire } from 'node:module';
 import { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
@@ -16,7 +18,7 @@ const loadStdio = (): typeof import('@modelcontextprotocol/server/stdio') =>
 /** Maximum length of a problem in the log, which may quote what a client sent. */
 const MAX_PROBLEM = 200;
 
-/** Serves one client over streams until one of them ends. Requests that are in flight when the input ends are answered. */
+/** Serves one client until a stream ends. Requests that are in flight when the input ends are answered. */
 export async function serveStreams(
   { input, output, authorization, signal }: McpStreams,
   identity: Identity,

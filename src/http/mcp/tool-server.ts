@@ -1,3 +1,5 @@
+// Lists tools for AI agents, and runs each call as a GraphQL request.
+
 import { createRequire } from 'node:module';
 import type { CallToolResult, Server } from '@modelcontextprotocol/server';
 import type { Identity } from '../../auth/identity.ts';
@@ -76,7 +78,7 @@ type ToolCaller = Pick<IncomingRequest, 'scheme' | 'host' | 'remoteAddress' | 'h
   onCall?(): void;
 };
 
-/** Headers of the GraphQL request, which describe another body than the caller's. */
+/** Headers about the body. They replace the caller's, because the GraphQL request has another body. */
 const OWN_HEADERS: Readonly<Record<string, string | undefined>> = {
   accept: 'application/json',
   'content-type': 'application/json',
@@ -84,7 +86,7 @@ const OWN_HEADERS: Readonly<Record<string, string | undefined>> = {
   'content-encoding': undefined,
 };
 
-/** GraphQL request that a call of a tool stands for. It takes the same path through the pipeline as any other. */
+/** GraphQL request of a tool call. It takes the same path through the pipeline as any other. */
 class ToolRequest implements IncomingRequest {
   readonly method = 'POST';
   readonly target: string;
