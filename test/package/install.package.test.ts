@@ -159,7 +159,7 @@ it('can be installed from a git repository', { timeout: 600_000 }, async () => {
   const git = (...args: string[]) =>
     run('git', ['-c', 'user.name=a', '-c', 'user.email=a@localhost', ...args], { cwd: copy.path() });
   await git('init', '--quiet');
-  await git('add', '--', '.', ':!node_modules');
+  await git('add', '--', '.');
   await git('commit', '--quiet', '--message', 'Copy');
   const host = join(folder, 'git');
   expect(await install(host, `git+file://${copy.path()}`, '--omit=dev')).not.toContain('notigraph@');
