@@ -73,12 +73,6 @@ const BUNDLES: Readonly<Record<string, Bundle>> = {
     },
     packages: { noExternal: true, external: DEPENDENCIES },
   },
-  // The package @notigraph/client.
-  client: {
-    folder: 'packages/client/dist',
-    entries: { index: 'packages/client/src/index.ts' },
-    packages: { noExternal: true, external: DEPENDENCIES },
-  },
   // A bundle of its own, so that the files above stay as small. It contains the sandbox.
   testing: {
     folder: 'dist/library/testing',
