@@ -106,12 +106,9 @@ export interface ClientRules {
   /** Setting to which a missing origin is added. */
   originsSetting: OriginsSetting;
   rateLimit: RateLimit | undefined;
-  /** Setting that hides REST calls; undefined if they may be shown. */
-  hidesCalls: ExplainSetting | undefined;
+  /** Whether REST calls may not be shown, by `clients.browser.explain`. */
+  hidesCalls: boolean;
 }
-
-/** Setting that decides whether REST calls may be shown. */
-type ExplainSetting = 'clients.browser.explain';
 
 type OriginsSetting = 'clients.server.corsOrigins' | 'clients.browser.corsOrigins';
 
@@ -126,12 +123,12 @@ export function createClientRules({ clients }: Pick<Settings, 'clients'>): Rules
     origins: new Set(settings?.corsOrigins),
     originsSetting: `clients.${kind}.corsOrigins`,
     rateLimit: settings?.rateLimit,
-    hidesCalls: undefined, // Servers can send the calls themselves.
+    hidesCalls: false, // Servers can send the calls themselves.
   });
   const server = toRules('server', clients.server || undefined);
   const browser: ClientRules = {
     ...toRules('browser', clients.browser),
-    hidesCalls: clients.browser?.explain === false ? 'clients.browser.explain' : undefined,
+    hidesCalls: clients.browser?.explain === false,
   };
   const strictness = Math.max(...[server, browser].map(({ trustedDocuments }) => MODES.indexOf(trustedDocuments)));
   return {

@@ -166,9 +166,9 @@ export function readExtensions({ extensions }: Params, { hidesCalls }: ClientRul
     return NONE;
   }
   const flags = { explain: readFlag(extensions, 'explain'), upstream: readFlag(extensions, 'upstream') };
-  if (hidesCalls !== undefined && (flags.explain || flags.upstream)) {
+  if (hidesCalls && (flags.explain || flags.upstream)) {
     const name = flags.explain ? 'explain' : 'upstream';
-    throw refuse('FORBIDDEN', `"extensions.${name}" is not allowed, because ${hidesCalls} is off.`);
+    throw refuse('FORBIDDEN', `"extensions.${name}" is not allowed, because clients.browser.explain is off.`);
   }
   return flags;
 }

@@ -83,7 +83,7 @@ function createFindPageByHost(
   { schemes, clientRules, isKnownHost, moduleSchema }: PagesOptions,
 ): FindPage {
   const { authorization, sandbox: isSandbox = false } = graphiql === true ? {} : graphiql;
-  const explains = schemes.filter((scheme) => clientRules[CLIENT_KINDS[scheme]].hidesCalls === undefined);
+  const explains = schemes.filter((scheme) => !clientRules[CLIENT_KINDS[scheme]].hidesCalls);
   const config = { isSandbox, schemes, explains, ...describeApi(isSandbox, moduleSchema) };
   const assets = new Assets();
   const findAnonymous = createFindPage({ ...config, authorization: undefined }, assets);
