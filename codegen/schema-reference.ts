@@ -41,11 +41,8 @@ const linkModule = (module: string): string => `[${module}](schema.md#module-${m
 const textOf = ({ description }: { description?: string | null | undefined }): string =>
   (description ?? '').replace(/\n\n(?:REST|Token scope): .*/g, '');
 
-/** Members of almost every input or result, which another page explains. */
-const REPEATED: Readonly<Record<string, string>> = {
-  idempotencyKey: 'The [idempotency key](rest-calls.md#what-to-know) of the change.',
-  replayed: 'Whether [the key](rest-calls.md#what-to-know) was used before, so that this is the stored result.',
-};
+/** Fields that many types have. Another page explains them, and a type only names those it has. */
+const EXPLAINED_ELSEWHERE: readonly string[] = ['extra', 'idempotencyKey', 'replayed'];
 
 type Member = GraphQLField<unknown, unknown> | GraphQLArgument | GraphQLInputField;
 
@@ -54,7 +51,7 @@ function cellOf(part: Member | GraphQLEnumValue): string {
   const fallback =
     'defaultValue' in part && part.defaultValue !== undefined && astFromValue(part.defaultValue, part.type);
   return joinSentences(
-    REPEATED[part.name] ?? part.description ?? '',
+    part.description ?? '',
     part.deprecationReason ? `Deprecated: ${part.deprecationReason}` : '',
     fallback ? `Default: ${code(print(fallback))}.` : '',
   ).replaceAll(/\s*\n\s*/g, ' ');
@@ -79,34 +76,26 @@ function rootFieldsOf({ query }: ShippedOperation): string[] {
     : [];
 }
 
-const writeExample = ({ name, query, variables }: ShippedOperation): string =>
-  join(
-    `Example: ${code(name)}\n`,
-    `\`\`\`graphql\n${query.replace(/^# .*\n/, '').trim()}\n\`\`\`\n`,
-    variables === undefined ? '' : `\`\`\`json\n${variables}\n\`\`\`\n`,
-  );
-
 function writeRootField(root: SchemaField, examples: readonly ShippedOperation[]): string {
-  const { name, isMutation, field, scope, recordScopes, endpoints, calls, module } = root;
+  const { name, isMutation, field, scope, recordScopes, module } = root;
   const scopes = [code(scope ?? ''), ...recordScopes.map((each) => `${code(each)} for the record in the result`)];
-  const cells = {
-    result: linkType(field.type, TYPES_PAGE),
-    scope: scopes.join(', '),
-    REST: endpoints.map(code).join(', '),
-    calls,
-  };
+  const folder = `../schema/${module === '' ? 'operations' : 'module-operations'}`;
+  const example = examples.filter((operation) => rootFieldsOf(operation).includes(name)).at(0)?.name;
+  const [input] = isMutation ? field.args : [];
   return join(
     `### ${name}\n`,
     `${textOf(field)}\n`,
-    module && `Module: ${linkModule(module)}.\n`,
-    ...(isMutation ? field.args.map(({ type }) => `Input: ${linkType(type, TYPES_PAGE)}.\n`) : []),
-    table(Object.keys(cells), [Object.values(cells)]),
+    `${joinSentences(
+      input === undefined ? '' : `Input: ${linkType(input.type, TYPES_PAGE)}.`,
+      `Result: ${linkType(field.type, TYPES_PAGE)}.`,
+      `Scope: ${scopes.join(', ')}.`,
+      example === undefined ? '' : `[Example](${folder}/${example}.graphql)`,
+    )}\n`,
     isMutation ? '' : writeMembers('argument', field.args, TYPES_PAGE),
-    ...examples.filter((example) => rootFieldsOf(example).includes(name)).map(writeExample),
   );
 }
 
-/** Writes docs/schema.md: queries and mutations, then those of each shipped module, with their arguments, scopes, calls, and a shipped operation as an example. */
+/** Writes docs/schema.md: queries and mutations, then those of each shipped module, with their arguments, scopes and an example. */
 export function writeSchemaReference(schema: GraphQLSchema): string {
   const examples = loadOperations(schema);
   const roots = listFields(schema).filter(({ isRoot }) => isRoot);
@@ -115,7 +104,7 @@ export function writeSchemaReference(schema: GraphQLSchema): string {
   );
   return [
     '# Schema\n',
-    `Every query and mutation. [Types](${TYPES_PAGE}) has their results and inputs, [operations](rest-calls.md) their rules, and [errors](errors.md) what can fail. A module is opt-in: [\`modules: [notigraph/modules/events]\`](trigger.md). The file [\`schema/schema.graphql\`](../schema/schema.graphql) has none of them.\n`,
+    `Every query and mutation. [Types](${TYPES_PAGE}) has their results and inputs, [operations](rest-calls.md) their REST calls and rules, and [errors](errors.md) what can fail. A module is opt-in: [\`modules: [notigraph/modules/events]\`](trigger.md). The file [\`schema/schema.graphql\`](../schema/schema.graphql) has none of them.\n`,
     '<!-- generated: schema -->',
     ...[...groups].flatMap(([title, fields]) => [
       `## ${title}\n`,
@@ -132,6 +121,9 @@ function writeType(schema: GraphQLSchema, type: GraphQLNamedType): string {
   const links = (types: readonly GraphQLNamedType[]) => types.map((each) => linkType(each)).join(', ');
   const values = isEnumType(type) ? type.getValues().map((value) => [code(value.name), cellOf(value)]) : [];
   const hasFields = isObjectType(type) || isInterfaceType(type) || isInputObjectType(type);
+  const inherited = new Set(interfaces.flatMap((each) => Object.keys(each.getFields())));
+  const fields = hasFields ? Object.values(type.getFields()).filter(({ name }) => !inherited.has(name)) : [];
+  const elsewhere = fields.filter(({ name }) => EXPLAINED_ELSEWHERE.includes(name));
   return join(
     `### ${type.name}\n`,
     `${textOf(type)}\n`,
@@ -139,7 +131,11 @@ function writeType(schema: GraphQLSchema, type: GraphQLNamedType): string {
     module && `Module: ${linkModule(module)}.\n`,
     interfaces.length === 0 ? '' : `Implements ${links(interfaces)}.\n`,
     members.length === 0 ? '' : `Members: ${links(members)}.\n`,
-    hasFields ? writeMembers('field', Object.values(type.getFields())) : '',
+    elsewhere.length === 0 ? '' : `Also has ${elsewhere.map(({ name }) => code(name)).join(', ')}.\n`,
+    writeMembers(
+      'field',
+      fields.filter((field) => !elsewhere.includes(field)),
+    ),
     values.length === 0 ? '' : table(['value', 'description'], values),
   );
 }
@@ -160,7 +156,7 @@ export function writeTypesReference(schema: GraphQLSchema): string {
   );
   return [
     '# Types\n',
-    'Every type of the [schema](schema.md), with its fields. Without `!`, a field can be null.\n',
+    'Every type of the [schema](schema.md), with its fields. Without `!`, a field can be null. [Operations](rest-calls.md#what-to-know) explains `extra`, `idempotencyKey` and `replayed`, which many types have.\n',
     '<!-- generated: types -->',
     ...KINDS.flatMap(([title, is]) => [`## ${title}\n`, ...types.filter(is).map((type) => writeType(schema, type))]),
     '<!-- /generated -->\n',
