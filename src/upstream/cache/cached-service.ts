@@ -133,7 +133,7 @@ export class CachedService implements CallTarget {
   #refreshOrUse(read: Read, lookup: Lookup, entry: FoundEntry): void {
     const { request, reader, address, cached } = read;
     const { deadline, events } = reader;
-    const { store, closing } = this.#deps;
+    const { store } = this.#deps;
     const { timeoutMs: attemptTimeoutMs = this.#deps.attemptTimeoutMs } = request.endpoint;
     let isAnswered = false;
     const answer = (use: () => void) => {
@@ -164,8 +164,7 @@ export class CachedService implements CallTarget {
     const timer = setTimeout(answerFromStore, attemptTimeoutMs / 2);
     deadline.add(waiting);
     this.#refresh(read, lookup, entry, events, (outcome) => {
-      const isClosing = closing.aborted; // Ends the refresh, but neither the operation nor its client.
-      if (isUpstreamError(outcome) && (isClosing || isServiceFailure(outcome))) {
+      if (isUpstreamError(outcome) && isServiceFailure(outcome)) {
         answerFromStore(outcome);
       } else {
         answerWithout(outcome);
