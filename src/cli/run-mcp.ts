@@ -2,7 +2,7 @@ import { Refusal } from '../errors/codes.ts';
 import type { CommandLine, Process } from './command.ts';
 import { type Environment, readEnvironment } from './config/environment.ts';
 import { type Config, loadConfig } from './config/load-config.ts';
-import { checkModules, loadModules } from './config/load-modules.ts';
+import { loadCheckedModules } from './config/load-modules.ts';
 import { ConfigError } from './config/problem.ts';
 import { readAuthorization, selectUpstream } from './find-service.ts';
 import { createLogger, logUndeclaredCalls } from './logger.ts';
@@ -15,8 +15,7 @@ const KEY_VARIABLE = 'NOTIGRAPH_MCP_KEY';
 export async function runMcp(commandLine: CommandLine, host: Process): Promise<void> {
   const environment = readEnvironment(host.env);
   const { config, locate } = loadConfig(commandLine, environment);
-  const loaded = await loadModules(config, locate);
-  await checkModules(config, loaded, locate);
+  const modules = await loadCheckedModules(config, locate);
   if (config.audit?.to === 'stdout') {
     throw new ConfigError(['audit.to must be a file, because standard output belongs to the protocol here.']);
   }
@@ -30,7 +29,6 @@ export async function runMcp(commandLine: CommandLine, host: Process): Promise<v
   try {
     const settings = withDefault(withSandbox(config, sandbox), upstream);
     const deps = { logger, ...logUndeclaredCalls(config, logger) };
-    const { modules } = loaded;
     await using gateway = buildGateway({ mcp: { mutations: [] }, ...settings }, deps, undefined, { modules });
     await gateway.serveMcp({ input: host.stdin, output: host.stdout, authorization, signal: stop.signal });
   } catch (error) {

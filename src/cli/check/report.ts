@@ -13,8 +13,8 @@ import { listAll } from '../../settings/setting.ts';
 import { findEmptied } from '../../upstream/cache/store.ts';
 import type { CommandLine, Process } from '../command.ts';
 import { readEnvironment } from '../config/environment.ts';
-import { FILES, type LoadedConfig, loadConfig } from '../config/load-config.ts';
-import { checkModules, loadModules } from '../config/load-modules.ts';
+import { type LoadedConfig, loadConfig } from '../config/load-config.ts';
+import { loadCheckedModules } from '../config/load-modules.ts';
 import { ConfigError, formatProblem, type Problem, sortProblems } from '../config/problem.ts';
 import { findDocumentWarnings, findSecretFileWarnings, findTenantWarnings, findWarnings } from './warnings.ts';
 
@@ -47,17 +47,16 @@ export async function createReport(
 ): Promise<Report> {
   const withoutSecrets = commandLine.options['without-secrets'] !== undefined;
   try {
-    const loaded = loadConfig(commandLine, readEnvironment(host.env), { ...FILES, withoutSecrets });
+    const loaded = loadConfig(commandLine, readEnvironment(host.env), { withoutSecrets });
     const { config, locate } = loaded;
-    const modules = await loadModules(config, locate);
-    await checkModules(config, modules, locate);
-    const schema = createSchema(config, modules.modules);
+    const modules = await loadCheckedModules(config, locate);
+    const schema = createSchema(config, modules);
     const problems = [...(await findSandboxProblems(loaded)), ...findToolProblems(loaded, schema)];
     return problems.length > 0
       ? toInvalid(problems)
       : {
           ...toValid(loaded, findConfigWarnings(loaded, schema, host)),
-          ...(loaded.values.modules !== undefined && { modules: describeModules(modules.modules) }),
+          ...(loaded.values.modules !== undefined && { modules: describeModules(modules) }),
         };
   } catch (error) {
     if (error instanceof ConfigError) {

@@ -3,7 +3,7 @@ import { headerOf } from '../../upstream/transport/body.ts';
 import { probeUpstream } from '../../upstream/transport/probe.ts';
 import type { CommandLine, Process } from '../command.ts';
 import { type Environment, readEnvironment } from '../config/environment.ts';
-import { type Config, FILES, loadConfig } from '../config/load-config.ts';
+import { type Config, loadConfig } from '../config/load-config.ts';
 import { ConfigError } from '../config/problem.ts';
 import { findService, readAuthorization, type ServiceSettings } from '../find-service.ts';
 import { examineConnection } from './connection.ts';
@@ -64,7 +64,7 @@ function loadUsableConfig(commandLine: CommandLine, environment: Environment, { 
     if (!(error instanceof ConfigError) || upstream === undefined || config !== undefined) {
       throw error;
     }
-    const loaded = loadConfig(commandLine, environment, { ...FILES, read: () => undefined }); // Options and variables must be valid.
+    const loaded = loadConfig(commandLine, environment, { read: () => undefined }); // Options and variables must be valid.
     stderr.write('The configuration in this folder is invalid and ignored. "notigraph check" lists its problems.\n');
     return loaded.config;
   }

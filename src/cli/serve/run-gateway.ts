@@ -9,7 +9,7 @@ import type { CommandLine, Process } from '../command.ts';
 import { configPathOf } from '../config/config-file.ts';
 import { readEnvironment } from '../config/environment.ts';
 import { type Config, describeConfig, type LoadedConfig, loadConfig } from '../config/load-config.ts';
-import { checkModules, findUnchanged, loadModules, type ModuleFiles } from '../config/load-modules.ts';
+import { findUnchanged, loadCheckedModules, type ModuleFiles } from '../config/load-modules.ts';
 import { ConfigWatch, followConfig, ReloadCounts } from '../config/reload.ts';
 import { createLogger } from '../logger.ts';
 import { catchStopSignals, type Hangups } from '../signals.ts';
@@ -36,7 +36,7 @@ export async function runGateway(commandLine: CommandLine, host: Process, hangup
   async function withModules({ config: next, locate, values }: LoadedConfig): Promise<LoadedConfig> {
     const files: ModuleFiles = new Map();
     try {
-      await checkModules(next, await loadModules(next, locate, files), locate);
+      await loadCheckedModules(next, locate, files);
     } finally {
       for (const path of files.keys()) {
         watched.add(path); // Also if it is invalid, so that its correction is noticed.

@@ -62,7 +62,7 @@ export async function serveGateway(
   const { buildGateway, createGatewayState } = await loadGateway();
   const state = createGatewayState(logger);
   const build = async (current: Config) => {
-    const { modules } = await loadModules(current);
+    const modules = await loadModules(current);
     return buildGateway(current, { logger, ...logUndeclaredCalls(current, logger) }, state, { modules });
   };
   await using gateways = createGenerations(await build(config));
