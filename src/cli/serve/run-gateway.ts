@@ -26,8 +26,8 @@ export async function runGateway(commandLine: CommandLine, host: Process, hangup
   }
   const environment = readEnvironment(host.env);
   const path = configPathOf(commandLine.options.config, environment);
-  const watched = new Set(path === undefined ? [] : [path]);
-  const watch = new ConfigWatch([...watched]);
+  const watch = new ConfigWatch();
+  watch.watch(path === undefined ? [] : [path]);
   let loaded = loadConfig(commandLine, environment);
   let inUse = loaded;
   let generation = 0;
@@ -38,10 +38,7 @@ export async function runGateway(commandLine: CommandLine, host: Process, hangup
     try {
       await loadCheckedModules(next, locate, files);
     } finally {
-      for (const path of files.keys()) {
-        watched.add(path); // Also if it is invalid, so that its correction is noticed.
-      }
-      watch.watch([...watched]);
+      watch.watch(files.keys()); // Also if one is invalid, so that its correction is noticed.
     }
     const moduleFiles = Object.fromEntries(
       [...files].flatMap(([path, file]) => (file === undefined ? [] : [[path, file]])),
