@@ -1,3 +1,5 @@
+// Serves tools to an AI agent over standard input and output.
+
 import { Refusal } from '../errors/codes.ts';
 import type { CommandLine, Process } from './command.ts';
 import { type Environment, readEnvironment } from './config/environment.ts';
@@ -60,20 +62,15 @@ function withDefault(config: Config, upstream: string | undefined): Config {
 
 /** Returns the credential of all calls: a key from a file or the variable, or that of the sandbox. */
 async function findAuthorization(
-  { options }: CommandLine,
+  { options: { 'key-file': file } }: CommandLine,
   { values }: Environment,
   config: Config,
   host: Process,
 ): Promise<string> {
-  const { 'key-file': file } = options;
-  const variable = values[KEY_VARIABLE];
   if (file === '-') {
     throw new ConfigError(['--key-file must be a file, because standard input belongs to the protocol here.']);
   }
-  const key =
-    file === undefined && variable === undefined
-      ? undefined
-      : await readAuthorization({ file, variable, question: '' }, host);
+  const key = await readAuthorization(file, values[KEY_VARIABLE], host);
   const authorization = key ?? sandboxAuthorization(config);
   if (authorization === undefined) {
     throw new ConfigError([`There is no API key. Set ${KEY_VARIABLE} or --key-file.`]);

@@ -1,3 +1,5 @@
+// Examines a service without changing anything in it, and prints what it finds.
+
 import { createCredentialFilter } from '../../upstream/credential-filter.ts';
 import { headerOf } from '../../upstream/transport/body.ts';
 import { probeUpstream } from '../../upstream/transport/probe.ts';
@@ -32,11 +34,8 @@ export async function runDoctor(commandLine: CommandLine, host: Process, isJson:
   const environment = readEnvironment(host.env);
   const config = loadUsableConfig(commandLine, environment, host);
   const { 'key-file': file, workflow, name } = commandLine.options;
-  const { url, settings } = findService(config, { name, purpose: 'to examine' });
-  const authorization = await readAuthorization(
-    { file, variable: environment.values[KEY_VARIABLE], question: QUESTION },
-    host,
-  );
+  const { url, settings } = findService(config, name, 'to examine');
+  const authorization = await readAuthorization(file, environment.values[KEY_VARIABLE], host, QUESTION);
   const findings: TitledFinding[] = [];
   if (!isJson) {
     host.stdout.write(`${url.href}\n`);
