@@ -10,10 +10,10 @@ import { elementsOf } from '../src/graphql/scopes.ts';
  */
 export async function loadShippedModules() {
   const imported = await loadModules({ modules: [...SHIPPED_MODULES] });
-  const schema = createSchema(undefined, imported.modules);
+  const schema = createSchema(undefined, imported);
   const builtIn = new Set(elementsOf(createSchema()).map(({ path }) => path));
   const known = new Set(loadOperations().map(({ name }) => name));
-  const modules = imported.modules.map((added, i) => {
+  const modules = imported.map((added, i) => {
     const module = SHIPPED_MODULES[i]?.split('/').at(-1) ?? added.name;
     const own = createSchema(undefined, [added]);
     const paths = new Set(elementsOf(own).map(({ path }) => path));

@@ -15,13 +15,14 @@ export type ServiceSettings = Omit<Config, 'upstream' | 'upstreams'>;
 /**
  * Returns the service that a command works with, and its settings.
  *
- * @param options.name name of the service, if the configuration has several
- * @param options.purpose words that follow "There is no service"
+ * @param name name of the service, if the configuration has several
+ * @param purpose words that follow "There is no service"
  * @throws {ConfigError} if there is none, none with the name, or several and none is named
  */
 export function findService(
   { upstream, upstreams = {}, ...settings }: Config,
-  { name, purpose }: { name: string | undefined; purpose: string },
+  name: string | undefined,
+  purpose: string,
 ): { url: URL; settings: ServiceSettings } {
   const selected = selectUpstream(Object.keys(upstreams), name);
   if (upstream !== undefined) {
@@ -63,23 +64,22 @@ export function selectUpstream(
 /** Maximum size of a file with a key, in bytes. */
 const MAX_BYTES = 64 * 1024;
 
-export interface KeySources {
-  /** Path of a file, or `-` for standard input. */
-  file: string | undefined;
-  variable: string | undefined;
-  /** Question on a terminal, if there is neither. */
-  question: string;
-}
-
 /**
  * Reads the API key from a file, a variable, or the terminal.
  *
+ * @param file path of the file, or `-` for standard input
+ * @param question asked on a terminal, if there is neither a file nor a variable. @default none
  * @returns the `Authorization` header; undefined if there is no key
  * @throws {ConfigError} if the key can't be read or sent
  */
-export async function readAuthorization(sources: KeySources, host: Process): Promise<string | undefined> {
-  const key = await readKey(sources, host);
-  if (key === undefined || key === '') {
+export async function readAuthorization(
+  file: string | undefined,
+  variable: string | undefined,
+  host: Process,
+  question?: string,
+): Promise<string | undefined> {
+  const key = file === undefined ? (variable ?? (question && (await ask(question, host)))) : await readFile(file, host);
+  if (!key) {
     return undefined;
   }
   const authorization = `ApiKey ${key.replace(/^ApiKey\s+/i, '')}`;
@@ -89,26 +89,19 @@ export async function readAuthorization(sources: KeySources, host: Process): Pro
   return authorization;
 }
 
-async function readKey({ file, variable, question }: KeySources, host: Process): Promise<string | undefined> {
-  if (file === '-') {
-    return (await text(host.stdin)).trim();
-  }
-  if (file !== undefined) {
-    return readFile(file);
-  }
-  return variable ?? (host.stdin.isTTY ? ask(question, host) : undefined);
-}
-
-function readFile(file: string): string {
+async function readFile(file: string, { stdin }: Process): Promise<string> {
   try {
-    return readTextFile(file, MAX_BYTES).trim();
+    return (file === '-' ? await text(stdin) : readTextFile(file, MAX_BYTES)).trim();
   } catch (error) {
     throw error instanceof FileError ? new ConfigError([`--key-file: the file ${file} ${error.message}.`]) : error;
   }
 }
 
-/** Asks for the key without showing it. The question is on standard error, so that output can be piped. */
-async function ask(question: string, { stdin, stderr }: Process): Promise<string> {
+/** Asks for the key without showing it, if there is a terminal. The question is on standard error, so that output can be piped. */
+async function ask(question: string, { stdin, stderr }: Process): Promise<string | undefined> {
+  if (!stdin.isTTY) {
+    return undefined;
+  }
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   using terminal = createInterface({ input: stdin, output: nowhere, terminal: true });
   const { promise: closed, resolve } = Promise.withResolvers<string>();

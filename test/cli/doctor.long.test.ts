@@ -220,28 +220,26 @@ it('survives a body without an end', async () => {
 it('asks for a service and a usable key', async () => {
   await using folder = await createTemporaryFolder();
   await writeFile(folder.path('key'), `${KEY} with spaces`);
-  const read = readAuthorization({ file: folder.path('key'), variable: undefined, question: '' }, process);
+  const read = readAuthorization(folder.path('key'), undefined, process);
   await expect(read).rejects.toThrow(/^The API key is too long, or contains a space or another invalid character\.$/);
-  expect(() => findService(loadFrom({}), { name: undefined, purpose: 'to examine' })).toThrow(
-    /^There is no service to examine\./,
-  );
+  expect(() => findService(loadFrom({}), undefined, 'to examine')).toThrow(/^There is no service to examine\./);
   const files = {
     'notigraph.config.yaml':
       'upstreams: { eu: { url: "https://eu.example.com", attemptTimeoutMs: 70 }, us: { url: "https://us.example.com" } }',
   };
   const config = loadFrom({ files });
-  expect(() => findService(config, { name: undefined, purpose: 'to examine' })).toThrow(
+  expect(() => findService(config, undefined, 'to examine')).toThrow(
     'There are several services. Name one with --name: eu, us.',
   );
-  expect(() => findService(config, { name: 'usa', purpose: 'to examine' })).toThrow(
+  expect(() => findService(config, 'usa', 'to examine')).toThrow(
     '--name: there is no service "usa" (did you mean "us"?). Use one of: eu, us.',
   );
-  expect(() => findService(config, { name: 'toString', purpose: 'to examine' })).toThrow('Use one of: eu, us.');
+  expect(() => findService(config, 'toString', 'to examine')).toThrow('Use one of: eu, us.');
   const single = loadFrom({ files: { 'notigraph.config.yaml': 'upstream: https://eu.example.com' } });
-  expect(() => findService(single, { name: 'eu', purpose: 'to examine' })).toThrow(
+  expect(() => findService(single, 'eu', 'to examine')).toThrow(
     '--name: there is no service "eu". The configuration has no upstreams.',
   );
-  expect(findService(config, { name: 'eu', purpose: 'to examine' })).toMatchObject({
+  expect(findService(config, 'eu', 'to examine')).toMatchObject({
     url: new URL('https://eu.example.com'),
     settings: { attemptTimeoutMs: 70 },
   });

@@ -9,7 +9,7 @@ const README = read('README.md');
 
 /** Starts a gateway on the sandbox with the shipped modules, as the command does. */
 async function start() {
-  const { modules } = await loadModules({ modules: SHIPPED_MODULES });
+  const modules = await loadModules({ modules: SHIPPED_MODULES });
   const sandbox = await startSandbox();
   const gateway = await startGateway({ upstream: sandbox.url, modules });
   return {

@@ -34,7 +34,7 @@ async function start(...modules: readonly GatewayModule[]) {
 it('every shipped module has a name in configurations, and an entry of the package', async () => {
   const files = (await readdir('src/modules')).filter((file) => file !== 'index.ts').toSorted();
   const names = files.map((file) => `notigraph/modules/${file.replace('.ts', '')}`);
-  const { modules } = await loadModules({ modules: names });
+  const modules = await loadModules({ modules: names });
   expect(new Set(modules.map(({ name }) => name)).size).toBe(files.length);
   const entries = names.map((name) => name.replace('notigraph', '.'));
   const isEntry = (entry: string) => entry.startsWith('./modules/');

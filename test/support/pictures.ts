@@ -45,7 +45,7 @@ await writeFile(`${IMAGES}first-minute.svg`, await drawFirstMinute());
 const browser = await launchBrowser();
 try {
   const graphiql = { authorization: `ApiKey ${SANDBOX_KEYS.development}`, sandbox: true };
-  const { modules } = await loadModules({ modules: SHIPPED_MODULES });
+  const modules = await loadModules({ modules: SHIPPED_MODULES });
   await using sandbox = await startSandbox();
   await using gateway = await startGateway({ upstream: sandbox.url, graphiql, modules });
   await using dashboard = await startDashboard();

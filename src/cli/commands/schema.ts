@@ -15,17 +15,14 @@ async function modulesOf(
   host: Process,
 ): Promise<readonly GatewayModule[]> {
   const { readEnvironment } = await import('../config/environment.ts');
-  const { FILES, loadConfig } = await import('../config/load-config.ts');
-  const { checkModules, loadModules } = await import('../config/load-modules.ts');
+  const { loadConfig } = await import('../config/load-config.ts');
+  const { loadCheckedModules } = await import('../config/load-modules.ts');
   const loaded = loadConfig({ options, problems }, readEnvironment({ ...host.env, NODE_ENV: undefined }), {
-    ...FILES,
     findProblems: () => [],
     withoutSecrets: true,
   });
   const modules = loaded.values.modules === undefined ? [] : loaded.config.modules;
-  const imported = await loadModules({ ...loaded.config, modules }, loaded.locate);
-  await checkModules(loaded.config, imported, loaded.locate);
-  return imported.modules;
+  return loadCheckedModules({ ...loaded.config, modules }, loaded.locate);
 }
 
 export const schemaPrint = createPrinter({

@@ -1,3 +1,5 @@
+// Problems of the command line and the configuration: where they are, how they are printed, and the error that reports all of them.
+
 import { withoutControls } from '../../lib/text.ts';
 
 export interface Place {
@@ -22,6 +24,21 @@ export interface SettingLocation {
   place?: Place | undefined;
   name: string;
 }
+
+export type SettingPath = readonly PropertyKey[];
+
+/**
+ * Returns the location of a setting.
+ *
+ * @param at path of the value in it that is wrong. @default path
+ */
+export type Locate = (path: SettingPath, at?: SettingPath) => SettingLocation;
+
+/** Returns the problem of a setting: its name with a clause after it, such as ` must be on or off`. */
+export const problemOf = ({ place, name }: SettingLocation, clause: string): Problem => ({
+  place,
+  sentence: `${name}${clause}.`,
+});
 
 /** Returns a problem as one line: `notigraph.config.yaml:12:5: port must be …`. */
 export function formatProblem({ place, sentence }: Problem): string {

@@ -1,9 +1,11 @@
+// Examines a service without changing anything in it, and prints what it finds.
+
 import { createCredentialFilter } from '../../upstream/credential-filter.ts';
 import { headerOf } from '../../upstream/transport/body.ts';
 import { probeUpstream } from '../../upstream/transport/probe.ts';
 import type { CommandLine, Process } from '../command.ts';
 import { type Environment, readEnvironment } from '../config/environment.ts';
-import { type Config, FILES, loadConfig } from '../config/load-config.ts';
+import { type Config, loadConfig } from '../config/load-config.ts';
 import { ConfigError } from '../config/problem.ts';
 import { findService, readAuthorization, type ServiceSettings } from '../find-service.ts';
 import { examineConnection } from './connection.ts';
@@ -32,11 +34,8 @@ export async function runDoctor(commandLine: CommandLine, host: Process, isJson:
   const environment = readEnvironment(host.env);
   const config = loadUsableConfig(commandLine, environment, host);
   const { 'key-file': file, workflow, name } = commandLine.options;
-  const { url, settings } = findService(config, { name, purpose: 'to examine' });
-  const authorization = await readAuthorization(
-    { file, variable: environment.values[KEY_VARIABLE], question: QUESTION },
-    host,
-  );
+  const { url, settings } = findService(config, name, 'to examine');
+  const authorization = await readAuthorization(file, environment.values[KEY_VARIABLE], host, QUESTION);
   const findings: TitledFinding[] = [];
   if (!isJson) {
     host.stdout.write(`${url.href}\n`);
@@ -64,7 +63,7 @@ function loadUsableConfig(commandLine: CommandLine, environment: Environment, { 
     if (!(error instanceof ConfigError) || upstream === undefined || config !== undefined) {
       throw error;
     }
-    const loaded = loadConfig(commandLine, environment, { ...FILES, read: () => undefined }); // Options and variables must be valid.
+    const loaded = loadConfig(commandLine, environment, { read: () => undefined }); // Options and variables must be valid.
     stderr.write('The configuration in this folder is invalid and ignored. "notigraph check" lists its problems.\n');
     return loaded.config;
   }

@@ -6,7 +6,7 @@ import { isUpstreamError } from '../../upstream/errors.ts';
 import { Abort } from '../../upstream/signal.ts';
 import { serviceAddressOf } from '../../upstream/transport/path.ts';
 import type { CommandLine, Process } from '../command.ts';
-import { type Environment, readEnvironment } from '../config/environment.ts';
+import { readEnvironment } from '../config/environment.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { ConfigError } from '../config/problem.ts';
 import { findService, readAuthorization } from '../find-service.ts';
@@ -30,6 +30,8 @@ import { ImportService } from './service.ts';
 
 /** Variable with the key. A command line would show it to every user of the machine. */
 const KEY_VARIABLE = 'NOTIGRAPH_IMPORT_KEY';
+
+const QUESTION = 'API key of the service (not shown): ';
 
 /** Rows that are shown by a dry run. */
 const SAMPLES = 3;
@@ -76,17 +78,18 @@ async function importFile(commandLine: CommandLine, options: ImportOptions, host
   const environment = readEnvironment(host.env);
   const service = options.isDryRun
     ? undefined
-    : findService(loadConfig(commandLine, environment).config, {
-        name: commandLine.options.name,
-        purpose: 'to send subscribers to',
-      });
+    : findService(loadConfig(commandLine, environment).config, commandLine.options.name, 'to send subscribers to');
   using results = new Results(options.isDryRun ? undefined : options.results, options.restarts);
   const samples = await check(results, options, host);
   let exitCode = samples === undefined ? 2 : 0;
   if (samples !== undefined && service === undefined) {
     host.stdout.write(describeSamples(samples));
   } else if (samples !== undefined && service !== undefined) {
-    const authorization = await readKey(commandLine, environment, host);
+    const { 'key-file': file } = commandLine.options;
+    const authorization = await readAuthorization(file, environment.values[KEY_VARIABLE], host, QUESTION);
+    if (authorization === undefined) {
+      throw new ConfigError([`There is no API key. Set ${KEY_VARIABLE}, or use --key-file.`]);
+    }
     exitCode = await send({ results, options, host, authorization, ...service });
   }
   if (options.report !== undefined) {
@@ -205,19 +208,6 @@ export async function checkRows(all: AsyncIterable<Row>, { results, rejected, ch
     results.reject({ line: 1 }, 'The file has no rows.');
   }
   return { samples, problems, isComplete };
-}
-
-async function readKey({ options }: CommandLine, { values }: Environment, host: Process): Promise<string> {
-  const sources = {
-    file: options['key-file'],
-    variable: values[KEY_VARIABLE],
-    question: 'API key of the service (not shown): ',
-  };
-  const authorization = await readAuthorization(sources, host);
-  if (authorization === undefined) {
-    throw new ConfigError([`There is no API key. Set ${KEY_VARIABLE}, or use --key-file.`]);
-  }
-  return authorization;
 }
 
 interface Job extends ReturnType<typeof findService> {

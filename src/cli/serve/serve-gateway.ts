@@ -28,6 +28,8 @@ export interface ServedGateway {
   checkUpstream(): Promise<string | undefined>;
   /** Handles new requests with another configuration. If it can't be used, throws and changes nothing. */
   apply(config: Config): Promise<void>;
+  /** Ends the workers immediately. @default there are none */
+  kill?(): void;
 }
 
 // On demand: a primary has no gateway. Next to `await using`, the compiler wouldn't rewrite the path, which doesn't exist in the package.
@@ -39,7 +41,7 @@ const loadGateway = () => import('../../gateway.ts');
  */
 const allocateYoung = (): void => setFlagsFromString('--no-allocation-site-pretenuring');
 
-interface ServeDeps {
+export interface ServeDeps {
   /** This process as a worker. @default none: it serves on its own */
   role?: WorkerRole;
   logger: Logger;
@@ -62,7 +64,7 @@ export async function serveGateway(
   const { buildGateway, createGatewayState } = await loadGateway();
   const state = createGatewayState(logger);
   const build = async (current: Config) => {
-    const { modules } = await loadModules(current);
+    const modules = await loadModules(current);
     return buildGateway(current, { logger, ...logUndeclaredCalls(current, logger) }, state, { modules });
   };
   await using gateways = createGenerations(await build(config));
@@ -143,28 +145,20 @@ const probesOf =
     metrics: probes.metrics && (() => role.metrics()),
   });
 
-/** Gateways of this process: the one that handles new requests, and those that it replaced, until their requests have ended. */
-export interface Generations extends AsyncDisposable {
-  listener: RequestListener;
-  /** Returns the gateway that handles new requests. */
-  current(): Gateway;
-  /** Returns the bytes of upstream responses that any of the gateways is receiving. */
-  bufferedBytes(): number;
-  /** Replaces the current gateway. Its requests finish on it. */
-  replace(next: Gateway): void;
-}
-
-/** Creates the first generation. All gateways are disposed with it. */
-export function createGenerations(first: Gateway): Generations {
+/** Keeps the gateway that handles new requests, and those that it replaced, until their requests have ended. Disposes all of them. */
+function createGenerations(first: Gateway) {
   let current = first;
   const disposals = new Map<Gateway, Promise<void>>();
 
   const dispose = (gateway: Gateway) => gateway.dispose().finally(() => disposals.delete(gateway));
+  const listener: RequestListener = (request, response) => current.listener(request, response);
   return {
-    listener: (request, response) => current.listener(request, response),
+    listener,
     current: () => current,
+    /** Returns the bytes of upstream responses that any of the gateways is receiving. */
     bufferedBytes: () => [current, ...disposals.keys()].reduce((sum, gateway) => sum + gateway.bufferedBytes(), 0),
-    replace(next) {
+    /** Replaces the current gateway. Its requests finish on it. */
+    replace(next: Gateway) {
       disposals.set(current, dispose(current));
       current = next;
     },

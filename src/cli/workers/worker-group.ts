@@ -1,3 +1,5 @@
+// Starts the workers, and replaces those that end, hang or have an earlier configuration.
+
 import cluster from 'node:cluster';
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,8 +10,8 @@ import { listen } from '../../server/listen.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { addCounters, counter, formatMetrics, gauge, type MetricSamples } from '../../telemetry/metrics.ts';
 import { type ProcessUsage, usageSnapshot } from '../../telemetry/process-metrics.ts';
+import type { Config } from '../config/load-config.ts';
 import { type Ending, WorkerProcess } from './fork-worker.ts';
-import type { Configuration } from './messages.ts';
 import { HEARTBEAT_MS } from './worker.ts';
 
 /** Silence after which a worker is killed, in milliseconds. A full garbage collection or a swapped-out process takes a few seconds at most. */
@@ -18,7 +20,7 @@ const SILENCE_MS = 10_000;
 export interface WorkersOptions extends Pick<Settings, 'host' | 'port' | 'drainDelayMs' | 'drainTimeoutMs'> {
   count: number;
   /** Configuration that workers start with, until another one is applied. */
-  configuration: Configuration;
+  configuration: Config;
   usage: ProcessUsage;
   metrics(): MetricSamples[];
   logger: Pick<Logger, 'info' | 'warn'>;
@@ -53,12 +55,12 @@ export class WorkerGroup implements AsyncDisposable {
   readonly #options: WorkersOptions;
   readonly #stopping = new AbortController();
   readonly #running = new Set<WorkerProcess>();
-  #configuration: Configuration;
+  #configuration: Config;
   readonly #started = Promise.withResolvers<string>();
   readonly #checked = Promise.withResolvers<string | undefined>();
+  /** Resolves with the first worker's result of checking the service. */
+  readonly checked = this.#checked.promise;
   readonly #liveness = setInterval(() => this.#killSilent(), HEARTBEAT_MS);
-  /** Workers that were killed. On a busy machine, their end may take longer than an interval. */
-  readonly #killed = new WeakSet<WorkerProcess>();
   #killedCount = 0;
   #replacedCount = 0;
   #shortLives = 0;
@@ -100,11 +102,6 @@ export class WorkerGroup implements AsyncDisposable {
       await new Promise((resolve) => server.close(resolve)); // Later calls do nothing.
       return port === 0 ? Number(new URL(url).port) : port;
     };
-  }
-
-  /** Resolves with the first worker's result of checking the service. */
-  get checked(): Promise<string | undefined> {
-    return this.#checked.promise;
   }
 
   /** Runs a worker, and another one when it ends or is replaced, until all are to stop. */
@@ -179,11 +176,10 @@ export class WorkerGroup implements AsyncDisposable {
 
   /** Replaces a worker that got SIGTERM. Until its replacement listens, it serves as before. */
   #onTerminated(worker: WorkerProcess): void {
-    if (this.#stopping.signal.aborted || !this.#isStarted || worker.isReplaced) {
-      return; // Told to stop already, or about to be.
-    }
-    this.#replacedCount += 1;
-    this.#replace(worker);
+    if (!this.#stopping.signal.aborted && this.#isStarted && !worker.isReplaced) {
+      this.#replacedCount += 1;
+      this.#replace(worker);
+    } // Otherwise, it was told to stop already, or is about to be.
   }
 
   #replace(worker: WorkerProcess): void {
@@ -210,18 +206,16 @@ export class WorkerGroup implements AsyncDisposable {
     }
     const counters = worker.state.samples.filter(({ type }) => type !== 'gauge');
     this.#endedCounters = addCounters(this.#endedCounters, counters);
-    const { logger } = this.#options;
-    if (this.#stopping.signal.aborted && this.#isStarted && ending.code !== 0) {
-      logger.warn({ worker: worker.slot, ...ending }, 'a worker ended early');
-    } else if (worker.isReplaced && ending.code !== 0) {
-      logger.warn({ worker: worker.slot, ...ending }, 'a retired worker ended early');
+    const isStopping = this.#stopping.signal.aborted && this.#isStarted;
+    if ((isStopping || worker.isReplaced) && ending.code !== 0) {
+      const message = isStopping ? 'a worker ended early' : 'a retired worker ended early';
+      this.#options.logger.warn({ worker: worker.slot, ...ending }, message);
     }
     return ending;
   }
 
   #kill(worker: WorkerProcess, message: string): void {
-    if (!this.#killed.has(worker)) {
-      this.#killed.add(worker);
+    if (!worker.isKilled) {
       this.#killedCount += 1;
       this.#options.logger.warn({ worker: worker.slot, workerPid: worker.pid }, message);
       worker.kill();
@@ -254,7 +248,7 @@ export class WorkerGroup implements AsyncDisposable {
    *
    * @throws {WorkersError} if one of them doesn't start; then, all use the previous one
    */
-  async configure(next: Configuration): Promise<void> {
+  async configure(next: Config): Promise<void> {
     const previous = this.#configuration;
     this.#configuration = next;
     const ending = await this.#replaceOutdated();

@@ -1,8 +1,11 @@
+// The part of a worker's process that talks to the primary.
+
 import cluster from 'node:cluster';
+import type { Health } from '../../server/health.ts';
 import type { Process } from '../command.ts';
+import type { Config } from '../config/load-config.ts';
 import {
   Channel,
-  type Configuration,
   type PrimaryFunctions,
   primaryFunctions,
   type WorkerFunctions,
@@ -35,22 +38,21 @@ export class WorkerRole {
   readonly #channel: Channel<PrimaryFunctions, WorkerFunctions>;
   readonly #retired = Promise.withResolvers<undefined>();
   readonly #stopped = Promise.withResolvers<undefined>();
+  /** Resolves when it should end because another worker took its place. */
+  readonly retired = this.#retired.promise;
+  /** Resolves when it should answer in-flight requests and end: the primary says so or has ended. */
+  readonly stopped = this.#stopped.promise;
   #getState = (): WorkerState => ({ connections: 0, problem: 'starting', degradations: {}, samples: [] });
 
   constructor(host: Process, id: number) {
     this.id = id;
     this.#host = host;
-    this.#channel = new Channel<PrimaryFunctions, WorkerFunctions>(
-      primaryFunctions,
-      workerFunctions,
-      {
-        state: () => this.#getState(),
-        retire: () => this.#retired.resolve(undefined),
-        stop: () => this.#stopped.resolve(undefined),
-      },
-      (message, onSent) => void host.send?.(message, undefined, {}, onSent),
-    );
-    host.on('message', (message) => this.#channel.receive(message));
+    const handlers = {
+      state: () => this.#getState(),
+      retire: () => this.#retired.resolve(undefined),
+      stop: () => this.#stopped.resolve(undefined),
+    };
+    this.#channel = new Channel<PrimaryFunctions, WorkerFunctions>(primaryFunctions, workerFunctions, handlers, host);
     const heartbeat = setInterval(() => this.#channel.tell('alive', this.#getState()), HEARTBEAT_MS).unref();
     host.once('disconnect', () => {
       clearInterval(heartbeat);
@@ -58,18 +60,8 @@ export class WorkerRole {
     });
   }
 
-  /** Resolves when it should end because another worker took its place. */
-  get retired(): Promise<undefined> {
-    return this.#retired.promise;
-  }
-
-  /** Resolves when it should answer in-flight requests and end: the primary says so or has ended. */
-  get stopped(): Promise<undefined> {
-    return this.#stopped.promise;
-  }
-
   /** Returns the configuration to start with; undefined if it should end. */
-  configuration(): Promise<Configuration | undefined> {
+  configuration(): Promise<Config | undefined> {
     return Promise.race([this.#channel.call('configuration', undefined, START_REPLY_MS), this.stopped]);
   }
 
@@ -94,7 +86,7 @@ export class WorkerRole {
     return this.#channel.call('metrics', undefined);
   }
 
-  health(): Promise<PrimaryFunctions['health']['result']> {
+  health(): Promise<Health> {
     return this.#channel.call('health', undefined);
   }
 
