@@ -1,4 +1,5 @@
 // Counts upstream calls per caller in the memory of this process, and defines what every rate limiter is and how its buckets work.
+
 import { createHash } from 'node:crypto';
 import type { StoreStatus } from '../redis/store-state.ts';
 import type { RateLimit } from '../settings/rate-limits.ts';

@@ -1,3 +1,5 @@
+// Opens the rate limiter that the configuration chooses.
+
 import type { Logger } from 'pino';
 import { createSharedResources } from '../lib/shared-resources.ts';
 import type { Settings } from '../settings/settings.ts';

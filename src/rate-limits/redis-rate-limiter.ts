@@ -1,3 +1,5 @@
+// Counts upstream calls per caller in Redis, for all processes and replicas.
+
 import { hash } from 'node:crypto';
 import type { Logger } from 'pino';
 import { createRedis, type RedisWork } from '../redis/redis.ts';

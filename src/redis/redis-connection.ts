@@ -1,3 +1,5 @@
+// Opens one connection to Redis, and describes its failures.
+
 import {
   describeConnectionError,
   describeReply,

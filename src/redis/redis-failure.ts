@@ -1,3 +1,5 @@
+// Describes why Redis can't be used.
+
 import { SecretError } from '../lib/files/secret-files.ts';
 
 /** Reason why Redis can't be used. */

@@ -1,3 +1,5 @@
+// Runs commands in Redis for callers that can do without it.
+
 import type { Logger } from 'pino';
 import { assertInstalled } from '../lib/optional-packages.ts';
 import { RedisConnection, type SendCommand } from './redis-connection.ts';

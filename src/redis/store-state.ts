@@ -1,3 +1,5 @@
+// Knows whether Redis works, and logs when that changes.
+
 import type { Logger } from 'pino';
 import type { RedisFailure } from './redis-failure.ts';
 

@@ -1,3 +1,5 @@
+// Records who changed what, one line per write.
+
 import { randomUUID } from 'node:crypto';
 import { accessSync, closeSync, constants, fstatSync, openSync, statSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';

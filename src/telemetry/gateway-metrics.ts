@@ -1,4 +1,5 @@
 // Counts what gateways do: operations, upstream calls, cached reads, clients, deprecated elements and deviations from the contract.
+
 import type { Logger } from 'pino';
 import { isErrorCode } from '../errors/codes.ts';
 import type { WatchedFiles } from '../lib/files/file-watcher.ts';

@@ -1,3 +1,5 @@
+// Receives what happens to the calls of one operation, and passes it to its log lines, trace, metrics and audit log.
+
 import type { Identity } from '../auth/identity.ts';
 import type { CacheHit, CallEvents, InvalidationReason, Outcome } from '../upstream/call-events.ts';
 import { type Endpoint, isUpstreamError, type UpstreamError, type UpstreamRateLimit } from '../upstream/errors.ts';

@@ -1,3 +1,5 @@
+// Composes the clients of all configured upstreams: connections, policies, cache, and what is bound to a caller.
+
 import type { Logger } from 'pino';
 import { createSharedResources, type SharedResource } from '../lib/shared-resources.ts';
 import type { CacheSettings } from '../settings/cache.ts';

@@ -1,3 +1,5 @@
+// Records one operation and its upstream requests as spans.
+
 import {
   type Attributes,
   type Context,

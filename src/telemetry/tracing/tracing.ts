@@ -1,3 +1,5 @@
+// Starts traces of operations, with the OpenTelemetry SDK of the operator.
+
 import { type Link, ROOT_CONTEXT, SpanKind, trace } from '@opentelemetry/api';
 import type { Logger } from 'pino';
 import type { Identity } from '../../auth/identity.ts';

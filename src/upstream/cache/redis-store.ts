@@ -1,3 +1,5 @@
+// Caches responses in Redis, encrypted, for all processes and replicas.
+
 import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
