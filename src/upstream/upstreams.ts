@@ -217,16 +217,15 @@ export function createCacheStores(logger: Logger, redisTimeoutMs?: number) {
       if (store === 'memory') {
         return stores.open(JSON.stringify([store, maxBytes]), () => new MemoryStore({ maxBytes, now }));
       }
-      const { url, ca, keyPrefix } = store.redis;
+      const { redis } = store;
       const secret = readSecret('cacheSecret', source);
       return stores.open(JSON.stringify([store, secret]), () =>
         createRedisCacheStore({
-          url,
-          ca,
-          prefix: `${keyPrefix}cache:`,
+          ...redis,
+          prefix: `${redis.keyPrefix}cache:`,
           secret,
           logger,
-          ...(redisTimeoutMs !== undefined && { timeoutMs: redisTimeoutMs }),
+          timeoutMs: redisTimeoutMs,
         }),
       );
     },
