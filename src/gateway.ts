@@ -291,7 +291,7 @@ export function buildGateway(
       now,
       operationTimeoutMs: settings.operationTimeoutMs,
       logsCalls: logger.isLevelEnabled('debug'),
-      metricsOf: metrics.metricsOf,
+      metrics,
       noteForeign: createForeignLog(logger),
       audit,
     }),
