@@ -3,7 +3,6 @@
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { lexicographicSortSchema } from 'graphql';
-import openapiTS, { astToString } from 'openapi-typescript';
 import { writeManifest, writeMocks, writePossibleTypes, writeTypedDocuments } from './codegen/app-files.ts';
 import {
   writeErrorCodeTable,
@@ -14,7 +13,7 @@ import {
 } from './codegen/docs-tables.ts';
 import { DocumentError, loadDocuments } from './codegen/documents.ts';
 import { replaceGenerated } from './codegen/markdown.ts';
-import { writeEndpoints, writeRequests, writeResponses } from './codegen/openapi.ts';
+import { writeEndpoints, writeRequests, writeResponses, writeTypes } from './codegen/openapi.ts';
 import { writeScopes } from './codegen/schema-fields.ts';
 import { writeSchemaReference, writeTypesReference } from './codegen/schema-reference.ts';
 import { writeConfigSchema } from './codegen/settings/config-schema.ts';
@@ -50,7 +49,7 @@ async function generate(): Promise<Record<string, string>> {
   }
 
   return {
-    'src/upstream/openapi.gen.ts': astToString(await openapiTS(pathOf('schema/upstream.openapi.yaml'))),
+    'src/upstream/openapi.gen.ts': await writeTypes(),
     'src/upstream/contract/responses.gen.ts': writeResponses(),
     'packages/sandbox/src/requests.gen.json': writeRequests(),
     'packages/testing/src/endpoints.gen.ts': writeEndpoints(),

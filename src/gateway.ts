@@ -291,7 +291,7 @@ export function buildGateway(
       now,
       operationTimeoutMs: settings.operationTimeoutMs,
       logsCalls: logger.isLevelEnabled('debug'),
-      metricsOf: metrics.metricsOf,
+      metrics,
       noteForeign: createForeignLog(logger),
       audit,
     }),
@@ -344,7 +344,7 @@ export function buildGateway(
   async function dispose(): Promise<void> {
     files[Symbol.dispose]();
     await running.finished();
-    await Promise.all([upstreams.close(), limiter.dispose(), engine.dispose()]);
+    await Promise.all([upstreams.close(), limiter[Symbol.asyncDispose](), engine.dispose()]);
     audit?.[Symbol.dispose]();
   }
   return {

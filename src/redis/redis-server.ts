@@ -1,3 +1,5 @@
+// Reads and checks the address of Redis and its certificates.
+
 import { getCACertificates } from 'node:tls';
 import { findCertificateProblem } from '../lib/certificates.ts';
 import {

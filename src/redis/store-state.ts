@@ -1,5 +1,7 @@
+// Knows whether Redis works, and logs when that changes.
+
 import type { Logger } from 'pino';
-import type { RedisFailure } from './redis-failure.ts';
+import type { RedisFailure } from './redis-connection.ts';
 
 export interface StoreStatus {
   /** Whether the store works. If not, this process does without it. */

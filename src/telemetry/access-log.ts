@@ -1,3 +1,5 @@
+// Logs one line per operation, with callers named without their keys.
+
 import { createHmac } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';

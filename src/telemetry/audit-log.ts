@@ -1,3 +1,5 @@
+// Records who changed what, one line per write.
+
 import { randomUUID } from 'node:crypto';
 import { accessSync, closeSync, constants, fstatSync, openSync, statSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -15,7 +17,7 @@ import { idOf } from '../upstream/transport/path.ts';
 import type { TenantNames, TraceIds } from './access-log.ts';
 import type { Counters } from './metrics.ts';
 
-export interface WriteAuthor {
+interface WriteAuthor {
   identity: Pick<Identity, 'clientKind' | 'tenant' | 'subject' | 'upstream'>;
   /** IP address of the client; undefined if it is not logged. */
   address: string | undefined;
@@ -24,16 +26,10 @@ export interface WriteAuthor {
   field: string | undefined;
 }
 
-export interface WriteRecord {
-  /** Returns why the write must not be sent: it can't be recorded. Called before each attempt. */
-  refusal(): UpstreamError | undefined;
-  /** Records the outcome. */
-  end(outcome: Outcome): void;
-}
+export type AuditLog = ReturnType<typeof createAuditLog>;
 
-export interface AuditLog extends Disposable {
-  begin(author: WriteAuthor, request: UpstreamRequest): WriteRecord;
-}
+/** Record of one write. */
+export type WriteRecord = ReturnType<AuditLog['begin']>;
 
 /** End of a write, as fields of a line. */
 interface Ending {
@@ -57,7 +53,7 @@ export function createAuditLog(
   countLine: CountAuditLine,
   nameTenant: TenantNames,
   now: () => Date,
-): AuditLog {
+) {
   const file = openAuditFile(settings.to);
   let isFailing = false;
 
@@ -82,7 +78,7 @@ export function createAuditLog(
     }
   }
 
-  function begin({ identity, address, traceIds, field }: WriteAuthor, request: UpstreamRequest): WriteRecord {
+  function begin({ identity, address, traceIds, field }: WriteAuthor, request: UpstreamRequest) {
     const { endpoint, requestId, authorization } = request;
     const { clientKind, tenant = nameTenant(authorization), subject, upstream } = identity;
     const id = randomUUID();
@@ -110,14 +106,15 @@ export function createAuditLog(
     }
 
     return {
-      refusal() {
+      /** Returns why the write must not be sent: it can't be recorded. Called before each attempt. */
+      refusal(): UpstreamError | undefined {
         if (attempts === 0 && settings.required && !writeEnding({ outcome: 'PENDING' })) {
           return errorOf('auditUnavailable', endpoint);
         }
         attempts += 1;
         return undefined;
       },
-      end(outcome) {
+      end(outcome: Outcome): void {
         if (!isUpstreamError(outcome)) {
           writeEnding({ outcome: 'APPLIED', httpStatus: outcome.status }, outcome.body);
         } else if (attempts > 0) {
@@ -143,11 +140,6 @@ export function createAuditCounts(counters: Counters): CountAuditLine {
   };
 }
 
-export interface AuditFile extends Disposable {
-  /** Writes a line in one piece. Throws if it is not written completely. */
-  write(line: string): void;
-}
-
 /** An audit log that can't be opened. The message is a clause for the operator. */
 export class AuditError extends Error {
   override readonly name = 'AuditError';
@@ -169,16 +161,17 @@ const MAX_WAITS = 50;
  *
  * @throws {AuditError} if it can't be opened
  */
-export function openAuditFile(to: 'stdout' | { file: string }): AuditFile {
+export function openAuditFile(to: 'stdout' | { file: string }) {
   if (to === 'stdout') {
-    return { write: (line) => writeLine(STDOUT, line), [Symbol.dispose]() {} };
+    return { write: (line: string) => writeLine(STDOUT, line), [Symbol.dispose]() {} };
   }
   const { file: path } = to;
   let file = open(path);
   let isTorn = false;
 
   return {
-    write(line) {
+    /** Writes a line in one piece. Throws if it is not written completely. */
+    write(line: string): void {
       if (!isAt(path, file)) {
         const next = open(path);
         closeSync(file);

@@ -1,3 +1,5 @@
+// What upstream calls report to the operation that makes them, and to metrics.
+
 import type { UpstreamError } from './errors.ts';
 import type { TraceHeaders, UpstreamRequest, UpstreamResult } from './request.ts';
 

@@ -1,3 +1,5 @@
+// One call from its first reader to its result, with queueing and retries, and the lane of its credential.
+
 import { isPromise } from '../lib/is-promise.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { CallEvents, Outcome } from './call-events.ts';
@@ -19,8 +21,9 @@ import type { UpstreamRequest } from './request.ts';
 import { isTimeoutError } from './signal.ts';
 import { Attempt, type AttemptOwner, type BodyPlan, type Headers, type UpstreamResponse } from './transport/attempt.ts';
 import { planBody } from './transport/body.ts';
-import { isReplay, readRateLimit, readResult, toDispatchOptions, toUpstreamError } from './transport/exchange.ts';
+import { isReplay, readRateLimit, readResult, toDispatchOptions } from './transport/exchange.ts';
 import type { SocketPool } from './transport/socket-pool.ts';
+import { errorFromAttempt } from './transport/to-error.ts';
 
 export type CallSettings = { upstream: URL } & Pick<
   Settings,
@@ -333,7 +336,7 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
     const { endpoint } = this.request;
     // A shorter limit of the endpoint says nothing about the service.
     const attemptTimeoutMs = Math.max(this.#policies.settings.attemptTimeoutMs, endpoint.timeoutMs ?? 0);
-    const error = toUpstreamError(endpoint, failure, progress, this.#abortReason, attemptTimeoutMs);
+    const error = errorFromAttempt(endpoint, failure, progress, this.#abortReason, attemptTimeoutMs);
     this.#attemptEnded(isReplayed ? storedFailure(error) : error);
   }
 

@@ -1,3 +1,5 @@
+// What resolvers and loaders use to call the service: reads and writes of one operation, within its budget.
+
 import { ignoreRejection } from '../lib/is-promise.ts';
 import { isRecord } from '../lib/is-record.ts';
 import type { Settings } from '../settings/settings.ts';

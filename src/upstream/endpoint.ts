@@ -1,3 +1,5 @@
+// Declares REST endpoints: their types for the compiler, and their rules, which are validated.
+
 import { z } from 'zod';
 import { isRecord } from '../lib/is-record.ts';
 import { choice, group, HEADER_VALUE, headersByName, integer, listOf, text } from '../settings/setting.ts';

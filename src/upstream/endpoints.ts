@@ -1,8 +1,8 @@
+// Endpoints of the contract, and the bodies of their requests and responses.
+
 import { RESPONSES } from './contract/responses.gen.ts';
 import { type DeclaredEndpoint, endpoint } from './endpoint.ts';
 import type { components } from './openapi.gen.ts';
-
-/** Endpoints of the contract, and the bodies of their requests and responses. */
 
 type Schemas = components['schemas'];
 

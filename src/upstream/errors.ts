@@ -1,3 +1,5 @@
+// Failures of upstream calls as one class of errors, with a table of the kinds of failures.
+
 import { isTimeoutError } from './signal.ts';
 
 /**
@@ -123,7 +125,7 @@ export const isUpstreamError = (error: unknown): error is UpstreamError => error
 
 /** Returns what the log says about the cause of an error: its code, or else its message. */
 export function describeCause(cause: unknown): string | undefined {
-  if (cause instanceof Error || cause instanceof DOMException) {
+  if (cause instanceof Error) {
     const code: unknown = Reflect.get(cause, 'code');
     return typeof code === 'string' ? code : cause.message;
   }

@@ -1,3 +1,5 @@
+// Validates what a call sends: arguments, headers, and texts in bodies.
+
 import { HEADER_VALUE, suggest } from '../settings/setting.ts';
 import {
   type CallArgs,

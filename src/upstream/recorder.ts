@@ -1,3 +1,5 @@
+// Records the calls of an operation instead of sending them, for explanations of operations.
+
 import { ignoreRejection } from '../lib/is-promise.ts';
 import { quoteForShell } from '../lib/text.ts';
 import type { CacheSettings } from '../settings/cache.ts';

@@ -1,3 +1,5 @@
+// One call on its way: the request with its credential, its result, and the key by which reads are shared.
+
 import type { CallArgs, DeclaredEndpoint, WriteOptions } from './endpoint.ts';
 import type { UpstreamRateLimit } from './errors.ts';
 

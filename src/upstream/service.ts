@@ -1,3 +1,5 @@
+// One upstream, which decides whether a read joins a call in flight or starts one.
+
 import { createPerCredential } from '../lib/per-credential.ts';
 import { afterwards, Call, type CallOptions, type CallPolicies, type CallSettings, Lane, type Reader } from './call.ts';
 import type { ServiceState } from './call-events.ts';

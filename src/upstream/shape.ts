@@ -1,4 +1,5 @@
 // The form of response bodies: what the contract permits, and the envelope around it.
+
 import { isRecord } from '../lib/is-record.ts';
 
 export type JsonType = 'string' | 'number' | 'boolean' | 'object' | 'array' | 'null';

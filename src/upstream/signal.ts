@@ -1,3 +1,5 @@
+// Aborts work without the cost of Node.js's `AbortController`, and creates the reasons for aborting it.
+
 /** Subset of `AbortSignal` that the policies use. Every `AbortSignal` is a `Signal`. */
 export interface Signal {
   readonly aborted: boolean;

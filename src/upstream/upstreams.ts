@@ -1,3 +1,5 @@
+// Composes the clients of all configured upstreams: connections, policies, cache, and what is bound to a caller.
+
 import type { Logger } from 'pino';
 import { createSharedResources, type SharedResource } from '../lib/shared-resources.ts';
 import type { CacheSettings } from '../settings/cache.ts';
@@ -215,16 +217,15 @@ export function createCacheStores(logger: Logger, redisTimeoutMs?: number) {
       if (store === 'memory') {
         return stores.open(JSON.stringify([store, maxBytes]), () => new MemoryStore({ maxBytes, now }));
       }
-      const { url, ca, keyPrefix } = store.redis;
+      const { redis } = store;
       const secret = readSecret('cacheSecret', source);
       return stores.open(JSON.stringify([store, secret]), () =>
         createRedisCacheStore({
-          url,
-          ca,
-          prefix: `${keyPrefix}cache:`,
+          ...redis,
+          prefix: `${redis.keyPrefix}cache:`,
           secret,
           logger,
-          ...(redisTimeoutMs !== undefined && { timeoutMs: redisTimeoutMs }),
+          timeoutMs: redisTimeoutMs,
         }),
       );
     },

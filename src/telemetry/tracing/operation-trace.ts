@@ -1,3 +1,5 @@
+// Records one operation and its upstream requests as spans.
+
 import {
   type Attributes,
   type Context,
@@ -29,10 +31,9 @@ export interface TraceParts {
   sources: WeakMap<Outcome, SpanContext>;
 }
 
-export interface OperationSpan {
+interface OperationSpan {
   tracer: Tracer;
   span: Span;
-  spanContext: SpanContext;
   context: Context;
   /** Headers to send upstream without an SDK, which has no spans for requests. */
   passedHeaders?: TraceHeaders | undefined;
@@ -42,9 +43,9 @@ export interface OperationSpan {
 
 /** Events for calls that were not sent, by code. */
 const NOT_SENT: Partial<Record<UpstreamError['code'], string>> = {
-  RATE_LIMITED: 'notigraph.throttled',
-  UPSTREAM_UNAVAILABLE: 'notigraph.circuit_open',
-  OVERLOADED: 'notigraph.queue_full',
+  RATE_LIMITED: 'throttled',
+  UPSTREAM_UNAVAILABLE: 'circuit_open',
+  OVERLOADED: 'queue_full',
 };
 
 /** Trace of one operation: its server span, and a client span for each request sent for it. */
@@ -58,7 +59,7 @@ export class OperationTrace {
   #records: boolean;
 
   constructor(operation: OperationSpan, request: TracedRequest, parts: TraceParts) {
-    const { traceId, spanId } = operation.spanContext;
+    const { traceId, spanId } = operation.span.spanContext();
     this.ids = { trace_id: traceId, span_id: spanId };
     this.#operation = operation;
     this.#request = request;
@@ -100,25 +101,20 @@ export class OperationTrace {
     });
   }
 
-  /** A call waits for other calls of its credential. */
-  queued(endpoint: Endpoint): void {
-    this.#addEvent('notigraph.queued', endpoint);
-  }
-
-  dequeued(endpoint: Endpoint, waitedMs: number): void {
-    this.#addEvent('notigraph.dequeued', endpoint, { 'notigraph.wait_ms': waitedMs });
-  }
-
-  /** A call pauses before it is sent again. */
-  retryDelayed(endpoint: Endpoint, delayMs: number): void {
-    this.#addEvent('notigraph.retry_delayed', endpoint, { 'notigraph.wait_ms': delayMs });
+  /** Adds an event about a call, with the time that it has waited or is going to wait. */
+  addEvent(name: string, endpoint: Endpoint, waitMs?: number): void {
+    if (this.#records) {
+      const wait = waitMs !== undefined && { 'notigraph.wait_ms': waitMs };
+      const attributes = { ...describeEndpoint(endpoint), ...wait };
+      this.#parts.guard(() => this.#operation.span.addEvent(`notigraph.${name}`, attributes, this.#now()));
+    }
   }
 
   /** A call has ended. Records if it was not sent, because of a rate limit, the circuit breaker or a full queue. */
   callEnded(endpoint: Endpoint, outcome: Outcome): void {
     const event = isUpstreamError(outcome) && !outcome.sent ? NOT_SENT[outcome.code] : undefined;
     if (event !== undefined) {
-      this.#addEvent(event, endpoint);
+      this.addEvent(event, endpoint);
     }
   }
 
@@ -171,13 +167,6 @@ export class OperationTrace {
     return spanContext.traceId === this.ids.trace_id ? writeTraceContext(spanContext) : undefined; // Otherwise it is invalid.
   }
 
-  #addEvent(name: string, endpoint: Endpoint, attributes?: Attributes): void {
-    if (this.#records) {
-      const { span } = this.#operation;
-      this.#parts.guard(() => span.addEvent(name, { ...describeEndpoint(endpoint), ...attributes }, this.#now()));
-    }
-  }
-
   #now(): number {
     return this.#operation.timeOrigin + performance.now();
   }
@@ -191,13 +180,13 @@ const describeServerRequest = ({ request, route }: TracedRequest): Attributes =>
 });
 
 /** Result of an operation, as in its log line. */
-export type OperationSummary = Pick<
+type OperationSummary = Pick<
   AccessLogEntry,
   'requestId' | 'identity' | 'operation' | 'type' | 'code' | 'status' | 'upstreamCalls' | 'cached'
 >;
 
 /** Describes an operation and its result. The document is left out, because it can contain data. */
-export function describeOperation(summary: OperationSummary): Attributes {
+function describeOperation(summary: OperationSummary): Attributes {
   const { requestId, identity, operation, type, code, status, upstreamCalls, cached } = summary;
   const attributes: Attributes = {
     'http.response.status_code': status,
@@ -226,12 +215,12 @@ export function describeOperation(summary: OperationSummary): Attributes {
 }
 
 /** Describes an endpoint by its template. There is no `url.full`, because it would contain ids. */
-export const describeEndpoint = ({ method, route }: Endpoint): Attributes => ({
+const describeEndpoint = ({ method, route }: Endpoint): Attributes => ({
   'http.request.method': method,
   'url.template': route,
 });
 
-export function describeRequest(endpoint: Endpoint, resends: number, upstream: URL): Attributes {
+function describeRequest(endpoint: Endpoint, resends: number, upstream: URL): Attributes {
   const attributes = describeEndpoint(endpoint);
   attributes['server.address'] = upstream.hostname;
   attributes['server.port'] = portOf(upstream);

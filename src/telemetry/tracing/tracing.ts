@@ -1,3 +1,5 @@
+// Starts traces of operations, with the OpenTelemetry SDK of the operator.
+
 import { type Link, ROOT_CONTEXT, SpanKind, trace } from '@opentelemetry/api';
 import type { Logger } from 'pino';
 import type { Identity } from '../../auth/identity.ts';
@@ -45,18 +47,12 @@ export function createTracing(logger: Logger): StartTrace {
     const options = { kind: SpanKind.SERVER, startTime: timeOrigin + startedAt, links };
     const span = tracer.startSpan(UNKNOWN_TYPE, options, parent);
     const spanContext = span.spanContext();
-    if (spanContext === remote) {
-      const passedHeaders = writeTraceContext(remote); // Without an SDK, the span has the context of its parent.
-      return new OperationTrace(
-        { tracer, span, spanContext, context: parent, timeOrigin, passedHeaders },
-        operation,
-        parts,
-      );
+    if (!trace.isSpanContextValid(spanContext)) {
+      return undefined;
     }
     const context = trace.setSpan(ROOT_CONTEXT, span);
-    return trace.isSpanContextValid(spanContext)
-      ? new OperationTrace({ tracer, span, spanContext, context, timeOrigin }, operation, parts)
-      : undefined;
+    const passedHeaders = spanContext === remote ? writeTraceContext(spanContext) : undefined; // Without an SDK, the span has the context of its parent.
+    return new OperationTrace({ tracer, span, context, timeOrigin, passedHeaders }, operation, parts);
   }
 
   return (operation) => guard(() => start(operation));
@@ -89,7 +85,7 @@ function registeredSdk(): { trace: unknown; version: unknown } | undefined {
 }
 
 /** Warns if an SDK is registered that the API silently ignores, because it was registered with an older minor version of the API. */
-export function warnOfIgnoredSdk(logger: Logger): void {
+function warnOfIgnoredSdk(logger: Logger): void {
   const sdk = registeredSdk();
   if (sdk !== undefined && sdk.trace !== trace.getTracerProvider()) {
     logger.warn(

@@ -1,3 +1,5 @@
+// Answers reads from the cache where possible, and empties it when writes change the data.
+
 import { isPromise } from '../../lib/is-promise.ts';
 import type { CacheSettings } from '../../settings/cache.ts';
 import { type CallOptions, Reader } from '../call.ts';

@@ -1,10 +1,9 @@
+// Caches responses in Redis, encrypted, for all processes and replicas.
+
 import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import type { Logger } from 'pino';
-import { createRedis } from '../../redis/redis.ts';
-import type { SendCommand } from '../../redis/redis-connection.ts';
-import { NOT_REDIS, RedisError } from '../../redis/redis-failure.ts';
-import type { RedisServer } from '../../redis/redis-server.ts';
+import { createRedis, type RedisStoreOptions } from '../../redis/redis.ts';
+import { NOT_REDIS, RedisError, type SendCommand } from '../../redis/redis-connection.ts';
 import { describeStore } from '../../redis/store-state.ts';
 import type { UpstreamResult } from '../request.ts';
 import { createOwnerKeys, sealResult, toJson, unsealResult } from './sealing.ts';
@@ -19,15 +18,9 @@ import {
   UNKNOWN_WRITE_MS,
 } from './store.ts';
 
-export interface RedisCacheStoreOptions extends RedisServer {
+export interface RedisCacheStoreOptions extends RedisStoreOptions {
   /** Secret from which the keys of all encryption are derived. */
   secret: string;
-  /** Logs when Redis becomes unavailable and when it is back, without the URL. */
-  logger: Logger;
-  /** Prefix of keys. @default 'notigraph:cache:' */
-  prefix?: string;
-  /** Maximum wait for Redis, in milliseconds. @default 100 */
-  timeoutMs?: number;
   /** Time for which a write with an unknown outcome counts as being in progress. @default UNKNOWN_WRITE_MS */
   unknownWriteMs?: number;
   /**
@@ -87,16 +80,8 @@ const MAX_HEADER_BYTES = 256;
  * @throws {SecretError} if the URL or the certificates are invalid
  * @throws {MissingPackageError} if the Redis client is not installed
  */
-export function createRedisCacheStore({
-  url,
-  ca,
-  secret,
-  logger,
-  prefix = 'notigraph:cache:',
-  timeoutMs,
-  unknownWriteMs = UNKNOWN_WRITE_MS,
-  maxMissed = 10_000,
-}: RedisCacheStoreOptions): CacheStore {
+export function createRedisCacheStore(options: RedisCacheStoreOptions): CacheStore {
+  const { secret, prefix = 'notigraph:cache:', unknownWriteMs = UNKNOWN_WRITE_MS, maxMissed = 10_000 } = options;
   const keysOf = createOwnerKeys(secret);
   /** Replaced by every write of anybody. A first version is only as good as a lookup that no write has followed. */
   const epochKey = `${prefix}epoch`;
@@ -112,10 +97,7 @@ export function createRedisCacheStore({
   /** Server and the history of its data: another one has no usable entries. */
   let history = '';
   let pendingBytes = 0;
-  const redis = createRedis({
-    url,
-    ca,
-    logger,
+  const redis = createRedis(options, {
     messages: { whileDown: 'reads are not cached', onceUp: 'Reads are cached.' },
     async trial(send) {
       const [server, replication] = await Promise.all([
@@ -126,7 +108,6 @@ export function createRedisCacheStore({
       history = readHistory(server, replication);
     },
     onUp: () => void replaceMissed(),
-    ...(timeoutMs !== undefined && { timeoutMs }),
   });
 
   const stateOf = (owner: Owner, kind: CachedKind): StateKeys => {

@@ -1,3 +1,5 @@
+// Compresses and encrypts responses for Redis, with a key per credential.
+
 import {
   createCipheriv,
   createDecipheriv,

@@ -1,3 +1,5 @@
+// Compares responses with the contract, to report services that deviate from it.
+
 import { isRecord } from '../../lib/is-record.ts';
 import type { DeclaredEndpoint } from '../endpoint.ts';
 import type { Endpoint } from '../errors.ts';

@@ -1,3 +1,5 @@
+// Ends whatever waits once the time of an operation is over, or its client has disconnected.
+
 import { clientDisconnected, type Signal, timeoutError } from '../signal.ts';
 
 /** Something that waits until a deadline at most. */

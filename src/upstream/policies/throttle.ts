@@ -1,3 +1,5 @@
+// Pauses calls with a credential whose rate limit at the service is exhausted.
+
 import { LRUCache } from 'lru-cache';
 import type { Outcome } from '../call-events.ts';
 import { type Endpoint, errorOf, isUpstreamError, type UpstreamError, type UpstreamRateLimit } from '../errors.ts';

@@ -1,3 +1,5 @@
+// Decides which bodies are read, and reads them as the endpoint expects.
+
 import { isUtf8 } from 'node:buffer';
 import { withoutByteOrderMark } from '../../lib/files/text-file.ts';
 import { isRecord } from '../../lib/is-record.ts';

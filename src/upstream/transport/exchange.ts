@@ -1,13 +1,14 @@
+// The form of requests and responses on the wire: headers, bodies and rate limits.
+
 import { VERSION } from '../../lib/version.ts';
 import type { DriftCheck } from '../contract/drift.ts';
 import type { DeclaredEndpoint } from '../endpoint.ts';
-import { type Endpoint, endedEarly, isUpstreamError, type UpstreamError, type UpstreamRateLimit } from '../errors.ts';
+import type { UpstreamRateLimit } from '../errors.ts';
 import type { TraceHeaders, UpstreamRequest, UpstreamResult } from '../request.ts';
-import { isTimeoutError } from '../signal.ts';
-import type { Headers, Progress, UpstreamResponse } from './attempt.ts';
-import { BodyError, headerOf, readErrorBody, readSuccess } from './body.ts';
+import type { Headers, UpstreamResponse } from './attempt.ts';
+import { headerOf, readErrorBody, readSuccess } from './body.ts';
 import type { PoolRequest } from './socket-pool.ts';
-import { errorFromFailure, errorFromResponse, parseRetryAfter } from './to-error.ts';
+import { errorFromResponse, parseRetryAfter } from './to-error.ts';
 
 /** Sent as `User-Agent`. */
 const USER_AGENT = `notigraph/${VERSION}`;
@@ -89,37 +90,6 @@ export function readResult(
     { status, body: readErrorBody(response), retryAfter: headerOf(headers, 'retry-after'), rateLimit },
   );
 }
-
-/**
- * Returns the error for an attempt that failed in any way.
- *
- * @param abortReason reason for which the call was aborted; undefined if it wasn't
- */
-export function toUpstreamError(
-  endpoint: Endpoint,
-  failure: unknown,
-  progress: Progress,
-  abortReason: unknown,
-  attemptTimeoutMs: number,
-): UpstreamError {
-  if (isUpstreamError(failure)) {
-    return failure;
-  }
-  if (failure instanceof BodyError) {
-    return errorFromFailure(endpoint, failure, progress);
-  }
-  if (abortReason !== undefined) {
-    return endedEarly(endpoint, progress, abortReason); // By the operation or its client, which says nothing about the service.
-  }
-  const { sent, status } = progress;
-  return isTimeoutError(failure)
-    ? endedEarly(endpoint, { sent, status, isOutage: isUnanswered(progress, attemptTimeoutMs) }, failure)
-    : errorFromFailure(endpoint, failure, progress);
-}
-
-/** Whether the service sent no headers although it had most of the attempt. The request may have waited for a socket before. */
-const isUnanswered = ({ sentAt, status }: Progress, attemptTimeoutMs: number): boolean =>
-  sentAt !== undefined && status === undefined && performance.now() - sentAt >= attemptTimeoutMs / 2;
 
 /** `ETag` (RFC 9110, section 8.8.3) of at most 256 characters. Without bytes above ASCII, which `If-None-Match` could change. */
 const ETAG = /^(?:W\/)?"[\x21\x23-\x7e]{0,250}"$/;

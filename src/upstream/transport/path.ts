@@ -1,3 +1,5 @@
+// Writes paths, queries and bodies of calls, so that no id or text leads to another endpoint.
+
 import { type CallArgs, type DeclaredEndpoint, invalidCall } from '../endpoint.ts';
 import { invalidInput } from '../errors.ts';
 

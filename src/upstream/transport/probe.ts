@@ -1,3 +1,5 @@
+// Checks at startup whether the service is there.
+
 import { errorCodeOf, orUndefined } from '../../lib/caught.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { VERSION } from '../../lib/version.ts';

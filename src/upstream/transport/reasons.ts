@@ -1,7 +1,7 @@
+// Reads why the service rejected a request, in any of the forms that services use, without the values that they quote, which can be personal.
+
 import { isRecord } from '../../lib/is-record.ts';
 import type { Endpoint, InputIssue } from '../errors.ts';
-
-// Reads why the service rejected a request, in any of the forms that services use. They also quote values, which can be personal and are never read.
 
 /** Maximum length of a message of the service that is passed on. */
 const MAX_MESSAGE_LENGTH = 500;
