@@ -3,7 +3,7 @@
 import { type DocumentNode, type GraphQLSchema, getOperationAST, type OperationDefinitionNode } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import { memoizeByObject } from '../../lib/memoize.ts';
-import { createPlanSizes, OperationPlans, type PlanSizes } from '../executor/operation-plans.ts';
+import { createPlanSizes, OperationPlans, type PlanSizes } from '../executor/plans.ts';
 import { listDeprecated, readDeprecatedUsage } from './deprecated-usage.ts';
 import { createFieldCount } from './limits.ts';
 import {

@@ -32,7 +32,7 @@ type CoercedVariables =
   | { readonly errors: readonly GraphQLError[]; readonly variables?: undefined }
   | { readonly variables: Variables; readonly errors?: undefined };
 
-export interface CoerceVariablesOptions extends Pick<Required<Limits>, 'maxInputListItems'> {
+export interface CoerceVariablesOptions extends Pick<Limits, 'maxInputListItems'> {
   /** Whether messages leave out suggestions, which reveal names of the schema. */
   hideSuggestions: boolean;
 }
