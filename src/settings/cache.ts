@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { group, integer, onOff, setting } from './define.ts';
 import { ownSecret } from './kinds.ts';
-import { group, integer, onOff, setting } from './setting.ts';
 import { store } from './store.ts';
 
 const MIB = 1024 * 1024;

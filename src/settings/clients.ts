@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { parseIpRange } from '../lib/ip-addresses.ts';
 import { isKeysAddress, isOrigin } from '../lib/urls.ts';
+import { choice, group, integer, listOf, onOffInSection, setting, text } from './define.ts';
 import { file, ofKind, ownSecret, path, pem, proxyAddress, publicKey, secret } from './kinds.ts';
 import { rateLimit, rateLimits } from './rate-limits.ts';
 import { SCOPE_ACTIONS, SCOPE_PROBLEM, SCOPES } from './scopes.ts';
-import { choice, group, integer, listOf, onOffInSection, setting, text } from './setting.ts';
 
 // The sections of the settings table: who may use the gateway, how often, and what is recorded.
 

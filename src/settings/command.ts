@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { z } from 'zod';
+import { choice, integer, listOf, setting } from './define.ts';
 import { ofKind, path } from './kinds.ts';
-import { choice, integer, listOf, setting } from './setting.ts';
 
 const HOST = 'must be a host name or an IP address';
 const WORKERS = 'must be a whole number from 1 to 64, or auto';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { createSecretFiles, type FindProblem, type Secret, SecretError } from '../lib/files/secret-files.ts';
 import { isRecord } from '../lib/is-record.ts';
 import { isDecodable } from '../lib/urls.ts';
-import { group, HEADER_VALUE, setting, text } from './setting.ts';
+import { group, HEADER_VALUE, setting, text } from './define.ts';
 
 // Secrets, files, addresses: values with a kind. Their schemas declare it, and everything that treats such values in its own way asks for it.
 

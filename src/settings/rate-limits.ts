@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { group, positive, setting } from './setting.ts';
+import { group, positive, setting } from './define.ts';
 import { store } from './store.ts';
 
 /** Settings of a rate limit. */

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { cacheSettings } from './cache.ts';
 import { clientSections, mcpSettings } from './clients.ts';
 import { command } from './command.ts';
-import { ofKind, ownSecret, upstreamUrl } from './kinds.ts';
 import {
   group,
   integer,
@@ -13,7 +12,8 @@ import {
   setting,
   share,
   text,
-} from './setting.ts';
+} from './define.ts';
+import { ofKind, ownSecret, upstreamUrl } from './kinds.ts';
 import { upstreamCalls } from './upstream-calls.ts';
 import { hostNames, upstreamSections } from './upstreams.ts';
 

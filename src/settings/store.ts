@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isDecodable } from '../lib/urls.ts';
+import { group, setting } from './define.ts';
 import { file, ofKind, pem } from './kinds.ts';
-import { group, setting } from './setting.ts';
 
 /** Form of a Redis server's URL, as a clause. */
 const REDIS_URL_FORM = 'must be a URL redis://… or rediss://…, { env: NAME } or { file: PATH }';

@@ -1,5 +1,5 @@
+import { choice, integer, onOff, setting } from './define.ts';
 import { proxyAddress } from './kinds.ts';
-import { choice, integer, onOff, setting } from './setting.ts';
 
 /** Settings of the calls of a service. */
 export const upstreamCalls = {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { group, headersByName, onOffInSection, SETTING_INFO, setting } from './define.ts';
 import { pem, proxyAddress, secret, upstreamHeader, upstreamUrl } from './kinds.ts';
-import { group, headersByName, onOffInSection, SETTING_INFO, setting } from './setting.ts';
 import { upstreamCalls } from './upstream-calls.ts';
 
 // The sections of the settings table about services: several of them, and TLS.

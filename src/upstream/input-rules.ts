@@ -1,4 +1,4 @@
-import { HEADER_VALUE, suggest } from '../settings/setting.ts';
+import { HEADER_VALUE, suggest } from '../settings/define.ts';
 import {
   type CallArgs,
   type DeclaredEndpoint,

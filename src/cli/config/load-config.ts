@@ -1,6 +1,6 @@
+import { suggest, variableOf } from '../../settings/define.ts';
 import { membersOf, type Part, partOf, withKind } from '../../settings/kinds.ts';
 import { parseSettings, type SettingProblem } from '../../settings/parse.ts';
-import { suggest, variableOf } from '../../settings/setting.ts';
 import { SETTINGS_TABLE, type Settings } from '../../settings/settings.ts';
 import type { CommandLine } from '../command.ts';
 import { findFileProblems } from './check-files.ts';

@@ -6,7 +6,7 @@ import { inspect } from 'node:util';
 import type { GatewayModule } from '../../graphql/module.ts';
 import { orUndefined } from '../../lib/caught.ts';
 import { isRecord } from '../../lib/is-record.ts';
-import { listAny } from '../../settings/setting.ts';
+import { listAny } from '../../settings/define.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { MergedSettings } from './merge-sources.ts';
 import { ConfigError } from './problem.ts';

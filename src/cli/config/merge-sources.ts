@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { optionOf, variableOf } from '../../settings/define.ts';
 import { formsOf } from '../../settings/kinds.ts';
-import { optionOf, variableOf } from '../../settings/setting.ts';
 import { SECTION_NAMES, SETTINGS, type SettingName } from '../../settings/settings.ts';
 import type { ConfigFile, SettingPath } from './config-file.ts';
 import type { Environment } from './environment.ts';
