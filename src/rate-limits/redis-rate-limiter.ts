@@ -4,7 +4,7 @@ import { createRedis, type RedisWork } from '../redis/redis.ts';
 import { NOT_REDIS, RedisError } from '../redis/redis-failure.ts';
 import type { RedisServer } from '../redis/redis-server.ts';
 import type { StoreStatus } from '../redis/store-state.ts';
-import type { RateLimit } from '../settings/rate-limits.ts';
+import type { RateLimit } from '../settings/stores.ts';
 import {
   type Allowance,
   allowanceOf,

@@ -3,8 +3,8 @@ import { parseIpRange } from '../lib/ip-addresses.ts';
 import { isKeysAddress, isOrigin } from '../lib/urls.ts';
 import { choice, group, integer, listOf, onOffInSection, setting, text } from './define.ts';
 import { file, ofKind, ownSecret, path, pem, proxyAddress, publicKey, secret } from './kinds.ts';
-import { rateLimit, rateLimits } from './rate-limits.ts';
 import { SCOPE_ACTIONS, SCOPE_PROBLEM, SCOPES } from './scopes.ts';
+import { rateLimit, rateLimits } from './stores.ts';
 
 // The sections of the settings table: who may use the gateway, how often, and what is recorded.
 

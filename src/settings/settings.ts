@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { cacheSettings } from './cache.ts';
 import { clientSections, mcpSettings } from './clients.ts';
 import { command } from './command.ts';
 import {
@@ -14,8 +13,8 @@ import {
   text,
 } from './define.ts';
 import { ofKind, ownSecret, upstreamUrl } from './kinds.ts';
-import { upstreamCalls } from './upstream-calls.ts';
-import { hostNames, upstreamSections } from './upstreams.ts';
+import { cacheSettings } from './stores.ts';
+import { hostNames, upstreamCalls, upstreamSections } from './upstreams.ts';
 
 /**
  * The settings table: every setting once, with its type, range, default, description and target. The options of the command, environment

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { pino } from 'pino';
 import { createRedisRateLimiter, type RedisRateLimiterOptions } from '../../src/rate-limits/redis-rate-limiter.ts';
-import type { RateLimit } from '../../src/settings/rate-limits.ts';
+import type { RateLimit } from '../../src/settings/stores.ts';
 
 /** Limit that refills one call per hour, so that nothing is refilled during a test. */
 export const HOURLY: RateLimit = { calls: 100, perSeconds: 360_000 };

@@ -1,7 +1,9 @@
+// Settings of the cache and of rate limits, and of the stores that hold both: in memory or in Redis.
+
 import { z } from 'zod';
 import { isDecodable } from '../lib/urls.ts';
-import { group, setting } from './define.ts';
-import { file, ofKind, pem } from './kinds.ts';
+import { group, integer, onOff, positive, setting } from './define.ts';
+import { file, ofKind, ownSecret, pem } from './kinds.ts';
 
 /** Form of a Redis server's URL, as a clause. */
 const REDIS_URL_FORM = 'must be a URL redis://… or rediss://…, { env: NAME } or { file: PATH }';
@@ -20,7 +22,7 @@ const redisUrl = ofKind(
 const KEY_PREFIX_FORM = 'must be a text of 1 to 64 visible ASCII characters';
 
 /** Store in the memory of a process, or in a Redis server. */
-export const store = () =>
+const store = () =>
   z
     .union(
       [
@@ -78,3 +80,72 @@ export function findRedisUrlProblem(url: string): string | undefined {
     ? undefined
     : 'has a user name or password with a % that must be written as %25';
 }
+
+/** Settings of a rate limit. */
+export const rateLimit = () =>
+  group({
+    calls: setting(
+      z.number('must be 1 or more').min(1, 'must be 1 or more'),
+      'Upstream calls per `perSeconds`, and as many at once after a pause.',
+    ),
+    perSeconds: setting(
+      positive().default(60),
+      'Period of the limit. A shorter one with fewer calls permits smaller bursts.',
+    ),
+  });
+
+/** Section of the settings table: where rate limits are counted. */
+export const rateLimits = setting(
+  group({
+    store: setting(
+      store(),
+      'Store of the counters: the `memory` of each process, or `{ redis: { url, ca, keyPrefix } }` for all workers and replicas together; see [Redis](production.md#redis).',
+    ),
+  }).prefault({}),
+  'Storage of rate limits.',
+);
+
+/** Limit on the upstream calls of one caller: `calls` per `perSeconds`, refilled steadily. */
+export type RateLimit = z.output<ReturnType<typeof rateLimit>>;
+
+const MIB = 1024 * 1024;
+const DAY = 86_400;
+
+const cacheGroup = group({
+  store: setting(
+    store(),
+    'Store of the responses. `memory` requires a single worker; `{ redis: { url, ca, keyPrefix } }` is shared by all workers and replicas; see [Redis](production.md#redis).',
+  ),
+  secret: setting(
+    ownSecret('cacheSecret').exactOptional(),
+    'Secret of at least 32 characters that encrypts entries in Redis. Required there, and the same for all replicas. A file is read at startup and with a reload.',
+    { defaultText: 'none' },
+  ),
+  maxBytes: setting(
+    integer(MIB, 65_536 * MIB).default(64 * MIB),
+    'Maximum heap of the responses in the store `memory`. The least recently used ones are dropped.',
+  ),
+  freshSeconds: setting(
+    integer(1, DAY).exactOptional(),
+    'Age up to which a response is used without asking the service. For 30 more seconds it is still used, while it is requested again in the background.',
+    { defaultText: '`30`, for statistics `60`' },
+  ),
+  staleIfErrorSeconds: setting(
+    integer(0, DAY).default(600),
+    'Time after `freshSeconds` in which it is used if the service is unavailable, too slow or fails (5xx).',
+  ),
+});
+
+/** Settings of the cache, if it is on. */
+export type CacheSettings = z.output<typeof cacheGroup>;
+
+export const cacheSettings = {
+  cache: setting(
+    z
+      .union([onOff(), cacheGroup], 'must be on or off (true or false), or an object of settings')
+      .default(false)
+      .transform((value) => (value === true ? cacheGroup.parse({}) : value)),
+    'Whether responses to reads are [kept for a short time](caching.md) and used again for the same key.',
+    { flag: 'on|off' },
+  ),
+};
