@@ -1,3 +1,5 @@
+// Validates settings, and describes their problems.
+
 import type { z } from 'zod';
 import { findConflicts } from './conflicts.ts';
 import { unknownSetting } from './define.ts';

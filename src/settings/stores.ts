@@ -2,13 +2,11 @@
 
 import { z } from 'zod';
 import { isDecodable } from '../lib/urls.ts';
-import { group, integer, onOff, positive, setting } from './define.ts';
+import { group, integer, matching, onOff, setting } from './define.ts';
 import { file, ofKind, ownSecret, pem } from './kinds.ts';
 
-/** Form of a Redis server's URL, as a clause. */
 const REDIS_URL_FORM = 'must be a URL redis://… or rediss://…, { env: NAME } or { file: PATH }';
 
-/** URL of a Redis server. */
 const redisUrl = ofKind(
   'redisUrl',
   z.string(REDIS_URL_FORM).superRefine((url, context) => {
@@ -18,8 +16,6 @@ const redisUrl = ofKind(
     }
   }),
 );
-
-const KEY_PREFIX_FORM = 'must be a text of 1 to 64 visible ASCII characters';
 
 /** Store in the memory of a process, or in a Redis server. */
 const store = () =>
@@ -43,13 +39,11 @@ const store = () =>
                   ca: setting(
                     pem('redisCertificate').exactOptional(),
                     'Certificates of private authorities in PEM, trusted in addition to those of Node.js: inline, `{ env }` or `{ file }`. Requires `rediss://…`. A file is read again whenever Notigraph connects.',
-                    { defaultText: 'none' },
                   ),
                   keyPrefix: setting(
-                    z
-                      .string(KEY_PREFIX_FORM)
-                      .regex(/^[!-~]{1,64}$/, KEY_PREFIX_FORM)
-                      .default('notigraph:'),
+                    matching(/^[!-~]{1,64}$/, 'must be a text of 1 to 64 visible ASCII characters').default(
+                      'notigraph:',
+                    ),
                     'Beginning of all keys, for servers that several applications share: `limit:…` and `cache:…` follow.',
                   ),
                 },
@@ -81,7 +75,8 @@ export function findRedisUrlProblem(url: string): string | undefined {
     : 'has a user name or password with a % that must be written as %25';
 }
 
-/** Settings of a rate limit. */
+const ABOVE_ZERO = 'must be a number above 0';
+
 export const rateLimit = () =>
   group({
     calls: setting(
@@ -89,7 +84,7 @@ export const rateLimit = () =>
       'Upstream calls per `perSeconds`, and as many at once after a pause.',
     ),
     perSeconds: setting(
-      positive().default(60),
+      z.number(ABOVE_ZERO).positive(ABOVE_ZERO).default(60),
       'Period of the limit. A shorter one with fewer calls permits smaller bursts.',
     ),
   });
@@ -119,7 +114,6 @@ const cacheGroup = group({
   secret: setting(
     ownSecret('cacheSecret').exactOptional(),
     'Secret of at least 32 characters that encrypts entries in Redis. Required there, and the same for all replicas. A file is read at startup and with a reload.',
-    { defaultText: 'none' },
   ),
   maxBytes: setting(
     integer(MIB, 65_536 * MIB).default(64 * MIB),
