@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, RequestListener } from 'node:http';
 import type { Logger } from 'pino';
-import { createAuthenticator } from './auth/authenticator.ts';
+import { createAuthenticate, type Scheme } from './auth/authenticate.ts';
 import { createBrowserAccess } from './auth/browser-access.ts';
 import { createClientRules } from './auth/identity.ts';
 import { createRemoteKeys } from './auth/signing-keys.ts';
@@ -16,7 +16,6 @@ import { createSchema, endpointsOf } from './graphql/schema.ts';
 import { scopesOf } from './graphql/scopes.ts';
 import { createToolFiles } from './graphql/tools/tool-files.ts';
 import { createAdmission, InFlightRequests, inFlightLimitsOf } from './http/admission.ts';
-import { createAuthenticate } from './http/authenticate.ts';
 import { createClientTokenRoute } from './http/client-token-route.ts';
 import { createCors } from './http/cors.ts';
 import { createEngine, type HostPlugin } from './http/engine.ts';
@@ -204,18 +203,12 @@ export function buildGateway(
   const tools = settings.mcp && createToolFiles(settings.mcp, { schema, limits: settings });
   const documents = tools === undefined ? [manifests] : [manifests, tools];
   const trustedDocuments = createTrustedDocuments(documents, settings, logger);
-  const browser =
-    clients.browser &&
-    createBrowserAccess(clients.browser, settings.clientTokens, {
-      remoteKeys,
-      now,
-      documentOf: (id) => trustedDocuments.hashOf(id),
-      upstreams: settings.upstreams,
-      onTenantChange: (change) => logger.info(change, 'the keys of tenants were reloaded'),
-      proxy: settings.proxy,
-    });
+  const browser = createBrowserAccess(settings, remoteKeys, (id) => trustedDocuments.hashOf(id), logger, now);
   const clientRules = createClientRules(settings);
-  const authenticator = createAuthenticator(clients.server !== false, browser);
+  const schemes: readonly Scheme[] = [
+    ...(clients.server === false ? [] : (['ApiKey'] as const)),
+    ...(browser === undefined ? [] : (['Bearer'] as const)),
+  ];
 
   // GraphQL
   const engine = createEngine(schema, settings, counts.deprecated, plugins);
@@ -251,16 +244,7 @@ export function buildGateway(
   const startTrace = createTracing(logger);
   const createState = createRequestStates(settings.trustedProxies);
   const inFlightLimits = inFlightLimitsOf(settings);
-  const schemes = [
-    ...(clients.server === false ? [] : (['ApiKey'] as const)),
-    ...(browser === undefined ? [] : (['Bearer'] as const)),
-  ];
-  const authenticate = createAuthenticate({
-    authenticator,
-    schemes,
-    maxWaiting: inFlightLimits.waitingForKeys,
-    logger,
-  });
+  const authenticate = createAuthenticate({ schemes, browser, maxWaiting: inFlightLimits.waitingForKeys, logger });
   const respond = createRespond({
     clientErrors: createClientErrors(logger, nameTenant),
     admission,
@@ -327,7 +311,7 @@ export function buildGateway(
     findPage,
     clientTokens: browser?.clientTokens && {
       paths: upstreamSelector.pathsOf(CLIENT_TOKENS_PATH),
-      route: createClientTokenRoute({ ...browser.clientTokens, limiter, upstreamSelector, logger }),
+      route: createClientTokenRoute({ clientTokens: browser.clientTokens, limiter, upstreamSelector, logger }),
     },
     mcp,
     pipeline,

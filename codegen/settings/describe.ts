@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { SETTING_INFO, type SettingInfo } from '../../src/settings/setting.ts';
+import { SETTING_INFO, type SettingInfo } from '../../src/settings/define.ts';
 
 /** JSON Schema of a setting, with its documentation. */
 export type Described = Omit<

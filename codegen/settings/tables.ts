@@ -1,4 +1,4 @@
-import { optionOf } from '../../src/settings/setting.ts';
+import { optionOf } from '../../src/settings/define.ts';
 import { SETTING_GROUPS } from '../../src/settings/settings.ts';
 import { AS_FOR_ALL } from '../../src/settings/upstreams.ts';
 import { code, join, joinSentences, table } from '../markdown.ts';

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { unknownName } from '../settings/setting.ts';
+import { unknownName } from '../settings/define.ts';
 import { COMMON_OPTIONS, type Command, type CommandLine, type CommandOption, innerOf, isOptional } from './command.ts';
 import { ConfigError } from './config/problem.ts';
 

@@ -5,7 +5,7 @@ import { Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { isCredential } from '../auth/identity.ts';
 import { FileError, readTextFile } from '../lib/files/text-file.ts';
-import { suggest } from '../settings/setting.ts';
+import { suggest } from '../settings/define.ts';
 import type { Process } from './command.ts';
 import type { Config } from './config/load-config.ts';
 import { ConfigError } from './config/problem.ts';

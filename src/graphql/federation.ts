@@ -25,8 +25,8 @@ import {
 import { badUserInput } from '../errors/field-errors.ts';
 import { isRecord } from '../lib/is-record.ts';
 import { memoizeByObject } from '../lib/memoize.ts';
+import { listAll, listAny } from '../settings/define.ts';
 import { readSecret } from '../settings/kinds.ts';
-import { listAll, listAny } from '../settings/setting.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { GatewayContext } from './context.ts';
 import { DependentCalls, dependentCallsOf } from './field-calls.ts';

@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import type { StoreStatus } from '../redis/store-state.ts';
-import type { RateLimit } from '../settings/rate-limits.ts';
+import type { RateLimit } from '../settings/stores.ts';
 
 /** State of a caller's limit. */
 export interface Allowance {

@@ -3,7 +3,7 @@
 import { hash } from 'node:crypto';
 import { createRedis, type RedisStoreOptions, type RedisWork } from '../redis/redis.ts';
 import { NOT_REDIS, RedisError } from '../redis/redis-connection.ts';
-import type { RateLimit } from '../settings/rate-limits.ts';
+import type { RateLimit } from '../settings/stores.ts';
 import {
   type Allowance,
   allowanceOf,

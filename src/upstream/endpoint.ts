@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { isRecord } from '../lib/is-record.ts';
-import { choice, group, HEADER_VALUE, headersByName, integer, listOf, text } from '../settings/setting.ts';
+import { choice, group, HEADER_VALUE, headersByName, integer, listOf, text } from '../settings/define.ts';
 import type { Endpoint } from './errors.ts';
 import type { Shape } from './shape.ts';
 

@@ -1,6 +1,6 @@
 // Validates what a call sends: arguments, headers, and texts in bodies.
 
-import { HEADER_VALUE, suggest } from '../settings/setting.ts';
+import { HEADER_VALUE, suggest } from '../settings/define.ts';
 import {
   type CallArgs,
   type DeclaredEndpoint,

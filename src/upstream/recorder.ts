@@ -2,7 +2,7 @@
 
 import { ignoreRejection } from '../lib/is-promise.ts';
 import { quoteForShell } from '../lib/text.ts';
-import type { CacheSettings } from '../settings/cache.ts';
+import type { CacheSettings } from '../settings/stores.ts';
 import type { CacheStore } from './cache/store.ts';
 import { windowsOf } from './cache/store.ts';
 import { CallBudget, type Caller, MAX_BULK_ITEMS, type OperationSettings, type UpstreamClient } from './client.ts';

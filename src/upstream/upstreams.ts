@@ -2,9 +2,9 @@
 
 import type { Logger } from 'pino';
 import { createSharedResources, type SharedResource } from '../lib/shared-resources.ts';
-import type { CacheSettings } from '../settings/cache.ts';
 import { readSecret } from '../settings/kinds.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
+import type { CacheSettings } from '../settings/stores.ts';
 import { CachedService } from './cache/cached-service.ts';
 import { MemoryStore } from './cache/memory-store.ts';
 import { createRedisCacheStore } from './cache/redis-store.ts';

@@ -16,7 +16,7 @@ import {
 } from '../support/issuer.ts';
 import { group } from '../support/records.ts';
 
-guards('src/auth/authenticator.ts', 'createAuthenticator.identifyNow');
+guards('src/auth/authenticate.ts', 'createAuthenticate.identifyNow');
 guards('src/auth/browser-access.ts', 'trust.tenantOf');
 guards('src/auth/token-verifier.ts', 'readText');
 guards('src/auth/token-verifier.ts', 'toTexts');

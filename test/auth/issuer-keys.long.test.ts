@@ -14,7 +14,7 @@ guards('src/auth/signing-keys.ts', 'readJwks');
 guards('src/auth/signing-keys.ts', 'readJwks.client.maxResponseSize');
 guards('src/auth/signing-keys.ts', 'readKey');
 guards('src/auth/token-verifier.ts', 'createVerifiedTokenCache.get');
-guards('src/http/authenticate.ts', 'toRefusal');
+guards('src/auth/authenticate.ts', 'toRefusal');
 
 const GROUPS = '{ notificationGroups { name } }';
 const AUDIENCE = 'dashboard';

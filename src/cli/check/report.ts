@@ -11,7 +11,7 @@ import { caught } from '../../lib/caught.ts';
 import { withoutControls } from '../../lib/text.ts';
 import { findMemoryProblem } from '../../server/process-limits.ts';
 import { countWorkers } from '../../settings/command.ts';
-import { listAll } from '../../settings/setting.ts';
+import { listAll } from '../../settings/define.ts';
 import { findEmptied } from '../../upstream/cache/store.ts';
 import type { CommandLine, Process } from '../command.ts';
 import { readEnvironment } from '../config/environment.ts';

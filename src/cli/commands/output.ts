@@ -1,5 +1,5 @@
 // What several commands do with their output: they choose its format, or only print a text.
-import { listAny } from '../../settings/setting.ts';
+import { listAny } from '../../settings/define.ts';
 import type { Command, CommandLine, Process } from '../command.ts';
 import { ConfigError } from '../config/problem.ts';
 

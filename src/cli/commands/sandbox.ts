@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import { isTrait, TRAIT_NAMES } from '../../../packages/sandbox/src/traits.ts';
 import { DEFAULT_SANDBOX_FILE } from '../../settings/command.ts';
-import { unknownName } from '../../settings/setting.ts';
+import { unknownName } from '../../settings/define.ts';
 import type { Command, CommandLine, Process } from '../command.ts';
 import { ConfigError } from '../config/problem.ts';
 import { findSandboxFileProblem } from '../sandbox-file.ts';

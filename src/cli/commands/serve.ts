@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { withoutMarkdown } from '../../lib/text.ts';
-import { optionOf, SETTING_INFO, variableOf } from '../../settings/setting.ts';
+import { optionOf, SETTING_INFO, variableOf } from '../../settings/define.ts';
 import { SETTING_GROUPS, SETTINGS, type SettingName } from '../../settings/settings.ts';
 import type { Command, CommandOption } from '../command.ts';
 import { writeEntries } from '../help.ts';

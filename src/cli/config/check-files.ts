@@ -20,7 +20,7 @@ import {
 } from '../../settings/kinds.ts';
 import type { SettingProblem } from '../../settings/parse.ts';
 import { SETTINGS_TABLE, type Settings } from '../../settings/settings.ts';
-import { findRedisUrlProblem } from '../../settings/store.ts';
+import { findRedisUrlProblem } from '../../settings/stores.ts';
 import { findAuditProblem } from '../../telemetry/audit-log.ts';
 import { findTlsProblems } from '../../upstream/transport/tls-files.ts';
 import { findSandboxFileProblem } from '../sandbox-file.ts';

@@ -13,8 +13,8 @@ import {
 import { orUndefined } from '../../lib/caught.ts';
 import { FileError } from '../../lib/files/text-file.ts';
 import { isRecord } from '../../lib/is-record.ts';
+import { unknownName } from '../../settings/define.ts';
 import { membersOf, type Part, partOf, withKind } from '../../settings/kinds.ts';
-import { unknownName } from '../../settings/setting.ts';
 import { SETTINGS_TABLE } from '../../settings/settings.ts';
 import type { Environment, ReadFile } from './environment.ts';
 import type { Place, Problem } from './problem.ts';

@@ -1,9 +1,9 @@
 // Loads the configuration: merges the sources of the settings, and reports all problems at once.
 
 import { z } from 'zod';
+import { optionOf, suggest, variableOf } from '../../settings/define.ts';
 import { formsOf, membersOf, type Part, partOf, withKind } from '../../settings/kinds.ts';
 import { parseSettings, type SettingProblem } from '../../settings/parse.ts';
-import { optionOf, suggest, variableOf } from '../../settings/setting.ts';
 import { SECTION_NAMES, SETTINGS, SETTINGS_TABLE, type SettingName, type Settings } from '../../settings/settings.ts';
 import type { CommandLine } from '../command.ts';
 import { findFileProblems } from './check-files.ts';

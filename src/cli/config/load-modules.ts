@@ -9,7 +9,7 @@ import type { GraphQLSchema } from 'graphql';
 import type { GatewayModule } from '../../graphql/module.ts';
 import { orUndefined } from '../../lib/caught.ts';
 import { isRecord } from '../../lib/is-record.ts';
-import { listAny } from '../../settings/setting.ts';
+import { listAny } from '../../settings/define.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { ConfigError, type Locate, problemOf } from './problem.ts';
 

@@ -3,7 +3,7 @@
 import { type GraphQLSchema, Kind, type OperationDefinitionNode, parse } from 'graphql';
 import type { WatchedFiles } from '../../lib/files/file-watcher.ts';
 import type { McpSettings } from '../../settings/clients.ts';
-import { suggest } from '../../settings/setting.ts';
+import { suggest } from '../../settings/define.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { DocumentLimits } from '../documents/limits.ts';
 import { createManifestFiles, type Manifest, ManifestError, shortenId } from '../documents/manifest.ts';

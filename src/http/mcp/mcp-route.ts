@@ -2,10 +2,10 @@
 
 import { type GraphQLSchema, isEnumType, isInterfaceType } from 'graphql';
 import type { Logger } from 'pino';
+import { type Authenticate, challenge, type Scheme } from '../../auth/authenticate.ts';
 import type { Identity } from '../../auth/identity.ts';
 import { refuse } from '../../errors/codes.ts';
 import { isRecord } from '../../lib/is-record.ts';
-import { type Authenticate, challenge, type Scheme } from '../authenticate.ts';
 import type { Cors } from '../cors.ts';
 import { type IncomingRequest, NOT_STORED, type OutgoingResponse, pathOf, REQUEST_ID, readHead } from '../head.ts';
 import { parseBody, readBody } from '../params.ts';

@@ -1,7 +1,7 @@
 // Answers reads from the cache where possible, and empties it when writes change the data.
 
 import { isPromise } from '../../lib/is-promise.ts';
-import type { CacheSettings } from '../../settings/cache.ts';
+import type { CacheSettings } from '../../settings/stores.ts';
 import { type CallOptions, Reader } from '../call.ts';
 import type { CacheHit, CallEvents, Outcome } from '../call-events.ts';
 import { type CachedRead, type DeclaredEndpoint, kindOf } from '../endpoint.ts';

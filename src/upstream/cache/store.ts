@@ -1,6 +1,6 @@
 // The store of a cache, as its users see it: the rules of what is stored for how long and what a write empties, and the interface of stores.
 
-import type { CacheSettings } from '../../settings/cache.ts';
+import type { CacheSettings } from '../../settings/stores.ts';
 import { type CachedRead, type CacheWindowSeconds, type DeclaredEndpoint, kindOf } from '../endpoint.ts';
 import type { UpstreamResult } from '../request.ts';
 
