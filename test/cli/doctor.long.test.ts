@@ -5,13 +5,13 @@ import { SANDBOX_KEYS, startSandbox } from '../../packages/sandbox/src/sandbox.t
 import { type ExamineOptions, examine } from '../../src/cli/doctor/run-doctor.ts';
 import { findService, readAuthorization } from '../../src/cli/find-service.ts';
 import { createAuthority } from '../support/certificates.ts';
+import { runCommand } from '../support/command.ts';
 import { loadFrom } from '../support/configuration.ts';
 import { startConnectProxy } from '../support/connect-proxy.ts';
 import { blocks, read, readConsole } from '../support/docs.ts';
 import { listen } from '../support/listen.ts';
 import { MISBEHAVIORS } from '../support/misbehaviors.ts';
 import { startPlainService } from '../support/plain-service.ts';
-import { runNotigraph } from '../support/process.ts';
 import { group, workflow } from '../support/records.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { forwardTo, type ServiceResponse, startService } from '../support/service.ts';
@@ -75,7 +75,7 @@ it('examines the sandbox with reads only, and prints what docs/doctor.md shows',
   await using sandbox = await startSandbox();
   await using recorder = await startService(forwardTo(sandbox.url));
   const env = { NOTIGRAPH_DOCTOR_KEY: SANDBOX_KEYS.development };
-  const { code, stdout, stderr } = await runNotigraph({
+  const { code, stdout, stderr } = await runCommand({
     cwd: folder.path(),
     args: ['doctor', '--upstream', recorder.url],
     env,
@@ -298,8 +298,8 @@ it('ignores an unusable configuration in the folder if the command line has the 
   await using folder = await createTemporaryFolder();
   await writeFile(folder.path('notigraph.config.yaml'), 'broken: [');
   const args = ['doctor', '--upstream', 'http://127.0.0.1:9', '--format', 'json'];
-  const { code, stdout, stderr } = await runNotigraph({ cwd: folder.path(), args });
+  const { code, stdout, stderr } = await runCommand({ cwd: folder.path(), args });
   expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('is invalid and ignored') });
   expect(JSON.parse(stdout)).toMatchObject({ upstream: 'http://127.0.0.1:9/' });
-  expect(await runNotigraph({ cwd: folder.path(), args: ['doctor'] })).toMatchObject({ code: 2 });
+  expect(await runCommand({ cwd: folder.path(), args: ['doctor'] })).toMatchObject({ code: 2 });
 });

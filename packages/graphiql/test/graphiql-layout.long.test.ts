@@ -210,17 +210,21 @@ describe.each([
     });
     expect(covered).toEqual([]);
   });
+});
 
-  it('says that something was copied, for a while', async () => {
-    const { page } = visitor;
-    const notes = [page.locator('.toolbar [role=status]').first(), page.locator('.summary [role=status]')];
-    await button(page, 'Copy link').click();
-    await button(page, 'Copy response').click();
-    for (const note of notes) {
-      await expect.poll(() => note.textContent()).toMatch(/^Copied\./);
-    }
-    for (const note of notes) {
-      await expect.poll(() => note.textContent()).toBe('');
-    }
+it('GraphiQL says that something was copied, for a while', async () => {
+  await using visitor = await visitGraphiql(browser, gateway.url, {
+    permissions: ['clipboard-read', 'clipboard-write'],
   });
+  const { page } = visitor;
+  await runOperation(page);
+  const notes = [page.locator('.toolbar [role=status]').first(), page.locator('.summary [role=status]')];
+  await button(page, 'Copy link').click();
+  await button(page, 'Copy response').click();
+  for (const note of notes) {
+    await expect.poll(() => note.textContent()).toMatch(/^Copied\./);
+  }
+  for (const note of notes) {
+    await expect.poll(() => note.textContent()).toBe('');
+  }
 });

@@ -1,18 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createSandboxClient, type SandboxClient } from '../../../test/support/sandbox-client.ts';
-import { type Sandbox, startSandbox } from '../src/sandbox.ts';
+import { describe, expect, it } from 'vitest';
+import { openSandbox, openSandboxOfFile } from '../../../test/support/sandbox-client.ts';
 
 const UNKNOWN_ID = '000000000000000000000000';
 
-let sandbox: Sandbox;
-let send: SandboxClient;
-
-beforeAll(async () => {
-  sandbox = await startSandbox();
-  send = await createSandboxClient(sandbox.url);
-});
-
-afterAll(() => sandbox.close());
+const send = openSandboxOfFile();
 
 describe('workflows', () => {
   it('have neither a group object nor deletion fields', async () => {
@@ -139,8 +130,7 @@ describe('notification groups', () => {
   });
 
   it('may be deleted while workflows refer to them', async () => {
-    await using own = await startSandbox();
-    const sendOwn = await createSandboxClient(own.url);
+    await using sendOwn = await openSandbox();
     const { data: workflow } = await sendOwn('GET /v1/workflows/payment-failed');
     const address = `/v1/notification-groups/${workflow._notificationGroupId}`;
     expect((await sendOwn(`DELETE ${address}`)).status).toBe(200);

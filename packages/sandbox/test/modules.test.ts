@@ -1,12 +1,10 @@
 import { expect, it } from 'vitest';
-import { createSandboxClient } from '../../../test/support/sandbox-client.ts';
-import { startSandbox } from '../src/sandbox.ts';
+import { openSandbox } from '../../../test/support/sandbox-client.ts';
 
 // Endpoints of the shipped modules, beyond the contract.
 
 async function open() {
-  const sandbox = await startSandbox();
-  const send = await createSandboxClient(sandbox.url);
+  const send = await openSandbox();
   return {
     send,
     trigger: (to: unknown, fields: object = {}) =>
@@ -15,7 +13,7 @@ async function open() {
       const { body } = await send('GET /v1/notifications/graph/stats?days=1');
       return Reflect.get(Object([body].flat()[0]), 'count');
     },
-    [Symbol.asyncDispose]: () => sandbox.close(),
+    [Symbol.asyncDispose]: send[Symbol.asyncDispose],
   };
 }
 
