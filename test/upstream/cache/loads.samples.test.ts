@@ -40,14 +40,14 @@ it('concurrent requests within the window of revalidation cause one call, and no
 });
 
 it('a read of a service that does not respond in half of the time limit uses the stored response, and the late one is stored', async () => {
-  await using cached = await startCachedGateway({ attemptTimeoutMs: 6_000 });
+  await using cached = await startCachedGateway({ attemptTimeoutMs: 2_000 });
   await cached.run(READ_WORKFLOW);
   cached.change();
   cached.advance(61);
   const held = cached.service.hold(GET);
   const startedAt = performance.now();
   expect(await cached.run(READ_WORKFLOW)).toEqual(nameOf(0));
-  expect(performance.now() - startedAt).toBeGreaterThan(2_990);
+  expect(performance.now() - startedAt).toBeGreaterThan(990);
   await held.arrived;
   held.release();
   await expect.poll(() => cached.run(READ_WORKFLOW)).toEqual(nameOf(1));
@@ -55,7 +55,7 @@ it('a read of a service that does not respond in half of the time limit uses the
 });
 
 it("a read that needs its operation's last time uses the stored response", async () => {
-  await using cached = await startCachedGateway({ operationTimeoutMs: 2_000 });
+  await using cached = await startCachedGateway({ operationTimeoutMs: 1_000 });
   await cached.run(READ_WORKFLOW);
   cached.advance(61);
   const held = cached.service.hold(GET);
@@ -134,7 +134,7 @@ it('a refresh in the background ends when the gateway is closed', async () => {
 it('a read that waits for the service gets the stored response when its gateway is closed', async () => {
   let time = 0;
   await using upstream = await startService(({ method, path }) => respondTo(method, path, 'v0'));
-  const options = { cache: true, upstream: upstream.url, attemptTimeoutMs: 60_000, operationTimeoutMs: 60_000 };
+  const options = { cache: true, upstream: upstream.url, attemptTimeoutMs: 1_000, operationTimeoutMs: 60_000 };
   const gateway = createGateway(options, { monotonicNow: () => time, logger: pino({ level: 'silent' }) });
   const read = () => fetchFrom(gateway, READ_WORKFLOW);
   await read();
