@@ -223,27 +223,6 @@ describe('the metrics', () => {
       });
   });
 
-  it('show whether the circuit breaker is closed, open or probing', async () => {
-    const fail: Script = () => ({ status: 503, body: {} });
-    await using gateway = await startScriptedGateway(fail, { maxRetries: 0 }, { breakerMinimumCalls: 2 });
-    const state = async () =>
-      metricValues(await gateway.metrics(), /^notigraph_circuit/).notigraph_circuit_breaker_state;
-    expect(await state()).toBe(0);
-    await gateway.send(GROUPS);
-    await gateway.send(GROUPS);
-    expect(await state()).toBe(2);
-    gateway.advance(2);
-    expect(await state()).toBe(1); // Nothing more may happen on an instance without traffic.
-    gateway.service.script = empty;
-    const held = gateway.service.hold();
-    const answer = gateway.send(GROUPS);
-    await held.arrived;
-    expect(await state()).toBe(1);
-    held.release();
-    await answer;
-    expect(await state()).toBe(0);
-  });
-
   it('show running requests and waiting upstream calls', async () => {
     await using notigraph = await start(empty, { gateway: { maxConcurrentCallsPerKey: 1 } });
     const held = notigraph.upstream.hold(undefined, Infinity);

@@ -191,8 +191,9 @@ describe.runIf(hasOpenssl)(`a proxy${opensslOnly}`, () => {
 describe.runIf(hasOpenssl)(`TLS to the service${opensslOnly}`, () => {
   it('needs the private authority', async () => {
     await using service = await startTlsService();
-    await using gateway = await startGateway({ upstream: service.url, maxRetries: 0 });
+    await using gateway = await startGateway({ upstream: service.url });
     expect((await gateway.send(GROUPS)).codes).toEqual(['UPSTREAM_UNAVAILABLE']);
+    expect(service.connections()).toBe(1); // A retry would find the same certificate.
     await using trusting = await startGateway({ upstream: service.url, tls: { ca: authority.cert } });
     await trusting.data(GROUPS);
     expect(service.names).toEqual([undefined]);
