@@ -25,16 +25,6 @@ export const WRITES = {
     'mutation { deleteMessagesByTransaction(input: { transactionId: "t1" }) { __typename } }',
 };
 
-/** Operations that read a response body. */
-export const OPERATIONS = {
-  workflow: READ,
-  notificationGroup: '{ notificationGroup(id: "g1") { name } }',
-  notificationGroups: LIST,
-  notificationStats: '{ notificationStats { key } }',
-  updateWorkflowStatus: SET_STATUS,
-  ...Object.fromEntries(Object.entries(WRITES).filter(([name]) => name !== 'deleteMessagesByTransaction')),
-};
-
 /** Jitter that keeps tests fast: retries follow at once. */
 export const SHORT_RETRY_DELAYS = { random: () => 0 };
 
@@ -62,11 +52,11 @@ export function healthyResponse({ method, path }: ServiceRequest): ServiceRespon
 
 export const respondHealthy: Script = (request, { answer }) => answer(healthyResponse(request));
 
-/** Runs the script for the first request and responds normally to all others. */
-export function firstOnly(first: Script): Script {
+/** Runs a script for the first request, and another one for the others. By default, they succeed. */
+export function firstOnly(first: Script, others: Script = respondHealthy): Script {
   let isFirst = true;
   return (request, connection) => {
-    const script = isFirst ? first : respondHealthy;
+    const script = isFirst ? first : others;
     isFirst = false;
     script(request, connection);
   };
@@ -77,17 +67,16 @@ export const respondWithStatus =
   (_, connection) =>
     connection.answer({ status: code, body: {}, ...answer });
 
-/** Ids of active timers started by the gateway, except those that run for its whole lifetime. */
+/** Files whose timers are left out: they run for the gateway's whole lifetime, or end an episode in the log. */
+const LONG_TIMERS = /[\\/](?:connections|file-watcher|episodes)\.ts$/;
+
+/** Ids of active timers started by the gateway. */
 export const timers = new Set<number>();
 
 const timerHook = createHook({
   init(id, type) {
-    if (
-      type === 'Timeout' &&
-      /[\\/]src[\\/](?!server[\\/]connections\.ts|lib[\\/]files[\\/]file-watcher\.ts)\w+[\\/]/.test(
-        new Error().stack ?? '',
-      )
-    ) {
+    const [, starter] = (type === 'Timeout' && /[\\/](src[\\/]\w+[\\/].+?\.ts):/.exec(new Error().stack ?? '')) || [];
+    if (starter !== undefined && !LONG_TIMERS.test(starter)) {
       timers.add(id);
     }
   },

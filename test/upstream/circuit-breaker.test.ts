@@ -312,7 +312,11 @@ describe('a service that accepts requests and never answers', () => {
     expect(gateway.log.filter(({ msg }) => /paused/.test(String(msg)))).toHaveLength(1);
 
     time += 2_000;
-    expect((await read(gateway, 0, 'another')).codes).toEqual(['UPSTREAM_TIMEOUT']); // The probe.
+    expect(await stateOf(gateway)).toBe(1); // Nothing more may happen on an instance without traffic.
+    const probe = read(gateway, 0, 'another');
+    await upstream.arrived(21);
+    expect(await stateOf(gateway)).toBe(1);
+    expect((await probe).codes).toEqual(['UPSTREAM_TIMEOUT']);
     upstream.script = answer;
     time += 4_000;
     expect((await read(gateway, 0, 'another')).codes).toEqual([]);
@@ -328,31 +332,21 @@ describe('a service that accepts requests and never answers', () => {
     ]);
   });
 
-  it('opens it also for a request that waited for a connection at first', async () => {
+  it.each([
+    ['opens it also for a request that waited for a connection at first', 500, 1_500, 2],
+    ['does not open it for a request that waited for a connection most of the time', 1_400, 2_000, 0],
+  ])('%s', async (_, waitMs, attemptTimeoutMs, expected) => {
     await using upstream = await startService((request, connection) => {
       upstream.script = hang;
-      setTimeout(() => answer(request, connection), 500);
+      setTimeout(() => answer(request, connection), waitMs);
     });
-    await using gateway = await startGateway(optionsFor(upstream.url, { sockets: 1, attemptTimeoutMs: 1_500 }), {
-      breakerMinimumCalls: 1,
-    });
-    const [first, second] = await Promise.all([read(gateway, 0, 'a'), read(gateway, 1, 'b')]);
-    expect([first.codes, second.codes]).toEqual([[], ['UPSTREAM_TIMEOUT']]);
-    expect(await stateOf(gateway)).toBe(2);
-  });
-
-  it('does not open it for a request that waited for a connection most of the time', async () => {
-    await using upstream = await startService((request, connection) => {
-      upstream.script = hang;
-      setTimeout(() => answer(request, connection), 1_400);
-    });
-    await using gateway = await startGateway(optionsFor(upstream.url, { sockets: 1, attemptTimeoutMs: 2_000 }), {
+    await using gateway = await startGateway(optionsFor(upstream.url, { sockets: 1, attemptTimeoutMs }), {
       breakerMinimumCalls: 1,
     });
     const [first, second] = await Promise.all([read(gateway, 0, 'a'), read(gateway, 1, 'b')]);
     expect([first.codes, second.codes]).toEqual([[], ['UPSTREAM_TIMEOUT']]);
     expect(upstream.requests).toHaveLength(2);
-    expect(await stateOf(gateway)).toBe(0);
+    expect(await stateOf(gateway)).toBe(expected);
   });
 
   it('does not open it because of the time limit of operations, or clients that leave', async () => {
