@@ -463,6 +463,11 @@ describe('a path', () => {
     '/v1/{a',
     '/v1/:archive',
     '/v1/{a}:',
+    '/v1/..%2fadmin',
+    '//evil.example/x',
+    '/v1/../admin',
+    '/v1/a?b=c',
+    'https://evil.example/x',
   ])('can’t be %s', (path) => {
     const build = () =>
       createSchema(undefined, [defineModule('a', ({ endpoint }) => void endpoint(`GET ${path}` as 'GET /'))]);
