@@ -219,6 +219,11 @@ describe('a module is refused at start', () => {
       /^the type Thing is an entity, .* requires no scope of its own; in the module a, declare one for it, /,
     ],
     [
+      'with a field of an unknown scope',
+      ({ builder }) => builder.queryField('secret', (t) => t.int({ ...odd, resolve: () => 1 })),
+      /^the module a fails: Query\.secret requires the scope "secrets"/,
+    ],
+    [
       'with an enum of an unknown scope',
       ({ builder }) => void builder.enumType('Level', { ...odd, values: ['LOW'] as const }),
       /^the module a fails: Level requires the scope "secrets", which must be a scope such as groups:read/,
