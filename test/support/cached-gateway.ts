@@ -1,27 +1,22 @@
 import type { Gateway, GatewayOptions } from '../../src/gateway.ts';
-import { type ScriptedGateway, startScriptedGateway, type TestDeps } from './gateway.ts';
+import { startScriptedGateway, type TestDeps } from './gateway.ts';
 import { group, workflow } from './records.ts';
 import type { Script, ServiceResponse } from './service.ts';
 
 /** Gateway with a cache in front of a service whose records have a version as their name. */
-export interface CachedGateway extends ScriptedGateway {
-  /** Gives the records the next version. */
-  change(): void;
-}
+export type CachedGateway = Awaited<ReturnType<typeof startCachedGateway>>;
 
 export const READ_WORKFLOW = '{ workflow(idOrIdentifier: "welcome") { name } }';
 
 /** Starts it with the default settings of the cache. */
-export async function startCachedGateway(
-  options: Partial<GatewayOptions> = {},
-  deps: TestDeps = {},
-): Promise<CachedGateway> {
+export async function startCachedGateway(options: Partial<GatewayOptions> = {}, deps: TestDeps = {}) {
   let version = 0;
   const script: Script = ({ method, path }) => respondTo(method, path, `v${version}`);
   const gateway = await startScriptedGateway(script, { cache: true, ...options }, deps);
   return {
     ...gateway,
-    change() {
+    /** Gives the records the next version. */
+    change(): void {
       version += 1;
       gateway.service.script = script;
     },

@@ -1,13 +1,7 @@
 import type { Browser, BrowserContextOptions, Page, Request } from 'playwright-core';
 
 /** Page of GraphiQL in a browser context of its own. */
-export interface GraphiqlVisitor extends AsyncDisposable {
-  page: Page;
-  /** All requests of the page, including blocked ones. */
-  requests: Request[];
-  /** Errors thrown in the page or written to the console. */
-  problems: string[];
-}
+export type GraphiqlVisitor = Awaited<ReturnType<typeof visitGraphiql>>;
 
 /**
  * Opens GraphiQL and waits until it can be used.
@@ -19,11 +13,13 @@ export async function visitGraphiql(
   url: string,
   options: BrowserContextOptions = {},
   prepare: (page: Page) => Promise<unknown> = async () => {},
-): Promise<GraphiqlVisitor> {
+) {
   const context = await browser.newContext({ viewport: { width: 1366, height: 768 }, ...options });
   context.setDefaultTimeout(25_000);
   const page = await context.newPage();
+  /** All requests of the page, including blocked ones. */
   const requests: Request[] = [];
+  /** Errors thrown in the page or written to the console. */
   const problems: string[] = [];
   page.on('request', (request) => requests.push(request));
   page.on('pageerror', (error) => problems.push(String(error)));

@@ -1,8 +1,8 @@
 import { type Dispatcher, Pool } from 'undici';
 import type { GatewayOptions } from '../../src/gateway.ts';
-import { startGateway, type TestDeps, type TestGateway } from './gateway.ts';
-import { type Script, startService, type TestService } from './service.ts';
-import { clientsOf, createSigner, type TestSigner } from './tokens.ts';
+import { startGateway, type TestDeps } from './gateway.ts';
+import { type Script, startService } from './service.ts';
+import { clientsOf, createSigner } from './tokens.ts';
 
 /** Names of the upstreams. All keys of an upstream begin with its name. */
 export const NAMES = ['eu', 'us', 'ap'] as const;
@@ -16,16 +16,6 @@ export interface UpstreamRequest {
   host?: string;
   authorization: string;
   document?: string;
-}
-
-/** Gateway in front of three upstreams. */
-export interface ThreeUpstreams extends AsyncDisposable {
-  gateway: TestGateway;
-  upstreams: Readonly<Record<Name, TestService>>;
-  signer: TestSigner;
-  send(request: UpstreamRequest): Promise<{ status: number; text: string }>;
-  /** Returns the keys that upstreams received although they belong to another one. */
-  misdirected(): string[];
 }
 
 /** Tenants, with one of each upstream. */
@@ -42,11 +32,8 @@ export const upstreamsOf = (urls: Readonly<Record<Name, { url: string }>>) => ({
   ap: { url: urls.ap.url, hosts: ['ap.example.test'], default: true },
 });
 
-export async function startThreeUpstreams(
-  script: Script,
-  options: Partial<GatewayOptions> = {},
-  deps: TestDeps = {},
-): Promise<ThreeUpstreams> {
+/** Starts a gateway in front of three upstreams. */
+export async function startThreeUpstreams(script: Script, options: Partial<GatewayOptions> = {}, deps: TestDeps = {}) {
   const [eu, us, ap] = await Promise.all([startService(script), startService(script), startService(script)]);
   const upstreams = { eu, us, ap };
   const signer = createSigner();
@@ -61,7 +48,12 @@ export async function startThreeUpstreams(
     gateway,
     upstreams,
     signer,
-    async send({ path = '/graphql', host, authorization, document = '{ notificationGroups { name } }' }) {
+    async send({
+      path = '/graphql',
+      host,
+      authorization,
+      document = '{ notificationGroups { name } }',
+    }: UpstreamRequest) {
       const request: Dispatcher.RequestOptions = {
         path,
         method: 'POST',
@@ -71,6 +63,7 @@ export async function startThreeUpstreams(
       const { statusCode, body } = await client.request(request);
       return { status: statusCode, text: await body.text() };
     },
+    /** Returns the keys that upstreams received although they belong to another one. */
     misdirected: () =>
       NAMES.flatMap((name) =>
         upstreams[name].requests
