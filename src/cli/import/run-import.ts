@@ -210,8 +210,7 @@ async function send(
   const { path, results: resultsPath } = options;
   const stopping = new Abort();
   let note = (text: string): void => void host.stderr.write(`${text}\n`);
-  const logFormat = { hasPid: false, stream: host.stderr };
-  const logger = createJsonLogger('warn', { write: (line) => note(formatLogLine(line, logFormat).trimEnd()) });
+  const logger = createJsonLogger('warn', { write: (line) => note(formatLogLine(line, host.stderr).trimEnd()) });
   await using service = new ImportService(
     { ...options, url, settings, authorization, logger, note: (text) => note(text) },
     stopping,
