@@ -53,9 +53,16 @@ export function sortProblems(problems: readonly Problem[]): Problem[] {
   return [...unique].toSorted(({ place: a = first }, { place: b = first }) => a.line - b.line || a.column - b.column);
 }
 
+/** Ends the command with an exit code. The message is for the person who runs it. */
+export class CommandError extends Error {
+  override readonly name: string = 'CommandError';
+  readonly exitCode: number = 1;
+}
+
 /** Reports all problems of the command line and the configuration together. The message has a line for each. */
-export class ConfigError extends Error {
+export class ConfigError extends CommandError {
   override readonly name = 'ConfigError';
+  override readonly exitCode = 2;
   readonly problems: readonly Problem[];
 
   /** @param problems problems, or sentences that have no place */

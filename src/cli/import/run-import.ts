@@ -1,3 +1,5 @@
+// Checks a file of subscribers, and sends its rows.
+
 import { lstatSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
@@ -13,14 +15,17 @@ import { findService, readAuthorization } from '../find-service.ts';
 import { formatLogLine } from '../readable-log.ts';
 import { findFileProblem } from '../sandbox-file.ts';
 import { catchStopSignals } from '../signals.ts';
-import { createDescription, formatCount, formatRows, showProgress } from './progress.ts';
 import {
+  createDescription,
   describeBeginning,
   describeEnding,
   describeRows,
   describeSamples,
+  formatCount,
+  formatRows,
   PRINTED,
   RejectedRows,
+  showProgress,
   writeReport,
 } from './report.ts';
 import { explainFileError, ImportError, Results, type SendableRow } from './results.ts';
@@ -51,51 +56,37 @@ const DEFAULT_MAX_WAIT = '600';
  */
 export async function runImport(commandLine: CommandLine, host: Process): Promise<void> {
   const options = readOptions(commandLine);
+  const { isDryRun, report } = options;
+  const { name, 'key-file': keyFile } = commandLine.options;
+  for (const flag of HEAP_FLAGS) {
+    setFlagsFromString(flag);
+  }
   try {
-    const exitCode = await importFile(commandLine, options, host);
+    const environment = readEnvironment(host.env);
+    const service = isDryRun
+      ? undefined
+      : findService(loadConfig(commandLine, environment).config, name, 'to send subscribers to');
+    using results = new Results(isDryRun ? undefined : options.results, options.restarts);
+    const samples = await check(results, options, host);
+    let exitCode = samples === undefined ? 2 : 0;
+    if (samples !== undefined && service === undefined) {
+      host.stdout.write(describeSamples(samples));
+    } else if (samples !== undefined && service !== undefined) {
+      const authorization = await readAuthorization(keyFile, environment.values[KEY_VARIABLE], host, QUESTION);
+      if (authorization === undefined) {
+        throw new ConfigError([`There is no API key. Set ${KEY_VARIABLE}, or use --key-file.`]);
+      }
+      exitCode = await send(service, authorization, results, options, host);
+    }
+    if (report !== undefined) {
+      writeReport(report, results);
+    }
     if (exitCode > 0) {
       host.exitCode = exitCode;
     }
   } catch (error) {
-    host.stderr.write(`${toImportError(error, options).message}\n`);
-    host.exitCode = 1;
+    throw explainFileError(error, options.results);
   }
-}
-
-/** Returns the error that ends an import. @throws any other error */
-function toImportError(error: unknown, { results }: ImportOptions): ImportError {
-  const explained = explainFileError(error, results);
-  if (explained instanceof ImportError) {
-    return explained;
-  }
-  throw explained;
-}
-
-async function importFile(commandLine: CommandLine, options: ImportOptions, host: Process): Promise<number> {
-  for (const flag of HEAP_FLAGS) {
-    setFlagsFromString(flag);
-  }
-  const environment = readEnvironment(host.env);
-  const service = options.isDryRun
-    ? undefined
-    : findService(loadConfig(commandLine, environment).config, commandLine.options.name, 'to send subscribers to');
-  using results = new Results(options.isDryRun ? undefined : options.results, options.restarts);
-  const samples = await check(results, options, host);
-  let exitCode = samples === undefined ? 2 : 0;
-  if (samples !== undefined && service === undefined) {
-    host.stdout.write(describeSamples(samples));
-  } else if (samples !== undefined && service !== undefined) {
-    const { 'key-file': file } = commandLine.options;
-    const authorization = await readAuthorization(file, environment.values[KEY_VARIABLE], host, QUESTION);
-    if (authorization === undefined) {
-      throw new ConfigError([`There is no API key. Set ${KEY_VARIABLE}, or use --key-file.`]);
-    }
-    exitCode = await send({ results, options, host, authorization, ...service });
-  }
-  if (options.report !== undefined) {
-    writeReport(options.report, results);
-  }
-  return exitCode;
 }
 
 type ImportOptions = ReturnType<typeof readOptions>;
@@ -152,7 +143,7 @@ async function check(
   using rejected = rejectedPath === undefined ? undefined : new RejectedRows(rejectedPath);
   const checked = { rows: 0 };
   using progress = showProgress(host, () => `Checking ${path}: ${formatRows(checked.rows)}`);
-  const { samples, problems, isComplete } = await checkRows(readRows(path, format), { results, rejected, checked });
+  const { samples, problems, isComplete } = await checkRows(readRows(path, format), results, checked, rejected);
   const { rows } = checked;
   progress[Symbol.dispose]();
   host.stderr.write(describeRows(results, path, ['invalid'], problems));
@@ -172,15 +163,13 @@ async function check(
   return undefined;
 }
 
-/** Receivers of what the check finds. */
-interface CheckTargets {
-  results: Results;
-  rejected?: RejectedRows | undefined;
-  checked: { rows: number };
-}
-
-/** Adds the rows and their problems to the results. `isComplete` is false if a part of the file couldn't be read. */
-export async function checkRows(all: AsyncIterable<Row>, { results, rejected, checked }: CheckTargets) {
+/** Adds the rows and their problems to the results, and counts the rows in `checked`. `isComplete` is false if a part of the file couldn't be read. */
+export async function checkRows(
+  all: AsyncIterable<Row>,
+  results: Results,
+  checked: { rows: number },
+  rejected?: RejectedRows,
+) {
   const samples: SendableRow[] = [];
   let problems = 0;
   let isComplete = true;
@@ -210,20 +199,18 @@ export async function checkRows(all: AsyncIterable<Row>, { results, rejected, ch
   return { samples, problems, isComplete };
 }
 
-interface Job extends ReturnType<typeof findService> {
-  results: Results;
-  options: ImportOptions;
-  authorization: string;
-  host: Process;
-}
-
 /** Sends the rows that are not applied. Returns the exit code. */
-async function send({ results, options, host, url, settings, authorization }: Job): Promise<number> {
+async function send(
+  { url, settings }: ReturnType<typeof findService>,
+  authorization: string,
+  results: Results,
+  options: ImportOptions,
+  host: Process,
+): Promise<number> {
   const { path, results: resultsPath } = options;
   const stopping = new Abort();
   let note = (text: string): void => void host.stderr.write(`${text}\n`);
-  const logFormat = { hasPid: false, stream: host.stderr };
-  const logger = createJsonLogger('warn', { write: (line) => note(formatLogLine(line, logFormat).trimEnd()) });
+  const logger = createJsonLogger('warn', { write: (line) => note(formatLogLine(line, host.stderr).trimEnd()) });
   await using service = new ImportService(
     { ...options, url, settings, authorization, logger, note: (text) => note(text) },
     stopping,
@@ -236,7 +223,7 @@ async function send({ results, options, host, url, settings, authorization }: Jo
     host.stdout.write(`All rows are already applied: see ${resultsPath}. To send them again, use --restart.\n`);
     return before.invalid === 0 ? 0 : 1;
   }
-  host.stdout.write(describeBeginning({ path, changed: results.changed, applied, total }));
+  host.stdout.write(describeBeginning(path, results.changed, applied, total));
   const hint = settings.isProduction ? '' : ' Press Ctrl-C again to quit now.';
   catchStopSignals(host, {
     stop() {
@@ -255,7 +242,11 @@ async function send({ results, options, host, url, settings, authorization }: Jo
     const concurrency = settings.maxConcurrentCallsPerKey;
     await sendRows({ results, service, progress: counts, concurrency, stopping });
   } catch (error) {
-    failure = toImportError(error, options);
+    const explained = explainFileError(error, resultsPath);
+    if (!(explained instanceof ImportError)) {
+      throw explained;
+    }
+    failure = explained;
   }
   progress[Symbol.dispose]();
   const after = results.counts();
@@ -263,7 +254,7 @@ async function send({ results, options, host, url, settings, authorization }: Jo
   if (failure !== undefined) {
     host.stderr.write(`${failure.message}\n`);
   }
-  host.stdout.write(describeEnding({ before, after, startedAt, path, results: resultsPath }));
+  host.stdout.write(describeEnding(before, after, (performance.now() - startedAt) / 1_000, options));
   return failure === undefined && counts.applied === total && after.invalid === 0 ? 0 : 1;
 }
 

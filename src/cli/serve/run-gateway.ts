@@ -113,7 +113,7 @@ async function untilStopped(
   if (memory !== undefined) {
     logger.warn(memory);
   }
-  host.stdout.write(banner(config, { url, adminUrl, workers: count }));
+  host.stdout.write(banner(config, url, adminUrl, count));
 
   const problem = await Promise.race([checkUpstream(), stopped]);
   if (problem !== undefined) {

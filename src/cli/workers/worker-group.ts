@@ -11,6 +11,7 @@ import type { Settings } from '../../settings/settings.ts';
 import { addCounters, counter, formatMetrics, gauge, type MetricSamples } from '../../telemetry/metrics.ts';
 import { type ProcessUsage, usageSnapshot } from '../../telemetry/process-metrics.ts';
 import type { Config } from '../config/load-config.ts';
+import { CommandError } from '../config/problem.ts';
 import { type Ending, WorkerProcess } from './fork-worker.ts';
 import { HEARTBEAT_MS } from './worker.ts';
 
@@ -26,11 +27,9 @@ export interface WorkersOptions extends Pick<Settings, 'host' | 'port' | 'drainD
   logger: Pick<Logger, 'info' | 'warn'>;
 }
 
-/** Thrown if a worker does not start. The message is for the person who started the command. */
-export class WorkersError extends Error {
-  override readonly name = 'WorkersError';
-  /** Exit code for this process. A worker that reported a problem ends as this process should. */
-  readonly exitCode: number;
+/** Reports that a worker doesn't start. One that reported a problem ends as this process should. */
+class WorkersError extends CommandError {
+  override readonly exitCode: number;
 
   constructor({ problem, code, signal }: Ending) {
     super(problem ?? `A worker ended (${signal ?? `exit code ${code}`}) before it listened.`);
