@@ -208,10 +208,8 @@ function open(path: string): number {
   }
 }
 
-function toAuditError(path: string, cause: unknown): AuditError {
-  const code: unknown = cause instanceof Error ? Reflect.get(cause, 'code') : cause;
-  return new AuditError(`the audit log ${path} can't be opened (${code})`, { cause });
-}
+const toAuditError = (path: string, cause: unknown): AuditError =>
+  new AuditError(`the audit log ${path} can't be opened (${errorCodeOf(cause) ?? cause})`, { cause });
 
 /** Whether a path still leads to an open file. */
 function isAt(path: string, file: number): boolean {

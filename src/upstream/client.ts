@@ -85,13 +85,17 @@ export interface UpstreamClient {
   ): Promise<WriteResult<Body>>;
 }
 
+/** Part of a caller that decides which calls may be sent. */
+export type CallAuthor = Pick<Caller, 'authorization' | 'requestId' | 'writes'>;
+
+/** Prepares the calls of one operation, within its limits. */
 export class CallBudget {
   calls = 0;
   bulkItems = 0;
   readonly #settings: OperationSettings;
-  readonly #caller: Pick<Caller, 'authorization' | 'requestId' | 'writes'>;
+  readonly #caller: CallAuthor;
 
-  constructor(settings: OperationSettings, caller: Pick<Caller, 'authorization' | 'requestId' | 'writes'>) {
+  constructor(settings: OperationSettings, caller: CallAuthor) {
     this.#settings = settings;
     this.#caller = caller;
   }

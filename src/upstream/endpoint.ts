@@ -235,7 +235,7 @@ const OPTIONS = options(
       },
       'must be an object with a resource',
     )
-      .refine(({ resource, windows }) => windows !== undefined || RESOURCES.includes(resource), 'must have windows')
+      .refine(({ resource, windows }) => windows !== undefined || FRESH_SECONDS.has(resource), 'must have windows')
       .optional(),
     idempotent: flag(),
     repeatable: flag(),
@@ -246,8 +246,14 @@ const OPTIONS = options(
   'has options that are not an object',
 );
 
-/** Resources for which the setting `cache` has windows. */
-const RESOURCES: readonly string[] = ['workflows', 'notificationGroups', 'statistics'];
+/**
+ * Default of `freshSeconds` for each built-in resource: half a minute is a user's visit. Statistics change with every notification, but are read as trends.
+ */
+export const FRESH_SECONDS: ReadonlyMap<string, number> = new Map([
+  ['workflows', 30],
+  ['notificationGroups', 30],
+  ['statistics', 60],
+]);
 
 /** Options that an endpoint can't have: of writes, of reads, and of responses with records. */
 const MISPLACED = [
