@@ -28,7 +28,6 @@ interface WriteAuthor {
 
 export type AuditLog = ReturnType<typeof createAuditLog>;
 
-/** Record of one write. */
 export type WriteRecord = ReturnType<AuditLog['begin']>;
 
 /** End of a write, as fields of a line. */
@@ -243,7 +242,6 @@ const BODY_IDS = [
   ['subscriberId', 'subscriberId'],
 ] as const;
 
-/** Maximum length of an id. */
 const MAX_ID = 256;
 
 /** Returns the ids of the records that a write is about: those in its path, the one that the caller chose, and that of a new record. */

@@ -32,7 +32,6 @@ export interface Caller {
   deadlineAt: number;
   /** Sent as `X-Request-Id`, to correlate the logs of both services. */
   requestId: string;
-  /** Receiver of what happens to the calls. */
   events: CallEvents;
   /** Whether reads use no stored responses. Their responses are stored. @default false */
   bypassesCache?: boolean;

@@ -4,7 +4,6 @@ import { z } from 'zod';
 import { isRecord } from '../lib/is-record.ts';
 import { choice, group, HEADER_VALUE, headersByName, integer, listOf, text } from '../settings/setting.ts';
 import type { Endpoint } from './errors.ts';
-import type { Shape } from './shape.ts';
 
 /**
  * Form of a successful response: one object, a list of objects, a page (an object with a list in `data`), any JSON value or none, a text of any media
@@ -49,6 +48,22 @@ export interface CacheWindowSeconds {
   readonly staleWhileRevalidateSeconds: number;
   /** Time after `freshSeconds` in which it is used if the service fails. */
   readonly staleIfErrorSeconds: number;
+}
+
+export type JsonType = 'string' | 'number' | 'boolean' | 'object' | 'array' | 'null';
+
+/** Values that the contract permits at one place of a response. */
+export interface Shape {
+  /** Permitted types. @default all; the value is free-form */
+  types?: readonly JsonType[];
+  /** All permitted values. @default any value of the types */
+  values?: readonly string[];
+  /** Items of a list. @default free-form */
+  items?: Shape;
+  /** Known fields of an object. @default free-form */
+  fields?: Readonly<Record<string, Shape>>;
+  /** Fields that are always present. @default none */
+  required?: readonly string[];
 }
 
 /** Request headers of an endpoint: texts are sent with every call, and `true` stands for a value in the argument `headers` of the call. */
@@ -297,3 +312,15 @@ export const isIdentified = (value: unknown, identifiedBy: readonly string[]): b
         typeof value[name] === 'number' ||
         value[name] === true,
     ));
+
+/**
+ * Whether a body is in an envelope. Services may send any body with or without one.
+ *
+ * A workflow or subscriber without an envelope may have its own `data` field. Such records also have `_organizationId`, which
+ * envelopes don't.
+ */
+export const isEnvelope = (body: unknown): body is { data: unknown } =>
+  isRecord(body) && Object.hasOwn(body, 'data') && !Object.hasOwn(body, '_organizationId');
+
+/** Removes the envelope of a body, if any. */
+export const unwrap = (body: unknown): unknown => (isEnvelope(body) ? body.data : body);

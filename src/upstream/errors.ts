@@ -121,7 +121,6 @@ export class UpstreamError extends Error {
 export type UpstreamErrorOptions = Pick<UpstreamError, 'code' | 'message' | 'endpoint'> &
   Partial<Omit<UpstreamError, 'name'>>;
 
-/** Returns whether an error is an `UpstreamError`. */
 export const isUpstreamError = (error: unknown): error is UpstreamError => error instanceof UpstreamError;
 
 /** Returns what the log says about the cause of an error: its code, or else its message. */

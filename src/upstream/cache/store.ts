@@ -89,7 +89,6 @@ export interface CacheStore extends AsyncDisposable {
 export interface StoreStats {
   /** Entries in this process; undefined if other processes share the store. */
   entries?: number;
-  /** Their size in bytes. */
   bytes?: number;
   /** Entries that were removed because the store was full. */
   evictions?: number;

@@ -9,7 +9,6 @@ import { VERSION } from '../../lib/version.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { TlsFiles } from './tls-files.ts';
 
-/** Function that opens a connection to the service. */
 export type Connect = buildConnector.connector;
 
 export interface ConnectorOptions {
