@@ -51,7 +51,6 @@ import {
 import { createJsonLogger } from './telemetry/json-logger.ts';
 import { formatMetrics, type MetricSamples } from './telemetry/metrics.ts';
 import { createTracing } from './telemetry/tracing/tracing.ts';
-import type { ServiceState } from './upstream/call-events.ts';
 import type { ServiceDeps } from './upstream/service.ts';
 import type { Connect } from './upstream/transport/connector.ts';
 import { createCacheStores, createUpstreams } from './upstream/upstreams.ts';
@@ -215,7 +214,6 @@ export function buildGateway(
 
   // Upstream, after all that can be invalid: what is opened here stays open until it is disposed.
   const { metrics } = counts;
-  const services: [upstream: string | undefined, stateOf: () => ServiceState][] = [];
   const nameTenant = createTenantNames(
     readSecret('logSecret', settings.logSecret ?? logSecret),
     browser?.tenantKeys.tenantOf,
@@ -227,7 +225,6 @@ export function buildGateway(
     now,
     endpoints: endpointsOf(schema),
     cacheStores,
-    watch: (upstream, stateOf) => void services.push([upstream, stateOf]),
     circuitReporterOf: createCircuitLog(logger, nameTenant, now),
     deviationReporterOf: counts.deviationReporterOf,
   });
@@ -320,7 +317,7 @@ export function buildGateway(
 
   const metricsSnapshot = () => [
     ...metrics.snapshot(),
-    ...serviceSamples(services.map(([upstream, stateOf]) => [upstream, stateOf()])),
+    ...serviceSamples(upstreams.states()),
     ...fileSamples(watched),
     ...rateLimitSamples(limiter.status()),
     ...cacheSamples(upstreams.cacheStore?.stats()),

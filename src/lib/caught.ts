@@ -21,5 +21,7 @@ export function orUndefined<Result>(run: () => Result): Result | undefined {
 }
 
 /** Returns the code of an error of the system, such as `ENOENT`; undefined if it has none. */
-export const errorCodeOf = (error: unknown): unknown =>
-  error instanceof Error && 'code' in error ? error.code : undefined;
+export function errorCodeOf(error: unknown): string | undefined {
+  const code: unknown = error instanceof Error ? Reflect.get(error, 'code') : undefined;
+  return typeof code === 'string' ? code : undefined;
+}

@@ -6,7 +6,6 @@ import type { RateLimit } from '../settings/stores.ts';
 
 /** State of a caller's limit. */
 export interface Allowance {
-  /** Whether the calls were granted. */
   isAllowed: boolean;
   /** Maximum of `remaining`: the limit's `calls`. */
   limit: number;

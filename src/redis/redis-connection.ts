@@ -1,5 +1,6 @@
 // Opens one connection to Redis, and describes why it fails.
 
+import { errorCodeOf } from '../lib/caught.ts';
 import { SecretError } from '../lib/files/secret-files.ts';
 import { type RedisServer, readRedisServer } from './redis-server.ts';
 
@@ -158,8 +159,8 @@ function describeConnectionError(error: unknown, usesTls: boolean, hasConnected:
   if (error.message.startsWith('Unknown RESP type')) {
     return NOT_REDIS;
   }
-  const codeOfNode: unknown = Reflect.get(error, 'code');
-  const code = typeof codeOfNode === 'string' && /^\w{1,60}$/.test(codeOfNode) ? codeOfNode : error.constructor.name;
+  const codeOfNode = errorCodeOf(error) ?? '';
+  const code = /^\w{1,60}$/.test(codeOfNode) ? codeOfNode : error.constructor.name;
   if (/^(DEPTH_ZERO_SELF|SELF|CERT|UNABLE_TO|ERR_TLS_CERT)_/.test(code)) {
     return { code, cause: "its certificate isn't trusted; set ca to the certificate of its authority" };
   }

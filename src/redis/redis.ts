@@ -8,7 +8,6 @@ import { createStoreState, type StoreMessages } from './store-state.ts';
 
 export type RedisWork<Reply> = (send: SendCommand) => Promise<Reply>;
 
-/** Options of a store in Redis. */
 export interface RedisStoreOptions extends RedisServer {
   /** Logs when Redis becomes unavailable and when it is back, without the URL. */
   logger: Logger;

@@ -61,7 +61,6 @@ export function createStoreState(logger: Logger, { whileDown, onceUp }: StoreMes
 
   return {
     status: (): Readonly<StoreStatus> => status,
-    /** Reports that the store works. */
     up(): void {
       const wasDown = status.failure !== undefined;
       status.isUp = true;
@@ -70,7 +69,6 @@ export function createStoreState(logger: Logger, { whileDown, onceUp }: StoreMes
         report();
       }
     },
-    /** Reports that it doesn't. */
     down(failure: RedisFailure): void {
       const previous = status.failure;
       status.isUp = false;

@@ -28,7 +28,6 @@ interface WriteAuthor {
 
 export type AuditLog = ReturnType<typeof createAuditLog>;
 
-/** Record of one write. */
 export type WriteRecord = ReturnType<AuditLog['begin']>;
 
 /** End of a write, as fields of a line. */
@@ -208,10 +207,8 @@ function open(path: string): number {
   }
 }
 
-function toAuditError(path: string, cause: unknown): AuditError {
-  const code: unknown = cause instanceof Error ? Reflect.get(cause, 'code') : cause;
-  return new AuditError(`the audit log ${path} can't be opened (${code})`, { cause });
-}
+const toAuditError = (path: string, cause: unknown): AuditError =>
+  new AuditError(`the audit log ${path} can't be opened (${errorCodeOf(cause) ?? cause})`, { cause });
 
 /** Whether a path still leads to an open file. */
 function isAt(path: string, file: number): boolean {
@@ -245,7 +242,6 @@ const BODY_IDS = [
   ['subscriberId', 'subscriberId'],
 ] as const;
 
-/** Maximum length of an id. */
 const MAX_ID = 256;
 
 /** Returns the ids of the records that a write is about: those in its path, the one that the caller chose, and that of a new record. */

@@ -170,6 +170,7 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
   readonly key: string | undefined;
   readonly deadlineAt: number;
   readonly isRepeatable: boolean;
+  retries = 0;
   readonly #policies: CallPolicies;
   readonly #lane: Lane;
   readonly #options: CallOptions;
@@ -179,7 +180,6 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
   readonly #readers: Reader[] = [];
   #state: CallState = 'new';
   #waitsSince = 0;
-  #retries = 0;
   /** Whether it is a retry that the budget counts. */
   #isRetry = false;
   /** Whether an attempt may have been applied. */
@@ -211,10 +211,6 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
     this.#events = reader.events;
     this.#options = options;
     this.#onGone = onGone;
-  }
-
-  get retries(): number {
-    return this.#retries;
   }
 
   /** Adds a reader. It gets the result at once if there is one. */
@@ -297,7 +293,7 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
       this.#attemptEnded(refusal);
       return;
     }
-    const traceHeaders = this.#events.sent(this.request, this.#retries, settings.upstream);
+    const traceHeaders = this.#events.sent(this.request, this.retries, settings.upstream);
     const attempt = new Attempt(pool, this, endpoint.timeoutMs ?? settings.attemptTimeoutMs);
     this.#attempt = attempt;
     attempt.isRetry = this.#failure !== undefined && this.#failure.code !== 'RATE_LIMITED'; // Which says nothing about the connection.
@@ -373,7 +369,7 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
     const { budget } = this.#policies.retry;
     this.#state = 'pausing';
     this.#failure = failure;
-    this.#retries += 1;
+    this.retries += 1;
     this.#events.retryDelayed(this.request, delay);
     this.#pause = setTimeout(() => {
       this.#pause = setTimeout(() => {
@@ -431,12 +427,12 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
   }
 }
 
-/** Goes on after something that may take a while, or at once. */
-export function afterwards(pending: Promise<void> | void, next: () => void): void {
-  if (isPromise(pending)) {
-    void pending.finally(next);
+/** Goes on with a value: at once if it is known, so that what takes no time costs no turn. Its promise must not reject. */
+export function afterwards<T>(value: T | Promise<T>, next: (value: T) => void): void {
+  if (isPromise(value)) {
+    void value.then(next);
   } else {
-    next();
+    next(value);
   }
 }
 

@@ -1,5 +1,6 @@
 // Failures of upstream calls as one class of errors, with a table of the kinds of failures.
 
+import { errorCodeOf } from '../lib/caught.ts';
 import { isTimeoutError } from './signal.ts';
 
 /**
@@ -120,14 +121,12 @@ export class UpstreamError extends Error {
 export type UpstreamErrorOptions = Pick<UpstreamError, 'code' | 'message' | 'endpoint'> &
   Partial<Omit<UpstreamError, 'name'>>;
 
-/** Returns whether an error is an `UpstreamError`. */
 export const isUpstreamError = (error: unknown): error is UpstreamError => error instanceof UpstreamError;
 
 /** Returns what the log says about the cause of an error: its code, or else its message. */
 export function describeCause(cause: unknown): string | undefined {
   if (cause instanceof Error) {
-    const code: unknown = Reflect.get(cause, 'code');
-    return typeof code === 'string' ? code : cause.message;
+    return errorCodeOf(cause) ?? cause.message;
   }
   return typeof cause === 'string' ? cause : undefined;
 }

@@ -3,9 +3,8 @@
 import { ignoreRejection } from '../lib/is-promise.ts';
 import { quoteForShell } from '../lib/text.ts';
 import type { CacheSettings } from '../settings/stores.ts';
-import type { CacheStore } from './cache/store.ts';
-import { windowsOf } from './cache/store.ts';
-import { CallBudget, type Caller, MAX_BULK_ITEMS, type OperationSettings, type UpstreamClient } from './client.ts';
+import { type CacheStore, windowsOf } from './cache/store.ts';
+import { type CallAuthor, CallBudget, MAX_BULK_ITEMS, type OperationSettings, type UpstreamClient } from './client.ts';
 import { type DeclaredEndpoint, kindOf } from './endpoint.ts';
 import { readKeyOf, type UpstreamRequest } from './request.ts';
 import { contentTypeOf } from './transport/exchange.ts';
@@ -25,8 +24,6 @@ interface RecorderCache {
   address: string;
 }
 
-type RecordedCaller = Pick<Caller, 'authorization' | 'requestId' | 'writes'>;
-
 /** Error of a write that was recorded instead of sent. */
 export class NotSent extends Error {
   override readonly name = 'NotSent';
@@ -37,10 +34,10 @@ export class Recorder {
   readonly limits: { readonly calls: number; readonly bulkItems: number };
   readonly #settings: OperationSettings;
   readonly #cache: RecorderCache | undefined;
-  readonly #caller: RecordedCaller;
+  readonly #caller: CallAuthor;
   readonly #budget: CallBudget;
 
-  constructor(settings: OperationSettings, cache: RecorderCache | undefined, caller: RecordedCaller) {
+  constructor(settings: OperationSettings, cache: RecorderCache | undefined, caller: CallAuthor) {
     this.limits = { calls: settings.maxUpstreamCalls, bulkItems: MAX_BULK_ITEMS };
     this.#settings = settings;
     this.#cache = cache;

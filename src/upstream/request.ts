@@ -24,7 +24,6 @@ export const readKeyOf = ({ endpoint, path, headers }: UpstreamRequest): string 
   headers === undefined ? endpoint.identity + path : `${endpoint.identity}${path} ${JSON.stringify(headers)}`;
 
 interface KnownResponse {
-  /** Its `ETag`. */
   etag: string;
   body: unknown;
   /** Size of the body as received, in bytes. */

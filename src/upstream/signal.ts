@@ -48,7 +48,6 @@ export class Abort implements Signal {
   }
 }
 
-/** Creates the error for a time limit that was exceeded. */
 export const timeoutError = (): DOMException => new DOMException('The operation timed out.', 'TimeoutError');
 
 /** Creates the reason for a disconnect. The client's own reason could be a `TimeoutError`, which would look like the deadline. */

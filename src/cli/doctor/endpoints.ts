@@ -2,9 +2,8 @@
 
 import { isRecord } from '../../lib/is-record.ts';
 import { type DeviationKind, findDeviations } from '../../upstream/contract/drift.ts';
-import type { DeclaredEndpoint } from '../../upstream/endpoint.ts';
+import { type DeclaredEndpoint, isEnvelope } from '../../upstream/endpoint.ts';
 import { getNotificationGroup, getNotificationStats, getWorkflow } from '../../upstream/endpoints.ts';
-import { isEnvelope } from '../../upstream/shape.ts';
 import { findIdProblem } from '../../upstream/transport/path.ts';
 import { EndingProblem, type Finding, note, ok, problem, type Report, warning } from './finding.ts';
 import { LIST, type Read, type ReadResponse, type Session } from './session.ts';

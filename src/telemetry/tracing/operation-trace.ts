@@ -230,7 +230,6 @@ function describeRequest(endpoint: Endpoint, resends: number, upstream: URL): At
   return attributes;
 }
 
-/** Describes the response to a request, or its failure. */
 function describeOutcome(outcome: Outcome): Attributes {
   const attributes: Attributes = isUpstreamError(outcome) ? { 'error.type': outcome.code } : {};
   if (outcome.status !== undefined) {

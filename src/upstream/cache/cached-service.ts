@@ -1,8 +1,7 @@
 // Answers reads from the cache where possible, and empties it when writes change the data.
 
-import { isPromise } from '../../lib/is-promise.ts';
 import type { CacheSettings } from '../../settings/stores.ts';
-import { type CallOptions, Reader } from '../call.ts';
+import { afterwards, type CallOptions, Reader } from '../call.ts';
 import type { CacheHit, CallEvents, Outcome } from '../call-events.ts';
 import { type CachedRead, type DeclaredEndpoint, kindOf } from '../endpoint.ts';
 import { endedEarly, isUpstreamError, type UpstreamError, type UpstreamErrorCode } from '../errors.ts';
@@ -10,16 +9,7 @@ import { Deadline, type Waiting } from '../policies/deadline.ts';
 import { readKeyOf, type UpstreamRequest } from '../request.ts';
 import type { CallTarget, Service } from '../service.ts';
 import type { Signal } from '../signal.ts';
-import type {
-  CachedKind,
-  CacheStore,
-  EntryAddress,
-  FoundEntry,
-  Lookup,
-  MaybePromise,
-  Owner,
-  WriteInProgress,
-} from './store.ts';
+import type { CachedKind, CacheStore, EntryAddress, FoundEntry, Lookup, Owner, WriteInProgress } from './store.ts';
 import { type CacheWindows, windowsOf } from './store.ts';
 
 interface CachedServiceDeps {
@@ -66,7 +56,7 @@ export class CachedService implements CallTarget {
     }
     const address = { owner: this.#ownerOf(request), kind: kindOf(cached), read: readKeyOf(request) };
     const read: Read = { request, reader, address, cached, windows };
-    whenKnown(store.find(address), (lookup) => this.#answer(read, lookup));
+    afterwards(store.find(address), (lookup) => this.#answer(read, lookup));
   }
 
   /** Empties the kinds of reads that a write changes, before it is sent and after it has ended. */
@@ -78,7 +68,7 @@ export class CachedService implements CallTarget {
       return;
     }
     const begun = store.beginWrite(this.#ownerOf(request), kinds, Math.max(0, reader.deadline.at - performance.now()));
-    whenKnown(begun, (write) => this.#send(request, reader, write));
+    afterwards(begun, (write) => this.#send(request, reader, write));
   }
 
   #windowsOf(cached: CachedRead): CacheWindows | undefined {
@@ -153,7 +143,7 @@ export class CachedService implements CallTarget {
       });
     /** Looks it up again, because a write or a rejection of the key may have dropped it. Then the outcome remains, if there is one already. */
     const answerFromStore = (outcome?: Outcome) =>
-      whenKnown(store.find(address), ({ entry: stored }) => {
+      afterwards(store.find(address), ({ entry: stored }) => {
         if (stored !== undefined) {
           answer(() => this.#use(read, stored, 'stale', true));
         } else if (outcome !== undefined) {
@@ -229,15 +219,6 @@ export class CachedService implements CallTarget {
 
   #ownerOf({ authorization }: UpstreamRequest): Owner {
     return { upstream: this.#deps.address, credential: authorization };
-  }
-}
-
-/** Uses a value of the store: at once if it is known, so that stores in memory cost no turn. */
-function whenKnown<T>(value: MaybePromise<T>, use: (value: T) => void): void {
-  if (isPromise(value)) {
-    void value.then(use);
-  } else {
-    use(value);
   }
 }
 

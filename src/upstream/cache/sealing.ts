@@ -45,7 +45,6 @@ export function createOwnerKeys(secret: string): (owner: Owner) => OwnerKeys {
   return ({ upstream, credential }) => derive(`${upstream}\n${credential}`); // A URL has no line break.
 }
 
-/** Maximum size of a response as JSON, in bytes. */
 const MAX_JSON_BYTES = 8 * 1024 * 1024;
 
 /** Maximum size of a sealed response, in bytes. Reading larger ones would delay other lookups on the connection. */
@@ -118,7 +117,6 @@ export async function unsealResult(sealed: Buffer, key: KeyObject, bound: string
 
 const isResult = (value: unknown): value is UpstreamResult => isRecord(value) && 'body' in value;
 
-/** Encrypts bytes. */
 function seal(bytes: Buffer, key: KeyObject, bound: string): Buffer {
   const nonce = randomBytes(NONCE_BYTES);
   const cipher = createCipheriv(ALGORITHM, key, nonce).setAAD(Buffer.from(bound));

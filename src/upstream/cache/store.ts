@@ -1,7 +1,7 @@
 // The store of a cache, as its users see it: the rules of what is stored for how long and what a write empties, and the interface of stores.
 
 import type { CacheSettings } from '../../settings/stores.ts';
-import { type CachedRead, type CacheWindowSeconds, type DeclaredEndpoint, kindOf } from '../endpoint.ts';
+import { type CachedRead, type CacheWindowSeconds, type DeclaredEndpoint, FRESH_SECONDS, kindOf } from '../endpoint.ts';
 import type { UpstreamResult } from '../request.ts';
 
 /** Credential of an upstream, which owns its entries. No option shares entries across owners. Stores keep only a keyed digest of it. */
@@ -89,7 +89,6 @@ export interface CacheStore extends AsyncDisposable {
 export interface StoreStats {
   /** Entries in this process; undefined if other processes share the store. */
   entries?: number;
-  /** Their size in bytes. */
   bytes?: number;
   /** Entries that were removed because the store was full. */
   evictions?: number;
@@ -160,13 +159,6 @@ export function windowsOf(settings: CacheSettings, read: CachedRead): CacheWindo
   const errorMs = (freshSeconds + staleIfErrorSeconds) * 1_000;
   return { freshMs: freshSeconds * 1_000, revalidateMs, errorMs, lifetimeMs: Math.max(revalidateMs, errorMs) };
 }
-
-/** Default of `freshSeconds` for each built-in kind of read: half a minute is a user's visit. Statistics change with every notification, but are read as trends. */
-const FRESH_SECONDS = new Map([
-  ['workflows', 30],
-  ['notificationGroups', 30],
-  ['statistics', 60],
-]);
 
 /** Time in which a response is requested again in the background: long enough for the next visit, short enough that a page shows its own time. */
 const STALE_WHILE_REVALIDATE_SECONDS = 30;

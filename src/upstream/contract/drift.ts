@@ -1,10 +1,8 @@
 // Compares responses with the contract, to report services that deviate from it.
 
 import { isRecord } from '../../lib/is-record.ts';
-import type { DeclaredEndpoint } from '../endpoint.ts';
+import { type DeclaredEndpoint, isEnvelope, type JsonType, type Shape } from '../endpoint.ts';
 import type { Endpoint } from '../errors.ts';
-import type { JsonType, Shape } from '../shape.ts';
-import { isEnvelope } from '../shape.ts';
 
 /** Difference between a response and the contract that doesn't fail the operation unless it uses the field. */
 export type DeviationKind = 'missing' | 'null' | 'wrong_type' | 'unknown_value';

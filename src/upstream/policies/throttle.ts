@@ -10,7 +10,6 @@ const MIN_SECONDS = 3;
 /** Maximum duration of a pause, in seconds. */
 const MAX_SECONDS = 60;
 
-/** Pauses of the calls of credentials. */
 export type UpstreamThrottle = ReturnType<typeof createThrottle>;
 
 interface Pause {

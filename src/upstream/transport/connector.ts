@@ -9,7 +9,6 @@ import { VERSION } from '../../lib/version.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { TlsFiles } from './tls-files.ts';
 
-/** Function that opens a connection to the service. */
 export type Connect = buildConnector.connector;
 
 export interface ConnectorOptions {
@@ -108,7 +107,9 @@ async function openTunnel(
     }
     return socket;
   } catch (error) {
-    throw error instanceof ProxyError ? error : new ProxyError(`is unreachable${codeOf(error)}`, { cause: error });
+    const code = errorCodeOf(error);
+    const problem = code === undefined ? 'is unreachable' : `is unreachable (${code})`;
+    throw error instanceof ProxyError ? error : new ProxyError(problem, { cause: error });
   } finally {
     void client.destroy(); // The tunnel's socket no longer belongs to it.
   }
@@ -130,10 +131,4 @@ function refused(status: number): ProxyError {
   return status >= 200 && status <= 299
     ? new ProxyError('sent data before the service could')
     : new ProxyError(`refuses to connect to the service (status ${status})`, { isPermanent });
-}
-
-/** Returns the code of an error in parentheses, if it has one. */
-function codeOf(error: unknown): string {
-  const code = errorCodeOf(error);
-  return typeof code === 'string' ? ` (${code})` : '';
 }

@@ -10,7 +10,6 @@ import { headerOf, readErrorBody, readSuccess } from './body.ts';
 import type { PoolRequest } from './socket-pool.ts';
 import { errorFromResponse, parseRetryAfter } from './to-error.ts';
 
-/** Sent as `User-Agent`. */
 const USER_AGENT = `notigraph/${VERSION}`;
 
 /** Returns a request in undici's form. Headers of the client's request are not forwarded. */

@@ -49,8 +49,7 @@ export async function probeUpstream(baseUrl: URL, pool: SocketPool, name?: strin
     if (error.code === 'UPSTREAM_TIMEOUT') {
       return `The ${subject} did not respond in time.`;
     }
-    const code = errorCodeOf(failure);
-    return `The ${subject} is unreachable (${typeof code === 'string' ? code : error.message.replace(/\.$/, '')}).`;
+    return `The ${subject} is unreachable (${errorCodeOf(failure) ?? error.message.replace(/\.$/, '')}).`;
   }
 }
 

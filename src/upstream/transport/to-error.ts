@@ -1,5 +1,6 @@
 // Converts failed responses, and attempts without a response, to errors: the meaning of each status and of each way to break.
 
+import { errorCodeOf } from '../../lib/caught.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { createCredentialFilter, type Secrets } from '../credential-filter.ts';
 import {
@@ -214,7 +215,8 @@ export function errorFromFailure(endpoint: Endpoint, failure: unknown, { sent, s
   if (failure instanceof BufferLimitError) {
     return errorOf('buffersFull', endpoint, { status });
   }
-  const { code, name, message } = describe(failure);
+  const code = errorCodeOf(failure) ?? ''; // A refused connection to `localhost` is an AggregateError that has the code itself.
+  const { name, message } = failure instanceof Error ? failure : { name: '', message: '' };
   if (!sent) {
     // It would fail again.
     const isPermanent = isTlsFailure(code) || (failure instanceof ProxyError && failure.isPermanent);
@@ -240,15 +242,6 @@ const isProtocolError = (code: string, name: string, message: string, status: nu
   code === 'ERR_ASSERTION' || // A status below 100, which undici doesn't expect.
   (code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH' && status === undefined) || // Contradictory headers; with a status, a truncated body.
   (code === 'UND_ERR_SOCKET' && /^bad (?:response|upgrade)$/.test(message));
-
-/** Returns code, name and message of a failure. A refused connection to `localhost` is an AggregateError that has the code itself. */
-function describe(failure: unknown): { code: string; name: string; message: string } {
-  if (!(failure instanceof Error)) {
-    return { code: '', name: '', message: '' };
-  }
-  const code: unknown = Reflect.get(failure, 'code');
-  return { code: typeof code === 'string' ? code : '', name: failure.name, message: failure.message };
-}
 
 /** Upper bound in seconds; fits the schema's Int. */
 const MAX_RETRY_AFTER = 999_999_999;
