@@ -1,6 +1,5 @@
 // Reads an app's operations, each with the fragments that it uses.
 
-import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import {
   type DefinitionNode,
@@ -16,6 +15,7 @@ import {
   validate,
   visit,
 } from 'graphql';
+import { sha256Of } from '../src/graphql/documents/manifest.ts';
 
 /** An operation of an app, with the fragments that it uses. */
 export interface AppOperation {
@@ -32,8 +32,6 @@ export interface AppOperation {
 
 /** Invalid document of an app; the message names the file and the problem. */
 export class DocumentError extends Error {}
-
-export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 /**
  * Reads the `.graphql` files of a folder: any number of operations and fragments each.
@@ -59,7 +57,7 @@ export function loadDocuments(folder: URL, schema: GraphQLSchema): AppOperation[
   return Object.entries(separateOperations(all)).map(([name, own]) => {
     const text = print(addTypenames(own));
     const source = own.definitions[0]?.loc?.source.body ?? '';
-    return { name, source, document: parse(text, { noLocation: true }), text, hash: sha256(text) };
+    return { name, source, document: parse(text, { noLocation: true }), text, hash: sha256Of(text) };
   });
 }
 
