@@ -22,7 +22,6 @@ export interface AppOperation {
   name: string;
   /** Without locations, and with `__typename` wherever caches would add it: in every selection set except the operation's own. */
   document: DocumentNode;
-  /** The document, printed. */
   text: string;
   /** SHA-256 of `text`, in hex. */
   hash: string;

@@ -37,7 +37,6 @@ export interface SchemaField {
   /** Whether it is a root field, or leads from a record to another one. */
   isCostly: boolean;
   field: GraphQLField<unknown, unknown>;
-  /** The scope that the field requires. */
   scope: string | undefined;
   /** The scopes that the records in the field's result require, where they are members of a result. */
   recordScopes: string[];

@@ -22,7 +22,6 @@ type Described = Omit<
     additionalProperties?: Described;
   };
 
-/** Returns the JSON Schema of each setting. */
 function describe(settings: Readonly<Record<string, z.ZodType>>): Record<string, Described> {
   const { properties } = z.toJSONSchema(z.strictObject(settings), { metadata: SETTING_INFO, io: 'input' });
   return properties as Record<string, Described>; // The schemas have no other forms of JSON Schema.

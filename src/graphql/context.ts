@@ -84,7 +84,6 @@ export const createContextFactory =
     metricsOf: (upstream: string | undefined, usesTenantKey: boolean) => UpstreamMetrics;
     /** Called for each response that comes from something else than an upstream. */
     noteForeign: NoteForeign;
-    /** Log of writes. @default none */
     audit: AuditLog | undefined;
   }): CreateContext =>
   (
