@@ -83,7 +83,6 @@ export const createContextFactory =
     metrics: GatewayMetrics;
     /** Called for each response that comes from something else than an upstream. */
     noteForeign: NoteForeign;
-    /** Log of writes. @default none */
     audit: AuditLog | undefined;
   }): CreateContext =>
   (

@@ -74,7 +74,6 @@ export interface BulkMutationOptions {
   calls?: string;
   /** Name of the list in the input, such as `subscribers`. */
   items: string;
-  /** Maximum items. */
   max: number;
   input: { description: string; argument?: string; items: string };
   /** Descriptions of the types and fields of the result. */
@@ -111,7 +110,6 @@ interface BulkItem {
 /** Maximum concurrent calls of one bulk mutation, equal to the limit per credential. */
 const BULK_CONCURRENCY = 10;
 
-/** Maximum reported problems per input. */
 const MAX_ISSUES = 20;
 
 export interface Mutations {

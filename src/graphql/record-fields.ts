@@ -1,4 +1,5 @@
 // Fields that many types of records have: ids, times, lists of parts, and `extra`, the members that no other field shows.
+
 import type { FieldRef } from '@pothos/core';
 import { type GraphQLObjectType, getNullableType, isObjectType } from 'graphql';
 import { listOf } from '../errors/field-errors.ts';

@@ -162,11 +162,6 @@ it('the references name the module of each field and type that a shipped module 
     return [...part.matchAll(/^### (\w+)$/gm)].map(([, name = '']) => [name, module]);
   });
   expect(fields.toSorted()).toEqual(roots.map((name) => [name, moduleOf(name)]).toSorted());
-  for (const section of read('docs/schema-types.md').split(/^### /m).slice(1)) {
-    const [name = ''] = section.split('\n');
-    const isAdded = BUILT_IN.getType(name) === undefined;
-    expect([name, /^Module: \[\w+\]\(schema\.md#module-\w+\)\.$/m.test(section)]).toEqual([name, isAdded]);
-  }
 });
 
 describe('the log in docs/logs.md', () => {

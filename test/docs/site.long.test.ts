@@ -133,11 +133,6 @@ describe('the pages of the site', () => {
     }
     expect(found).toEqual([]);
   });
-
-  it('show the braces of placeholders', async () => {
-    await using page = await open('schema-types', 1366, 768);
-    expect(await page.getByText('{{name}}', { exact: true }).count()).toBe(2);
-  });
 });
 
 it.each(['light', 'dark'])(

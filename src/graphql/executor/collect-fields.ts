@@ -20,7 +20,6 @@ import type { Variables } from './graphql-js.ts';
 
 export type Fragments = Record<string, FragmentDefinitionNode>;
 
-/** Definitions that selections refer to. */
 export interface PlanSource {
   readonly schema: GraphQLSchema;
   readonly fragments: Fragments;

@@ -15,14 +15,12 @@ export type ExecuteResult = ExecutionResult | Promise<ExecutionResult>;
 /** Inputs of an execution besides its operation, as for `execute` of graphql-js. */
 export type ExecuteInputs = ExecutionInputs & Pick<ExecutionArgs, 'variableValues'>;
 
-type Execute = (plans: OperationPlans, inputs: ExecuteInputs) => ExecuteResult;
-
 /**
  * Creates a function that executes operations like `execute` of graphql-js, but with limits and with plans that were made once. See
  * `docs/contributing/graphql-execution.md` for the differences.
  */
-export function createExecutor(limits: Limits): Execute {
-  return (plans, inputs) => {
+export function createExecutor(limits: Limits) {
+  return (plans: OperationPlans, inputs: ExecuteInputs): ExecuteResult => {
     const { variableValues } = inputs;
     if (variableValues != null && typeof variableValues !== 'object') {
       throw new TypeError('Variables must be an object of values by name.');

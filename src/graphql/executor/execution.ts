@@ -41,7 +41,6 @@ export interface Awaited {
   reject(error: unknown): void;
 }
 
-/** Position of values in the document. */
 export interface Position {
   readonly nodes: readonly FieldNode[];
   readonly isNonNull: boolean;
@@ -121,7 +120,6 @@ export class Execution implements PlanSource, Awaited {
     }
   }
 
-  /** Stops execution and throws STOPPED. */
   #exceed(limit: StopReason): never {
     this.isStopped = true;
     this.#stopReason ??= limit;

@@ -20,7 +20,6 @@ import { type DependentCalls, dependentCallsOf } from '../field-calls.ts';
 
 /** Selected field. Data of other calls decides how many calls it makes. */
 export interface Dependent {
-  /** Name, such as `Workflow.notificationGroup`. */
   readonly name: string;
   readonly declared: readonly DependentCalls[];
   /** Maximum of each declaration, for all objects that it is selected on. */

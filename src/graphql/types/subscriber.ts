@@ -7,7 +7,6 @@ import type { GraphTypes } from '../builder.ts';
 import { defineModule } from '../module.ts';
 import { extraField, idField, mapMembers, optional, time } from '../record-fields.ts';
 
-/** Maximum subscribers in one bulk mutation. */
 const MAX_BULK = 100;
 
 export function profileFields(t: PothosSchemaTypes.InputFieldBuilder<GraphTypes, 'InputObject'>) {
@@ -137,7 +136,6 @@ export const subscribers = defineModule('subscribers', (toolkit) => {
 
 const MASK = '[masked]';
 
-/** Members that name the provider of a channel. */
 const PROVIDER_MEMBERS = ['providerId', 'provider', 'integrationIdentifier', '_integrationId'];
 
 /** Members that identify the provider of a channel. All others can contain a token or a webhook URL. */
