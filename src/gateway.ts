@@ -15,7 +15,7 @@ import type { GatewayModule } from './graphql/module.ts';
 import { createSchema, endpointsOf } from './graphql/schema.ts';
 import { scopesOf } from './graphql/scopes.ts';
 import { createToolFiles } from './graphql/tools/tool-files.ts';
-import { createAdmission, InFlightRequests, inFlightLimitsOf } from './http/admission.ts';
+import { createAdmission, InFlightRequests } from './http/admission.ts';
 import { createClientTokenRoute } from './http/client-token-route.ts';
 import { createCors } from './http/cors.ts';
 import { createEngine, type HostPlugin } from './http/engine.ts';
@@ -183,7 +183,7 @@ export function buildGateway(
 ): Gateway {
   assertRuntime();
   const { logger = createJsonLogger('warn'), now = () => new Date() } = deps;
-  const { endpoint, clients, rateLimits } = settings;
+  const { endpoint, clients, rateLimits, maxInFlightRequests } = settings;
   const { counts, rateLimiters, cacheStores, remoteKeys, logSecret } =
     state ?? createGatewayState(logger, deps.monotonicNow);
 
@@ -234,7 +234,7 @@ export function buildGateway(
   const upstreamSelector = createUpstreamSelector(settings.upstreams, [endpoint, CLIENT_TOKENS_PATH, MCP_PATH]);
   const isKnownHost = createKnownHosts(settings);
   const limiter = rateLimiters.open(rateLimits.store);
-  const admission = createAdmission({ limiter, clientRules });
+  const admission = createAdmission(limiter, clientRules);
   const watched = [...documents, ...upstreams.files, ...(browser?.files ?? [])];
   const files = watchFiles(watched, settings.reloadSeconds, logger);
 
@@ -243,12 +243,11 @@ export function buildGateway(
   const accessLog = createAccessLog(logger, nameTenant, settings.logSample);
   const startTrace = createTracing(logger);
   const createState = createRequestStates(settings.trustedProxies);
-  const inFlightLimits = inFlightLimitsOf(settings);
-  const authenticate = createAuthenticate({ schemes, browser, maxWaiting: inFlightLimits.waitingForKeys, logger });
+  const authenticate = createAuthenticate({ schemes, browser, maxInFlightRequests, logger });
   const respond = createRespond({
     clientErrors: createClientErrors(logger, nameTenant),
     admission,
-    corsHeaders: cors.headers,
+    cors,
     startTrace,
     log(entry) {
       counts.countClient(entry);
@@ -266,7 +265,7 @@ export function buildGateway(
     startTrace,
     upstreamSelector,
     admission,
-    inFlight: new InFlightRequests(inFlightLimits, logger, nameTenant),
+    inFlight: new InFlightRequests(settings, logger, nameTenant),
     trustedDocuments,
     clientRules,
     createContext: createContextFactory({

@@ -1,4 +1,5 @@
 // Sets of IP addresses, for the proxies that are trusted and the addresses that aren't proxied.
+
 import { BlockList, isIP } from 'node:net';
 
 export type IpSet = (address: string) => boolean;

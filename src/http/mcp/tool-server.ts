@@ -195,7 +195,7 @@ function advise(code: unknown, retryable: boolean, retryAfterSeconds: unknown): 
       ? `Call the tool again in ${retryAfterSeconds} s.`
       : 'Calling the tool again can succeed.';
   }
-  return isErrorCode(code) && ERROR_CODES[code].retryable === false
+  return isErrorCode(code) && !('retryable' in ERROR_CODES[code])
     ? withoutMarkdown(ERROR_CODES[code].remedy)
     : 'Do not call the tool again with the same arguments.';
 }
