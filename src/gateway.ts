@@ -23,6 +23,7 @@ import { createFetchHandler } from './http/fetch-adapter.ts';
 import { createPages } from './http/graphiql/graphiql.ts';
 import { createMcp, MCP_PATH } from './http/mcp/mcp-route.ts';
 import type { McpStreams } from './http/mcp/messages.ts';
+import { createToolServers } from './http/mcp/tool-server.ts';
 import { createListener, createRequestTest } from './http/node-adapter.ts';
 import { createPipeline, createRequestStates, RunningRequests } from './http/pipeline.ts';
 import { createRespond } from './http/respond.ts';
@@ -288,13 +289,11 @@ export function buildGateway(
       endpoint,
       maxBodyBytes: settings.maxBodyBytes,
       schemes,
-      tools: tools.tools,
-      schema,
+      createToolServer: createToolServers(tools.tools, schema, pipeline),
       cors,
       isKnownHost,
       createState,
       authenticate,
-      pipeline,
       respond,
       logger,
     });
