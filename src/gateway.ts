@@ -15,7 +15,7 @@ import type { GatewayModule } from './graphql/module.ts';
 import { createSchema, endpointsOf } from './graphql/schema.ts';
 import { scopesOf } from './graphql/scopes.ts';
 import { createToolFiles } from './graphql/tools/tool-files.ts';
-import { createAdmission, InFlightRequests, inFlightLimitsOf } from './http/admission.ts';
+import { createAdmission, InFlightRequests } from './http/admission.ts';
 import { createClientTokenRoute } from './http/client-token-route.ts';
 import { createCors } from './http/cors.ts';
 import { createEngine, type HostPlugin } from './http/engine.ts';
@@ -23,6 +23,7 @@ import { createFetchHandler } from './http/fetch-adapter.ts';
 import { createPages } from './http/graphiql/graphiql.ts';
 import { createMcp, MCP_PATH } from './http/mcp/mcp-route.ts';
 import type { McpStreams } from './http/mcp/messages.ts';
+import { createToolServers } from './http/mcp/tool-server.ts';
 import { createListener, createRequestTest } from './http/node-adapter.ts';
 import { createPipeline, createRequestStates, RunningRequests } from './http/pipeline.ts';
 import { createRespond } from './http/respond.ts';
@@ -182,7 +183,7 @@ export function buildGateway(
 ): Gateway {
   assertRuntime();
   const { logger = createJsonLogger('warn'), now = () => new Date() } = deps;
-  const { endpoint, clients, rateLimits } = settings;
+  const { endpoint, clients, rateLimits, maxInFlightRequests } = settings;
   const { counts, rateLimiters, cacheStores, remoteKeys, logSecret } =
     state ?? createGatewayState(logger, deps.monotonicNow);
 
@@ -231,7 +232,7 @@ export function buildGateway(
   const upstreamSelector = createUpstreamSelector(settings.upstreams, [endpoint, CLIENT_TOKENS_PATH, MCP_PATH]);
   const isKnownHost = createKnownHosts(settings);
   const limiter = rateLimiters.open(rateLimits.store);
-  const admission = createAdmission({ limiter, clientRules });
+  const admission = createAdmission(limiter, clientRules);
   const watched = [...documents, ...upstreams.files, ...(browser?.files ?? [])];
   const files = watchFiles(watched, settings.reloadSeconds, logger);
 
@@ -240,12 +241,11 @@ export function buildGateway(
   const accessLog = createAccessLog(logger, nameTenant, settings.logSample);
   const startTrace = createTracing(logger);
   const createState = createRequestStates(settings.trustedProxies);
-  const inFlightLimits = inFlightLimitsOf(settings);
-  const authenticate = createAuthenticate({ schemes, browser, maxWaiting: inFlightLimits.waitingForKeys, logger });
+  const authenticate = createAuthenticate({ schemes, browser, maxInFlightRequests, logger });
   const respond = createRespond({
     clientErrors: createClientErrors(logger, nameTenant),
     admission,
-    corsHeaders: cors.headers,
+    cors,
     startTrace,
     log(entry) {
       counts.countClient(entry);
@@ -263,7 +263,7 @@ export function buildGateway(
     startTrace,
     upstreamSelector,
     admission,
-    inFlight: new InFlightRequests(inFlightLimits, logger, nameTenant),
+    inFlight: new InFlightRequests(settings, logger, nameTenant),
     trustedDocuments,
     clientRules,
     createContext: createContextFactory({
@@ -286,13 +286,11 @@ export function buildGateway(
       endpoint,
       maxBodyBytes: settings.maxBodyBytes,
       schemes,
-      tools: tools.tools,
-      schema,
+      createToolServer: createToolServers(tools.tools, schema, pipeline),
       cors,
       isKnownHost,
       createState,
       authenticate,
-      pipeline,
       respond,
       logger,
     });

@@ -27,6 +27,9 @@ export type Authenticate = (authorization: string | undefined, requestId?: strin
 /** Value of `Retry-After` while an issuer's signing keys are unavailable. */
 const KEYS_RETRY_SECONDS = 5;
 
+/** Share of the requests in flight whose tokens may be being verified, which can take as long as an issuer hangs. One more is OVERLOADED. */
+const WAITING_SHARE = 1 / 2;
+
 /** `Bearer`, one space, and three Base64 parts separated by dots (RFC 6750, 2.1; RFC 7519). */
 const BEARER = /^Bearer ([\w-]+\.[\w-]+\.[\w-]*)$/;
 
@@ -34,18 +37,18 @@ const BEARER = /^Bearer ([\w-]+\.[\w-]+\.[\w-]*)$/;
 export function createAuthenticate({
   schemes,
   browser,
-  maxWaiting,
+  maxInFlightRequests,
   logger,
 }: {
   /** Accepted schemes. */
   schemes: readonly Scheme[];
   /** What turns a token into an identity; undefined if tokens are not accepted. */
   browser: { verifiedTokens: VerifiedTokenCache; tenantKeys: TenantKeys } | undefined;
-  /** Maximum requests whose tokens are being verified, which can take as long as an issuer hangs. One more is OVERLOADED. */
-  maxWaiting: number;
+  maxInFlightRequests: number;
   logger: Pick<Logger, 'debug'>;
 }): Authenticate {
   const servesServers = schemes.includes('ApiKey');
+  const maxWaiting = Math.ceil(WAITING_SHARE * maxInFlightRequests);
   let waiting = 0;
 
   /** Returns the identity if nothing has to be verified. */

@@ -233,8 +233,6 @@ function requireSingleResult(result: unknown): ExecutionResult {
  */
 export type HostPlugin = Plugin<GatewayContext> | object;
 
-type OnPluginInit = NonNullable<Plugin<GatewayContext>['onPluginInit']>;
-
 /** Hooks that Yoga runs only when it handles HTTP requests itself, or for subscriptions. */
 const UNUSED_HOOKS = [
   'onRequest',
@@ -267,7 +265,7 @@ function checkPlugin<Given extends object>(plugin: Given): Given {
   }
   const checked: Given = Object.create(plugin, {
     onPluginInit: {
-      value: (payload: Parameters<OnPluginInit>[0]) =>
+      value: (payload: { addPlugin(added: object): void }) =>
         onPluginInit.call(plugin, { ...payload, addPlugin: (added: object) => payload.addPlugin(checkPlugin(added)) }),
     },
   });

@@ -1,4 +1,5 @@
 // Handles requests to the GraphQL endpoint: `handle` is the list of the steps.
+
 import type { ExecutionResult } from 'graphql';
 import type { GraphQLParams } from 'graphql-yoga';
 import type { Authenticate } from '../auth/authenticate.ts';

@@ -1,3 +1,5 @@
+// Runs functions that may throw, and reads the code of what was thrown.
+
 /** Runs a function. Returns the error of a class that it throws; undefined if it returns. Throws other errors. */
 export function caught<E extends Error>(type: abstract new (...args: never) => E, run: () => unknown): E | undefined {
   try {

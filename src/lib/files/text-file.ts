@@ -1,3 +1,5 @@
+// Reads text files and folders, and explains why one can't be read.
+
 import { closeSync, constants, openSync, readdirSync, readSync, type Stats, statSync } from 'node:fs';
 import { errorCodeOf } from '../caught.ts';
 
