@@ -29,7 +29,6 @@ import {
   startConfigured,
 } from '../support/docs.ts';
 import { startNotigraph } from '../support/process.ts';
-import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { shippedModules, shippedSchema } from '../support/shipped-documents.ts';
 
 /** Returns the paths of the package's files. */
@@ -176,8 +175,7 @@ describe('the log in docs/logs.md', () => {
   const page = read('docs/logs.md');
 
   it('begins with a line as the command writes it, and explains every field', async () => {
-    await using folder = await createTemporaryFolder();
-    await using notigraph = await startNotigraph({ cwd: folder.path(), args: ['--sandbox', ':memory:'] });
+    await using notigraph = await startNotigraph({ args: ['--sandbox', ':memory:'] });
     await fetch(notigraph.url, {
       method: 'POST',
       headers: {

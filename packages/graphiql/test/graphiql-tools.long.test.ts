@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process';
-import { mkdir, symlink, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { launchBrowser } from '../../../test/support/browser.ts';
+import { linkPackages, ROOT } from '../../../test/support/docs.ts';
 import { type SandboxedGateway, startSandboxedGateway } from '../../../test/support/gateway.ts';
 import { type GraphiqlVisitor, runOperation, visitGraphiql } from '../../../test/support/graphiql.ts';
 import { findPrograms } from '../../../test/support/programs.ts';
@@ -13,8 +13,6 @@ import { createTemporaryFolder } from '../../../test/support/sandbox-files.ts';
 import { SANDBOX_KEYS } from '../../sandbox/src/sandbox.ts';
 
 const run = promisify(execFile);
-
-const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
 const AUTHORIZATION = `ApiKey ${SANDBOX_KEYS.development}`;
 
@@ -149,12 +147,7 @@ describe('copied code', () => {
 
   beforeAll(async () => {
     folder = await createTemporaryFolder();
-    const client = folder.path('node_modules', 'notigraph', 'client');
-    await mkdir(folder.path('node_modules', 'notigraph'), { recursive: true });
-    await symlink(join(ROOT, 'packages/client/src'), client, 'dir');
-    const exported = { type: 'module', exports: { './client': './client/index.ts' } };
-    await writeFile(folder.path('node_modules', 'notigraph', 'package.json'), JSON.stringify(exported));
-    await writeFile(folder.path('package.json'), '{ "type": "module" }');
+    await linkPackages(folder.path());
   });
 
   afterAll(() => folder[Symbol.asyncDispose]());
