@@ -272,6 +272,7 @@ it('the operations have headings and a filter, and Enter opens the first match',
   await filter.fill('renames');
   await filter.press('Enter');
   await list.waitFor({ state: 'hidden' });
+  await page.waitForURL((url) => url.searchParams.get('query')?.includes('mutation UpdateNotificationGroup') === true);
   await button(page, 'Close Update notification group').click();
 
   await button(page, 'Operations').click();
@@ -297,24 +298,6 @@ it('the sandbox’s key can be filled in again', async () => {
   expect(await button(other.page, 'Use the sandbox’s key').count()).toBe(0);
 });
 
-it('icons have names, which are also their tooltips', async () => {
-  const { page } = shared;
-  await runOperation(page);
-  await button(page, 'Copy response').waitFor();
-  const icons = await page
-    .locator('.icon:visible')
-    .evaluateAll((all) =>
-      all.map((icon) => [icon.ariaLabel ?? icon.querySelector('select')?.ariaLabel, icon.getAttribute('title')]),
-    );
-  expect(icons.map(([name]) => name)).toEqual([
-    ...['Refresh schema', 'Keyboard shortcuts', 'Theme'],
-    ...['Prettify', 'Merge fragments', 'Copy', 'Copy link', 'Copy response'],
-  ]);
-  for (const [name = '', tooltip] of icons) {
-    expect(tooltip).toContain(name);
-  }
-});
-
 it('a tab keeps its title if it is left at once', async () => {
   const { page } = shared;
   const titles = page.locator('.tabs .tab');
@@ -336,22 +319,13 @@ it('a tab keeps its title if it is left at once', async () => {
   await button(page, 'Close First').click();
 });
 
-it('a history without operations says what will be in it', async () => {
-  await using first = await shared.visit();
-  const { page } = first;
-  await button(page, 'History').click();
-  const note = page.getByText('The last 20 operations that you run appear here.');
-  await note.waitFor();
-  await runOperation(page);
-  await page.locator('.graphiql-history-item').waitFor();
-  expect(await note.count()).toBe(0);
-});
-
-it('the history has only what was sent, with its text', async () => {
+it('the history says what will be in it, and has only what was sent, with its text', async () => {
   await using other = await shared.visit();
   const { page } = other;
   const items = page.locator('.graphiql-history-item-label');
   await button(page, 'History').click();
+  const note = page.getByText('The last 20 operations that you run appear here.');
+  await note.waitFor();
   await button(page, 'Workflow').click();
   await button(page, 'Explain').click();
   await page.getByRole('region', { name: 'Plan' }).waitFor();
@@ -365,7 +339,7 @@ it('the history has only what was sent, with its text', async () => {
   const stored = await page.evaluate(() => localStorage.getItem('notigraph:queries') ?? '');
   const [item] = JSON.parse(stored).queries;
   expect([item.query, JSON.parse(item.variables)]).toEqual([sent.query, sent.variables]);
-  expect(await items.count()).toBe(1);
+  expect([await items.count(), await note.count()]).toEqual([1, 0]);
 });
 
 it('no line of an example is cut off', async () => {
