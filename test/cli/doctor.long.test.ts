@@ -71,12 +71,10 @@ async function startContractService({ list = {}, ...others }: Responses = {}) {
 }
 
 it('examines the sandbox with reads only, and prints what docs/doctor.md shows', async () => {
-  await using folder = await createTemporaryFolder();
   await using sandbox = await startSandbox();
   await using recorder = await startService(forwardTo(sandbox.url));
   const env = { NOTIGRAPH_DOCTOR_KEY: SANDBOX_KEYS.development };
   const { code, stdout, stderr } = await runCommand({
-    cwd: folder.path(),
     args: ['doctor', '--upstream', recorder.url],
     env,
   });

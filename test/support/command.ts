@@ -9,7 +9,7 @@ import { COMMANDS } from '../../src/cli/commands/index.ts';
 import { explainFailure } from '../../src/cli/explain-failure.ts';
 import { withoutControls } from '../../src/lib/text.ts';
 import { CHILD_ENV } from './child-env.ts';
-import type { ExitResult, ProcessOptions } from './process.ts';
+import { createEmptyFolder, type ExitResult, type ProcessOptions } from './process.ts';
 
 interface CommandOptions extends Pick<ProcessOptions, 'cwd' | 'args' | 'env'> {
   /** What is typed at a terminal, or piped into the command. @default nothing, without a terminal */
@@ -18,7 +18,7 @@ interface CommandOptions extends Pick<ProcessOptions, 'cwd' | 'args' | 'env'> {
 
 /** Runs a command that ends by itself as `main.ts` does. It must not import a file that another command of the same test imported with another text. */
 export async function runCommand({
-  cwd = process.cwd(),
+  cwd = createEmptyFolder(),
   args = [],
   env = {},
   input,

@@ -113,7 +113,8 @@ export function spawnNotigraph(options: ProcessOptions) {
   };
 }
 
-function createEmptyFolder(): string {
+/** Creates an empty folder that is removed at the end of the test. */
+export function createEmptyFolder(): string {
   const path = mkdtempSync(join(tmpdir(), 'notigraph-'));
   onTestFinished(() => rm(path, { recursive: true, force: true }));
   return path;
