@@ -37,7 +37,12 @@ describe('several upstreams', () => {
     await using trio = await startThreeUpstreams(answer);
     const acme = await trio.signer.bearer({ tenant: 'acme' });
     /** Requests, the upstream that receives them, and that in the log. */
-    const requests: [request: Parameters<typeof trio.send>[0], status: number, to?: string, logged?: string][] = [
+    const requests: [
+      request: Parameters<typeof trio.send>[0],
+      status: number,
+      to?: string | undefined,
+      logged?: string,
+    ][] = [
       [{ host: 'eu.example.test:8443', authorization: 'ApiKey eu-1' }, 200, 'eu'],
       [{ path: '/us/graphql', authorization: 'ApiKey us-1' }, 200, 'us'],
       [{ host: 'other.example.test', authorization: 'ApiKey ap-1' }, 200, 'ap'],
