@@ -83,18 +83,6 @@ it('R7: retries use new connections, because idle ones can lead to the same sick
   }
 });
 
-it.each([408, 524])('a %i of the calls with one key opens the circuit breaker for this key only', async (status) => {
-  await using gateway = await startScriptedGateway(
-    (request) => (request.headers.authorization === 'ApiKey slow' ? fail(status) : succeed(request)),
-    { maxRetries: 0 },
-  );
-  for (let i = 0; i < 25; i += 1) {
-    expect(await gateway.run(READ, 'slow')).toEqual(['UPSTREAM_UNAVAILABLE']);
-  }
-  expect(gateway.service.requests).toHaveLength(20);
-  expect(await gateway.run(READ, 'other')).toEqual(NAME);
-});
-
 it.each([502, 503, 504])(
   'a connection that answered %i to a write or a read is closed after the response',
   async (status) => {

@@ -156,9 +156,9 @@ describe('the circuit breaker', () => {
     expect(breaker.call('ok')).toBe(true);
   });
 
-  it.each([
+  it.each<[string, UpstreamError]>([
     ['no headers in time', noHeaders],
-    ['504', responseError(504)],
+    ...[408, 504, 524].map((status): [string, UpstreamError] => [String(status), responseError(status)]),
     ['a reset', errorOf('brokenConnection', GET)],
     ['a body that is cut off', errorOf('brokenConnection', GET, { status: 200 })],
   ])('pauses only the calls of a credential if no other had a failure (%s)', (_, slow) => {
