@@ -155,6 +155,7 @@ it.each([401, 403])('a page with %i is not about the API key', async (status) =>
   for (const document of [READ, LIST, WRITES.createFeed]) {
     const { body, codes } = await gateway.send(document);
     expect(codes).toEqual(['UPSTREAM_BAD_RESPONSE']);
+    expect(body.errors?.[0]?.extensions?.outcome).toBe(document === WRITES.createFeed ? 'NOT_APPLIED' : undefined);
     expect(body.errors?.[0]?.message).toBe(
       `A proxy or firewall in front of the notification service rejected the request (status ${status}).`,
     );
@@ -309,6 +310,7 @@ describe('a deletion', () => {
     ['with null in an envelope', { body: { data: null } }],
     ['with a text', { body: '"text"' }],
     ['with the deleted record', { body: { data: { ...group(), identifier: 'x', subscriberId: 'u' } } }],
+    ['with the id of the record', { body: { data: { _id: 'g1' } } }],
     ['with an acknowledgement', { body: { data: { acknowledged: true, status: 'deleted' } } }],
   ])('that the service confirms %s was applied', async (_, response) => {
     await using gateway = await startScriptedGateway(() => response, { modules: [subscribers, topics] });

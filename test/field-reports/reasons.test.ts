@@ -9,7 +9,7 @@ import { REFUSED_IDS } from '../support/field-contract.ts';
 import { deviationsIn, type ScriptedGateway, startScriptedGateway } from '../support/gateway.ts';
 import { subscriber, workflow } from '../support/records.ts';
 import { createSandboxClient } from '../support/sandbox-client.ts';
-import type { ServiceResponse } from '../support/service.ts';
+import type { Script, ServiceResponse } from '../support/service.ts';
 
 const modules = [events, topics, subscriberProfiles];
 
@@ -294,87 +294,55 @@ describe('an id', () => {
   const name = 'n';
   const event = { workflow: 'w', subscriberIds: ['a'] };
 
-  /** Inputs with an id that the service would store, and the path of the id. */
-  const USES: [string, (id: string) => [document: string, variables: object], string][] = [
-    ['createSubscriber', (id) => [CREATE, { input: { subscriberId: id } }], 'input.subscriberId'],
-    ['updateSubscriber', (id) => [UPDATE, { input: { subscriberId: id, email: 'a@b.example' } }], 'input.subscriberId'],
+  const mutation = (parameters: string, field: string) => `mutation (${parameters}) { ${field} { ${FAILURE} } }`;
+  const CREATE_TOPIC = mutation('$input: CreateTopicInput!', 'createTopic(input: $input)');
+  const DELETE = mutation('$id: ID!', 'deleteSubscriber(input: { subscriberId: $id })');
+  const ADD = mutation('$ids: [ID!]!', 'addSubscribersToTopic(input: { key: "k", subscriberIds: $ids })');
+  const REMOVE = mutation('$ids: [ID!]!', 'removeSubscribersFromTopic(input: { key: "k", subscriberIds: $ids })');
+
+  /** Paths of an id that the service would store, mutations, and their variables. */
+  const USES: [path: string, document: string, variables: (id: string) => object][] = [
+    ['input.subscriberId', CREATE, (id) => ({ input: { subscriberId: id } })],
+    ['input.subscriberId', UPDATE, (id) => ({ input: { subscriberId: id, email: 'a@b.example' } })],
+    ['input.subscriberId', DELETE, (id) => ({ id })],
+    ['input.key', CREATE_TOPIC, (id) => ({ input: { key: id, name } })],
+    ['input.subscriberIds.1', ADD, (id) => ({ ids: ['a', id] })],
+    ['input.subscriberIds.0', REMOVE, (id) => ({ ids: [id] })],
+    ['input.event.subscriberIds.1', TRIGGER, (id) => ({ event: { ...event, subscriberIds: ['a', id] } })],
     [
-      'deleteSubscriber',
-      (id) => [`mutation ($id: ID!) { deleteSubscriber(input: { subscriberId: $id }) { ${FAILURE} } }`, { id }],
-      'input.subscriberId',
-    ],
-    [
-      'createTopic',
-      (id) => [
-        `mutation ($input: CreateTopicInput!) { createTopic(input: $input) { ${FAILURE} } }`,
-        { input: { key: id, name } },
-      ],
-      'input.key',
-    ],
-    [
-      'addSubscribersToTopic',
-      (id) => [
-        `mutation ($ids: [ID!]!) { addSubscribersToTopic(input: { key: "k", subscriberIds: $ids }) { ${FAILURE} } }`,
-        { ids: ['a', id] },
-      ],
-      'input.subscriberIds.1',
-    ],
-    [
-      'removeSubscribersFromTopic',
-      (id) => [
-        `mutation ($ids: [ID!]!) { removeSubscribersFromTopic(input: { key: "k", subscriberIds: $ids }) { ${FAILURE} } }`,
-        { ids: [id] },
-      ],
-      'input.subscriberIds.0',
-    ],
-    [
-      'triggerEvent',
-      (id) => [TRIGGER, { event: { ...event, subscriberIds: ['a', id] } }],
-      'input.event.subscriberIds.1',
-    ],
-    [
-      'triggerEvent with a subscriber',
-      (id) => [TRIGGER, { event: { ...event, subscribers: [{ subscriberId: id }] } }],
       'input.event.subscribers.0.subscriberId',
+      TRIGGER,
+      (id) => ({ event: { ...event, subscribers: [{ subscriberId: id }] } }),
     ],
-    [
-      'triggerEvent with a topic',
-      (id) => [TRIGGER, { event: { ...event, topicKeys: [id] } }],
-      'input.event.topicKeys.0',
-    ],
-    ['triggerEvent with an actor', (id) => [TRIGGER, { event: { ...event, actorId: id } }], 'input.event.actorId'],
-    [
-      'triggerEvent with a transaction',
-      (id) => [TRIGGER, { event: { ...event, transactionId: id } }],
-      'input.event.transactionId',
-    ],
-    ['triggerEvents', (id) => [TRIGGER_ALL, { events: [event, { ...event, actorId: id }] }], 'input.events.1.actorId'],
+    ['input.event.topicKeys.0', TRIGGER, (id) => ({ event: { ...event, topicKeys: [id] } })],
+    ['input.event.actorId', TRIGGER, (id) => ({ event: { ...event, actorId: id } })],
+    ['input.event.transactionId', TRIGGER, (id) => ({ event: { ...event, transactionId: id } })],
+    ['input.events.1.actorId', TRIGGER_ALL, (id) => ({ events: [event, { ...event, actorId: id }] })],
   ];
 
   let gateway: ScriptedGateway;
 
   beforeAll(async () => {
-    gateway = await startScriptedGateway(
-      ({ body }) => ({ status: 201, body: { data: subscriber(JSON.parse(body)) } }),
-      {
-        modules,
-      },
-    );
+    const script: Script = ({ body }) => ({ status: 201, body: { data: subscriber(JSON.parse(body)) } });
+    gateway = await startScriptedGateway(script, { modules });
   });
 
   afterAll(async () => {
     await gateway[Symbol.asyncDispose]();
   });
 
-  it.each(USES)('R16: that could not be read is invalid in %s before any call', async (_, use, path) => {
-    for (const [kind, id] of Object.entries(IDS)) {
-      expect(await resultOf(gateway, ...use(id)), kind).toMatchObject({
-        __typename: 'InvalidInputError',
-        issues: [{ path: path.split('.'), message: expect.stringContaining(path.split('.').at(-1) ?? '') }],
-      });
-    }
-    expect(gateway.service.requests).toHaveLength(0);
-  });
+  it.each(USES)(
+    'R16: that could not be read is invalid at %s of %s before any call',
+    async (path, document, variables) => {
+      for (const [kind, id] of Object.entries(IDS)) {
+        expect(await resultOf(gateway, document, variables(id)), kind).toMatchObject({
+          __typename: 'InvalidInputError',
+          issues: [{ path: path.split('.'), message: expect.stringContaining(path.split('.').at(-1) ?? '') }],
+        });
+      }
+      expect(gateway.service.requests).toHaveLength(0);
+    },
+  );
 
   it('R16: of blanks is invalid for reads too', async () => {
     const { codes } = await gateway.send('{ subscriber(subscriberId: "  ") { email } topic(key: "\u00a0") { name } }');
@@ -386,17 +354,10 @@ describe('an id', () => {
     const { createSubscribers } = await gateway.data<{ createSubscribers: { results: Invalid[] } }>(CREATE_ALL, {
       input: { subscribers: [{ subscriberId: '..' }, { subscriberId: 'ok' }] },
     });
+    const path = ['input', 'subscribers', '0', 'subscriberId'];
+    const message = 'subscriberId must not contain the path segments "." or "..".';
     expect(createSubscribers.results).toEqual([
-      {
-        __typename: 'InvalidInputError',
-        message: 'subscriberId must not contain the path segments "." or "..".',
-        issues: [
-          {
-            path: ['input', 'subscribers', '0', 'subscriberId'],
-            message: 'subscriberId must not contain the path segments "." or "..".',
-          },
-        ],
-      },
+      { __typename: 'InvalidInputError', message, issues: [{ path, message }] },
       { __typename: 'CreateSubscriberSuccess' },
     ]);
     expect(gateway.service.requests.map(({ body }) => JSON.parse(body))).toEqual([{ subscriberId: 'ok' }]);
@@ -624,44 +585,22 @@ describe('an odd value', () => {
     expect(await gateway.data(ADD)).toEqual({ addSubscribersToTopic: { addedIds, unknownIds } });
   });
 
-  it.each<[object, object]>([
-    [
-      { page: 0, totalCount: 3, pageSize: 2 },
-      { page: 0, hasMore: true },
-    ],
-    [
-      { page: 1, totalCount: 3, pageSize: 2 },
-      { page: 1, hasMore: false },
-    ],
-    [{ totalCount: 3 }, { page: 0, hasMore: true }],
-    [
-      { page: 0, hasMore: false, totalCount: 99 },
-      { page: 0, hasMore: false },
-    ],
-    [
-      { page: 0, totalCount: 2 },
-      { page: 0, hasMore: false },
-    ],
-  ])('R30: a page of subscribers with %j is %j', async (members, expected) => {
-    await using gateway = await startScriptedGateway(
-      ({ path }) => ({
-        body: {
-          ...members,
-          data: (path.includes('page=1') ? ['c'] : ['a', 'b']).map((subscriberId) => subscriber({ subscriberId })),
-        },
-      }),
-      { modules },
-    );
-    const page = 'page' in members ? members.page : 0;
-    expect(await gateway.data(`{ subscribers(page: ${page}, limit: 2) { page hasMore } }`)).toEqual({
-      subscribers: expected,
-    });
-  });
-
-  it('R30: a page of subscribers that says nothing about more is an error', async () => {
-    await using gateway = await startScriptedGateway(() => ({ body: { page: 0, data: [] } }), { modules });
-    expect((await gateway.send('{ subscribers { hasMore } }')).codes).toEqual(['UPSTREAM_BAD_RESPONSE']);
-  });
+  it.each<[number, object, boolean | undefined]>([
+    [0, { page: 0, totalCount: 3, pageSize: 2 }, true],
+    [1, { page: 1, totalCount: 3, pageSize: 2 }, false],
+    [0, { totalCount: 3 }, true],
+    [0, { page: 0, hasMore: false, totalCount: 99 }, false],
+    [0, { page: 0, totalCount: 2 }, false],
+    [0, { page: 0 }, undefined],
+  ])(
+    'R30: more subscribers follow page %i with %j: %s; without an indication, that is an error',
+    async (page, members, hasMore) => {
+      const data = (page === 1 ? ['c'] : ['a', 'b']).map((subscriberId) => subscriber({ subscriberId }));
+      await using gateway = await startScriptedGateway(() => ({ body: { ...members, data } }), { modules });
+      const result = await gateway.run(`{ subscribers(page: ${page}, limit: 2) { page hasMore } }`);
+      expect(result).toEqual(hasMore === undefined ? ['UPSTREAM_BAD_RESPONSE'] : { subscribers: { page, hasMore } });
+    },
+  );
 
   it('R30: a null among the workflows of a day is left out, and counted as drift', async () => {
     await using gateway = await startScriptedGateway(({ path }) => ({

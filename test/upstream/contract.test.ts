@@ -153,25 +153,16 @@ describe.each(Object.entries(services))('every operation on %s', (_, service) =>
         : null;
     const id = group?.id ?? '';
     expect(group).toEqual({ id: expect.any(String), name: 'Contract' });
+    const rename = async (name: string) =>
+      (await run(operations.UpdateNotificationGroup, { input: { id, name } })).updateNotificationGroup;
+    const remove = async () =>
+      (await run(operations.DeleteNotificationGroup, { input: { id } })).deleteNotificationGroup;
     expect((await run(operations.NotificationGroup, { id })).notificationGroup).toMatchObject(group ?? {});
     expect((await run(operations.NotificationGroups)).notificationGroups).toContainEqual(group);
-    expect(
-      (await run(operations.UpdateNotificationGroup, { input: { id, name: 'Renamed' } })).updateNotificationGroup,
-    ).toMatchObject({
-      notificationGroup: { id, name: 'Renamed' },
-    });
-    expect(
-      (await run(operations.UpdateNotificationGroup, { input: { id, name: '' } })).updateNotificationGroup,
-    ).toMatchObject({ code: 'INVALID_INPUT' });
-    const deletion = { input: { id } };
-    expect((await run(operations.DeleteNotificationGroup, deletion)).deleteNotificationGroup).toEqual({
-      deletedId: id,
-      acknowledged: true,
-      status: 'DELETED',
-    });
-    expect((await run(operations.DeleteNotificationGroup, deletion)).deleteNotificationGroup).toMatchObject({
-      code: 'NOT_FOUND',
-    });
+    expect(await rename('Renamed')).toMatchObject({ notificationGroup: { id, name: 'Renamed' } });
+    expect(await rename('')).toMatchObject({ code: 'INVALID_INPUT' });
+    expect(await remove()).toEqual({ deletedId: id, acknowledged: true, status: 'DELETED' });
+    expect(await remove()).toMatchObject({ code: 'NOT_FOUND' });
     expect((await run(operations.NotificationGroup, { id })).notificationGroup).toBeNull();
     expect(takeCalls()).toEqual([
       'POST /v1/notification-groups {"name":"Contract"}',

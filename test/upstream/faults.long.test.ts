@@ -3,17 +3,14 @@ import { describe, expect, it } from 'vitest';
 import {
   CREATE,
   CREATE_KEYED,
-  expectNoLeaks,
   firstOnly,
   healthyResponse,
-  openSockets,
   READ,
   respondHealthy,
   respondWithStatus,
   SET_STATUS,
   SHORT_RETRY_DELAYS,
   setUp,
-  timers,
   WRITES,
   watchTimers,
 } from '../support/faults.ts';
@@ -204,48 +201,6 @@ describe('an upstream that breaks HTTP', () => {
   });
 });
 
-describe('an upstream request', () => {
-  it('has an encoded path and a fixed set of headers', async () => {
-    await using setup = await setUp(respondHealthy);
-    const headers = {
-      cookie: 'session=1',
-      'x-forwarded-for': '10.0.0.1',
-      'x-request-id': 'r-1',
-      'idempotency-key': 'k',
-      te: 'trailers',
-    };
-    await setup.gateway.send(
-      '{ workflow(idOrIdentifier: "a/b?c#d é") { id } }',
-      {},
-      { authorization: 'ApiKey a', headers },
-    );
-    await setup.gateway.send(CREATE, {}, { authorization: 'ApiKey a', headers });
-    const [read, write] = setup.upstream.requests;
-    expect(read?.path).toBe('/v1/workflows/a%2Fb%3Fc%23d%20%C3%A9');
-    expect(read?.head.split('\r\n').slice(1).sort()).toEqual([
-      'accept: application/json',
-      'authorization: ApiKey a',
-      'connection: keep-alive',
-      `host: ${setup.upstream.url.slice('http://'.length)}`,
-      expect.stringMatching(/^user-agent: notigraph\/\d/),
-      'x-request-id: r-1',
-    ]);
-    expect(Object.keys(write?.headers ?? {}).sort()).toEqual([
-      'accept',
-      'authorization',
-      'connection',
-      'content-length',
-      'content-type',
-      'host',
-      'idempotency-key',
-      'user-agent',
-      'x-request-id',
-    ]);
-    expect(write?.headers['idempotency-key']).toMatch(/^[0-9a-f]{64}$/);
-    expect(JSON.parse(write?.body ?? '')).toEqual({ name: 'News' });
-  });
-});
-
 const ALL = [READ, SET_STATUS, ...Object.values(WRITES)];
 
 describe.each<[string, Script, string]>([
@@ -432,24 +387,6 @@ describe('a response body', () => {
   });
 });
 
-it('one failing and one slow root field of twenty only affect their own values', async () => {
-  await using setup = await setUp(
-    (request, connection) => {
-      if (request.path.endsWith('/slow')) {
-        return;
-      }
-      connection.answer(request.path.endsWith('/failing') ? { status: 500, body: {} } : healthyResponse(request));
-    },
-    { operationTimeoutMs: 1_000 },
-  );
-  const ids = ['failing', 'slow', ...Array.from({ length: 18 }, (_, i) => `w${i}`)];
-  const fields = ids.map((id, i) => `f${i}: workflow(idOrIdentifier: "${id}") { id }`);
-  const { status: httpStatus, body, codes } = await setup.gateway.send(`{ ${fields.join(' ')} }`);
-  expect(httpStatus).toBe(200);
-  expect(codes).toEqual(['UPSTREAM_ERROR', 'UPSTREAM_TIMEOUT']);
-  expect(Object.values(body.data ?? {})).toEqual([null, null, ...ids.slice(2).map((id) => ({ id }))]);
-});
-
 describe('a client that disconnects', () => {
   /** Sends an operation over its own connection. Returns a function that disconnects. */
   async function sendUntilDisconnect(url: string, key: string, query: string) {
@@ -465,23 +402,6 @@ describe('a client that disconnects', () => {
       agent.destroy();
     };
   }
-
-  it('ends the delay of a retry', async () => {
-    const { promise: retryDelayed, resolve } = Promise.withResolvers<void>();
-    const random = () => {
-      resolve();
-      return 100; // 10 s.
-    };
-    await using setup = await setUp(respondWithStatus(503), { random });
-    const socketsBefore = openSockets();
-    const disconnect = await sendUntilDisconnect(setup.gateway.url, 'k', READ);
-    await retryDelayed;
-    await new Promise((resolve) => setImmediate(resolve));
-    expect(timers.size).toBeGreaterThan(1); // The timers of the retry delay and of the operation.
-    disconnect();
-    await expectNoLeaks(socketsBefore + 2); // The upstream connection stays open.
-    expect(setup.calls()).toHaveLength(1);
-  });
 
   it('together with a thousand others leaves no sockets and timers behind', async () => {
     let started = 0;

@@ -256,13 +256,6 @@ describe('the usage of an operation', () => {
       expect(events).toMatchObject({ requests, rateLimit: { remaining: 0, resetSeconds: 30 } });
     }
   });
-
-  it('has no rate limit if the service reports none', async () => {
-    await using client = await startClient(succeed());
-    const events = new Usage();
-    await client.caller('a', { events }).getWorkflow('w1');
-    expect(events.rateLimit).toBeUndefined();
-  });
 });
 
 describe('a reset', () => {

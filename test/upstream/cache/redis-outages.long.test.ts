@@ -1,6 +1,6 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setImmediate as immediate } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { cacheOf, newOwner } from '../../support/cache-store-contract.ts';
 import { READ_WORKFLOW, startCachedGateway } from '../../support/cached-gateway.ts';
 import { guards } from '../../support/guards.ts';
@@ -31,25 +31,20 @@ describe.runIf(hasRedis)(`a cache store whose Redis${redisOnly}`, () => {
   async function startProcesses(options: Parameters<typeof createRedisCache>[1] = {}) {
     const first = createRedisCache(redis.url, { timeoutMs: 1_000, ...options });
     const second = createRedisCache(redis.url);
+    onTestFinished(async () => {
+      await first[Symbol.asyncDispose]();
+      await second[Symbol.asyncDispose]();
+    });
     const owner = newOwner();
     const [mine, theirs] = [cacheOf(first.store, owner), cacheOf(second.store, owner)];
     await expect.poll(() => mine.find('/a'), SLOW_POLL).toMatchObject({ version: expect.any(String) });
     await theirs.load('/a');
     await theirs.load('/stats', 2, 'statistics');
-    return {
-      first,
-      mine,
-      theirs,
-      async [Symbol.asyncDispose]() {
-        await first[Symbol.asyncDispose]();
-        await second[Symbol.asyncDispose]();
-      },
-    };
+    return { first, mine, theirs };
   }
 
   it('does not respond is waited for once, and then not at all', async () => {
-    await using processes = await startProcesses();
-    const { first, mine } = processes;
+    const { first, mine } = await startProcesses();
     redis.pause();
     expect(await mine.find('/a')).toEqual(NOTHING);
     let isSettled = false;
@@ -66,8 +61,7 @@ describe.runIf(hasRedis)(`a cache store whose Redis${redisOnly}`, () => {
   });
 
   it('misses the beginning of a write is not used for its kinds until the write has ended and their entries are gone', async () => {
-    await using processes = await startProcesses();
-    const { first, mine, theirs } = processes;
+    const { first, mine, theirs } = await startProcesses();
     redis.pause();
     const write = await mine.begin();
     redis.resume();
@@ -80,8 +74,7 @@ describe.runIf(hasRedis)(`a cache store whose Redis${redisOnly}`, () => {
   });
 
   it('misses a write whose outcome is unknown is not used for its kinds for a while', async () => {
-    await using processes = await startProcesses();
-    const { first, mine } = processes;
+    const { first, mine } = await startProcesses();
     const write = await mine.begin();
     redis.pause();
     expect(await cacheOf(first.store).find('/a')).toEqual(NOTHING);
@@ -93,8 +86,7 @@ describe.runIf(hasRedis)(`a cache store whose Redis${redisOnly}`, () => {
   });
 
   it('has no memory to end a write, or to drop a rejected credential, does so as soon as it has some', async () => {
-    await using processes = await startProcesses();
-    const { first, mine, theirs } = processes;
+    const { first, mine, theirs } = await startProcesses();
     const rejected = cacheOf(first.store);
     await rejected.load('/a');
     const write = await mine.begin();
@@ -142,8 +134,7 @@ describe.runIf(hasRedis)(`a cache store whose Redis${redisOnly}`, () => {
   });
 
   it('misses a whole write loses its entries once it is back', async () => {
-    await using processes = await startProcesses();
-    const { first, mine, theirs } = processes;
+    const { first, mine, theirs } = await startProcesses();
     redis.pause();
     await mine.write();
     redis.resume();
@@ -154,8 +145,7 @@ describe.runIf(hasRedis)(`a cache store whose Redis${redisOnly}`, () => {
   });
 
   it('misses more writes than a process remembers has no entries from before for this process, but those it has found', async () => {
-    await using processes = await startProcesses({ maxMissed: 0 });
-    const { first, mine } = processes;
+    const { first, mine } = await startProcesses({ maxMissed: 0 });
     const [found, written] = [cacheOf(first.store), cacheOf(first.store)];
     await found.load('/a');
     await written.load('/a');
@@ -175,8 +165,7 @@ describe.runIf(hasRedis)(`a cache store whose Redis${redisOnly}`, () => {
   });
 
   it('is killed and loads an old snapshot has no entries from before, and stores no read in flight', async () => {
-    await using processes = await startProcesses();
-    const { first, mine, theirs } = processes;
+    const { first, mine, theirs } = await startProcesses();
     const other = cacheOf(first.store);
     const [known, unknown] = [await mine.find('/b'), await other.find('/b')];
     await redis.command('SAVE');
@@ -222,8 +211,7 @@ describe.runIf(hasRedis)(`a cache store whose Redis${redisOnly}`, () => {
   });
 
   it('loses a process in the middle of a write does not use what the write changes until it must have ended', async () => {
-    await using processes = await startProcesses();
-    const { first, mine, theirs } = processes;
+    const { first, mine, theirs } = await startProcesses();
     await mine.begin();
     await first.store[Symbol.asyncDispose]();
     await theirs.load('/a');
