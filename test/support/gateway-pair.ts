@@ -35,6 +35,8 @@ export interface GatewayPair extends AsyncDisposable {
   fetch: TestGateway;
   /** Sends the request to both gateways. */
   ask(request: WireRequest): Promise<{ listener: WireResponse; fetch: WireResponse }>;
+  /** Sends the request only to that with a listener, for tests that send many. */
+  askListener(request: WireRequest): Promise<WireResponse>;
 }
 
 export async function startGatewayPair(
@@ -58,6 +60,7 @@ export async function startGatewayPair(
   return {
     listener: pair.listener.gateway,
     fetch: pair.fetch.gateway,
+    askListener: (request) => sendToOne(pair.listener, request),
     ask: async (request) => ({
       listener: await sendToOne(pair.listener, request),
       fetch: await sendToOne(pair.fetch, request),
