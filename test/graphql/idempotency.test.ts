@@ -8,7 +8,7 @@ import { clientsOf, createSigner } from '../support/tokens.ts';
 
 guards('src/graphql/mutations.ts', 'deriveIdempotencyKey');
 
-const { CreateFeed, CreateNotificationGroup, CreateSubscribers, UpdateNotificationGroup } = operations;
+const { CreateFeed, CreateNotificationGroup, CreateSubscribers } = operations;
 
 const keysOf = (exchanges: readonly { headers: Record<string, unknown> }[]) =>
   exchanges.map(({ headers }) => headers['idempotency-key']);
@@ -103,14 +103,6 @@ it('a key whose first request is still in flight is a conflict with an explanati
     );
   expect((await rename('key')).updateNotificationGroup).toEqual({ reason: 'IDEMPOTENCY_IN_PROGRESS' });
   expect((await rename()).updateNotificationGroup).toEqual({ reason: 'OTHER' });
-});
-
-it('a rename with a key is replayed', async () => {
-  const input = { id: '2c490ff384e74bd82a99effb', name: 'Renamed', idempotencyKey: 'rename' };
-  await gateway.data(UpdateNotificationGroup, { input });
-  expect((await gateway.data(UpdateNotificationGroup, { input })).updateNotificationGroup).toMatchObject({
-    replayed: true,
-  });
 });
 
 it.each([

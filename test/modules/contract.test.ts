@@ -28,34 +28,24 @@ const BUILT_IN: readonly Field[] = [
   {
     endpoint: 'GET /v1/workflows/{workflowIdOrIdentifier}',
     text: 'workflow(idOrIdentifier: $id) { __typename }',
-    path: '/v1/workflows/{}',
     body: { data: workflow() },
   },
   {
     endpoint: 'PUT /v1/workflows/{workflowId}/status',
     text: 'updateWorkflowStatus(input: { workflowId: $id, active: true })',
-    path: '/v1/workflows/{}/status',
     body: { data: workflow() },
-    idInput: 'workflowId',
     isRepeatable: true,
     returns: ['NotFoundError', 'ConflictError'],
   },
   {
     endpoint: 'GET /v1/notification-groups/{id}',
     text: 'notificationGroup(id: $id) { __typename }',
-    path: '/v1/notification-groups/{}',
     body: { data: group() },
   },
-  {
-    endpoint: 'GET /v1/notification-groups',
-    text: 'notificationGroups { __typename }',
-    path: '/v1/notification-groups',
-    body: { data: [group()] },
-  },
+  { endpoint: 'GET /v1/notification-groups', text: 'notificationGroups { __typename }', body: { data: [group()] } },
   {
     endpoint: 'POST /v1/notification-groups',
     text: 'createNotificationGroup(input: { name: "n" })',
-    path: '/v1/notification-groups',
     body: { data: group() },
     isIdempotent: true,
     returns: ['ConflictError'],
@@ -63,7 +53,6 @@ const BUILT_IN: readonly Field[] = [
   {
     endpoint: 'PATCH /v1/notification-groups/{id}',
     text: 'updateNotificationGroup(input: { id: $id, name: "n" })',
-    path: '/v1/notification-groups/{}',
     body: { data: group() },
     isIdempotent: true,
     returns: ['NotFoundError', 'ConflictError'],
@@ -71,7 +60,6 @@ const BUILT_IN: readonly Field[] = [
   {
     endpoint: 'DELETE /v1/notification-groups/{id}',
     text: 'deleteNotificationGroup(input: { id: $id })',
-    path: '/v1/notification-groups/{}',
     body: { data: { acknowledged: true, status: 'deleted' } },
     returns: ['NotFoundError', 'ConflictError'],
   },
@@ -84,7 +72,6 @@ const BUILT_IN: readonly Field[] = [
   {
     endpoint: 'POST /v1/subscribers',
     text: 'createSubscriber(input: { subscriberId: "s1" })',
-    path: '/v1/subscribers',
     body: { data: subscriber() },
     isIdempotent: true,
     returns: ['ConflictError'],
@@ -92,7 +79,6 @@ const BUILT_IN: readonly Field[] = [
   {
     endpoint: 'POST /v1/feeds',
     text: 'createFeed(input: { name: "n" })',
-    path: '/v1/feeds',
     body: { data: feed() },
     isIdempotent: true,
     returns: ['ConflictError'],
@@ -100,15 +86,12 @@ const BUILT_IN: readonly Field[] = [
   {
     endpoint: 'DELETE /v1/feeds/{feedId}',
     text: 'deleteFeed(input: { id: $id })',
-    path: '/v1/feeds/{}',
     body: { data: [feed()] },
     returns: ['NotFoundError', 'ConflictError'],
   },
   {
     endpoint: 'DELETE /v1/messages/transaction/{transactionId}',
     text: 'deleteMessagesByTransaction(input: { transactionId: $id })',
-    path: '/v1/messages/transaction/{}',
-    idInput: 'transactionId',
     returns: ['NotFoundError'],
   },
 ];
@@ -124,37 +107,24 @@ const SHELF = { data: { _id: 's1', name: 'Shelf' } };
 
 /** The fields of the generated module. */
 const SHELF_FIELDS: readonly Field[] = [
-  {
-    endpoint: 'GET /v1/shelves',
-    text: 'shelves { __typename }',
-    path: '/v1/shelves',
-    body: { data: [SHELF.data] },
-  },
+  { endpoint: 'GET /v1/shelves', text: 'shelves { __typename }', body: { data: [SHELF.data] } },
   {
     endpoint: 'POST /v1/shelves',
     text: 'createShelf(input: { name: "n" })',
-    path: '/v1/shelves',
     body: SHELF,
     isIdempotent: true,
     returns: ['ConflictError'],
   },
-  {
-    endpoint: 'GET /v1/shelves/{id}',
-    text: 'shelf(id: $id) { __typename }',
-    path: '/v1/shelves/{}',
-    body: SHELF,
-  },
+  { endpoint: 'GET /v1/shelves/{id}', text: 'shelf(id: $id) { __typename }', body: SHELF },
   {
     endpoint: 'PATCH /v1/shelves/{id}',
     text: 'updateShelf(input: { id: $id, name: "n" })',
-    path: '/v1/shelves/{}',
     body: SHELF,
     returns: ['NotFoundError', 'ConflictError'],
   },
   {
     endpoint: 'DELETE /v1/shelves/{id}',
     text: 'deleteShelf(input: { id: $id })',
-    path: '/v1/shelves/{}',
     returns: ['NotFoundError', 'ConflictError'],
   },
   {
