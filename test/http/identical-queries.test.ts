@@ -17,7 +17,6 @@ const readsRequest = defineModule('reads-request', ({ builder, requireScopes }) 
     t.string({
       nullable: true,
       extensions: requireScopes('users:read'),
-      description: 'Returns the user that the request names.',
       resolve: (_root, _args, { request }) => request.headers.get('x-user'),
     }),
   ),
@@ -46,7 +45,6 @@ it('end independently if the resolver of one waits', async () => {
     builder.queryField('waits', (t) =>
       t.boolean({
         nullable: true,
-        description: 'Returns whether it waited, which it does for Anna.',
         extensions: requireScopes('users:read'),
         resolve(_root, _args, { request }) {
           if (request.headers.get('x-user') !== 'anna') {

@@ -295,7 +295,7 @@ describe('an item of a bulk write of a module', () => {
         description: 'Checks a layout.',
         scope: 'layouts:write',
         endpoint: declare('POST /v1/checks/{id}').returns<object>(),
-        input: { description: 'It.', fields: (t) => ({ id: t.id({ required: true, description: 'Its id.' }) }) },
+        input: { description: 'It.', fields: (t) => ({ id: t.id({ required: true }) }) },
         // Not async, so that it throws instead of returning a promise that rejects.
         resolve({ id }, send) {
           if (id === '11') {
@@ -400,9 +400,7 @@ describe('a module', () => {
   const query = (name: string, scope?: 'x:read') =>
     defineModule(name, ({ builder, requireScopes }) => {
       const extensions = scope === undefined ? {} : requireScopes(scope);
-      builder.queryField(name, (t) =>
-        t.int({ nullable: true, extensions, description: 'A number.', resolve: () => 1 }),
-      );
+      builder.queryField(name, (t) => t.int({ nullable: true, extensions, resolve: () => 1 }));
     });
   const declares = (name: string, template: `GET /${string}`) =>
     defineModule(name, ({ endpoint: declare }) => void declare(template).returns<object>());
@@ -423,7 +421,7 @@ describe('a module', () => {
       description: 'Removes a thing.',
       scope: 'x:write',
       endpoint: declare('DELETE /v1/things/{id}', { expect: 'nothing' }),
-      input: { description: 'The thing.', fields: (t) => ({ id: t.id({ required: true, description: 'Its id.' }) }) },
+      input: { description: 'The thing.', fields: (t) => ({ id: t.id({ required: true }) }) },
       resolve: ({ id }, send) => send({ id }).then(() => ({})),
       success: { description: 'It is removed.', fields: () => ({}) },
     });
@@ -434,7 +432,6 @@ describe('a module', () => {
   const implementing = (name: string, type: string, interfaces: readonly string[]) =>
     defineModule(name, ({ builder }) => {
       builder.objectRef<object>(type).implement({
-        description: 'A shape.',
         interfaces: Object(interfaces),
         fields: (t) => ({ code: t.int({ description: 'Its code.', resolve: () => 4 }) }),
       });
@@ -520,7 +517,6 @@ it('the code of a module can’t call another host, by an endpoint that it made 
       t.boolean({
         nullable: true,
         extensions: requireScopes('x:read'),
-        description: 'Makes calls.',
         resolve: async (_root, _args, ctx) => {
           await Promise.allSettled(routes.map((route) => ctx.upstream.read({ ...things, route }, {})));
           return true;
