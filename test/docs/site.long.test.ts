@@ -123,8 +123,6 @@ describe('the pages of the site', () => {
     const label = await remedy.evaluate((cell) => getComputedStyle(cell, '::before').content);
     expect(label).toContain('what to do');
   });
-
-  });
 });
 
 it.each(['light', 'dark'])(

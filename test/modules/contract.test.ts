@@ -28,34 +28,24 @@ const BUILT_IN: readonly Field[] = [
   {
     endpoint: 'GET /v1/workflows/{workflowIdOrIdentifier}',
     text: 'workflow(idOrIdentifier: $id) { __typename }',
-    path: '/v1/workflows/{}',
     body: { data: workflow() },
   },
   {
     endpoint: 'PUT /v1/workflows/{workflowId}/status',
     text: 'updateWorkflowStatus(input: { workflowId: $id, active: true })',
-    path: '/v1/workflows/{}/status',
     body: { data: workflow() },
-    idInput: 'workflowId',
     isRepeatable: true,
     returns: ['NotFoundError', 'ConflictError'],
   },
   {
     endpoint: 'GET /v1/notification-groups/{id}',
     text: 'notificationGroup(id: $id) { __typename }',
-    path: '/v1/notification-groups/{}',
     body: { data: group() },
   },
-  {
-    endpoint: 'GET /v1/notification-groups',
-    text: 'notificationGroups { __typename }',
-    path: '/v1/notification-groups',
-    body: { data: [group()] },
-  },
+  { endpoint: 'GET /v1/notification-groups', text: 'notificationGroups { __typename }', body: { data: [group()] } },
   {
     endpoint: 'POST /v1/notification-groups',
     text: 'createNotificationGroup(input: { name: "n" })',
-    path: '/v1/notification-groups',
     body: { data: group() },
     isIdempotent: true,
     returns: ['ConflictError'],
@@ -63,7 +53,6 @@ const BUILT_IN: readonly Field[] = [
   {
     endpoint: 'PATCH /v1/notification-groups/{id}',
     text: 'updateNotificationGroup(input: { id: $id, name: "n" })',
-    path: '/v1/notification-groups/{}',
     body: { data: group() },
     isIdempotent: true,
     returns: ['NotFoundError', 'ConflictError'],
@@ -71,7 +60,6 @@ const BUILT_IN: readonly Field[] = [
   {
     endpoint: 'DELETE /v1/notification-groups/{id}',
     text: 'deleteNotificationGroup(input: { id: $id })',
-    path: '/v1/notification-groups/{}',
     body: { data: { acknowledged: true, status: 'deleted' } },
     returns: ['NotFoundError', 'ConflictError'],
   },
@@ -84,7 +72,6 @@ const BUILT_IN: readonly Field[] = [
   {
     endpoint: 'POST /v1/subscribers',
     text: 'createSubscriber(input: { subscriberId: "s1" })',
-    path: '/v1/subscribers',
     body: { data: subscriber() },
     isIdempotent: true,
     returns: ['ConflictError'],
@@ -92,7 +79,6 @@ const BUILT_IN: readonly Field[] = [
   {
     endpoint: 'POST /v1/feeds',
     text: 'createFeed(input: { name: "n" })',
-    path: '/v1/feeds',
     body: { data: feed() },
     isIdempotent: true,
     returns: ['ConflictError'],
@@ -100,15 +86,12 @@ const BUILT_IN: readonly Field[] = [
   {
     endpoint: 'DELETE /v1/feeds/{feedId}',
     text: 'deleteFeed(input: { id: $id })',
-    path: '/v1/feeds/{}',
     body: { data: [feed()] },
     returns: ['NotFoundError', 'ConflictError'],
   },
   {
     endpoint: 'DELETE /v1/messages/transaction/{transactionId}',
     text: 'deleteMessagesByTransaction(input: { transactionId: $id })',
-    path: '/v1/messages/transaction/{}',
-    idInput: 'transactionId',
     returns: ['NotFoundError'],
   },
 ];
@@ -124,37 +107,24 @@ const SHELF = { data: { _id: 's1', name: 'Shelf' } };
 
 /** The fields of the generated module. */
 const SHELF_FIELDS: readonly Field[] = [
-  {
-    endpoint: 'GET /v1/shelves',
-    text: 'shelves { __typename }',
-    path: '/v1/shelves',
-    body: { data: [SHELF.data] },
-  },
+  { endpoint: 'GET /v1/shelves', text: 'shelves { __typename }', body: { data: [SHELF.data] } },
   {
     endpoint: 'POST /v1/shelves',
     text: 'createShelf(input: { name: "n" })',
-    path: '/v1/shelves',
     body: SHELF,
     isIdempotent: true,
     returns: ['ConflictError'],
   },
-  {
-    endpoint: 'GET /v1/shelves/{id}',
-    text: 'shelf(id: $id) { __typename }',
-    path: '/v1/shelves/{}',
-    body: SHELF,
-  },
+  { endpoint: 'GET /v1/shelves/{id}', text: 'shelf(id: $id) { __typename }', body: SHELF },
   {
     endpoint: 'PATCH /v1/shelves/{id}',
     text: 'updateShelf(input: { id: $id, name: "n" })',
-    path: '/v1/shelves/{}',
     body: SHELF,
     returns: ['NotFoundError', 'ConflictError'],
   },
   {
     endpoint: 'DELETE /v1/shelves/{id}',
     text: 'deleteShelf(input: { id: $id })',
-    path: '/v1/shelves/{}',
     returns: ['NotFoundError', 'ConflictError'],
   },
   {
@@ -325,7 +295,7 @@ describe('an item of a bulk write of a module', () => {
         description: 'Checks a layout.',
         scope: 'layouts:write',
         endpoint: declare('POST /v1/checks/{id}').returns<object>(),
-        input: { description: 'It.', fields: (t) => ({ id: t.id({ required: true, description: 'Its id.' }) }) },
+        input: { description: 'It.', fields: (t) => ({ id: t.id({ required: true }) }) },
         // Not async, so that it throws instead of returning a promise that rejects.
         resolve({ id }, send) {
           if (id === '11') {
@@ -430,9 +400,7 @@ describe('a module', () => {
   const query = (name: string, scope?: 'x:read') =>
     defineModule(name, ({ builder, requireScopes }) => {
       const extensions = scope === undefined ? {} : requireScopes(scope);
-      builder.queryField(name, (t) =>
-        t.int({ nullable: true, extensions, description: 'A number.', resolve: () => 1 }),
-      );
+      builder.queryField(name, (t) => t.int({ nullable: true, extensions, resolve: () => 1 }));
     });
   const declares = (name: string, template: `GET /${string}`) =>
     defineModule(name, ({ endpoint: declare }) => void declare(template).returns<object>());
@@ -453,7 +421,7 @@ describe('a module', () => {
       description: 'Removes a thing.',
       scope: 'x:write',
       endpoint: declare('DELETE /v1/things/{id}', { expect: 'nothing' }),
-      input: { description: 'The thing.', fields: (t) => ({ id: t.id({ required: true, description: 'Its id.' }) }) },
+      input: { description: 'The thing.', fields: (t) => ({ id: t.id({ required: true }) }) },
       resolve: ({ id }, send) => send({ id }).then(() => ({})),
       success: { description: 'It is removed.', fields: () => ({}) },
     });
@@ -464,7 +432,6 @@ describe('a module', () => {
   const implementing = (name: string, type: string, interfaces: readonly string[]) =>
     defineModule(name, ({ builder }) => {
       builder.objectRef<object>(type).implement({
-        description: 'A shape.',
         interfaces: Object(interfaces),
         fields: (t) => ({ code: t.int({ description: 'Its code.', resolve: () => 4 }) }),
       });
@@ -550,7 +517,6 @@ it('the code of a module can’t call another host, by an endpoint that it made 
       t.boolean({
         nullable: true,
         extensions: requireScopes('x:read'),
-        description: 'Makes calls.',
         resolve: async (_root, _args, ctx) => {
           await Promise.allSettled(routes.map((route) => ctx.upstream.read({ ...things, route }, {})));
           return true;

@@ -48,7 +48,6 @@ const notesOf = ({ isDeclared, max = 3 }: { isDeclared: boolean; max?: number })
       fields: (t) => ({ id: t.exposeID('_id', { description: 'Its id.' }) }),
     });
     const Note: ObjectRef<GraphTypes, NoteBody> = builder.objectRef<NoteBody>('Note').implement({
-      description: 'A note.',
       extensions: {
         ...requireScopes('notes:read'),
         ...follow(authorCalls),
@@ -72,7 +71,6 @@ const notesOf = ({ isDeclared, max = 3 }: { isDeclared: boolean; max?: number })
         author: t.id({
           nullable: true,
           extensions: follow(authorCalls),
-          description: 'Its author.',
           resolve: async ({ authorId }, _args, ctx) =>
             (await ctx.upstream.read(getAuthor, { id: authorId }))?._id ?? null,
         }),
@@ -80,7 +78,6 @@ const notesOf = ({ isDeclared, max = 3 }: { isDeclared: boolean; max?: number })
           type: Team,
           nullable: true,
           extensions: follow({ loader: team, reason: 'One per team.' }),
-          description: 'Its team.',
           resolve: ({ _id }, _args, ctx) => ctx.loaders.load(team, _id),
         }),
         linked: t.field({
@@ -88,7 +85,7 @@ const notesOf = ({ isDeclared, max = 3 }: { isDeclared: boolean; max?: number })
           nullable: true,
           extensions: follow({ loader: team, max: 1, reason: 'Each has another.' }),
           description: 'The team with an id.',
-          args: { id: t.arg.id({ required: true, description: 'The id.' }) },
+          args: { id: t.arg.id({ required: true }) },
           resolve: (_note, { id }, ctx) => ctx.loaders.load(team, id),
         }),
         copy: t.field({
@@ -100,7 +97,7 @@ const notesOf = ({ isDeclared, max = 3 }: { isDeclared: boolean; max?: number })
             reason: 'Only if it is asked for.',
           }),
           description: 'The note, which is read again if `fetch` is true.',
-          args: { fetch: t.arg.boolean({ required: true, description: 'Whether it is read.' }) },
+          args: { fetch: t.arg.boolean({ required: true }) },
           resolve: (note, { fetch }, ctx) => (fetch ? ctx.upstream.read(getNote, { id: note._id }) : note),
         }),
       }),
@@ -112,7 +109,7 @@ const notesOf = ({ isDeclared, max = 3 }: { isDeclared: boolean; max?: number })
         nullable: true,
         extensions: follow(authorCalls),
         description: 'Reads a note, then its author.',
-        args: { id: t.arg.id({ required: true, description: 'Its id.' }) },
+        args: { id: t.arg.id({ required: true }) },
         async resolve(_root, { id }, ctx) {
           const note = await ctx.upstream.read(getNote, { id });
           await (note && ctx.upstream.read(getAuthor, { id: note.authorId }));
@@ -123,7 +120,6 @@ const notesOf = ({ isDeclared, max = 3 }: { isDeclared: boolean; max?: number })
         type: [Note],
         nullable: true,
         extensions: follow({ endpoint: listNotes, max, reason: 'One per page.' }),
-        description: 'Reads all pages.',
         async resolve(_root, _args, ctx) {
           const all: NoteBody[] = [];
           for (let page = 1, found = 1; found > 0; page += 1) {
@@ -147,7 +143,7 @@ const notesOf = ({ isDeclared, max = 3 }: { isDeclared: boolean; max?: number })
         type: t.listRef(t.listRef(Note)),
         nullable: true,
         description: 'Returns the notes of each page.',
-        args: { pages: t.arg.intList({ required: true, description: 'The pages.' }) },
+        args: { pages: t.arg.intList({ required: true }) },
         resolve: (_root, { pages }, ctx) =>
           Promise.all(pages.map(async (page) => (await ctx.upstream.read(listNotes, { query: { page } })) ?? [])),
       }),
@@ -175,7 +171,7 @@ const notesOf = ({ isDeclared, max = 3 }: { isDeclared: boolean; max?: number })
         nullable: { list: true, items: true },
         extensions: requireScopes('notes:read'),
         description: 'Reads the notes with these ids.',
-        args: { ids: t.arg.idList({ required: true, description: 'The ids.' }) },
+        args: { ids: t.arg.idList({ required: true }) },
         resolve: (_root, { ids }, ctx) => ids.map((id) => ctx.upstream.read(getNote, { id })),
       }),
       mixed: t.boolean({
@@ -224,7 +220,7 @@ const notesOf = ({ isDeclared, max = 3 }: { isDeclared: boolean; max?: number })
       ),
       input: {
         description: 'They.',
-        fields: (t) => ({ names: t.stringList({ required: true, description: 'Names.' }) }),
+        fields: (t) => ({ names: t.stringList({ required: true }) }),
       },
       async resolve({ names }, send, ctx) {
         let note: NoteBody | undefined;
@@ -236,7 +232,7 @@ const notesOf = ({ isDeclared, max = 3 }: { isDeclared: boolean; max?: number })
       },
       success: {
         description: 'They are created.',
-        fields: (t) => ({ note: t.expose('note', { type: Note, nullable: true, description: 'The last one.' }) }),
+        fields: (t) => ({ note: t.expose('note', { type: Note, nullable: true }) }),
       },
     });
     bulkMutation('createAllNotes', creation, {

@@ -57,29 +57,23 @@ const steps = defineModule('steps', (toolkit) => {
   });
 
   const Step = builder.objectRef<StepBody>('Step').implement({
-    description: 'A step.',
     extensions: requireScopes('steps:read'),
     fields: (t) => ({
       written: t.string({
         nullable: true,
-        description: 'Writes.',
         resolve: async ({ _id }, _args, ctx) => JSON.stringify(await stepsFor(ctx).write(_id)),
       }),
       rejected: t.string({
         nullable: true,
-        description: 'Rejects its arguments.',
         resolve: () => Promise.reject(badUserInput('No.')),
       }),
     }),
   });
-  builder.queryField('step', (t) =>
-    t.field({ type: Step, nullable: true, description: 'A step.', resolve: () => ({ _id: 'nested' }) }),
-  );
+  builder.queryField('step', (t) => t.field({ type: Step, nullable: true, resolve: () => ({ _id: 'nested' }) }));
   builder.queryField('writing', (t) =>
     t.string({
       nullable: true,
       extensions: requireScopes('steps:read'),
-      description: 'Writes.',
       resolve: async (_root, _args, ctx) => JSON.stringify(await stepsFor(ctx).write('query')),
     }),
   );
@@ -87,7 +81,6 @@ const steps = defineModule('steps', (toolkit) => {
     t.string({
       nullable: true,
       extensions: requireScopes('steps:write'),
-      description: 'Applies.',
       resolve: async (_root, _args, ctx) => JSON.stringify(await resolve(stepsFor(ctx), 'bare')),
     }),
   );
@@ -96,7 +89,7 @@ const steps = defineModule('steps', (toolkit) => {
     description: 'Applies.',
     scope: 'steps:write',
     endpoint: endpoints.create,
-    input: { description: 'It.', fields: (t) => ({ id: t.id({ required: true, description: 'Its id.' }) }) },
+    input: { description: 'It.', fields: (t) => ({ id: t.id({ required: true }) }) },
     failures: { notFound: { resource: 'Step', id: ({ id }) => id } },
     resolve: ({ id }, send, ctx) =>
       resolve({ ...stepsFor(ctx), send: (name) => send({ body: { name } }) }, id).then((step) => ({
@@ -105,7 +98,7 @@ const steps = defineModule('steps', (toolkit) => {
       })),
     success: {
       description: 'It is applied.',
-      fields: (t) => ({ step: t.field({ type: Step, description: 'It.', resolve: (step) => step }) }),
+      fields: (t) => ({ step: t.field({ type: Step, resolve: (step) => step }) }),
     },
   });
   bulkMutation('applyAll', apply, {
