@@ -1,6 +1,5 @@
-import { Pool } from 'undici';
 import { describe, expect, it } from 'vitest';
-import { createRandom, digestOf, runConcurrently } from '../support/concurrent-load.ts';
+import { connectClients, createRandom, digestOf, runConcurrently } from '../support/concurrent-load.ts';
 import { startGateway } from '../support/gateway.ts';
 import { group, workflow } from '../support/records.ts';
 import { sampleSize } from '../support/samples.ts';
@@ -68,18 +67,13 @@ describe.each(STORES)('with a cache in %s', (kind) => {
       },
       { ...cache.deps, breakerMinimumCalls: Number.POSITIVE_INFINITY },
     );
-    const client = new Pool(new URL(gateway.url).origin, { connections: 40 });
+    await using clients = connectClients(gateway.url, 40);
     const crossed: string[] = [];
     let served = 0;
 
-    async function send(document: string, caller: Caller, headers: Record<string, string>): Promise<void> {
-      const { body } = await client.request({
-        path: caller.upstream === 'a' ? '/a/graphql' : '/graphql',
-        method: 'POST',
-        headers: { 'content-type': 'application/json', authorization: `ApiKey ${caller.key}`, ...headers },
-        body: JSON.stringify({ query: document }),
-      });
-      const text = await body.text();
+    async function send(query: string, caller: Caller, headers: Record<string, string>): Promise<void> {
+      const path = caller.upstream === 'a' ? '/a/graphql' : '/graphql';
+      const { text } = await clients.send({ query, path, authorization: `ApiKey ${caller.key}`, headers });
       const names = [...text.matchAll(/"name":"(\w+)"/g)].map(([, name]) => name);
       served += names.length > 0 ? 1 : 0;
       if (names.some((name) => name !== markOf(caller))) {
@@ -101,7 +95,6 @@ describe.each(STORES)('with a cache in %s', (kind) => {
         : { ...first, key: `key-${(pair + 1) % 4}` };
       await Promise.all([send(document, first, headers), send(document, second, headers)]);
     });
-    await client.close();
     expect(crossed).toEqual([]);
     expect(served).toBeGreaterThan(1.7 * PAIRS);
     expect(a.requests.length + b.requests.length).toBeLessThan(1.7 * PAIRS); // Without a cache, two per pair.

@@ -1,8 +1,7 @@
 import { tmpdir } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Agent } from 'undici';
 import { expect, it } from 'vitest';
-import { createRandom } from '../support/concurrent-load.ts';
+import { connectClients, createRandom } from '../support/concurrent-load.ts';
 import { startNotigraph } from '../support/process.ts';
 import { group, workflow } from '../support/records.ts';
 import { hasRedis, redisOnly, startRedis } from '../support/redis.ts';
@@ -74,25 +73,18 @@ const WRITE = `mutation { updateNotificationGroup(input: { id: "g1", name: "next
 
 /** Sends reads and writes of many clients, each on connections of its own. @param onOperation called before each operation */
 async function sendLoad(url: string, onOperation: (operation: number) => void) {
-  const { origin, pathname } = new URL(url);
-  const agent = new Agent({ pipelining: 0, connections: 2 * CLIENTS });
+  await using clients = connectClients(url, 2 * CLIENTS);
   /** Reads that were older than a write that their client had confirmed before. */
   const stale: string[] = [];
   let [sent, reads, confirmedWrites] = [0, 0, 0];
 
   /** Returns the version in the response; undefined if there is none. */
-  async function send(document: string, authorization: string): Promise<number | undefined> {
+  async function send(query: string, authorization: string): Promise<number | undefined> {
     onOperation(sent);
     sent += 1;
     try {
-      const { body } = await agent.request({
-        origin,
-        path: pathname,
-        method: 'POST',
-        headers: { 'content-type': 'application/json', authorization },
-        body: JSON.stringify({ query: document }),
-      });
-      const version = /"name":"v(\d+)"/.exec(await body.text())?.[1];
+      const { text } = await clients.send({ query, authorization, reset: true }); // Each connection goes to another worker.
+      const version = /"name":"v(\d+)"/.exec(text)?.[1];
       return version === undefined ? undefined : Number(version);
     } catch {
       return undefined; // Its worker was killed.
@@ -125,7 +117,6 @@ async function sendLoad(url: string, onOperation: (operation: number) => void) {
   }
 
   await Promise.all(Array.from({ length: CLIENTS }, (_, client) => runClient(client)));
-  await agent.close();
   return { stale, reads, confirmedWrites };
 }
 

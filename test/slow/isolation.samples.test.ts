@@ -1,7 +1,6 @@
-import { Pool } from 'undici';
 import { describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
-import { createRandom, digestOf, echoKeyDigest, runConcurrently } from '../support/concurrent-load.ts';
+import { connectClients, createRandom, digestOf, echoKeyDigest, runConcurrently } from '../support/concurrent-load.ts';
 import { startGateway } from '../support/gateway.ts';
 import { sampleSize } from '../support/samples.ts';
 import { type Connection, type ServiceRequest, startService } from '../support/service.ts';
@@ -73,19 +72,11 @@ async function sendPairs({ pairs, atOnce, pairOf, idOf, options = {} }: PairOpti
     upstream: upstream.url,
     ...options,
   });
-  const { origin, pathname } = new URL(gateway.url);
-  const client = new Pool(origin, { connections: 2 * atOnce, pipelining: 1 });
+  await using clients = connectClients(gateway.url, 2 * atOnce);
   const crossed: string[] = [];
   const outcomes = { data: 0, refused: 0, failed: 0 };
-
-  async function send(document: string, { authorization, key }: Caller): Promise<void> {
-    const { body } = await client.request({
-      path: pathname,
-      method: 'POST',
-      headers: { 'content-type': 'application/json', accept: 'application/json', authorization },
-      body: JSON.stringify({ query: document }),
-    });
-    const text = await body.text();
+  async function send(query: string, { authorization, key }: Caller): Promise<void> {
+    const { text } = await clients.send({ query, authorization });
     const [, ofData] = /"(?:name|firstName)":"(\w+)"/.exec(text) ?? [];
     const [, ofError] = /\\"name\\":\\"(\w+)/.exec(text) ?? [];
     const digest = ofData ?? ofError;
@@ -100,7 +91,6 @@ async function sendPairs({ pairs, atOnce, pairOf, idOf, options = {} }: PairOpti
     const callers = await pairOf(pair);
     await Promise.all(callers.map((caller) => send(document, caller)));
   });
-  await client.close();
   return { crossed, outcomes, faults, requested };
 }
 

@@ -1,9 +1,8 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
-import { Pool } from 'undici';
 import { describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
-import { digestOf, runConcurrently } from '../support/concurrent-load.ts';
+import { connectClients, digestOf, runConcurrently } from '../support/concurrent-load.ts';
 import { startGateway } from '../support/gateway.ts';
 import { workflow } from '../support/records.ts';
 import { sampleSize } from '../support/samples.ts';
@@ -84,25 +83,17 @@ async function sendLoad({ calls, atOnce, credentials, connections }: LoadOptions
   await using upstream = await startService(echoTwice());
   using sockets = watchSockets(upstream.url);
   await using gateway = await startGateway({ upstream: upstream.url, ...connections });
-  const { origin, pathname } = new URL(gateway.url);
-  const client = new Pool(origin, { connections: atOnce, pipelining: 1 });
+  await using clients = connectClients(gateway.url, atOnce);
   let [answered, crossed] = [0, 0];
-
   async function send(call: number): Promise<void> {
     const authorization = `ApiKey key-${call % credentials}`;
-    const { body } = await client.request({
-      path: pathname,
-      method: 'POST',
-      headers: { 'content-type': 'application/json', accept: 'application/json', authorization },
-      body: JSON.stringify({ query: DOCUMENT, variables: { id: `id-${call}` } }),
-    });
-    const [, seen] = /"name":"(\w+)"/.exec(await body.text()) ?? [];
+    const { text } = await clients.send({ query: DOCUMENT, variables: { id: `id-${call}` }, authorization });
+    const [, seen] = /"name":"(\w+)"/.exec(text) ?? [];
     answered += seen === undefined ? 0 : 1;
     crossed += seen === undefined || seen === digestOf(authorization) ? 0 : 1;
   }
 
   await runConcurrently(calls, atOnce, send);
-  await client.close();
   const shared = new Map<number, Set<string | undefined>>();
   for (const { connection, headers } of upstream.requests) {
     shared.set(connection, (shared.get(connection) ?? new Set()).add(headers.authorization));

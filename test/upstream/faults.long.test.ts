@@ -5,7 +5,6 @@ import {
   CREATE_KEYED,
   expectNoLeaks,
   firstOnly,
-  healthyResponse,
   OPERATIONS,
   openSockets,
   READ,
@@ -20,6 +19,7 @@ import {
 } from '../support/faults.ts';
 import { startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
+import { healthyResponse } from '../support/healthy-service.ts';
 import { MISBEHAVIORS, type Misbehavior } from '../support/misbehaviors.ts';
 import { workflow } from '../support/records.ts';
 import { formatResponse, type Script, startService } from '../support/service.ts';
