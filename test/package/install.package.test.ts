@@ -3,11 +3,11 @@ import { cp, mkdir, readdir, readFile, realpath, rename, rm, stat, writeFile } f
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { packProject, refusalOf } from '../support/packed-project.ts';
 import { startNotigraph } from '../support/process.ts';
 import { copyProject } from '../support/project-copy.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { sendOperation } from '../support/send-operation.ts';
+import { packProject, refusalOf } from './packed-project.ts';
 
 const run = promisify(execFile);
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Browser, BrowserContextOptions, Request, Response } from 'playwright-core';
-import { startIssuer, TOKEN_AUDIENCE } from '../../examples/dashboard/dev/issuer.ts';
+import { type Issuer, startIssuer, TOKEN_AUDIENCE } from '../../examples/dashboard/dev/issuer.ts';
 import { createSessions, type SessionHandler } from '../../examples/dashboard/dev/sessions.ts';
 import { SANDBOX_KEYS, startSandbox } from '../../packages/sandbox/src/sandbox.ts';
 import type { GatewayOptions } from '../../src/gateway.ts';

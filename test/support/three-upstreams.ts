@@ -1,5 +1,5 @@
-import { type Dispatcher, Pool } from 'undici';
 import type { GatewayOptions } from '../../src/gateway.ts';
+import { connectClients } from './concurrent-load.ts';
 import { startGateway, type TestDeps } from './gateway.ts';
 import { type Script, startService } from './service.ts';
 import { clientsOf, createSigner } from './tokens.ts';
@@ -41,28 +41,13 @@ export async function startThreeUpstreams(script: Script, options: Partial<Gatew
     { upstreams: upstreamsOf(upstreams), clients: clientsOf(signer, { tenants: TENANTS }), ...options },
     deps,
   );
-  const { origin } = new URL(gateway.url);
-  const client = new Pool(origin, { connections: 60 });
-
+  const clients = connectClients(gateway.url, 60);
   return {
     gateway,
     upstreams,
     signer,
-    async send({
-      path = '/graphql',
-      host,
-      authorization,
-      document = '{ notificationGroups { name } }',
-    }: UpstreamRequest) {
-      const request: Dispatcher.RequestOptions = {
-        path,
-        method: 'POST',
-        headers: { 'content-type': 'application/json', authorization, ...(host && { host }) },
-        body: JSON.stringify({ query: document }),
-      };
-      const { statusCode, body } = await client.request(request);
-      return { status: statusCode, text: await body.text() };
-    },
+    send: ({ host, document: query = '{ notificationGroups { name } }', ...request }: UpstreamRequest) =>
+      clients.send({ query, ...request, ...(host && { headers: { host } }) }),
     /** Returns the keys that upstreams received although they belong to another one. */
     misdirected: () =>
       NAMES.flatMap((name) =>
@@ -72,7 +57,7 @@ export async function startThreeUpstreams(script: Script, options: Partial<Gatew
           .map((key) => `${name} received ${key}`),
       ),
     async [Symbol.asyncDispose]() {
-      await client.close();
+      await clients[Symbol.asyncDispose]();
       await gateway[Symbol.asyncDispose]();
       await Promise.all(NAMES.map((name) => upstreams[name][Symbol.asyncDispose]()));
     },
