@@ -1,3 +1,5 @@
+// Reads the command line.
+
 import { parseArgs } from 'node:util';
 import { unknownName } from '../settings/setting.ts';
 import { COMMON_OPTIONS, type Command, type CommandLine, type CommandOption, innerOf, isOptional } from './command.ts';
@@ -60,7 +62,7 @@ export function readCommandLine(argv: readonly string[], commands: readonly [Com
   if (missing.length > 0) {
     problems.push(`notigraph ${command.name} requires an argument: ${missing.join(' ')}.`);
   }
-  return { command, isNamed, options, args, problems, commands };
+  return { command, isNamed, options, args, problems };
 }
 
 /**

@@ -1,5 +1,4 @@
-import type { Command } from '../command.ts';
-import { readFormat } from './output.ts';
+import { type Command, readFormat } from '../command.ts';
 import { serviceOptions } from './serve.ts';
 
 const FORMATS = 'text|json';

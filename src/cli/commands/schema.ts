@@ -1,7 +1,6 @@
 import type { GatewayModule } from '../../graphql/module.ts';
-import type { Command, CommandLine, Process } from '../command.ts';
+import { type Command, type CommandLine, createPrinter, type Process, readFormat } from '../command.ts';
 import { ConfigError } from '../config/problem.ts';
-import { createPrinter, readFormat } from './output.ts';
 import { serve } from './serve.ts';
 
 const FORMATS = 'text|json';
