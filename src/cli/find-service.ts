@@ -1,6 +1,6 @@
 // Finds the service that a command works with, and the key for it.
 
-import { createInterface } from 'node:readline/promises';
+import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { isCredential } from '../auth/identity.ts';
@@ -104,10 +104,8 @@ async function ask(question: string, { stdin, stderr }: Process): Promise<string
   }
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   using terminal = createInterface({ input: stdin, output: nowhere, terminal: true });
-  const { promise: closed, resolve } = Promise.withResolvers<string>();
-  terminal.once('close', () => resolve('')); // Ctrl-C and Ctrl-D.
   stderr.write(question);
-  const answer = await Promise.race([terminal.question(''), closed]);
+  const { value: answer = '' } = await terminal[Symbol.asyncIterator]().next(); // Nothing after Ctrl-C and Ctrl-D.
   stderr.write('\n');
   return answer.trim();
 }

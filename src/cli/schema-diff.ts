@@ -1,3 +1,5 @@
+// Compares two schemas, and finds the operations of an app that break.
+
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -187,7 +189,6 @@ function rejectFirst(source: string, [error]: readonly GraphQLError[]): void {
   }
 }
 
-/** Matches names of files with code. */
 const CODE = /\.(?:[cm]?[jt]sx?|vue|svelte|astro)$/;
 
 /** Matches a document in code: a template after `gql` or `graphql`, as a tag or an argument, or after the comment `GraphQL`. */

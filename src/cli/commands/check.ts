@@ -1,9 +1,10 @@
+// Checks the configuration that `serve` would start with.
+
 import { type Command, readFormat } from '../command.ts';
 import { serve } from './serve.ts';
 
 const FORMATS = 'text|json|github';
 
-/** Checks the configuration that `serve` would start with. */
 export const check: Command = {
   name: 'check',
   summary: 'Checks the configuration without starting anything.',

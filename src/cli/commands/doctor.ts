@@ -1,3 +1,5 @@
+// Examines the service without changing it.
+
 import { type Command, readFormat } from '../command.ts';
 import { serviceOptions } from './serve.ts';
 

@@ -1,4 +1,4 @@
-// The table of commands.
+// The table of commands. The first one is the default.
 
 import { VERSION } from '../../lib/version.ts';
 import { type Command, createPrinter } from '../command.ts';
@@ -32,7 +32,6 @@ const help = createPrinter({
   write: () => writeHelp(undefined, COMMANDS),
 });
 
-/** The table of commands. The first one is the default. */
 export const COMMANDS: readonly [Command, ...Command[]] = [
   serve,
   init,

@@ -1,6 +1,6 @@
 // Runs the sandbox without a gateway, and resets it.
 
-import { createInterface } from 'node:readline/promises';
+import { createInterface } from 'node:readline';
 import { isTrait, TRAIT_NAMES } from '../../../packages/sandbox/src/traits.ts';
 import { findFileProblem } from '../../lib/files/text-file.ts';
 import { DEFAULT_SANDBOX_FILE } from '../../settings/command.ts';
@@ -11,7 +11,6 @@ import { catchStopSignals } from '../signals.ts';
 
 const DEFAULT_PORT = 4010;
 
-/** Runs the sandbox without a gateway. */
 export const sandbox: Command = {
   name: 'sandbox',
   summary: 'Runs only the sandbox, a REST service with sample data.',
@@ -85,10 +84,9 @@ them immediately. Files of other programs are left unchanged.`,
 };
 
 async function confirms(question: string, { stdin, stdout }: Process): Promise<boolean> {
-  using terminal = createInterface({ input: stdin, output: stdout });
-  const { promise: closed, resolve } = Promise.withResolvers<string>();
-  terminal.once('close', () => resolve('')); // Ctrl-C and Ctrl-D.
-  const answer = await Promise.race([terminal.question(`${question} [y/N] `), closed]);
+  using terminal = createInterface({ input: stdin, output: stdout, prompt: `${question} [y/N] ` });
+  terminal.prompt();
+  const { value: answer = '' } = await terminal[Symbol.asyncIterator]().next(); // Nothing after Ctrl-C and Ctrl-D.
   return /^y(?:es)?$/i.test(answer.trim());
 }
 

@@ -1,3 +1,5 @@
+// Prints the schema, or compares two.
+
 import type { GatewayModule } from '../../graphql/module.ts';
 import { type Command, type CommandLine, createPrinter, type Process, readFormat } from '../command.ts';
 import { ConfigError } from '../config/problem.ts';

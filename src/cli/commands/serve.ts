@@ -1,3 +1,5 @@
+// Serves the GraphQL API. Its options are settings of the settings table.
+
 import { z } from 'zod';
 import { withoutMarkdown } from '../../lib/text.ts';
 import { optionOf, SETTING_INFO, variableOf } from '../../settings/setting.ts';
@@ -6,7 +8,6 @@ import type { Command, CommandOption } from '../command.ts';
 import { writeEntries } from '../help.ts';
 import { catchHangups } from '../signals.ts';
 
-/** Serves the GraphQL API. Its options are settings of the settings table. */
 export const serve: Command = {
   name: 'serve',
   summary: 'Serves the GraphQL API. The default command.',

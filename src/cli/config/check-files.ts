@@ -171,7 +171,6 @@ function checkAuditLog(part: PartOfKind): SettingProblem[] {
   return message === undefined ? [] : [{ path: part.path, message }];
 }
 
-/** Returns why the sandbox couldn't use its file. */
 function checkSandbox({ path, value }: PartOfKind): SettingProblem[] {
   const file = typeof value === 'string' || typeof value === 'boolean' ? sandboxFileOf(value) : ':memory:';
   const message = file === ':memory:' ? undefined : findFileProblem(file);

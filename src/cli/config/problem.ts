@@ -11,7 +11,6 @@ export interface Place {
   column: number;
 }
 
-/** Problem of the command line or the configuration. */
 export interface Problem {
   /** Place in a file; undefined for options, variables and whole files, which the sentence names. */
   place?: Place | undefined;

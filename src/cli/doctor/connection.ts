@@ -1,3 +1,5 @@
+// Connects to the service as the gateway does, and explains why that fails.
+
 import type { Socket } from 'node:net';
 import { type PeerCertificate, TLSSocket } from 'node:tls';
 import { errorCodeOf } from '../../lib/caught.ts';
@@ -87,7 +89,6 @@ function explainFailure(url: URL, error: unknown): Finding {
   );
 }
 
-/** Checks that a certificate doesn't expire soon. */
 function examineExpiry({ valid_to }: PeerCertificate, now: Date): Finding {
   const end = new Date(valid_to);
   const days = Math.floor((end.getTime() - now.getTime()) / DAY_MS);

@@ -1,3 +1,5 @@
+// Calls the service of an import: when the next call may be sent, and when to give up.
+
 import type { Logger } from 'pino';
 import { watchFiles } from '../../lib/files/file-watcher.ts';
 import { Usage } from '../../telemetry/usage.ts';

@@ -1,3 +1,5 @@
+// Reads an OpenAPI document, and follows its references.
+
 import querystring from 'node:querystring';
 import { parse } from 'yaml';
 import { FileError, readTextFile } from '../../lib/files/text-file.ts';
@@ -40,7 +42,6 @@ const MAX_STEPS = 50;
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
 
-/** OpenAPI document, version 3. */
 export class OpenApiDocument {
   readonly #root: Part;
   /** Each schema is resolved once: compositions of compositions would take exponential time. */

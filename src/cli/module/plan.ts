@@ -1,3 +1,5 @@
+// Plans a module: its endpoints, their fields, and loaders.
+
 import type { GraphQLSchema } from 'graphql';
 import { isScope } from '../../settings/scopes.ts';
 import { HEADER_NAME, HEADER_VALUE } from '../../settings/setting.ts';

@@ -1,4 +1,5 @@
 // Serves a gateway in this process, and replaces it when the configuration changes.
+
 import type { RequestListener } from 'node:http';
 import { setFlagsFromString } from 'node:v8';
 import type { Logger } from 'pino';

@@ -43,7 +43,6 @@ export class WorkerProcess {
   isReplaced = false;
   /** Whether it was told to end because its replacement listens. */
   isRetiring = false;
-  /** Last known state. */
   state: WorkerState = { connections: 0, degradations: {}, samples: [] };
   configuration: Config | undefined;
   /** Whether it was killed. On a busy machine, its end may take longer than an interval. */
