@@ -1,7 +1,4 @@
-// What a command is, and what several commands do: read options of one kind, or only print a text.
-
-import { listAny } from '../settings/setting.ts';
-import { ConfigError } from './config/problem.ts';
+// What a command is, and what the command line says.
 
 export interface CommandOption {
   /** Name without dashes. */
@@ -56,52 +53,3 @@ export const innerOf = ({ name }: Command, commands: readonly Command[]): Comman
   commands.filter((other) => other.name.startsWith(`${name} `));
 
 export const isOptional = (placeholder: string | undefined): boolean => placeholder?.startsWith('[') === true;
-
-/**
- * Returns the value of `--format`.
- *
- * @param formats words such as `text|json`; the first one is the default
- * @throws {ConfigError} with all problems of the command line if it is none of them
- */
-export function readFormat({ options, problems }: CommandLine, formats: string): string {
-  const words = formats.split('|');
-  const { format = words[0] ?? '' } = options;
-  if (!words.includes(format)) {
-    throw new ConfigError([...problems, `--format must be ${listAny(words)}.`]);
-  }
-  return format;
-}
-
-/** Creates a command that only prints a text. */
-export const createPrinter = ({
-  write,
-  ...command
-}: Omit<Command, 'run'> & {
-  write(commandLine: CommandLine, host: Process): string | Promise<string>;
-}): Command => ({
-  ...command,
-  async run(commandLine, host) {
-    if (commandLine.problems.length > 0) {
-      throw new ConfigError(commandLine.problems);
-    }
-    host.stdout.write(await write(commandLine, host));
-  },
-});
-
-/**
- * Returns the number of an option; undefined if it is not given.
- *
- * @param problems receives a problem if it is not a whole number from `min` to `max`
- */
-export function readInteger(
-  options: CommandLine['options'],
-  name: string,
-  [min, max]: readonly [min: number, max: number],
-  problems: string[],
-): number | undefined {
-  const text = options[name];
-  if (text !== undefined && (!/^\d{1,6}$/.test(text) || Number(text) < min || Number(text) > max)) {
-    problems.push(`--${name} must be a whole number from ${min} to ${max}.`);
-  }
-  return text === undefined ? undefined : Number(text);
-}

@@ -1,6 +1,7 @@
 // Checks the configuration that `serve` would start with.
 
-import { type Command, readFormat } from '../command.ts';
+import type { Command } from '../command.ts';
+import { readFormat } from '../command-line.ts';
 import { serve } from './serve.ts';
 
 const FORMATS = 'text|json|github';

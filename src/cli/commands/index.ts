@@ -1,7 +1,8 @@
 // The table of commands. The first one is the default.
 
 import { VERSION } from '../../lib/version.ts';
-import { type Command, createPrinter } from '../command.ts';
+import type { Command } from '../command.ts';
+import { createPrinter } from '../command-line.ts';
 import { writeHelp } from '../help.ts';
 import { check } from './check.ts';
 import { doctor } from './doctor.ts';

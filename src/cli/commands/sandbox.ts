@@ -5,7 +5,8 @@ import { isTrait, TRAIT_NAMES } from '../../../packages/sandbox/src/traits.ts';
 import { findFileProblem } from '../../lib/files/text-file.ts';
 import { DEFAULT_SANDBOX_FILE } from '../../settings/command.ts';
 import { unknownName } from '../../settings/setting.ts';
-import { type Command, type CommandLine, type Process, readInteger } from '../command.ts';
+import type { Command, CommandLine, Process } from '../command.ts';
+import { readInteger } from '../command-line.ts';
 import { ConfigError } from '../config/problem.ts';
 import { catchStopSignals } from '../signals.ts';
 
