@@ -1,7 +1,6 @@
 // The part of a worker's process that talks to the primary.
 
 import cluster from 'node:cluster';
-import type { Health } from '../../server/health.ts';
 import type { Process } from '../command.ts';
 import type { Config } from '../config/load-config.ts';
 import {
@@ -20,7 +19,7 @@ export const WORKER_ID = 'NOTIGRAPH_WORKER_ID';
 export const HEARTBEAT_MS = 500;
 
 /** Time in which the primary replies while workers start, in milliseconds. It starts several at once. */
-const START_REPLY_MS = 30_000;
+export const START_REPLY_MS = 30_000;
 
 /** Returns the role of this process if Notigraph forked it. */
 export function findWorkerRole(host: Process): WorkerRole | undefined {
@@ -35,7 +34,7 @@ export function findWorkerRole(host: Process): WorkerRole | undefined {
 export class WorkerRole {
   readonly id: number;
   readonly #host: Process;
-  readonly #channel: Channel<PrimaryFunctions, WorkerFunctions>;
+  readonly primary: Channel<PrimaryFunctions, WorkerFunctions>;
   readonly #retired = Promise.withResolvers<undefined>();
   readonly #stopped = Promise.withResolvers<undefined>();
   /** Resolves when it should end because another worker took its place. */
@@ -52,8 +51,8 @@ export class WorkerRole {
       retire: () => this.#retired.resolve(undefined),
       stop: () => this.#stopped.resolve(undefined),
     };
-    this.#channel = new Channel<PrimaryFunctions, WorkerFunctions>(primaryFunctions, workerFunctions, handlers, host);
-    const heartbeat = setInterval(() => this.#channel.tell('alive', this.#getState()), HEARTBEAT_MS).unref();
+    this.primary = new Channel<PrimaryFunctions, WorkerFunctions>(primaryFunctions, workerFunctions, handlers, host);
+    const heartbeat = setInterval(() => this.primary.tell('alive', this.#getState()), HEARTBEAT_MS).unref();
     host.once('disconnect', () => {
       clearInterval(heartbeat);
       this.#stopped.resolve(undefined);
@@ -62,16 +61,12 @@ export class WorkerRole {
 
   /** Returns the configuration to start with; undefined if it should end. */
   configuration(): Promise<Config | undefined> {
-    return Promise.race([this.#channel.call('configuration', undefined, START_REPLY_MS), this.stopped]);
-  }
-
-  port(): Promise<number> {
-    return this.#channel.call('port', undefined, START_REPLY_MS);
+    return Promise.race([this.primary.call('configuration', undefined, START_REPLY_MS), this.stopped]);
   }
 
   watch(getState: () => WorkerState): void {
     this.#getState = getState;
-    this.#channel.tell('alive', getState()); // Before it is reported to listen: until the next heartbeat, it would count as starting.
+    this.primary.tell('alive', getState()); // Before it is reported to listen: until the next heartbeat, it would count as starting.
   }
 
   /** Reports an event. Resolves when the primary has handled it or has ended. */
@@ -79,25 +74,12 @@ export class WorkerRole {
     name: Name,
     argument: PrimaryFunctions[Name]['argument'],
   ): Promise<void> {
-    await this.#channel.call(name, argument).catch(() => {});
-  }
-
-  metrics(): Promise<string> {
-    return this.#channel.call('metrics', undefined);
-  }
-
-  health(): Promise<Health> {
-    return this.#channel.call('health', undefined);
-  }
-
-  /** Waits until the primary has passed on the connections that are established: they arrive before its reply. */
-  async connectionsArrived(): Promise<void> {
-    await this.#channel.call('connectionsArrived', undefined).catch(() => {}); // If it has ended, no more will come.
+    await this.primary.call(name, argument).catch(() => {});
   }
 
   /** Reports the final metrics and closes the connection to the primary, which keeps the process alive. */
   async leave(): Promise<void> {
-    await this.#channel.call('alive', this.#getState()).catch(() => {});
+    await this.primary.call('alive', this.#getState()).catch(() => {});
     if (this.#host.connected) {
       this.#host.disconnect();
     }
