@@ -43,7 +43,7 @@ const END_MARGIN_MS = 3_000;
 /** Lifetime below which a worker most likely ended for the same reason as the one before, in milliseconds. */
 const SHORT_LIFE_MS = 10_000;
 
-/** Short-lived workers in a row that are replaced immediately. */
+/** Short-lived workers in a row that are replaced immediately. More of them would use up the machine. */
 const MAX_SHORT_LIVES = 5;
 
 /** Delay before the next short-lived worker is replaced, which doubles up to a maximum, in milliseconds. */
@@ -136,7 +136,9 @@ export class WorkerGroup implements AsyncDisposable {
     if (!this.#isStarted) {
       this.#started.reject(new WorkersError(ending));
     } else if (!signal.aborted) {
-      const backoffMs = this.#backoffAfter(performance.now() - startedAt);
+      this.#shortLives = performance.now() - startedAt < SHORT_LIFE_MS ? this.#shortLives + 1 : 0;
+      const excess = this.#shortLives - MAX_SHORT_LIVES;
+      const backoffMs = excess > 0 ? Math.min(BACKOFF_MS.first * 2 ** (excess - 1), BACKOFF_MS.max) : 0;
       this.#options.logger.warn({ worker: slot, ...ending, backoffMs }, 'a worker ended and is replaced');
       this.#replacedCount += 1;
       await sleep(backoffMs, undefined, { signal }).catch(() => {});
@@ -144,13 +146,6 @@ export class WorkerGroup implements AsyncDisposable {
         this.#launch(slot);
       }
     }
-  }
-
-  /** Returns the delay after a worker that lived this long, so that workers that end at startup don't use up the machine. */
-  #backoffAfter(livedMs: number): number {
-    this.#shortLives = livedMs < SHORT_LIFE_MS ? this.#shortLives + 1 : 0;
-    const excess = this.#shortLives - MAX_SHORT_LIVES;
-    return excess > 0 ? Math.min(BACKOFF_MS.first * 2 ** (excess - 1), BACKOFF_MS.max) : 0;
   }
 
   #onListening(worker: WorkerProcess, url: string): void {
