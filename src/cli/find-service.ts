@@ -1,14 +1,13 @@
 // Finds the service that a command works with, and the key for it.
 
-import { createInterface } from 'node:readline/promises';
+import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { isCredential } from '../auth/identity.ts';
-import { FileError, readTextFile } from '../lib/files/text-file.ts';
 import { suggest } from '../settings/define.ts';
 import type { Process } from './command.ts';
 import type { Config } from './config/load-config.ts';
-import { ConfigError } from './config/problem.ts';
+import { ConfigError, readNamedFile } from './config/problem.ts';
 
 export type ServiceSettings = Omit<Config, 'upstream' | 'upstreams'>;
 
@@ -78,7 +77,7 @@ export async function readAuthorization(
   host: Process,
   question?: string,
 ): Promise<string | undefined> {
-  const key = file === undefined ? (variable ?? (question && (await ask(question, host)))) : await readFile(file, host);
+  const key = file === undefined ? (variable ?? (question && (await ask(question, host)))) : await readKey(file, host);
   if (!key) {
     return undefined;
   }
@@ -89,13 +88,8 @@ export async function readAuthorization(
   return authorization;
 }
 
-async function readFile(file: string, { stdin }: Process): Promise<string> {
-  try {
-    return (file === '-' ? await text(stdin) : readTextFile(file, MAX_BYTES)).trim();
-  } catch (error) {
-    throw error instanceof FileError ? new ConfigError([`--key-file: the file ${file} ${error.message}.`]) : error;
-  }
-}
+const readKey = async (file: string, { stdin }: Process): Promise<string> =>
+  (file === '-' ? await text(stdin) : readNamedFile(file, MAX_BYTES, `--key-file: the file ${file}`)).trim();
 
 /** Asks for the key without showing it, if there is a terminal. The question is on standard error, so that output can be piped. */
 async function ask(question: string, { stdin, stderr }: Process): Promise<string | undefined> {
@@ -104,10 +98,8 @@ async function ask(question: string, { stdin, stderr }: Process): Promise<string
   }
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   using terminal = createInterface({ input: stdin, output: nowhere, terminal: true });
-  const { promise: closed, resolve } = Promise.withResolvers<string>();
-  terminal.once('close', () => resolve('')); // Ctrl-C and Ctrl-D.
   stderr.write(question);
-  const answer = await Promise.race([terminal.question(''), closed]);
+  const { value: answer = '' } = await terminal[Symbol.asyncIterator]().next(); // Nothing after Ctrl-C and Ctrl-D.
   stderr.write('\n');
   return answer.trim();
 }

@@ -1,3 +1,5 @@
+// Asks for what no option says, and writes a configuration file.
+
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -38,7 +40,6 @@ const PATHS: Readonly<Record<Exclude<Name, 'tenant'>, string>> = {
 /** Answer to `tenant-claim`: tokens don't name their tenant. */
 const NO_CLAIM = 'none';
 
-/** Asks for what no option says, and writes a configuration file. */
 export async function runInit(commandLine: CommandLine, host: Process): Promise<void> {
   const { options, problems: usage } = commandLine;
   const folder = host.cwd();

@@ -1,4 +1,5 @@
 // Creates the log of the process, and writes its lines without blocking when their reader is slow.
+
 import { writeSync } from 'node:fs';
 import type { DestinationStream, Logger } from 'pino';
 import { errorCodeOf } from '../lib/caught.ts';

@@ -23,8 +23,7 @@ const settings = loadFrom({ env: { NOTIGRAPH_UPSTREAM: 'http://127.0.0.1' } });
 
 /** Examines a service, and returns its findings as lines. */
 async function examineAt(url: string, options: Partial<ExamineOptions> = {}): Promise<string[]> {
-  const now = () => new Date();
-  const all = { url: new URL(url), settings, authorization: `ApiKey ${KEY}`, workflow: undefined, now, ...options };
+  const all = { url: new URL(url), settings, authorization: `ApiKey ${KEY}`, workflow: undefined, ...options };
   const lines: string[] = [];
   await examine(all, ({ level, sentence, remedy }) => {
     lines.push([`${level}: ${sentence}`, ...(remedy === undefined ? [] : [remedy])].join(' → '));

@@ -55,13 +55,14 @@ export async function createReport(
     if (problems.length > 0) {
       throw new ConfigError(problems);
     }
+    const memoryProblem = findMemoryProblem(config, countWorkers(config.workers)); // Of this machine, or the container of the check.
     const warnings = sortProblems([
       ...findWarnings(loaded),
       ...findTenantWarnings(loaded),
       ...(host.platform === 'win32' ? [] : findSecretFileWarnings(loaded)), // Windows has no such permissions.
       ...findDocumentWarnings(loaded, schema),
       ...findEmptiesWarnings(loaded, schema),
-      ...findMemoryWarnings(loaded),
+      ...(memoryProblem === undefined ? [] : [{ sentence: memoryProblem }]),
     ]);
     const verdict = warnings.length === 0 ? 'valid' : `valid, with ${countOf(warnings.length, 'warning')}`;
     const isDefault = config.sandbox !== undefined && values.modules === undefined;
@@ -81,12 +82,6 @@ export async function createReport(
     const summary = `The configuration is invalid: ${countOf(problems.length, 'problem')}.`;
     return { isValid: false, problems, warnings: [], summary };
   }
-}
-
-/** Returns a warning if this machine, or the container of the check, has too little memory. */
-function findMemoryWarnings({ config }: LoadedConfig): Problem[] {
-  const sentence = findMemoryProblem(config, countWorkers(config.workers));
-  return sentence === undefined ? [] : [{ sentence }];
 }
 
 /** Returns a warning for each write of a module that should declare which cached reads it empties. */

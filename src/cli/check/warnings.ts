@@ -134,7 +134,10 @@ const OTHERS_READ = 0o004;
 export const findSecretFileWarnings = ({ config, locate }: LoadedConfig): Problem[] =>
   findPartsOfKinds(partOf(SETTINGS_TABLE, config))
     .flatMap(listFiles)
-    .filter(({ file }) => isReadableByEveryone(file))
+    .filter(({ file }) => {
+      const stats = statSync(file, { throwIfNoEntry: false });
+      return stats?.isFile() === true && (stats.mode & OTHERS_READ) !== 0;
+    })
     .map(({ path, file }) => problemOf(locate(path), `: every user can read the file ${file}; remove that permission`));
 
 /** Returns the files with secrets that a setting refers to. */
@@ -146,11 +149,6 @@ function listFiles(part: PartOfKind): { path: readonly string[]; file: string }[
   // An address can contain a password.
   const source = ['secret', 'address'].includes(category) || kind === 'upstreamHeader' ? sourceOf(part) : undefined;
   return typeof source === 'object' ? [{ path, file: source.file }] : [];
-}
-
-function isReadableByEveryone(file: string): boolean {
-  const stats = statSync(file, { throwIfNoEntry: false });
-  return stats?.isFile() === true && (stats.mode & OTHERS_READ) !== 0;
 }
 
 /** Maximum number of documents that are named. */

@@ -1,7 +1,9 @@
+// Prints the schema, or compares two.
+
 import type { GatewayModule } from '../../graphql/module.ts';
 import type { Command, CommandLine, Process } from '../command.ts';
+import { createPrinter, readFormat } from '../command-line.ts';
 import { ConfigError } from '../config/problem.ts';
-import { createPrinter, readFormat } from './output.ts';
 import { serve } from './serve.ts';
 
 const FORMATS = 'text|json';

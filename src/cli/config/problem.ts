@@ -1,5 +1,6 @@
 // Problems of the command line and the configuration: where they are, how they are printed, and the error that reports all of them.
 
+import { FileError, readTextFile } from '../../lib/files/text-file.ts';
 import { withoutControls } from '../../lib/text.ts';
 
 export interface Place {
@@ -11,7 +12,6 @@ export interface Place {
   column: number;
 }
 
-/** Problem of the command line or the configuration. */
 export interface Problem {
   /** Place in a file; undefined for options, variables and whole files, which the sentence names. */
   place?: Place | undefined;
@@ -70,5 +70,19 @@ export class ConfigError extends CommandError {
     const all = problems.map((problem) => (typeof problem === 'string' ? { sentence: problem } : problem));
     super(all.map(formatProblem).join('\n'));
     this.problems = all;
+  }
+}
+
+/**
+ * Reads a text file that somebody has named.
+ *
+ * @param subject words with which a problem begins
+ * @throws {ConfigError} if it can't be read
+ */
+export function readNamedFile(path: string, maxBytes: number, subject = `The file ${path}`): string {
+  try {
+    return readTextFile(path, maxBytes);
+  } catch (error) {
+    throw error instanceof FileError ? new ConfigError([`${subject} ${error.message}.`]) : error;
   }
 }

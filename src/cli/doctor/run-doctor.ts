@@ -40,8 +40,7 @@ export async function runDoctor(commandLine: CommandLine, host: Process, isJson:
   if (!isJson) {
     host.stdout.write(`${url.href}\n`);
   }
-  const options = { url, settings, authorization, workflow, now: () => new Date() };
-  await examine(options, (finding) => {
+  await examine({ url, settings, authorization, workflow }, (finding) => {
     if (!isJson) {
       host.stdout.write(formatFinding(finding, findings.at(-1)?.section !== finding.section, host.stdout));
     }
@@ -77,12 +76,11 @@ export interface ExamineOptions {
   authorization: string | undefined;
   /** Id or identifier of a workflow to read. @default one of the statistics */
   workflow: string | undefined;
-  now(): Date;
 }
 
 /** Examines a service without changing anything in it. The checks are in the order in which they depend on each other. */
 export async function examine(options: ExamineOptions, onFinding: (finding: TitledFinding) => void): Promise<void> {
-  const { url, settings, authorization, workflow, now } = options;
+  const { url, settings, authorization, workflow } = options;
   const isShowable = authorization === undefined ? () => true : createCredentialFilter({ authorization });
   let section = 'Connection';
   const report: Report = (finding) => {
@@ -91,7 +89,7 @@ export async function examine(options: ExamineOptions, onFinding: (finding: Titl
   };
   await using session = openSession(url, settings, authorization ?? '');
   try {
-    await examineConnection(session, now(), report);
+    await examineConnection(session, report);
     section = 'Service';
     await examineService(session, report);
     section = 'API key';
@@ -101,7 +99,7 @@ export async function examine(options: ExamineOptions, onFinding: (finding: Titl
       return;
     }
     const list = await examineKey(session, report);
-    const time = now();
+    const time = new Date();
     section = 'Endpoints';
     await examineEndpoints(session, list, workflow, report);
     section = 'Headers';

@@ -31,7 +31,6 @@ const ENTRY = z.object({
   message: z.string().nullable(),
 });
 
-/** Number of rows by outcome. */
 export type Counts = Record<Outcome, number>;
 
 export interface SendableRow {
@@ -173,7 +172,6 @@ export class Results implements Disposable {
     return undefined;
   }
 
-  /** Adds a problem of the file. */
   reject({ line, subscriberId }: { line: number; subscriberId?: string | undefined }, message: string): void {
     this.#statements.reject.run(line, subscriberId ?? null, message);
   }

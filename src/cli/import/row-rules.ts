@@ -1,3 +1,5 @@
+// Checks rows by the rules of `createSubscriber` and those that services have.
+
 import { GraphQLError } from 'graphql';
 import { z } from 'zod';
 import { checkJson } from '../../graphql/scalars.ts';

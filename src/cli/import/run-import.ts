@@ -3,17 +3,18 @@
 import { lstatSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
+import { findFileProblem } from '../../lib/files/text-file.ts';
 import { createJsonLogger } from '../../telemetry/json-logger.ts';
 import { isUpstreamError } from '../../upstream/errors.ts';
 import { Abort } from '../../upstream/signal.ts';
 import { serviceAddressOf } from '../../upstream/transport/path.ts';
 import type { CommandLine, Process } from '../command.ts';
+import { readInteger } from '../command-line.ts';
 import { readEnvironment } from '../config/environment.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { ConfigError } from '../config/problem.ts';
 import { findService, readAuthorization } from '../find-service.ts';
 import { formatLogLine } from '../readable-log.ts';
-import { findFileProblem } from '../sandbox-file.ts';
 import { catchStopSignals } from '../signals.ts';
 import {
   createDescription,
@@ -48,7 +49,7 @@ const HEAP_FLAGS = ['--heap-growing-percent=30', '--semi-space-growth-factor=1']
 const FORMATS: Readonly<Record<string, Format>> = { csv: 'csv', tsv: 'tsv', jsonl: 'jsonl', ndjson: 'jsonl' };
 
 /** Default of `--max-wait`, in seconds. */
-const DEFAULT_MAX_WAIT = '600';
+const DEFAULT_MAX_WAIT = 600;
 
 /**
  * Checks a file of subscribers, and sends its rows. The exit code is 0 if all are applied, 1 if some are not, and 2 if the file or the configuration is
@@ -93,7 +94,7 @@ type ImportOptions = ReturnType<typeof readOptions>;
 
 /** Reads the options of the command. @throws {ConfigError} with all problems */
 function readOptions({ args: [path = ''], options, problems: usage }: CommandLine) {
-  const { rate, 'max-wait': maxWait = DEFAULT_MAX_WAIT, results = `${path}.results.db`, report } = options;
+  const { results = `${path}.results.db`, report } = options;
   const format = FORMATS[options.format ?? /\.(\w+)$/.exec(path)?.[1]?.toLowerCase() ?? ''];
   const rejected = options['skip-invalid'] === undefined ? undefined : `${path}.rejected${extname(path)}`;
   const resultsProblem = findFileProblem(results, lstatSync); // SQLite would follow a symbolic link.
@@ -105,12 +106,8 @@ function readOptions({ args: [path = ''], options, problems: usage }: CommandLin
         : '--format must be csv, tsv or jsonl.',
     );
   }
-  if (rate !== undefined && !/^[1-9]\d{0,5}$/.test(rate)) {
-    problems.push('--rate must be a whole number from 1 to 999999.');
-  }
-  if (!/^\d{1,6}$/.test(maxWait)) {
-    problems.push('--max-wait must be a whole number from 0 to 999999.');
-  }
+  const rate = readInteger(options, 'rate', [1, 999_999], problems);
+  const maxWait = readInteger(options, 'max-wait', [0, 999_999], problems) ?? DEFAULT_MAX_WAIT;
   if (report !== undefined && [path, results, rejected ?? path].some((other) => resolve(other) === resolve(report))) {
     problems.push('--report must name another file than those that the import uses.');
   }
@@ -125,9 +122,9 @@ function readOptions({ args: [path = ''], options, problems: usage }: CommandLin
     rejected,
     report,
     /** Maximum calls per second. @default unlimited */
-    rate: rate === undefined ? undefined : Number(rate),
+    rate,
     /** Longest time to wait for the service or its rate limit, in milliseconds. */
-    maxWaitMs: Number(maxWait) * 1_000,
+    maxWaitMs: maxWait * 1_000,
     isDryRun: options['dry-run'] !== undefined,
     /** Whether to send rows again that are applied. */
     restarts: options.restart !== undefined,

@@ -1,3 +1,5 @@
+// Plans a module: its endpoints, their fields, and loaders.
+
 import type { GraphQLSchema } from 'graphql';
 import { HEADER_NAME, HEADER_VALUE } from '../../settings/define.ts';
 import { isScope } from '../../settings/scopes.ts';

@@ -1,4 +1,5 @@
-// Runs the gateway from its start to the signal that stops it: in this process, or in workers.
+// Runs the gateway from its start to the signal that stops it: in this process, or in workers, which call it too.
+
 import cluster from 'node:cluster';
 import type { Logger } from 'pino';
 import { VERSION } from '../../lib/version.ts';
@@ -18,7 +19,6 @@ import { openSandbox, withSandbox } from './open-sandbox.ts';
 import { type ServedGateway, serveGateway } from './serve-gateway.ts';
 import { runWorker, serveWorkers } from './serve-workers.ts';
 
-/** Runs the gateway until a signal stops it: in this process, or in workers. Workers call it too. */
 export async function runGateway(commandLine: CommandLine, host: Process, hangups: Hangups): Promise<void> {
   const role = findWorkerRole(host);
   if (role !== undefined) {

@@ -1,4 +1,5 @@
 // Serves a gateway in this process, and replaces it when the configuration changes.
+
 import type { RequestListener } from 'node:http';
 import { setFlagsFromString } from 'node:v8';
 import type { Logger } from 'pino';
@@ -15,7 +16,7 @@ import type { Process } from '../command.ts';
 import type { Config } from '../config/load-config.ts';
 import { loadModules } from '../config/load-modules.ts';
 import { logUndeclaredCalls } from '../logger.ts';
-import type { WorkerRole } from '../workers/worker.ts';
+import { START_REPLY_MS, type WorkerRole } from '../workers/worker.ts';
 import { serveAdmin } from './serve-admin.ts';
 
 /** Gateway that listens, in this process or in workers. */
@@ -86,7 +87,11 @@ export async function serveGateway(
   let isKnownHost = createKnownHosts(config);
   await using server = await startServer({
     ...config,
-    ...(role && { port: await role.port(), connectionsArrived: () => role.connectionsArrived() }),
+    ...(role && {
+      port: await role.primary.call('port', undefined, START_REPLY_MS),
+      // The connections that are established arrive before the reply. If the primary has ended, no more will come.
+      connectionsArrived: () => role.primary.call('connectionsArrived', undefined).catch(() => {}),
+    }),
     maxConnections,
     // In production, a proxy on this machine passes on the host that its client used.
     ...(isLoopbackHost(config.host) && !config.isProduction && { isKnownHost: (host) => isKnownHost(host) }),
@@ -135,14 +140,14 @@ const probesOf =
   (role: WorkerRole) =>
   (probes: Probes): Probes => ({
     async alive() {
-      await role.health(); // Fails if the primary doesn't answer.
+      await role.primary.call('health', undefined); // Fails if the primary doesn't answer.
       return {};
     },
     async ready() {
       const { problem } = await probes.ready();
-      return problem === 'stopping' ? { problem } : role.health();
+      return problem === 'stopping' ? { problem } : role.primary.call('health', undefined);
     },
-    metrics: probes.metrics && (() => role.metrics()),
+    metrics: probes.metrics && (() => role.primary.call('metrics', undefined)),
   });
 
 /** Keeps the gateway that handles new requests, and those that it replaced, until their requests have ended. Disposes all of them. */

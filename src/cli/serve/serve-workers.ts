@@ -1,4 +1,5 @@
 // Serves in several processes: the primary, which starts the workers, and one of these workers.
+
 import { randomBytes } from 'node:crypto';
 import { readSecret } from '../../settings/kinds.ts';
 import type { Process } from '../command.ts';

@@ -39,18 +39,14 @@ export class WorkerProcess {
   /** Resolves when it has ended and its last messages have arrived. */
   readonly ended: Promise<Ending>;
   isListening = false;
-  /** Whether another worker starts in its place. It ends as soon as that listens. */
+  /** Whether another worker starts in its place. It serves as before until that listens, and ends then. */
   isReplaced = false;
   /** Whether it was told to end because its replacement listens. */
   isRetiring = false;
-  /** Last known state. */
   state: WorkerState = { connections: 0, degradations: {}, samples: [] };
   configuration: Config | undefined;
   /** Whether it was killed. On a busy machine, its end may take longer than an interval. */
   isKilled = false;
-  readonly #replaced = Promise.withResolvers<undefined>();
-  /** Resolves when another worker is to start in its place. */
-  readonly replaced = this.#replaced.promise;
   readonly #worker: Worker;
   readonly #child: ChildProcess;
   readonly #channel: Channel<WorkerFunctions, PrimaryFunctions>;
@@ -118,12 +114,6 @@ export class WorkerProcess {
   /** Updates the state. If the worker is busy or has ended, the last known one stays. */
   async fetchState(): Promise<void> {
     this.state = await this.#channel.call('state', undefined, STATE_MS).catch(() => this.state);
-  }
-
-  /** Lets another worker start in its place. Until that listens, it serves as before. */
-  replace(): void {
-    this.isReplaced = true;
-    this.#replaced.resolve(undefined);
   }
 
   /** Tells it to end because its replacement listens. */

@@ -89,18 +89,13 @@ export class Channel<Remote extends Functions, Local extends Functions> {
   readonly #waiting = new Map<number, (result: unknown) => void>();
   #lastCall = 0;
 
-  /** @param process other process, or this one as its child */
-  constructor(
-    remote: Schemas<Remote>,
-    local: Schemas<Local>,
-    handlers: Handlers<Local>,
-    process: ChildProcess | Process,
-  ) {
+  /** @param peer other process, or this one as its child */
+  constructor(remote: Schemas<Remote>, local: Schemas<Local>, handlers: Handlers<Local>, peer: ChildProcess | Process) {
     this.#remote = remote;
     this.#local = local;
     this.#handlers = handlers;
-    this.#send = (message, onSent) => void process.send?.(message, undefined, {}, onSent);
-    process.on('message', (message) => this.#receive(message));
+    this.#send = (message, onSent) => void peer.send?.(message, undefined, {}, onSent);
+    peer.on('message', (message) => this.#receive(message));
   }
 
   /**

@@ -43,7 +43,7 @@ const END_MARGIN_MS = 3_000;
 /** Lifetime below which a worker most likely ended for the same reason as the one before, in milliseconds. */
 const SHORT_LIFE_MS = 10_000;
 
-/** Short-lived workers in a row that are replaced immediately. */
+/** Short-lived workers in a row that are replaced immediately. More of them would use up the machine. */
 const MAX_SHORT_LIVES = 5;
 
 /** Delay before the next short-lived worker is replaced, which doubles up to a maximum, in milliseconds. */
@@ -64,12 +64,13 @@ export class WorkerGroup implements AsyncDisposable {
   #replacedCount = 0;
   #shortLives = 0;
   #endedCounters: MetricSamples[] = [];
-  #slots: Promise<unknown> = Promise.resolve();
   #closed: Promise<boolean> | undefined;
   #isStarted = false;
   /** Called when a worker listens, or with its end if it ended before. */
   #onStart: (slot: number, ending?: Ending) => void = () => {};
   #lastId = 0;
+  /** Frees the port, which is reserved for the first worker that listens, and returns it. */
+  #freePort = async (): Promise<number> => this.#options.port;
 
   constructor(options: WorkersOptions) {
     this.#options = options;
@@ -85,61 +86,28 @@ export class WorkerGroup implements AsyncDisposable {
   async start(): Promise<string> {
     // Node.js' default, except on Windows. Workers that accept from one queue would get very different shares of the connections.
     cluster.schedulingPolicy = cluster.SCHED_RR;
-    const port = await this.#reservePort();
-    const slots = Array.from({ length: this.#options.count }, (_, i) => this.#keepRunning(i + 1, port));
-    this.#slots = Promise.all(slots);
-    return this.#started.promise;
-  }
-
-  /** Listens until the first worker does, so that the port is known and nobody else takes it. Returns a function that returns the port. */
-  async #reservePort(): Promise<() => Promise<number>> {
-    const { host, port } = this.#options;
+    const { count, host, port } = this.#options;
+    // Listens until the first worker does, so that the port is known and nobody else takes it.
     const server = createServer((connection) => void connection.destroy());
     const url = await listen(server, host, port);
     server.unref();
-    return async () => {
+    this.#freePort = async () => {
       await new Promise((resolve) => server.close(resolve)); // Later calls do nothing.
       return port === 0 ? Number(new URL(url).port) : port;
     };
-  }
-
-  /** Runs a worker, and another one when it ends or is replaced, until all are to stop. */
-  async #keepRunning(slot: number, port: () => Promise<number>): Promise<void> {
-    const { logger } = this.#options;
-    const { signal } = this.#stopping;
-    while (!signal.aborted) {
-      const startedAt = performance.now();
-      const ending = await this.#run(slot, port);
-      if (ending === undefined) {
-        continue;
-      }
-      if (!this.#isStarted) {
-        return this.#started.reject(new WorkersError(ending));
-      }
-      if (signal.aborted) {
-        return;
-      }
-      const backoffMs = this.#backoffAfter(performance.now() - startedAt);
-      logger.warn({ worker: slot, ...ending, backoffMs }, 'a worker ended and is replaced');
-      this.#replacedCount += 1;
-      await sleep(backoffMs, undefined, { signal }).catch(() => {});
+    for (let slot = 1; slot <= count; slot += 1) {
+      this.#launch(slot);
     }
+    return this.#started.promise;
   }
 
-  /** Returns the delay after a worker that lived this long, so that workers that end at startup don't use up the machine. */
-  #backoffAfter(livedMs: number): number {
-    this.#shortLives = livedMs < SHORT_LIFE_MS ? this.#shortLives + 1 : 0;
-    const excess = this.#shortLives - MAX_SHORT_LIVES;
-    return excess > 0 ? Math.min(BACKOFF_MS.first * 2 ** (excess - 1), BACKOFF_MS.max) : 0;
-  }
-
-  /** Runs a worker until it ends or is to be replaced. Returns undefined in the second case. */
-  async #run(slot: number, port: () => Promise<number>): Promise<Ending | undefined> {
+  /** Starts a worker in a place, and another one when it ends, unless that has been replaced by then. */
+  #launch(slot: number): void {
+    const startedAt = performance.now();
     this.#lastId += 1;
-    let worker: WorkerProcess;
     try {
-      worker = new WorkerProcess(this.#lastId, slot, {
-        port,
+      const worker = new WorkerProcess(this.#lastId, slot, {
+        port: () => this.#freePort(),
         configuration: () => {
           worker.configuration = this.#configuration;
           return this.#configuration;
@@ -151,12 +119,33 @@ export class WorkerGroup implements AsyncDisposable {
         checked: this.#checked.resolve,
         terminated: () => this.#onTerminated(worker),
       });
+      this.#running.add(worker);
+      void worker.ended.then((ending) => {
+        this.#onEnd(worker, ending);
+        return worker.isReplaced ? undefined : this.#relaunch(slot, startedAt, ending);
+      });
     } catch (error) {
-      return { problem: `A worker could not be started (${error}).` }; // There may be more memory in a moment.
+      // There may be more memory in a moment.
+      void this.#relaunch(slot, startedAt, { problem: `A worker could not be started (${error}).` });
     }
-    this.#running.add(worker);
-    const ended = worker.ended.then((ending) => this.#onEnd(worker, ending));
-    return Promise.race([ended, worker.replaced]);
+  }
+
+  /** Starts a worker in the place of one that ended, unless all are to stop. */
+  async #relaunch(slot: number, startedAt: number, ending: Ending): Promise<void> {
+    const { signal } = this.#stopping;
+    if (!this.#isStarted) {
+      this.#started.reject(new WorkersError(ending));
+    } else if (!signal.aborted) {
+      this.#shortLives = performance.now() - startedAt < SHORT_LIFE_MS ? this.#shortLives + 1 : 0;
+      const excess = this.#shortLives - MAX_SHORT_LIVES;
+      const backoffMs = excess > 0 ? Math.min(BACKOFF_MS.first * 2 ** (excess - 1), BACKOFF_MS.max) : 0;
+      this.#options.logger.warn({ worker: slot, ...ending, backoffMs }, 'a worker ended and is replaced');
+      this.#replacedCount += 1;
+      await sleep(backoffMs, undefined, { signal }).catch(() => {});
+      if (!signal.aborted) {
+        this.#launch(slot);
+      }
+    }
   }
 
   #onListening(worker: WorkerProcess, url: string): void {
@@ -184,7 +173,8 @@ export class WorkerGroup implements AsyncDisposable {
   #replace(worker: WorkerProcess): void {
     if (!worker.isReplaced) {
       this.#options.logger.info({ worker: worker.slot, workerPid: worker.pid }, 'a worker retires and is replaced');
-      worker.replace();
+      worker.isReplaced = true;
+      this.#launch(worker.slot);
     }
   }
 
@@ -198,7 +188,7 @@ export class WorkerGroup implements AsyncDisposable {
     }
   }
 
-  #onEnd(worker: WorkerProcess, ending: Ending): Ending {
+  #onEnd(worker: WorkerProcess, ending: Ending): void {
     this.#running.delete(worker);
     if (!worker.isListening) {
       this.#onStart(worker.slot, ending);
@@ -210,7 +200,6 @@ export class WorkerGroup implements AsyncDisposable {
       const message = isStopping ? 'a worker ended early' : 'a retired worker ended early';
       this.#options.logger.warn({ worker: worker.slot, ...ending }, message);
     }
-    return ending;
   }
 
   #kill(worker: WorkerProcess, message: string): void {
@@ -341,7 +330,7 @@ export class WorkerGroup implements AsyncDisposable {
       worker.stop();
     }
     const { drainDelayMs, drainTimeoutMs } = this.#options;
-    await Promise.all([this.#killUnlessEnded(workers, drainDelayMs + drainTimeoutMs), this.#slots]);
+    await this.#killUnlessEnded(workers, drainDelayMs + drainTimeoutMs);
     await Promise.all([...this.#running].map((worker) => worker.ended));
     clearInterval(this.#liveness);
     return this.#killedCount > killedBefore;
