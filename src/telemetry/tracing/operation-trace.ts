@@ -176,7 +176,8 @@ export class OperationTrace {
 const describeServerRequest = ({ request, route }: TracedRequest): Attributes => ({
   'http.request.method': request.method,
   'url.scheme': request.scheme,
-  ...(route !== undefined && { 'http.route': route, 'url.path': route }),
+  'http.route': route,
+  'url.path': route,
 });
 
 /** Result of an operation, as in its log line. */
@@ -185,33 +186,20 @@ type OperationSummary = Pick<
   'requestId' | 'identity' | 'operation' | 'type' | 'code' | 'status' | 'upstreamCalls' | 'cached'
 >;
 
-/** Describes an operation and its result. The document is left out, because it can contain data. */
+/** Describes an operation and its result. The document is left out, because it can contain data. SDKs leave out what is undefined. */
 function describeOperation(summary: OperationSummary): Attributes {
   const { requestId, identity, operation, type, code, status, upstreamCalls, cached } = summary;
-  const attributes: Attributes = {
+  return {
     'http.response.status_code': status,
     'notigraph.request_id': requestId,
     'notigraph.upstream_calls': upstreamCalls,
+    'notigraph.cached_reads': cached,
+    'notigraph.client_kind': identity?.clientKind,
+    'notigraph.upstream': identity?.upstream,
+    'graphql.operation.type': type,
+    'graphql.operation.name': operation === undefined || operation === 'anonymous' ? undefined : shortenName(operation),
+    'error.type': code === undefined || isErrorCode(code) ? code : '_OTHER', // Plugins can choose codes.
   };
-  if (cached !== undefined) {
-    attributes['notigraph.cached_reads'] = cached;
-  }
-  if (identity !== undefined) {
-    attributes['notigraph.client_kind'] = identity.clientKind;
-    if (identity.upstream !== undefined) {
-      attributes['notigraph.upstream'] = identity.upstream;
-    }
-  }
-  if (type !== undefined) {
-    attributes['graphql.operation.type'] = type;
-  }
-  if (operation !== undefined && operation !== 'anonymous') {
-    attributes['graphql.operation.name'] = shortenName(operation);
-  }
-  if (code !== undefined) {
-    attributes['error.type'] = isErrorCode(code) ? code : '_OTHER'; // Plugins can choose codes.
-  }
-  return attributes;
 }
 
 /** Describes an endpoint by its template. There is no `url.full`, because it would contain ids. */
@@ -230,10 +218,7 @@ function describeRequest(endpoint: Endpoint, resends: number, upstream: URL): At
   return attributes;
 }
 
-function describeOutcome(outcome: Outcome): Attributes {
-  const attributes: Attributes = isUpstreamError(outcome) ? { 'error.type': outcome.code } : {};
-  if (outcome.status !== undefined) {
-    attributes['http.response.status_code'] = outcome.status;
-  }
-  return attributes;
-}
+const describeOutcome = (outcome: Outcome): Attributes => ({
+  'error.type': isUpstreamError(outcome) ? outcome.code : undefined,
+  'http.response.status_code': outcome.status,
+});
