@@ -31,7 +31,8 @@ export const REJECTED = 'The notification service rejected the input.';
  */
 export function readReasons(
   sent: unknown,
-  { endpoint: { route }, body = {} }: { endpoint: Endpoint; body: object | undefined },
+  { route }: Endpoint,
+  body: object | undefined = {},
   isShowable: (text: string) => boolean,
 ): { message: string; issues: InputIssue[] } {
   const { message, errors, cause } = isRecord(sent) ? sent : {};
