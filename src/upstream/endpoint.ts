@@ -41,7 +41,7 @@ export interface CachedRead {
 }
 
 /** Times for which a response is used, in seconds. */
-export interface CacheWindowSeconds {
+interface CacheWindowSeconds {
   /** Age up to which it is used without asking the service. */
   readonly freshSeconds: number;
   /** Time after `freshSeconds` in which it is still used, while it is requested again in the background. */

@@ -1,4 +1,4 @@
-// Endpoints of the contract, and the bodies of their requests and responses.
+// Declares the endpoints of the contract, and the bodies of their requests and responses.
 
 import { type DeclaredEndpoint, endpoint } from './endpoint.ts';
 import type { components } from './openapi.gen.ts';

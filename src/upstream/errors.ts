@@ -1,4 +1,4 @@
-// Failures of upstream calls as one class of errors, with a table of the kinds of failures.
+// Defines the errors of upstream calls, with a table of the kinds of failures.
 
 import { errorCodeOf } from '../lib/caught.ts';
 import { isTimeoutError } from './signal.ts';

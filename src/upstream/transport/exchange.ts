@@ -1,4 +1,4 @@
-// The form of requests and responses on the wire: headers, bodies and rate limits.
+// Writes requests and reads responses in the form that they have on the wire.
 
 import { VERSION } from '../../lib/version.ts';
 import type { DriftCheck } from '../contract/drift.ts';

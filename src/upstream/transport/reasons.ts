@@ -1,4 +1,4 @@
-// Reads why the service rejected a request, in any of the forms that services use, without the values that they quote, which can be personal.
+// Reads why the service rejected a request, but never the values that it quotes, which can be personal.
 
 import { isRecord } from '../../lib/is-record.ts';
 import type { Endpoint, InputIssue } from '../errors.ts';
