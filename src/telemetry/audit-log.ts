@@ -11,7 +11,7 @@ import { pauseSync } from '../lib/pause-sync.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { Outcome } from '../upstream/call-events.ts';
 import { createCredentialFilter } from '../upstream/credential-filter.ts';
-import { errorOf, isUpstreamError, type UpstreamError } from '../upstream/errors.ts';
+import { errorOf, isUpstreamError, type UpstreamError, type WriteOutcome } from '../upstream/errors.ts';
 import type { UpstreamRequest } from '../upstream/request.ts';
 import { idOf } from '../upstream/transport/path.ts';
 import type { TenantNames, TraceIds } from './access-log.ts';
@@ -29,13 +29,6 @@ interface WriteAuthor {
 export type AuditLog = ReturnType<typeof createAuditLog>;
 
 export type WriteRecord = ReturnType<AuditLog['begin']>;
-
-/** End of a write, as fields of a line. */
-interface Ending {
-  outcome: 'PENDING' | 'APPLIED' | 'NOT_APPLIED' | 'UNKNOWN';
-  code?: string;
-  httpStatus?: number | undefined;
-}
 
 /** Maximum length of a subject, which an issuer chooses. */
 const MAX_SUBJECT = 256;
@@ -83,8 +76,11 @@ export function createAuditLog(
     const id = randomUUID();
     let attempts = 0;
 
-    function writeEnding(ending: Ending, body?: unknown): boolean {
-      const { outcome, ...details } = ending;
+    function writeOutcome(
+      outcome: 'PENDING' | 'APPLIED' | WriteOutcome,
+      details: { code?: string; httpStatus?: number | undefined } = {},
+      body?: unknown,
+    ): boolean {
       return write({
         id,
         requestId,
@@ -107,7 +103,7 @@ export function createAuditLog(
     return {
       /** Returns why the write must not be sent: it can't be recorded. Called before each attempt. */
       refusal(): UpstreamError | undefined {
-        if (attempts === 0 && settings.required && !writeEnding({ outcome: 'PENDING' })) {
+        if (attempts === 0 && settings.required && !writeOutcome('PENDING')) {
           return errorOf('auditUnavailable', endpoint);
         }
         attempts += 1;
@@ -115,9 +111,9 @@ export function createAuditLog(
       },
       end(outcome: Outcome): void {
         if (!isUpstreamError(outcome)) {
-          writeEnding({ outcome: 'APPLIED', httpStatus: outcome.status }, outcome.body);
+          writeOutcome('APPLIED', { httpStatus: outcome.status }, outcome.body);
         } else if (attempts > 0) {
-          writeEnding({ outcome: outcome.outcome ?? 'UNKNOWN', code: outcome.code, httpStatus: outcome.status });
+          writeOutcome(outcome.outcome ?? 'UNKNOWN', { code: outcome.code, httpStatus: outcome.status });
         }
       },
     };

@@ -266,18 +266,13 @@ const isAuthenticated = ({ identity, resolverCalls, code }: ClientEntry): boolea
   identity?.clientKind === 'browser' || (identity?.clientKind === 'server' && resolverCalls > 0 && code === undefined);
 
 /** Counts of operations that use deprecated elements of the schema. */
-export interface DeprecatedCounts {
-  /** Adds elements without counting them. */
-  declare(coordinates: readonly string[]): void;
-  /** Counts an operation that uses the elements. */
-  add(coordinates: readonly string[]): void;
-}
+export type DeprecatedCounts = ReturnType<typeof createDeprecatedCounts>;
 
 /** Maximum number of elements with a count, because a plugin can replace the schema any number of times. */
 const MAX_ELEMENTS = 1_000;
 
 /** Creates the counts of deprecated elements. The metric is absent as long as no element is deprecated. */
-function createDeprecatedCounts(counters: Counters): DeprecatedCounts {
+function createDeprecatedCounts(counters: Counters) {
   const help = 'Operations that use a deprecated field, argument, input field or enum value.';
   const countOf = counters.addCounter('notigraph_deprecated_fields_total', help, ['field']);
   const hasCount = createFirst(MAX_ELEMENTS);
@@ -289,8 +284,10 @@ function createDeprecatedCounts(counters: Counters): DeprecatedCounts {
   };
 
   return {
-    declare: (coordinates) => increase(coordinates, 0),
-    add: (coordinates) => increase(coordinates, 1),
+    /** Adds elements without counting them. */
+    declare: (coordinates: readonly string[]) => increase(coordinates, 0),
+    /** Counts an operation that uses the elements. */
+    add: (coordinates: readonly string[]) => increase(coordinates, 1),
   };
 }
 

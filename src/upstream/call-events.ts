@@ -1,4 +1,4 @@
-// What upstream calls report to the operation that makes them, and to metrics.
+// Defines the events of upstream calls, from which log, traces and metrics are written.
 
 import type { UpstreamError } from './errors.ts';
 import type { TraceHeaders, UpstreamRequest, UpstreamResult } from './request.ts';

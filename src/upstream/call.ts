@@ -1,4 +1,4 @@
-// One call from its first reader to its result, with queueing and retries, and the lane of its credential.
+// Makes one call, from its first reader to its result: waiting for a slot of its credential, sending, and retries.
 
 import { isPromise } from '../lib/is-promise.ts';
 import type { Settings } from '../settings/settings.ts';

@@ -1,4 +1,4 @@
-// What resolvers and loaders use to call the service: reads and writes of one operation, within its budget.
+// Lets resolvers and loaders call the service: reads and writes of one operation, within its budget.
 
 import { ignoreRejection } from '../lib/is-promise.ts';
 import { isRecord } from '../lib/is-record.ts';

@@ -41,7 +41,7 @@ export interface CachedRead {
 }
 
 /** Times for which a response is used, in seconds. */
-export interface CacheWindowSeconds {
+interface CacheWindowSeconds {
   /** Age up to which it is used without asking the service. */
   readonly freshSeconds: number;
   /** Time after `freshSeconds` in which it is still used, while it is requested again in the background. */
@@ -78,7 +78,7 @@ interface EndpointOptions<Form extends Expected, Headers extends DeclaredHeaders
   timeoutMs?: number;
   /** Form of lists in `query`: `a=1&a=2` or `a=1,2`. @default 'repeated' */
   lists?: 'repeated' | 'comma';
-  /** Shape with which responses are compared. Deviations are logged and counted. @default not compared */
+  /** Shape with which responses are compared. Deviations are logged and counted. @default not compared; built-in endpoints have that of the contract */
   response?: Shape | undefined;
   /**
    * Members that identify a record: at least one must be there. A response without them is rejected, and an item of a list without them fails alone.

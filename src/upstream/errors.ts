@@ -1,4 +1,4 @@
-// Failures of upstream calls as one class of errors, with a table of the kinds of failures.
+// Defines the errors of upstream calls, with a table of the kinds of failures.
 
 import { errorCodeOf } from '../lib/caught.ts';
 import { isTimeoutError } from './signal.ts';
@@ -137,8 +137,9 @@ export function describeCause(cause: unknown): string | undefined {
 export const OUTCOME_UNKNOWN = 'The change may have been applied. Check before sending it again.';
 
 /** Adds that a write may have been applied to a message. */
-export const addUnknownOutcome = (message: string): string =>
-  `${message.replace(/[^.!?…]$/, '$&.')} ${OUTCOME_UNKNOWN}`;
+export const addUnknownOutcome = (message: string): string => `${endSentence(message)} ${OUTCOME_UNKNOWN}`;
+
+const endSentence = (message: string): string => message.replace(/[^.!?…]$/, '$&.');
 
 /** Common part of all failures of a kind. If its outcome is unknown, a write's message says so, and a read can be sent again. */
 type Rule = Omit<UpstreamErrorOptions, 'endpoint' | 'cause'>;
@@ -308,7 +309,7 @@ export const STORED_FAILURE = 'The service stored this failure under the idempot
 export const storedFailure = (error: UpstreamError): UpstreamError =>
   new UpstreamError({
     ...error,
-    message: `${error.message.replace(/[^.!?…]$/, '$&.')} ${STORED_FAILURE}`,
+    message: `${endSentence(error.message)} ${STORED_FAILURE}`,
     retryable: false,
     retryAfterSeconds: undefined,
     retry: 'never',

@@ -99,10 +99,10 @@ export class Recorder {
 
   /** Returns the use of the cache for an endpoint, and for a request if its path is known; undefined if responses are not cached. Leaves no trace in the cache. */
   async cacheOf({ cached }: DeclaredEndpoint, request?: UpstreamRequest): Promise<RecordedCache | undefined> {
-    const windows = this.#cache && cached && windowsOf(this.#cache.settings, cached);
-    if (this.#cache === undefined || cached === undefined || windows === undefined) {
+    if (this.#cache === undefined || cached === undefined) {
       return undefined;
     }
+    const windows = windowsOf(this.#cache.settings, cached);
     const freshSeconds = windows.freshMs / 1_000;
     if (request === undefined) {
       return { state: 'unknown', freshSeconds };

@@ -1,4 +1,4 @@
-// One call on its way: the request with its credential, its result, and the key by which reads are shared.
+// Defines the request and the result of a call, and the key by which reads are shared.
 
 import type { CallArgs, DeclaredEndpoint, WriteOptions } from './endpoint.ts';
 import type { UpstreamRateLimit } from './errors.ts';

@@ -1,4 +1,4 @@
-// One upstream, which decides whether a read joins a call in flight or starts one.
+// Joins reads to identical ones in flight, and starts all other calls of one upstream.
 
 import { createPerCredential } from '../lib/per-credential.ts';
 import { afterwards, Call, type CallOptions, type CallPolicies, type CallSettings, Lane, type Reader } from './call.ts';

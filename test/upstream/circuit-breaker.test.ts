@@ -21,11 +21,8 @@ describe('the circuit breaker', () => {
   const outage = errorOf('unavailable', GET, { status: 503 });
 
   const responseError = (status: number): UpstreamError => {
-    const request = { endpoint: GET, authorization: 'ApiKey a', path: '/v1/workflows/w1', body: undefined };
-    return errorFromResponse(
-      { ...request, idempotencyKey: undefined },
-      { status, body: { form: 'json', json: {} }, retryAfter: undefined },
-    );
+    const request = { endpoint: GET, authorization: 'ApiKey a', path: '/v1/workflows/w1', args: {} };
+    return errorFromResponse(request, { status, body: { form: 'json', json: {} }, retryAfter: undefined });
   };
 
   function createBreaker() {

@@ -181,8 +181,7 @@ describe('the body of a failure', () => {
         endpoint,
         authorization: `ApiKey ${SECRET}`,
         path: '/v1/feeds',
-        body: { name: '', constructor: '' },
-        idempotencyKey,
+        args: { body: { name: '', constructor: '' }, idempotencyKey },
       },
       { status, body: { form: 'json', json: body }, retryAfter },
     );

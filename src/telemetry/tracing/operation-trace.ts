@@ -25,13 +25,11 @@ export interface TracedRequest {
   readonly route?: string | undefined;
 }
 
-export interface TraceParts {
+interface TraceParts {
+  request: TracedRequest;
   guard: GuardSdk;
   /** Spans of requests by their result or error, for links from operations that share it. */
   sources: WeakMap<Outcome, SpanContext>;
-}
-
-interface OperationSpan {
   tracer: Tracer;
   span: Span;
   context: Context;
@@ -51,30 +49,26 @@ const NOT_SENT: Partial<Record<UpstreamError['code'], string>> = {
 /** Trace of one operation: its server span, and a client span for each request sent for it. */
 export class OperationTrace {
   readonly ids: TraceIds;
-  readonly #operation: OperationSpan;
-  readonly #request: TracedRequest;
   readonly #parts: TraceParts;
   readonly #requests = new Map<UpstreamRequest, { span: Span; spanContext: SpanContext }>();
   /** Whether the span still records. False if it is not sampled. */
   #records: boolean;
 
-  constructor(operation: OperationSpan, request: TracedRequest, parts: TraceParts) {
-    const { traceId, spanId } = operation.span.spanContext();
+  constructor(parts: TraceParts) {
+    const { traceId, spanId } = parts.span.spanContext();
     this.ids = { trace_id: traceId, span_id: spanId };
-    this.#operation = operation;
-    this.#request = request;
     this.#parts = parts;
-    this.#records = operation.span.isRecording();
+    this.#records = parts.span.isRecording();
   }
 
   /** Runs the operation with its span as the active one, for plugins of the host. */
   run<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#operation.passedHeaders !== undefined) {
+    if (this.#parts.passedHeaders !== undefined) {
       return work();
     }
     let result: Promise<T> | undefined;
     this.#parts.guard(() =>
-      contexts.with(this.#operation.context, () => {
+      contexts.with(this.#parts.context, () => {
         result = work();
       }),
     );
@@ -87,13 +81,13 @@ export class OperationTrace {
       return;
     }
     this.#records = false;
-    const { span } = this.#operation;
+    const { span } = this.#parts;
     const { type, status, code } = summary;
     this.#parts.guard(() => {
       if (type !== undefined) {
         span.updateName(type); // Without the operation's name, which clients choose.
       }
-      span.setAttributes({ ...describeServerRequest(this.#request), ...describeOperation(summary) });
+      span.setAttributes({ ...describeServerRequest(this.#parts.request), ...describeOperation(summary) });
       if (status >= 500 || (status < 400 && code !== undefined)) {
         span.setStatus({ code: SpanStatusCode.ERROR }); // Other statuses are the client's mistakes.
       }
@@ -106,7 +100,7 @@ export class OperationTrace {
     if (this.#records) {
       const wait = waitMs !== undefined && { 'notigraph.wait_ms': waitMs };
       const attributes = { ...describeEndpoint(endpoint), ...wait };
-      this.#parts.guard(() => this.#operation.span.addEvent(`notigraph.${name}`, attributes, this.#now()));
+      this.#parts.guard(() => this.#parts.span.addEvent(`notigraph.${name}`, attributes, this.#now()));
     }
   }
 
@@ -120,7 +114,7 @@ export class OperationTrace {
 
   /** Starts the span of a request. Returns the headers that continue it; undefined if there are none. */
   startRequest(request: UpstreamRequest, resends: number, upstream: URL): TraceHeaders | undefined {
-    const { passedHeaders } = this.#operation;
+    const { passedHeaders } = this.#parts;
     return passedHeaders ?? this.#parts.guard(() => this.#startSpan(request, resends, upstream));
   }
 
@@ -145,12 +139,12 @@ export class OperationTrace {
   share(endpoint: Endpoint, outcome: Outcome): void {
     const context = this.#parts.sources.get(outcome);
     if (context !== undefined && this.#records) {
-      this.#parts.guard(() => this.#operation.span.addLink({ context, attributes: describeEndpoint(endpoint) }));
+      this.#parts.guard(() => this.#parts.span.addLink({ context, attributes: describeEndpoint(endpoint) }));
     }
   }
 
   #startSpan(request: UpstreamRequest, resends: number, upstream: URL): TraceHeaders | undefined {
-    const { tracer, context } = this.#operation;
+    const { tracer, context } = this.#parts;
     const { method, route } = request.endpoint;
     const options: SpanOptions = { kind: SpanKind.CLIENT, startTime: this.#now() };
     if (this.#records) {
@@ -168,7 +162,7 @@ export class OperationTrace {
   }
 
   #now(): number {
-    return this.#operation.timeOrigin + performance.now();
+    return this.#parts.timeOrigin + performance.now();
   }
 }
 
@@ -176,7 +170,8 @@ export class OperationTrace {
 const describeServerRequest = ({ request, route }: TracedRequest): Attributes => ({
   'http.request.method': request.method,
   'url.scheme': request.scheme,
-  ...(route !== undefined && { 'http.route': route, 'url.path': route }),
+  'http.route': route,
+  'url.path': route,
 });
 
 /** Result of an operation, as in its log line. */
@@ -185,33 +180,20 @@ type OperationSummary = Pick<
   'requestId' | 'identity' | 'operation' | 'type' | 'code' | 'status' | 'upstreamCalls' | 'cached'
 >;
 
-/** Describes an operation and its result. The document is left out, because it can contain data. */
+/** Describes an operation and its result. The document is left out, because it can contain data. SDKs leave out what is undefined. */
 function describeOperation(summary: OperationSummary): Attributes {
   const { requestId, identity, operation, type, code, status, upstreamCalls, cached } = summary;
-  const attributes: Attributes = {
+  return {
     'http.response.status_code': status,
     'notigraph.request_id': requestId,
     'notigraph.upstream_calls': upstreamCalls,
+    'notigraph.cached_reads': cached,
+    'notigraph.client_kind': identity?.clientKind,
+    'notigraph.upstream': identity?.upstream,
+    'graphql.operation.type': type,
+    'graphql.operation.name': operation === undefined || operation === 'anonymous' ? undefined : shortenName(operation),
+    'error.type': code === undefined || isErrorCode(code) ? code : '_OTHER', // Plugins can choose codes.
   };
-  if (cached !== undefined) {
-    attributes['notigraph.cached_reads'] = cached;
-  }
-  if (identity !== undefined) {
-    attributes['notigraph.client_kind'] = identity.clientKind;
-    if (identity.upstream !== undefined) {
-      attributes['notigraph.upstream'] = identity.upstream;
-    }
-  }
-  if (type !== undefined) {
-    attributes['graphql.operation.type'] = type;
-  }
-  if (operation !== undefined && operation !== 'anonymous') {
-    attributes['graphql.operation.name'] = shortenName(operation);
-  }
-  if (code !== undefined) {
-    attributes['error.type'] = isErrorCode(code) ? code : '_OTHER'; // Plugins can choose codes.
-  }
-  return attributes;
 }
 
 /** Describes an endpoint by its template. There is no `url.full`, because it would contain ids. */
@@ -230,10 +212,7 @@ function describeRequest(endpoint: Endpoint, resends: number, upstream: URL): At
   return attributes;
 }
 
-function describeOutcome(outcome: Outcome): Attributes {
-  const attributes: Attributes = isUpstreamError(outcome) ? { 'error.type': outcome.code } : {};
-  if (outcome.status !== undefined) {
-    attributes['http.response.status_code'] = outcome.status;
-  }
-  return attributes;
-}
+const describeOutcome = (outcome: Outcome): Attributes => ({
+  'error.type': isUpstreamError(outcome) ? outcome.code : undefined,
+  'http.response.status_code': outcome.status,
+});

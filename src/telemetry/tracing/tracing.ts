@@ -1,11 +1,12 @@
 // Starts traces of operations, with the OpenTelemetry SDK of the operator.
 
-import { type Link, ROOT_CONTEXT, SpanKind, trace } from '@opentelemetry/api';
+import { type Link, ROOT_CONTEXT, type SpanContext, SpanKind, trace } from '@opentelemetry/api';
 import type { Logger } from 'pino';
 import type { Identity } from '../../auth/identity.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { VERSION } from '../../lib/version.ts';
-import { OperationTrace, type TracedRequest, type TraceParts } from './operation-trace.ts';
+import type { Outcome } from '../../upstream/call-events.ts';
+import { OperationTrace, type TracedRequest } from './operation-trace.ts';
 import { createSdkGuard, readTraceContext, writeTraceContext } from './trace-context.ts';
 
 interface OperationStart extends TracedRequest {
@@ -30,7 +31,7 @@ const UNKNOWN_TYPE = 'GraphQL Operation';
 export function createTracing(logger: Logger): StartTrace {
   warnOfIgnoredSdk(logger);
   const guard = createSdkGuard(logger);
-  const parts: TraceParts = { guard, sources: new WeakMap() };
+  const sources = new WeakMap<Outcome, SpanContext>();
   const readTimeOrigin = createTimeOrigin();
 
   function start(operation: OperationStart) {
@@ -52,7 +53,7 @@ export function createTracing(logger: Logger): StartTrace {
     }
     const context = trace.setSpan(ROOT_CONTEXT, span);
     const passedHeaders = spanContext === remote ? writeTraceContext(spanContext) : undefined; // Without an SDK, the span has the context of its parent.
-    return new OperationTrace({ tracer, span, context, timeOrigin, passedHeaders }, operation, parts);
+    return new OperationTrace({ request: operation, guard, sources, tracer, span, context, timeOrigin, passedHeaders });
   }
 
   return (operation) => guard(() => start(operation));

@@ -39,8 +39,8 @@ const UNAVAILABLE = new Set<UpstreamErrorCode>(['UPSTREAM_UNAVAILABLE', 'UPSTREA
 
 export class CachedService implements CallTarget {
   readonly #deps: CachedServiceDeps;
-  /** Windows of the reads so far; undefined for those that are not cached. */
-  readonly #windows = new Map<CachedRead, CacheWindows | undefined>();
+  /** Windows of the reads so far. */
+  readonly #windows = new Map<CachedRead, CacheWindows>();
 
   constructor(deps: CachedServiceDeps) {
     this.#deps = deps;
@@ -49,13 +49,12 @@ export class CachedService implements CallTarget {
   read(request: UpstreamRequest, reader: Reader): void {
     const { service, store } = this.#deps;
     const { cached } = request.endpoint;
-    const windows = cached && this.#windowsOf(cached);
-    if (cached === undefined || windows === undefined || reader.deadline.endReason() !== undefined) {
+    if (cached === undefined || reader.deadline.endReason() !== undefined) {
       service.read(request, reader, { key: readKeyOf(request), ...this.#confirmation(request, reader.events) });
       return;
     }
     const address = { owner: this.#ownerOf(request), kind: kindOf(cached), read: readKeyOf(request) };
-    const read: Read = { request, reader, address, cached, windows };
+    const read: Read = { request, reader, address, cached, windows: this.#windowsOf(cached) };
     afterwards(store.find(address), (lookup) => this.#answer(read, lookup));
   }
 
@@ -71,11 +70,13 @@ export class CachedService implements CallTarget {
     afterwards(begun, (write) => this.#send(request, reader, write));
   }
 
-  #windowsOf(cached: CachedRead): CacheWindows | undefined {
-    if (!this.#windows.has(cached)) {
-      this.#windows.set(cached, windowsOf(this.#deps.settings, cached));
+  #windowsOf(cached: CachedRead): CacheWindows {
+    let windows = this.#windows.get(cached);
+    if (windows === undefined) {
+      windows = windowsOf(this.#deps.settings, cached);
+      this.#windows.set(cached, windows);
     }
-    return this.#windows.get(cached);
+    return windows;
   }
 
   #send(request: UpstreamRequest, reader: Reader, write: WriteInProgress): void {

@@ -31,24 +31,6 @@ export interface RedisCacheStoreOptions extends RedisStoreOptions {
   maxMissed?: number;
 }
 
-/** Names of an owner's state of one kind in Redis. */
-interface StateKeys {
-  version: string;
-  /** Hash of the writes in progress: their deadlines, on the clock of Redis. */
-  writes: string;
-  /** Exists while a write with an unknown outcome counts as being in progress. */
-  unknown: string;
-}
-
-interface State {
-  /** Time of Redis, in milliseconds. */
-  now: number;
-  version: string | undefined;
-  epoch: string | undefined;
-  isWriting: boolean;
-  value: Buffer | undefined;
-}
-
 /** Time after which the state of an owner that nobody uses is forgotten, in milliseconds. Entries live for two days at most. */
 const STATE_MS = 2 * 86_400_000;
 
@@ -110,10 +92,17 @@ export function createRedisCacheStore(options: RedisCacheStoreOptions): CacheSto
     onUp: () => void replaceMissed(),
   });
 
-  const stateOf = (owner: Owner, kind: CachedKind): StateKeys => {
+  /** Returns the names of an owner's state of one kind. */
+  const stateOf = (owner: Owner, kind: CachedKind) => {
     const { id } = keysOf(owner);
     const keyOf = (name: string) => `${prefix}${name}:${id}:${kind}`;
-    return { version: keyOf('version'), writes: keyOf('writes'), unknown: keyOf('unknown') };
+    return {
+      version: keyOf('version'),
+      /** Hash of the writes in progress: their deadlines, on the clock of Redis. */
+      writes: keyOf('writes'),
+      /** Exists while a write with an unknown outcome counts as being in progress. */
+      unknown: keyOf('unknown'),
+    };
   };
   const entryKeyOf = ({ owner, kind, read }: EntryAddress) =>
     `${prefix}entry:${keysOf(owner).digestOf(`${kind} ${read}`)}`;
@@ -284,11 +273,12 @@ export function createRedisCacheStore(options: RedisCacheStoreOptions): CacheSto
   };
 }
 
+/** Reads an owner's state of one kind, and the time of Redis in milliseconds. */
 async function readState(
   send: SendCommand,
   keys: readonly [version: string, epoch: string, unknown: string, entry: string],
   writes: string,
-): Promise<State> {
+) {
   const [time, values, deadlines] = await Promise.all([send('TIME'), send('MGET', ...keys), send('HVALS', writes)]);
   const now = toMilliseconds(time);
   if (!Array.isArray(values) || !Array.isArray(deadlines)) {

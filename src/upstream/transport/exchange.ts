@@ -1,4 +1,4 @@
-// The form of requests and responses on the wire: headers, bodies and rate limits.
+// Writes requests and reads responses in the form that they have on the wire.
 
 import { VERSION } from '../../lib/version.ts';
 import type { DriftCheck } from '../contract/drift.ts';
@@ -66,7 +66,7 @@ export function readResult(
   checkDrift: DriftCheck | undefined,
   upstreamHeaders: ReadonlyMap<string, string>,
 ): UpstreamResult {
-  const { endpoint, authorization, path, args, known } = request;
+  const { endpoint, known } = request;
   const { status, headers } = response;
   const bytes = response.body?.byteLength ?? 0;
   if (status <= 299) {
@@ -85,7 +85,7 @@ export function readResult(
     return { status, body: known.body, replayed: false, rateLimit, etag: known.etag, bytes: known.bytes };
   }
   throw errorFromResponse(
-    { endpoint, authorization, upstreamHeaders, path, body: args.body, idempotencyKey: args.idempotencyKey },
+    { ...request, upstreamHeaders },
     { status, body: readErrorBody(response), retryAfter: headerOf(headers, 'retry-after'), rateLimit },
   );
 }

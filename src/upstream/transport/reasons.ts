@@ -1,4 +1,4 @@
-// Reads why the service rejected a request, in any of the forms that services use, without the values that they quote, which can be personal.
+// Reads why the service rejected a request, but never the values that it quotes, which can be personal.
 
 import { isRecord } from '../../lib/is-record.ts';
 import type { Endpoint, InputIssue } from '../errors.ts';
@@ -31,7 +31,8 @@ export const REJECTED = 'The notification service rejected the input.';
  */
 export function readReasons(
   sent: unknown,
-  { endpoint: { route }, body = {} }: { endpoint: Endpoint; body: object | undefined },
+  { route }: Endpoint,
+  body: object | undefined = {},
   isShowable: (text: string) => boolean,
 ): { message: string; issues: InputIssue[] } {
   const { message, errors, cause } = isRecord(sent) ? sent : {};

@@ -14,6 +14,7 @@ import {
   type UpstreamErrorOptions,
   type UpstreamRateLimit,
 } from '../errors.ts';
+import type { UpstreamRequest } from '../request.ts';
 import { isTimeoutError } from '../signal.ts';
 import { BufferLimitError, type Progress } from './attempt.ts';
 import { BodyError, type ErrorBody } from './body.ts';
@@ -30,12 +31,8 @@ interface FailedResponse {
 }
 
 /** Parts of the request that are needed to interpret its response. Messages that quote a part of a secret are dropped. */
-interface FailedRequest extends Secrets {
+interface FailedRequest extends Secrets, Pick<UpstreamRequest, 'path' | 'args'> {
   endpoint: Endpoint;
-  /** Path with encoded ids and query. */
-  path: string;
-  body: object | undefined;
-  idempotencyKey: string | undefined;
 }
 
 interface StatusRule extends Pick<UpstreamErrorOptions, 'code' | 'message' | 'retryable' | 'retry'> {
@@ -71,13 +68,13 @@ const TOO_EARLY = 425;
 
 /** Converts a response other than 2xx to an `UpstreamError`. Passes on the service's own message if the caller can act on it. */
 export function errorFromResponse(request: FailedRequest, response: FailedResponse): UpstreamError {
-  const { endpoint } = request;
+  const { endpoint, args } = request;
   const { status } = response;
   const retryAfterSeconds = parseRetryAfter(response.retryAfter);
   const fail = (options: Omit<UpstreamErrorOptions, 'endpoint' | 'status'>) =>
     new UpstreamError({ endpoint, status, rateLimit: response.rateLimit, ...options });
-  const isShowable = createCredentialFilter(request, () => request.path + JSON.stringify(request.body));
-  const { message, issues } = readReasons(response.body.json, request, isShowable);
+  const isShowable = createCredentialFilter(request, () => request.path + JSON.stringify(args.body));
+  const { message, issues } = readReasons(response.body.json, endpoint, args.body, isShowable);
 
   if (status < 400) {
     return errorOf('badResponse', endpoint, { status, cause: `status ${status} is neither success nor failure` });
@@ -93,7 +90,7 @@ export function errorFromResponse(request: FailedRequest, response: FailedRespon
       rateLimit: undefined,
     });
   }
-  if (status === 422 && request.idempotencyKey !== undefined && mentionsIdempotency(message, request.idempotencyKey)) {
+  if (status === 422 && args.idempotencyKey !== undefined && mentionsIdempotency(message, args.idempotencyKey)) {
     return fail({ code: 'CONFLICT', message, conflict: 'IDEMPOTENCY_KEY_REUSED' });
   }
   const rule = RULES_BY_STATUS[status];
@@ -162,7 +159,7 @@ const isUnavailable = (status: number): boolean =>
 
 /** Returns the reason for a 409. It has a `Retry-After` if an earlier request with the same idempotency key is still in flight. */
 function conflictReason(request: FailedRequest, retryAfterSeconds: number | undefined): ConflictReason {
-  if (request.idempotencyKey !== undefined && retryAfterSeconds !== undefined) {
+  if (request.args.idempotencyKey !== undefined && retryAfterSeconds !== undefined) {
     return 'IDEMPOTENCY_IN_PROGRESS';
   }
   return request.endpoint.method === 'POST' ? 'ALREADY_EXISTS' : 'OTHER';
