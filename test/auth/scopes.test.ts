@@ -39,8 +39,8 @@ import { subscriber } from '../support/records.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
 guards('src/auth/token-verifier.ts', 'createTokenVerifier.scopes');
-guards('src/graphql/documents/required-scopes.ts', 'canHold');
-guards('src/graphql/documents/required-scopes.ts', 'collect.walk');
+guards('src/graphql/documents/required-scopes.ts', 'canInclude');
+guards('src/graphql/documents/required-scopes.ts', 'collectScopes.walk');
 guards('src/graphql/types/subscriber.ts', 'maskName');
 guards('src/graphql/types/subscriber.ts', 'subscribers.Subscriber.fields.channels.resolve');
 guards('src/http/authorize.ts', 'authorize');
