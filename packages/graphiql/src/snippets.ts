@@ -1,3 +1,5 @@
+// Writes operations as commands and programs.
+
 import { parse, print, separateOperations } from 'graphql';
 import type { PageOperation, Scheme } from '../../../src/http/graphiql/page-config.ts';
 import { quoteForShell } from '../../../src/lib/text.ts';

@@ -1,3 +1,5 @@
+// Tables and endpoints of subscribers.
+
 import type { SandboxDatabase } from '../database.ts';
 import type { Environment } from '../environments.ts';
 import { ApiError } from '../errors.ts';
