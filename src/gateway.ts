@@ -309,7 +309,7 @@ export function buildGateway(
     findPage,
     clientTokens: browser?.clientTokens && {
       paths: upstreamSelector.pathsOf(CLIENT_TOKENS_PATH),
-      route: createClientTokenRoute({ clientTokens: browser.clientTokens, limiter, upstreamSelector, logger }),
+      route: createClientTokenRoute(browser.clientTokens, limiter, upstreamSelector, logger),
     },
     mcp,
     pipeline,

@@ -14,7 +14,6 @@ import {
 import type { TenantKeys } from './tenants.ts';
 import type { VerifiedToken, VerifiedTokenCache } from './token-verifier.ts';
 
-/** Authentication scheme of the header `Authorization`. */
 export type Scheme = 'ApiKey' | 'Bearer';
 
 /**
@@ -40,7 +39,6 @@ export function createAuthenticate({
   maxInFlightRequests,
   logger,
 }: {
-  /** Accepted schemes. */
   schemes: readonly Scheme[];
   /** What turns a token into an identity; undefined if tokens are not accepted. */
   browser: { verifiedTokens: VerifiedTokenCache; tenantKeys: TenantKeys } | undefined;

@@ -108,18 +108,15 @@ export type RulesByClientKind = Readonly<Record<ClientKind, ClientRules>>;
 const MODES: readonly TrustedDocumentsMode[] = ['off', 'log', 'enforce'];
 
 export function createClientRules({ clients }: Pick<Settings, 'clients'>): RulesByClientKind {
-  const toRules = (kind: 'server' | 'browser', settings?: ClientKindSettings): ClientRules => ({
+  const toRules = (kind: 'server' | 'browser', hidesCalls: boolean, settings?: ClientKindSettings): ClientRules => ({
     trustedDocuments: settings?.trustedDocuments ?? 'off',
     origins: new Set(settings?.corsOrigins),
     originsSetting: `clients.${kind}.corsOrigins`,
     rateLimit: settings?.rateLimit,
-    hidesCalls: false, // Servers can send the calls themselves.
+    hidesCalls,
   });
-  const server = toRules('server', clients.server || undefined);
-  const browser: ClientRules = {
-    ...toRules('browser', clients.browser),
-    hidesCalls: clients.browser?.explain === false,
-  };
+  const server = toRules('server', false, clients.server || undefined); // Servers can send the calls themselves.
+  const browser = toRules('browser', clients.browser?.explain === false, clients.browser);
   const strictness = Math.max(...[server, browser].map(({ trustedDocuments }) => MODES.indexOf(trustedDocuments)));
   return {
     server,

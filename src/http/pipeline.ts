@@ -75,7 +75,6 @@ export class RunningRequests {
     this.#idle.check();
   }
 
-  /** Waits until all requests have ended. */
   finished(): Promise<void> {
     return this.#idle.met();
   }
@@ -110,7 +109,6 @@ export type Respond = (state: RequestState, outcome: Outcome) => OutgoingRespons
 export function createPipeline(options: {
   /** Exact paths of the GraphQL endpoint. */
   paths: ReadonlySet<string>;
-  /** Maximum request body size, in bytes. */
   maxBodyBytes: number;
   createState: CreateRequestState;
   authenticate: Authenticate;
@@ -145,19 +143,16 @@ export function createPipeline(options: {
     query: string,
   ) {
     const isExplained = extensions?.explain === true;
-    const idempotencyKey = request.header('idempotency-key');
-    const { signal } = request;
-    const reportsCalls = extensions?.upstream === true && !isExplained;
     return options.createContext(
       {
         identity,
-        idempotencyKey,
+        idempotencyKey: request.header('idempotency-key'),
         requestId,
         trace,
         address,
-        signal,
+        signal: request.signal,
         bypassesCache: bypassesCache(request),
-        reportsCalls,
+        reportsCalls: extensions?.upstream === true && !isExplained,
         isExplained,
       },
       { request: lazyRequest(request), params: toYogaParams(params, query) },

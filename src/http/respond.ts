@@ -42,7 +42,6 @@ export function createRespond({
   cors: Cors;
   startTrace: StartTrace;
   log: (entry: AccessLogEntry) => void;
-  /** Maximum response size, in bytes. */
   maxResponseBytes: number;
 }): Respond {
   return (state, outcome) => {

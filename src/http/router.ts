@@ -34,9 +34,9 @@ export function createRouter({
   /** Adds the common headers to a response that doesn't come from the pipeline. */
   async function withCommonHeaders(
     request: IncomingRequest,
-    route: () => OutgoingResponse | Promise<OutgoingResponse>,
+    responding: OutgoingResponse | Promise<OutgoingResponse>,
   ): Promise<OutgoingResponse> {
-    const response = await route();
+    const response = await responding;
     const corsHeaders = cors.headers(request.header('origin'), request.header('authorization'));
     const vary = [response.headers.vary, corsHeaders.vary].filter((value) => value !== undefined).join(', ');
     const headers = {
@@ -52,15 +52,15 @@ export function createRouter({
   return (request) => {
     const path = pathOf(request);
     if (request.method === 'OPTIONS') {
-      return withCommonHeaders(request, () => cors.preflight(request));
+      return withCommonHeaders(request, cors.preflight(request));
     }
     if (mcp?.paths.has(path)) {
       return mcp.route(request);
     }
     if (clientTokens?.paths.has(path)) {
-      return withCommonHeaders(request, () => clientTokens.route(request));
+      return withCommonHeaders(request, clientTokens.route(request));
     }
     const page = findPage(request);
-    return page === undefined ? pipeline(request) : withCommonHeaders(request, page);
+    return page === undefined ? pipeline(request) : withCommonHeaders(request, page());
   };
 }

@@ -79,7 +79,6 @@ export function createShedding(
   };
 }
 
-/** Interval between measurements, in milliseconds. */
 const INTERVAL_MS = 500;
 
 /** Share of the heap above which requests are shed, in percent. V8 spends most of its time on collections when the heap is nearly full. */

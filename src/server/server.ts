@@ -68,7 +68,6 @@ export interface RunningServer extends AsyncDisposable {
   readonly url: string;
   /** Its own health checks and metrics. */
   readonly probes: Probes;
-  /** Returns the current state of the server for metrics. */
   load(): ServerLoad;
   /** Returns why the server should get no requests, in a word; undefined if it should. */
   problem(): string | undefined;

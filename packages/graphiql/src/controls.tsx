@@ -48,7 +48,6 @@ export function Popup({
   );
 }
 
-/** Time for which the result of copying is shown. */
 const RESULT_MS = 5_000;
 
 /** Sentence about what was copied last, with the functions that copy a text and that show another sentence. */

@@ -246,7 +246,6 @@ class MemoryServer {
     this.#clients.get(request.socket)?.destroy(error);
   }
 
-  /** Breaks all connections. */
   breakAll(error: () => Error): void {
     for (const client of this.#clients.values()) {
       client.destroy(error());

@@ -204,14 +204,10 @@ const respondBytes = (
   body,
 });
 
-/** The page as bytes, shared by all responses. */
-interface Page {
-  html: Bytes;
-  gzipped: Bytes;
-  etag: string;
-}
+type Page = Awaited<ReturnType<typeof toPage>>;
 
-const toPage = async (html: string): Promise<Page> => ({
+/** Returns a page as bytes, which all responses share. */
+const toPage = async (html: string) => ({
   html: new TextEncoder().encode(html),
   gzipped: new Uint8Array(await promisify(gzip)(html)),
   etag: `"${createHash('sha256').update(html).digest('base64url')}"`,

@@ -22,7 +22,6 @@ export function createMcp(options: {
   paths: ReadonlySet<string>;
   /** Path of the GraphQL endpoint, without the prefix of an upstream. */
   endpoint: string;
-  /** Maximum request body size, in bytes. */
   maxBodyBytes: number;
   cors: Cors;
   /** Whether a `Host` is known. Pages of others could be an attacker's. */

@@ -9,7 +9,6 @@ import { type Row, text } from '../rows.ts';
 
 const INSERT = 'INSERT INTO feeds (id, environment_id, name) VALUES (?, ?, ?)';
 
-/** In-app feeds. */
 export const resource: Resource = {
   schema: `
     CREATE TABLE feeds (

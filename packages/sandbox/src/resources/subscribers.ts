@@ -8,7 +8,6 @@ import type { Resource } from '../resource.ts';
 import { bareResponse, dataResponse } from '../response.ts';
 import { integer, isRow, json, optionalText, type Row, readPage, requireRow, text } from '../rows.ts';
 
-/** Recipients. */
 export const resource: Resource = {
   schema: `
     CREATE TABLE subscribers (
