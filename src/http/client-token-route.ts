@@ -7,7 +7,7 @@ import { Refusal, refusalErrors, refuse } from '../errors/codes.ts';
 import type { RateLimiter } from '../rate-limits/rate-limiter.ts';
 import { type HandleRequest, type IncomingRequest, REQUEST_ID, requireJson, toRequestId } from './head.ts';
 import { parseBody, readBody } from './params.ts';
-import type { UpstreamSelector } from './select-upstream.ts';
+import type { HttpParts } from './pipeline.ts';
 
 const MAX_BODY_BYTES = 16 * 1024;
 
@@ -15,8 +15,7 @@ const MAX_BODY_BYTES = 16 * 1024;
 export function createClientTokenRoute(
   clientTokens: ClientTokens,
   limiter: RateLimiter,
-  upstreamSelector: UpstreamSelector,
-  logger: Logger,
+  { upstreamSelector, logger }: HttpParts,
 ): HandleRequest {
   const { tenantKeys, rateLimit } = clientTokens;
 

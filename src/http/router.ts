@@ -12,25 +12,21 @@ import {
   toRequestId,
 } from './head.ts';
 
+/** Exact paths, and what handles their requests. */
+interface Route {
+  paths: ReadonlySet<string>;
+  route: HandleRequest;
+}
+
 /**
  * Creates the router. It tries the routes for AI agents and client tokens, then GraphiQL's page, and passes everything else to the pipeline.
  * It answers preflights itself.
  */
-export function createRouter({
-  cors,
-  findPage,
-  clientTokens,
-  mcp,
-  pipeline,
-}: {
-  cors: Cors;
-  findPage: FindPage;
-  /** Route for client tokens, with its exact paths. @default none */
-  clientTokens: { paths: ReadonlySet<string>; route: HandleRequest } | undefined;
-  /** Route for AI agents, with its exact paths. @default none */
-  mcp: { paths: ReadonlySet<string>; route: HandleRequest } | undefined;
-  pipeline: HandleRequest;
-}): HandleRequest {
+export function createRouter(
+  cors: Cors,
+  findPage: FindPage,
+  { mcp, clientTokens, pipeline }: { mcp: Route | undefined; clientTokens: Route | undefined; pipeline: HandleRequest },
+): HandleRequest {
   /** Adds the common headers to a response that doesn't come from the pipeline. */
   async function withCommonHeaders(
     request: IncomingRequest,
