@@ -12,8 +12,6 @@ import { type Degradations, type Probes, respondProbe } from './health.ts';
 import { listen } from './listen.ts';
 import { createShedding, type SheddingDeps } from './load-shedding.ts';
 
-export { ListenError } from './listen.ts';
-
 /** Options of a server. Omitted settings have their defaults. */
 export interface ServerOptions extends Partial<ServerSettings>, SheddingDeps {
   host: string;
