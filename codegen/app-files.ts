@@ -90,12 +90,11 @@ export function writeManifest(operations: readonly AppOperation[], otherTexts: r
 /** Writes the module of `notigraph/testing/msw` with one mock per operation. */
 export function writeMocks(operations: readonly AppOperation[]): string {
   const names = operations.map(({ name }) => name).sort();
-  return `import {
-${names.map((name) => `  ${name}Document,\n`).join('')}} from '../../../client/src/index.ts';
+  return `import * as documents from '../../../client/src/documents.gen.ts';
 import { mockOperation } from './mock-operation.ts';
 
 /** Mocks of the shipped operations, by name. */
 export const mocks = {
-${names.map((name) => `  ${name}: mockOperation(${name}Document),\n`).join('')}};
+${names.map((name) => `  ${name}: mockOperation(documents.${name}Document),\n`).join('')}};
 `;
 }

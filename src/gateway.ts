@@ -25,7 +25,7 @@ import { createMcp, MCP_PATH } from './http/mcp/mcp-route.ts';
 import type { McpStreams } from './http/mcp/messages.ts';
 import { createToolServers } from './http/mcp/tool-server.ts';
 import { createListener, createRequestTest } from './http/node-adapter.ts';
-import { createPipeline, createRequestStates, RunningRequests } from './http/pipeline.ts';
+import { createPipeline, createRequestStates, type HttpParts, RunningRequests } from './http/pipeline.ts';
 import { createRespond } from './http/respond.ts';
 import { createRouter } from './http/router.ts';
 import { createKnownHosts, createUpstreamSelector } from './http/select-upstream.ts';
@@ -183,7 +183,7 @@ export function buildGateway(
 ): Gateway {
   assertRuntime();
   const { logger = createJsonLogger('warn'), now = () => new Date() } = deps;
-  const { endpoint, clients, rateLimits, maxInFlightRequests } = settings;
+  const { endpoint, clients, rateLimits } = settings;
   const { counts, rateLimiters, cacheStores, remoteKeys, logSecret } =
     state ?? createGatewayState(logger, deps.monotonicNow);
 
@@ -229,43 +229,36 @@ export function buildGateway(
     circuitReporterOf: createCircuitLog(logger, nameTenant, now),
     deviationReporterOf: counts.deviationReporterOf,
   });
-  const upstreamSelector = createUpstreamSelector(settings.upstreams, [endpoint, CLIENT_TOKENS_PATH, MCP_PATH]);
-  const isKnownHost = createKnownHosts(settings);
   const limiter = rateLimiters.open(rateLimits.store);
-  const admission = createAdmission(limiter, clientRules);
   const watched = [...documents, ...upstreams.files, ...(browser?.files ?? [])];
   const files = watchFiles(watched, settings.reloadSeconds, logger);
 
   // HTTP
   const cors = createCors(clientRules, logger, deps.monotonicNow);
-  const accessLog = createAccessLog(logger, nameTenant, settings.logSample);
-  const startTrace = createTracing(logger);
-  const createState = createRequestStates(settings.trustedProxies);
-  const authenticate = createAuthenticate({ schemes, browser, maxInFlightRequests, logger });
-  const respond = createRespond({
-    clientErrors: createClientErrors(logger, nameTenant),
-    admission,
+  const upstreamSelector = createUpstreamSelector(settings.upstreams, [endpoint, CLIENT_TOKENS_PATH, MCP_PATH]);
+  const parts: HttpParts = {
+    settings,
+    logger,
+    schemes,
+    clientRules,
     cors,
-    startTrace,
-    log(entry) {
-      counts.countClient(entry);
-      counts.deprecated.add(entry.deprecated ?? []);
-      metrics.operation(entry); // Before the log, so that logging doesn't count toward the operation's duration.
-      accessLog(entry);
-    },
-    maxResponseBytes: settings.maxResponseBytes,
-  });
-  const pipeline = createPipeline({
-    paths: upstreamSelector.pathsOf(endpoint),
-    maxBodyBytes: settings.maxBodyBytes,
-    createState,
-    authenticate,
-    startTrace,
+    isKnownHost: createKnownHosts(settings),
     upstreamSelector,
-    admission,
+    admission: createAdmission(limiter, clientRules),
+    createState: createRequestStates(settings.trustedProxies),
+    authenticate: createAuthenticate(schemes, browser, settings.maxInFlightRequests, logger),
+    startTrace: createTracing(logger),
+  };
+  const accessLog = createAccessLog(logger, nameTenant, settings.logSample);
+  const respond = createRespond(parts, createClientErrors(logger, nameTenant), (entry) => {
+    counts.countClient(entry);
+    counts.deprecated.add(entry.deprecated ?? []);
+    metrics.operation(entry); // Before the log, so that logging doesn't count toward the operation's duration.
+    accessLog(entry);
+  });
+  const pipeline = createPipeline(parts, {
     inFlight: new InFlightRequests(settings, logger, nameTenant),
     trustedDocuments,
-    clientRules,
     createContext: createContextFactory({
       upstreams,
       logger,
@@ -279,38 +272,13 @@ export function buildGateway(
     prepare: engine.prepare,
     respond,
   });
-  const mcp =
-    tools &&
-    createMcp({
-      paths: upstreamSelector.pathsOf(MCP_PATH),
-      endpoint,
-      maxBodyBytes: settings.maxBodyBytes,
-      schemes,
-      createToolServer: createToolServers(tools.tools, schema, pipeline),
-      cors,
-      isKnownHost,
-      createState,
-      authenticate,
-      respond,
-      logger,
-    });
-  const findPage = createPages(settings, {
-    paths: upstreamSelector.pathsOf(endpoint),
-    isKnownHost,
-    schemes,
-    clientRules,
-    moduleSchema: modules.length > 0 ? schema : undefined,
-  });
-  const handle = createRouter({
-    cors,
-    findPage,
-    clientTokens: browser?.clientTokens && {
-      paths: upstreamSelector.pathsOf(CLIENT_TOKENS_PATH),
-      route: createClientTokenRoute({ clientTokens: browser.clientTokens, limiter, upstreamSelector, logger }),
-    },
-    mcp,
-    pipeline,
-  });
+  const mcp = tools && createMcp(parts, createToolServers(tools.tools, schema, pipeline), respond);
+  const findPage = createPages(parts, modules.length > 0 ? schema : undefined);
+  const clientTokens = browser?.clientTokens && {
+    paths: upstreamSelector.pathsOf(CLIENT_TOKENS_PATH),
+    route: createClientTokenRoute(browser.clientTokens, limiter, parts),
+  };
+  const handle = createRouter(cors, findPage, { mcp, clientTokens, pipeline });
   const running = new RunningRequests();
 
   const metricsSnapshot = () => [

@@ -14,7 +14,6 @@ import {
 import type { TenantKeys } from './tenants.ts';
 import type { VerifiedToken, VerifiedTokenCache } from './token-verifier.ts';
 
-/** Authentication scheme of the header `Authorization`. */
 export type Scheme = 'ApiKey' | 'Bearer';
 
 /**
@@ -33,20 +32,18 @@ const WAITING_SHARE = 1 / 2;
 /** `Bearer`, one space, and three Base64 parts separated by dots (RFC 6750, 2.1; RFC 7519). */
 const BEARER = /^Bearer ([\w-]+\.[\w-]+\.[\w-]*)$/;
 
-/** Creates the step that rejects malformed, forged and expired credentials with UNAUTHENTICATED or SIGN_IN_UNAVAILABLE. */
-export function createAuthenticate({
-  schemes,
-  browser,
-  maxInFlightRequests,
-  logger,
-}: {
-  /** Accepted schemes. */
-  schemes: readonly Scheme[];
-  /** What turns a token into an identity; undefined if tokens are not accepted. */
-  browser: { verifiedTokens: VerifiedTokenCache; tenantKeys: TenantKeys } | undefined;
-  maxInFlightRequests: number;
-  logger: Pick<Logger, 'debug'>;
-}): Authenticate {
+/**
+ * Creates the step that rejects malformed, forged and expired credentials with UNAUTHENTICATED or SIGN_IN_UNAVAILABLE.
+ *
+ * @param schemes accepted schemes
+ * @param browser what turns a token into an identity; undefined if tokens are not accepted
+ */
+export function createAuthenticate(
+  schemes: readonly Scheme[],
+  browser: { verifiedTokens: VerifiedTokenCache; tenantKeys: TenantKeys } | undefined,
+  maxInFlightRequests: number,
+  logger: Logger,
+): Authenticate {
   const servesServers = schemes.includes('ApiKey');
   const maxWaiting = Math.ceil(WAITING_SHARE * maxInFlightRequests);
   let waiting = 0;

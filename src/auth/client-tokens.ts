@@ -13,7 +13,6 @@ import type { TenantKeys } from './tenants.ts';
 /** Signature algorithm of client tokens: with a shared secret, because only the gateway signs and verifies them. */
 export const CLIENT_TOKEN_ALGORITHM = 'HS256';
 
-/** Token for the frontend of a server. */
 interface ClientToken {
   token: string;
   tokenType: 'Bearer';

@@ -50,9 +50,6 @@ export interface VerifiedToken {
   expiresAt: number;
 }
 
-/** Verifies a token. Rejects with an `AuthenticationError` if it is invalid. */
-type VerifyToken = (token: string) => Promise<VerifiedToken>;
-
 /**
  * Creates a function that verifies the signature, issuer, audience and times of a token. The function throws an `AuthenticationError` if one
  * is invalid.
@@ -63,7 +60,7 @@ export function createTokenVerifier(
   issuers: readonly TrustedIssuer[],
   ceiling: ReadonlySet<Scope>,
   now: () => Date,
-): VerifyToken {
+): (token: string) => Promise<VerifiedToken> {
   const issuersByName = new Map<unknown, TrustedIssuer>(issuers.map((issuer) => [issuer.issuer, issuer]));
 
   return async (token) => {
@@ -225,7 +222,7 @@ const MAX_TOKENS = 10_000;
  * @param now returns the current time
  */
 export function createVerifiedTokenCache(
-  verify: VerifyToken,
+  verify: ReturnType<typeof createTokenVerifier>,
   keys: readonly Pick<SecretFiles, 'secrets'>[],
   now: () => Date,
 ) {

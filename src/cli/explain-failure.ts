@@ -6,7 +6,7 @@ import { errorCodeOf } from '../lib/caught.ts';
 import { SecretError } from '../lib/files/secret-files.ts';
 import { InstallationError } from '../lib/installation.ts';
 import { MissingPackageError } from '../lib/optional-packages.ts';
-import { ListenError } from '../server/server.ts';
+import { ListenError } from '../server/listen.ts';
 import { AuditError } from '../telemetry/audit-log.ts';
 import { CommandError } from './config/problem.ts';
 

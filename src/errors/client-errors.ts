@@ -53,7 +53,6 @@ interface ErrorContext {
   identity: { clientKind: string; credential: string | undefined } | undefined;
 }
 
-/** Converts an error to the entry that the client sees. */
 export type ToClientError = (error: GraphQLError) => ClientError;
 
 export type CreateClientErrors = (context: ErrorContext) => ToClientError;

@@ -97,7 +97,6 @@ export function setNodes(error: GraphQLError, nodes: readonly ASTNode[]): GraphQ
   });
 }
 
-/** Index of the lines of a document. */
 const lineStartsOf = memoizeByObject(({ body }: Source) => findLineStarts(body));
 
 function toSourceLocation({ source, start }: Location): SourceLocation {

@@ -70,7 +70,6 @@ const CALLER_SHARE = 1 / 4;
 /** Share of one of several upstreams: one that hangs leaves half to the others. */
 const UPSTREAM_SHARE = 1 / 2;
 
-/** Time after which a rejected request can be sent again. */
 const RETRY_AFTER_SECONDS = 1;
 
 interface Count {

@@ -5,25 +5,18 @@ import type { ClientTokens } from '../auth/client-tokens.ts';
 import { isCredential, normalizeScheme } from '../auth/identity.ts';
 import { Refusal, refusalErrors, refuse } from '../errors/codes.ts';
 import type { RateLimiter } from '../rate-limits/rate-limiter.ts';
-import { type IncomingRequest, type OutgoingResponse, REQUEST_ID, requireJson, toRequestId } from './head.ts';
+import { type HandleRequest, type IncomingRequest, REQUEST_ID, requireJson, toRequestId } from './head.ts';
 import { parseBody, readBody } from './params.ts';
-import type { UpstreamSelector } from './select-upstream.ts';
+import type { HttpParts } from './pipeline.ts';
 
-/** Maximum size of the body of a token request, in bytes. */
 const MAX_BODY_BYTES = 16 * 1024;
 
 /** Creates the route. It logs one line per request. */
-export function createClientTokenRoute({
-  clientTokens,
-  limiter,
-  upstreamSelector,
-  logger,
-}: {
-  clientTokens: ClientTokens;
-  limiter: RateLimiter;
-  upstreamSelector: UpstreamSelector;
-  logger: Logger;
-}): (request: IncomingRequest) => Promise<OutgoingResponse> {
+export function createClientTokenRoute(
+  clientTokens: ClientTokens,
+  limiter: RateLimiter,
+  { upstreamSelector, logger }: HttpParts,
+): HandleRequest {
   const { tenantKeys, rateLimit } = clientTokens;
 
   async function issue(request: IncomingRequest) {

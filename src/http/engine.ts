@@ -233,7 +233,7 @@ function requireSingleResult(result: unknown): ExecutionResult {
  */
 export type HostPlugin = Plugin<GatewayContext> | object;
 
-/** Hooks that Yoga runs only when it handles HTTP requests itself, or for subscriptions. */
+/** Paths of hooks that Yoga runs only when it handles HTTP requests itself, or for subscriptions. */
 const UNUSED_HOOKS = [
   'onRequest',
   'onRequestParse',
@@ -242,10 +242,8 @@ const UNUSED_HOOKS = [
   'onResultProcess',
   'onResponse',
   'onSubscribe',
+  ...['request', 'requestParse', 'operation', 'resultProcess', 'subscribe'].map((name) => `instrumentation.${name}`),
 ];
-
-/** Members of `instrumentation` that never run, for the same reason. */
-const UNUSED_INSTRUMENTATION = ['request', 'requestParse', 'operation', 'resultProcess', 'subscribe'];
 
 /**
  * Checks that a plugin has no hook that would never run. Returns the plugin, changed to check the plugins that it adds.
@@ -253,7 +251,7 @@ const UNUSED_INSTRUMENTATION = ['request', 'requestParse', 'operation', 'resultP
  * @throws {TypeError} if the plugin has such a hook, because the rules in it would silently not apply
  */
 function checkPlugin<Given extends object>(plugin: Given): Given {
-  const hook = findUnusedHook(plugin);
+  const hook = UNUSED_HOOKS.find((path) => memberAt(path, plugin) !== undefined);
   if (hook !== undefined) {
     throw new TypeError(
       `A plugin has the hook ${hook}, which never runs in this gateway. Use onParse, onValidate, onContextBuilding or onExecute, or a server in front of the gateway.`,
@@ -272,16 +270,8 @@ function checkPlugin<Given extends object>(plugin: Given): Given {
   return checked;
 }
 
-function findUnusedHook(plugin: object): string | undefined {
-  const has = (owner: object, name: string) => Reflect.get(owner, name) !== undefined;
-  const instrumentation: unknown = Reflect.get(plugin, 'instrumentation');
-  return (
-    UNUSED_HOOKS.find((name) => has(plugin, name)) ??
-    (typeof instrumentation === 'object' && instrumentation !== null
-      ? UNUSED_INSTRUMENTATION.filter((name) => has(instrumentation, name)).map((name) => `instrumentation.${name}`)[0]
-      : undefined)
-  );
-}
+const memberAt = (path: string, plugin: object): unknown =>
+  path.split('.').reduce<unknown>((owner, name) => Reflect.get(Object(owner), name), plugin);
 
 /**
  * Counts each representation of `_entities` as a field. They are in variables, so that the limits of documents don't see them.

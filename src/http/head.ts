@@ -67,7 +67,6 @@ const PREFLIGHTED_HEADERS = [
   'x-requested-with',
 ];
 
-/** Whether a Content-Type header announces JSON. */
 const isJsonType = (contentType: string | undefined): boolean =>
   contentType === 'application/json' || /^application\/(?:graphql\+)?json\s*(?:;|$)/i.test(contentType ?? '');
 
@@ -172,9 +171,6 @@ function choose(accept: string): string | undefined {
   return chosen && `${chosen.type}; charset=utf-8`;
 }
 
-/** Entry of an `Accept` header. */
-type MediaRange = ReturnType<typeof toMediaRange>;
-
 function toMediaRange(entry: string, index: number) {
   const [, charset] = /;charset=([^;]*)/.exec(entry) ?? [];
   const [, weight = 1] = /;q=([01](?:\.\d*)?)(?:;|$)/.exec(entry) ?? [];
@@ -182,7 +178,7 @@ function toMediaRange(entry: string, index: number) {
 }
 
 /** Returns how precisely an entry names a type; a negative number if it doesn't. */
-function precisionOf({ range, charset }: MediaRange, type: string): number {
+function precisionOf({ range, charset }: ReturnType<typeof toMediaRange>, type: string): number {
   return charset === undefined || charset === 'utf-8'
     ? ['*/*', 'application/*', type].indexOf(range) + (charset === undefined ? 0 : 0.5)
     : -1;

@@ -10,11 +10,10 @@ import { isRecord } from '../lib/is-record.ts';
 import { type AccessLogEntry, CLIENT_CLOSED } from '../telemetry/access-log.ts';
 import type { Usage } from '../telemetry/usage.ts';
 import type { UpstreamRateLimit } from '../upstream/errors.ts';
-import type { Admission, AdmissionAllowance } from './admission.ts';
-import type { Cors } from './cors.ts';
+import type { AdmissionAllowance } from './admission.ts';
 import { InvalidDocument } from './engine.ts';
 import { NOT_STORED, REQUEST_ID, readClientName } from './head.ts';
-import type { Outcome, RequestState, Respond, StartTrace } from './pipeline.ts';
+import type { HttpParts, Outcome, RequestState, Respond } from './pipeline.ts';
 
 interface Content {
   status: number;
@@ -29,22 +28,11 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 /**
  * Creates the function for the last step of every request. It converts errors, sets the status and headers, and charges the rate limit.
  */
-export function createRespond({
-  clientErrors,
-  admission,
-  cors,
-  startTrace,
-  log,
-  maxResponseBytes,
-}: {
-  clientErrors: CreateClientErrors;
-  admission: Admission;
-  cors: Cors;
-  startTrace: StartTrace;
-  log: (entry: AccessLogEntry) => void;
-  /** Maximum response size, in bytes. */
-  maxResponseBytes: number;
-}): Respond {
+export function createRespond(
+  { settings: { maxResponseBytes }, admission, cors, startTrace }: HttpParts,
+  clientErrors: CreateClientErrors,
+  log: (entry: AccessLogEntry) => void,
+): Respond {
   return (state, outcome) => {
     const { request, startedAt, requestId, mediaType = JSON_TYPE, identity, allowance } = state;
     const { extensions, context, operation } = state;

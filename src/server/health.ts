@@ -14,7 +14,6 @@ export interface Health {
   details?: Readonly<Record<string, string | number>>;
 }
 
-/** Health checks and metrics of a server. */
 export interface Probes {
   /** Returns the response to `/livez`. */
   alive(): Health | Promise<Health>;

@@ -12,8 +12,6 @@ import { type Degradations, type Probes, respondProbe } from './health.ts';
 import { listen } from './listen.ts';
 import { createShedding, type SheddingDeps } from './load-shedding.ts';
 
-export { ListenError } from './listen.ts';
-
 /** Options of a server. Omitted settings have their defaults. */
 export interface ServerOptions extends Partial<ServerSettings>, SheddingDeps {
   host: string;
@@ -68,7 +66,6 @@ export interface RunningServer extends AsyncDisposable {
   readonly url: string;
   /** Its own health checks and metrics. */
   readonly probes: Probes;
-  /** Returns the current state of the server for metrics. */
   load(): ServerLoad;
   /** Returns why the server should get no requests, in a word; undefined if it should. */
   problem(): string | undefined;

@@ -122,7 +122,10 @@ export const upstreamUrl = z
   .string('must be the base address of the service, such as https://notifications.example.com')
   .transform((address, context): string => {
     const url = URL.parse(address);
-    const message = findUrlProblem(url);
+    const message =
+      url === null
+        ? 'must be a URL such as https://notifications.example.com'
+        : URL_RULES.find(([isBroken]) => isBroken(url))?.[1];
     if (url === null || message !== undefined) {
       context.addIssue({ code: 'custom', message: message ?? '' });
       return z.NEVER;
@@ -130,21 +133,15 @@ export const upstreamUrl = z
     return url.href;
   });
 
-function findUrlProblem(url: URL | null): string | undefined {
-  if (url === null) {
-    return 'must be a URL such as https://notifications.example.com';
-  }
-  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
-    return 'must begin with http:// or https://';
-  }
-  if (url.username !== '' || url.password !== '') {
-    return 'must not contain a user name or password; the API key comes with each request';
-  }
-  if (url.search !== '' || url.hash !== '') {
-    return 'must not have a query or fragment';
-  }
-  return /\/v1\/*$/.test(url.pathname) ? 'must not end in /v1; Notigraph adds it' : undefined;
-}
+const URL_RULES: readonly [isBroken: (url: URL) => boolean, problem: string][] = [
+  [({ protocol }) => !/^https?:$/.test(protocol), 'must begin with http:// or https://'],
+  [
+    ({ username, password }) => username + password !== '',
+    'must not contain a user name or password; the API key comes with each request',
+  ],
+  [({ search, hash }) => search + hash !== '', 'must not have a query or fragment'],
+  [({ pathname }) => /\/v1\/*$/.test(pathname), 'must not end in /v1; Notigraph adds it'],
+];
 
 /** Address of a proxy, which can contain a user name and a password. */
 export const proxyAddress = ofKind(

@@ -178,10 +178,8 @@ export const GATEWAY_SETTINGS = {
 
 const serverSettings = { ...memory, ...inFlight, ...httpServer };
 
-/** Schema of every setting, by name. */
 export const SETTINGS = { ...GATEWAY_SETTINGS, ...command, ...serverSettings };
 
-/** Schema of all settings together. */
 export const SETTINGS_TABLE = z.object(SETTINGS);
 
 /** Names of the settings that are sections. */
@@ -211,8 +209,6 @@ const isSettingName = (name: string): name is SettingName => Object.hasOwn(SETTI
 /** Every setting with its default applied. */
 export type Settings = Readonly<z.output<typeof SETTINGS_TABLE>>;
 
-/** Settings of a gateway. */
 export type GatewaySettings = Readonly<z.output<z.ZodObject<typeof GATEWAY_SETTINGS>>>;
 
-/** Settings of the server that listens. */
 export type ServerSettings = Readonly<z.output<z.ZodObject<typeof serverSettings>>>;

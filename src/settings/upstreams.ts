@@ -162,5 +162,4 @@ export const upstreamSections = {
   ),
 };
 
-/** Certificates and key of the TLS connections to a service. */
 export type TlsSettings = z.output<typeof tls>;

@@ -79,7 +79,6 @@ export async function createRouter(): Promise<Router> {
   return new Router(api);
 }
 
-/** The fields of an Ajv error that its description uses. */
 interface Problem {
   keyword: string;
   instancePath: string;

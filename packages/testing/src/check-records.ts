@@ -1,3 +1,5 @@
+// Checks the form of records, which plain JavaScript doesn't.
+
 import { z } from 'zod';
 import { unknownSetting } from '../../../src/settings/define.ts';
 import { findIdProblem } from '../../../src/upstream/transport/path.ts';

@@ -1,3 +1,5 @@
+// Failures of the service, as tests script them.
+
 import { unknownSetting } from '../../../src/settings/define.ts';
 import { findEndpoint, type Match, paramNamesOf } from './endpoints.ts';
 

@@ -1,14 +1,12 @@
 // Serves tools to AI agents with the Model Context Protocol (MCP), over HTTP and streams.
 
-import type { Logger } from 'pino';
-import { type Authenticate, challenge, type Scheme } from '../../auth/authenticate.ts';
+import { challenge } from '../../auth/authenticate.ts';
 import type { Identity } from '../../auth/identity.ts';
 import { refuse } from '../../errors/codes.ts';
 import { isRecord } from '../../lib/is-record.ts';
-import type { Cors } from '../cors.ts';
 import { type IncomingRequest, NOT_STORED, type OutgoingResponse, pathOf, REQUEST_ID, readHead } from '../head.ts';
 import { parseBody, readBody } from '../params.ts';
-import type { CreateRequestState, RequestState, Respond } from '../pipeline.ts';
+import type { HttpParts, RequestState, Respond } from '../pipeline.ts';
 import { findMessageProblem, type McpStreams } from './messages.ts';
 import { serveStreams } from './streams.ts';
 import { type CreateToolServer, loadProtocol } from './tool-server.ts';
@@ -17,25 +15,13 @@ import { type CreateToolServer, loadProtocol } from './tool-server.ts';
 export const MCP_PATH = '/mcp';
 
 /** Creates the tools for AI agents. Both ways to call them differ only in how messages arrive. Calls go through the pipeline. */
-export function createMcp(options: {
-  createToolServer: CreateToolServer;
-  paths: ReadonlySet<string>;
-  /** Path of the GraphQL endpoint, without the prefix of an upstream. */
-  endpoint: string;
-  /** Maximum request body size, in bytes. */
-  maxBodyBytes: number;
-  cors: Cors;
-  /** Whether a `Host` is known. Pages of others could be an attacker's. */
-  isKnownHost: (host: string | undefined) => boolean;
-  createState: CreateRequestState;
-  authenticate: Authenticate;
-  /** Accepted schemes, for the header `WWW-Authenticate`. */
-  schemes: readonly Scheme[];
-  respond: Respond;
-  logger: Logger;
-}) {
-  const { createToolServer, paths, endpoint, maxBodyBytes, cors, isKnownHost } = options;
-  const { authenticate, schemes, respond, logger } = options;
+export function createMcp(
+  { settings, upstreamSelector, cors, isKnownHost, createState, authenticate, schemes, logger }: HttpParts,
+  createToolServer: CreateToolServer,
+  respond: Respond,
+) {
+  const { endpoint, maxBodyBytes } = settings;
+  const paths = upstreamSelector.pathsOf(MCP_PATH);
   const { createMcpHandler } = loadProtocol();
 
   /** @throws {Refusal} METHOD_NOT_ALLOWED, FORBIDDEN, or one of `readHead` */
@@ -70,7 +56,7 @@ export function createMcp(options: {
 
   /** Serves the protocol's Streamable HTTP, without sessions, so that any process can answer. Checks and rejects requests as the pipeline does. */
   async function route(request: IncomingRequest): Promise<OutgoingResponse> {
-    const state = options.createState(request);
+    const state = createState(request);
     const { requestId } = state;
     try {
       checkHead(request);

@@ -1,3 +1,5 @@
+// Endpoints of messages.
+
 import { ApiError } from '../errors.ts';
 import type { Resource } from '../resource.ts';
 import { emptyResponse } from '../response.ts';

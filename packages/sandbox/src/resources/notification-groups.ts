@@ -1,3 +1,5 @@
+// Tables and endpoints of notification groups.
+
 import type { Environment } from '../environments.ts';
 import { createId } from '../ids.ts';
 import type { Resource } from '../resource.ts';

@@ -1,3 +1,5 @@
+// Tables and endpoints of statistics, and the sample traffic that they count.
+
 import type { SandboxDatabase } from '../database.ts';
 import type { Environment } from '../environments.ts';
 import { ApiError } from '../errors.ts';

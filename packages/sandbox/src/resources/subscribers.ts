@@ -1,3 +1,5 @@
+// Tables and endpoints of subscribers.
+
 import type { SandboxDatabase } from '../database.ts';
 import type { Environment } from '../environments.ts';
 import { ApiError } from '../errors.ts';
@@ -6,7 +8,6 @@ import type { Resource } from '../resource.ts';
 import { bareResponse, dataResponse } from '../response.ts';
 import { integer, isRow, json, optionalText, type Row, readPage, requireRow, text } from '../rows.ts';
 
-/** Recipients. */
 export const resource: Resource = {
   schema: `
     CREATE TABLE subscribers (

@@ -1,3 +1,5 @@
+// Tables and endpoints of topics.
+
 import type { Environment } from '../environments.ts';
 import { ApiError } from '../errors.ts';
 import { createId } from '../ids.ts';

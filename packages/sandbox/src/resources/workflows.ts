@@ -1,3 +1,5 @@
+// Tables and endpoints of workflows.
+
 import { ApiError } from '../errors.ts';
 import type { Resource } from '../resource.ts';
 import { bareResponse, dataResponse } from '../response.ts';

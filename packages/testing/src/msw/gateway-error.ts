@@ -1,3 +1,5 @@
+// Errors as the gateway sends them.
+
 import { ERROR_CODES, type ErrorCode, type ErrorCodeEntry } from '../../../../src/errors/codes.ts';
 import { withoutMarkdown } from '../../../../src/lib/text.ts';
 import type { ErrorExtensions, GatewayError } from '../../../client/src/index.ts';
