@@ -1,11 +1,6 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  type GraphiqlVisitor,
-  runOperation,
-  shareGraphiql,
-  untilGraphiqlReady,
-} from '../../../test/support/graphiql.ts';
+import { type GraphiqlVisitor, runOperation, shareGraphiql } from '../../../test/support/graphiql.ts';
 
 /** Operation with brackets before a number of calls, and two of them in succession. */
 const QUERY = `query Layout {
@@ -151,15 +146,12 @@ describe.each([
   });
   afterAll(() => visitor[Symbol.asyncDispose]());
 
-  it('has targets that can be hit, whole keycaps and visible types in every part, before and after a run and a reload', async () => {
+  it('has targets that can be hit, whole keycaps and visible types in every part, before and after a run', async () => {
     const { page } = visitor;
     await expectNoDefects(page, 'before a run');
     await run(page);
     await page.locator('.cost-bar summary').click();
     await expectNoDefects(page, 'after a run');
-    await page.reload();
-    await untilGraphiqlReady(page);
-    await expectNoDefects(page, 'after a reload');
     expect(visitor.problems).toEqual([]);
   });
 
