@@ -7,6 +7,7 @@ import { load } from '../support/docs.ts';
 import { startTestIssuer } from '../support/issuer.ts';
 import { startNotigraph } from '../support/process.ts';
 import { createTestFolder } from '../support/sandbox-files.ts';
+import { sendOperation } from '../support/send-operation.ts';
 
 const CONFIG = 'notigraph.config.yaml';
 
@@ -34,18 +35,13 @@ const VALID_WITH_SANDBOX = {
 /** Starts a gateway with the configuration of a folder, and sends a query. */
 async function ask(cwd: string, authorization: string, env: Record<string, string> = {}) {
   await using notigraph = await startNotigraph({ cwd, env });
-  const response = await fetch(notigraph.url, {
-    method: 'POST',
-    headers: { authorization, 'content-type': 'application/json' },
-    body: JSON.stringify({ query: '{ notificationGroups { name } }' }),
-  });
-  return response.json();
+  return await sendOperation(notigraph.url, '{ notificationGroups { name } }', {}, authorization);
 }
 
 const GROUPS = { data: { notificationGroups: expect.arrayContaining([{ name: 'Billing' }]) } };
 
 it('writes a valid file for the sandbox, and for a service without browsers', async () => {
-  await using service = await startService();
+  await using service = await startSandbox();
   for (const [args, valid] of [
     [[], VALID_WITH_SANDBOX],
     [['--upstream', service.url], VALID],
@@ -65,7 +61,7 @@ it('writes a valid file for the sandbox, and for a service without browsers', as
 });
 
 it('writes a valid file for browsers, and the names of the variables that it needs', async () => {
-  await using service = await startService();
+  await using service = await startSandbox();
   await using issuer = await startTestIssuer({ claims: { aud: 'app', tenant: 'acme', scope: 'groups:read' } });
   const { cwd, read } = await createFolder();
   const options = ['--issuer', issuer.url, '--audience', 'app', '--tenant', 'acme,birch'];
@@ -189,9 +185,3 @@ it('writes every answer as it is, and a variable per tenant', async () => {
   const env = Object.fromEntries(variables.map((name) => [name, `key-of-${name}`]));
   expect(await runCommand({ cwd, args: ['check', '--strict'], env })).toMatchObject(VALID_WITH_SANDBOX);
 });
-
-/** Starts a notification service. */
-async function startService() {
-  const sandbox = await startSandbox();
-  return { url: sandbox.url, [Symbol.asyncDispose]: () => sandbox.close() };
-}

@@ -370,17 +370,17 @@ describe('a process that is stopped', () => {
     expect(await ended).toEqual([0, null]);
   });
 
-  it('exits immediately on a second signal', async () => {
+  it.each(['1', '2'])('exits immediately on a second signal, with %s workers', async (workers) => {
     await using upstream = await startService(() => ({ body: { data: [] } }));
     const held = upstream.hold(undefined, Infinity);
-    await using notigraph = await startNotigraph({ args: ['--upstream', upstream.url] });
+    await using notigraph = await startNotigraph({ args: ['--upstream', upstream.url, '--workers', workers] });
     const answer = sendOperation(notigraph.url, GROUPS);
     answer.catch(() => {}); // The request is cut off.
     await held.arrived;
     const ended = notigraph.stop('SIGTERM');
     await notigraph.printed('stdout', /^Shutting down: .+$/m);
     await notigraph.stop('SIGTERM');
-    expect(await ended).toMatchObject({ code: 1, signal: null });
+    expect(await ended).toMatchObject({ code: 1, signal: null }); // The output ends only after all processes have exited.
     await expect(answer).rejects.toThrow();
   });
 });

@@ -233,20 +233,6 @@ describe('several workers that are stopped', () => {
     expect(stdout).not.toContain('"level":"warn"');
   });
 
-  it('exit immediately on a second signal', async () => {
-    await using upstream = await startService(() => ({ body: { data: [group()] } }));
-    const held = upstream.hold(undefined, Infinity);
-    await using notigraph = await startWorkers(2, ['--upstream', upstream.url]);
-    const answer = ask(notigraph.url, GROUPS);
-    answer.catch(() => {}); // The request is cut off.
-    await held.arrived;
-    const ended = notigraph.stop('SIGTERM');
-    await notigraph.printed('stdout', /^Shutting down: /m);
-    await notigraph.stop('SIGTERM');
-    expect(await ended).toMatchObject({ code: 1, signal: null }); // The output ends only after all processes have exited.
-    await expect(answer).rejects.toThrow();
-  });
-
   it('because the primary process was killed finish in-flight requests and exit', async () => {
     await using upstream = await startService(() => ({ body: { data: [group()] } }));
     const held = upstream.hold(undefined, Infinity);

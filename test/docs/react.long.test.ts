@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
@@ -309,18 +309,6 @@ it.each(['feeds', 'browser-feeds'])(
     expect(calls).toHaveLength(path === 'feeds' ? 0 : 2);
   },
 );
-
-it('the built files of the browser contain neither the API key nor code of the server', async () => {
-  const files = await readdir(folder.path('public'), { recursive: true, withFileTypes: true });
-  const texts = await Promise.all(
-    files.filter((file) => file.isFile()).map(({ parentPath, name }) => readFile(join(parentPath, name), 'utf8')),
-  );
-  expect(script).toContain('/notification-token');
-  for (const text of texts) {
-    expect(text).not.toContain(KEY);
-    expect(text).not.toContain('ACME_KEY');
-  }
-});
 
 /** Returns the places of objects that server components can't pass to components of the browser: those with another prototype. */
 function findSpecialObjects(value: unknown, path = 'state'): string[] {

@@ -12,7 +12,7 @@ import { CHILD_ENV } from './child-env.ts';
 import { createEmptyFolder, type ExitResult, type ProcessOptions } from './process.ts';
 
 interface CommandOptions extends Pick<ProcessOptions, 'cwd' | 'args' | 'env'> {
-  /** What is typed at a terminal, or piped into the command. @default nothing, without a terminal */
+  /** Standard input: typed at a terminal, or piped into the command. @default nothing, without a terminal */
   input?: { text: string; isTTY: boolean };
 }
 
