@@ -112,38 +112,30 @@ describe('R20: automatic persisted queries', () => {
   }
   const groups = expect.objectContaining({ notificationGroups: NAMES.map((name) => expect.objectContaining(name)) });
   const workflow = expect.objectContaining({ workflow: expect.objectContaining({ name: expect.any(String) }) });
-  const TEXTS = [GROUPS, WORKFLOW, GROUPS];
 
-  it.each(Object.entries(CLIENTS))(
-    'R20: %s stops sending hashes to a gateway without a manifest',
-    async (_, create) => {
-      const { data, codes } = await ask(create, {}, TEXTS);
+  const MANIFEST = { manifests: [{ other: '{ __typename }' }] };
+  const NOT_FOUND = 'PERSISTED_QUERY_NOT_FOUND';
+
+  describe.each(Object.entries(CLIENTS))('R20: %s', (_, create) => {
+    it('stops sending hashes to a gateway without a manifest', async () => {
+      const { data, codes } = await ask(create, {}, [GROUPS, WORKFLOW, GROUPS]);
       expect(data).toEqual([groups, workflow, groups]);
       expect(codes).toEqual(['PERSISTED_QUERY_NOT_SUPPORTED', 200, 200, 200]);
-    },
-  );
+    });
 
-  it.each(Object.entries(CLIENTS))('R20: %s sends the text of what no manifest has', async (_, create) => {
-    const { data, codes } = await ask(create, { trustedDocuments: { manifests: [{ other: '{ __typename }' }] } }, [
-      GROUPS,
-      WORKFLOW,
-    ]);
-    expect(data).toEqual([groups, workflow]);
-    expect(codes).toEqual(['PERSISTED_QUERY_NOT_FOUND', 200, 'PERSISTED_QUERY_NOT_FOUND', 200]);
-  });
+    it('sends the text of what no manifest has', async () => {
+      const { data, codes } = await ask(create, { trustedDocuments: MANIFEST }, [GROUPS, WORKFLOW]);
+      expect(data).toEqual([groups, workflow]);
+      expect(codes).toEqual([NOT_FOUND, 200, NOT_FOUND, 200]);
+    });
 
-  it.each(Object.entries(CLIENTS))(
-    'R20: the text that %s sends is rejected where it must be listed',
-    async (_, create) => {
-      const options: Partial<GatewayOptions> = {
-        trustedDocuments: { manifests: [{ other: '{ __typename }' }] },
-        clients: { server: { trustedDocuments: 'enforce' } },
-      };
-      const { data, codes } = await ask(create, options, [GROUPS]);
+    it('sends a text that is rejected where it must be listed', async () => {
+      const clients = { server: { trustedDocuments: 'enforce' as const } };
+      const { data, codes } = await ask(create, { trustedDocuments: MANIFEST, clients }, [GROUPS]);
       expect(data).toEqual([expect.stringContaining('only trusted documents')]);
-      expect(codes).toEqual(['PERSISTED_QUERY_NOT_FOUND', 'DOCUMENT_NOT_TRUSTED']);
-    },
-  );
+      expect(codes).toEqual([NOT_FOUND, 'DOCUMENT_NOT_TRUSTED']);
+    });
+  });
 
   it('R20: the errors are those of the convention, without a call', async () => {
     await using without = await start({ mcp: {} }); // Tools for agents are no manifest of apps.
