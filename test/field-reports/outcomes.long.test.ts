@@ -349,7 +349,7 @@ describe('R13: an import', () => {
   const ALL_APPLIED = { code: 0, stdout: expect.stringContaining('All 3 rows of the file are applied.') };
 
   /** Starts an import of three rows into a service that stores failures. @param failures responses to the first requests of a subscriber */
-  const setUp = (failures: Record<string, ServiceResponse[]>, env: Readonly<Record<string, string>> = {}) => {
+  const setUp = (failures: Record<string, ServiceResponse[]>) => {
     const stored = new Map<string, ServiceResponse>();
     const respond = ({ subscriberId }: Sent, _path: string, key: string) => {
       const earlier = stored.get(key);
@@ -362,7 +362,7 @@ describe('R13: an import', () => {
       }
       return response;
     };
-    return setUpImport('subscriberId,email\na,a@example.com\nb,b@example.com\nc,c@example.com\n', respond, env);
+    return setUpImport('subscriberId,email\na,a@example.com\nb,b@example.com\nc,c@example.com\n', respond);
   };
 
   it('sends a row with a new key if its 503 is stored', async () => {

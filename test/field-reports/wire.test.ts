@@ -482,18 +482,6 @@ describe('operationName', () => {
   });
 });
 
-describe('R28: 100 Continue that was not asked for', () => {
-  it('R28: fails the call, because undici closes the connection', async () => {
-    await using gateway = await startScriptedGateway((_, connection) => {
-      connection.send('HTTP/1.1 100 Continue\r\n\r\n');
-      return { body: { data: [] } };
-    });
-    expect(await send(gateway)).toMatchObject({ status: 200, code: 'UPSTREAM_BAD_RESPONSE', calls: GROUP_CALLS });
-    await gateway.service.allClosed();
-    expect((await send(gateway)).code).toBe('UPSTREAM_BAD_RESPONSE');
-  });
-});
-
 // Errors of resolvers are in test/modules/odd-errors.test.ts.
 describe('R29: an error of a host', () => {
   const HOOKS = ['onParse', 'onValidate', 'onContextBuilding', 'onExecute'];

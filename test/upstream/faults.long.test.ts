@@ -119,7 +119,7 @@ describe('an upstream that breaks HTTP', () => {
     'ends lines without CR': bad,
     'sends a header with a NUL': bad,
     'sends 20 KiB of headers': bad,
-    'sends a 100 that was not requested': bad,
+    'sends a 100 that was not requested': bad, // R28
     'sends eleven interim responses': bad,
     'switches the protocol': bad,
     'responds with 304': bad,

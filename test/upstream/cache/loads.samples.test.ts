@@ -145,13 +145,3 @@ it('a read that waits for the service gets the stored response when its gateway 
   await gateway.dispose();
   expect((await stale).data).toEqual(nameOf(0));
 });
-
-it('without a cache, every read calls the service, as before', async () => {
-  await using cached = await startCachedGateway({ cache: false });
-  const etag = '"1"';
-  cached.service.script = ({ method, path }) => ({ ...respondTo(method, path, 'v0'), headers: { etag } });
-  await cached.run(READ_WORKFLOW);
-  await cached.run(READ_WORKFLOW);
-  expect(cached.service.calls()).toEqual([GET, GET]);
-  expect(cached.service.requests.map(({ headers }) => headers['if-none-match'])).toEqual([undefined, undefined]);
-});
