@@ -12,6 +12,7 @@ import { codeOf, deferResponses, respondWithName, startClient } from '../support
 
 guards('src/upstream/call.ts', 'Call.#attemptEnded');
 guards('src/upstream/call.ts', 'Lane.take');
+guards('src/upstream/policies/retry.ts', 'Retry.delayOf');
 guards('src/upstream/policies/retry.ts', 'RetryBudget.#allowWaiting');
 
 const GET: Endpoint = { method: 'GET', route: '/v1/workflows/{workflowIdOrIdentifier}' };
