@@ -40,23 +40,24 @@ const fail = (status: number) => ({ status, body: { statusCode: status, message:
 
 const connectionsOf = ({ requests }: TestService) => requests.map(({ connection }) => connection);
 
-describe.each(MODES)('with isolation %s', (isolateConnections) => {
-  it('R7: every read succeeds with its first retry if one of two pods is sick', async () => {
-    // A balancer assigns connections to pods in turn. The first of each pair is sick, and keeps its connections open.
-    const script: Script = (request) => (request.connection % 2 === 1 ? fail(503) : succeed(request));
-    await using gateway = await startScriptedGateway(script, { isolateConnections });
+/** A balancer assigns connections to pods in turn. The first of each pair is sick, and keeps its connections open. */
+const everySecondSick: Script = (request) => (request.connection % 2 === 1 ? fail(503) : succeed(request));
+
+it.each(MODES)(
+  'R7: every read succeeds with its first retry if one of two pods is sick (isolation %s)',
+  async (isolateConnections) => {
+    await using gateway = await startScriptedGateway(everySecondSick, { isolateConnections });
     for (let read = 0; read < 12; read += 1) {
       expect(await gateway.run(READ)).toEqual(NAME);
       gateway.advance(2.5);
     }
     expect(connectionsOf(gateway.service)).toEqual([1, ...Array.from({ length: 12 }, () => 2)]);
     expect(gateway.service.open()).toBe(1);
-  });
-});
+  },
+);
 
 it('R7: queued reads are sent on the connections that replace those of a sick pod, and never on more than permitted', async () => {
-  const script: Script = (request) => (request.connection % 2 === 1 ? fail(503) : succeed(request));
-  await using gateway = await startScriptedGateway(script, { sockets: 2 });
+  await using gateway = await startScriptedGateway(everySecondSick, { sockets: 2 });
   const ids = Array.from({ length: 12 }, (_, i) => `w${i}`);
   const results = await Promise.all(
     ids.map((id) => gateway.run(`{ workflow(idOrIdentifier: "${id}") { name } }`, `key-${id}`)),

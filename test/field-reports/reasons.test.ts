@@ -486,8 +486,6 @@ describe('a field', () => {
       body: { name: 'payment-failed', to: { subscriberId: 'clear-1', lastName: null } },
     });
     expect((await send('GET /v1/subscribers/clear-1')).data).not.toHaveProperty('lastName');
-    const odd = await send('POST /v1/subscribers', { body: { subscriberId: 'clear-1', email: 7, data: [] } });
-    expect(odd.body).toMatchObject({ message: ['"email" must be a string.', '"data" must be an object.'] });
   });
 });
 

@@ -388,37 +388,25 @@ describe('R26: the preflight of an allowed origin', () => {
     const { status, headers } = await ask(gateway, 'baggage', 'https://elsewhere.example');
     expect([status, headers.get('access-control-allow-headers'), headers.get('vary')]).toEqual([405, null, 'Origin']);
   });
-
-  it('R26: the request with such headers is served, and they are not forwarded', async () => {
-    await using gateway = await start({ clients: { server: { corsOrigins: [ORIGIN] } } });
-    const headers = { origin: ORIGIN, baggage: 'a=1', 'sentry-trace': 'x' };
-    expect((await send(gateway, { headers })).status).toBe(200);
-    const [call] = gateway.service.requests;
-    expect(Object.keys(call?.headers ?? {})).not.toEqual(expect.arrayContaining(['baggage']));
-    expect(call?.headers).not.toHaveProperty('sentry-trace');
-  });
 });
 
 describe('R27: encodings', () => {
   const BOM = '\u{feff}';
 
-  it.each([{ 'content-encoding': 'Identity' }, { 'content-encoding': '' }, { 'content-encoding': 'identity' }])(
-    'R27: a request with %j is read',
-    async (headers) => {
-      await using gateway = await start(TOKENS_WITH_BROWSER);
-      expect((await send(gateway, { headers })).status).toBe(200);
-      expect(
-        (await send(gateway, { ...TOKEN_REQUEST, headers: { ...TOKEN_REQUEST.headers, ...headers } })).status,
-      ).toBe(200);
-    },
-  );
-
-  it.each(['gzip', 'identity, gzip', 'x-identity'])('R27: a request with %j is rejected', async (encoding) => {
-    await using gateway = await start();
-    expect(await send(gateway, { headers: { 'content-encoding': encoding } })).toMatchObject({
-      status: 415,
-      calls: [],
-    });
+  it.each([
+    ['Identity', 200],
+    ['identity', 200],
+    ['', 200],
+    ['gzip', 415],
+    ['identity, gzip', 415],
+    ['x-identity', 415],
+  ])('R27: requests with Content-Encoding "%s" have the status %i', async (encoding, status) => {
+    await using gateway = await start(TOKENS_WITH_BROWSER);
+    const headers = { 'content-encoding': encoding };
+    const { calls, ...response } = await send(gateway, { headers });
+    expect([response.status, calls]).toEqual([status, status === 200 ? GROUP_CALLS : []]);
+    const token = { ...TOKEN_REQUEST, headers: { ...TOKEN_REQUEST.headers, ...headers } };
+    expect((await send(gateway, token)).status).toBe(status);
   });
 
   it.each(['listener', 'fetch'] as const)('R27: a body with a byte order mark is read by %s', async (entry) => {

@@ -213,19 +213,6 @@ describe('identical in-flight reads', () => {
     expect(gateway.log.flatMap(({ upstreamCalls }) => upstreamCalls ?? [])).toEqual([2]);
   });
 
-  it('of one credential share a request; those of another credential never do', async () => {
-    const { pending, script } = deferResponses();
-    await using client = await startClient(script);
-    const reads = ['a', 'a', 'b', 'a', 'b'].map((key) => client.caller(key).getWorkflow('w1'));
-    await client.upstream.arrived(2);
-    for (const { request, connection } of pending) {
-      connection.answer({ body: { data: workflow({ name: request.headers.authorization ?? '' }) } });
-    }
-    const names = (await Promise.all(reads)).map((found) => found?.name);
-    expect(names).toEqual(['ApiKey a', 'ApiKey a', 'ApiKey b', 'ApiKey a', 'ApiKey b']);
-    expect(client.upstream.requests).toHaveLength(2);
-  });
-
   it('fail together, and the failure is not cached', async () => {
     const { pending, script } = deferResponses();
     await using client = await startClient(script);
