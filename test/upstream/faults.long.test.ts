@@ -284,44 +284,20 @@ describe('a 429', () => {
 });
 
 it.each([
-  { status: 429, document: READ, seconds: 3, operationTimeoutMs: 20_000, code: 'RATE_LIMITED', outcome: undefined },
-  {
-    status: 429,
-    document: CREATE,
-    seconds: 3,
-    operationTimeoutMs: 20_000,
-    code: 'RATE_LIMITED',
-    outcome: 'NOT_APPLIED',
-  },
-  {
-    status: 429,
-    document: CREATE,
-    seconds: 2,
-    operationTimeoutMs: 1_900,
-    code: 'RATE_LIMITED',
-    outcome: 'NOT_APPLIED',
-  },
-  {
-    status: 503,
-    document: READ,
-    seconds: 2,
-    operationTimeoutMs: 1_900,
-    code: 'UPSTREAM_UNAVAILABLE',
-    outcome: undefined,
-  },
-])(
-  'a $status with Retry-After $seconds is returned to the client immediately within $operationTimeoutMs ms',
-  async (row) => {
-    const { status, document, seconds, operationTimeoutMs, code, outcome } = row;
-    const response = respondWithStatus(status, { headers: { 'retry-after': String(seconds) } });
-    await using setup = await setUp(response, { operationTimeoutMs });
-    const { error, ms } = await setup.run(document);
-    expect(error).toMatchObject({ code, retryable: true, retryAfterSeconds: seconds });
-    expect(error?.outcome).toBe(outcome);
-    expect(ms).toBeLessThan(1_000 * seconds - 100);
-    expect(setup.calls()).toHaveLength(1);
-  },
-);
+  [429, READ, 3, 20_000, 'RATE_LIMITED', undefined],
+  [429, CREATE, 3, 20_000, 'RATE_LIMITED', 'NOT_APPLIED'],
+  [429, CREATE, 2, 1_900, 'RATE_LIMITED', 'NOT_APPLIED'],
+  [503, READ, 2, 1_900, 'UPSTREAM_UNAVAILABLE', undefined],
+])('a %i to %s with Retry-After %i is returned to the client immediately, within %i ms', async (...row) => {
+  const [status, document, seconds, operationTimeoutMs, code, outcome] = row;
+  const response = respondWithStatus(status, { headers: { 'retry-after': String(seconds) } });
+  await using setup = await setUp(response, { operationTimeoutMs });
+  const { error, ms } = await setup.run(document);
+  expect(error).toMatchObject({ code, retryable: true, retryAfterSeconds: seconds });
+  expect(error?.outcome).toBe(outcome);
+  expect(ms).toBeLessThan(1_000 * seconds - 100);
+  expect(setup.calls()).toHaveLength(1);
+});
 
 describe('a retry', () => {
   it('of a write with an idempotency key requires upstreamIdempotency', async () => {
