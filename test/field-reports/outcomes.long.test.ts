@@ -23,6 +23,7 @@ import {
 } from '../support/service.ts';
 import { startClient } from '../support/upstream-client.ts';
 
+guards('src/upstream/transport/socket-pool.ts', 'SocketPool.#send');
 guards('src/upstream/transport/socket-pool.ts', 'SocketPool.#take');
 
 const READ = '{ workflow(idOrIdentifier: "w1") { name } }';
@@ -39,23 +40,24 @@ const fail = (status: number) => ({ status, body: { statusCode: status, message:
 
 const connectionsOf = ({ requests }: TestService) => requests.map(({ connection }) => connection);
 
-describe.each(MODES)('with isolation %s', (isolateConnections) => {
-  it('R7: every read succeeds with its first retry if one of two pods is sick', async () => {
-    // A balancer assigns connections to pods in turn. The first of each pair is sick, and keeps its connections open.
-    const script: Script = (request) => (request.connection % 2 === 1 ? fail(503) : succeed(request));
-    await using gateway = await startScriptedGateway(script, { isolateConnections });
+/** A balancer assigns connections to pods in turn. The first of each pair is sick, and keeps its connections open. */
+const everySecondSick: Script = (request) => (request.connection % 2 === 1 ? fail(503) : succeed(request));
+
+it.each(MODES)(
+  'R7: every read succeeds with its first retry if one of two pods is sick (isolation %s)',
+  async (isolateConnections) => {
+    await using gateway = await startScriptedGateway(everySecondSick, { isolateConnections });
     for (let read = 0; read < 12; read += 1) {
       expect(await gateway.run(READ)).toEqual(NAME);
       gateway.advance(2.5);
     }
     expect(connectionsOf(gateway.service)).toEqual([1, ...Array.from({ length: 12 }, () => 2)]);
     expect(gateway.service.open()).toBe(1);
-  });
-});
+  },
+);
 
 it('R7: queued reads are sent on the connections that replace those of a sick pod, and never on more than permitted', async () => {
-  const script: Script = (request) => (request.connection % 2 === 1 ? fail(503) : succeed(request));
-  await using gateway = await startScriptedGateway(script, { sockets: 2 });
+  await using gateway = await startScriptedGateway(everySecondSick, { sockets: 2 });
   const ids = Array.from({ length: 12 }, (_, i) => `w${i}`);
   const results = await Promise.all(
     ids.map((id) => gateway.run(`{ workflow(idOrIdentifier: "${id}") { name } }`, `key-${id}`)),
@@ -349,7 +351,7 @@ describe('R13: an import', () => {
   const ALL_APPLIED = { code: 0, stdout: expect.stringContaining('All 3 rows of the file are applied.') };
 
   /** Starts an import of three rows into a service that stores failures. @param failures responses to the first requests of a subscriber */
-  const setUp = (failures: Record<string, ServiceResponse[]>, env: Readonly<Record<string, string>> = {}) => {
+  const setUp = (failures: Record<string, ServiceResponse[]>) => {
     const stored = new Map<string, ServiceResponse>();
     const respond = ({ subscriberId }: Sent, _path: string, key: string) => {
       const earlier = stored.get(key);
@@ -362,7 +364,7 @@ describe('R13: an import', () => {
       }
       return response;
     };
-    return setUpImport('subscriberId,email\na,a@example.com\nb,b@example.com\nc,c@example.com\n', respond, env);
+    return setUpImport('subscriberId,email\na,a@example.com\nb,b@example.com\nc,c@example.com\n', respond);
   };
 
   it('sends a row with a new key if its 503 is stored', async () => {

@@ -15,7 +15,6 @@ import { startScriptedGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { createTestKey, startTestIssuer, type TestKey } from '../support/issuer.ts';
 import { listen } from '../support/listen.ts';
-import { metricValues } from '../support/metrics-text.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { type BrowserOptions, clientsOf, createSigner } from '../support/tokens.ts';
 
@@ -214,38 +213,21 @@ describe('R25: a token without kid', () => {
   const WITHOUT_KID = { kid: undefined };
   const withoutId = ({ jwk: { kid: _, ...jwk } }: TestKey) => jwk;
 
-  it.each([2, 4])('R25: is verified with any of %i keys of its algorithm', async (count) => {
+  it.each([
+    ['two keys', 2, true, '200', '200'],
+    ['four keys', 4, true, '200', '200'],
+    ['five keys, which are too many to try', 5, true, '401 TOKEN_INVALID', '200'],
+    ['two keys that have no id either', 2, false, '200', '401 TOKEN_INVALID'],
+  ])('R25: of an issuer with %s for its algorithm', async (_, count, haveIds, expected, expectedWithKid) => {
     const { issuer, outcome } = await start({ algorithms: ['ES256', 'RS256'] });
     const keys = Array.from({ length: count }, () => createTestKey('ES256'));
-    issuer.published = [...keys.map(({ jwk }) => jwk), createTestKey('RS256').jwk, createTestKey('ES384').jwk];
+    const published = keys.map((key) => (haveIds ? key.jwk : withoutId(key)));
+    issuer.published = [...published, createTestKey('RS256').jwk, createTestKey('ES384').jwk];
     for (const key of keys) {
-      expect(await outcome(issuer.sign({}, { key, header: WITHOUT_KID }))).toBe('200');
-      expect(await outcome(issuer.sign({}, { key }))).toBe('200');
+      expect(await outcome(issuer.sign({}, { key, header: WITHOUT_KID }))).toBe(expected);
+      expect(await outcome(issuer.sign({}, { key }))).toBe(expectedWithKid);
     }
     expect(issuer.keyRequests).toBe(1);
-  });
-
-  it('R25: is verified with keys that have no id either', async () => {
-    const { issuer, outcome } = await start();
-    const keys = [createTestKey(), createTestKey()];
-    issuer.published = keys.map(withoutId);
-    for (const key of keys) {
-      expect(await outcome(issuer.sign({}, { key, header: WITHOUT_KID }))).toBe('200');
-      expect(await outcome(issuer.sign({}, { key }))).toBe('401 TOKEN_INVALID');
-    }
-  });
-
-  it('R25: is rejected in one way if no key, or more than four, fit', async () => {
-    const { issuer, outcome, gateway } = await start();
-    const keys = Array.from({ length: 5 }, () => createTestKey());
-    issuer.published = keys.map(({ jwk }) => jwk);
-    for (const key of keys) {
-      expect(await outcome(issuer.sign({}, { key, header: WITHOUT_KID }))).toBe('401 TOKEN_INVALID');
-    }
-    for (const key of keys) {
-      expect(await outcome(issuer.sign({}, { key }))).toBe('200');
-    }
-    expect(gateway.service.requests).toHaveLength(5);
   });
 
   it('R25: is verified with a key that the issuer has published since', async () => {
@@ -350,17 +332,5 @@ describe('the scheme of a credential', () => {
       body: JSON.stringify(call),
     });
     expect(tools.status).toBe(200);
-  });
-
-  it('is followed by exactly one space and the key', async () => {
-    const gateway = await startServing();
-    for (const authorization of ['apikey', 'apikey  k', 'apikeys k', 'apikey a b', 'bearer', 'bearer x', 'api-key k']) {
-      const { status, headers } = await gateway.send(GROUPS, {}, { authorization });
-      expect([authorization, status, headers.has('www-authenticate')]).toEqual([authorization, 401, true]);
-    }
-    const invalid = await gateway.send(GROUPS, {}, { authorization: 'bearer a.b.c' });
-    expect(invalid.headers.get('www-authenticate')).toContain('error="invalid_token"');
-    expect(gateway.service.requests).toEqual([]);
-    expect(metricValues(await gateway.metrics(), /^notigraph_upstream_requests_total/)).toEqual({});
   });
 });

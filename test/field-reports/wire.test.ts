@@ -112,54 +112,41 @@ describe('R20: automatic persisted queries', () => {
   }
   const groups = expect.objectContaining({ notificationGroups: NAMES.map((name) => expect.objectContaining(name)) });
   const workflow = expect.objectContaining({ workflow: expect.objectContaining({ name: expect.any(String) }) });
-  const TEXTS = [GROUPS, WORKFLOW, GROUPS];
 
-  it.each(Object.entries(CLIENTS))(
-    'R20: %s stops sending hashes to a gateway without a manifest',
-    async (_, create) => {
-      const { data, codes } = await ask(create, {}, TEXTS);
+  const MANIFEST = { manifests: [{ other: '{ __typename }' }] };
+  const NOT_FOUND = 'PERSISTED_QUERY_NOT_FOUND';
+
+  describe.each(Object.entries(CLIENTS))('R20: %s', (_, create) => {
+    it('stops sending hashes to a gateway without a manifest', async () => {
+      const { data, codes } = await ask(create, {}, [GROUPS, WORKFLOW, GROUPS]);
       expect(data).toEqual([groups, workflow, groups]);
       expect(codes).toEqual(['PERSISTED_QUERY_NOT_SUPPORTED', 200, 200, 200]);
-    },
-  );
+    });
 
-  it.each(Object.entries(CLIENTS))('R20: %s sends the text of what no manifest has', async (_, create) => {
-    const { data, codes } = await ask(create, { trustedDocuments: { manifests: [{ other: '{ __typename }' }] } }, [
-      GROUPS,
-      WORKFLOW,
-    ]);
-    expect(data).toEqual([groups, workflow]);
-    expect(codes).toEqual(['PERSISTED_QUERY_NOT_FOUND', 200, 'PERSISTED_QUERY_NOT_FOUND', 200]);
+    it('sends the text of what no manifest has', async () => {
+      const { data, codes } = await ask(create, { trustedDocuments: MANIFEST }, [GROUPS, WORKFLOW]);
+      expect(data).toEqual([groups, workflow]);
+      expect(codes).toEqual([NOT_FOUND, 200, NOT_FOUND, 200]);
+    });
+
+    it('sends a text that is rejected where it must be listed', async () => {
+      const clients = { server: { trustedDocuments: 'enforce' as const } };
+      const { data, codes } = await ask(create, { trustedDocuments: MANIFEST, clients }, [GROUPS]);
+      expect(data).toEqual([expect.stringContaining('only trusted documents')]);
+      expect(codes).toEqual([NOT_FOUND, 'DOCUMENT_NOT_TRUSTED']);
+    });
   });
 
-  it.each(Object.entries(CLIENTS))(
-    'R20: the text that %s sends is rejected where it must be listed',
-    async (_, create) => {
-      const options: Partial<GatewayOptions> = {
-        trustedDocuments: { manifests: [{ other: '{ __typename }' }] },
-        clients: { server: { trustedDocuments: 'enforce' } },
-      };
-      const { data, codes } = await ask(create, options, [GROUPS]);
-      expect(data).toEqual([expect.stringContaining('only trusted documents')]);
-      expect(codes).toEqual(['PERSISTED_QUERY_NOT_FOUND', 'DOCUMENT_NOT_TRUSTED']);
-    },
-  );
-
-  it('R20: the errors are those of the convention, without a call', async () => {
-    await using without = await start({ mcp: {} }); // Tools for agents are no manifest of apps.
-    await using withManifest = await start({ trustedDocuments: { manifests: [{}] } });
+  it('R20: the errors without a manifest are those of the convention, without a call', async () => {
+    await using gateway = await start({ mcp: {} }); // Tools for agents are no manifest of apps.
     const body = { extensions: { persistedQuery: { version: 1, sha256Hash: sha256(GROUPS) } } };
-    for (const [gateway, message, code] of [
-      [without, 'PersistedQueryNotSupported', 'PERSISTED_QUERY_NOT_SUPPORTED'],
-      [withManifest, 'PersistedQueryNotFound', 'PERSISTED_QUERY_NOT_FOUND'],
-    ] as const) {
-      const response = await send(gateway, { body });
-      expect(response).toMatchObject({ status: 400, calls: [], body: { errors: [{ message, extensions: { code } }] } });
-      // An id of a trusted document is no such hash: nothing would send the text.
-      const byId = await send(gateway, { body: { documentId: sha256(GROUPS) } });
-      expect(byId).toMatchObject({ status: 400, code: 'PERSISTED_QUERY_NOT_FOUND' });
-      expect(byId.body.errors[0].message).toContain('Add the manifest');
-    }
+    const error = { message: 'PersistedQueryNotSupported', extensions: { code: 'PERSISTED_QUERY_NOT_SUPPORTED' } };
+    expect(await send(gateway, { body })).toMatchObject({ status: 400, calls: [], body: { errors: [error] } });
+    // An id of a trusted document is no such hash: nothing would send the text.
+    expect(await send(gateway, { body: { documentId: sha256(GROUPS) } })).toMatchObject({
+      status: 400,
+      code: NOT_FOUND,
+    });
   });
 
   it('R20: a hash with another text is rejected', async () => {
@@ -396,37 +383,25 @@ describe('R26: the preflight of an allowed origin', () => {
     const { status, headers } = await ask(gateway, 'baggage', 'https://elsewhere.example');
     expect([status, headers.get('access-control-allow-headers'), headers.get('vary')]).toEqual([405, null, 'Origin']);
   });
-
-  it('R26: the request with such headers is served, and they are not forwarded', async () => {
-    await using gateway = await start({ clients: { server: { corsOrigins: [ORIGIN] } } });
-    const headers = { origin: ORIGIN, baggage: 'a=1', 'sentry-trace': 'x' };
-    expect((await send(gateway, { headers })).status).toBe(200);
-    const [call] = gateway.service.requests;
-    expect(Object.keys(call?.headers ?? {})).not.toEqual(expect.arrayContaining(['baggage']));
-    expect(call?.headers).not.toHaveProperty('sentry-trace');
-  });
 });
 
 describe('R27: encodings', () => {
   const BOM = '\u{feff}';
 
-  it.each([{ 'content-encoding': 'Identity' }, { 'content-encoding': '' }, { 'content-encoding': 'identity' }])(
-    'R27: a request with %j is read',
-    async (headers) => {
-      await using gateway = await start(TOKENS_WITH_BROWSER);
-      expect((await send(gateway, { headers })).status).toBe(200);
-      expect(
-        (await send(gateway, { ...TOKEN_REQUEST, headers: { ...TOKEN_REQUEST.headers, ...headers } })).status,
-      ).toBe(200);
-    },
-  );
-
-  it.each(['gzip', 'identity, gzip', 'x-identity'])('R27: a request with %j is rejected', async (encoding) => {
-    await using gateway = await start();
-    expect(await send(gateway, { headers: { 'content-encoding': encoding } })).toMatchObject({
-      status: 415,
-      calls: [],
-    });
+  it.each([
+    ['Identity', 200],
+    ['identity', 200],
+    ['', 200],
+    ['gzip', 415],
+    ['identity, gzip', 415],
+    ['x-identity', 415],
+  ])('R27: requests with Content-Encoding "%s" have the status %i', async (encoding, status) => {
+    await using gateway = await start(TOKENS_WITH_BROWSER);
+    const headers = { 'content-encoding': encoding };
+    const { calls, ...response } = await send(gateway, { headers });
+    expect([response.status, calls]).toEqual([status, status === 200 ? GROUP_CALLS : []]);
+    const token = { ...TOKEN_REQUEST, headers: { ...TOKEN_REQUEST.headers, ...headers } };
+    expect((await send(gateway, token)).status).toBe(status);
   });
 
   it.each(['listener', 'fetch'] as const)('R27: a body with a byte order mark is read by %s', async (entry) => {
@@ -487,18 +462,6 @@ describe('operationName', () => {
     ]) {
       expect([request, (await send(gateway, request)).status]).toEqual([request, 200]);
     }
-  });
-});
-
-describe('R28: 100 Continue that was not asked for', () => {
-  it('R28: fails the call, because undici closes the connection', async () => {
-    await using gateway = await startScriptedGateway((_, connection) => {
-      connection.send('HTTP/1.1 100 Continue\r\n\r\n');
-      return { body: { data: [] } };
-    });
-    expect(await send(gateway)).toMatchObject({ status: 200, code: 'UPSTREAM_BAD_RESPONSE', calls: GROUP_CALLS });
-    await gateway.service.allClosed();
-    expect((await send(gateway)).code).toBe('UPSTREAM_BAD_RESPONSE');
   });
 });
 

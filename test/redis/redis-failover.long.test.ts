@@ -1,6 +1,4 @@
-import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
-import { connect, createServer, type Socket } from 'node:net';
 import { describe, expect, it, vi } from 'vitest';
 import { cacheOf } from '../support/cache-store-contract.ts';
 import { READ_WORKFLOW, respondTo } from '../support/cached-gateway.ts';
@@ -8,6 +6,7 @@ import { createAuthority, hasOpenssl, opensslOnly } from '../support/certificate
 import { startGateway } from '../support/gateway.ts';
 import { hasRedis, redisOnly, startRedis, type TestRedis } from '../support/redis.ts';
 import { createLimiter } from '../support/redis-limiter.ts';
+import { startRedisProxy } from '../support/redis-proxy.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { startService } from '../support/service.ts';
 import { createRedisCache, SECRET } from '../support/test-cache.ts';
@@ -16,47 +15,11 @@ const SLOW_POLL = { timeout: 20_000, interval: 20 };
 
 const portOf = ({ url }: TestRedis) => Number(new URL(url).port);
 
-/** Starts a stable name of the primary: forwards each connection to the server that is the primary when it is opened. */
-async function startStableName(primary: TestRedis) {
-  let target = portOf(primary);
-  const sockets = new Set<Socket>();
-  const server = createServer((socket) => {
-    const forward = connect(target, '127.0.0.1');
-    for (const end of [socket, forward]) {
-      sockets.add(end);
-      end.on('error', () => {});
-    }
-    socket.pipe(forward).pipe(socket);
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  return {
-    url: `redis://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`,
-    moveTo(redis: TestRedis) {
-      target = portOf(redis);
-    },
-    /** Keeps open connections open, but passes nothing on. */
-    partition() {
-      for (const socket of sockets) {
-        socket.unpipe();
-        socket.pause();
-      }
-    },
-    async [Symbol.asyncDispose]() {
-      for (const socket of sockets) {
-        socket.destroy();
-      }
-      server.close();
-      await once(server, 'close');
-    },
-  };
-}
-
 /** Starts a primary with its replica. */
 async function startPair() {
   const args = ['--repl-diskless-sync-delay', '0']; // By default, a replica waits five seconds for others.
   const [first, second] = [await startRedis({ args }), await startRedis({ args })];
-  const name = await startStableName(first);
+  const name = await startRedisProxy(first);
   await second.command('REPLICAOF', '127.0.0.1', String(portOf(first)));
   await vi.waitUntil(async () => [await second.command('ROLE')].flat().includes('connected'), SLOW_POLL);
   return {

@@ -21,7 +21,7 @@ export interface StoreSetup extends AsyncDisposable {
 export const passRealTime = async (milliseconds: number): Promise<void> => void (await sleep(milliseconds));
 
 /** Seeds of the random histories that every store passes. */
-const SEEDS = Array.from({ length: sampleSize(1, 3) }, (_, i) => i + 1);
+export const SEEDS = Array.from({ length: sampleSize(1, 3) }, (_, i) => i + 1);
 
 let owners = 0;
 

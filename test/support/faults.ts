@@ -49,7 +49,7 @@ export const respondWithStatus =
 const LONG_TIMERS = /[\\/](?:connections|file-watcher|episodes)\.ts$/;
 
 /** Ids of active timers started by the gateway. */
-export const timers = new Set<number>();
+const timers = new Set<number>();
 
 const timerHook = createHook({
   init(id, type) {
@@ -61,10 +61,10 @@ const timerHook = createHook({
   destroy: (id) => void timers.delete(id),
 });
 
-export const openSockets = () => process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
+const openSockets = () => process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
 
 /** Waits until the gateway has no active timers and no more open sockets than before. */
-export async function expectNoLeaks(socketsBefore: number): Promise<void> {
+async function expectNoLeaks(socketsBefore: number): Promise<void> {
   const until = performance.now() + 20_000;
   while ((timers.size > 0 || openSockets() > socketsBefore) && performance.now() < until) {
     await new Promise((resolve) => setImmediate(resolve));
@@ -73,18 +73,13 @@ export async function expectNoLeaks(socketsBefore: number): Promise<void> {
   expect(openSockets()).toBeLessThanOrEqual(socketsBefore);
 }
 
-/** Options of the gateway, and its source of random numbers. */
-export interface SetupOptions extends Omit<GatewayOptions, 'upstream'> {
-  random?: () => number;
-}
-
 /**
  * Starts a gateway in front of a scripted upstream. Disposing the result checks that the gateway recovers once the upstream is healthy,
  * and that it leaves no sockets and no timers behind.
  */
 export async function setUp(
   script: Script,
-  { random, ...options }: SetupOptions = {},
+  { random, ...options }: Omit<GatewayOptions, 'upstream'> & { random?: () => number } = {},
   limits: Partial<ServerSettings> = {},
 ) {
   const socketsBefore = openSockets();

@@ -44,7 +44,6 @@ async function start(script: Script = empty, options: Options = {}) {
   return {
     url,
     gateway,
-    server,
     upstream,
     send: (query: string, variables?: object, authorization?: string | null) =>
       sendOperation(url, query, variables, authorization),

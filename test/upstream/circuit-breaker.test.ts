@@ -305,7 +305,7 @@ describe('a service that accepts requests and never answers', () => {
     ]);
   });
 
-  it.each([
+  it.concurrent.each([
     ['opens it also for a request that waited for a connection at first', 500, 1_500, 2],
     ['does not open it for a request that waited for a connection most of the time', 1_400, 2_000, 0],
   ])('%s', async (_, waitMs, attemptTimeoutMs, expected) => {

@@ -1,11 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { SANDBOX_KEYS, startSandbox } from '../../packages/sandbox/src/sandbox.ts';
 import { shippedManifest } from '../../src/graphql/documents/shipped-operations.ts';
 import { type ContractCheck, createContractCheck } from '../support/contract.ts';
 import { deviationsIn, startGateway, type TestGateway } from '../support/gateway.ts';
 import { operations } from '../support/operations.ts';
 import { PREFIX, startPlainService } from '../support/plain-service.ts';
-import { type Exchange, forwardTo, startService, type TestService } from '../support/service.ts';
+import { type Exchange, forwardTo, startService } from '../support/service.ts';
 
 /** Implementation of the contract, with ids of its initial records. */
 interface Service {
@@ -57,24 +57,21 @@ if (url !== undefined && key !== undefined) {
 }
 
 describe.each(Object.entries(services))('every operation on %s', (_, service) => {
-  let upstream: Awaited<ReturnType<Service['start']>>;
-  let recorder: TestService;
   const recorded: Exchange[] = [];
   let gateway: TestGateway;
   let check: ContractCheck;
 
   beforeAll(async () => {
-    upstream = await service.start();
+    const upstream = await service.start();
     const { origin } = new URL(upstream.url);
-    recorder = await startService(forwardTo(origin, recorded));
+    const recorder = await startService(forwardTo(origin, recorded));
     gateway = await startGateway({ upstream: recorder.url + service.prefix });
     check = await createContractCheck();
-  });
-
-  afterAll(async () => {
-    await gateway[Symbol.asyncDispose]();
-    await recorder[Symbol.asyncDispose]();
-    await upstream[Symbol.asyncDispose]();
+    return async () => {
+      await gateway[Symbol.asyncDispose]();
+      await recorder[Symbol.asyncDispose]();
+      await upstream[Symbol.asyncDispose]();
+    };
   });
 
   const executed = new Set<unknown>();

@@ -1,11 +1,11 @@
 import { pino } from 'pino';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { createCounts } from '../../src/telemetry/gateway-metrics.ts';
 import { deviationsIn, startGateway, startScriptedGateway, type TestGateway } from '../support/gateway.ts';
 import { metricValues } from '../support/metrics-text.ts';
 import { feed, group, subscriber, workflow } from '../support/records.ts';
 import { sendOperation } from '../support/send-operation.ts';
-import { type ServiceResponse, startService, type TestService } from '../support/service.ts';
+import { type ServiceResponse, startService } from '../support/service.ts';
 
 /** Text in deviating values and in names of further fields. It must not appear in the log and the metrics. */
 const CANARY = 'canary4711@example.com';
@@ -118,23 +118,17 @@ const endpointOf = ({ method, path }: { method: string; path: string }): string 
   }) ?? '';
 
 describe('deviations of responses from the contract', () => {
-  let upstream: TestService;
   let gateway: TestGateway;
   const expected = Object.entries(SEEDS).flatMap(([endpoint, { deviations }]) =>
     deviations.map((deviation) => `${endpoint} ${deviation}`),
   );
 
   beforeAll(async () => {
-    upstream = await startService((request) => SEEDS[endpointOf(request)]?.response ?? { status: 500 });
-    gateway = await startGateway({ upstream: upstream.url });
+    gateway = await startScriptedGateway((request) => SEEDS[endpointOf(request)]?.response ?? { status: 500 });
     for (const { operation } of Object.values(SEEDS)) {
       await gateway.data(operation);
     }
-  });
-
-  afterAll(async () => {
-    await gateway[Symbol.asyncDispose]();
-    await upstream[Symbol.asyncDispose]();
+    return () => gateway[Symbol.asyncDispose]();
   });
 
   it('are logged once each', () => {

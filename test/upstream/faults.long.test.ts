@@ -88,10 +88,10 @@ describe('a TLS connection', () => {
 describe('an upstream that breaks HTTP', () => {
   interface Expected {
     code: string;
-    /** Number of requests for one read that may be retried once. */
+    /** Number of requests for one read that may be retried once, or not at all if each takes its time. */
     reads: number;
   }
-  const late: Expected = { code: 'UPSTREAM_TIMEOUT', reads: 2 };
+  const late: Expected = { code: 'UPSTREAM_TIMEOUT', reads: 1 };
   const cut: Expected = { code: 'UPSTREAM_UNAVAILABLE', reads: 2 };
   const bad: Expected = { code: 'UPSTREAM_BAD_RESPONSE', reads: 1 };
   const EXPECTED: Record<Misbehavior, Expected> = {
@@ -119,7 +119,7 @@ describe('an upstream that breaks HTTP', () => {
     'ends lines without CR': bad,
     'sends a header with a NUL': bad,
     'sends 20 KiB of headers': bad,
-    'sends a 100 that was not requested': bad,
+    'sends a 100 that was not requested': bad, // R28
     'sends eleven interim responses': bad,
     'switches the protocol': bad,
     'responds with 304': bad,
@@ -136,7 +136,7 @@ describe('an upstream that breaks HTTP', () => {
     const echo = 'canary-key-5c1e';
     await using setup = await setUp((_, connection) => misbehave(connection, echo), {
       ...SHORT_RETRY_DELAYS,
-      maxRetries: 1,
+      maxRetries: waits ? 0 : 1,
       ...(waits && { attemptTimeoutMs: 400 }), // Enough to send a request on a busy machine.
     });
     const [read, write] = await Promise.all([setup.run(READ), setup.run(CREATE)]);
@@ -171,7 +171,7 @@ describe('an upstream that breaks HTTP', () => {
         setTimeout(send, pauseMs, second);
       }
     });
-    for (let i = 0; i < 10; i += 1) {
+    for (let i = 0; i < 5; i += 1) {
       expect(await setup.run(READ)).toMatchObject({ result: { name: 'asked for' } });
       await setup.upstream.allClosed(); // The connection is closed, not reused.
     }
@@ -183,7 +183,7 @@ describe('an upstream that breaks HTTP', () => {
       const bytes = interim.map((head) => `HTTP/1.1 ${head}\r\n`).join('') + formatResponse(healthyResponse(request));
       for (let at = 0; at < bytes.length; at += size) {
         send(bytes.slice(at, at + size));
-        await new Promise((resolve) => setTimeout(resolve, 1));
+        await new Promise((resolve) => setImmediate(resolve)); // The gateway reads this piece before the next one is sent.
       }
     });
     for (let i = 0; i < 3; i += 1) {
@@ -284,44 +284,20 @@ describe('a 429', () => {
 });
 
 it.each([
-  { status: 429, document: READ, seconds: 3, operationTimeoutMs: 20_000, code: 'RATE_LIMITED', outcome: undefined },
-  {
-    status: 429,
-    document: CREATE,
-    seconds: 3,
-    operationTimeoutMs: 20_000,
-    code: 'RATE_LIMITED',
-    outcome: 'NOT_APPLIED',
-  },
-  {
-    status: 429,
-    document: CREATE,
-    seconds: 2,
-    operationTimeoutMs: 1_900,
-    code: 'RATE_LIMITED',
-    outcome: 'NOT_APPLIED',
-  },
-  {
-    status: 503,
-    document: READ,
-    seconds: 2,
-    operationTimeoutMs: 1_900,
-    code: 'UPSTREAM_UNAVAILABLE',
-    outcome: undefined,
-  },
-])(
-  'a $status with Retry-After $seconds is returned to the client immediately within $operationTimeoutMs ms',
-  async (row) => {
-    const { status, document, seconds, operationTimeoutMs, code, outcome } = row;
-    const response = respondWithStatus(status, { headers: { 'retry-after': String(seconds) } });
-    await using setup = await setUp(response, { operationTimeoutMs });
-    const { error, ms } = await setup.run(document);
-    expect(error).toMatchObject({ code, retryable: true, retryAfterSeconds: seconds });
-    expect(error?.outcome).toBe(outcome);
-    expect(ms).toBeLessThan(1_000 * seconds - 100);
-    expect(setup.calls()).toHaveLength(1);
-  },
-);
+  [429, READ, 3, 20_000, 'RATE_LIMITED', undefined],
+  [429, CREATE, 3, 20_000, 'RATE_LIMITED', 'NOT_APPLIED'],
+  [429, CREATE, 2, 1_900, 'RATE_LIMITED', 'NOT_APPLIED'],
+  [503, READ, 2, 1_900, 'UPSTREAM_UNAVAILABLE', undefined],
+])('a %i to %s with Retry-After %i is returned to the client immediately, within %i ms', async (...row) => {
+  const [status, document, seconds, operationTimeoutMs, code, outcome] = row;
+  const response = respondWithStatus(status, { headers: { 'retry-after': String(seconds) } });
+  await using setup = await setUp(response, { operationTimeoutMs });
+  const { error, ms } = await setup.run(document);
+  expect(error).toMatchObject({ code, retryable: true, retryAfterSeconds: seconds });
+  expect(error?.outcome).toBe(outcome);
+  expect(ms).toBeLessThan(1_000 * seconds - 100);
+  expect(setup.calls()).toHaveLength(1);
+});
 
 describe('a retry', () => {
   it('of a write with an idempotency key requires upstreamIdempotency', async () => {

@@ -12,6 +12,7 @@ import { codeOf, deferResponses, respondWithName, startClient } from '../support
 
 guards('src/upstream/call.ts', 'Call.#attemptEnded');
 guards('src/upstream/call.ts', 'Lane.take');
+guards('src/upstream/policies/retry.ts', 'Retry.delayOf');
 guards('src/upstream/policies/retry.ts', 'RetryBudget.#allowWaiting');
 
 const GET: Endpoint = { method: 'GET', route: '/v1/workflows/{workflowIdOrIdentifier}' };
@@ -210,19 +211,6 @@ describe('identical in-flight reads', () => {
       '/v1/notifications/graph/stats?days=6',
     ]);
     expect(gateway.log.flatMap(({ upstreamCalls }) => upstreamCalls ?? [])).toEqual([2]);
-  });
-
-  it('of one credential share a request; those of another credential never do', async () => {
-    const { pending, script } = deferResponses();
-    await using client = await startClient(script);
-    const reads = ['a', 'a', 'b', 'a', 'b'].map((key) => client.caller(key).getWorkflow('w1'));
-    await client.upstream.arrived(2);
-    for (const { request, connection } of pending) {
-      connection.answer({ body: { data: workflow({ name: request.headers.authorization ?? '' }) } });
-    }
-    const names = (await Promise.all(reads)).map((found) => found?.name);
-    expect(names).toEqual(['ApiKey a', 'ApiKey a', 'ApiKey b', 'ApiKey a', 'ApiKey b']);
-    expect(client.upstream.requests).toHaveLength(2);
   });
 
   it('fail together, and the failure is not cached', async () => {

@@ -67,17 +67,6 @@ describe('after a 429 with Retry-After 30', () => {
     expect(setup.calls()).toBe(5);
   });
 
-  it('queued calls are not sent either', async () => {
-    await using setup = await setUp(respond429({ 'retry-after': '30' }), { maxConcurrentCallsPerKey: 2 });
-    const ids = Array.from({ length: 8 }, (_, i) => `w${i}`);
-    const { body, codes } = await setup.send(
-      `{ ${ids.map((id) => `${id}: workflow(idOrIdentifier: "${id}") { name }`)} }`,
-    );
-    expect(body.data).toEqual(Object.fromEntries(ids.map((id) => [id, null])));
-    expect(codes).toEqual(ids.map(() => 'RATE_LIMITED'));
-    expect(setup.calls()).toBe(2);
-  });
-
   it('a call that was sent before can still succeed, but does not end the throttling', async () => {
     const { pending, script } = deferResponses();
     await using setup = await setUp(script, { maxConcurrentCallsPerKey: 2 });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { READ_WORKFLOW, respondTo, startCachedGateway } from '../../support/cached-gateway.ts';
+import { READ_WORKFLOW, startCachedGateway } from '../../support/cached-gateway.ts';
 import { guards } from '../../support/guards.ts';
 import { sampleSize } from '../../support/samples.ts';
 import { STORES, startTestCache } from '../../support/test-cache.ts';
@@ -127,13 +127,3 @@ it('a refresh in the background ends when the gateway is closed', async () => {
   await held.arrived;
   await cached[Symbol.asyncDispose](); // Would wait for the time limit of an attempt.
 }, 40_000);
-
-it('without a cache, every read calls the service, as before', async () => {
-  await using cached = await startCachedGateway({ cache: false });
-  const etag = '"1"';
-  cached.service.script = ({ method, path }) => ({ ...respondTo(method, path, 'v0'), headers: { etag } });
-  await cached.run(READ_WORKFLOW);
-  await cached.run(READ_WORKFLOW);
-  expect(cached.service.calls()).toEqual([GET, GET]);
-  expect(cached.service.requests.map(({ headers }) => headers['if-none-match'])).toEqual([undefined, undefined]);
-});

@@ -1,10 +1,10 @@
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { cacheOf, newOwner } from '../../support/cache-store-contract.ts';
 import { READ_WORKFLOW, startCachedGateway } from '../../support/cached-gateway.ts';
 import { guards } from '../../support/guards.ts';
 import { hasRedis, redisOnly, startRedis, type TestRedis } from '../../support/redis.ts';
+import { startRedisProxy } from '../../support/redis-proxy.ts';
 import { createRedisCache, SECRET } from '../../support/test-cache.ts';
 
 guards('src/upstream/cache/redis-store.ts', 'createRedisCacheStore.find');
@@ -104,7 +104,7 @@ describe.runIf(hasRedis)(`a cache store whose Redis${redisOnly}`, () => {
   });
 
   it('misses a write again while it replaces what it has missed replaces it once more', async () => {
-    await using proxy = await startProxy(redis.url);
+    await using proxy = await startRedisProxy(redis);
     await using mine = createRedisCache(proxy.url, { timeoutMs: 2_000 });
     const owner = newOwner();
     const cache = cacheOf(mine.store, owner);
@@ -218,57 +218,3 @@ describe.runIf(hasRedis)(`a cache store whose Redis${redisOnly}`, () => {
     expect([await theirs.body('/a'), await theirs.body('/stats', 'statistics')]).toEqual([undefined, 2]);
   });
 });
-
-/** Starts a proxy of Redis that can make commands fail, and hold replies back. */
-async function startProxy(target: string) {
-  let isHeld = false;
-  let broken = 0;
-  let holdAt: { key: string; reached: () => void } | undefined;
-  let releaseAll = () => {};
-  const sockets = new Set<Socket>();
-  const { hostname, port } = new URL(target);
-  const state = { /** Whether SET and HSET fail. */ breaksWrites: false };
-  const server = createServer((client) => {
-    const upstream = connect(Number(port), hostname);
-    const held: Buffer[] = [];
-    releaseAll = () => {
-      isHeld = false;
-      client.write(Buffer.concat(held.splice(0)));
-    };
-    client.on('data', (data: Buffer) => {
-      const text = data.toString('latin1');
-      if (holdAt !== undefined && text.includes(holdAt.key)) {
-        isHeld = true;
-        holdAt.reached();
-        holdAt = undefined;
-      }
-      const sent = state.breaksWrites
-        ? text.replace(/(\$[34]\r\n)(?:H?SET)\r\n/g, (command) => command.replace(/SET/, 'XXX'))
-        : text;
-      broken += sent === text ? 0 : 1;
-      upstream.write(Buffer.from(sent, 'latin1'));
-    });
-    upstream.on('data', (data: Buffer) => void (isHeld ? held.push(data) : client.write(data)));
-    for (const [socket, other] of [
-      [client, upstream],
-      [upstream, client],
-    ] as const) {
-      sockets.add(socket.on('error', () => {}).on('close', () => other.destroy()));
-    }
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return Object.assign(state, {
-    url: `redis://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    /** Returns how often commands were made to fail. */
-    broken: () => broken,
-    /** Resolves when a command names the key. From then on, replies are held back. */
-    holdReplies: (key: string) => new Promise<void>((reached) => (holdAt = { key, reached })),
-    release: () => releaseAll(),
-    async [Symbol.asyncDispose]() {
-      for (const socket of sockets) {
-        socket.destroy();
-      }
-      server.close();
-    },
-  });
-}

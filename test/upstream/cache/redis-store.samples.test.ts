@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { checkHistory, type History, WINDOW_MS } from '../../support/cache-history.ts';
-import { cacheOf, passRealTime, testCacheStore, UNKNOWN_MS } from '../../support/cache-store-contract.ts';
+import { cacheOf, passRealTime, SEEDS, testCacheStore, UNKNOWN_MS } from '../../support/cache-store-contract.ts';
 import { guards } from '../../support/guards.ts';
 import { hasRedis, redisOnly, startRedis, type TestRedis } from '../../support/redis.ts';
 import { createRedisCache } from '../../support/test-cache.ts';
@@ -60,7 +60,7 @@ describe.runIf(hasRedis)(`a cache store in Redis${redisOnly}`, () => {
     () => startHistory(),
   );
 
-  it.each([1, 2, 3])(
+  it.each(SEEDS)(
     'returns nothing too old or of another owner, although Redis loses data or stops (seed %i)',
     async (seed) => {
       await using history = await startHistory(DAMAGES);
