@@ -1,13 +1,11 @@
 import { expect, it } from 'vitest';
-import { type Attack, JSON_TYPE, post, postWithKey, repeat, startTarget } from '../support/attack.ts';
+import { type Attack, inWorkflow, JSON_TYPE, post, postWithKey, repeat, startTarget } from '../support/attack.ts';
 import { connectRaw } from '../support/raw-client.ts';
 
 const CONNECTIONS = 100;
 
 /** Maximum memory of the unread responses to rejected requests, in MB. */
 const MAX_GROWTH_MB = 64;
-
-const inWorkflow = (selections: string): string => `{ workflow(idOrIdentifier: "a") { ${selections} } }`;
 
 /** Requests with the largest possible rejections. */
 const REJECTED: [string, (i: number) => Attack][] = [

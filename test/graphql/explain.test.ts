@@ -1,5 +1,5 @@
 import type { Plugin } from 'graphql-yoga';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { GatewayContext } from '../../src/graphql/context.ts';
 import { getWorkflow, listNotificationGroups } from '../../src/upstream/endpoints.ts';
 import { type ExplainResponse, type Explanation, linesOf, sendExplain } from '../support/explain.ts';
@@ -42,10 +42,10 @@ beforeAll(async () => {
     },
     { monotonicNow: () => now },
   );
-});
-afterAll(async () => {
-  await gateway[Symbol.asyncDispose]();
-  await upstream[Symbol.asyncDispose]();
+  return async () => {
+    await gateway[Symbol.asyncDispose]();
+    await upstream[Symbol.asyncDispose]();
+  };
 });
 
 const explain = (query: string, headers: Record<string, string> = {}): Promise<ExplainResponse> =>

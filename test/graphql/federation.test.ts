@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { composeServices } from '@theguild/federation-composition';
 import { buildSchema, findBreakingChanges, lexicographicSortSchema, parse, printSchema, printType } from 'graphql';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createSchema } from '../../src/graphql/schema.ts';
 import { SCOPES, type Scope } from '../../src/settings/scopes.ts';
 import { blocks, read, runCurl } from '../support/docs.ts';
@@ -60,10 +60,10 @@ beforeAll(async () => {
     federation: { routerSecret: ROUTER_SECRET },
     introspection: false,
   });
-});
-afterAll(async () => {
-  await gateway[Symbol.asyncDispose]();
-  await upstream[Symbol.asyncDispose]();
+  return async () => {
+    await gateway[Symbol.asyncDispose]();
+    await upstream[Symbol.asyncDispose]();
+  };
 });
 let forgotten = 0;
 const forget = () => {
