@@ -379,16 +379,6 @@ describe('the explanation of an operation', () => {
 });
 
 describe('a module', () => {
-  it('has its documents in manifests, and no others if they are enforced', async () => {
-    const known = '{ layoutCount }';
-    await using gateway = await start(respond, {
-      trustedDocuments: { manifests: [{ count: known }] },
-      clients: { server: { trustedDocuments: 'enforce' } },
-    });
-    expect(await gateway.run(known)).toEqual({ layoutCount: 7 });
-    expect(await gateway.run('{ layout(id: "l1") { id } }')).toEqual(['DOCUMENT_NOT_TRUSTED']);
-  });
-
   it('becomes part of the schema, which is the same without it', () => {
     const sdl = printSdl(createSchema(undefined, [layouts]));
     expect(buildSchema(sdl).getMutationType()?.getFields()).toHaveProperty('createLayouts');
