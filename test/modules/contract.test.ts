@@ -19,7 +19,7 @@ import { generateModule } from '../support/generated-module.ts';
 import { feed, group, subscriber, workflow } from '../support/records.ts';
 import { forwardTo, type Script, startService } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
-import { LAYOUT_FIELDS, layouts } from './example.ts';
+import { bulkOf, LAYOUT_FIELDS, layouts } from './example.ts';
 
 // What fields get by declaration: first what each makes of its call, built-in or of a module, then what a module can declare besides.
 
@@ -308,13 +308,7 @@ describe('an item of a bulk write of a module', () => {
           fields: (t) => ({ isFine: t.boolean({ description: 'Whether it is.', resolve: () => true }) }),
         },
       });
-      bulkMutation('checkAll', check, {
-        description: 'Checks many.',
-        items: 'layouts',
-        max: 50,
-        input: { description: 'They.', items: 'The layouts.' },
-        result: { item: 'One.', results: 'All.', succeeded: 'The fine.', failed: 'The others.' },
-      });
+      bulkMutation('checkAll', check, bulkOf('layouts', 50));
     });
     await using gateway = await start(() => ({ body: { data: {} } }), { modules: [throwing] });
     const items = Array.from({ length: 12 }, (_, i) => `{ id: "${i}" }`); // The eleventh and twelfth wait for others.
