@@ -442,7 +442,7 @@ describe('a time limit', () => {
         return ({ upstream }, { a }) => upstream.read(get, { id: a });
       },
       () => undefined,
-      { attemptTimeoutMs: 50, operationTimeoutMs: 1_800 },
+      { attemptTimeoutMs: 50, operationTimeoutMs: 500 },
     );
     expect(await gateway.run('{ read }')).toEqual(['UPSTREAM_TIMEOUT']);
     expect(gateway.service.calls()).toHaveLength(1); // Else the attempt would have been repeated.
