@@ -38,7 +38,7 @@ const declareEndpoints = ({ endpoint }: Toolkit) => ({
   get: endpoint('GET /v1/steps/{id}').returns<StepBody>(),
 });
 
-/** What the mutations do. Each test sets it. */
+/** Resolver of the mutations. Each test sets it. */
 let resolve: Resolve;
 
 /** Declares the mutations `apply`, `applyAll` (in bulk) and `applyBare` (without `mutation`), and fields that write where none may. */
