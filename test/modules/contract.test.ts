@@ -19,7 +19,7 @@ import { generateModule } from '../support/generated-module.ts';
 import { feed, group, subscriber, workflow } from '../support/records.ts';
 import { forwardTo, type Script, startService } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
-import { bulkOf, LAYOUT_FIELDS, layouts } from './example.ts';
+import { bulkOf, layouts } from './example.ts';
 
 // What fields get by declaration: first what each makes of its call, built-in or of a module, then what a module can declare besides.
 
@@ -135,7 +135,7 @@ const SHELF_FIELDS: readonly Field[] = [
   },
 ];
 
-describeContract([...BUILT_IN, ...LAYOUT_FIELDS, ...SHELF_FIELDS], [layouts, shelves]);
+describeContract([...BUILT_IN, ...SHELF_FIELDS], [shelves]);
 
 describe('a generated module', () => {
   it('reads several records with one call, links ids, and loses no record to an unknown value', async () => {

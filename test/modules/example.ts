@@ -1,5 +1,4 @@
 import { defineModule } from '../../src/modules/index.ts';
-import type { Field } from '../support/field-contract.ts';
 
 interface LayoutBody {
   _id: string;
@@ -149,35 +148,3 @@ export const layouts = defineModule('layouts', (toolkit) => {
 
   return { Layout };
 });
-
-const LAYOUT = { data: { _id: 'l1', name: 'Layout' } };
-
-/** Its fields that make one call. */
-export const LAYOUT_FIELDS: readonly Field[] = [
-  { endpoint: 'GET /v1/layouts/{id}', text: 'layout(id: $id) { __typename }', body: LAYOUT },
-  {
-    endpoint: 'GET /v1/layouts/count',
-    text: 'layoutCount',
-    path: '/v1/layouts/count?kind=a%26b',
-    body: { data: { count: 7 } },
-  },
-  {
-    endpoint: 'POST /v1/layouts',
-    text: 'createLayout(input: { name: "n", content: "" })',
-    body: LAYOUT,
-    isIdempotent: true,
-    returns: ['ConflictError'],
-  },
-  {
-    endpoint: 'DELETE /v1/layouts/{id}',
-    text: 'archiveLayout(input: { layoutId: $id })',
-    body: LAYOUT,
-    returns: ['NotFoundError', 'ConflictError'],
-  },
-  {
-    endpoint: 'PUT /v1/layouts/{id}/published',
-    text: 'publishLayout(input: { id: $id })',
-    body: LAYOUT,
-    isRepeatable: true,
-  },
-];
