@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type ScriptedGateway, startScriptedGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { subscriber, workflow } from '../support/records.ts';
@@ -17,9 +17,8 @@ let answer: ServiceResponse;
 
 beforeAll(async () => {
   gateway = await startScriptedGateway(() => answer);
+  return () => gateway[Symbol.asyncDispose]();
 });
-
-afterAll(() => gateway[Symbol.asyncDispose]());
 
 beforeEach(() => {
   answer = { body: { data: workflow() } };

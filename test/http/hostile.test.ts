@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { request as sendRequest } from 'node:http';
 import { text as readText } from 'node:stream/consumers';
 import { getIntrospectionQuery } from 'graphql';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type SandboxedGateway, startSandboxedGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 
@@ -17,14 +17,13 @@ let gateway: SandboxedGateway;
 
 beforeAll(async () => {
   gateway = await startSandboxedGateway();
+  return async () => {
+    await gateway[Symbol.asyncDispose]();
+  };
 });
 
 afterEach(async () => {
   expect(await gateway.data('{ __typename }')).toEqual({ __typename: 'Query' }); // The gateway still works after each test.
-});
-
-afterAll(async () => {
-  await gateway[Symbol.asyncDispose]();
 });
 
 const JSON_TYPE = { 'content-type': 'application/json', authorization: 'ApiKey canary-key' };

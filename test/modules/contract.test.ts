@@ -19,7 +19,7 @@ import { generateModule } from '../support/generated-module.ts';
 import { feed, group, subscriber, workflow } from '../support/records.ts';
 import { forwardTo, type Script, startService } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
-import { LAYOUT_FIELDS, layouts } from './example.ts';
+import { bulkOf, layouts } from './example.ts';
 
 // What fields get by declaration: first what each makes of its call, built-in or of a module, then what a module can declare besides.
 
@@ -135,7 +135,7 @@ const SHELF_FIELDS: readonly Field[] = [
   },
 ];
 
-describeContract([...BUILT_IN, ...LAYOUT_FIELDS, ...SHELF_FIELDS], [layouts, shelves]);
+describeContract([...BUILT_IN, ...SHELF_FIELDS], [shelves]);
 
 describe('a generated module', () => {
   it('reads several records with one call, links ids, and loses no record to an unknown value', async () => {
@@ -308,13 +308,7 @@ describe('an item of a bulk write of a module', () => {
           fields: (t) => ({ isFine: t.boolean({ description: 'Whether it is.', resolve: () => true }) }),
         },
       });
-      bulkMutation('checkAll', check, {
-        description: 'Checks many.',
-        items: 'layouts',
-        max: 50,
-        input: { description: 'They.', items: 'The layouts.' },
-        result: { item: 'One.', results: 'All.', succeeded: 'The fine.', failed: 'The others.' },
-      });
+      bulkMutation('checkAll', check, bulkOf('layouts', 50));
     });
     await using gateway = await start(() => ({ body: { data: {} } }), { modules: [throwing] });
     const items = Array.from({ length: 12 }, (_, i) => `{ id: "${i}" }`); // The eleventh and twelfth wait for others.
@@ -379,16 +373,6 @@ describe('the explanation of an operation', () => {
 });
 
 describe('a module', () => {
-  it('has its documents in manifests, and no others if they are enforced', async () => {
-    const known = '{ layoutCount }';
-    await using gateway = await start(respond, {
-      trustedDocuments: { manifests: [{ count: known }] },
-      clients: { server: { trustedDocuments: 'enforce' } },
-    });
-    expect(await gateway.run(known)).toEqual({ layoutCount: 7 });
-    expect(await gateway.run('{ layout(id: "l1") { id } }')).toEqual(['DOCUMENT_NOT_TRUSTED']);
-  });
-
   it('becomes part of the schema, which is the same without it', () => {
     const sdl = printSdl(createSchema(undefined, [layouts]));
     expect(buildSchema(sdl).getMutationType()?.getFields()).toHaveProperty('createLayouts');

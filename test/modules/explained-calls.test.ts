@@ -9,6 +9,7 @@ import { getWorkflow } from '../../src/upstream/endpoints.ts';
 import { linesOf, numbersOf, sendExplain } from '../support/explain.ts';
 import { startScriptedGateway } from '../support/gateway.ts';
 import type { Script } from '../support/service.ts';
+import { bulkOf } from './example.ts';
 
 // What explanations list of modules whose calls follow other calls, and what is reported if they are not declared.
 
@@ -235,13 +236,7 @@ const notesOf = ({ isDeclared, max = 3 }: { isDeclared: boolean; max?: number })
         fields: (t) => ({ note: t.expose('note', { type: Note, nullable: true }) }),
       },
     });
-    bulkMutation('createAllNotes', creation, {
-      description: 'Creates notes.',
-      items: 'lists',
-      max: 50,
-      input: { description: 'They.', items: 'Lists of names.' },
-      result: { item: 'One.', results: 'All.', succeeded: 'The created.', failed: 'The others.' },
-    });
+    bulkMutation('createAllNotes', creation, bulkOf('lists', 50));
   });
 
 /** Returns two pages of notes, and a record for everything else. */

@@ -6,6 +6,7 @@ import { defineModule, ModuleError } from '../../src/modules/index.ts';
 import { startScriptedGateway } from '../support/gateway.ts';
 import type { Script } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
+import { bulkOf } from './example.ts';
 
 // What fields of modules take: no input, scalars with their types, and optional values.
 
@@ -164,15 +165,7 @@ describe('a mutation without input', () => {
   it('can’t be applied to a list, unless it has keys', () => {
     const bulk = (name: 'rotation' | 'creation') =>
       createSchema(undefined, [
-        defineModule('bulk', ({ bulkMutation, use }) =>
-          bulkMutation('all', use(keys)[name], {
-            description: 'Applies all.',
-            items: 'keys',
-            max: 2,
-            input: { description: 'All.', items: 'The keys.' },
-            result: { item: 'One.', results: 'All.', succeeded: 'The done.', failed: 'The others.' },
-          }),
-        ),
+        defineModule('bulk', ({ bulkMutation, use }) => bulkMutation('all', use(keys)[name], bulkOf('keys', 2))),
       ]);
     expect(() => bulk('rotation')).toThrow(
       'the module bulk fails: TypeError: all applies a mutation to each item of a list, so that mutation needs an input',

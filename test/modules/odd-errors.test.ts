@@ -122,7 +122,7 @@ const VALUES: Record<string, () => unknown> = {
   'an iterator that throws': () => ({ value: 1, [Symbol.iterator]: fail }),
 };
 
-/** What resolvers throw, or return. Each test sets it. */
+/** Creates what resolvers throw or return. Each test sets it. */
 let make: () => unknown;
 
 const oddModule = (isError: boolean) =>

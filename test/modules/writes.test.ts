@@ -7,6 +7,7 @@ import { defineModule } from '../../src/modules/index.ts';
 import { type ScriptedGateway, startScriptedGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import type { Script } from '../support/service.ts';
+import { bulkOf } from './example.ts';
 
 guards('src/upstream/client.ts', 'CallBudget.prepare');
 
@@ -37,7 +38,7 @@ const declareEndpoints = ({ endpoint }: Toolkit) => ({
   get: endpoint('GET /v1/steps/{id}').returns<StepBody>(),
 });
 
-/** What the mutations do. Each test sets it. */
+/** Resolver of the mutations. Each test sets it. */
 let resolve: Resolve;
 
 /** Declares the mutations `apply`, `applyAll` (in bulk) and `applyBare` (without `mutation`), and fields that write where none may. */
@@ -101,13 +102,7 @@ const steps = defineModule('steps', (toolkit) => {
       fields: (t) => ({ step: t.field({ type: Step, resolve: (step) => step }) }),
     },
   });
-  bulkMutation('applyAll', apply, {
-    description: 'Applies many.',
-    items: 'steps',
-    max: 50,
-    input: { description: 'They.', items: 'The steps.' },
-    result: { item: 'One.', results: 'All.', succeeded: 'The applied.', failed: 'The others.' },
-  });
+  bulkMutation('applyAll', apply, bulkOf('steps', 50));
 });
 
 /** Service that responds to a step by its name, and to a repeated key with `Idempotency-Replay`. */
