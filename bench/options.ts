@@ -1,12 +1,12 @@
 import { parseArgs } from 'node:util';
 import { PEERS } from './peers/index.ts';
-import { CACHED, FLOOR, OURS, type Subject, variantOf } from './subjects.ts';
+import { CACHED, FLOOR, LEAN_FLOOR, OURS, type Subject, variantOf } from './subjects.ts';
 import { MEASURED, MIX, type Workload } from './workloads.ts';
 
 /** Part of a run that is measured on its own, besides the workloads. */
 export type Part = (typeof PARTS)[number];
 
-const PARTS = ['start', 'instructions', 'documents', 'memory', 'scale'] as const;
+const PARTS = ['start', 'instructions', 'documents', 'memory'] as const;
 
 /** Options of `npm run bench`. */
 export interface Options {
@@ -39,7 +39,7 @@ export function readOptions(args: string[]): Options {
     },
   });
   const workloads = { ...MEASURED, mix: MIX };
-  const all = [FLOOR, OURS, CACHED, ...PEERS];
+  const all = [FLOOR, LEAN_FLOOR, OURS, CACHED, ...PEERS];
   const only = values.only?.split(',') ?? [...Object.keys(MEASURED), ...PARTS];
   const known = all.map(({ name }) => name);
   const names = values.subjects?.split(',') ?? known;

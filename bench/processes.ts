@@ -8,14 +8,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { cpuUs, peakRssBytes, rssBytes } from './accounting.ts';
 import { sendOnce } from './requests.ts';
 import type { Subject } from './subjects.ts';
-import { DEFAULT_SETTINGS, type UpstreamSettings } from './upstream/settings.ts';
 import { WORKLOADS, type Workload } from './workloads.ts';
 
 /** Canned upstream that is running. */
 export interface RunningUpstream extends AsyncDisposable {
   url: string;
-  /** Applies settings. Those that are left out get their default. @returns the number of requests received so far */
-  apply(settings?: Partial<UpstreamSettings>): Promise<number>;
+  /** Sets the response time, in milliseconds. @default 0 */
+  setLatency(latencyMs?: number): Promise<number>;
   /** Returns the number of requests received so far. */
   count(): Promise<number>;
 }
@@ -25,14 +24,14 @@ export async function startUpstream(): Promise<RunningUpstream> {
   const child = fork(new URL('upstream/main.ts', import.meta.url));
   const next = async (): Promise<unknown> => (await once(child, 'message'))[0];
   const url = String(await next());
-  async function send(message: UpstreamSettings | 'count'): Promise<number> {
+  async function send(message: number | 'count'): Promise<number> {
     const requests = next();
     child.send(message);
     return Number(await requests);
   }
   return {
     url,
-    apply: (settings) => send({ ...DEFAULT_SETTINGS, ...settings }),
+    setLatency: (latencyMs = 0) => send(latencyMs),
     count: () => send('count'),
     [Symbol.asyncDispose]: () => stop(child),
   };
