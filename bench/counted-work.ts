@@ -28,11 +28,11 @@ export async function countCalls(upstream: RunningUpstream, folder: string): Pro
     return (await upstream.count()) - before;
   }
   const calls: Record<string, number> = {};
-  await upstream.apply();
+  await upstream.setLatency();
   for (const name of COUNTED) {
     calls[name] = (await count(WORKLOADS[name], 1, REQUESTS)) / REQUESTS;
   }
-  await upstream.apply({ latencyMs: COALESCING_LATENCY_MS });
+  await upstream.setLatency(COALESCING_LATENCY_MS);
   for (const [key, workload] of Object.entries({ h1: WORKLOADS.h1, 'h1-own': H1_OWN })) {
     calls[key] = await count(workload, workload.connections, workload.connections);
   }
@@ -50,7 +50,7 @@ const YOUNG_GENERATION = ['--min-semi-space-size=512', '--max-semi-space-size=51
 
 /** Measures heap bytes allocated per request, by workload. The median excludes batches in which garbage was collected. */
 export async function measureAllocations(upstream: RunningUpstream, folder: string): Promise<Record<string, number>> {
-  await upstream.apply();
+  await upstream.setLatency();
   await using running = await startSubject(withHeapReport(SUBJECT, YOUNG_GENERATION), upstream.url, folder);
   const allocated: Record<string, number> = {};
   for (const name of ALLOCATING) {

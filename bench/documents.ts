@@ -47,7 +47,7 @@ export async function measureDocuments(
   folder: string,
   options: MeasureOptions,
 ): Promise<DocumentFigures> {
-  await upstream.apply();
+  await upstream.setLatency();
   await using running = await startSubject(OURS, upstream.url, folder);
   const { url } = running;
   let created = 0;

@@ -129,7 +129,7 @@ export async function countInstructions(
   if (!hasValgrind()) {
     throw new Error('Install valgrind, which counts instructions.');
   }
-  await upstream.apply();
+  await upstream.setLatency();
   const lowest: Record<string, number> = {};
   for (let start = 1; start <= MAX_STARTS; start += 1) {
     report(`Start ${start} of at most ${MAX_STARTS} under valgrind`);

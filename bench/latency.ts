@@ -45,7 +45,7 @@ export async function measureLatency(
   { rounds, seconds, report }: MeasureOptions,
 ): Promise<LatencyFigures> {
   const { [name]: workload } = WORKLOADS;
-  await upstream.apply(workload.upstream);
+  await upstream.setLatency(workload.latencyMs);
   const measure = ({ subject, url }: RunningSubject) =>
     load(url, { connections: workload.connections, next: createRequests(url, subject, workload), seconds, rate });
   const results: { floor: Percentiles[]; ours: Percentiles[] } = { floor: [], ours: [] };

@@ -11,7 +11,7 @@ import { createProgress, messageOf } from './progress.ts';
 import { writeReport } from './report.ts';
 import { writeResults } from './results.ts';
 import { runBenchmark } from './run.ts';
-import { asText, curveTable, tablesOf } from './tables.ts';
+import { asText, tablesOf } from './tables.ts';
 
 try {
   const options = readOptions(process.argv.slice(2));
@@ -19,8 +19,7 @@ try {
   installPeers(options.subjects, report);
   await using folder = await mkdtempDisposable(join(tmpdir(), 'notigraph-bench-'));
   const results = { ...(await runBenchmark(options, folder.path, report)), minutes: minutes() };
-  const tables = [...tablesOf(results), ...(results.scale?.curves ?? []).map(curveTable)];
-  process.stdout.write(`\n${tables.map(asText).join('\n')}`);
+  process.stdout.write(`\n${tablesOf(results).map(asText).join('\n')}`);
   if (options.isSaved) {
     report(`saved in ${writeResults(results)} and ${writeReport()}`);
   } else {

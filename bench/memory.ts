@@ -41,7 +41,7 @@ export async function measureMemory(
   folder: string,
   report: (line: string) => void,
 ): Promise<MemoryFigures> {
-  await upstream.apply();
+  await upstream.setLatency();
   await using floor = await startSubject(FLOOR, upstream.url, folder);
   await using ours = await startSubject(withHeapReport(PACKAGED), upstream.url, folder);
   const samples: MemorySample[] = [];

@@ -8,52 +8,33 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { cpuUs, peakRssBytes, rssBytes } from './accounting.ts';
 import { sendOnce } from './requests.ts';
 import type { Subject } from './subjects.ts';
-import { DEFAULT_SETTINGS, type UpstreamSettings } from './upstream/settings.ts';
 import { WORKLOADS, type Workload } from './workloads.ts';
 
 /** Canned upstream that is running. */
-export interface RunningUpstream extends AsyncDisposable {
-  url: string;
-  /** Applies settings. Those that are left out get their default. @returns the number of requests received so far */
-  apply(settings?: Partial<UpstreamSettings>): Promise<number>;
-  /** Returns the number of requests received so far. */
-  count(): Promise<number>;
-}
+export type RunningUpstream = Awaited<ReturnType<typeof startUpstream>>;
 
 /** Starts the canned upstream in a separate process. */
-export async function startUpstream(): Promise<RunningUpstream> {
+export async function startUpstream() {
   const child = fork(new URL('upstream/main.ts', import.meta.url));
   const next = async (): Promise<unknown> => (await once(child, 'message'))[0];
   const url = String(await next());
-  async function send(message: UpstreamSettings | 'count'): Promise<number> {
+  async function send(message: number | 'count'): Promise<number> {
     const requests = next();
     child.send(message);
     return Number(await requests);
   }
   return {
     url,
-    apply: (settings) => send({ ...DEFAULT_SETTINGS, ...settings }),
+    /** Sets the response time, in milliseconds. @returns the number of requests received so far */
+    setLatency: (latencyMs = 0) => send(latencyMs),
+    /** Returns the number of requests received so far. */
     count: () => send('count'),
     [Symbol.asyncDispose]: () => stop(child),
   };
 }
 
 /** Subject that is running. */
-export interface RunningSubject extends AsyncDisposable {
-  subject: Subject;
-  url: string;
-  /** Time from the start of the process to its first response, in milliseconds. */
-  startMs: number;
-  child: ChildProcess;
-  /** Returns the CPU time of its processes so far, in microseconds. */
-  cpuUs(): number;
-  /** Returns the resident memory of its processes, in bytes. */
-  rssBytes(): number;
-  /** Returns the peak resident memory of its processes, in bytes. */
-  peakRssBytes(): number;
-  /** Empties its log file, so that the disk doesn't fill up. */
-  emptyLog(): void;
-}
+export type RunningSubject = Awaited<ReturnType<typeof startSubject>>;
 
 /** Kills a child process when this process exits or is interrupted. */
 function killOnExit(child: ChildProcess): void {
@@ -69,7 +50,7 @@ function killOnExit(child: ChildProcess): void {
 const START_TIMEOUT_MS = 600_000;
 
 /** Starts a subject and waits for its first response. Its output is written to a log file in the folder. */
-export async function startSubject(subject: Subject, upstream: string, folder: string): Promise<RunningSubject> {
+export async function startSubject(subject: Subject, upstream: string, folder: string) {
   const port = await freePort();
   const { file, args, env, hasChannel = false } = subject.command({ port, upstream });
   const log = join(folder, `${subject.name}.log`);
@@ -97,11 +78,16 @@ export async function startSubject(subject: Subject, upstream: string, folder: s
   return {
     subject,
     url,
+    /** Time from the start of the process to its first response, in milliseconds. */
     startMs: performance.now() - startedAt,
     child,
+    /** Returns the CPU time of its processes so far, in microseconds. */
     cpuUs: () => cpuUs(pid),
+    /** Returns the resident memory of its processes, in bytes. */
     rssBytes: () => rssBytes(pid),
+    /** Returns the peak resident memory of its processes, in bytes. */
     peakRssBytes: () => peakRssBytes(pid),
+    /** Empties its log file, so that the disk doesn't fill up. */
     emptyLog: () => truncateSync(log),
     [Symbol.asyncDispose]: () => stop(child),
   };

@@ -7,8 +7,6 @@ import type { WorkloadFigures } from './figures.ts';
 import type { LatencyFigures } from './latency.ts';
 import type { MemoryFigures, RestFigures } from './memory.ts';
 import type { Part } from './options.ts';
-import type { ScaleFigures } from './scale.ts';
-
 /** Results of `npm run bench`. */
 export interface Results {
   /** Date and time in ISO 8601. */
@@ -43,7 +41,6 @@ export interface Results {
   documents?: DocumentFigures | undefined;
   /** Results of the memory run. */
   mixed?: MemoryFigures | undefined;
-  scale?: ScaleFigures | undefined;
   /** Parts that failed. Missing in results of earlier versions. */
   faults?: { section: Part; reason: string }[];
 }

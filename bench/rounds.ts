@@ -73,7 +73,7 @@ export async function measureWorkload(
   upstream: RunningUpstream,
   options: MeasureOptions,
 ): Promise<Record<string, RoundsOfStart>> {
-  await upstream.apply(workload.upstream);
+  await upstream.setLatency(workload.latencyMs);
   const names = workload.mix?.map(([name]) => name) ?? [workload.name];
   const candidates = subjects
     .filter(({ subject }) => names.every((name) => subject.requests[name] !== undefined))

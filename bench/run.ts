@@ -9,7 +9,6 @@ import { type RunningSubject, type RunningUpstream, startSubject, startUpstream 
 import { buildPackage, messageOf } from './progress.ts';
 import { describeRun, type Results } from './results.ts';
 import { type MeasureOptions, measureWorkload, type RoundsOfStart, warmUp } from './rounds.ts';
-import { measureScale } from './scale.ts';
 import { FLOOR, OURS, type Subject } from './subjects.ts';
 
 /** Runs the benchmark. @param folder folder for the subjects' logs */
@@ -47,7 +46,6 @@ export async function runBenchmark(
       measureDocuments(upstream, folder, { rounds: starts * rounds, seconds, report }),
     ),
     mixed: await measurePart('memory', () => measureMemory(upstream, folder, report)),
-    scale: await measurePart('scale', () => measureScale(upstream, folder, { rounds: starts, seconds, report })),
     faults,
   };
 }
@@ -68,7 +66,7 @@ async function measureUnderLoad(
   for (let start = 1; ; start += 1) {
     const report = (line: string) => reportLine(`start ${start} of ${starts}: ${line}`);
     await using stack = new AsyncDisposableStack();
-    await upstream.apply();
+    await upstream.setLatency();
     const { running, skipped } = await startSubjects(subjects, upstream.url, folder, report);
     for (const started of running) {
       stack.use(started);

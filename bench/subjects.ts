@@ -138,3 +138,10 @@ export const FLOOR: Subject = {
     b1: { path: '/b1' },
   },
 };
+
+/** The floor with undici's `dispatch` and events instead of promises and streams: as little work as Node.js allows. */
+export const LEAN_FLOOR: Subject = {
+  ...variantOf(FLOOR, { env: { LEAN: 'yes' } }),
+  name: 'lean-floor',
+  title: 'Lean floor',
+};

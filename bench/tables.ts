@@ -1,8 +1,7 @@
 import type { Figures } from './figures.ts';
 import type { MemoryFigures } from './memory.ts';
 import type { Results } from './results.ts';
-import type { Cost, Curve } from './scale.ts';
-import { CACHED, FLOOR, OURS } from './subjects.ts';
+import { CACHED, LEAN_FLOOR, OURS } from './subjects.ts';
 import { compareWithTargets } from './targets.ts';
 
 /** Table of results, for the terminal and the docs. */
@@ -39,7 +38,7 @@ export function asMarkdownTable({ head, rows }: Pick<Table, 'head' | 'rows'>): s
   return `${line(head)}${rule}${rows.map(line).join('')}`;
 }
 
-/** Returns the tables of a run without the curves. */
+/** Returns the tables of a run. */
 export const tablesOf = (results: Results): Table[] => [
   targetTable(results),
   ...(results.workloads.length > 0 ? MEASURES.map((measure) => measureTable(measure, results)) : []),
@@ -69,10 +68,10 @@ export const targetTable = (results: Results): Table => ({
 /** Workloads of the overview. */
 const OVERVIEW: readonly string[] = ['q1', 'q4', 'm1'];
 
-/** Returns the overview: CPU time per request of every subject. */
-export function cpuTable({ workloads, ...results }: Results): Pick<Table, 'head' | 'rows'> {
+/** Returns the overview: CPU time per request of every subject but the lean floor, which is for contributors. */
+export function cpuTable({ workloads, subjects }: Results): Pick<Table, 'head' | 'rows'> {
   const { head, rows } = measureTable(CPU_TIME, {
-    ...results,
+    subjects: subjects.filter(({ name }) => name !== LEAN_FLOOR.name),
     workloads: workloads.filter(({ key }) => OVERVIEW.includes(key)),
   });
   return {
@@ -165,30 +164,4 @@ const memoryTable = ({ early, late, heap, peak }: MemoryFigures): Table => ({
     ['peak', mb(peak.ours), mb(peak.floor), mb(peak.ours - peak.floor)],
     ['live heap at the end', mb(heap), '', ''],
   ],
-});
-
-/** Returns the table of one curve. The exponents say how the cost grows from the previous amount: 0 is constant, 1 is linear. */
-export const curveTable = ({ title, unit, points }: Curve): Table => ({
-  title,
-  head: [unit, 'CPU µs', 'p99 ms', 'MB', 'exponent', 'floor CPU µs', 'floor exponent'],
-  rows: points.map(({ amount, costs }, index) => {
-    const before = points[index - 1];
-    const [ours, floor] = [costs[OURS.name], costs[FLOOR.name]];
-    const cells = (cost: Cost | undefined, format: (cost: Cost) => string) => (cost === undefined ? '—' : format(cost));
-    const exponentOf = (name: string, { cpuUs }: Cost): string => {
-      const cpuBefore = before?.costs[name]?.cpuUs;
-      return before === undefined || cpuBefore === undefined
-        ? ''
-        : (Math.log(cpuUs / cpuBefore) / Math.log(amount / before.amount)).toFixed(2);
-    };
-    return [
-      String(amount),
-      cells(ours, ({ cpuUs }) => cpuUs.toFixed(0)),
-      cells(ours, ({ p99Us }) => ms(p99Us)),
-      cells(ours, ({ rss }) => mb(rss)),
-      cells(ours, (cost) => exponentOf(OURS.name, cost)),
-      cells(floor, ({ cpuUs }) => cpuUs.toFixed(0)),
-      cells(floor, (cost) => exponentOf(FLOOR.name, cost)),
-    ];
-  }),
 });

@@ -1,6 +1,4 @@
 import { FIRST_DIGIT_RUN, POPULATION, padded, subscriberId, workflowId } from './ids.ts';
-import type { UpstreamSettings } from './upstream/settings.ts';
-
 /** Name of a workload's operation. */
 export type WorkloadName = 'q1' | 'q2' | 'q3' | 'q4' | 'm1' | 'h1' | 'h2' | 'b1' | 'twin';
 
@@ -19,8 +17,8 @@ export interface Workload {
   title: string;
   /** Value that is compared with the target. */
   judgedBy: 'cpu' | 'time' | 'calls';
-  /** Settings of the upstream that differ from its defaults. */
-  upstream?: Partial<UpstreamSettings>;
+  /** Response time of the upstream, in milliseconds. @default 0 */
+  latencyMs?: number;
   /** Number of concurrent connections. */
   connections: number;
   /** Returns the caller of a request. @param index number of requests sent before, @param connection index of the connection */
@@ -58,7 +56,7 @@ export const workflowIdsFrom = (first: number, count: number): string[] =>
 const workflowVariables = (number: number) => ({ id: workflowId(number) });
 
 /** Subscribers that B1 creates. */
-export const SUBSCRIBERS: readonly object[] = Array.from({ length: 100 }, (_, number) => ({
+const SUBSCRIBERS: readonly object[] = Array.from({ length: 100 }, (_, number) => ({
   subscriberId: subscriberId(number),
   firstName: 'Ada',
   lastName: 'Example',
@@ -77,12 +75,12 @@ export const WORKLOADS: Record<WorkloadName, Workload> = {
   h1: {
     ...workload('h1', 'one hot query from many clients with the same credential', workflowVariables),
     judgedBy: 'calls',
-    upstream: { latencyMs: 20 },
+    latencyMs: 20,
     callerOf: repeat,
   },
   h2: {
     ...workload('h2', 'hot reads with the cache', workflowVariables),
-    upstream: { latencyMs: 20 },
+    latencyMs: 20,
     callerOf: (index) => ({ credential: index % HOT_CREDENTIALS, number: index % POPULATION }),
     minSeconds: 10, // With the turns of the floor, two rounds last longer than entries are fresh.
   },
@@ -90,7 +88,7 @@ export const WORKLOADS: Record<WorkloadName, Workload> = {
   b1: {
     ...workload('b1', 'create 100 subscribers', () => ({ input: { subscribers: SUBSCRIBERS } })),
     judgedBy: 'time',
-    upstream: { latencyMs: 20 },
+    latencyMs: 20,
     connections: 1,
     callerOf: repeat,
   },

@@ -3,8 +3,8 @@ import { Pool } from 'undici';
 import type { Envelope, NotificationGroup, StatisticsEntry, Workflow } from '../upstream/records.ts';
 
 // The floor: a hand-written proxy only for the workloads, without GraphQL, limits, retries or logs. It accepts the same variables, makes
-// the same upstream calls, selects the same fields and returns the same JSON as the gateway.
-const { PORT = '0', UPSTREAM = '' } = process.env;
+// the same upstream calls, selects the same fields and returns the same JSON as the gateway. With `LEAN`, it uses events only.
+const { PORT = '0', UPSTREAM = '', LEAN } = process.env;
 const upstream = new Pool(UPSTREAM, { connections: 64, pipelining: 1 });
 
 interface Variables {
@@ -16,8 +16,8 @@ interface Variables {
 
 type Handler = (variables: Variables, authorization: string) => Promise<unknown>;
 
-async function call<T>(authorization: string, path: string, body?: object): Promise<T> {
-  const response = await upstream.request({
+const requestOf = (authorization: string, path: string, body?: object) =>
+  ({
     path,
     method: body === undefined ? 'GET' : 'POST',
     headers: {
@@ -26,12 +26,35 @@ async function call<T>(authorization: string, path: string, body?: object): Prom
       ...(body !== undefined && { 'content-type': 'application/json' }),
     },
     body: body === undefined ? null : JSON.stringify(body),
-  });
+  }) as const;
+
+async function callWithPromises(authorization: string, path: string, body?: object): Promise<unknown> {
+  const response = await upstream.request(requestOf(authorization, path, body));
   if (response.statusCode > 299) {
     throw new Error(`${path} responded with ${response.statusCode}`);
   }
-  return JSON.parse(await response.body.text()) as T; // The canned upstream's bodies are known.
+  return JSON.parse(await response.body.text());
 }
+
+const callWithEvents: typeof callWithPromises = (authorization, path, body) =>
+  new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    upstream.dispatch(requestOf(authorization, path, body), {
+      onRequestStart() {}, // Required.
+      onResponseStart(_controller, statusCode) {
+        if (statusCode > 299) {
+          reject(new Error(`${path} responded with ${statusCode}`));
+        }
+      },
+      onResponseData: (_controller, chunk) => void chunks.push(chunk),
+      onResponseEnd: () => resolve(JSON.parse(Buffer.concat(chunks).toString('utf8'))),
+      onResponseError: (_controller, error) => reject(error),
+    });
+  });
+
+const send = LEAN === undefined ? callWithPromises : callWithEvents;
+
+const call = <T>(...request: Parameters<typeof send>) => send(...request) as Promise<T>; // The canned upstream's bodies are known.
 
 const getWorkflow = async (authorization: string, id: string) =>
   (await call<Envelope<Workflow>>(authorization, `/v1/workflows/${encodeURIComponent(id)}`)).data;
@@ -98,13 +121,23 @@ const HANDLERS: Record<string, Handler> = {
   },
 };
 
-async function readJson(request: IncomingMessage): Promise<unknown> {
+async function readWithPromises(request: IncomingMessage): Promise<unknown> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) {
     chunks.push(chunk);
   }
   return JSON.parse(Buffer.concat(chunks).toString('utf8'));
 }
+
+const readWithEvents: typeof readWithPromises = (request) =>
+  new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => resolve(JSON.parse(Buffer.concat(chunks).toString('utf8'))));
+    request.on('error', reject);
+  });
+
+const readJson = LEAN === undefined ? readWithPromises : readWithEvents;
 
 createServer({ keepAliveTimeout: 60_000 }, async (request, response) => {
   try {

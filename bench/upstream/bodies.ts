@@ -14,7 +14,7 @@ import {
 } from '../ids.ts';
 
 /** Size of a workflow with five steps, in bytes, as services send it. */
-export const WORKFLOW_BYTES = 8 * 1024;
+const WORKFLOW_BYTES = 8 * 1024;
 
 const STEP_TYPES = ['in_app', 'email', 'sms', 'chat', 'push'];
 /** Id of the organization that all records belong to. */
@@ -31,9 +31,9 @@ const TEMPLATES: { workflow: object; step: { template: { content: string } } } =
 const wrap = (data: unknown): Buffer => Buffer.from(JSON.stringify({ data }));
 
 /** Returns a workflow with five steps, whose contents are repeated to reach the size. */
-export function workflowBody(number: number, bytes = WORKFLOW_BYTES): Buffer {
+export function workflowBody(number: number): Buffer {
   const bare = wrap(workflow(number, 0)).byteLength;
-  return wrap(workflow(number, Math.max(0, Math.round((bytes - bare) / STEP_TYPES.length))));
+  return wrap(workflow(number, Math.max(0, Math.round((WORKFLOW_BYTES - bare) / STEP_TYPES.length))));
 }
 
 function workflow(number: number, contentBytes: number): object {
@@ -72,8 +72,8 @@ const group = (number: number, credential: number) => ({
 });
 
 /** Returns the groups of a credential's environment. */
-export const groupsBody = (credential: number, count: number): Buffer =>
-  wrap(Array.from({ length: count }, (_, number) => group(number, credential)));
+export const groupsBody = (credential: number): Buffer =>
+  wrap(Array.from({ length: GROUPS }, (_, number) => group(number, credential)));
 
 /** Returns one group of a credential's environment. */
 export const groupBody = (number: number, credential: number): Buffer => wrap(group(number, credential));

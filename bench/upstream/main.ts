@@ -1,14 +1,14 @@
-import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type ServiceResponse, startService } from '../../test/support/service.ts';
 import { authorizationOf, GROUPS, groupId, POPULATION, workflowId } from '../ids.ts';
 import { createdGroupBody, groupBody, groupsBody, statsBody, subscriberBody, workflowBody } from './bodies.ts';
-import { DEFAULT_SETTINGS, type UpstreamSettings } from './settings.ts';
 
 // Responds to every call of the workloads with a prepared body, and counts the calls. Runs in a separate process, because the benchmark
 // measures the subject between it and the load.
-let settings: UpstreamSettings = DEFAULT_SETTINGS;
+
+let latencyMs = 0;
 let requests = 0;
-let bodies = new Map<string, Buffer>();
+const bodies = new Map<string, Buffer>();
 
 const WORKFLOWS = '/v1/workflows/';
 /** Path of the module's twins of workflows. */
@@ -26,7 +26,7 @@ const credentialNumbers = numbered(POPULATION, authorizationOf);
 function makeBody(method: string, path: string, authorization: string): Buffer | undefined {
   const workflow = workflowNumbers.get(path.replace(TWINS, WORKFLOWS));
   if (method === 'GET' && workflow !== undefined) {
-    return workflowBody(workflow, settings.workflowBytes);
+    return workflowBody(workflow);
   }
   const credential = credentialNumbers.get(authorization) ?? 0;
   const group = groupNumbers.get(path);
@@ -35,7 +35,7 @@ function makeBody(method: string, path: string, authorization: string): Buffer |
   }
   switch (`${method} ${path}`) {
     case `GET ${NOTIFICATION_GROUPS}`:
-      return groupsBody(credential, settings.groups);
+      return groupsBody(credential);
     case `POST ${NOTIFICATION_GROUPS}`:
       return createdGroupBody(credential);
     case 'POST /v1/subscribers':
@@ -46,45 +46,38 @@ function makeBody(method: string, path: string, authorization: string): Buffer |
   return undefined;
 }
 
-function respond(method: string, path: string, authorization: string, response: ServerResponse): void {
+function respond(method: string, path: string, authorization: string): ServiceResponse {
   // A workflow is the same for every credential; everything else belongs to the credential's environment.
   const key =
     path.startsWith(WORKFLOWS) || path.startsWith(TWINS) ? `${method} ${path}` : `${method} ${path} ${authorization}`;
   const body = bodies.get(key) ?? makeBody(method, path, authorization);
   if (body === undefined) {
-    response.writeHead(404, { 'content-type': 'application/json' }).end('{"statusCode":404,"message":"no such path"}');
-    return;
+    return { status: 404, body: { statusCode: 404, message: 'no such path' } };
   }
   bodies.set(key, body);
-  response.writeHead(method === 'POST' ? 201 : 200, {
-    'content-type': 'application/json; charset=utf-8',
-    'content-length': body.byteLength,
-  });
-  response.end(body);
+  return { status: method === 'POST' ? 201 : 200, body };
 }
 
-const server = createServer({ keepAliveTimeout: 600_000 }, ({ method = '', url = '', headers }, response) => {
-  const { authorization = '' } = headers;
+const service = await startService(async ({ method, path, headers: { authorization = '' } }) => {
   requests += 1;
+  service.forget(); // Counted, not kept.
   if (!authorization.startsWith('ApiKey ')) {
-    response.writeHead(401).end(); // The subject doesn't pass on its caller's credential.
-  } else if (settings.latencyMs > 0) {
-    setTimeout(respond, settings.latencyMs, method, url, authorization, response);
-  } else {
-    respond(method, url, authorization, response);
+    return { status: 401 }; // The subject doesn't pass on its caller's credential.
   }
+  if (latencyMs > 0) {
+    await sleep(latencyMs);
+  }
+  return respond(method, path, authorization);
 });
 
-server.listen(0, '127.0.0.1', () => {
-  const { port } = server.address() as AddressInfo;
-  process.send?.(`http://127.0.0.1:${port}`);
-});
+process.send?.(service.url);
 
-process.on('message', (message: UpstreamSettings | 'count') => {
+process.on('message', (message: number | 'count') => {
   if (message !== 'count') {
-    settings = message;
-    bodies = new Map();
+    latencyMs = message;
   }
   process.send?.(requests);
 });
+
 process.on('disconnect', () => process.exit());
+process.on('SIGTERM', () => process.exit());

@@ -18,25 +18,8 @@ export interface OperationResult {
   isCircuitOpen: boolean;
 }
 
-export interface LoadOptions {
-  /** The GraphQL endpoint. */
-  url: string;
-  ledger: Ledger;
-  random: () => number;
-  /** Number of clients, each of which sends one operation at a time. */
-  clients: number;
-  onResult(result: OperationResult): void;
-}
-
-/** Clients in a closed loop. A client that waits for a response sends nothing, so the load limits itself. */
-export interface Load {
-  /** Sets the share of operations whose client disconnects before the response. */
-  setDisconnectShare(share: number): void;
-  /** Number of operations sent so far. */
-  readonly sent: number;
-  /** Stops after the operations in flight. */
-  stop(): Promise<void>;
-}
+/** Clients in a closed loop. */
+export type Load = ReturnType<typeof startLoad>;
 
 /** Mean pause of a client between two operations, and after a failure, in milliseconds. */
 const THINK_MS = 60;
@@ -47,7 +30,14 @@ const DISCONNECT_WITHIN_MS = 20;
 
 const KEYS = 200;
 
-export function startLoad({ url, ledger, random, clients, onResult }: LoadOptions): Load {
+/** Starts clients, each of which sends one operation at a time. One that waits for a response sends nothing, so the load limits itself. */
+export function startLoad(
+  url: string,
+  clients: number,
+  ledger: Ledger,
+  random: () => number,
+  onResult: (result: OperationResult) => void,
+) {
   const connected = connectClients(url, clients);
   const nextOperation = createOperations(ledger, random);
   let isStopping = false;
@@ -114,13 +104,16 @@ export function startLoad({ url, ledger, random, clients, onResult }: LoadOption
 
   const running = runConcurrently(Number.POSITIVE_INFINITY, clients, runNext, () => isStopping);
   return {
-    setDisconnectShare(share) {
+    /** Sets the share of operations whose client disconnects before the response. */
+    setDisconnectShare(share: number): void {
       disconnectShare = share;
     },
-    get sent() {
+    /** Number of operations sent so far. */
+    get sent(): number {
       return offered;
     },
-    async stop() {
+    /** Stops after the operations in flight. */
+    async stop(): Promise<void> {
       isStopping = true;
       await running;
       await connected[Symbol.asyncDispose]();

@@ -21,7 +21,7 @@ const startedAt = performance.now();
 const report = (line: string) =>
   process.stdout.write(`${((performance.now() - startedAt) / 1_000).toFixed(0).padStart(4)} s  ${line}\n`);
 
-const results = await soak({ phases: planPhases(minutes), clients, random: Math.random, report });
+const results = await soak(planPhases(minutes), clients, Math.random, report);
 const bounds = checkBounds(results);
 
 report(

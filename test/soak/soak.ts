@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type ProbedGateway, startProbedGateway, type Vitals } from '../support/probed-gateway.ts';
+import { type ProbedGateway, startProbedGateway } from '../support/probed-gateway.ts';
 import { addResult, type ClientTotals, createTotals, describePhase } from './client-totals.ts';
 import { Ledger } from './ledger.ts';
 import { type Load, startLoad } from './load.ts';
@@ -41,14 +41,6 @@ export interface Sample {
   size: number;
 }
 
-export interface SoakOptions {
-  phases: Phases;
-  clients: number;
-  random: () => number;
-  /** Called with each line of progress. */
-  report(line: string): void;
-}
-
 /** Results of one phase. */
 export interface PhaseResults {
   totals: ClientTotals;
@@ -56,52 +48,26 @@ export interface PhaseResults {
 }
 
 /** Results of the soak test. */
-export interface SoakResults {
-  warmUp: PhaseResults;
-  busy: PhaseResults;
-  mixed: PhaseResults;
-  outage: PhaseResults;
-  recovery: PhaseResults;
-  /** Operations sent and requests received upstream while the circuit breaker was open during the outage. */
-  whileOpen: { offered: number; reached: number };
-  /** Time from the end of the outage to the last failure that it caused, in seconds. */
-  recoverySeconds: number;
-  /** Resident memory, measured once per second after the warm-up. */
-  rss: Sample[];
-  maxSockets: number;
-  socketsAtEnd: number;
-  /** Measured after a garbage collection, like `end`. */
-  warm: Vitals;
-  end: Vitals;
-  audit: ReturnType<Ledger['audit']>;
-  writes: number;
-  logLines: ReadonlyMap<string, number>;
-  exitCode: number | null;
-}
+export type SoakResults = Awaited<ReturnType<typeof soak>>;
 
 const PROGRESS_SECONDS = 5;
 
-export async function soak({ phases, clients, random, report }: SoakOptions): Promise<SoakResults> {
+/** @param report called with each line of progress */
+export async function soak(phases: Phases, clients: number, random: () => number, report: (line: string) => void) {
   const ledger = new Ledger();
   await using upstream = await startSoakUpstream(ledger, random);
   await using gateway = await startProbedGateway(upstream.url);
   let totals = createTotals();
   let onCircuitOpen = () => {};
   let lastUnavailableAt = 0;
-  const load = startLoad({
-    url: gateway.url,
-    ledger,
-    random,
-    clients,
-    onResult(result) {
-      addResult(totals, result);
-      if (result.isCircuitOpen) {
-        onCircuitOpen();
-      }
-      if (result.codes.includes('UPSTREAM_UNAVAILABLE')) {
-        lastUnavailableAt = result.at;
-      }
-    },
+  const load = startLoad(gateway.url, clients, ledger, random, (result) => {
+    addResult(totals, result);
+    if (result.isCircuitOpen) {
+      onCircuitOpen();
+    }
+    if (result.codes.includes('UPSTREAM_UNAVAILABLE')) {
+      lastUnavailableAt = result.at;
+    }
   });
   const watch = watchGateway(gateway, upstream, load, report);
 
@@ -161,11 +127,15 @@ export async function soak({ phases, clients, random, report }: SoakOptions): Pr
     mixed,
     outage,
     recovery,
+    /** Operations sent and requests received upstream while the circuit breaker was open during the outage. */
     whileOpen,
+    /** Time from the end of the outage to the last failure that it caused, in seconds. */
     recoverySeconds,
+    /** Resident memory, measured once per second after the warm-up. */
     rss: watch.rss,
     maxSockets: upstream.mostOpen(),
     socketsAtEnd,
+    /** Measured after a garbage collection, like `end`. */
     warm,
     end,
     audit: ledger.audit(),
@@ -176,7 +146,7 @@ export async function soak({ phases, clients, random, report }: SoakOptions): Pr
 }
 
 /** Takes measurements once per second and reports progress every few seconds. */
-function watchGateway(gateway: ProbedGateway, upstream: SoakUpstream, load: Load, report: SoakOptions['report']) {
+function watchGateway(gateway: ProbedGateway, upstream: SoakUpstream, load: Load, report: (line: string) => void) {
   const rss: Sample[] = [];
   const stopping = new AbortController();
 

@@ -9,31 +9,13 @@ import {
 } from '@opentelemetry/sdk-trace';
 
 /** Recorded span, with the members that tests compare. */
-export interface RecordedSpan {
-  name: string;
-  kind: string;
-  traceId: string;
-  spanId: string;
-  /** Undefined for the root of a trace. */
-  parentId: string | undefined;
-  status: string;
-  attributes: Record<string, unknown>;
-  /** Names of events with their attributes, in order. */
-  events: [string, Record<string, unknown>][];
-  /** Linked spans: trace id and span id. */
-  links: string[];
-}
+export type RecordedSpan = ReturnType<typeof toRecorded>;
 
 /** SDK that is registered globally, as `node --import` does it. */
-export interface TestTraces extends Disposable {
-  /** Returns the ended spans in the order of their start, and forgets them. */
-  take(): RecordedSpan[];
-  /** Ended spans as the SDK has them. */
-  raw(): readonly ReadableSpan[];
-}
+export type TestTraces = ReturnType<typeof registerTestTraces>;
 
 /** Registers the SDK with an exporter in memory. Dispose it, because other test files share the process. */
-export function registerTestTraces(sampler?: Sampler): TestTraces {
+export function registerTestTraces(sampler?: Sampler) {
   const exporter = new InMemorySpanExporter();
   const provider = new TracerProvider({
     spanProcessors: [new SimpleSpanProcessor({ exporter })],
@@ -46,12 +28,14 @@ export function registerTestTraces(sampler?: Sampler): TestTraces {
     throw new Error('another SDK is registered');
   }
   return {
-    take() {
+    /** Returns the ended spans in the order of their start, and forgets them. */
+    take(): RecordedSpan[] {
       const spans = exporter.getFinishedSpans().toSorted((a, b) => millisecondsOf(a) - millisecondsOf(b));
       exporter.reset();
       return spans.map(toRecorded);
     },
-    raw: () => exporter.getFinishedSpans(),
+    /** Ended spans as the SDK has them. */
+    raw: (): readonly ReadableSpan[] => exporter.getFinishedSpans(),
     [Symbol.dispose]() {
       trace.disable();
       context.disable();
@@ -62,14 +46,17 @@ export function registerTestTraces(sampler?: Sampler): TestTraces {
 const millisecondsOf = ({ startTime: [seconds, nanoseconds] }: ReadableSpan): number =>
   seconds * 1_000 + nanoseconds / 1e6;
 
-const toRecorded = (span: ReadableSpan): RecordedSpan => ({
+const toRecorded = (span: ReadableSpan) => ({
   name: span.name,
   kind: SpanKind[span.kind] ?? '',
   traceId: span.spanContext().traceId,
   spanId: span.spanContext().spanId,
+  /** Undefined for the root of a trace. */
   parentId: span.parentSpanContext?.spanId,
   status: SpanStatusCode[span.status.code] ?? '',
-  attributes: { ...span.attributes },
-  events: span.events.map(({ name, attributes }) => [name, { ...attributes }]),
+  attributes: { ...span.attributes } as Record<string, unknown>,
+  /** Names of events with their attributes, in order. */
+  events: span.events.map(({ name, attributes }): [string, Record<string, unknown>] => [name, { ...attributes }]),
+  /** Linked spans: trace id and span id. */
   links: span.links.map(({ context: { traceId, spanId } }) => `${traceId} ${spanId}`),
 });

@@ -1,7 +1,8 @@
 import type { LoaderEndpoints } from '../../../src/graphql/loaders.ts';
 import type { CallArgs, DeclaredEndpoint } from '../../../src/upstream/endpoint.ts';
 import { UpstreamError } from '../../../src/upstream/errors.ts';
-import { feed, group, subscriber, workflow } from '../records.ts';
+import { healthyResponse } from '../healthy-service.ts';
+import { group, subscriber, workflow } from '../records.ts';
 import { createRandom } from './choices.ts';
 import { type CorruptionOptions, corrupt } from './corruption.ts';
 
@@ -35,7 +36,7 @@ const fullWorkflow = (id: string) => ({
   description: 'Sent.',
   steps: [step(1), step(2)],
   triggers: [trigger],
-  notificationGroup: id.length % 2 === 0 ? group() : undefined,
+  ...(id.length % 2 === 0 && { notificationGroup: group() }),
   data: { nested: { list: [1, 'two', null] } },
   workflowIntegrationStatus: { hasActiveIntegrations: true },
   createdAt: '2026-01-01T00:00:00.000Z',
@@ -107,36 +108,21 @@ export function createFakeContext(options: CorruptionOptions): unknown {
   };
 }
 
-const WRITTEN = (record: unknown) => ({ body: record, replayed: false });
-
 /** Returns what the service responds to a call. */
 function responseTo({ method, route }: DeclaredEndpoint, args: CallArgs): unknown {
-  const fields = typeof args.body === 'object' ? args.body : {};
-  switch (`${method} ${route}`) {
-    case 'GET /v1/workflows/{workflowIdOrIdentifier}':
-      return fullWorkflow(String(args.workflowIdOrIdentifier));
-    case 'PUT /v1/workflows/{workflowId}/status':
-      return WRITTEN(fullWorkflow(String(args.workflowId)));
-    case 'POST /v1/subscribers':
-      return WRITTEN(fullSubscriber(fields));
-    case 'GET /v1/notification-groups/{id}':
-      return group({ _id: String(args.id) });
-    case 'GET /v1/notification-groups':
-      return [group(), group({ _id: 'g2' })];
-    case 'POST /v1/notification-groups':
-    case 'PATCH /v1/notification-groups/{id}':
-      return WRITTEN(group(fields));
-    case 'DELETE /v1/notification-groups/{id}':
-      return WRITTEN({ acknowledged: true, status: 'deleted' });
-    case 'POST /v1/feeds':
-      return WRITTEN(feed(fields));
-    case 'DELETE /v1/feeds/{feedId}':
-      return WRITTEN([feed(), feed({ _id: 'f2' })]);
-    case 'DELETE /v1/messages/transaction/{transactionId}':
-      return WRITTEN(undefined);
-    case 'GET /v1/notifications/graph/stats':
-      return stats;
-    default:
-      throw new TypeError(`The fake service has no ${method} ${route}.`);
+  if (route.endsWith('/stats')) {
+    return stats;
   }
+  const path = route.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(String(args[name])));
+  const id = String(args.workflowIdOrIdentifier ?? args.workflowId);
+  const fields = typeof args.body === 'object' ? args.body : {};
+  const records = {
+    workflow: fullWorkflow(id),
+    subscriber: fullSubscriber(fields),
+    group: fields,
+    groupIds: ['g1', 'g2'],
+  };
+  const { body } = healthyResponse({ method, path }, records);
+  const record = Object(body).data;
+  return method === 'GET' ? record : { body: record, replayed: false };
 }
