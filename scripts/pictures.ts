@@ -1,7 +1,6 @@
-/**
- * Takes the pictures in the docs: the first minute in a terminal, GraphiQL with its first operation on the sandbox, and two views of the
- * dashboard, the last ones in both themes. Run it with `npm run pictures`. It needs curl, and port 4000.
- */
+// Takes the pictures in the docs: the first minute in a terminal, GraphiQL with its first operation on the sandbox, and two views of the
+// dashboard, the last ones in both themes. Run it with `npm run pictures`. It needs curl, and port 4000.
+
 import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { Browser } from 'playwright-core';

@@ -69,7 +69,7 @@ export function createToolServers(
 }
 
 interface ToolCaller {
-  /** What its calls have in common with its own request. */
+  /** Its own request. Calls of tools have the same address and headers. */
   readonly request: Pick<IncomingRequest, 'scheme' | 'host' | 'remoteAddress' | 'header' | 'toFetchRequest'>;
   /** Path of the GraphQL endpoint, with the prefix of the upstream that the caller selected. */
   readonly endpoint: string;
