@@ -21,9 +21,9 @@ export class EndingProblem extends Error {
   override readonly name = 'EndingProblem';
   readonly finding: Finding;
 
-  constructor(finding: Finding) {
-    super(finding.sentence);
-    this.finding = finding;
+  constructor(sentence: string, remedy: string) {
+    super(sentence);
+    this.finding = problem(sentence, remedy);
   }
 }
 
