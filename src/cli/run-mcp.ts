@@ -21,7 +21,10 @@ export async function runMcp(commandLine: CommandLine, host: Process): Promise<v
   if (config.audit?.to === 'stdout') {
     throw new ConfigError(['audit.to must be a file, because standard output belongs to the protocol here.']);
   }
-  const upstream = findUpstream(commandLine, config);
+  const { upstreams = {} } = config;
+  const names = Object.keys(upstreams);
+  const preset = names.find((name) => upstreams[name]?.default === true);
+  const upstream = selectUpstream(names, commandLine.options.name, preset); // Gets all calls.
   const authorization = await findAuthorization(commandLine, environment, config, host);
   const logger = createLogger(config, host, host.stderr);
   const { buildGateway } = await import('../gateway.ts');
@@ -39,16 +42,6 @@ export async function runMcp(commandLine: CommandLine, host: Process): Promise<v
     host.stdin.destroy(); // It would keep the process alive.
     await sandbox?.close();
   }
-}
-
-/** Returns the name of the upstream that gets all calls; undefined if there is only one. @throws {ConfigError} as `selectUpstream` does */
-function findUpstream({ options: { name } }: CommandLine, { upstreams = {} }: Config): string | undefined {
-  const names = Object.keys(upstreams);
-  return selectUpstream(
-    names,
-    name,
-    names.find((other) => upstreams[other]?.default === true),
-  );
 }
 
 /** Makes an upstream the default one, which gets calls without a host and a path. */

@@ -45,8 +45,5 @@ export const init: Command = {
   details: `It asks for what no option says, and writes notigraph.config.yaml and, if the
 configuration needs secrets, .env.example with their variables. Without the
 options for tokens, from --tenant to --origin, only servers use the gateway.`,
-  async run(commandLine, host) {
-    const { runInit } = await import('../init.ts');
-    await runInit(commandLine, host);
-  },
+  run: async (commandLine, host) => (await import('../init.ts')).runInit(commandLine, host),
 };

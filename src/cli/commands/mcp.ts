@@ -27,8 +27,5 @@ export const mcp: Command = {
 standard input and output. The log is on standard error. The tools are those of
 the setting mcp, by default the shipped queries. Calls take the same path as
 requests to notigraph serve.`,
-  async run(commandLine, host) {
-    const { runMcp } = await import('../run-mcp.ts');
-    await runMcp(commandLine, host);
-  },
+  run: async (commandLine, host) => (await import('../run-mcp.ts')).runMcp(commandLine, host),
 };

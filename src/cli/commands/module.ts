@@ -19,8 +19,5 @@ export const moduleNew: Command = {
 and mutations for the rest. It is a start: TODO comments mark what the document
 doesn't say, and fields that are named like secrets have a scope of their own.
 Parts that can't be written are listed with the reason. See docs/modules.md.`,
-  async run(commandLine, host) {
-    const { runNewModule } = await import('../module/new-module.ts');
-    runNewModule(commandLine, host);
-  },
+  run: async (commandLine, host) => (await import('../module/new-module.ts')).runNewModule(commandLine, host),
 };

@@ -40,8 +40,5 @@ sends the rows that are not applied. See docs/import.md.
 
 Exit code: 0 if all rows are applied, 1 if some are not, 2 if the file or the
 configuration is invalid.`,
-  async run(commandLine, host) {
-    const { runImport } = await import('../import/run-import.ts');
-    await runImport(commandLine, host);
-  },
+  run: async (commandLine, host) => (await import('../import/run-import.ts')).runImport(commandLine, host),
 };

@@ -44,10 +44,12 @@ export function findFileProblems(
   const parts = all.filter((part) => !missing.has(part));
   const of = (...kinds: readonly Kind[]) => parts.filter(({ kind }) => kinds.includes(kind));
   return [
-    ...groupBySection(all.filter(({ kind }) => kind === 'certificate' || kind === 'clientKey'))
-      .map((section) => withoutPair(section, missing))
-      .flatMap(checkCertificates),
-    ...groupBySection(of('redisUrl', 'redisCertificate')).flatMap(checkRedis),
+    ...groupBySection(all.filter(({ kind }) => kind === 'certificate' || kind === 'clientKey')).flatMap((section) =>
+      checkTogether(withoutPair(section, missing), findTlsProblems),
+    ),
+    ...groupBySection(of('redisUrl', 'redisCertificate')).flatMap((section) =>
+      checkTogether(section, findRedisProblems),
+    ),
     ...checkTenantKeys(of('tenantKey'), of('tenantFolder')[0], settings),
     ...of('upstreamHeader').flatMap((part) => checkSecret(part, findHeaderProblem)),
     ...of('publicKey').flatMap((part) => checkSecret(part, findKeyProblem)),
@@ -87,35 +89,26 @@ const groupBySection = (parts: readonly PartOfKind[]): PartOfKind[][] => [
   ...Map.groupBy(parts, ({ path }) => path.slice(0, -1).join('.')).values(),
 ];
 
-function checkSecret(part: PartOfKind, findProblem: FindProblem): SettingProblem[] {
-  const source = sourceOf(part);
-  return source === undefined
-    ? []
-    : findSecretProblems({ secrets: { [nameOf(part)]: source } }, findProblem).map(({ problem }) => ({
-        path: part.path,
-        message: problem,
-      }));
-}
+/** Returns the problems of parts of a section that are used together. */
+const checkTogether = (
+  parts: readonly PartOfKind[],
+  find: (sources: Record<string, Secret>) => readonly SourceProblem[],
+): SettingProblem[] =>
+  find(toSources(parts, nameOf)).map(({ name = '', problem }) => ({
+    path: [...(parts[0]?.path.slice(0, -1) ?? []), name],
+    message: problem,
+  }));
 
-/** Returns the problems of the certificates of a section, and of the key that belongs to one of them. */
-const checkCertificates = (parts: readonly PartOfKind[]): SettingProblem[] =>
-  findTlsProblems(toSources(parts, nameOf)).map((problem) => inSection(parts, problem));
+const checkSecret = (part: PartOfKind, findProblem: FindProblem): SettingProblem[] =>
+  checkTogether([part], (secrets) => findSecretProblems({ secrets }, findProblem));
 
-/** Returns the problems of a Redis server's URL in a file, and of its certificates. */
-function checkRedis(parts: readonly PartOfKind[]): SettingProblem[] {
-  const { url, ca } = toSources(parts, nameOf);
-  const isInvalid = typeof url === 'string' && findRedisUrlProblem(url) !== undefined; // Reported with the other settings.
-  return url === undefined || isInvalid
+/** Returns the problems of a Redis server's URL in a file, and of its certificates. An invalid URL is reported with the other settings. */
+const findRedisProblems = ({ url, ca }: Record<string, Secret>): readonly SourceProblem[] =>
+  url === undefined || (typeof url === 'string' && findRedisUrlProblem(url) !== undefined)
     ? []
-    : findRedisServerProblems({ url, ca }).map((problem) => inSection(parts, problem));
-}
+    : findRedisServerProblems({ url, ca });
 
 const nameOf = ({ path }: PartOfKind): string => path.at(-1) ?? '';
-
-const inSection = ([first]: readonly PartOfKind[], { name = '', problem }: SourceProblem): SettingProblem => ({
-  path: [...(first?.path.slice(0, -1) ?? []), name],
-  message: problem,
-});
 
 /** Returns the texts and files of parts by name. Those of an invalid form are reported as invalid settings. */
 const toSources = (parts: readonly PartOfKind[], nameOf: (part: PartOfKind) => string): Record<string, Secret> =>

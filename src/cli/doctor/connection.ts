@@ -5,7 +5,7 @@ import { type PeerCertificate, TLSSocket } from 'node:tls';
 import { errorCodeOf } from '../../lib/caught.ts';
 import { addressOf, isLoopbackHost, portOf } from '../../lib/urls.ts';
 import { ProxyError } from '../../upstream/transport/connector.ts';
-import { EndingProblem, type Finding, note, ok, problem, type Report, warning } from './finding.ts';
+import { EndingProblem, type Finding, note, ok, type Report, warning } from './finding.ts';
 import type { Session } from './session.ts';
 
 /** Days before its end at which a certificate should have been renewed. */
@@ -39,7 +39,7 @@ export async function examineConnection({ url, settings: { proxy }, connect }: S
   try {
     socket = await connect();
   } catch (error) {
-    throw new EndingProblem(explainFailure(url, error));
+    throw explainFailure(url, error);
   }
   const ms = (performance.now() - startedAt).toFixed(1);
   const protocol = socket instanceof TLSSocket ? ` with ${socket.getProtocol()}` : '';
@@ -52,9 +52,9 @@ export async function examineConnection({ url, settings: { proxy }, connect }: S
   socket.destroy();
 }
 
-function explainFailure(url: URL, error: unknown): Finding {
+function explainFailure(url: URL, error: unknown): EndingProblem {
   if (error instanceof ProxyError) {
-    return problem(
+    return new EndingProblem(
       `There is no connection: ${error.message}.`,
       'Check the setting proxy, HTTPS_PROXY and NO_PROXY, and the log of the proxy.',
     );
@@ -63,21 +63,21 @@ function explainFailure(url: URL, error: unknown): Finding {
   const code = String(errorCodeOf(error) ?? 'unknown error');
   const [, remedy] = CERTIFICATE_REMEDIES.find(([pattern]) => pattern.test(code)) ?? [];
   if (remedy !== undefined) {
-    return problem(`The certificate of ${host} is rejected (${code}).`, remedy);
+    return new EndingProblem(`The certificate of ${host} is rejected (${code}).`, remedy);
   }
   if (/^(?:ENOTFOUND|EAI_)/.test(code)) {
-    return problem(
+    return new EndingProblem(
       `The name ${host} can't be resolved (${code}).`,
       'Check its spelling, and the DNS of this machine or container.',
     );
   }
   if (/^(?:EPROTO|ECONNRESET|ERR_SSL_|ERR_TLS_)/.test(code)) {
-    return problem(
+    return new EndingProblem(
       `There is no TLS connection to ${host} (${code}).`,
       'Check that the port serves https, with TLS 1.2 or 1.3.',
     );
   }
-  return problem(
+  return new EndingProblem(
     `${host} can't be reached on port ${portOf(url)} (${code}).`,
     code === 'ECONNREFUSED'
       ? 'Check the port, and that the service is running.'

@@ -42,7 +42,7 @@ export async function examineEndpoints(
   report: Report,
 ): Promise<void> {
   if (list.bodyProblem !== undefined) {
-    throw new EndingProblem(unusable(LIST, list.bodyProblem));
+    throw new EndingProblem(...unusable(LIST, list.bodyProblem));
   }
   judge(LIST, list).forEach(report);
   report(
@@ -99,7 +99,7 @@ function judge(read: Read, { status, sent, body, bodyProblem, ms, bytes }: ReadR
     return [problem(`${subject} responds with ${status}.`, 'Check that the service has this endpoint, and its log.')];
   }
   if (bodyProblem !== undefined) {
-    return [unusable(read, bodyProblem)];
+    return [problem(...unusable(read, bodyProblem))];
   }
   const deviations = describeDeviations(subject, endpoint, sent);
   const items = expect === 'list' && Array.isArray(body) ? `${body.length} records, ` : '';
@@ -107,8 +107,10 @@ function judge(read: Read, { status, sent, body, bodyProblem, ms, bytes }: ReadR
   return deviations.length > 0 ? deviations : [ok(`${subject} matches the contract (${size}).`)];
 }
 
-const unusable = ({ endpoint }: Read, clause: string): Finding =>
-  problem(`GET ${endpoint.route}: ${clause}.`, 'The contract is schema/upstream.openapi.yaml.');
+const unusable = ({ endpoint }: Read, clause: string): [sentence: string, remedy: string] => [
+  `GET ${endpoint.route}: ${clause}.`,
+  'The contract is schema/upstream.openapi.yaml.',
+];
 
 /** Compares a body with the contract, and returns a finding for each weight of deviations. */
 function describeDeviations(subject: string, endpoint: DeclaredEndpoint, sent: unknown): Finding[] {

@@ -5,7 +5,6 @@ import { styleText } from 'node:util';
 /** Weight of a finding. A `problem` makes operations fail, a `warning` can, and a `note` is for information. */
 export type Level = 'ok' | 'note' | 'warning' | 'problem';
 
-/** Result of one check of the service. */
 export interface Finding {
   level: Level;
   /** One sentence. Never contains the API key or a value of a record. */
@@ -21,9 +20,9 @@ export class EndingProblem extends Error {
   override readonly name = 'EndingProblem';
   readonly finding: Finding;
 
-  constructor(finding: Finding) {
-    super(finding.sentence);
-    this.finding = finding;
+  constructor(sentence: string, remedy: string) {
+    super(sentence);
+    this.finding = problem(sentence, remedy);
   }
 }
 

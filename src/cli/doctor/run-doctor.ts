@@ -15,7 +15,6 @@ import {
   formatFinding,
   note,
   ok,
-  problem,
   type Report,
   summarizeFindings,
   type TitledFinding,
@@ -120,7 +119,7 @@ async function examineService({ url, pool, get }: Session, report: Report): Prom
     const remedy = sentence.includes('CERTIFICATE_REQUIRED')
       ? 'Set tls.clientCertificate and tls.clientKey.'
       : 'Check the address, the service, and what is in front of it.';
-    throw new EndingProblem(problem(sentence, remedy));
+    throw new EndingProblem(sentence, remedy);
   }
   const { status } = await get({ ...LIST, hasKey: false });
   report(
@@ -143,22 +142,17 @@ async function examineKey({ get }: Session, report: Report): Promise<ReadRespons
   }
   if (status === 401 || status === 403) {
     throw new EndingProblem(
-      problem(
-        `The API key is rejected with ${status}.`,
-        'Check that the key is complete, current, and of this service and environment. Leave out the word ApiKey.',
-      ),
+      `The API key is rejected with ${status}.`,
+      'Check that the key is complete, current, and of this service and environment. Leave out the word ApiKey.',
     );
   }
   if (status === 429) {
     const wait = headerOf(headers, 'retry-after');
     throw new EndingProblem(
-      problem(
-        'The service rejects the request with 429, because the key has used up its rate limit.',
-        /^\d{1,6}$/.test(wait ?? '') ? `Try again in ${wait} s.` : 'Try again later.',
-      ),
+      'The service rejects the request with 429, because the key has used up its rate limit.',
+      /^\d{1,6}$/.test(wait ?? '') ? `Try again in ${wait} s.` : 'Try again later.',
     );
   }
-  throw new EndingProblem(
-    problem(`The service responds to GET ${LIST.endpoint.route} with ${status}.`, 'Check the log of the service.'),
-  );
+  const sentence = `The service responds to GET ${LIST.endpoint.route} with ${status}.`;
+  throw new EndingProblem(sentence, 'Check the log of the service.');
 }

@@ -14,7 +14,7 @@ import { SocketPool } from '../../upstream/transport/socket-pool.ts';
 import { createTlsFiles } from '../../upstream/transport/tls-files.ts';
 import { errorFromFailure, isForeign } from '../../upstream/transport/to-error.ts';
 import type { ServiceSettings } from '../find-service.ts';
-import { EndingProblem, problem } from './finding.ts';
+import { EndingProblem } from './finding.ts';
 
 export interface Read {
   endpoint: DeclaredEndpoint;
@@ -81,7 +81,7 @@ export function openSession(url: URL, settings: ServiceSettings, authorization: 
     );
     const response = await attempt.response.catch((failure: unknown) => {
       const sentence = `GET ${endpoint.route}: ${explain(endpoint, failure, attempt.progress)}`;
-      throw new EndingProblem(problem(sentence, 'Check the service, its log, and what is in front of it.'));
+      throw new EndingProblem(sentence, 'Check the service, its log, and what is in front of it.');
     });
     const { status, headers: received, body } = response;
     const result = { status, headers: received, bytes: body?.byteLength ?? 0, ms: performance.now() - startedAt };

@@ -21,7 +21,6 @@ export class ImportError extends CommandError {
 export type Outcome = z.output<typeof OUTCOME>;
 const OUTCOME = z.enum(['created', 'updated', 'failed', 'unknown', 'pending', 'invalid']);
 
-/** Row with its outcome. */
 export type Entry = z.output<typeof ENTRY>;
 const ENTRY = z.object({
   line: z.int(),

@@ -20,7 +20,6 @@ export interface Dialect {
   delimiter: string | undefined;
 }
 
-/** Row of the file, as it was read. */
 interface RawRow {
   /** Line in which it starts, from 1. */
   line: number;

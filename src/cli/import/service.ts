@@ -28,7 +28,6 @@ export interface ServiceOptions {
   settings: ServiceSettings;
   authorization: string;
   logger: Logger;
-  /** Tells the user something. */
   note: (text: string) => void;
   /** Maximum calls per second. @default unlimited */
   rate: number | undefined;
@@ -50,12 +49,10 @@ export class ImportService implements AsyncDisposable {
   #nextAt = 0;
   /** End of the pause for the service's rate limit. */
   #pausedUntil = 0;
-  /** Time of the last answer. */
   #answeredAt = performance.now();
   #failures = 0;
   #report: NodeJS.Timeout | undefined;
   #isReported = false;
-  /** Whether a row was applied. */
   hasApplied = false;
 
   /** @throws {SecretError} if a certificate is invalid */
@@ -156,7 +153,6 @@ export class ImportService implements AsyncDisposable {
     }
   }
 
-  /** Whether the service answered since then. */
   answeredSince(time: number): boolean {
     return this.#answeredAt > time;
   }

@@ -9,12 +9,6 @@ import type { Config } from '../config/load-config.ts';
 /** Limits of the separate port. A few probes and scrapers use it. */
 const LIMITS = { maxConnections: 100, maxInFlightRequests: 50, drainTimeoutMs: 1_000 };
 
-export interface AdminServer extends AsyncDisposable {
-  readonly url: string;
-  /** Answers with these probes from now on. Before, the gateway is not ready. */
-  answerWith(probes: Probes): void;
-}
-
 /**
  * Serves health checks, metrics and the configuration on a separate port, if one is set.
  *
@@ -24,7 +18,7 @@ export interface AdminServer extends AsyncDisposable {
 export async function serveAdmin(
   config: Pick<Config, 'adminHost' | 'adminPort' | 'hosts' | 'upstreams'>,
   describeConfig: () => string,
-): Promise<AdminServer | undefined> {
+) {
   const { adminHost: host, adminPort: port } = config;
   if (port === undefined) {
     return undefined;
@@ -45,7 +39,8 @@ export async function serveAdmin(
   });
   return {
     url: server.url,
-    answerWith(current) {
+    /** Answers with these probes from now on. Before, the gateway is not ready. */
+    answerWith(current: Probes): void {
       probes = current;
     },
     [Symbol.asyncDispose]: server.close,

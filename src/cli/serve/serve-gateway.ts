@@ -37,10 +37,10 @@ export interface ServedGateway {
 const loadGateway = () => import('../../gateway.ts');
 
 /**
- * Keeps V8 from allocating objects in the old generation (pretenuring). It decides so in the first seconds, when the young generation is small
+ * Flag that keeps V8 from allocating objects in the old generation (pretenuring). It decides so in the first seconds, when the young generation is small
  * and in-flight requests survive its collections. Each such object would then keep everything it refers to alive until a full collection.
  */
-const allocateYoung = (): void => setFlagsFromString('--no-allocation-site-pretenuring');
+const ALLOCATE_YOUNG = '--no-allocation-site-pretenuring';
 
 export interface ServeDeps {
   /** This process as a worker. @default none: it serves on its own */
@@ -59,7 +59,7 @@ export async function serveGateway(
   { role, logger, host, metrics = () => [], describeConfig = () => '' }: ServeDeps,
   use: (gateway: ServedGateway, server: RunningServer) => Promise<void>,
 ): Promise<void> {
-  allocateYoung();
+  setFlagsFromString(ALLOCATE_YOUNG);
   // A promise that the code of a module doesn't await must not end the process.
   host.on('unhandledRejection', (error) => logger.error({ err: error }, 'unexpected error'));
   const { buildGateway, createGatewayState } = await loadGateway();

@@ -23,9 +23,6 @@ export interface Ending {
   problem?: string | undefined;
 }
 
-/** Functions that the group provides for a worker. The others concern only the worker itself. */
-export type GroupHandlers = Omit<Handlers<PrimaryFunctions>, 'alive' | 'refused'>;
-
 /** Time in which a worker returns its state, in milliseconds. */
 const STATE_MS = 1_000;
 
@@ -58,8 +55,9 @@ export class WorkerProcess {
    * Starts the process.
    *
    * @param id number of the worker, counted over all that were started
+   * @param handlers functions that the group provides. The others concern only the worker itself
    */
-  constructor(id: number, slot: number, handlers: GroupHandlers) {
+  constructor(id: number, slot: number, handlers: Omit<Handlers<PrimaryFunctions>, 'alive' | 'refused'>) {
     this.slot = slot;
     this.#worker = cluster.fork({ [WORKER_ID]: String(id) });
     const { process: child } = this.#worker;

@@ -38,8 +38,6 @@ const workerState = z.object({
 
 export type WorkerState = z.infer<typeof workerState>;
 
-const health = z.object({ problem, details: z.record(z.string(), z.union([z.string(), z.number()])).exactOptional() });
-
 export const primaryFunctions = {
   /** The primary has parsed it, so workers don't do it again. */
   configuration: { argument: nothing, result: z.custom<Config>(isRecord) },
@@ -48,7 +46,10 @@ export const primaryFunctions = {
   /** Returns once the established connections are accepted and passed on. */
   connectionsArrived: { argument: nothing, result: nothing },
   /** Health and metrics of all processes. The metrics are in Prometheus' text format. */
-  health: { argument: nothing, result: health },
+  health: {
+    argument: nothing,
+    result: z.object({ problem, details: z.record(z.string(), z.union([z.string(), z.number()])).exactOptional() }),
+  },
   metrics: { argument: nothing, result: z.string() },
   /** The worker's event loop runs, and this is its state. */
   alive: { argument: workerState, result: nothing },

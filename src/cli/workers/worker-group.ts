@@ -64,7 +64,6 @@ export class WorkerGroup implements AsyncDisposable {
   #replacedCount = 0;
   #shortLives = 0;
   #endedCounters: MetricSamples[] = [];
-  #closed: Promise<boolean> | undefined;
   #isStarted = false;
   /** Called when a worker listens, or with its end if it ended before. */
   #onStart: (slot: number, ending?: Ending) => void = () => {};
@@ -317,12 +316,7 @@ export class WorkerGroup implements AsyncDisposable {
   }
 
   /** Lets all workers answer in-flight requests and end. Returns whether one had to be killed because it didn't end. */
-  close(): Promise<boolean> {
-    this.#closed ??= this.#close();
-    return this.#closed;
-  }
-
-  async #close(): Promise<boolean> {
+  async close(): Promise<boolean> {
     const killedBefore = this.#killedCount;
     this.#stopping.abort();
     const workers = [...this.#running];
