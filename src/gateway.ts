@@ -41,7 +41,6 @@ import { findUnknownScopes } from './settings/scopes.ts';
 import type { GatewaySettings } from './settings/settings.ts';
 import { createAccessLog, createTenantNames } from './telemetry/access-log.ts';
 import { createAuditLog } from './telemetry/audit-log.ts';
-import { createCircuitLog, createForeignLog } from './telemetry/circuit-log.ts';
 import {
   cacheSamples,
   createCounts,
@@ -52,6 +51,7 @@ import {
 import { createJsonLogger } from './telemetry/json-logger.ts';
 import { formatMetrics, type MetricSamples } from './telemetry/metrics.ts';
 import { createTracing } from './telemetry/tracing/tracing.ts';
+import { createCircuitLog, createForeignLog } from './telemetry/upstream-log.ts';
 import type { ServiceDeps } from './upstream/service.ts';
 import type { Connect } from './upstream/transport/connector.ts';
 import { createCacheStores, createUpstreams } from './upstream/upstreams.ts';

@@ -10,7 +10,7 @@ export interface MetricSamples {
   values: readonly MetricValue[];
 }
 
-export interface MetricValue {
+interface MetricValue {
   /** Increased by whoever counts. */
   value: number;
   labels: Labels;

@@ -2,8 +2,7 @@
 
 import { ignoreRejection } from '../lib/is-promise.ts';
 import { quoteForShell } from '../lib/text.ts';
-import type { CacheSettings } from '../settings/stores.ts';
-import { type CacheStore, windowsOf } from './cache/store.ts';
+import { type ServiceCache, windowsOf } from './cache/store.ts';
 import { type CallAuthor, CallBudget, MAX_BULK_ITEMS, type OperationSettings, type UpstreamClient } from './client.ts';
 import { type DeclaredEndpoint, kindOf } from './endpoint.ts';
 import { readKeyOf, type UpstreamRequest } from './request.ts';
@@ -16,14 +15,6 @@ export interface RecordedCache {
   freshSeconds: number;
 }
 
-/** Cache that recorded calls would use. */
-interface RecorderCache {
-  store: Pick<CacheStore, 'find'>;
-  settings: CacheSettings;
-  /** Address of the service, with what else distinguishes its data. */
-  address: string;
-}
-
 /** Error of a write that was recorded instead of sent. */
 export class NotSent extends Error {
   override readonly name = 'NotSent';
@@ -33,11 +24,12 @@ export class NotSent extends Error {
 export class Recorder {
   readonly limits: { readonly calls: number; readonly bulkItems: number };
   readonly #settings: OperationSettings;
-  readonly #cache: RecorderCache | undefined;
+  /** Cache that the calls would use. */
+  readonly #cache: ServiceCache | undefined;
   readonly #caller: CallAuthor;
   readonly #budget: CallBudget;
 
-  constructor(settings: OperationSettings, cache: RecorderCache | undefined, caller: CallAuthor) {
+  constructor(settings: OperationSettings, cache: ServiceCache | undefined, caller: CallAuthor) {
     this.limits = { calls: settings.maxUpstreamCalls, bulkItems: MAX_BULK_ITEMS };
     this.#settings = settings;
     this.#cache = cache;

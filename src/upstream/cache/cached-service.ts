@@ -1,6 +1,5 @@
 // Answers reads from the cache where possible, and empties it when writes change the data.
 
-import type { CacheSettings } from '../../settings/stores.ts';
 import { afterwards, type CallOptions, Reader } from '../call.ts';
 import type { CacheHit, CallEvents, Outcome } from '../call-events.ts';
 import { type CachedRead, type DeclaredEndpoint, kindOf } from '../endpoint.ts';
@@ -9,17 +8,13 @@ import { Deadline, type Waiting } from '../policies/deadline.ts';
 import { readKeyOf, type UpstreamRequest } from '../request.ts';
 import type { CallTarget, Service } from '../service.ts';
 import type { Signal } from '../signal.ts';
-import type { CachedKind, CacheStore, EntryAddress, FoundEntry, Lookup, Owner, WriteInProgress } from './store.ts';
+import type { CachedKind, EntryAddress, FoundEntry, Lookup, Owner, ServiceCache, WriteInProgress } from './store.ts';
 import { type CacheWindows, windowsOf } from './store.ts';
 
-interface CachedServiceDeps {
+interface CachedServiceDeps extends ServiceCache {
   service: Service;
-  store: CacheStore;
-  settings: CacheSettings;
   kinds: readonly CachedKind[];
   emptied: ReadonlyMap<DeclaredEndpoint, readonly CachedKind[]>;
-  /** Address of the service, with what else distinguishes its data. */
-  address: string;
   /** Time limit of a refresh, in milliseconds. Readers with a stored response wait for half of it. */
   attemptTimeoutMs: number;
   /** Aborts refreshes in the background when the upstream is closed. */

@@ -12,6 +12,14 @@ export interface Owner {
   readonly credential: string;
 }
 
+/** Cache of one service. */
+export interface ServiceCache {
+  readonly store: CacheStore;
+  readonly settings: CacheSettings;
+  /** Address of the service, with what else distinguishes its data. */
+  readonly address: string;
+}
+
 /** Reads that a write empties together, such as `workflows` (with their groups) or `statistics`. */
 export type CachedKind = string;
 
@@ -53,7 +61,7 @@ export interface WriteInProgress {
 }
 
 /** Value now, or a promise of it that never rejects. Stores in memory respond immediately. */
-export type MaybePromise<T> = T | Promise<T>;
+type MaybePromise<T> = T | Promise<T>;
 
 /**
  * Store of responses. Its functions never throw and never reject. A store that is slow or unavailable responds after 100 ms at most, as if it were
