@@ -41,7 +41,7 @@ export const scopesOfType = (schema: GraphQLSchema, type: GraphQLNamedType): rea
  * Returns the scopes that a field requires: its own, those of the fields that it can stand for in interfaces and possible types, and those of the types
  * that these return. Those of its parent are required by the field that returns the parent.
  */
-export function scopesOfField(schema: GraphQLSchema, parent: FieldsType, name: string): readonly Scope[] {
+export function scopesOfField(schema: GraphQLSchema, parent: GraphQLNamedType, name: string): readonly Scope[] {
   const fields = relativesOf(schema, parent).flatMap((type) => (hasFields(type) ? (type.getFields()[name] ?? []) : []));
   const types = new Set(fields.map(({ type }) => getNamedType(type)));
   return [...new Set([...declaredBy(fields), ...[...types].flatMap((type) => scopesOfType(schema, type))])];
