@@ -87,9 +87,8 @@ export type ModuleOf = (path: string) => string | undefined;
 /** Returns the module that adds a field to the type of another one, itself or through an interface; undefined if none does. */
 export const adderOf = (moduleOf: ModuleOf, type: FieldsType, field: string): string | undefined =>
   [type, ...type.getInterfaces()]
-    .filter(({ name }) => moduleOf(`${name}.${field}`) !== moduleOf(name))
-    .map(({ name }) => moduleOf(`${name}.${field}`))
-    .find((module) => module !== undefined);
+    .map(({ name }) => ({ adder: moduleOf(`${name}.${field}`), owner: moduleOf(name) }))
+    .find(({ adder, owner }) => adder !== undefined && adder !== owner)?.adder;
 
 /**
  * Returns a problem because of which tokens could read more than intended: a scope of another form, or where none is checked, or none where one is due.
