@@ -70,13 +70,6 @@ export const defineModule = <Types>(name: string, define: (toolkit: Toolkit) => 
   define,
 });
 
-interface DefinedModules {
-  builder: Builder;
-  endpoints: readonly DeclaredEndpoint[];
-  /** Returns the module of a type or of a field that was added to one, once the schema is built. */
-  moduleOf: ModuleOf;
-}
-
 /** Error of a module that can't be part of the schema. */
 export class ModuleError extends Error {
   override readonly name = 'ModuleError';
@@ -86,9 +79,10 @@ export class ModuleError extends Error {
  * Defines modules with a builder of their own. Each is defined once, also if several others use it. Modules are known by their names, because another
  * copy of this package may have declared them.
  *
+ * @returns also the endpoints that modules declared themselves, and the function that finds the module of a type or field once the schema is built
  * @throws {ModuleError} that names the module whose definition fails
  */
-export function defineAll(modules: readonly GatewayModule[]): DefinedModules {
+export function defineAll(modules: readonly GatewayModule[]) {
   const builder = createBuilder();
   const { configStore } = builder;
   const errors = defineMutationErrors(builder);
@@ -196,5 +190,6 @@ export function defineAll(modules: readonly GatewayModule[]): DefinedModules {
   }
 
   modules.forEach(use);
-  return { builder, endpoints, moduleOf: (element) => owners.get(element) };
+  const moduleOf: ModuleOf = (path) => owners.get(path);
+  return { builder, endpoints, moduleOf };
 }

@@ -38,7 +38,7 @@ export const time = (description: string) => ({ type: 'DateTime', nullable: true
 export const listField = <Name extends string, Part, Body extends { readonly [N in Name]?: readonly Part[] | null }>(
   t: Fields<Body>,
   name: Name,
-  type: PothosSchemaTypes.ObjectRef<GraphTypes, Part>,
+  type: PothosSchemaTypes.ObjectRef<GraphTypes, Part> | 'JSON',
   description: string,
 ): FieldRef<GraphTypes> => t.field({ type: [type], description, resolve: (record) => listOf(record[name]) });
 

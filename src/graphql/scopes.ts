@@ -41,7 +41,7 @@ export const scopesOfType = (schema: GraphQLSchema, type: GraphQLNamedType): rea
  * Returns the scopes that a field requires: its own, those of the fields that it can stand for in interfaces and possible types, and those of the types
  * that these return. Those of its parent are required by the field that returns the parent.
  */
-export function scopesOfField(schema: GraphQLSchema, parent: FieldsType, name: string): readonly Scope[] {
+export function scopesOfField(schema: GraphQLSchema, parent: GraphQLNamedType, name: string): readonly Scope[] {
   const fields = relativesOf(schema, parent).flatMap((type) => (hasFields(type) ? (type.getFields()[name] ?? []) : []));
   const types = new Set(fields.map(({ type }) => getNamedType(type)));
   return [...new Set([...declaredBy(fields), ...[...types].flatMap((type) => scopesOfType(schema, type))])];
@@ -87,9 +87,8 @@ export type ModuleOf = (path: string) => string | undefined;
 /** Returns the module that adds a field to the type of another one, itself or through an interface; undefined if none does. */
 export const adderOf = (moduleOf: ModuleOf, type: FieldsType, field: string): string | undefined =>
   [type, ...type.getInterfaces()]
-    .filter(({ name }) => moduleOf(`${name}.${field}`) !== moduleOf(name))
-    .map(({ name }) => moduleOf(`${name}.${field}`))
-    .find((module) => module !== undefined);
+    .map(({ name }) => ({ adder: moduleOf(`${name}.${field}`), owner: moduleOf(name) }))
+    .find(({ adder, owner }) => adder !== undefined && adder !== owner)?.adder;
 
 /**
  * Returns a problem because of which tokens could read more than intended: a scope of another form, or where none is checked, or none where one is due.

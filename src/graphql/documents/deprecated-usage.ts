@@ -2,6 +2,7 @@
 
 import {
   type DocumentNode,
+  type GraphQLArgument,
   type GraphQLSchema,
   isEnumType,
   isInputObjectType,
@@ -12,11 +13,6 @@ import {
   separateOperations,
   validate,
 } from 'graphql';
-
-interface Element {
-  name: string;
-  deprecationReason?: string | null | undefined;
-}
 
 /** Element in a message of `NoDeprecatedCustomRule`: `The field Workflow.draft is …`, `Field "Query.stats" argument "days" is …`; in graphql 17 `The argument "Query.stats(days:)" is …`. */
 const IN_MESSAGE =
@@ -42,7 +38,10 @@ export function readDeprecatedUsage(
  */
 export function listDeprecated(schema: GraphQLSchema): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
-  const add = (elements: Iterable<Element>, toCoordinate: (name: string) => string) => {
+  const add = (
+    elements: readonly Pick<GraphQLArgument, 'name' | 'deprecationReason'>[],
+    toCoordinate: (name: string) => string,
+  ) => {
     for (const { name, deprecationReason } of elements) {
       if (deprecationReason != null) {
         found.set(toCoordinate(name), deprecationReason);

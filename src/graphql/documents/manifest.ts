@@ -133,13 +133,8 @@ export function createManifestFiles(
   return { ...files, manifests: () => current ?? [] };
 }
 
-interface ManifestProblem {
-  /** Index of the source; undefined if several contradict each other. */
-  index?: number;
-  problem: string;
-}
-
-export function findManifestProblems(sources: readonly (string | Manifest)[]): ManifestProblem[] {
+/** Returns why manifests can't be used, with the index of the source; without one if several contradict each other. */
+export function findManifestProblems(sources: readonly (string | Manifest)[]): { index?: number; problem: string }[] {
   const problems = sources.flatMap((source, index) =>
     typeof source === 'string' ? problemsAt(source).map((problem) => ({ index, problem })) : [],
   );

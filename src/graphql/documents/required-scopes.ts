@@ -9,6 +9,7 @@ import {
   isCompositeType,
   isUnionType,
   Kind,
+  type NamedTypeNode,
   type OperationDefinitionNode,
   type SelectionNode,
   type SelectionSetNode,
@@ -115,6 +116,7 @@ function collectScopes(
       .map((fragment) => [fragment.name.value, fragment]),
   );
   const scopes: Scope[] = [];
+  const typeOf = (node: NamedTypeNode | undefined) => node && schema.getType(node.name.value);
 
   function walk(selectionSet: SelectionSetNode | undefined, parent: GraphQLNamedType | null | undefined): void {
     if (selectionSet === undefined || !isCompositeType(parent)) {
@@ -122,17 +124,15 @@ function collectScopes(
     }
     for (const selection of selectionSet.selections.filter((each) => canInclude(each, conditionOf))) {
       if (selection.kind === Kind.FIELD) {
-        const field = isUnionType(parent) ? undefined : parent.getFields()[selection.name.value];
-        if (field !== undefined && !isUnionType(parent)) {
-          scopes.push(...scopesOfField(schema, parent, field.name));
-          walk(selection.selectionSet, getNamedType(field.type));
-        } // `__typename` and introspection require no scope.
+        const { value: name } = selection.name;
+        scopes.push(...scopesOfField(schema, parent, name)); // `__typename` and introspection require none.
+        walk(selection.selectionSet, getNamedType(isUnionType(parent) ? undefined : parent.getFields()[name]?.type));
       } else if (selection.kind === Kind.INLINE_FRAGMENT) {
-        walk(selection.selectionSet, schema.getType(selection.typeCondition?.name.value ?? '') ?? parent);
+        walk(selection.selectionSet, typeOf(selection.typeCondition) ?? parent);
       } else {
         const fragment = fragments.get(selection.name.value);
         fragments.delete(selection.name.value);
-        walk(fragment?.selectionSet, schema.getType(fragment?.typeCondition.name.value ?? ''));
+        walk(fragment?.selectionSet, typeOf(fragment?.typeCondition));
       }
     }
   }

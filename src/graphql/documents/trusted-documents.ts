@@ -118,17 +118,14 @@ export function createTrustedDocuments(
       },
     ): string {
       const id = documentId ?? hashIn(extensions) ?? undefined;
-      const isRestricted = mode !== 'off' || documents !== undefined;
       if (id === undefined && query === undefined) {
         throw refuse('BAD_REQUEST', 'The request has no "query".');
       }
-      if (id === undefined && query !== undefined && !isRestricted) {
+      const hasOnlyText = id === undefined && query !== undefined;
+      if (hasOnlyText && mode === 'off' && documents === undefined) {
         return query;
       }
-      const { text, hash } =
-        query !== undefined && id === undefined
-          ? findByText(query)
-          : findByIdAndText(id, query, documentId === undefined);
+      const { text, hash } = hasOnlyText ? findByText(query) : findByIdAndText(id, query, documentId === undefined);
       if (documents !== undefined && (hash === undefined || !documents.has(hash))) {
         throw refuse('DOCUMENT_NOT_TRUSTED', 'This token does not permit this document.');
       }

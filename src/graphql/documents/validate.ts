@@ -112,23 +112,18 @@ const MAX_NODES = 10;
 /**
  * Validates a document as graphql-js does. Passes the rules a copy without locations, because GraphQLError's constructor would scan the
  * source for the location of each node. The rule that compares fields in pairs runs only if there are no other errors.
+ *
+ * @param options whether messages leave out suggestions, which reveal names of the schema, and how many errors are reported
  */
 function validateDocument(
   schema: GraphQLSchema,
   document: DocumentNode,
   rules: readonly ValidationRule[] = specifiedRules,
-  {
-    maxErrors,
-    hideSuggestions,
-  }: {
-    maxErrors: number;
-    /** Whether messages leave out suggestions, which reveal names of the schema. */
-    hideSuggestions: boolean;
-  },
+  options: { maxErrors: number; hideSuggestions: boolean },
 ): GraphQLError[] {
   const originals = new Map<unknown, ASTNode>();
   const copy = copyNode(document, originals);
-  const errorsBy = (some: readonly ValidationRule[]) => validate(schema, copy, some, { maxErrors, hideSuggestions });
+  const errorsBy = (some: readonly ValidationRule[]) => validate(schema, copy, some, options);
   const errors = [...errorsBy(rules.filter((rule) => rule !== OverlappingFieldsCanBeMergedRule))];
   if (errors.length === 0 && rules.includes(OverlappingFieldsCanBeMergedRule)) {
     errors.push(...errorsBy([OverlappingFieldsCanBeMergedRule]));
@@ -138,7 +133,7 @@ function validateDocument(
       new GraphQLError(truncateMessage(message), { extensions }),
       nodes.slice(0, MAX_NODES).map((node) => originals.get(node) ?? node),
     );
-  return withoutStack(() => errors.slice(0, maxErrors).map(toCached));
+  return withoutStack(() => errors.slice(0, options.maxErrors).map(toCached));
 }
 
 function copyNode<Node extends ASTNode>(node: Node, originals: Map<unknown, ASTNode>): Node {

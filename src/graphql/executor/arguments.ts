@@ -51,12 +51,11 @@ function createReadArgument(
   const fail = (reason: string, at: ASTNode): never => {
     throw new DocumentError(truncateMessage(`Argument "${name}" ${reason}.`), [at]);
   };
+  const defaultFor = (missing: string, at: ASTNode): unknown =>
+    defaultValue === undefined && isNonNull ? fail(`of required type "${type}" was ${missing}`, at) : defaultValue;
   const value = node.arguments?.findLast((each) => each.name.value === name)?.value;
   if (value === undefined) {
-    return () =>
-      defaultValue === undefined && isNonNull
-        ? fail(`of required type "${type}" was not provided`, node)
-        : defaultValue;
+    return () => defaultFor('not provided', node);
   }
   const requireValue = (coerced: unknown): unknown => {
     if (coerced === null && isNonNull) {
@@ -66,17 +65,9 @@ function createReadArgument(
   };
   if (value.kind === Kind.VARIABLE) {
     const variable = value.name.value;
-    return ({ coerced }) => {
-      if (Object.hasOwn(coerced, variable)) {
-        return requireValue(coerced[variable]);
-      }
-      return defaultValue === undefined && isNonNull
-        ? fail(
-            `of required type "${type}" was provided the variable "$${variable}" which was not provided a runtime value`,
-            value,
-          )
-        : defaultValue;
-    };
+    const missing = `provided the variable "$${variable}" which was not provided a runtime value`;
+    return ({ coerced }) =>
+      Object.hasOwn(coerced, variable) ? requireValue(coerced[variable]) : defaultFor(missing, value);
   }
   const nullable = value.kind === Kind.NULL ? getNullableType(type) : type; // Null has an error of its own.
   if (containsVariable(value)) {

@@ -1,7 +1,6 @@
 // Reads the tools of AI agents from manifests, and reports operations that can't be tools.
 
 import { type GraphQLSchema, Kind, type OperationDefinitionNode, parse } from 'graphql';
-import type { WatchedFiles } from '../../lib/files/file-watcher.ts';
 import type { McpSettings } from '../../settings/clients.ts';
 import { suggest } from '../../settings/define.ts';
 import type { Settings } from '../../settings/settings.ts';
@@ -92,26 +91,18 @@ function findListProblem(
   return type === 'query' ? `names the query "${name}"; remove it, because queries need no entry` : undefined;
 }
 
-/** Tools that can be reloaded while the process runs. */
-interface ToolFiles extends WatchedFiles {
-  /** Returns the current tools: the same array until the manifest changes. */
-  tools(): readonly Tool[];
-  /** Returns the documents of the tools by SHA-256: the same array until the manifest changes. */
-  manifests(): readonly Manifest[];
-}
-
 /**
- * Reads the tools of a manifest.
+ * Reads the tools of a manifest, which can be reloaded while the process runs.
  *
  * @throws {ManifestError} if the manifest can't be used, or one of its operations can't be a tool
  */
-export function createToolFiles({ manifest, mutations }: McpSettings, rules: ToolRules): ToolFiles {
+export function createToolFiles({ manifest, mutations }: McpSettings, rules: ToolRules) {
   const files = createManifestFiles([manifest ?? shippedManifest(rules.schema)], (manifests) => {
     current = read(manifests);
   });
   let current = read(files.manifests());
 
-  function read(all: readonly Manifest[]) {
+  function read(all: readonly Manifest[]): { tools: readonly Tool[]; manifests: readonly Manifest[] } {
     const { tools, problems } = readTools(all, mutations, rules);
     if (problems.length > 0) {
       throw new ManifestError(problems.map(toClause).join('; '));
@@ -119,7 +110,13 @@ export function createToolFiles({ manifest, mutations }: McpSettings, rules: Too
     return { tools, manifests: [Object.fromEntries(tools.map(({ hash, text }) => [hash, text]))] };
   }
 
-  return { ...files, tools: () => current.tools, manifests: () => current.manifests };
+  return {
+    ...files,
+    /** Returns the current tools: the same array until the manifest changes. */
+    tools: () => current.tools,
+    /** Returns the documents of the tools by SHA-256: the same array until the manifest changes. */
+    manifests: () => current.manifests,
+  };
 }
 
 const toClause = ({ path, problem }: ToolProblem): string => {

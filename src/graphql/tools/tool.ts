@@ -15,6 +15,7 @@ import {
   isInputType,
   isListType,
   isNonNullType,
+  isSpecifiedScalarType,
   Kind,
   type OperationDefinitionNode,
   type Token,
@@ -195,7 +196,7 @@ function toNamedSchema(type: GraphQLNamedInputType): JsonSchema {
   }
   return isEnumType(type)
     ? { type: 'string', enum: type.getValues().map(({ name }) => name), ...description }
-    : { ...SCALARS[type.name], ...(!isBuiltIn(type.name) && description) };
+    : { ...SCALARS[type.name], ...(!isSpecifiedScalarType(type) && description) };
 }
 
 const toMember = ({ name, type, description, defaultValue }: GraphQLInputField): Member => {
@@ -204,8 +205,6 @@ const toMember = ({ name, type, description, defaultValue }: GraphQLInputField):
 };
 
 const toJson = (node: ValueNode): Json => JSON.parse(JSON.stringify(valueFromASTUntyped(node)));
-
-const isBuiltIn = (scalar: string): boolean => ['ID', 'String', 'Int', 'Float', 'Boolean'].includes(scalar);
 
 /** Returns the description of the argument, or field of an input object, that each variable is used for. */
 function describeVariables(document: DocumentNode, schema: GraphQLSchema): Map<string, string> {

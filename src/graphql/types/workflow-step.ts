@@ -1,6 +1,5 @@
 // Adds the steps of workflows, with their filters and templates.
 
-import { listOf } from '../../errors/field-errors.ts';
 import type { StepBody, StepTemplateBody } from '../../upstream/endpoints.ts';
 import { defineModule } from '../module.ts';
 import { extraField, idField, listField, optional, shows, time } from '../record-fields.ts';
@@ -28,16 +27,8 @@ export const workflowSteps = defineModule('workflowSteps', ({ builder }) => {
   const TimedSettings = builder.objectRef<NonNullable<Metadata['timed']>>('TimedSettings').implement({
     description: 'The days on which a timed digest is sent.',
     fields: (t) => ({
-      weekDays: t.field({
-        type: ['JSON'],
-        description: 'The days of the week, as sent by the service.',
-        resolve: ({ weekDays }) => listOf(weekDays),
-      }),
-      monthDays: t.field({
-        type: ['JSON'],
-        description: 'The days of the month, as sent by the service.',
-        resolve: ({ monthDays }) => listOf(monthDays),
-      }),
+      weekDays: listField(t, 'weekDays', 'JSON', 'The days of the week, as sent by the service.'),
+      monthDays: listField(t, 'monthDays', 'JSON', 'The days of the month, as sent by the service.'),
     }),
   });
 

@@ -200,11 +200,12 @@ export const workflows = defineModule('workflows', (toolkit) => {
         description: 'The identifier with which apps trigger the workflow. The query `workflow` accepts it too.',
       }),
       variables: listField(t, 'variables', TriggerVariable, 'The variables that a trigger sends.'),
-      reservedVariables: t.field({
-        type: ['JSON'],
-        description: 'The variables that the service sets itself, as sent by the service.',
-        resolve: ({ reservedVariables }) => listOf(reservedVariables),
-      }),
+      reservedVariables: listField(
+        t,
+        'reservedVariables',
+        'JSON',
+        'The variables that the service sets itself, as sent by the service.',
+      ),
       subscriberVariables: listField(
         t,
         'subscriberVariables',
