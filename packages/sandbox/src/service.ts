@@ -4,7 +4,7 @@ import { SandboxDatabase } from './database.ts';
 import { ENVIRONMENTS, type Environment, SANDBOX_KEYS } from './environments.ts';
 import { createHandler } from './handler.ts';
 import { IDEMPOTENCY_SCHEMA } from './idempotency.ts';
-import { RateLimit } from './rate-limit.ts';
+import { createRateLimit } from './rate-limit.ts';
 import { type FindRecord, type ReferredKind, toRecordRows } from './record-rows.ts';
 import type { Records } from './records.ts';
 import { resources } from './resources/index.ts';
@@ -83,7 +83,7 @@ export async function openService({
     return createHandler({
       database,
       router,
-      rateLimit: new RateLimit(rateLimit, clock),
+      countRequest: createRateLimit(rateLimit, clock),
       operations,
       writePage: (host) => writePage(host, database),
       clock,
