@@ -1,3 +1,5 @@
+// The entry point of the package.
+
 /**
  * Public API of the package: a gateway to mount in your own server, with `listener` (`node:http` and frameworks based on it) or `fetch`
  * (servers that use the Fetch API).

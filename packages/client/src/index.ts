@@ -1,3 +1,5 @@
+// The entry point of `notigraph/client`.
+
 /**
  * Public API of `notigraph/client`: the shipped operations as typed documents for urql, Apollo Client and graphql-request, and a small
  * client for apps that use none of them. It imports no gateway code.
