@@ -58,7 +58,7 @@ describe('a file of another application', () => {
     change(file, sql);
     const content = readFileSync(file);
     await expect(startSandbox({ file })).rejects.toMatchObject({
-      code: 'SANDBOX_DATABASE',
+      name: 'SandboxError',
       message: `${file} belongs to another application. Use another file.`,
     });
     expect(readFileSync(file)).toEqual(content);

@@ -19,9 +19,6 @@ export interface Reply {
   bytes: number;
 }
 
-/** Operation, with the extensions that ask for its calls. */
-export type GatewayRequest = FetcherParams & { extensions?: Readonly<Record<string, true>> };
-
 const MAX_ATTEMPTS = 5;
 
 /** Longest wait before a request is sent again. If the response asks for a longer one, it is shown. */
@@ -35,12 +32,13 @@ const MAY_BE_EXECUTED = 'Before you repeat a mutation, check whether it was exec
  * Sends an operation to the endpoint, which has the address of the page. Sends it again if the response is 503 with `Retry-After`, unless it
  * may have been executed: the gateway refuses requests before it executes them, but the 503 of a proxy proves nothing about a mutation.
  *
+ * @param request operation, with the extensions that ask for its calls
  * @param onWait called before a wait with a sentence about it
  * @param signal stops the request, or the wait for the next attempt
  * @throws {Error} with a message for people, if there is no response or it has no JSON
  */
 export async function send(
-  request: GatewayRequest,
+  request: FetcherParams & { extensions?: Readonly<Record<string, true>> },
   headers: Readonly<Record<string, string>>,
   onWait: (message: string) => void,
   signal?: AbortSignal,

@@ -140,11 +140,10 @@ function isNew(connection: DatabaseSync, file: string, schema: string): boolean 
     return true;
   }
   if (applicationId !== APPLICATION_ID) {
-    throw new SandboxError('SANDBOX_DATABASE', `${file} belongs to another application. Use another file.`);
+    throw new SandboxError(`${file} belongs to another application. Use another file.`);
   }
   if (version !== versionOf(schema)) {
     throw new SandboxError(
-      'SANDBOX_DATABASE',
       `${file} was written by another version of Notigraph. To replace its records with the sample records, run: notigraph sandbox reset ${file}`,
     );
   }
@@ -179,12 +178,12 @@ export function assertUsable(file: string, schema: string): void {
  */
 export function assertSandboxFile(file: string): void {
   if (!existsSync(file)) {
-    throw new SandboxError('SANDBOX_DATABASE', `${file} doesn't exist.`);
+    throw new SandboxError(`${file} doesn't exist.`);
   }
   try {
     using connection = new DatabaseSync(file, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
     if (readPragma(connection, 'application_id') !== APPLICATION_ID) {
-      throw new SandboxError('SANDBOX_DATABASE', `${file} is not the database of a sandbox. It was not changed.`);
+      throw new SandboxError(`${file} is not the database of a sandbox. It was not changed.`);
     }
   } catch (error) {
     throw describeFailure(error, file);
@@ -213,11 +212,11 @@ export function fileFailureOf(error: unknown): string | undefined {
 function describeFailure(error: unknown, file: string): unknown {
   const failure = fileFailureOf(error);
   if (failure !== undefined) {
-    return new SandboxError('SANDBOX_DATABASE', `${file} ${failure}.`, { cause: error });
+    return new SandboxError(`${file} ${failure}.`, { cause: error });
   }
   if (error instanceof Error && 'syscall' in error) {
     const message = `The folder of ${file} can't be created (${error.message}).`;
-    return new SandboxError('SANDBOX_DATABASE', message, { cause: error });
+    return new SandboxError(message, { cause: error });
   }
   return error;
 }

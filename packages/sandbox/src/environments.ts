@@ -27,7 +27,9 @@ export const DEVELOPMENT = createEnvironment('development', '65f0000000000000000
 /** Environment with other samples, to show that environments are separate. */
 export const PRODUCTION = createEnvironment('production', '65f0000000000000000000e1');
 
+export const ENVIRONMENTS = [DEVELOPMENT, PRODUCTION];
+
 /** Returns the environment of an `Authorization` header, or undefined if the key is unknown. */
 export function findEnvironment(authorization: string | undefined): Environment | undefined {
-  return [DEVELOPMENT, PRODUCTION].find(({ name }) => authorization === `ApiKey ${SANDBOX_KEYS[name]}`);
+  return ENVIRONMENTS.find(({ name }) => authorization === `ApiKey ${SANDBOX_KEYS[name]}`);
 }

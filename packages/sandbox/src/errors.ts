@@ -3,12 +3,6 @@
 /** An error that prevents the sandbox from starting. The message is written for the terminal. */
 export class SandboxError extends Error {
   override readonly name = 'SandboxError';
-  readonly code: 'SANDBOX_DATABASE' | 'SANDBOX_PORT';
-
-  constructor(code: SandboxError['code'], message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.code = code;
-  }
 }
 
 /** An error with a status of its own. Any other error is a bug, and its response is 500. */

@@ -5,8 +5,8 @@ import type { IncomingMessage } from 'node:http';
 import { fileFailureOf, type SandboxDatabase } from './database.ts';
 import { type Environment, findEnvironment } from './environments.ts';
 import { ApiError, SandboxError } from './errors.ts';
-import { Idempotency } from './idempotency.ts';
-import type { RateLimit } from './rate-limit.ts';
+import { createIdempotency } from './idempotency.ts';
+import type { CountRequest } from './rate-limit.ts';
 import type { OperationHandler } from './resource.ts';
 import { errorResponse, type Respond, type SandboxRequest, type SandboxResponse } from './response.ts';
 import type { Router } from './router.ts';
@@ -19,20 +19,20 @@ import { isRow, type Row } from './rows.ts';
 export function createHandler({
   database,
   router,
-  rateLimit,
+  countRequest,
   operations,
   writePage,
   clock,
 }: {
   database: SandboxDatabase;
   router: Router;
-  rateLimit: RateLimit;
+  countRequest: CountRequest;
   operations: ReadonlyMap<string, OperationHandler>;
   /** Writes the page at `/` for a client that knows the sandbox by this host. */
   writePage(host: string): SandboxResponse;
   clock: () => Date;
 }): Respond {
-  const idempotency = new Idempotency(database);
+  const idempotency = createIdempotency(database);
   let loggedProblem: string | undefined;
 
   /** @param headers receives the headers of the response, whether the request fails or not */
@@ -40,7 +40,7 @@ export function createHandler({
     const { method = 'GET', url = '/' } = request;
     const operation = router.match(method, url);
     const environment = authenticate(request.headers.authorization);
-    Object.assign(headers, rateLimit.count(environment, url));
+    Object.assign(headers, countRequest(environment, url));
     const handle = operations.get(operation.operationId ?? '');
     if (handle === undefined) {
       throw new Error(`The operation ${operation.operationId} has no handler.`);

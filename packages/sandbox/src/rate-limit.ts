@@ -16,41 +16,34 @@ const CATEGORIES: Readonly<Record<string, RegExp>> = {
 export const categoryOf = (path: string): string =>
   Object.keys(CATEGORIES).find((name) => CATEGORIES[name]?.test(path)) ?? 'global';
 
-/** Counts the requests of each API key and category in windows of one second, and reports them in the `RateLimit` headers of the service. */
-export class RateLimit {
-  readonly #limit: number;
-  readonly #clock: () => Date;
-  readonly #windows = new Map<string, { second: number; count: number }>();
+/** Counts a request. Returns headers of its response. Throws 429 if the key has no requests of this category left in this second. */
+export type CountRequest = (environment: Environment, path: string) => Record<string, string>;
 
-  /** @param limit requests per second, API key and category */
-  constructor(limit: number, clock: () => Date) {
-    this.#limit = limit;
-    this.#clock = clock;
-  }
-
-  /**
-   * Counts a request.
-   *
-   * @returns headers of its response
-   * @throws {ApiError} 429 if the key has no requests of this category left in this second
-   */
-  count({ id }: Environment, path: string): Record<string, string> {
+/**
+ * Creates the function that counts the requests of each API key and category in windows of one second, and reports them in the `RateLimit` headers of
+ * the service.
+ *
+ * @param limit requests per second, API key and category
+ */
+export function createRateLimit(limit: number, clock: () => Date): CountRequest {
+  const windows = new Map<string, { second: number; count: number }>();
+  return ({ id }, path) => {
     const category = categoryOf(path);
     const key = `${id} ${category}`;
-    const second = Math.floor(this.#clock().getTime() / 1000);
-    const previous = this.#windows.get(key);
+    const second = Math.floor(clock().getTime() / 1000);
+    const previous = windows.get(key);
     const count = previous?.second === second ? previous.count + 1 : 1;
-    this.#windows.set(key, { second, count });
+    windows.set(key, { second, count });
     const headers = {
-      'RateLimit-Limit': String(this.#limit),
-      'RateLimit-Remaining': String(Math.max(0, this.#limit - count)),
+      'RateLimit-Limit': String(limit),
+      'RateLimit-Remaining': String(Math.max(0, limit - count)),
       'RateLimit-Reset': '1',
-      'RateLimit-Policy': `${this.#limit};w=1;category="${category}"`,
+      'RateLimit-Policy': `${limit};w=1;category="${category}"`,
     };
-    if (count > this.#limit) {
-      const message = `Too many requests. This API key can send ${this.#limit} per second. Try again in a second.`;
+    if (count > limit) {
+      const message = `Too many requests. This API key can send ${limit} per second. Try again in a second.`;
       throw new ApiError(429, message, { ...headers, 'Retry-After': '1' });
     }
     return headers;
-  }
+  };
 }

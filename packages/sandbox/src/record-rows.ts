@@ -2,7 +2,15 @@
 
 import type { Environment } from './environments.ts';
 import { sampleId } from './ids.ts';
-import type { Channel, DayRecord, NamedRecord, Records, SubscriberRecord, WorkflowRecord } from './records.ts';
+import type {
+  Channel,
+  DayRecord,
+  NamedRecord,
+  Records,
+  SubscriberRecord,
+  TransactionRecord,
+  WorkflowRecord,
+} from './records.ts';
 import { createWorkflowDocument } from './workflow-document.ts';
 
 /** Records of one environment as the resources write them: complete, with ids. */
@@ -47,6 +55,11 @@ export type ReferredKind = 'group' | 'feed' | 'workflow';
 /** Returns the id of an earlier record by its id or name; undefined if there is none. */
 export type FindRecord = (kind: ReferredKind, idOrName: string) => string | undefined;
 
+/** Messages of a transaction. Those of the sample have a workflow and a subscriber, so that the statistics count them. */
+export type MessageRecord = TransactionRecord & { workflow?: string; subscriberId?: string };
+
+type AllRecords = Omit<Records, 'messages'> & { messages?: readonly MessageRecord[] };
+
 /** Id of a record that was deleted: statistics of the real service contain them. */
 const ANY_ID = /^[0-9a-f]{24}$/;
 
@@ -57,7 +70,7 @@ const ANY_ID = /^[0-9a-f]{24}$/;
  * @throws {TypeError} if a record refers to one that doesn't exist, or is invalid
  */
 export function toRecordRows(
-  { notificationGroups = [], feeds = [], workflows = [], subscribers = [], messages = [], statistics = [] }: Records,
+  { notificationGroups = [], feeds = [], workflows = [], subscribers = [], messages = [], statistics = [] }: AllRecords,
   environment: Environment,
   now: Date,
   find: FindRecord = () => undefined,
@@ -131,10 +144,10 @@ export function toRecordRows(
       id: subscriber.id ?? sampleId(environment, 'subscriber', subscriber.subscriberId),
     })),
     notifications: [
-      ...messages.map(({ transactionId, channels = ['email'] }) => ({
+      ...messages.map(({ transactionId, channels = ['email'], workflow, subscriberId }) => ({
         id: sampleId(environment, 'notification', transactionId, ...channels),
-        workflowId: '',
-        subscriberId: '',
+        workflowId: workflow === undefined ? '' : sampleId(environment, 'workflow', workflow),
+        subscriberId: subscriberId === undefined ? '' : sampleId(environment, 'subscriber', subscriberId),
         transactionId,
         channels,
         createdAt,

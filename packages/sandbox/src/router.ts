@@ -7,64 +7,10 @@ import { isRow, type Row } from './rows.ts';
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
-/** Matches and validates requests against the OpenAPI document. */
-export class Router {
-  readonly #api: OpenAPIBackend;
+export type Router = Awaited<ReturnType<typeof createRouter>>;
 
-  constructor(api: OpenAPIBackend) {
-    this.#api = api;
-  }
-
-  /**
-   * Returns the operation of a request.
-   *
-   * @param url path and query as received; decoding them first would split an id at an encoded slash
-   */
-  match(method: string, url: string): Operation {
-    const operation = this.#find(method, url);
-    if (operation !== undefined) {
-      return operation;
-    }
-    const allowed = METHODS.filter((candidate) => this.#find(candidate, url) !== undefined);
-    if (allowed.length > 0) {
-      const message = `${method} is not supported on this path. Use ${allowed.join(' or ')}.`;
-      throw new ApiError(405, message, { Allow: allowed.join(', ') });
-    }
-    throw new ApiError(404, `Cannot ${method} ${url}`); // As the framework of the service says it.
-  }
-
-  /**
-   * Returns the parameters of a valid request, decoded once.
-   *
-   * @param body the decoded JSON body; undefined if the request has none
-   */
-  validate(operation: Operation, method: string, url: string, body: Row | undefined): { params: Row; query: Row } {
-    const headers: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' };
-    const result = this.#run(operation, { method, path: url, headers, ...(body !== undefined && { body }) });
-    if (result.errors) {
-      throw new ApiError(422, [...new Set(result.errors.map(describeProblem))]);
-    }
-    const { params, query } = result.coerced ?? {};
-    return { params: isRow(params) ? params : {}, query: isRow(query) ? query : {} };
-  }
-
-  #find(method: string, path: string): Operation | undefined {
-    return this.#api.matchOperation({ method, path, headers: {} });
-  }
-
-  #run(operation: Operation, request: Parameters<OpenAPIBackend['validateRequest']>[0]) {
-    try {
-      return this.#api.validateRequest(request, operation);
-    } catch (error) {
-      if (error instanceof URIError) {
-        throw new ApiError(400, 'The path contains an invalid percent escape.');
-      }
-      throw error;
-    }
-  }
-}
-
-export async function createRouter(): Promise<Router> {
+/** Creates what matches and validates requests against the OpenAPI document. */
+export async function createRouter() {
   const api = new OpenAPIBackend({
     // A copy, because it is changed. Types of JSON files have no literals, such as names of types: codegen writes only what the contract has.
     definition: structuredClone(requests) as Document,
@@ -76,7 +22,54 @@ export async function createRouter(): Promise<Router> {
     ajvOpts: { allErrors: true, validateSchema: false, meta: false },
   });
   await api.init();
-  return new Router(api);
+
+  const find = (method: string, path: string): Operation | undefined =>
+    api.matchOperation({ method, path, headers: {} });
+
+  function run(operation: Operation, request: Parameters<OpenAPIBackend['validateRequest']>[0]) {
+    try {
+      return api.validateRequest(request, operation);
+    } catch (error) {
+      if (error instanceof URIError) {
+        throw new ApiError(400, 'The path contains an invalid percent escape.');
+      }
+      throw error;
+    }
+  }
+
+  return {
+    /**
+     * Returns the operation of a request.
+     *
+     * @param url path and query as received; decoding them first would split an id at an encoded slash
+     */
+    match(method: string, url: string): Operation {
+      const operation = find(method, url);
+      if (operation !== undefined) {
+        return operation;
+      }
+      const allowed = METHODS.filter((candidate) => find(candidate, url) !== undefined);
+      if (allowed.length > 0) {
+        const message = `${method} is not supported on this path. Use ${allowed.join(' or ')}.`;
+        throw new ApiError(405, message, { Allow: allowed.join(', ') });
+      }
+      throw new ApiError(404, `Cannot ${method} ${url}`); // As the framework of the service says it.
+    },
+    /**
+     * Returns the parameters of a valid request, decoded once.
+     *
+     * @param body the decoded JSON body; undefined if the request has none
+     */
+    validate(operation: Operation, method: string, url: string, body: Row | undefined): { params: Row; query: Row } {
+      const headers: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' };
+      const result = run(operation, { method, path: url, headers, ...(body !== undefined && { body }) });
+      if (result.errors) {
+        throw new ApiError(422, [...new Set(result.errors.map(describeProblem))]);
+      }
+      const { params, query } = result.coerced ?? {};
+      return { params: isRow(params) ? params : {}, query: isRow(query) ? query : {} };
+    },
+  };
 }
 
 interface Problem {

@@ -2,8 +2,8 @@
 
 import { DEVELOPMENT, type Environment, PRODUCTION } from './environments.ts';
 import { sampleId } from './ids.ts';
-import { type NotificationRow, type RecordRows, toRecordRows } from './record-rows.ts';
-import type { Channel, Records, SubscriberRecord, TransactionRecord, WorkflowRecord } from './records.ts';
+import type { MessageRecord, NotificationRow } from './record-rows.ts';
+import type { Channel, Records, SubscriberRecord, WorkflowRecord } from './records.ts';
 import samples from './samples.json' with { type: 'json' };
 
 /** The sample records of one environment, without ids. */
@@ -13,7 +13,7 @@ export interface SampleEnvironment extends Omit<Records, 'statistics'> {
   /** A deleted workflow. Only older statistics contain its id. */
   retired: { identifier: string; traffic: SampleTrafficPlan };
   subscribers: readonly SubscriberRecord[];
-  messages: readonly SampleTransaction[];
+  messages: readonly Required<MessageRecord>[];
 }
 
 /** Workflow with its share of the notifications. Without `traffic`, it is never triggered. */
@@ -30,12 +30,6 @@ interface SampleTrafficPlan {
   routes: readonly (readonly Channel[])[];
 }
 
-interface SampleTransaction extends TransactionRecord {
-  workflow: string;
-  subscriberId: string;
-  channels: readonly Channel[];
-}
-
 /**
  * The sample records of both environments: those of Juniper, a fictional marketplace for crafts. No name occurs in both, so that tests notice records of
  * the wrong one. Types of JSON files have no literals, such as names of channels: tests compare the records with the contract.
@@ -44,21 +38,6 @@ export const SAMPLES = [
   { environment: DEVELOPMENT, ...samples.development },
   { environment: PRODUCTION, ...samples.production },
 ] as readonly SampleEnvironment[];
-
-/** Returns the sample records of an environment as the resources write them, but no traffic. */
-export function toSampleRows(sample: SampleEnvironment, now: Date): RecordRows {
-  const { environment, messages: transactions } = sample;
-  const rows = toRecordRows(sample, environment, now);
-  const notifications = transactions.map(({ transactionId, workflow, subscriberId, channels }) => ({
-    id: sampleId(environment, 'notification', transactionId),
-    workflowId: sampleId(environment, 'workflow', workflow),
-    subscriberId: sampleId(environment, 'subscriber', subscriberId),
-    transactionId,
-    channels,
-    createdAt: now.toISOString(),
-  }));
-  return { ...rows, notifications };
-}
 
 export const DAY_MS = 86_400_000;
 

@@ -104,5 +104,5 @@ function describeFailure(error: unknown, host: string, port: number): unknown {
     error.code === 'EADDRINUSE'
       ? `Port ${port} on ${host} is already in use. Choose another port.`
       : `The sandbox can't listen on ${host}, port ${port} (${error.message}).`;
-  return new SandboxError('SANDBOX_PORT', reason, { cause: error });
+  return new SandboxError(reason, { cause: error });
 }

@@ -1,10 +1,10 @@
 // The notification service without a server: its database, its operations and the page at `/`.
 
 import { SandboxDatabase } from './database.ts';
-import { DEVELOPMENT, type Environment, PRODUCTION, SANDBOX_KEYS } from './environments.ts';
+import { ENVIRONMENTS, type Environment, SANDBOX_KEYS } from './environments.ts';
 import { createHandler } from './handler.ts';
 import { IDEMPOTENCY_SCHEMA } from './idempotency.ts';
-import { RateLimit } from './rate-limit.ts';
+import { createRateLimit } from './rate-limit.ts';
 import { type FindRecord, type ReferredKind, toRecordRows } from './record-rows.ts';
 import type { Records } from './records.ts';
 import { resources } from './resources/index.ts';
@@ -12,7 +12,7 @@ import { createTopUp } from './resources/stats.ts';
 import type { Respond, SandboxResponse } from './response.ts';
 import { createRouter } from './router.ts';
 import { integer, text } from './rows.ts';
-import { type SampleEnvironment, toSampleRows } from './samples.ts';
+import type { SampleEnvironment } from './samples.ts';
 
 /** Statements that create all tables. Their text identifies the version of a file. */
 export const SCHEMA = [IDEMPOTENCY_SCHEMA, ...resources.map(({ schema = '' }) => schema)].join('');
@@ -30,7 +30,7 @@ export function openDatabase(
   isReset = false,
 ): SandboxDatabase {
   const writeSampleRecords = (database: SandboxDatabase) => {
-    const sampleRows = samples.map((sample) => toSampleRows(sample, clock()));
+    const sampleRows = samples.map((sample) => toRecordRows(sample, sample.environment, clock()));
     for (const { writeSamples, writeRecords } of samples.length === 0 ? [] : resources) {
       writeSamples?.(database, clock);
       for (const rows of sampleRows) {
@@ -83,7 +83,7 @@ export async function openService({
     return createHandler({
       database,
       router,
-      rateLimit: new RateLimit(rateLimit, clock),
+      countRequest: createRateLimit(rateLimit, clock),
       operations,
       writePage: (host) => writePage(host, database),
       clock,
@@ -112,8 +112,6 @@ export async function openService({
     [Symbol.dispose]: () => database[Symbol.dispose](),
   };
 }
-
-const ENVIRONMENTS = [DEVELOPMENT, PRODUCTION];
 
 /** Writes the page at `/` for a client that knows the sandbox by this host: the API keys, a request to try, and the records of each environment. */
 const writePage = (host: string, database: SandboxDatabase): SandboxResponse => ({

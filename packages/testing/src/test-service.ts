@@ -7,7 +7,7 @@ import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { GatewayDeps } from '../../../src/gateway.ts';
 import { unknownName } from '../../../src/settings/define.ts';
-import { DEVELOPMENT, PRODUCTION } from '../../sandbox/src/environments.ts';
+import { DEVELOPMENT, ENVIRONMENTS } from '../../sandbox/src/environments.ts';
 import { ApiError } from '../../sandbox/src/errors.ts';
 import { DEFAULT_RATE_LIMIT } from '../../sandbox/src/rate-limit.ts';
 import type { Records } from '../../sandbox/src/records.ts';
@@ -27,8 +27,6 @@ import { checkRecords } from './check-records.ts';
 import { ENDPOINTS } from './endpoints.gen.ts';
 import { matchRequest, sortByPrecedence } from './endpoints.ts';
 import { type ActiveFault, type FaultResponse, Faults, type TakenFault } from './faults.ts';
-
-const ENVIRONMENTS = { development: DEVELOPMENT, production: PRODUCTION } as const;
 
 /** Returns the response to a request for an endpoint that the sandbox doesn't have. */
 export type Responder = (call: UpstreamCall) => ScriptedResponse | Promise<ScriptedResponse>;
@@ -100,11 +98,12 @@ export class TestService {
 
   /** Adds records. @throws {TypeError} if one can't be written; then none is */
   add(records: Records, environment: EnvironmentName): void {
-    if (!Object.hasOwn(ENVIRONMENTS, environment)) {
+    const target = ENVIRONMENTS.find(({ name }) => name === environment);
+    if (target === undefined) {
       throw new TypeError(`Unknown environment "${environment}". Use "development" or "production".`);
     }
     checkRecords(records);
-    this.#service.add(ENVIRONMENTS[environment], records);
+    this.#service.add(target, records);
   }
 
   /** Switches a trait on. @throws {TypeError} if there is no such trait */
