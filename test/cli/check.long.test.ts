@@ -1,7 +1,6 @@
 import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { startSandbox } from '../../packages/sandbox/src/sandbox.ts';
@@ -116,29 +115,15 @@ it('has a form for programs, and escapes what GitHub Actions would interpret', a
 });
 
 it('finds a file that the sandbox could not use, and leaves it unchanged', async () => {
-  const folder = await createTestFolder();
-  const sentencesOf = (file: string) => problemsOf({ sandbox: file });
-  const files = { text: folder.path('text'), foreign: folder.path('foreign.db'), own: folder.path('own.db') };
-  const old = folder.path('old.db');
-  await writeFile(files.text, 'no database');
-  new DatabaseSync(files.foreign).exec('CREATE TABLE things (id)');
-  await (await startSandbox({ file: files.own })).close();
-  await (await startSandbox({ file: old })).close();
-  {
-    using other = new DatabaseSync(old);
-    other.exec('PRAGMA user_version = 1');
-  }
-  const before = await readdir(folder.path());
-  expect(await sentencesOf(files.text)).toEqual([`sandbox: ${files.text} is not a SQLite database.`]);
-  expect(await sentencesOf(files.foreign)).toEqual([
-    `sandbox: ${files.foreign} belongs to another application. Use another file.`,
-  ]);
-  expect(await sentencesOf(old)).toEqual([
-    `sandbox: ${old} was written by another version of Notigraph. To replace its records with the sample records, run: notigraph sandbox reset ${old}`,
-  ]);
-  expect(await sentencesOf(files.own)).toEqual([]);
-  expect(await sentencesOf(folder.path('new.db'))).toEqual([]);
-  expect(await readdir(folder.path())).toEqual(before);
+  const { path } = await createTestFolder();
+  const sentencesOf = (file: string) => problemsOf({ sandbox: path(file) });
+  await writeFile(path('text'), 'no database');
+  await (await startSandbox({ file: path('own.db') })).close();
+  const before = await readdir(path());
+  expect(await sentencesOf('text')).toEqual([`sandbox: ${path('text')} is not a SQLite database.`]);
+  expect(await sentencesOf('own.db')).toEqual([]);
+  expect(await sentencesOf('new.db')).toEqual([]);
+  expect(await readdir(path())).toEqual(before);
 });
 
 it.each<[string, object, string[]]>([

@@ -1,15 +1,16 @@
 import { spawnSync } from 'node:child_process';
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { readConfigText } from '../../src/cli/config/environment.ts';
 import type { Config } from '../../src/cli/config/load-config.ts';
+import { runCommand } from '../support/command.ts';
 import { problemsOf as findProblems, loadFrom, type Sources } from '../support/configuration.ts';
 import { guards } from '../support/guards.ts';
 import { startTestIssuer } from '../support/issuer.ts';
-import { runNotigraph, startNotigraph } from '../support/process.ts';
-import { createTemporaryFolder } from '../support/sandbox-files.ts';
+import { startNotigraph } from '../support/process.ts';
+import { createTestFolder } from '../support/sandbox-files.ts';
 import { sendOperation } from '../support/send-operation.ts';
 import { startService } from '../support/service.ts';
 
@@ -422,14 +423,8 @@ describe('a configuration file with inconsistent settings', () => {
 describe('a process', () => {
   const GROUPS = '{ notificationGroups { name } }';
 
-  async function createFolder() {
-    const folder = await createTemporaryFolder();
-    onTestFinished(() => folder[Symbol.asyncDispose]());
-    return folder;
-  }
-
   it('serves browsers with the file in its working directory and secrets from .env, the environment and files', async () => {
-    const folder = await createFolder();
+    const folder = await createTestFolder();
     await using issuer = await startTestIssuer({ claims: { aud: 'dashboard', scope: 'groups:read' } });
     await using upstream = await startService(() => ({ body: { data: [] } }));
     const config = {
@@ -471,7 +466,7 @@ describe('a process', () => {
   });
 
   it('reports every problem of every source in one run, each with its place', async () => {
-    const folder = await createFolder();
+    const folder = await createTestFolder();
     await writeFile(folder.path('keys.json'), '{\n  "a": canary\n}');
     await writeFile(folder.path('short'), 'canary');
     await writeFile(folder.path('.env'), '# settings\nNOTIGRAPH_MAX_DEPTH=canary\nACME_KEY="canary key"\n');
@@ -499,7 +494,7 @@ clientTokens: { secrets: [{ file: loop }, { file: short }, { file: . }, { env: T
     );
     const env = { NOTIGRAPH_HOST: 'canary/', NOTIGRAPH_WORKRES: '2' };
     const args = ['--graphiql', 'canary', '--sandbox', 'pipe', '--colour', 'canary', '--workers', '2'];
-    const { code, stdout, stderr } = await runNotigraph({ cwd: folder.path(), env, args });
+    const { code, stdout, stderr } = await runCommand({ cwd: folder.path(), env, args });
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).not.toContain('canary');
     expect(stderr.replaceAll(folder.path(), '').trimEnd().split('\n')).toMatchInlineSnapshot(`
@@ -532,10 +527,10 @@ clientTokens: { secrets: [{ file: loop }, { file: short }, { file: . }, { env: T
   });
 
   it('reads no configuration from a pipe or a device', async () => {
-    const folder = await createFolder();
+    const folder = await createTestFolder();
     await symlink('.env', folder.path('.env'));
     spawnSync('mkfifo', [folder.path(NAME)]);
-    const { code, stderr } = await runNotigraph({ cwd: folder.path() });
+    const { code, stderr } = await runCommand({ cwd: folder.path() });
     expect({ code, lines: stderr.trimEnd().split('\n') }).toEqual({
       code: 2,
       lines: [

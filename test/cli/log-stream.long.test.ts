@@ -1,13 +1,10 @@
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 
-const run = promisify(execFile);
-
-const LOG_STREAM = JSON.stringify(new URL('../../src/cli/logger.ts', import.meta.url).href);
+const LOGGER = JSON.stringify(new URL('../../src/cli/logger.ts', import.meta.url).href);
 
 /** Returns the arguments of a process that logs numbered lines in two turns, and exits in the second one. */
 const argumentsFor = (linesPerTurn: number) => [
@@ -15,7 +12,7 @@ const argumentsFor = (linesPerTurn: number) => [
   '--eval',
   `
     import { writeSync } from 'node:fs';
-    import { createLogger } from ${JSON.stringify(new URL('../../src/cli/logger.ts', import.meta.url).href)};
+    import { createLogger } from ${LOGGER};
     const logger = createLogger({ isProduction: true, workers: 1, logLevel: 'info', logFormat: 'auto' }, process, process.stdout);
     const logFrom = (first) => {
       for (let line = first; line < first + ${linesPerTurn}; line += 1) logger.info(String(line));
@@ -29,19 +26,21 @@ const argumentsFor = (linesPerTurn: number) => [
   `,
 ];
 
-const numbersIn = (output: string): number[] =>
+const linesIn = (output: string): Record<string, unknown>[] =>
   output
     .trimEnd()
     .split('\n')
-    .map((line) => Number((JSON.parse(line) as { msg: string }).msg));
+    .map((line) => JSON.parse(line));
+
+const numbersIn = (output: string): number[] => linesIn(output).map(({ msg }) => Number(msg));
 
 it('every line is printed, in order, even if the process exits in the turn in which it is logged', async () => {
-  const { stdout } = await run(process.execPath, argumentsFor(1_000));
-  expect(numbersIn(stdout)).toEqual([...Array(2_000).keys()]);
+  const child = spawn(process.execPath, argumentsFor(1_000));
+  expect(numbersIn(await text(child.stdout))).toEqual([...Array(2_000).keys()]);
 });
 
 it('every line is printed as a whole, in order, even if the reader is slow and the process exits', async () => {
-  const child = spawn(process.execPath, argumentsFor(5_000), { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, argumentsFor(5_000));
   await once(child.stderr, 'data'); // The process has logged more than fits into the pipe, and exits.
   expect(numbersIn(await text(child.stdout))).toEqual([...Array(10_000).keys()]);
 });
@@ -52,7 +51,7 @@ const argumentsForDropping = (maxWaitingBytes: number, end: string) => [
   '--eval',
   `
     import { writeSync } from 'node:fs';
-    import { createLogStream } from ${LOG_STREAM};
+    import { createLogStream } from ${LOGGER};
     const stream = createLogStream(process, process.stdout, undefined, ${maxWaitingBytes});
     const line = (number) => JSON.stringify({ number, text: 'x'.repeat(1000) }) + '\\n';
     let number = 0;
@@ -71,10 +70,7 @@ const argumentsForDropping = (maxWaitingBytes: number, end: string) => [
  * take some bytes before they are read.
  */
 function expectLinesAndCount(output: string, maxLines: number): void {
-  const lines = output
-    .trimEnd()
-    .split('\n')
-    .map((line): Record<string, unknown> => JSON.parse(line));
+  const lines = linesIn(output);
   const numbers = lines.flatMap(({ number }) => (typeof number === 'number' ? [number] : []));
   expect(numbers).toEqual([...new Set(numbers)].sort((a, b) => a - b));
   expect(numbers[0]).toBe(0);
@@ -116,10 +112,7 @@ it('the process exits without the lines that a reader is too slow for', async ()
     output += chunk;
     await sleep(100); // So slow that 8 MB take longer than 5 s.
   }
-  const numbers = output
-    .trimEnd()
-    .split('\n')
-    .map((line) => (JSON.parse(line) as { number: number }).number);
+  const numbers = linesIn(output).map(({ number }) => number);
   expect(numbers).toEqual([...numbers.keys()]);
   expect(numbers.length).toBeLessThan(8_000);
 });

@@ -9,7 +9,7 @@ import manifest from '../../package.json' with { type: 'json' };
 import { CHILD_ENV } from '../support/child-env.ts';
 import { findPrograms } from '../support/programs.ts';
 import { canCopy, copyProject, gitOnly } from '../support/project-copy.ts';
-import { createTemporaryFolder } from '../support/sandbox-files.ts';
+import { createTemporaryFolder, createTestFolder } from '../support/sandbox-files.ts';
 import { sendOperation } from '../support/send-operation.ts';
 import { startService } from '../support/service.ts';
 
@@ -105,8 +105,7 @@ describe('a server in the background', () => {
     ['a script with & starts', `${COMMAND} & sleep 0.2`],
     ['another program starts', 'node "$LAUNCHER"'],
   ])('that %s outlives the shell of npm', async (_how, script) => {
-    const folder = await createTemporaryFolder();
-    onTestFinished(() => folder[Symbol.asyncDispose]());
+    const folder = await createTestFolder();
     const launcher = `import { spawn } from 'node:child_process';
       spawn(process.execPath, ${JSON.stringify(COMMAND.split(' ').slice(1))}, { stdio: 'inherit' });
       setTimeout(() => process.exit(), 3_000); // When the server knows what started it.`;
