@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, RequestListener } from 'node:http';
 import type { Logger } from 'pino';
-import { createAuthenticator } from './auth/authenticator.ts';
+import { createAuthenticate, type Scheme } from './auth/authenticate.ts';
 import { createBrowserAccess } from './auth/browser-access.ts';
 import { createClientRules } from './auth/identity.ts';
 import { createRemoteKeys } from './auth/signing-keys.ts';
@@ -15,8 +15,7 @@ import type { GatewayModule } from './graphql/module.ts';
 import { createSchema, endpointsOf } from './graphql/schema.ts';
 import { scopesOf } from './graphql/scopes.ts';
 import { createToolFiles } from './graphql/tools/tool-files.ts';
-import { createAdmission, InFlightRequests, inFlightLimitsOf } from './http/admission.ts';
-import { createAuthenticate } from './http/authenticate.ts';
+import { createAdmission, InFlightRequests } from './http/admission.ts';
 import { createClientTokenRoute } from './http/client-token-route.ts';
 import { createCors } from './http/cors.ts';
 import { createEngine, type HostPlugin } from './http/engine.ts';
@@ -24,6 +23,7 @@ import { createFetchHandler } from './http/fetch-adapter.ts';
 import { createPages } from './http/graphiql/graphiql.ts';
 import { createMcp, MCP_PATH } from './http/mcp/mcp-route.ts';
 import type { McpStreams } from './http/mcp/messages.ts';
+import { createToolServers } from './http/mcp/tool-server.ts';
 import { createListener, createRequestTest } from './http/node-adapter.ts';
 import { createPipeline, createRequestStates, RunningRequests } from './http/pipeline.ts';
 import { createRespond } from './http/respond.ts';
@@ -31,7 +31,7 @@ import { createRouter } from './http/router.ts';
 import { createKnownHosts, createUpstreamSelector } from './http/select-upstream.ts';
 import { watchFiles } from './lib/files/file-watcher.ts';
 import { assertInstalled, assertRuntime } from './lib/optional-packages.ts';
-import { createRateLimiters } from './rate-limits/rate-limiters.ts';
+import { createRateLimiters } from './rate-limits/redis-rate-limiter.ts';
 import { describeStore } from './redis/store-state.ts';
 import type { Degradations } from './server/health.ts';
 import type { GatewaySettingOptions } from './settings/gateway-options.gen.ts';
@@ -52,7 +52,6 @@ import {
 import { createJsonLogger } from './telemetry/json-logger.ts';
 import { formatMetrics, type MetricSamples } from './telemetry/metrics.ts';
 import { createTracing } from './telemetry/tracing/tracing.ts';
-import type { ServiceState } from './upstream/call-events.ts';
 import type { ServiceDeps } from './upstream/service.ts';
 import type { Connect } from './upstream/transport/connector.ts';
 import { createCacheStores, createUpstreams } from './upstream/upstreams.ts';
@@ -184,7 +183,7 @@ export function buildGateway(
 ): Gateway {
   assertRuntime();
   const { logger = createJsonLogger('warn'), now = () => new Date() } = deps;
-  const { endpoint, clients, rateLimits } = settings;
+  const { endpoint, clients, rateLimits, maxInFlightRequests } = settings;
   const { counts, rateLimiters, cacheStores, remoteKeys, logSecret } =
     state ?? createGatewayState(logger, deps.monotonicNow);
 
@@ -204,25 +203,18 @@ export function buildGateway(
   const tools = settings.mcp && createToolFiles(settings.mcp, { schema, limits: settings });
   const documents = tools === undefined ? [manifests] : [manifests, tools];
   const trustedDocuments = createTrustedDocuments(documents, settings, logger);
-  const browser =
-    clients.browser &&
-    createBrowserAccess(clients.browser, settings.clientTokens, {
-      remoteKeys,
-      now,
-      documentOf: (id) => trustedDocuments.hashOf(id),
-      upstreams: settings.upstreams,
-      onTenantChange: (change) => logger.info(change, 'the keys of tenants were reloaded'),
-      proxy: settings.proxy,
-    });
+  const browser = createBrowserAccess(settings, remoteKeys, (id) => trustedDocuments.hashOf(id), logger, now);
   const clientRules = createClientRules(settings);
-  const authenticator = createAuthenticator(clients.server !== false, browser);
+  const schemes: readonly Scheme[] = [
+    ...(clients.server === false ? [] : (['ApiKey'] as const)),
+    ...(browser === undefined ? [] : (['Bearer'] as const)),
+  ];
 
   // GraphQL
   const engine = createEngine(schema, settings, counts.deprecated, plugins);
 
   // Upstream, after all that can be invalid: what is opened here stays open until it is disposed.
   const { metrics } = counts;
-  const services: [upstream: string | undefined, stateOf: () => ServiceState][] = [];
   const nameTenant = createTenantNames(
     readSecret('logSecret', settings.logSecret ?? logSecret),
     browser?.tenantKeys.tenantOf,
@@ -234,14 +226,13 @@ export function buildGateway(
     now,
     endpoints: endpointsOf(schema),
     cacheStores,
-    watch: (upstream, stateOf) => void services.push([upstream, stateOf]),
     circuitReporterOf: createCircuitLog(logger, nameTenant, now),
     deviationReporterOf: counts.deviationReporterOf,
   });
   const upstreamSelector = createUpstreamSelector(settings.upstreams, [endpoint, CLIENT_TOKENS_PATH, MCP_PATH]);
   const isKnownHost = createKnownHosts(settings);
   const limiter = rateLimiters.open(rateLimits.store);
-  const admission = createAdmission({ limiter, clientRules });
+  const admission = createAdmission(limiter, clientRules);
   const watched = [...documents, ...upstreams.files, ...(browser?.files ?? [])];
   const files = watchFiles(watched, settings.reloadSeconds, logger);
 
@@ -250,21 +241,11 @@ export function buildGateway(
   const accessLog = createAccessLog(logger, nameTenant, settings.logSample);
   const startTrace = createTracing(logger);
   const createState = createRequestStates(settings.trustedProxies);
-  const inFlightLimits = inFlightLimitsOf(settings);
-  const schemes = [
-    ...(clients.server === false ? [] : (['ApiKey'] as const)),
-    ...(browser === undefined ? [] : (['Bearer'] as const)),
-  ];
-  const authenticate = createAuthenticate({
-    authenticator,
-    schemes,
-    maxWaiting: inFlightLimits.waitingForKeys,
-    logger,
-  });
+  const authenticate = createAuthenticate({ schemes, browser, maxInFlightRequests, logger });
   const respond = createRespond({
     clientErrors: createClientErrors(logger, nameTenant),
     admission,
-    corsHeaders: cors.headers,
+    cors,
     startTrace,
     log(entry) {
       counts.countClient(entry);
@@ -282,7 +263,7 @@ export function buildGateway(
     startTrace,
     upstreamSelector,
     admission,
-    inFlight: new InFlightRequests(inFlightLimits, logger, nameTenant),
+    inFlight: new InFlightRequests(settings, logger, nameTenant),
     trustedDocuments,
     clientRules,
     createContext: createContextFactory({
@@ -291,7 +272,7 @@ export function buildGateway(
       now,
       operationTimeoutMs: settings.operationTimeoutMs,
       logsCalls: logger.isLevelEnabled('debug'),
-      metricsOf: metrics.metricsOf,
+      metrics,
       noteForeign: createForeignLog(logger),
       audit,
     }),
@@ -305,13 +286,11 @@ export function buildGateway(
       endpoint,
       maxBodyBytes: settings.maxBodyBytes,
       schemes,
-      tools: tools.tools,
-      schema,
+      createToolServer: createToolServers(tools.tools, schema, pipeline),
       cors,
       isKnownHost,
       createState,
       authenticate,
-      pipeline,
       respond,
       logger,
     });
@@ -327,7 +306,7 @@ export function buildGateway(
     findPage,
     clientTokens: browser?.clientTokens && {
       paths: upstreamSelector.pathsOf(CLIENT_TOKENS_PATH),
-      route: createClientTokenRoute({ ...browser.clientTokens, limiter, upstreamSelector, logger }),
+      route: createClientTokenRoute({ clientTokens: browser.clientTokens, limiter, upstreamSelector, logger }),
     },
     mcp,
     pipeline,
@@ -336,7 +315,7 @@ export function buildGateway(
 
   const metricsSnapshot = () => [
     ...metrics.snapshot(),
-    ...serviceSamples(services.map(([upstream, stateOf]) => [upstream, stateOf()])),
+    ...serviceSamples(upstreams.states()),
     ...fileSamples(watched),
     ...rateLimitSamples(limiter.status()),
     ...cacheSamples(upstreams.cacheStore?.stats()),
@@ -344,7 +323,7 @@ export function buildGateway(
   async function dispose(): Promise<void> {
     files[Symbol.dispose]();
     await running.finished();
-    await Promise.all([upstreams.close(), limiter.dispose(), engine.dispose()]);
+    await Promise.all([upstreams.close(), limiter[Symbol.asyncDispose](), engine.dispose()]);
     audit?.[Symbol.dispose]();
   }
   return {

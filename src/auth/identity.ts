@@ -1,9 +1,9 @@
 // Defines identities and credentials, and the rules for each kind of client.
 
 import type { ClientKindSettings, TrustedDocumentsMode } from '../settings/clients.ts';
-import type { RateLimit } from '../settings/rate-limits.ts';
 import type { Scope } from '../settings/scopes.ts';
 import type { Settings } from '../settings/settings.ts';
+import type { RateLimit } from '../settings/stores.ts';
 
 /**
  * Kind of client. `server` sends the service's API key, `browser` a signed token. `anonymous` sends no credential and gets nothing that

@@ -1,4 +1,5 @@
 // Converts errors to what clients see.
+
 import { randomUUID } from 'node:crypto';
 import { inspect } from 'node:util';
 import { GraphQLError, Kind, type SourceLocation } from 'graphql';

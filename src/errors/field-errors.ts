@@ -1,4 +1,5 @@
 // Errors of resolvers: those that they throw about arguments and about values of the service, and the failures that mutations return.
+
 import {
   GraphQLError,
   type GraphQLInputObjectType,

@@ -1,4 +1,5 @@
 // Errors with their places in a document, like those of graphql-js, but without scanning it for each.
+
 import {
   type ASTNode,
   GraphQLError,

@@ -4,7 +4,7 @@ import type { YogaInitialContext } from 'graphql-yoga';
 import type { Logger } from 'pino';
 import type { Identity } from '../auth/identity.ts';
 import type { AuditLog } from '../telemetry/audit-log.ts';
-import type { UpstreamMetrics } from '../telemetry/gateway-metrics.ts';
+import type { GatewayMetrics } from '../telemetry/gateway-metrics.ts';
 import type { OperationTrace } from '../telemetry/tracing/operation-trace.ts';
 import { type NoteForeign, Usage } from '../telemetry/usage.ts';
 import type { CallBudget, OperationWrites, UpstreamClient } from '../upstream/client.ts';
@@ -69,7 +69,7 @@ export const createContextFactory =
     now,
     operationTimeoutMs,
     logsCalls,
-    metricsOf,
+    metrics,
     noteForeign,
     audit,
   }: {
@@ -80,11 +80,9 @@ export const createContextFactory =
     operationTimeoutMs: number;
     /** Whether the log names the REST calls of each operation. */
     logsCalls: boolean;
-    /** Returns the metrics of an upstream, with or without keys of tenants. @default none */
-    metricsOf: (upstream: string | undefined, usesTenantKey: boolean) => UpstreamMetrics;
+    metrics: GatewayMetrics;
     /** Called for each response that comes from something else than an upstream. */
     noteForeign: NoteForeign;
-    /** Log of writes. @default none */
     audit: AuditLog | undefined;
   }): CreateContext =>
   (
@@ -92,7 +90,8 @@ export const createContextFactory =
     { params, request },
   ) => {
     const usage = new Usage({
-      metrics: metricsOf(identity.upstream, identity.clientKind === 'browser'),
+      metrics,
+      usesTenantKey: identity.clientKind === 'browser',
       noteForeign,
       upstream: identity.upstream,
       trace,

@@ -16,7 +16,7 @@ import { listDeprecated } from '../graphql/documents/deprecated-usage.ts';
 import { type Operation, type PreparedDocument, PreparedDocuments } from '../graphql/documents/prepared-documents.ts';
 import { limitExceeded, useDocumentLimits } from '../graphql/documents/validate.ts';
 import { createExecutor, type ExecuteInputs, type ExecuteResult } from '../graphql/executor/execute.ts';
-import { earlyEnd } from '../graphql/executor/result-limits.ts';
+import { earlyEnd, FIXED_LIMITS } from '../graphql/executor/result-limits.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
 import type { DeprecatedCounts } from '../telemetry/gateway-metrics.ts';
 import { Deadline } from '../upstream/policies/deadline.ts';
@@ -135,9 +135,10 @@ type ExecuteOperation = (operation: Operation, inputs: ExecuteInputs) => Execute
 
 /** Creates the function that executes every operation. Rules about an operation with its variables belong here; those about documents are plugins. */
 function createExecuteOperation(settings: GatewaySettings): ExecuteOperation {
-  const executePlans = createExecutor(settings);
+  const { maxResponseBytes, introspection, maxFields } = settings;
+  const executePlans = createExecutor({ ...FIXED_LIMITS, maxResponseBytes, introspection });
   return (operation, inputs) => {
-    checkRepresentations(operation, inputs.variableValues ?? {}, settings.maxFields);
+    checkRepresentations(operation, inputs.variableValues ?? {}, maxFields);
     const { deadline }: { deadline?: unknown } = Object(inputs.contextValue);
     return executePlans(operation.plans, deadline instanceof Deadline ? { ...inputs, deadline } : inputs);
   };
@@ -232,8 +233,6 @@ function requireSingleResult(result: unknown): ExecutionResult {
  */
 export type HostPlugin = Plugin<GatewayContext> | object;
 
-type OnPluginInit = NonNullable<Plugin<GatewayContext>['onPluginInit']>;
-
 /** Hooks that Yoga runs only when it handles HTTP requests itself, or for subscriptions. */
 const UNUSED_HOOKS = [
   'onRequest',
@@ -266,7 +265,7 @@ function checkPlugin<Given extends object>(plugin: Given): Given {
   }
   const checked: Given = Object.create(plugin, {
     onPluginInit: {
-      value: (payload: Parameters<OnPluginInit>[0]) =>
+      value: (payload: { addPlugin(added: object): void }) =>
         onPluginInit.call(plugin, { ...payload, addPlugin: (added: object) => payload.addPlugin(checkPlugin(added)) }),
     },
   });

@@ -1,4 +1,5 @@
 // A request before its body: path, method, protection against other sites, media types, and what its headers say about the client.
+
 import { randomUUID } from 'node:crypto';
 import { isIP } from 'node:net';
 import { refuse } from '../errors/codes.ts';
@@ -138,13 +139,13 @@ const MAX_RESULTS = 100;
 /** Maximum length of a cached header. Longer ones are parsed each time. */
 const MAX_LENGTH = 500;
 
-/** Returns the media type of a response for an `Accept` header, or undefined if none of its types is available. */
-type NegotiateMediaType = (accept: string | undefined) => string | undefined;
-
-/** Creates the function that chooses media types. Results are cached, because parsing the header costs more than a pipeline step. */
-export function createNegotiateMediaType(): NegotiateMediaType {
+/**
+ * Creates the function that returns the media type of a response for an `Accept` header; undefined if none of its types is available. Results are
+ * cached, because parsing the header costs more than a pipeline step.
+ */
+export function createNegotiateMediaType() {
   const chooseOnce = memoize(choose, MAX_RESULTS);
-  return (accept) => {
+  return (accept: string | undefined): string | undefined => {
     const types = accept || '*/*';
     return types.length > MAX_LENGTH ? choose(types) : chooseOnce(types);
   };
@@ -244,14 +245,13 @@ export const NOT_STORED = { 'cache-control': 'no-store' } as const;
 export const toRequestId = (given: string | undefined): string =>
   given !== undefined && REQUEST_ID_FORM.test(given) ? given : randomUUID();
 
-/** Returns the IP address of the client that sent a request; undefined if it is not logged or unknown. */
-type AddressOf = (request: Pick<IncomingRequest, 'remoteAddress' | 'header'>) => string | undefined;
-
 /**
- * Creates the function that finds the addresses of clients. It believes only trusted proxies, each of which adds the address of its own client at the
+ * Creates the function that finds the IP addresses of clients; undefined if they are not logged, or unknown. It believes only trusted proxies, each of which adds the address of its own client at the
  * end of a header: that of another client could be invented.
  */
-export function createAddressOf(trustedProxies: GatewaySettings['trustedProxies']): AddressOf {
+export function createAddressOf(
+  trustedProxies: GatewaySettings['trustedProxies'],
+): (request: Pick<IncomingRequest, 'remoteAddress' | 'header'>) => string | undefined {
   if (trustedProxies === undefined) {
     return () => undefined;
   }

@@ -1,6 +1,8 @@
 // Handles requests to the GraphQL endpoint: `handle` is the list of the steps.
+
 import type { ExecutionResult } from 'graphql';
 import type { GraphQLParams } from 'graphql-yoga';
+import type { Authenticate } from '../auth/authenticate.ts';
 import type { Identity, RulesByClientKind } from '../auth/identity.ts';
 import type { CreateContext, GatewayContext } from '../graphql/context.ts';
 import type { Operation } from '../graphql/documents/prepared-documents.ts';
@@ -10,7 +12,6 @@ import { isPromise } from '../lib/is-promise.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
 import type { OperationTrace } from '../telemetry/tracing/operation-trace.ts';
 import type { Admission, AdmissionAllowance, InFlightRequests } from './admission.ts';
-import type { Authenticate } from './authenticate.ts';
 import { authorize } from './authorize.ts';
 import type { Prepare } from './engine.ts';
 import {

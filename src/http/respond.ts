@@ -11,7 +11,7 @@ import { type AccessLogEntry, CLIENT_CLOSED } from '../telemetry/access-log.ts';
 import type { Usage } from '../telemetry/usage.ts';
 import type { UpstreamRateLimit } from '../upstream/errors.ts';
 import type { Admission, AdmissionAllowance } from './admission.ts';
-import type { CorsHeaders } from './cors.ts';
+import type { Cors } from './cors.ts';
 import { InvalidDocument } from './engine.ts';
 import { NOT_STORED, REQUEST_ID, readClientName } from './head.ts';
 import type { Outcome, RequestState, Respond, StartTrace } from './pipeline.ts';
@@ -32,14 +32,14 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 export function createRespond({
   clientErrors,
   admission,
-  corsHeaders,
+  cors,
   startTrace,
   log,
   maxResponseBytes,
 }: {
   clientErrors: CreateClientErrors;
   admission: Admission;
-  corsHeaders: CorsHeaders;
+  cors: Cors;
   startTrace: StartTrace;
   log: (entry: AccessLogEntry) => void;
   /** Maximum response size, in bytes. */
@@ -95,7 +95,7 @@ export function createRespond({
         'content-type': mediaType,
         [REQUEST_ID]: requestId,
         ...NOT_STORED,
-        ...corsHeaders(request.header('origin'), request.header('authorization')),
+        ...cors.headers(request.header('origin'), request.header('authorization')),
         ...rateLimitHeaders(allowance, cost, usage, errors),
         ...headers,
       },
@@ -262,8 +262,6 @@ const findNotApplied = (errors: readonly ClientError[] = [], name: string): Clie
 /** Tolerance of sums of fractions, in calls. */
 const ROUNDING_ERROR = 1e-6;
 
-const NO_RATE_LIMIT: Readonly<Record<string, string>> = {};
-
 /** Returns the `RateLimit-*` headers of the lower limit, and `Retry-After` if a field failed because of a rate limit. */
 function rateLimitHeaders(
   allowance: AdmissionAllowance | undefined,
@@ -273,11 +271,11 @@ function rateLimitHeaders(
 ): Readonly<Record<string, string>> {
   const upstream = usage?.rateLimit;
   if (allowance === undefined && upstream === undefined && errors === undefined) {
-    return NO_RATE_LIMIT;
+    return NO_HEADERS;
   }
   const gatewayLimit = allowance && afterCharge(allowance, cost);
   const { limit, remaining, resetSeconds } = lowerOf(gatewayLimit, upstream) ?? {};
-  const retryAfterSeconds = findRetryAfter(errors);
+  const retryAfterSeconds = errors && findRetryAfter(errors);
   return {
     ...(limit !== undefined && { 'ratelimit-limit': String(limit) }),
     ...(remaining !== undefined && { 'ratelimit-remaining': String(remaining) }),
@@ -311,15 +309,10 @@ function lowerOf(
 }
 
 /** Returns the longest `retryAfterSeconds` of errors with the code RATE_LIMITED. */
-function findRetryAfter(errors: readonly ClientError[] = []): number | undefined {
-  let longest: number | undefined;
-  for (const { extensions } of errors) {
-    const { code, retryAfterSeconds } = extensions;
-    if (code === 'RATE_LIMITED' && retryAfterSeconds !== undefined) {
-      longest = Math.max(longest ?? 0, retryAfterSeconds);
-    }
-  }
-  return longest;
+function findRetryAfter(errors: readonly ClientError[]): number | undefined {
+  const limited = errors.filter(({ extensions }) => extensions.code === 'RATE_LIMITED');
+  const waits = limited.flatMap(({ extensions }) => extensions.retryAfterSeconds ?? []);
+  return waits.length === 0 ? undefined : Math.max(...waits);
 }
 
 /** Cost of an operation, in `extensions.upstream` of its response. */

@@ -1,3 +1,5 @@
+// Answers health checks and scrapes of metrics.
+
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { refuse, sendRefusal } from '../errors/codes.ts';
 import { isPromise } from '../lib/is-promise.ts';

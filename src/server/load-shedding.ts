@@ -1,3 +1,5 @@
+// Decides when a process has too much to do, and rejects requests until it has less.
+
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { cpuUsage } from 'node:process';
 import { getHeapStatistics } from 'node:v8';

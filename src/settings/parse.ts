@@ -1,7 +1,9 @@
+// Validates settings, and describes their problems.
+
 import type { z } from 'zod';
 import { findConflicts } from './conflicts.ts';
+import { unknownSetting } from './define.ts';
 import { findUnknownScopes } from './scopes.ts';
-import { unknownSetting } from './setting.ts';
 import { GATEWAY_SETTINGS, SETTINGS_TABLE, type Settings } from './settings.ts';
 
 /** Problem of one setting. */

@@ -1,3 +1,5 @@
+// Permissions of tokens, by noun and action.
+
 import { isRecord } from '../lib/is-record.ts';
 import { SCOPES } from './scopes.gen.ts';
 

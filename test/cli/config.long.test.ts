@@ -1,10 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { COMMANDS } from '../../src/cli/commands/index.ts';
-import type { Config } from '../../src/cli/config/load-config.ts';
-import { VARIABLE_NAMES } from '../../src/cli/config/merge-sources.ts';
+import { type Config, VARIABLE_NAMES } from '../../src/cli/config/load-config.ts';
 import { writeHelp } from '../../src/cli/help.ts';
-import { variableOf } from '../../src/settings/setting.ts';
+import { variableOf } from '../../src/settings/define.ts';
 import { problemsOf as findProblems, loadFrom } from '../support/configuration.ts';
 
 const UPSTREAM = 'https://notifications.example.com/prefix';

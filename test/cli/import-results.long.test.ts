@@ -13,20 +13,17 @@ const USERS = `subscriberId\n${Array.from({ length: 40 }, (_, i) => `${i}\n`).jo
 
 const RESULTS = 'users.csv.results.db';
 
-it('does not overwrite the database of another program', async () => {
+it('does not overwrite a file of another kind, such as the database of another program', async () => {
   const { folder, run, sent } = await setUpImport(USERS);
-  using database = new DatabaseSync(folder.path(RESULTS));
+  const file = folder.path(RESULTS);
+  const database = new DatabaseSync(folder.path('other.db'));
   database.exec('CREATE TABLE mine (a)');
-  expect(await run()).toMatchObject({ code: 2, stderr: expect.stringContaining('has no results of an import.') });
-  expect(database.prepare('SELECT * FROM sqlite_schema').all()).toHaveLength(1);
-  expect(sent()).toEqual([]);
-});
-
-it('does not overwrite a file of another kind', async () => {
-  const { folder, run, sent } = await setUpImport(USERS);
-  await writeFile(folder.path(RESULTS), '{"a":1}\n');
-  expect(await run()).toMatchObject({ code: 2, stderr: expect.stringContaining('has no results of an import.') });
-  expect(await readFile(folder.path(RESULTS), 'utf8')).toBe('{"a":1}\n');
+  database.close();
+  for (const content of [await readFile(folder.path('other.db')), Buffer.from('{"a":1}\n')]) {
+    await writeFile(file, content);
+    expect(await run()).toMatchObject({ code: 2, stderr: expect.stringContaining('has no results of an import.') });
+    expect(await readFile(file)).toEqual(content);
+  }
   expect(sent()).toEqual([]);
 });
 

@@ -1,18 +1,14 @@
 import { spawnSync } from 'node:child_process';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { runCommand } from '../support/command.ts';
 import { blocks, read, readConsole } from '../support/docs.ts';
-import { type ExitResult, MAIN, runNotigraph } from '../support/process.ts';
-import { createTemporaryFolder } from '../support/sandbox-files.ts';
+import { type ExitResult, MAIN } from '../support/process.ts';
+import { createFolderOfEachTest } from '../support/sandbox-files.ts';
 
-let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
-
-beforeEach(async () => {
-  folder = await createTemporaryFolder();
-  onTestFinished(() => folder[Symbol.asyncDispose]());
-});
+const folder = createFolderOfEachTest();
 
 /** Runs a command in a folder with these files. */
 async function run(line: string, files: Readonly<Record<string, string>> = {}): Promise<ExitResult> {
@@ -20,7 +16,7 @@ async function run(line: string, files: Readonly<Record<string, string>> = {}): 
     await mkdir(dirname(folder.path(name)), { recursive: true });
     await writeFile(folder.path(name), text);
   }
-  return runNotigraph({ cwd: folder.path(), args: line.split(' ') });
+  return runCommand({ cwd: folder.path(), args: line.split(' ') });
 }
 
 const printed = (stdout: string, code = 0) => ({ code, signal: null, stdout, stderr: '' });

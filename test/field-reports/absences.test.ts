@@ -5,8 +5,9 @@ import topics from '../../src/modules/topics.ts';
 import workflowPages from '../../src/modules/workflows.ts';
 import { startCachedGateway } from '../support/cached-gateway.ts';
 import { measureCpu } from '../support/cpu-time.ts';
-import { healthyResponse, LIST, READ, SET_STATUS, WRITES } from '../support/faults.ts';
+import { LIST, READ, SET_STATUS, WRITES } from '../support/faults.ts';
 import { startScriptedGateway } from '../support/gateway.ts';
+import { healthyResponse } from '../support/healthy-service.ts';
 import { feed, group, subscriber, workflow } from '../support/records.ts';
 import type { ServiceResponse } from '../support/service.ts';
 
@@ -134,9 +135,7 @@ describe('the service’s own 404', () => {
 
 it('such responses are one warning per episode and endpoint, counted by code, and never open the circuit breaker', async () => {
   await using gateway = await startScriptedGateway(({ method, path }) =>
-    path === '/v1/notification-groups'
-      ? html(404, `Cannot ${method} ${path}`)
-      : healthyResponse({ method, path } as never),
+    path === '/v1/notification-groups' ? html(404, `Cannot ${method} ${path}`) : healthyResponse({ method, path }),
   );
   for (let i = 0; i < 30; i += 1) {
     expect((await gateway.send(LIST)).codes).toEqual(['UPSTREAM_BAD_RESPONSE']);

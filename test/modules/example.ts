@@ -164,12 +164,7 @@ const LAYOUT = { data: { _id: 'l1', name: 'Layout' } };
 
 /** Its fields that make one call. */
 export const LAYOUT_FIELDS: readonly Field[] = [
-  {
-    endpoint: 'GET /v1/layouts/{id}',
-    text: 'layout(id: $id) { __typename }',
-    path: '/v1/layouts/{}',
-    body: LAYOUT,
-  },
+  { endpoint: 'GET /v1/layouts/{id}', text: 'layout(id: $id) { __typename }', body: LAYOUT },
   {
     endpoint: 'GET /v1/layouts/count',
     text: 'layoutCount',
@@ -179,7 +174,6 @@ export const LAYOUT_FIELDS: readonly Field[] = [
   {
     endpoint: 'POST /v1/layouts',
     text: 'createLayout(input: { name: "n", content: "" })',
-    path: '/v1/layouts',
     body: LAYOUT,
     isIdempotent: true,
     returns: ['ConflictError'],
@@ -187,15 +181,12 @@ export const LAYOUT_FIELDS: readonly Field[] = [
   {
     endpoint: 'DELETE /v1/layouts/{id}',
     text: 'archiveLayout(input: { layoutId: $id })',
-    path: '/v1/layouts/{}',
     body: LAYOUT,
-    idInput: 'layoutId',
     returns: ['NotFoundError', 'ConflictError'],
   },
   {
     endpoint: 'PUT /v1/layouts/{id}/published',
     text: 'publishLayout(input: { id: $id })',
-    path: '/v1/layouts/{}/published',
     body: LAYOUT,
     isRepeatable: true,
   },

@@ -7,6 +7,10 @@ import { build } from 'vite';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startSandbox } from '../../packages/sandbox/src/sandbox.ts';
 import { VERSION } from '../../src/lib/version.ts';
+import { runNotigraph, startNotigraph } from '../support/process.ts';
+import { createTemporaryFolder } from '../support/sandbox-files.ts';
+import { sendOperation } from '../support/send-operation.ts';
+import { packProject, refusalOf } from './packed-project.ts';
 import {
   CLIENT_PROGRAM,
   FETCH_PROGRAM,
@@ -18,11 +22,7 @@ import {
   TYPED_MODULES_PROGRAM,
   TYPED_PROGRAM,
   TYPED_TESTING_PROGRAM,
-} from '../support/package-programs.ts';
-import { packProject, refusalOf } from '../support/packed-project.ts';
-import { runNotigraph, startNotigraph } from '../support/process.ts';
-import { createTemporaryFolder } from '../support/sandbox-files.ts';
-import { sendOperation } from '../support/send-operation.ts';
+} from './programs.ts';
 
 const run = promisify(execFile);
 

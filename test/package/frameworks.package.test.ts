@@ -17,9 +17,9 @@ import { visit } from '../support/dashboard.ts';
 import { addTo, blocks, CLIENT_TOKENS, GATEWAY, load, ROOT, read, SERVICE } from '../support/docs.ts';
 import { startSandboxedGateway } from '../support/gateway.ts';
 import { listen } from '../support/listen.ts';
-import { packProject } from '../support/packed-project.ts';
 import { writeReactApp } from '../support/react-app.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
+import { packProject } from './packed-project.ts';
 
 const run = promisify(execFile);
 

@@ -6,10 +6,10 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
 import client from '../../packages/client/package.json' with { type: 'json' };
-import { digestOf, LOG } from '../support/buildx.ts';
 import { hasHelm, helmOnly, readDockerfile } from '../support/deploy.ts';
 import { ROOT } from '../support/docs.ts';
 import { copyProject, type ProjectCopy } from '../support/project-copy.ts';
+import { digestOf, LOG } from './buildx.ts';
 
 const TOOLS = join(ROOT, 'test/tools/node_modules/bin');
 
@@ -133,7 +133,7 @@ describe('the images', () => {
     await mkdir(copy.path('dist/release'));
     const components = ['pkg:npm/graphql@16.14.0', 'pkg:npm/%40redis/client@6.0.0'].map((purl) => ({ purl }));
     await writeFile(copy.path('dist/release', TARBALL.replace('.tgz', '.cdx.json')), JSON.stringify({ components }));
-    const docker = `exec ${process.execPath} ${copy.path('test/support/buildx.ts')} "$@"`;
+    const docker = `exec ${process.execPath} ${copy.path('test/package/buildx.ts')} "$@"`;
     for (const [program, script] of Object.entries({ docker, cosign: `echo "cosign $*" >> ${LOG}` })) {
       await writeFile(join(programs, program), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
     }

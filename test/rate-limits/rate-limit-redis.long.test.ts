@@ -116,9 +116,9 @@ describe('a rate limiter whose Redis', () => {
     const setup = createLimiter(listener.url, { timeoutMs: 20_000 });
     await expect.poll(listener.open, SLOW_POLL).toBe(1);
     const waiting = setup.take();
-    expect(await timed(setup.limiter.dispose)).toBeLessThan(5_000);
+    expect(await timed(setup.limiter[Symbol.asyncDispose])).toBeLessThan(5_000);
     await expect.poll(listener.open, SLOW_POLL).toBe(0);
-    await setup.limiter.dispose();
+    await setup.limiter[Symbol.asyncDispose]();
     expect(await timed(() => waiting)).toBeLessThan(5_000);
     expect(await waiting).toMatchObject({ isAllowed: true });
     expect(setup.log).toEqual([]);
@@ -128,7 +128,7 @@ describe('a rate limiter whose Redis', () => {
     await using listener = await startListener(() => {});
     const setup = createLimiter(listener.url);
     const disposed = Promise.withResolvers<void>();
-    const close = () => disposed.resolve(setup.limiter.dispose());
+    const close = () => disposed.resolve(setup.limiter[Symbol.asyncDispose]());
     subscribe('net.client.socket', close);
     await disposed.promise;
     unsubscribe('net.client.socket', close);

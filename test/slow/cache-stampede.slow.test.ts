@@ -1,8 +1,8 @@
-import { Pool } from 'undici';
 import { describe, expect, it } from 'vitest';
 import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
 import type { CachedReadResult } from '../../src/upstream/call-events.ts';
 import { respondTo } from '../support/cached-gateway.ts';
+import { connectClients } from '../support/concurrent-load.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { metricValues } from '../support/metrics-text.ts';
 import { sampleSize } from '../support/samples.ts';
@@ -43,17 +43,10 @@ describe.each(STORES)('with a cache in %s', (kind) => {
     await settle();
     await cache.pass(age);
     const before = await count();
-    const { origin, pathname: path } = new URL(gateway.url);
-    const client = new Pool(origin, { connections: CONNECTIONS });
-    const request = {
-      path,
-      method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: `ApiKey ${SANDBOX_KEYS.development}` },
-      body: JSON.stringify({ query: READ }),
-    } as const;
-    const responses = await Promise.all(Array.from({ length: REQUESTS }, () => client.request(request)));
-    const bodies = new Set(await Promise.all(responses.map(({ body }) => body.text())));
-    await client.close();
+    await using clients = connectClients(gateway.url, CONNECTIONS);
+    const request = { query: READ, authorization: `ApiKey ${SANDBOX_KEYS.development}` };
+    const responses = await Promise.all(Array.from({ length: REQUESTS }, () => clients.send(request)));
+    const bodies = new Set(responses.map(({ text }) => text));
     expect(bodies).toEqual(new Set(['{"data":{"workflow":{"name":"v1"}}}']));
     const after = await count();
     expect(after.unavailable).toBe(before.unavailable);

@@ -1,10 +1,10 @@
-import { Pool } from 'undici';
 import { describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
-import { createRandom, digestOf, echoKeyDigest, runConcurrently } from '../support/concurrent-load.ts';
-import { startGateway } from '../support/gateway.ts';
+import { connectClients, createRandom, digestOf, echoKeyDigest, runConcurrently } from '../support/concurrent-load.ts';
+import { startGateway, type TestDeps } from '../support/gateway.ts';
 import { sampleSize } from '../support/samples.ts';
 import { type Connection, type ServiceRequest, startService } from '../support/service.ts';
+import { STORES, startTestCache } from '../support/test-cache.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
 const signer = createSigner();
@@ -38,10 +38,11 @@ interface PairOptions {
   pairOf(pair: number): Promise<readonly Caller[]> | readonly Caller[];
   idOf(pair: number): string;
   options?: Partial<GatewayOptions>;
+  deps?: TestDeps;
 }
 
 /** Sends pairs of the same operation with two credentials in the same tick. The upstream fails or delays one request in ten. */
-async function sendPairs({ pairs, atOnce, pairOf, idOf, options = {} }: PairOptions) {
+async function sendPairs({ pairs, atOnce, pairOf, idOf, options = {}, deps = {} }: PairOptions) {
   const random = createRandom(42);
   const faults = { unavailable: 0, reset: 0, slow: 0, refused: 0 };
   const requested = new Map<string, number>();
@@ -69,23 +70,12 @@ async function sendPairs({ pairs, atOnce, pairOf, idOf, options = {} }: PairOpti
   }
 
   await using upstream = await startService(serve);
-  await using gateway = await startGateway({
-    upstream: upstream.url,
-    ...options,
-  });
-  const { origin, pathname } = new URL(gateway.url);
-  const client = new Pool(origin, { connections: 2 * atOnce, pipelining: 1 });
+  await using gateway = await startGateway({ upstream: upstream.url, ...options }, deps);
+  await using clients = connectClients(gateway.url, 2 * atOnce);
   const crossed: string[] = [];
   const outcomes = { data: 0, refused: 0, failed: 0 };
-
-  async function send(document: string, { authorization, key }: Caller): Promise<void> {
-    const { body } = await client.request({
-      path: pathname,
-      method: 'POST',
-      headers: { 'content-type': 'application/json', accept: 'application/json', authorization },
-      body: JSON.stringify({ query: document }),
-    });
-    const text = await body.text();
+  async function send(query: string, { authorization, key }: Caller): Promise<void> {
+    const { text } = await clients.send({ query, authorization });
     const [, ofData] = /"(?:name|firstName)":"(\w+)"/.exec(text) ?? [];
     const [, ofError] = /\\"name\\":\\"(\w+)/.exec(text) ?? [];
     const digest = ofData ?? ofError;
@@ -100,7 +90,6 @@ async function sendPairs({ pairs, atOnce, pairOf, idOf, options = {} }: PairOpti
     const callers = await pairOf(pair);
     await Promise.all(callers.map((caller) => send(document, caller)));
   });
-  await client.close();
   return { crossed, outcomes, faults, requested };
 }
 
@@ -176,5 +165,27 @@ describe('thousands of pairs of the same operation in the same tick', () => {
     expect(crossed).toEqual([]);
     expect(outcomes.data + outcomes.refused).toBeGreaterThan(2 * pairs * 0.95);
     expect(keysIn(requested)).toEqual(new Set(names.map((name) => `key-of-${name}`)));
+  });
+
+  it.each(STORES)('with a cache in %s, whose entries expire, get their own responses', async (kind) => {
+    const pairs = sampleSize(300, 10_000);
+    await using cache = await startTestCache(kind);
+    const { crossed, outcomes, requested } = await sendPairs({
+      pairs,
+      atOnce: 16,
+      async pairOf(pair) {
+        if (pair % 50 === 49) {
+          await cache.pass(pair % 100 === 99 ? 31 : 61); // Then entries are revalidated, or no longer used.
+        }
+        return [serverWith(`key-${pair % 4}`), serverWith(`key-${(pair + 1) % 4}`)];
+      },
+      idOf: (pair) => `id-${pair % 3}`,
+      options: { cache: cache.settings, maxRetries: 0 },
+      deps: { ...cache.deps, breakerMinimumCalls: Number.POSITIVE_INFINITY },
+    });
+    expect(crossed).toEqual([]);
+    expect(outcomes.data).toBeGreaterThan(1.7 * pairs);
+    const reads = [...requested].filter(([call]) => call.includes(' GET ')).reduce((sum, [, count]) => sum + count, 0);
+    expect(reads).toBeLessThan(pairs); // Without a cache, 1.8 per pair.
   });
 });

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Pool } from 'undici';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { connectClients, runConcurrently } from '../support/concurrent-load.ts';
 import { startProbedGateway } from '../support/probed-gateway.ts';
 import { type NotigraphProcess, startNotigraph } from '../support/process.ts';
 import { feed, group } from '../support/records.ts';
@@ -52,37 +52,29 @@ const untilReloaded = (notigraph: NotigraphProcess, times: number) =>
 
 /** Sends operations on many connections until `stop()`, which returns how often each outcome occurred. */
 function startLoad(url: string, authorizations: readonly string[]) {
-  const { origin, pathname } = new URL(url);
-  const pool = new Pool(origin, { connections: CONNECTIONS });
+  const clients = connectClients(url, CONNECTIONS);
   let isStopped = false;
   const outcomes: Record<string, number> = {};
   const count = (outcome: string) => {
     outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
   };
-  const clients = Array.from({ length: CONNECTIONS }, async (_, client) => {
-    const authorization = authorizations[client % authorizations.length] ?? '';
-    const query = client % 4 === 1 && authorization.startsWith('ApiKey') ? CREATE_FEED : GROUPS;
-    while (!isStopped) {
-      try {
-        const { statusCode, body } = await pool.request({
-          path: pathname,
-          method: 'POST',
-          headers: { 'content-type': 'application/json', authorization },
-          body: JSON.stringify({ query }),
-        });
-        const answer = await body.text();
-        count(statusCode === 200 && /"name":"(?:Group|News)"/.test(answer) ? 'data' : `${statusCode} ${answer}`);
-      } catch (error) {
-        count(`cut off: ${error instanceof Error && 'code' in error ? error.code : error}`);
-      }
+  const send = async (i: number) => {
+    const authorization = authorizations[i % authorizations.length] ?? '';
+    const query = i % 4 === 1 && authorization.startsWith('ApiKey') ? CREATE_FEED : GROUPS;
+    try {
+      const { status, text } = await clients.send({ query, authorization });
+      count(status === 200 && /"name":"(?:Group|News)"/.test(text) ? 'data' : `${status} ${text}`);
+    } catch (error) {
+      count(`cut off: ${error instanceof Error && 'code' in error ? error.code : error}`);
     }
-  });
+  };
+  const running = runConcurrently(Number.POSITIVE_INFINITY, CONNECTIONS, send, () => isStopped);
   return {
     answered: () => outcomes.data ?? 0,
     async stop() {
       isStopped = true;
-      await Promise.all(clients);
-      await pool.close();
+      await running;
+      await clients[Symbol.asyncDispose]();
       return outcomes;
     },
   };

@@ -1,5 +1,7 @@
-import { writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { request } from 'undici';
 import { beforeEach, expect, it, onTestFinished } from 'vitest';
 import { listen } from '../support/listen.ts';
@@ -17,6 +19,9 @@ beforeEach(async () => {
   cwd = folder.path();
   onTestFinished(() => folder[Symbol.asyncDispose]());
 });
+
+const startWorkers = (count: number) =>
+  startNotigraph({ cwd, args: ['--sandbox', ':memory:', '--workers', `${count}`] });
 
 const OK = 'notigraph_operations_total{type="query",code="OK"}';
 
@@ -103,8 +108,7 @@ it('a worker that is stopped is noticed, killed and replaced, and its connection
 });
 
 it('workers that all get SIGTERM at once reject and refuse nothing', async () => {
-  const args = ['--sandbox', ':memory:', '--workers', '2'];
-  await using notigraph = await startNotigraph({ cwd, args });
+  await using notigraph = await startWorkers(2);
   await sendLoad(notigraph.url, { requests: 20, connections: 4 });
   await waitForLogLines(notigraph, 'operation', 20); // The log names the workers.
   const pids = findWorkerPids(notigraph);
@@ -119,6 +123,84 @@ it('workers that all get SIGTERM at once reject and refuse nothing', async () =>
   }
   expect(await notigraph.stop('SIGTERM')).toMatchObject({ code: 0, stderr: '' });
 });
+
+it('no count decreases when workers are killed, and only their last second is lost', async () => {
+  await using notigraph = await startWorkers(4);
+  const kills: { pid: number; at: number }[] = [];
+  const counted = async () => (await scrape(notigraph.url, /^notigraph_operations_total/))[OK] ?? 0;
+  let last = 0;
+  for (let round = 0; round < 3; round += 1) {
+    const load = sendLoad(notigraph.url, {
+      requests: 2_000,
+      connections: 32,
+      onAnswer(answered) {
+        const [pid] = answered === 1_000 ? findWorkerPids(notigraph) : [];
+        if (pid !== undefined) {
+          process.kill(pid, 'SIGKILL');
+          kills.push({ pid, at: Date.now() });
+        }
+      },
+    });
+    while (!(await Promise.race([load.then(() => true), sleep(50, false)]))) {
+      const now = await counted().catch(() => last); // The worker that answers may be the one that is killed.
+      expect(now).toBeGreaterThanOrEqual(last);
+      last = now;
+    }
+    expect((await load).statuses).toEqual({ 200: 2_000 });
+    await waitForLogLines(notigraph, 'a worker listens in its place', round + 1);
+  }
+  const total = await counted();
+  await notigraph.stop('SIGTERM'); // The rest of the log. A killed worker may not have written its last lines.
+  const lines = await waitForLogLines(notigraph, 'operation', 0);
+  const isLost = ({ pid, time }: { pid: number; time: string }) =>
+    kills.some((kill) => kill.pid === pid && Date.parse(time) > kill.at - 5_000); // Five times as long, for a busy machine.
+  expect(kills).toHaveLength(3);
+  expect(lines.length).toBeGreaterThanOrEqual(6_000 - 3 * 32);
+  expect(total).toBeGreaterThanOrEqual(lines.filter((line) => !isLost(line)).length);
+  expect(total).toBeLessThanOrEqual(lines.length + 3 * 32);
+}, 300_000);
+
+it('25 killed workers leave no descriptors in the primary and no open connections of clients', async () => {
+  await using notigraph = await startWorkers(5);
+  await sendLoad(notigraph.url, { requests: 100, connections: 20 });
+  await waitForLogLines(notigraph, 'operation', 100); // The log names the workers.
+  const [worker = 0] = findWorkerPids(notigraph);
+  const [, primary = ''] = /^PPid:\s+(\d+)/m.exec(readFileSync(`/proc/${worker}/status`, 'utf8')) ?? [];
+  const countFiles = () => readdirSync(`/proc/${primary}/fd`).length;
+  const before = countFiles();
+  for (let killed = 5; killed <= 25; killed += 5) {
+    const load = sendLoad(notigraph.url, { requests: 500, connections: 50 });
+    for (const pid of findWorkerPids(notigraph)) {
+      process.kill(pid, 'SIGKILL');
+    }
+    expect((await load).statuses).toEqual({ 200: 500 });
+    await waitForLogLines(notigraph, 'a worker listens in its place', killed);
+  }
+  const countConnections = async () =>
+    (await scrape(notigraph.url, /^notigraph_connections/)).notigraph_connections ?? Number.NaN;
+  await expect.poll(countConnections, { interval: 500 }).toBeLessThanOrEqual(2); // Those of the scrapes.
+  await expect.poll(countFiles).toBeLessThanOrEqual(before + 1);
+}, 300_000);
+
+it('connections that are reset in masses keep no client from any worker', async () => {
+  await using notigraph = await startWorkers(4);
+  const { hostname, port } = new URL(notigraph.url);
+  /** Connects, and resets the connection. */
+  const reset = () =>
+    new Promise<void>((resolve) => {
+      const socket = connect(Number(port), hostname, () => socket.resetAndDestroy());
+      socket.on('error', () => {}).on('close', () => resolve());
+    });
+  const pids = new Set<number>();
+  // Each operation has a new connection, which goes to the next worker. How many of them a busy worker misses, depends on the machine.
+  for (let asked = 1; asked <= 100 || pids.size < 4; asked += 1) {
+    const flood = Array.from({ length: 20 }, reset);
+    const load = await sendLoad(notigraph.url, { requests: 1, connections: 1, reset: true });
+    expect(load).toEqual({ statuses: { 200: 1 }, cutOff: 0 });
+    await Promise.all(flood);
+    pids.add((await waitForLogLines(notigraph, 'operation', asked)).at(-1)?.pid);
+  }
+}, 300_000);
 
 it('a separate port that is in use is reported with its option', async () => {
   const other = await listen(createServer());

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Pool } from 'undici';
+import { connectClients, runConcurrently } from '../support/concurrent-load.ts';
 import type { Ledger, ReportedOutcome } from './ledger.ts';
 import { createOperations, type GraphQLResponse, type Operation, readOutcomes } from './operations.ts';
 
@@ -48,10 +48,9 @@ const DISCONNECT_WITHIN_MS = 20;
 const KEYS = 200;
 
 export function startLoad({ url, ledger, random, clients, onResult }: LoadOptions): Load {
-  const { origin, pathname } = new URL(url);
-  const pool = new Pool(origin, { connections: clients, pipelining: 1 });
+  const connected = connectClients(url, clients);
   const nextOperation = createOperations(ledger, random);
-  const stopping = new AbortController();
+  let isStopping = false;
   let disconnectShare = 0;
   let offered = 0;
 
@@ -59,15 +58,9 @@ export function startLoad({ url, ledger, random, clients, onResult }: LoadOption
   const pickKey = () => (random() < 0.1 ? `once-${offered}` : `key-${Math.floor(random() * KEYS)}`);
 
   async function send({ query, variables }: Operation, signal: AbortSignal | null) {
-    const { statusCode, body } = await pool.request({
-      path: pathname,
-      method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: `ApiKey ${pickKey()}` },
-      body: JSON.stringify({ query, variables }),
-      signal,
-    });
-    const response: unknown = await body.json();
-    return { status: statusCode, response: response as GraphQLResponse }; // Typed by the schema; `readOutcomes` checks the rest.
+    const { status, text } = await connected.send({ query, variables, authorization: `ApiKey ${pickKey()}`, signal });
+    const response: unknown = JSON.parse(text);
+    return { status, response: response as GraphQLResponse }; // Typed by the schema; `readOutcomes` checks the rest.
   }
 
   async function run(operation: Operation): Promise<OperationResult> {
@@ -107,22 +100,19 @@ export function startLoad({ url, ledger, random, clients, onResult }: LoadOption
     }
   }
 
-  async function runClient(): Promise<void> {
-    await sleep(random() * THINK_MS);
-    while (!stopping.signal.aborted) {
-      const operation = nextOperation();
-      offered += 1;
-      const result = await run(operation);
-      for (const [i, marker] of operation.markers.entries()) {
-        ledger.recordOutcome(marker, result.writeOutcomes[i] ?? 'UNKNOWN');
-      }
-      onResult(result);
-      const pause = result.codes.some((code) => code !== 'left') ? BACK_OFF_MS : THINK_MS;
-      await sleep(pause * 2 * random());
+  async function runNext(): Promise<void> {
+    const operation = nextOperation();
+    offered += 1;
+    const result = await run(operation);
+    for (const [i, marker] of operation.markers.entries()) {
+      ledger.recordOutcome(marker, result.writeOutcomes[i] ?? 'UNKNOWN');
     }
+    onResult(result);
+    const pause = result.codes.some((code) => code !== 'left') ? BACK_OFF_MS : THINK_MS;
+    await sleep(pause * 2 * random());
   }
 
-  const running = Array.from({ length: clients }, runClient);
+  const running = runConcurrently(Number.POSITIVE_INFINITY, clients, runNext, () => isStopping);
   return {
     setDisconnectShare(share) {
       disconnectShare = share;
@@ -131,9 +121,9 @@ export function startLoad({ url, ledger, random, clients, onResult }: LoadOption
       return offered;
     },
     async stop() {
-      stopping.abort();
-      await Promise.all(running);
-      await pool.close();
+      isStopping = true;
+      await running;
+      await connected[Symbol.asyncDispose]();
     },
   };
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { feed, group, subscriber, workflow } from '../support/records.ts';
+import { healthyResponse } from '../support/healthy-service.ts';
+import { group, workflow } from '../support/records.ts';
 import {
   type Connection,
   HEAD,
@@ -89,35 +90,17 @@ export async function startSoakUpstream(ledger: Ledger, random: () => number) {
 const found = (data: unknown): ServiceResponse =>
   data === undefined ? { status: 404, body: { statusCode: 404, message: 'Unknown.' } } : { body: { data } };
 
-function responseTo({ method, path, body }: ServiceRequest): ServiceResponse {
-  const [, , noun = '', id = ''] = path.split(/[/?]/);
-  const fields: { name?: string; subscriberId?: string; active?: boolean } = body === '' ? {} : JSON.parse(body);
-  const name = fields.name ?? 'none';
-  switch (`${method} ${noun}`) {
+function responseTo(request: ServiceRequest): ServiceResponse {
+  const [, , noun, id = ''] = request.path.split(/[/?]/);
+  switch (`${request.method} ${noun}`) {
     case 'GET workflows':
       return found(WORKFLOWS.find(({ _id }) => _id === id));
-    case 'PUT workflows':
-      return found(workflow({ _id: id, active: fields.active ?? true }));
     case 'GET notification-groups':
       return found(id === '' ? GROUPS : GROUPS.find(({ _id }) => _id === id));
-    case 'POST notification-groups':
-      return { status: 201, body: { data: group({ _id: `of-${name}`, name }) } };
-    case 'PATCH notification-groups':
-      return found(group({ _id: id, name }));
-    case 'DELETE notification-groups':
-      return found({ acknowledged: true, status: 'deleted' });
-    case 'POST feeds':
-      return { status: 201, body: { data: feed({ name, identifier: name }) } };
-    case 'DELETE feeds':
-      return found([feed()]);
-    case 'DELETE messages':
-      return { status: 204 };
-    case 'POST subscribers':
-      return { status: 201, body: { data: subscriber({ subscriberId: fields.subscriberId ?? 'none' }) } };
     case 'GET notifications':
       return found(STATS);
     default:
-      return found(undefined);
+      return healthyResponse(request);
   }
 }
 

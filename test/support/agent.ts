@@ -4,31 +4,22 @@ import type { TestGateway } from './gateway.ts';
 /** Eras of the protocol: with a handshake, and with the version in each request. */
 export const ERAS = ['legacy', 'auto'] as const;
 
-/** Options of `connectAgent`. */
-export interface AgentOptions {
-  era?: (typeof ERAS)[number];
-  headers?: Record<string, string>;
-  /** @default /mcp */
-  path?: string;
-  /** @default that of Node.js */
-  fetch?: typeof fetch;
-}
-
-/** Client of the tools, as in an AI agent. */
-export interface Agent extends AsyncDisposable {
-  client: Client;
-  /** Returns the names of the tools it sees. */
-  names(): Promise<string[]>;
-  /** Calls a tool, and returns its text, structured result and whether it failed. */
-  call(name: string, args?: Record<string, unknown>): Promise<{ text: string; structured: unknown; isError: boolean }>;
-}
-
-/** Connects the official client to the tools of a gateway. */
+/** Connects the official client, as in an AI agent, to the tools of a gateway. */
 export async function connectAgent(
   gateway: Pick<TestGateway, 'url'>,
   authorization: string,
-  { era = 'legacy', headers = {}, path = '/mcp', fetch }: AgentOptions = {},
-): Promise<Agent> {
+  {
+    era = 'legacy',
+    headers = {},
+    path = '/mcp',
+    fetch,
+  }: {
+    era?: (typeof ERAS)[number];
+    headers?: Record<string, string>;
+    path?: string;
+    fetch?: typeof globalThis.fetch;
+  } = {},
+) {
   const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: era } });
   const transport = new StreamableHTTPClientTransport(new URL(path, gateway.url), {
     requestInit: { headers: { authorization, ...headers } },
@@ -38,8 +29,10 @@ export async function connectAgent(
   await client.connect(transport as Parameters<Client['connect']>[0]);
   return {
     client,
+    /** Returns the names of the tools it sees. */
     names: async () => (await client.listTools()).tools.map(({ name }) => name),
-    async call(name, args = {}) {
+    /** Calls a tool, and returns its text, structured result and whether it failed. */
+    async call(name: string, args: Record<string, unknown> = {}) {
       const { content, structuredContent, isError = false } = await client.callTool({ name, arguments: args });
       const text = content.map((part) => (part.type === 'text' ? part.text : '')).join('');
       return { text, structured: structuredContent, isError };

@@ -1,27 +1,22 @@
 import type { Gateway, GatewayOptions } from '../../src/gateway.ts';
-import { type ScriptedGateway, startScriptedGateway, type TestDeps } from './gateway.ts';
-import { group, workflow } from './records.ts';
+import { startScriptedGateway, type TestDeps } from './gateway.ts';
+import { healthyResponse } from './healthy-service.ts';
 import type { Script, ServiceResponse } from './service.ts';
 
 /** Gateway with a cache in front of a service whose records have a version as their name. */
-export interface CachedGateway extends ScriptedGateway {
-  /** Gives the records the next version. */
-  change(): void;
-}
+export type CachedGateway = Awaited<ReturnType<typeof startCachedGateway>>;
 
 export const READ_WORKFLOW = '{ workflow(idOrIdentifier: "welcome") { name } }';
 
 /** Starts it with the default settings of the cache. */
-export async function startCachedGateway(
-  options: Partial<GatewayOptions> = {},
-  deps: TestDeps = {},
-): Promise<CachedGateway> {
+export async function startCachedGateway(options: Partial<GatewayOptions> = {}, deps: TestDeps = {}) {
   let version = 0;
   const script: Script = ({ method, path }) => respondTo(method, path, `v${version}`);
   const gateway = await startScriptedGateway(script, { cache: true, ...options }, deps);
   return {
     ...gateway,
-    change() {
+    /** Gives the records the next version. */
+    change(): void {
       version += 1;
       gateway.service.script = script;
     },
@@ -39,29 +34,12 @@ export async function fetchFrom(gateway: Gateway, query: string, { path = '', ke
 }
 
 /** Returns the response of a service whose records have the given name. */
-export function respondTo(method: string, path: string, name: string): ServiceResponse {
-  const [, , resource, id = ''] = path.split(/[/?]/);
-  switch (`${method} ${resource}`) {
-    case 'GET workflows':
-    case 'PUT workflows':
-      return {
-        body: {
-          data: workflow({ _id: 'W1', name, triggers: [{ type: 'event', identifier: 'welcome', variables: [] }] }),
-        },
-      };
-    case 'GET notification-groups':
-      return { body: { data: id === '' ? [group({ _id: 'G1', name })] : group({ _id: id, name }) } };
-    case 'GET notifications':
-      return { body: [{ _id: '2026-01-01', count: Number(name.slice(1)), templates: [], channels: [] }] };
-    case 'DELETE messages':
-      return { status: 204 };
-    case 'DELETE feeds':
-      return { body: { data: [] } };
-    case 'DELETE notification-groups':
-      return { body: { data: { acknowledged: true, status: 'deleted' } } };
-    default:
-      return {
-        body: { data: { ...group({ _id: id || 'G1', name }), identifier: 'x', subscriberId: 's', deleted: false } },
-      };
-  }
-}
+export const respondTo = (method: string, path: string, name: string): ServiceResponse =>
+  healthyResponse(
+    { method, path },
+    {
+      workflow: { _id: 'W1', name, triggers: [{ type: 'event', identifier: 'welcome', variables: [] }] },
+      group: { name },
+      count: Number(name.slice(1)),
+    },
+  );

@@ -13,36 +13,24 @@ export interface TestCertificate {
   key: string;
 }
 
-/** Authority that issues certificates with OpenSSL. Nothing it creates outlives the test. */
-export interface TestAuthority extends Disposable {
-  /** Its own certificate. */
-  readonly cert: string;
-  /** Issues a certificate for 127.0.0.1 and service.test, valid for a day. */
-  issue(name: string): TestCertificate;
-}
+/** Authority that issues certificates with OpenSSL. */
+export type TestAuthority = ReturnType<typeof createAuthority>;
 
-/** Creates an authority. */
-export function createAuthority(): TestAuthority {
+/** Creates an authority. Nothing it creates outlives the test. */
+export function createAuthority() {
   const folder = mkdtempSync(join(tmpdir(), 'notigraph-certificates-'));
   const openssl = (...args: string[]) => execFileSync('openssl', args, { cwd: folder, stdio: 'pipe' });
   const read = (file: string) => readFileSync(join(folder, file), 'utf8');
   const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
   openssl(
-    'req',
-    '-x509',
-    ...newKey,
-    '-keyout',
-    'ca.key',
-    '-out',
-    'ca.pem',
-    '-subj',
-    '/CN=test authority',
-    '-days',
-    '2',
+    ...['req', '-x509', ...newKey, '-subj', '/CN=test authority'],
+    ...['-keyout', 'ca.key', '-out', 'ca.pem', '-days', '2'],
   );
   return {
+    /** Its own certificate. */
     cert: read('ca.pem'),
-    issue(name) {
+    /** Issues a certificate for 127.0.0.1 and service.test, valid for a day. */
+    issue(name: string): TestCertificate {
       openssl(
         ...['req', '-x509', ...newKey, '-CA', 'ca.pem', '-CAkey', 'ca.key', '-subj', `/CN=${name}`],
         ...['-addext', 'subjectAltName=IP:127.0.0.1,DNS:service.test', '-addext', 'basicConstraints=critical,CA:FALSE'],

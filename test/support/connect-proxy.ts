@@ -5,31 +5,14 @@ import { TLSSocket } from 'node:tls';
 import type { TestCertificate } from './certificates.ts';
 import { listen } from './listen.ts';
 
-/** Request for a tunnel. */
-export interface TunnelRequest {
-  /** Host and port that the client asked for. */
-  authority: string;
-  headers: IncomingHttpHeaders;
-}
-
-/** Proxy that tunnels connections to any host name to one server on this machine. */
-export interface ConnectProxy extends AsyncDisposable {
-  readonly url: string;
-  readonly tunnels: readonly TunnelRequest[];
-  /** Everything that clients sent through tunnels, as text. */
-  received(): string;
-  /** Names in the certificates of clients; undefined for a client without one. */
-  readonly certificates: readonly (string | undefined)[];
-  /** Requests that are not for tunnels. */
-  readonly others: readonly string[];
-  /** Response to a request for a tunnel: a status, or `surprise` for one with bytes after its head. @default 200 */
-  behavior: number | 'surprise' | 'silence';
-}
-
-/** @param certificate certificate of a proxy that is reached with https */
-export async function startConnectProxy(target: string, certificate?: TestCertificate): Promise<ConnectProxy> {
+/**
+ * Starts a proxy that tunnels connections to any host name to one server on this machine.
+ *
+ * @param certificate certificate of a proxy that is reached with https
+ */
+export async function startConnectProxy(target: string, certificate?: TestCertificate) {
   const { hostname, port } = new URL(target);
-  const tunnels: TunnelRequest[] = [];
+  const tunnels: { authority: string; headers: IncomingHttpHeaders }[] = [];
   const others: string[] = [];
   const certificates: (string | undefined)[] = [];
   const sockets = new Set<Socket>();
@@ -72,13 +55,18 @@ export async function startConnectProxy(target: string, certificate?: TestCertif
   });
   const { url, close } = await listen(server);
   const scheme = certificate === undefined ? 'http' : 'https';
-  const proxy: ConnectProxy = {
+  const proxy = {
     url: url.replace(/^http/, scheme),
+    /** Requests for tunnels, with the host and port that the client asked for. */
     tunnels,
+    /** Requests that are not for tunnels. */
     others,
+    /** Names in the certificates of clients; undefined for a client without one. */
     certificates,
+    /** Everything that clients sent through tunnels, as text. */
     received: () => received,
-    behavior: 200,
+    /** Response to a request for a tunnel: a status, or `surprise` for one with bytes after its head. */
+    behavior: 200 as number | 'surprise' | 'silence',
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) {
         socket.destroy();

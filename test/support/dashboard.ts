@@ -1,18 +1,19 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import type { Browser, BrowserContextOptions, Locator, Page, Request, Response } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Request, Response } from 'playwright-core';
 import { type Issuer, startIssuer, TOKEN_AUDIENCE } from '../../examples/dashboard/dev/issuer.ts';
 import { createSessions, type SessionHandler } from '../../examples/dashboard/dev/sessions.ts';
 import { SANDBOX_KEYS, startSandbox } from '../../packages/sandbox/src/sandbox.ts';
+import type { GatewayOptions } from '../../src/gateway.ts';
 import workflowPages from '../../src/modules/workflows.ts';
 import type { Scope } from '../../src/settings/scopes.ts';
 import { CHILD_ENV } from './child-env.ts';
-import { startGateway, type TestGateway } from './gateway.ts';
-import { type Script, type ServiceRequest, type ServiceResponse, startService } from './service.ts';
+import { startGateway } from './gateway.ts';
+import { createTemporaryFolder } from './sandbox-files.ts';
+import { forwardTo, type Script, type ServiceResponse, startService } from './service.ts';
 import { startStaticFiles } from './static-files.ts';
 
 const APP = fileURLToPath(new URL('../../examples/dashboard/', import.meta.url));
@@ -31,46 +32,41 @@ const SCOPES: readonly Scope[] = [
   'subscribers:write',
 ];
 
-/** Built app and its sessions on their own origin, with an issuer, a gateway and a sandbox. */
-export interface Dashboard extends AsyncDisposable {
-  /** URL of the app, which is also its origin. */
-  readonly url: string;
-  readonly gateway: TestGateway;
-  readonly issuer: Issuer;
-  /** Returns the upstream requests since the last `forget()`, optionally only those that start with a prefix such as `PUT /v1/workflows/`. */
-  upstream(endpoint?: string): ServiceRequest[];
-  /** Discards the requests recorded so far. */
-  forget(): void;
-  /** Overrides the response of endpoints that start with a prefix, until the returned object is disposed. */
-  answering(endpoint: string, answer: ServiceResponse | Script): Disposable;
-  /** Advances the clock of the gateway, the issuer and the sessions, but not of browsers. */
-  advance(seconds: number): void;
-  /** Returns the texts of all files of the built app. */
-  builtFiles(): Promise<Map<string, string>>;
-  /** Opens the app in a new browser profile. */
-  visit(browser: Browser, options?: BrowserContextOptions): Promise<Visitor>;
-}
+/** Returns clients that sign in at the dashboard's issuer, whose tenants are the environments of the sandbox. */
+export const clientsOf = ({ url }: Issuer, browser: NonNullable<GatewayOptions['clients']>['browser']) => ({
+  server: false as const,
+  browser: {
+    issuers: [
+      { issuer: url, audience: TOKEN_AUDIENCE, jwks: `${url}/.well-known/jwks.json`, algorithms: ['ES256' as const] },
+    ],
+    tenants: { juniper: SANDBOX_KEYS.development, fernhill: SANDBOX_KEYS.production },
+    ...browser,
+  },
+});
 
-export async function startDashboard(): Promise<Dashboard> {
+/** Built app and its sessions on their own origin, with an issuer, a gateway and a sandbox. */
+export type Dashboard = Awaited<ReturnType<typeof startDashboard>>;
+
+export async function startDashboard() {
   await using stack = new AsyncDisposableStack();
   let passed = 0;
   const now = () => new Date(Date.now() + passed * 1000);
   const scripts = new Map<string, ServiceResponse | Script>();
   let recordStart = 0;
 
-  const folder = await mkdtemp(join(tmpdir(), 'notigraph-dashboard-'));
-  stack.defer(() => rm(folder, { recursive: true }));
+  const folder = stack.use(await createTemporaryFolder()).path();
   let sessions: SessionHandler = () => false;
   const files = stack.use(await startStaticFiles(folder, (request, response) => sessions(request, response)));
   const issuer = stack.use(await startIssuer({ now }));
   sessions = createSessions({ issuer: issuer.url, origins: [files.url], now });
   const sandbox = stack.use(await startSandbox());
+  const forward = forwardTo(sandbox.url);
   const service = stack.use(
     await startService((request, raw) => {
       const called = `${request.method} ${request.path}`;
       const script = [...scripts].find(([endpoint]) => called.startsWith(endpoint))?.[1];
       return script === undefined
-        ? forward(sandbox.url, request)
+        ? forward(request, raw)
         : typeof script === 'function'
           ? script(request, raw)
           : script;
@@ -81,24 +77,7 @@ export async function startDashboard(): Promise<Dashboard> {
       {
         upstream: service.url,
         modules: [workflowPages],
-        clients: {
-          server: false,
-          browser: {
-            issuers: [
-              {
-                issuer: issuer.url,
-                audience: TOKEN_AUDIENCE,
-                jwks: `${issuer.url}/.well-known/jwks.json`,
-                algorithms: ['ES256'],
-                tenantClaim: 'tenant',
-              },
-            ],
-            scopes: SCOPES,
-            tenants: { juniper: SANDBOX_KEYS.development, fernhill: SANDBOX_KEYS.production },
-            corsOrigins: [files.url],
-            trustedDocuments: 'enforce',
-          },
-        },
+        clients: clientsOf(issuer, { scopes: SCOPES, corsOrigins: [files.url], trustedDocuments: 'enforce' }),
         trustedDocuments: { manifests: [join(APP, 'trusted-documents.json')] },
       },
       { now },
@@ -108,40 +87,31 @@ export async function startDashboard(): Promise<Dashboard> {
   const started = stack.move();
 
   return {
+    /** URL of the app, which is also its origin. */
     url: files.url,
     gateway,
     issuer,
+    /** Returns the upstream requests since the last `forget()`, optionally only those that start with a prefix such as `PUT /v1/workflows/`. */
     upstream: (endpoint = '') =>
       service.requests.slice(recordStart).filter(({ method, path }) => `${method} ${path}`.startsWith(endpoint)),
-    forget() {
+    /** Discards the requests recorded so far. */
+    forget(): void {
       recordStart = service.requests.length;
     },
-    answering(endpoint, answer) {
+    /** Overrides the response of endpoints that start with a prefix, until the returned object is disposed. */
+    answering(endpoint: string, answer: ServiceResponse | Script): Disposable {
       scripts.set(endpoint, answer);
       return { [Symbol.dispose]: () => void scripts.delete(endpoint) };
     },
-    advance(seconds) {
+    /** Advances the clock of the gateway, the issuer and the sessions, but not of browsers. */
+    advance(seconds: number): void {
       passed += seconds;
     },
+    /** Returns the texts of all files of the built app. */
     builtFiles: () => readFolder(folder),
-    visit: (browser, options) => visit(browser, files.url, options),
+    /** Opens the app in a new browser profile. */
+    visit: (browser: Browser, options?: BrowserContextOptions) => visit(browser, files.url, options),
     [Symbol.asyncDispose]: () => started.disposeAsync(),
-  };
-}
-
-async function forward(target: string, { method, path, headers, body }: ServiceRequest): Promise<ServiceResponse> {
-  const names = ['authorization', 'content-type', 'idempotency-key'];
-  const passed = Object.entries(headers).filter(([name]) => names.includes(name));
-  const response = await fetch(target + path, {
-    method,
-    headers: passed.map(([name, value]): [string, string] => [name, String(value)]),
-    ...(body !== '' && { body }),
-  });
-  const text = await response.text();
-  return {
-    status: response.status,
-    headers: { 'content-type': response.headers.get('content-type') ?? 'application/json' },
-    ...(text !== '' && { body: text }),
   };
 }
 
@@ -173,27 +143,8 @@ const LOADED: Readonly<Record<View, string>> = {
   Subscribers: 'form input',
 };
 
-/** Page of the app in its own browser profile. */
-export interface Visitor extends AsyncDisposable {
-  page: Page;
-  requests: Request[];
-  responses: Response[];
-  /** Uncaught errors and Content Security Policy violations of the page. */
-  problems: string[];
-  /** Signs in as the person with this name. */
-  signIn(name: string): Promise<void>;
-  /** Returns the visible part of the switch with this name; the input that has the role is hidden inside. */
-  switchOf(name?: string): Locator;
-  /** Opens a view through the navigation and waits for it. */
-  open(view: View): Promise<void>;
-  /** Opens a view and waits until its data is loaded. */
-  openLoaded(view: View): Promise<void>;
-  /** Creates a group or a feed with the form of its view, which is open. */
-  create(record: 'group' | 'feed', name: string): Promise<void>;
-}
-
 /** Opens a page in a new browser profile, and records its requests, responses and problems. */
-export async function visit(browser: Browser, url: string, options: BrowserContextOptions = {}): Promise<Visitor> {
+export async function visit(browser: Browser, url: string, options: BrowserContextOptions = {}) {
   const context = await browser.newContext({
     viewport: { width: 1280, height: 900 },
     reducedMotion: 'reduce',
@@ -203,6 +154,7 @@ export async function visit(browser: Browser, url: string, options: BrowserConte
   const page = await context.newPage();
   const requests: Request[] = [];
   const responses: Response[] = [];
+  /** Uncaught errors and Content Security Policy violations of the page. */
   const problems: string[] = [];
   context.on('request', (request) => requests.push(request));
   context.on('response', (response) => responses.push(response));
@@ -215,6 +167,7 @@ export async function visit(browser: Browser, url: string, options: BrowserConte
   });
   await page.goto(url);
 
+  /** Opens a view through the navigation and waits for it. */
   async function open(view: View): Promise<void> {
     await page.getByRole('link', { name: view }).click();
     await page.getByRole('heading', { level: 1, name: view }).waitFor();
@@ -225,18 +178,23 @@ export async function visit(browser: Browser, url: string, options: BrowserConte
     requests,
     responses,
     problems,
-    async signIn(name) {
+    /** Signs in as the person with this name. */
+    async signIn(name: string): Promise<void> {
       await page.getByRole('button', { name }).click();
       await page.getByRole('navigation').waitFor();
     },
-    switchOf: (name) => page.locator('.switch', { has: page.getByRole('switch', name === undefined ? {} : { name }) }),
+    /** Returns the visible part of the switch with this name; the input that has the role is hidden inside. */
+    switchOf: (name?: string) =>
+      page.locator('.switch', { has: page.getByRole('switch', name === undefined ? {} : { name }) }),
     open,
-    async openLoaded(view) {
+    /** Opens a view and waits until its data is loaded. */
+    async openLoaded(view: View): Promise<void> {
       await open(view);
       await page.locator(LOADED[view]).first().waitFor();
       await page.locator('[role=status]', { hasText: /^Loading/ }).waitFor({ state: 'detached' });
     },
-    async create(record, name) {
+    /** Creates a group or a feed with the form of its view, which is open. */
+    async create(record: 'group' | 'feed', name: string): Promise<void> {
       await page.getByRole('textbox', { name: `New ${record}` }).fill(name);
       await page.getByRole('button', { name: 'Create', exact: true }).click();
       await page.getByText(`“${name}” was created.`).waitFor();

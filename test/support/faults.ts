@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
 import type { ServerSettings } from '../../src/settings/settings.ts';
 import { startGateway } from './gateway.ts';
-import { feed, group, subscriber, workflow } from './records.ts';
-import { type Script, type ServiceRequest, type ServiceResponse, startService } from './service.ts';
+import { healthyResponse } from './healthy-service.ts';
+import { type Script, type ServiceResponse, startService } from './service.ts';
 
 export const READ = '{ workflow(idOrIdentifier: "w1") { id name } }';
 export const LIST = '{ notificationGroups { name } }';
@@ -27,28 +27,6 @@ export const WRITES = {
 
 /** Jitter that keeps tests fast: retries follow at once. */
 export const SHORT_RETRY_DELAYS = { random: () => 0 };
-
-/** Returns the response of a healthy service. */
-export function healthyResponse({ method, path }: ServiceRequest): ServiceResponse {
-  const [, , noun, id] = path.split('/');
-  switch (noun) {
-    case 'workflows':
-      return { body: { data: workflow({ _id: id ?? '' }) } };
-    case 'subscribers':
-      return { status: 201, body: { data: subscriber() } };
-    case 'feeds':
-      return method === 'POST' ? { status: 201, body: { data: feed() } } : { body: { data: [] } };
-    case 'notification-groups':
-      if (method === 'DELETE') {
-        return { body: { data: { acknowledged: true, status: 'deleted' } } };
-      }
-      return { body: { data: id === undefined && method === 'GET' ? [group()] : group() } };
-    case 'messages':
-      return { status: 204 };
-    default:
-      return { body: [] };
-  }
-}
 
 export const respondHealthy: Script = (request, { answer }) => answer(healthyResponse(request));
 

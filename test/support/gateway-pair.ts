@@ -3,7 +3,7 @@ import { request as sendRequest } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect } from 'vitest';
 import type { GatewayDeps, GatewayOptions } from '../../src/gateway.ts';
-import { type Entry, startGateway, type TestGateway } from './gateway.ts';
+import { type Entry, startGateway } from './gateway.ts';
 import { type Script, type ServiceRequest, startService } from './service.ts';
 
 /** Request as sent over the wire. */
@@ -30,18 +30,9 @@ export interface WireResponse {
 type Call = Pick<ServiceRequest, 'method' | 'path' | 'headers' | 'body'>;
 
 /** Two gateways with the same configuration, one used through `listener` and one through `fetch`. */
-export interface GatewayPair extends AsyncDisposable {
-  listener: TestGateway;
-  fetch: TestGateway;
-  /** Sends the request to both gateways. */
-  ask(request: WireRequest): Promise<{ listener: WireResponse; fetch: WireResponse }>;
-}
+export type GatewayPair = Awaited<ReturnType<typeof startGatewayPair>>;
 
-export async function startGatewayPair(
-  script: Script,
-  options: Partial<GatewayOptions> = {},
-  deps: GatewayDeps = {},
-): Promise<GatewayPair> {
+export async function startGatewayPair(script: Script, options: Partial<GatewayOptions> = {}, deps: GatewayDeps = {}) {
   const start = async (entry: Entry) => {
     const upstream = await startService(script);
     const gateway = await startGateway({ maxRetries: 0, ...options, upstream: upstream.url }, { ...deps, entry });
@@ -58,7 +49,10 @@ export async function startGatewayPair(
   return {
     listener: pair.listener.gateway,
     fetch: pair.fetch.gateway,
-    ask: async (request) => ({
+    /** Sends the request only to that with a listener, for tests that send many. */
+    askListener: (request: WireRequest) => sendToOne(pair.listener, request),
+    /** Sends the request to both gateways. */
+    ask: async (request: WireRequest) => ({
       listener: await sendToOne(pair.listener, request),
       fetch: await sendToOne(pair.fetch, request),
     }),

@@ -7,7 +7,7 @@ import { createGateway, createGatewayState, type GatewayDeps, type GatewayOption
 import { startServer } from '../../src/server/server.ts';
 import type { ServerSettings } from '../../src/settings/settings.ts';
 import { createContractCheck } from './contract.ts';
-import { type Exchange, forwardTo, type Script, startService, type TestService } from './service.ts';
+import { type Exchange, forwardTo, type Script, startService } from './service.ts';
 
 /** Typed document from codegen, or document text. */
 export type TestDocument<Data, Variables> = { toString(): string; __apiType?: (variables: Variables) => Data };
@@ -32,28 +32,7 @@ export interface TestResponse<Data = Record<string, unknown>> {
 }
 
 /** Gateway on a real port. */
-export interface TestGateway extends AsyncDisposable {
-  /** URL of the GraphQL endpoint. */
-  readonly url: string;
-  /** Parsed log lines so far. */
-  readonly log: Record<string, unknown>[];
-  /** Returns the metrics in Prometheus' text format. */
-  metrics(): Promise<string>;
-  /** Returns the number of in-flight requests. */
-  running(): number;
-  /** Sends an operation and returns its response. */
-  send<Data = Record<string, unknown>, Variables = Record<string, unknown>>(
-    document: TestDocument<Data, Variables> | string,
-    variables?: Variables,
-    request?: TestRequest,
-  ): Promise<TestResponse<Data>>;
-  /** Sends an operation and returns its data. Throws an error with the whole response if it has errors. */
-  data<Data = Record<string, unknown>, Variables = Record<string, unknown>>(
-    document: TestDocument<Data, Variables> | string,
-    variables?: Variables,
-    request?: TestRequest,
-  ): Promise<Data>;
-}
+export type TestGateway = Awaited<ReturnType<typeof startGateway>>;
 
 /** Entry point of a gateway that the test server uses. */
 export type Entry = 'listener' | 'fetch';
@@ -73,7 +52,7 @@ export interface TestDeps extends GatewayDeps {
 export async function startGateway(
   options: GatewayOptions,
   { entry = 'listener', server: limits = {}, ...deps }: TestDeps = {},
-): Promise<TestGateway> {
+) {
   const log: Record<string, unknown>[] = [];
   const logger = pino({ level: 'info' }, { write: (line: string) => log.push(JSON.parse(line)) });
   const state = createGatewayState(logger, deps.monotonicNow, REDIS_TIMEOUT_MS);
@@ -91,8 +70,11 @@ export async function startGateway(
   });
   const url = server.url + gateway.endpoint;
 
-  const send: TestGateway['send'] = async (document, variables, request = {}) => {
-    const { authorization = `ApiKey ${SANDBOX_KEYS.development}`, headers, extensions, signal } = request;
+  async function send<Data = Record<string, unknown>, Variables = Record<string, unknown>>(
+    document: TestDocument<Data, Variables> | string,
+    variables?: Variables,
+    { authorization = `ApiKey ${SANDBOX_KEYS.development}`, headers, extensions, signal }: TestRequest = {},
+  ): Promise<TestResponse<Data>> {
     const response = await fetch(url, {
       method: 'POST',
       headers: {
@@ -107,16 +89,22 @@ export async function startGateway(
     const body = await response.json();
     const codes = (body.errors ?? []).map(({ extensions }: { extensions?: { code: unknown } }) => extensions?.code);
     return { status: response.status, headers: response.headers, body, codes };
-  };
-
+  }
   return {
+    /** URL of the GraphQL endpoint. */
     url,
+    /** Parsed log lines so far. */
     log,
+    /** Returns the metrics in Prometheus' text format. */
     metrics: gateway.metrics,
+    /** Returns the number of in-flight requests. */
     running: () => server.load().running,
     send,
-    async data(document, variables, request) {
-      const { status, body } = await send(document, variables, request);
+    /** Sends an operation and returns its data. Throws an error with the whole response if it has errors. */
+    async data<Data = Record<string, unknown>, Variables = Record<string, unknown>>(
+      ...operation: Parameters<typeof send<Data, Variables>>
+    ): Promise<Data> {
+      const { status, body } = await send(...operation);
       if (status !== 200 || body.errors !== undefined || body.data == null) {
         throw new Error(`The operation failed with status ${status}: ${JSON.stringify(body, null, 2)}`);
       }
@@ -130,22 +118,10 @@ export async function startGateway(
 }
 
 /** Gateway in front of a service that the test scripts, with a clock. */
-export interface ScriptedGateway extends TestGateway {
-  readonly service: TestService;
-  /** Lets time pass. */
-  advance(seconds: number): void;
-  /** Runs an operation with a key, and returns its data; the codes of its errors if it has some. */
-  run(document: string, key?: string, headers?: Record<string, string>): Promise<unknown>;
-  /** Runs an operation whose client disconnects when this request has arrived at the service. Returns the function that sends the response. */
-  disconnectDuring(endpoint: string, document: string): Promise<() => void>;
-}
+export type ScriptedGateway = Awaited<ReturnType<typeof startScriptedGateway>>;
 
 /** Starts a gateway and its service. Pauses are as short as they can be. */
-export async function startScriptedGateway(
-  script: Script,
-  options: Partial<GatewayOptions> = {},
-  deps: TestDeps = {},
-): Promise<ScriptedGateway> {
+export async function startScriptedGateway(script: Script, options: Partial<GatewayOptions> = {}, deps: TestDeps = {}) {
   let time = 1_000;
   const service = await startService(script);
   const gateway = await startGateway(
@@ -155,14 +131,17 @@ export async function startScriptedGateway(
   return {
     ...gateway,
     service,
-    advance(seconds) {
+    /** Lets time pass. */
+    advance(seconds: number): void {
       time += seconds * 1_000;
     },
-    async run(document, key = 'a', headers = {}) {
+    /** Runs an operation with a key, and returns its data; the codes of its errors if it has some. */
+    async run(document: string, key = 'a', headers: Record<string, string> = {}): Promise<unknown> {
       const { body, codes } = await gateway.send(document, {}, { authorization: `ApiKey ${key}`, headers });
       return codes.length > 0 ? codes : body.data;
     },
-    async disconnectDuring(endpoint, document) {
+    /** Runs an operation whose client disconnects when this request has arrived at the service. Returns the function that sends the response. */
+    async disconnectDuring(endpoint: string, document: string): Promise<() => void> {
       const held = service.hold(endpoint);
       const client = new AbortController();
       const operation = gateway.send(document, {}, { authorization: 'ApiKey a', signal: client.signal });
@@ -184,23 +163,17 @@ export const deviationsIn = (log: TestGateway['log']): string[] =>
     String(msg).includes('deviates from the contract') ? `${method} ${route} ${path} ${kind}` : [],
   );
 
-/** Gateway in front of a sandbox. Records all upstream requests and validates them against the contract when disposed. */
-export interface SandboxedGateway extends TestGateway {
-  /** Returns the exchanges since the last `forget()`, optionally only those that start with a prefix such as `GET /v1/workflows/`. */
-  upstream(endpoint?: string): Exchange[];
-  /** Discards the exchanges recorded so far. */
-  forget(): void;
-}
+/** Gateway in front of a sandbox. */
+export type SandboxedGateway = Awaited<ReturnType<typeof startSandboxedGateway>>;
 
-export interface SandboxedGatewayOptions {
-  options?: Partial<GatewayOptions>;
-  now?: () => Date;
-}
-
+/** Starts it. Records all upstream requests, and validates them against the contract when disposed. */
 export async function startSandboxedGateway({
   options = {},
   now,
-}: SandboxedGatewayOptions = {}): Promise<SandboxedGateway> {
+}: {
+  options?: Partial<GatewayOptions>;
+  now?: () => Date;
+} = {}) {
   const sandbox = await startSandbox({ ...(now && { now }) });
   const exchanges: Exchange[] = [];
   const recorder = await startService(forwardTo(sandbox.url, exchanges));
@@ -209,9 +182,11 @@ export async function startSandboxedGateway({
   let recordStart = 0;
   return {
     ...gateway,
+    /** Returns the exchanges since the last `forget()`, optionally only those that start with a prefix such as `GET /v1/workflows/`. */
     upstream: (endpoint = '') =>
       exchanges.slice(recordStart).filter(({ method, path }) => `${method} ${path}`.startsWith(endpoint)),
-    forget() {
+    /** Discards the exchanges recorded so far. */
+    forget(): void {
       recordStart = exchanges.length;
     },
     async [Symbol.asyncDispose]() {

@@ -1,28 +1,68 @@
 import { readFileSync } from 'node:fs';
 import { type Document, OpenAPIBackend } from 'openapi-backend';
 import { parse } from 'yaml';
+import type { NotificationGroupBody, SubscriberBody, WorkflowBody } from '../../src/upstream/endpoints.ts';
 import { feed, group, subscriber, workflow } from './records.ts';
-import type { Script, ServiceResponse } from './service.ts';
+import type { Script, ServiceRequest, ServiceResponse } from './service.ts';
 
-const endpointOf = ({ method, path }: { method: string; path: string }): string =>
-  `${method} ${/^\/v1\/([\w-]+)/.exec(path)?.[1]}`;
+/** Members of records that differ from the defaults. */
+interface Records {
+  workflow?: Partial<WorkflowBody>;
+  group?: Partial<NotificationGroupBody>;
+  subscriber?: Partial<SubscriberBody>;
+  /** Ids of the groups in the list. @default g1 */
+  groupIds?: readonly string[];
+  /** Number of notifications of a day. */
+  count?: number;
+}
 
-const RESPONSES: Record<string, ServiceResponse> = {
-  'GET workflows': { body: { data: workflow({ triggers: [{ identifier: 'w', variables: [{ name: 'city' }] }] }) } },
-  'PUT workflows': { body: { data: workflow() } },
-  'GET notification-groups': { body: { data: group() } },
-  'POST notification-groups': { status: 201, body: { data: group() } },
-  'PATCH notification-groups': { body: { data: group() } },
-  'DELETE notification-groups': { body: { data: { acknowledged: true, status: 'deleted' } } },
-  'GET notifications': { body: [{ _id: '2026-01-02', count: 3, templates: ['w1', 'w2'], channels: ['email'] }] },
-  'POST subscribers': { status: 201, body: { data: subscriber() } },
-  'POST feeds': { status: 201, body: { data: feed() } },
-  'DELETE feeds': { body: { data: [feed()] } },
-  'DELETE messages': { status: 204 },
-};
+type Target = Pick<ServiceRequest, 'method' | 'path'>;
 
-/** Returns the example of the OpenAPI document, for endpoints without a response in `RESPONSES`. */
-async function exampleOf({ method, path }: { method: string; path: string }): Promise<ServiceResponse> {
+function findResponse({ method, path }: Target, records: Records): ServiceResponse | undefined {
+  const [, , noun = '', segment = ''] = path.split(/[/?]/);
+  const id = decodeURIComponent(segment);
+  switch (`${method} ${noun}`) {
+    case 'GET workflows':
+    case 'PUT workflows': {
+      const triggers = [{ identifier: 'w', variables: [{ name: 'city' }] }];
+      return { body: { data: workflow({ _id: id, triggers, ...records.workflow }) } };
+    }
+    case 'GET notification-groups':
+    case 'PATCH notification-groups': {
+      const groupOf = (_id: string) => group({ _id, ...records.group });
+      return { body: { data: id === '' ? (records.groupIds ?? ['g1']).map(groupOf) : groupOf(id) } };
+    }
+    case 'POST notification-groups':
+      return { status: 201, body: { data: group(records.group) } };
+    case 'DELETE notification-groups':
+      return { body: { data: { acknowledged: true, status: 'deleted' } } };
+    case 'GET notifications': {
+      const { count = 3 } = records;
+      return { body: [{ _id: '2026-01-02', count, templates: ['w1', 'w2'], channels: ['email'] }] };
+    }
+    case 'POST subscribers':
+      return { status: 201, body: { data: subscriber(records.subscriber) } };
+    case 'POST feeds':
+      return { status: 201, body: { data: feed() } };
+    case 'DELETE feeds':
+      return { body: { data: [feed()] } };
+    case 'DELETE messages':
+      return { status: 204 };
+    default:
+      return undefined;
+  }
+}
+
+/** Responds to a request with success, as a healthy service; with an empty list, if only modules send such a request. */
+export const healthyResponse = (request: Target, records: Records = {}): ServiceResponse =>
+  findResponse(request, records) ?? { body: [] };
+
+/** Script of a service that responds to every request with success, also to those of modules. */
+export const healthyService: Script = (request) =>
+  findResponse(request, { groupIds: ['g1', 'g2'] }) ?? exampleOf(request);
+
+/** Returns the example of the OpenAPI document. */
+async function exampleOf({ method, path }: Target): Promise<ServiceResponse> {
   const definition: Document = parse(
     readFileSync(new URL('../../schema/upstream.openapi.yaml', import.meta.url), 'utf8'),
   );
@@ -34,9 +74,3 @@ async function exampleOf({ method, path }: { method: string; path: string }): Pr
   const { status, mock } = api.mockResponseForOperation(operation.operationId);
   return { status, body: mock };
 }
-
-/** Script of a service that responds to every request with success. */
-export const healthyService: Script = (request) =>
-  request.path === '/v1/notification-groups' && request.method === 'GET'
-    ? { body: { data: [group(), group({ _id: 'g2' })] } }
-    : (RESPONSES[endpointOf(request)] ?? exampleOf(request));

@@ -28,47 +28,11 @@ export interface TestKey {
 /** Claims of a token; undefined omits a claim. */
 export type Claims = Readonly<Record<string, unknown>>;
 
-export interface SignOptions {
-  /** Signing key. @default the newest key of the issuer */
-  key?: TestKey;
-  /** Header fields that override or extend `alg`, `kid` and `typ`; undefined omits a field. */
-  header?: Claims;
-}
-
 /** Behavior of the JWKS endpoint. */
 export type KeysBehavior = 'published' | 'reset' | 'hang' | ((response: ServerResponse) => void);
 
 /** Token issuer that publishes real keys on its own port. */
-export interface TestIssuer extends AsyncDisposable {
-  /** `iss` claim of its tokens. */
-  readonly url: string;
-  /** URL of the JWKS. */
-  readonly jwks: string;
-  /** Number of requests for the JWKS. */
-  readonly keyRequests: number;
-  /** Behavior of the JWKS endpoint for subsequent requests. */
-  behavior: KeysBehavior;
-  /** Published keys; tests may change the list. */
-  published: JsonWebKey[];
-  /** Newest key. */
-  readonly key: TestKey;
-  /** Creates a key, publishes it in addition to the others, and uses it for subsequent tokens. */
-  rotate(kid?: string): TestKey;
-  /** Removes a key from the published ones. */
-  withdraw(key: TestKey): void;
-  /** Waits until the JWKS was requested this many times. */
-  waitForKeyRequests(times: number): Promise<void>;
-  /** Signs a valid token with the given changes. */
-  sign(claims?: Claims, options?: SignOptions): string;
-}
-
-export interface TestIssuerOptions {
-  alg?: TestAlgorithm;
-  /** Claims of every token. */
-  claims?: Claims;
-  /** Returns the current time, in milliseconds since 1970. */
-  now?: () => number;
-}
+export type TestIssuer = Awaited<ReturnType<typeof startTestIssuer>>;
 
 let keyCount = 0;
 
@@ -81,11 +45,16 @@ export function createTestKey(alg: TestAlgorithm = 'ES256', kid?: string): TestK
   return { kid: name, alg, privateKey, publicKey, jwk, pem: String(publicKey.export({ format: 'pem', type: 'spki' })) };
 }
 
+/** @param options `claims`: those of every token; `now`: returns the current time, in milliseconds since 1970 */
 export async function startTestIssuer({
   alg = 'ES256',
   claims: always = {},
   now = Date.now,
-}: TestIssuerOptions = {}): Promise<TestIssuer> {
+}: {
+  alg?: TestAlgorithm;
+  claims?: Claims;
+  now?: () => number;
+} = {}) {
   const changes = new EventEmitter();
   let keyRequests = 0;
   let key = createTestKey(alg);
@@ -104,32 +73,42 @@ export async function startTestIssuer({
   });
   const { url, close } = await listen(server);
 
-  const issuer: TestIssuer = {
+  const issuer = {
+    /** `iss` claim of its tokens. */
     url,
+    /** URL of the JWKS. */
     jwks: `${url}/.well-known/jwks.json`,
-    get keyRequests() {
+    /** Number of requests for the JWKS. */
+    get keyRequests(): number {
       return keyRequests;
     },
-    get key() {
+    /** Newest key. */
+    get key(): TestKey {
       return key;
     },
-    behavior: 'published',
+    /** Behavior of the JWKS endpoint for subsequent requests. */
+    behavior: 'published' as KeysBehavior,
+    /** Published keys; tests may change the list. */
     published: [key.jwk],
-    rotate(kid) {
+    /** Creates a key, publishes it in addition to the others, and uses it for subsequent tokens. */
+    rotate(kid?: string): TestKey {
       key = createTestKey(alg, kid);
       issuer.published = [...issuer.published, key.jwk];
       return key;
     },
-    withdraw({ jwk }) {
+    /** Removes a key from the published ones. */
+    withdraw({ jwk }: TestKey): void {
       issuer.published = issuer.published.filter((other) => other !== jwk);
     },
-    async waitForKeyRequests(times) {
+    /** Waits until the JWKS was requested this many times. */
+    async waitForKeyRequests(times: number): Promise<void> {
       const signal = AbortSignal.timeout(10_000);
       while (keyRequests < times) {
         await once(changes, 'asked', { signal });
       }
     },
-    sign(claims, { key: chosen = key, header } = {}) {
+    /** Signs a valid token with the given changes, by default with the newest key. Undefined omits a claim or a field of the header. */
+    sign(claims?: Claims, { key: chosen = key, header }: { key?: TestKey; header?: Claims } = {}): string {
       const seconds = Math.floor(now() / 1000);
       const payload = { iss: url, iat: seconds, exp: seconds + 300, ...always, ...claims };
       return signToken({ alg: chosen.alg, kid: chosen.kid, typ: 'JWT', ...header }, payload, chosen);

@@ -1,22 +1,21 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type RunningServer, type ServerOptions, startServer } from '../../src/server/server.ts';
+import { type ServerOptions, startServer } from '../../src/server/server.ts';
 
-/** Server that keeps requests pending until the test releases them. */
-export interface PausedServer extends AsyncDisposable {
-  readonly url: string;
-  readonly server: RunningServer;
-  /** Waits for the next request that reaches the listener. */
-  nextRequest(): Promise<{ request: IncomingMessage; response: ServerResponse }>;
-  /** Responds to all pending requests. */
-  release(): void;
+interface Exchange {
+  request: IncomingMessage;
+  response: ServerResponse;
 }
 
-export async function startPausedServer(options: Partial<ServerOptions> = {}): Promise<PausedServer> {
+/** Server that keeps requests pending until the test releases them. */
+export type PausedServer = Awaited<ReturnType<typeof startPausedServer>>;
+
+export async function startPausedServer(options: Partial<ServerOptions> = {}) {
   const pending: ServerResponse[] = [];
-  const waiting: ((exchange: { request: IncomingMessage; response: ServerResponse }) => void)[] = [];
+  const waiting: ((exchange: Exchange) => void)[] = [];
   const server = await startServer({
     host: '127.0.0.1',
     port: 0,
+    drainTimeoutMs: 400, // Idle connections of tests are closed at once.
     listener: (request, response) => {
       request.resume();
       pending.push(response);
@@ -24,6 +23,7 @@ export async function startPausedServer(options: Partial<ServerOptions> = {}): P
     },
     ...options,
   });
+  /** Responds to all pending requests. */
   const release = () => {
     for (const response of pending.splice(0)) {
       response.end('done');
@@ -32,7 +32,8 @@ export async function startPausedServer(options: Partial<ServerOptions> = {}): P
   return {
     url: server.url,
     server,
-    nextRequest: () => new Promise((resolve) => waiting.push(resolve)),
+    /** Waits for the next request that reaches the listener. */
+    nextRequest: () => new Promise<Exchange>((resolve) => waiting.push(resolve)),
     release,
     [Symbol.asyncDispose]: () => {
       release();

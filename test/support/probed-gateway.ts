@@ -21,23 +21,10 @@ export interface Vitals {
   resources: string[];
 }
 
-/** Gateway in a separate process that contains a probe. Log lines are counted but not kept. */
-export interface ProbedGateway extends AsyncDisposable {
-  /** URL of the GraphQL endpoint. */
-  readonly url: string;
-  readonly pid: number;
-  /** Number of log lines so far, by level. */
-  readonly logLines: ReadonlyMap<string, number>;
-  /** Measures the process. @param garbage whether to collect garbage first */
-  vitals(garbage?: 'collect garbage' | 'keep garbage'): Promise<Vitals>;
-  /** Sends SIGTERM. @returns the exit code, or null if the process was killed */
-  stop(): Promise<number | null>;
-}
+/** Gateway in a separate process that contains a probe. */
+export type ProbedGateway = Awaited<ReturnType<typeof startProbedGateway>>;
 
-export async function startProbedGateway(
-  upstream: string,
-  env: Readonly<Record<string, string>> = {},
-): Promise<ProbedGateway> {
+export async function startProbedGateway(upstream: string, env: Readonly<Record<string, string>> = {}) {
   const child = fork(MAIN, ['--upstream', upstream, '--port', '0'], {
     cwd: tmpdir(), // Avoids reading a .env file of the working directory.
     env: { ...CHILD_ENV, NODE_ENV: 'production', ...env },
@@ -78,15 +65,19 @@ export async function startProbedGateway(
   }
 
   return {
+    /** URL of the GraphQL endpoint. */
     url: await listening.promise,
     pid: child.pid ?? 0,
+    /** Number of log lines so far, by level. The lines are not kept. */
     logLines,
-    vitals(garbage = 'keep garbage') {
+    /** Measures the process. @param garbage whether to collect garbage first */
+    vitals(garbage: 'collect garbage' | 'keep garbage' = 'keep garbage'): Promise<Vitals> {
       const vitals = lastRequest.then(() => requestVitals(garbage));
       lastRequest = vitals;
       return vitals;
     },
-    stop() {
+    /** Sends SIGTERM. @returns the exit code, or null if the process was killed */
+    stop(): Promise<number | null> {
       child.kill('SIGTERM');
       return ended;
     },

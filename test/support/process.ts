@@ -1,14 +1,19 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
 import { CHILD_ENV } from './child-env.ts';
 
 /** Program of the command, as npm packs it. Vitest builds it before the tests. */
 export const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 
 export interface ProcessOptions {
-  /** Working directory, where `.env` and the sandbox file are searched for. */
-  cwd: string;
+  /** Working directory, where `.env` and the sandbox file are searched for. @default an empty folder, until the end of the test */
+  cwd?: string;
   args?: readonly string[];
   /** Port of a gateway. @default a free one */
   port?: number;
@@ -33,28 +38,8 @@ export interface ExitResult {
   stderr: string;
 }
 
-/** Notigraph running in a separate process. */
-export interface RunningProcess extends AsyncDisposable {
-  readonly pid: number;
-  /** Its result, once it has exited. */
-  readonly ended: Promise<ExitResult>;
-  /** Returns everything printed so far. */
-  output(): string;
-  /** Returns everything printed to one stream so far. */
-  outputOf(stream: 'stdout' | 'stderr'): string;
-  /** Waits until the output matches the pattern `times` times, by default once. @returns the last match */
-  printed(stream: 'stdout' | 'stderr', pattern: RegExp, times?: number): Promise<RegExpExecArray>;
-  /** Closes the reading ends of its output, as a reader that has ended does. */
-  closeOutput(): void;
-  /** Sends a signal and waits for the process to exit. */
-  stop(signal: NodeJS.Signals): Promise<ExitResult>;
-}
-
 /** Gateway running in a separate process. */
-export interface NotigraphProcess extends RunningProcess {
-  /** URL of the GraphQL endpoint. */
-  readonly url: string;
-}
+export type NotigraphProcess = Awaited<ReturnType<typeof startNotigraph>>;
 
 /** Runs Notigraph with options that make it exit, and returns its result. */
 export async function runNotigraph(options: ProcessOptions): Promise<ExitResult> {
@@ -66,7 +51,7 @@ export async function runNotigraph(options: ProcessOptions): Promise<ExitResult>
 }
 
 /** Starts Notigraph, on a free port unless the arguments name one, and waits until it has printed its banner. */
-export async function startNotigraph({ args = [], port = 0, ...options }: ProcessOptions): Promise<NotigraphProcess> {
+export async function startNotigraph({ args = [], port = 0, ...options }: ProcessOptions = {}) {
   const running = spawnNotigraph({
     ...options,
     args: ['--port', `${port}`, ...args],
@@ -79,13 +64,14 @@ export async function startNotigraph({ args = [], port = 0, ...options }: Proces
       ? /GraphQL +(\S+).*\n {2}Health [^\n]*\n\n/s
       : /GraphQL +(\S+).*\n {2}Health [^\n]*\n\n(?:Try it[^\n]*\n\n(?: {2}[^\n]+\n)+|To [^\n]+\n)\n/s,
   );
-  return { ...running, url };
+  return { ...running, /** URL of the GraphQL endpoint. */ url };
 }
 
 /** Starts Notigraph with any command. */
-export function spawnNotigraph(options: ProcessOptions): RunningProcess {
+export function spawnNotigraph(options: ProcessOptions) {
   const { child, text, ended } = startProcess(options);
 
+  /** Waits until the output matches the pattern `times` times, by default once. @returns the last match */
   async function printed(stream: 'stdout' | 'stderr', pattern: RegExp, times = 1): Promise<RegExpExecArray> {
     const every = new RegExp(pattern, `${pattern.flags}g`);
     for (;;) {
@@ -102,6 +88,7 @@ export function spawnNotigraph(options: ProcessOptions): RunningProcess {
     }
   }
 
+  /** Sends a signal and waits for the process to exit. */
   async function stop(signal: NodeJS.Signals): Promise<ExitResult> {
     child.kill(signal);
     return ended;
@@ -109,11 +96,15 @@ export function spawnNotigraph(options: ProcessOptions): RunningProcess {
 
   return {
     pid: child.pid ?? 0,
+    /** Its result, once it has exited. */
     ended,
+    /** Returns everything printed so far. */
     output: () => text.stdout + text.stderr,
-    outputOf: (stream) => text[stream],
+    /** Returns everything printed to one stream so far. */
+    outputOf: (stream: 'stdout' | 'stderr') => text[stream],
     printed,
-    closeOutput() {
+    /** Closes the reading ends of its output, as a reader that has ended does. */
+    closeOutput(): void {
       child.stdout.destroy();
       child.stderr.destroy();
     },
@@ -122,8 +113,22 @@ export function spawnNotigraph(options: ProcessOptions): RunningProcess {
   };
 }
 
+/** Creates an empty folder that is removed at the end of the test. */
+export function createEmptyFolder(): string {
+  const path = mkdtempSync(join(tmpdir(), 'notigraph-'));
+  onTestFinished(() => rm(path, { recursive: true, force: true }));
+  return path;
+}
+
 function startProcess(options: ProcessOptions) {
-  const { cwd, node = process.execPath, nodeArgs = [], args = [], env = {}, main = MAIN } = options;
+  const {
+    cwd = createEmptyFolder(),
+    node = process.execPath,
+    nodeArgs = [],
+    args = [],
+    env = {},
+    main = MAIN,
+  } = options;
   const limits = Object.entries({ f: options.maxFileBlocks, n: options.maxOpenFiles });
   const limit = limits.flatMap(([name, max]) =>
     max === undefined ? [] : ['sh', '-c', `ulimit -${name} "$0" && exec "$@"`, String(max)],

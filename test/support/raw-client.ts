@@ -1,28 +1,11 @@
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import { connect } from 'node:net';
 
 /** Client on a raw socket that sends arbitrary bytes and can leave responses unread. */
-export interface RawClient {
-  readonly socket: Socket;
-  /** Resolves when the server has closed the connection. */
-  readonly closed: Promise<void>;
-  /** Whether the server has closed the connection. */
-  isClosed(): boolean;
-  /** Sends bytes and waits until the operating system has accepted them. */
-  send(bytes: string): Promise<void>;
-  /** Returns everything received so far. */
-  received(): string;
-  /** Waits until the received text matches the pattern. */
-  receives(pattern: RegExp): Promise<RegExpExecArray>;
-}
+export type RawClient = Awaited<ReturnType<typeof connectRaw>>;
 
-export interface RawClientOptions {
-  /** Whether the client reads what the server sends. @default true */
-  reads?: boolean;
-}
-
-/** Connects to the server of a URL. */
-export async function connectRaw(url: string, { reads = true }: RawClientOptions = {}): Promise<RawClient> {
+/** Connects to the server of a URL. @param options `reads`: whether the client reads what the server sends */
+export async function connectRaw(url: string, { reads = true } = {}) {
   const { hostname, port } = new URL(url);
   const socket = connect({ port: Number(port), host: hostname, noDelay: true });
   const closed = Promise.withResolvers<void>();
@@ -39,11 +22,15 @@ export async function connectRaw(url: string, { reads = true }: RawClientOptions
   await Promise.race([once(socket, 'connect'), closed.promise]);
   return {
     socket,
+    /** Resolves when the server has closed the connection. */
     closed: closed.promise,
     isClosed: () => socket.destroyed,
-    send: (bytes) => new Promise((resolve) => socket.write(bytes, () => resolve())),
+    /** Sends bytes and waits until the operating system has accepted them. */
+    send: (bytes: string) => new Promise<void>((resolve) => socket.write(bytes, () => resolve())),
+    /** Returns everything received so far. */
     received: () => text,
-    async receives(pattern) {
+    /** Waits until the received text matches the pattern. */
+    async receives(pattern: RegExp): Promise<RegExpExecArray> {
       for (;;) {
         const found = pattern.exec(text);
         if (found !== null) {

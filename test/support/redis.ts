@@ -1,42 +1,32 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createClient } from '@redis/client';
 import { findPrograms } from './programs.ts';
+import { createTemporaryFolder } from './sandbox-files.ts';
 
 /** Whether `redis-server` is installed, and the end of the titles of tests that need it. */
 export const { areThere: hasRedis, note: redisOnly } = findPrograms('redis-server');
 
-/** Redis server of a test, without persistence. */
-export interface TestRedis extends AsyncDisposable {
-  readonly url: string;
-  /** Kills the server, as a crash would. */
-  kill(): Promise<void>;
-  /** Restarts the server, empty, on the same port. */
-  start(): Promise<void>;
-  /** Keeps the server from doing anything until it is resumed. */
-  pause(): void;
-  resume(): void;
-  /** Sends a command and returns its reply. */
-  command(...args: string[]): Promise<unknown>;
-  /** Sends a command with another URL, such as after a change of the password. */
-  commandAt(url: string, ...args: string[]): Promise<unknown>;
-}
+/** Redis server of a test. */
+export type TestRedis = Awaited<ReturnType<typeof startRedis>>;
 
-/** Options of `startRedis`. */
-export interface TestRedisOptions {
+/**
+ * Starts a server without persistence.
+ *
+ * @param options `tls`: whether it accepts only TLS, with the certificates in `args`, which are more arguments of the command line
+ */
+export async function startRedis({
+  password,
+  tls = false,
+  args = [],
+}: {
   password?: string;
-  /** Whether it accepts only TLS, with the certificates in `args`. @default false */
   tls?: boolean;
-  /** More arguments of the command line. @default none */
   args?: readonly string[];
-}
-
-export async function startRedis({ password, tls = false, args = [] }: TestRedisOptions = {}): Promise<TestRedis> {
-  const folder = await mkdtemp(join(tmpdir(), 'notigraph-redis-'));
+} = {}) {
+  const folder = await createTemporaryFolder();
   const port = await findFreePort();
   let child: ChildProcess | undefined;
 
@@ -45,10 +35,10 @@ export async function startRedis({ password, tls = false, args = [] }: TestRedis
     const ports = tls ? ['--port', '0', '--tls-port', String(port)] : ['--port', String(port)];
     const isSentinel = args.includes('--sentinel');
     const options = isSentinel ? [] : ['--save', '', '--appendonly', 'no'];
-    const config = join(folder, 'redis.conf'); // A Sentinel writes to it.
+    const config = folder.path('redis.conf'); // A Sentinel writes to it.
     await writeFile(config, '');
     const started = spawn('redis-server', [config, ...ports, '--bind', '127.0.0.1', ...options, ...secret, ...args], {
-      cwd: folder,
+      cwd: folder.path(),
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     child = started;
@@ -72,6 +62,7 @@ export async function startRedis({ password, tls = false, args = [] }: TestRedis
     }
   }
 
+  /** Sends a command with another URL, such as after a change of the password. */
   async function commandAt(address: string, ...words: string[]): Promise<unknown> {
     const client = createClient({ url: address });
     await client.connect();
@@ -86,15 +77,19 @@ export async function startRedis({ password, tls = false, args = [] }: TestRedis
   const url = `redis${tls ? 's' : ''}://${password === undefined ? '' : `:${password}@`}127.0.0.1:${port}`;
   return {
     url,
+    /** Kills the server, as a crash would. */
     kill,
+    /** Restarts the server, empty, on the same port. */
     start,
+    /** Keeps the server from doing anything until it is resumed. */
     pause: () => void child?.kill('SIGSTOP'),
     resume: () => void child?.kill('SIGCONT'),
-    command: (...words) => commandAt(url, ...words),
+    /** Sends a command and returns its reply. */
+    command: (...words: string[]) => commandAt(url, ...words),
     commandAt,
     async [Symbol.asyncDispose]() {
       await kill();
-      await rm(folder, { recursive: true, force: true });
+      await folder[Symbol.asyncDispose]();
     },
   };
 }

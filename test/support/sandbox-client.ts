@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 
 import { type Document, OpenAPIBackend } from 'openapi-backend';
-import { expect } from 'vitest';
+import { afterAll, beforeAll, expect } from 'vitest';
 import { parse } from 'yaml';
 
-import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
+import { SANDBOX_KEYS, type SandboxOptions, startSandbox } from '../../packages/sandbox/src/sandbox.ts';
 
 export interface SandboxRequest {
   /** Environment whose key is sent; null sends no key. @default 'development' */
@@ -55,6 +55,26 @@ export async function createSandboxClient(url: string): Promise<SandboxClient> {
     expectContract(loaded, method, path, result);
     return { ...result, data: result.body?.data ?? {}, list: result.body?.data ?? [] };
   };
+}
+
+/** Client of a sandbox that it starts. */
+export type OpenSandbox = SandboxClient & { readonly url: string } & AsyncDisposable;
+
+/** Starts a sandbox. Returns the function that sends requests to it. */
+export async function openSandbox(options: SandboxOptions = {}): Promise<OpenSandbox> {
+  const sandbox = await startSandbox(options);
+  const send = await createSandboxClient(sandbox.url);
+  return Object.assign(send, { url: sandbox.url, [Symbol.asyncDispose]: () => sandbox.close() });
+}
+
+/** Starts a sandbox for all tests of a file. Returns the function that sends requests to it. */
+export function openSandboxOfFile(): SandboxClient & { url(): string } {
+  let opened: OpenSandbox;
+  beforeAll(async () => {
+    opened = await openSandbox();
+  });
+  afterAll(() => opened[Symbol.asyncDispose]());
+  return Object.assign((...request: Parameters<SandboxClient>) => opened(...request), { url: () => opened.url });
 }
 
 /** Loaded once per process, because it takes long. */

@@ -1,32 +1,19 @@
 import { tmpdir } from 'node:os';
+import { runCommand } from './command.ts';
 import { runNotigraph, spawnNotigraph } from './process.ts';
 
-/** Sandbox running in a separate process. Disposing kills it, so that a failed test leaves no process behind. */
-export interface SandboxProcess extends AsyncDisposable {
-  url: string;
-  /** Returns everything printed to stdout so far. */
-  output(): string;
-  /** Returns everything printed to stderr so far. */
-  errors(): string;
-  /** Sends a signal and waits for the process to exit. */
-  stop(signal: NodeJS.Signals): Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
-}
-
-/** Starts the sandbox in a separate process and waits until it listens. */
-export const spawnSandbox = (...args: string[]): Promise<SandboxProcess> => spawnLimitedSandbox(undefined, ...args);
+/** Starts the sandbox in a separate process and waits until it listens. Disposing kills it, so that a failed test leaves no process behind. */
+export const spawnSandbox = (...args: string[]) => spawnLimitedSandbox(undefined, ...args);
 
 /** Starts a sandbox whose files can't grow beyond so many blocks of 512 bytes, as on a full disk. */
-export async function spawnLimitedSandbox(
-  maxFileBlocks: number | undefined,
-  ...args: string[]
-): Promise<SandboxProcess> {
+export async function spawnLimitedSandbox(maxFileBlocks: number | undefined, ...args: string[]) {
   const running = spawnNotigraph({ cwd: tmpdir(), args: ['sandbox', '--port', '0', ...args], maxFileBlocks });
   const [, url = ''] = await running.printed('stdout', /listening on (\S+)\n.*curl .*\n/s);
   return {
     url,
     output: () => running.outputOf('stdout'),
     errors: () => running.outputOf('stderr'),
-    async stop(name) {
+    async stop(name: NodeJS.Signals) {
       const { code, signal } = await running.stop(name);
       return { code, signal };
     },
@@ -34,11 +21,14 @@ export async function spawnLimitedSandbox(
   };
 }
 
-/** Runs the sandbox with flags that make it exit, and returns its result. */
-export const runSandbox = (...args: string[]) => runLimitedSandbox(undefined, ...args);
+/** Runs a command of the sandbox that ends by itself. */
+export async function runSandbox(...args: string[]) {
+  const { code, stdout, stderr } = await runCommand({ args: ['sandbox', ...args] });
+  return { code, stdout, stderr };
+}
 
 /** Runs a sandbox whose files can't grow beyond so many blocks of 512 bytes, and returns its result. */
-export async function runLimitedSandbox(maxFileBlocks: number | undefined, ...args: string[]) {
+export async function runLimitedSandbox(maxFileBlocks: number, ...args: string[]) {
   const { code, stdout, stderr } = await runNotigraph({ cwd: tmpdir(), args: ['sandbox', ...args], maxFileBlocks });
   return { code, stdout, stderr };
 }

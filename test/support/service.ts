@@ -52,53 +52,18 @@ export type ScriptResult = ServiceResponse | void;
 /** Returns the response to a request. */
 export type Script = (request: ServiceRequest, connection: Connection) => ScriptResult | Promise<ScriptResult>;
 
-/** Responses that are held back. */
-export interface Hold {
-  /** Resolves when the first request has arrived. */
-  arrived: Promise<void>;
-  /** Sends the responses, and holds no more. */
-  release(): void;
-}
+/** Service that a test scripts. */
+export type TestService = Awaited<ReturnType<typeof startService>>;
 
-/** Service that responds as scripted, on a socket, so that it can violate HTTP in any way. */
-export interface TestService extends AsyncDisposable {
-  readonly url: string;
-  readonly requests: readonly ServiceRequest[];
-  /** Script for subsequent requests. */
-  script: Script;
-  /** Returns method and path of the requests so far. */
-  calls(): string[];
-  /** Discards the requests so far. */
-  forget(): void;
-  /**
-   * Holds back the responses to requests that have a key, by default to the next one. The script runs when a request arrives, so that a
-   * response shows the data of that moment.
-   *
-   * @param endpoint method and path. @default any
-   */
-  hold(endpoint?: string, count?: number): Hold;
-  /** Returns the number of connections accepted so far. */
-  connections(): number;
-  /** Returns the number of open connections. */
-  open(): number;
-  /** Returns the maximum number of connections that were open at once. */
-  mostOpen(): number;
-  /** Waits until so many requests have arrived. */
-  arrived(count: number, withinMs?: number): Promise<void>;
-  /** Waits until no connection is open. */
-  allClosed(withinMs?: number): Promise<void>;
-  /** Stops listening, so that new connections are refused. */
-  refuse(): Promise<void>;
-  /** Listens again on the same port. */
-  listen(): Promise<void>;
-}
-
-export interface ServiceOptions {
-  /** Called for each connection before anything is read from it. */
-  onConnect?: (connection: Connection) => void;
-}
-
-export async function startService(script: Script, { onConnect }: ServiceOptions = {}): Promise<TestService> {
+/**
+ * Starts a service that responds as scripted, on a socket, so that it can violate HTTP in any way.
+ *
+ * @param onConnect called for each connection before anything is read from it
+ */
+export async function startService(
+  script: Script,
+  { onConnect }: { onConnect?: (connection: Connection) => void } = {},
+) {
   const requests: ServiceRequest[] = [];
   const sockets = new Set<Socket>();
   const changes = new EventEmitter().setMaxListeners(0);
@@ -162,13 +127,22 @@ export async function startService(script: Script, { onConnect }: ServiceOptions
   }
 
   await listen();
-  const service: TestService = {
+  const service = {
     url: `http://127.0.0.1:${port}`,
     requests,
+    /** Script for subsequent requests. */
     script,
+    /** Returns method and path of the requests so far. */
     calls: () => requests.map(({ method, path }) => `${method} ${path}`),
+    /** Discards the requests so far. */
     forget: () => void requests.splice(0),
-    hold(endpoint, count = 1) {
+    /**
+     * Holds back the responses to requests that have a key, by default to the next one. The script runs when a request arrives, so that a
+     * response shows the data of that moment.
+     *
+     * @param endpoint method and path. @default any
+     */
+    hold(endpoint?: string, count = 1) {
       const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>();
       const { promise: released, resolve } = Promise.withResolvers<void>();
       let left = count;
@@ -186,19 +160,26 @@ export async function startService(script: Script, { onConnect }: ServiceOptions
       };
       holds.add(hold);
       return {
+        /** Resolves when the first request has arrived. */
         arrived,
+        /** Sends the responses, and holds no more. */
         release() {
           holds.delete(hold);
           resolve();
         },
       };
     },
+    /** Returns the number of connections accepted so far. */
     connections: () => connections,
+    /** Returns the number of open connections. */
     open: () => sockets.size,
+    /** Returns the maximum number of connections that were open at once. */
     mostOpen: () => mostOpen,
-    arrived: (count, withinMs = 20_000) => until(`${count} requests`, () => requests.length >= count, withinMs),
+    arrived: (count: number, withinMs = 20_000) => until(`${count} requests`, () => requests.length >= count, withinMs),
     allClosed: (withinMs = 20_000) => until('every socket closed', () => sockets.size === 0, withinMs),
+    /** Stops listening, so that new connections are refused. */
     refuse,
+    /** Listens again on the same port. */
     listen,
     [Symbol.asyncDispose]: refuse,
   };

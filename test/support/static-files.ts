@@ -3,12 +3,6 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { extname, join, normalize, sep } from 'node:path';
 import { listen } from './listen.ts';
 
-/** Server for the files of a folder, as used to host a built app. */
-export interface StaticFiles extends AsyncDisposable {
-  /** Origin of the pages, without a trailing slash. */
-  readonly url: string;
-}
-
 const TYPES: Record<string, string> = {
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript',
@@ -16,11 +10,14 @@ const TYPES: Record<string, string> = {
   '.svg': 'image/svg+xml',
 };
 
+/** Server for the files of a folder, as used to host a built app. */
+export type StaticFiles = Awaited<ReturnType<typeof startStaticFiles>>;
+
 /** @param handle responds to other requests than those for files, and returns whether it did */
 export async function startStaticFiles(
   folder: string,
   handle: (request: IncomingMessage, response: ServerResponse) => boolean = () => false,
-): Promise<StaticFiles> {
+) {
   const server = createServer(async (request, response) => {
     if (handle(request, response)) {
       return;
@@ -34,5 +31,5 @@ export async function startStaticFiles(
     response.end(body);
   });
   const { url, close } = await listen(server);
-  return { url, [Symbol.asyncDispose]: close };
+  return { /** Origin of the pages, without a trailing slash. */ url, [Symbol.asyncDispose]: close };
 }

@@ -1,8 +1,8 @@
-import { type Dispatcher, Pool } from 'undici';
 import type { GatewayOptions } from '../../src/gateway.ts';
-import { startGateway, type TestDeps, type TestGateway } from './gateway.ts';
-import { type Script, startService, type TestService } from './service.ts';
-import { clientsOf, createSigner, type TestSigner } from './tokens.ts';
+import { connectClients } from './concurrent-load.ts';
+import { startGateway, type TestDeps } from './gateway.ts';
+import { type Script, startService } from './service.ts';
+import { clientsOf, createSigner } from './tokens.ts';
 
 /** Names of the upstreams. All keys of an upstream begin with its name. */
 export const NAMES = ['eu', 'us', 'ap'] as const;
@@ -16,16 +16,6 @@ export interface UpstreamRequest {
   host?: string;
   authorization: string;
   document?: string;
-}
-
-/** Gateway in front of three upstreams. */
-export interface ThreeUpstreams extends AsyncDisposable {
-  gateway: TestGateway;
-  upstreams: Readonly<Record<Name, TestService>>;
-  signer: TestSigner;
-  send(request: UpstreamRequest): Promise<{ status: number; text: string }>;
-  /** Returns the keys that upstreams received although they belong to another one. */
-  misdirected(): string[];
 }
 
 /** Tenants, with one of each upstream. */
@@ -42,11 +32,8 @@ export const upstreamsOf = (urls: Readonly<Record<Name, { url: string }>>) => ({
   ap: { url: urls.ap.url, hosts: ['ap.example.test'], default: true },
 });
 
-export async function startThreeUpstreams(
-  script: Script,
-  options: Partial<GatewayOptions> = {},
-  deps: TestDeps = {},
-): Promise<ThreeUpstreams> {
+/** Starts a gateway in front of three upstreams. */
+export async function startThreeUpstreams(script: Script, options: Partial<GatewayOptions> = {}, deps: TestDeps = {}) {
   const [eu, us, ap] = await Promise.all([startService(script), startService(script), startService(script)]);
   const upstreams = { eu, us, ap };
   const signer = createSigner();
@@ -54,23 +41,14 @@ export async function startThreeUpstreams(
     { upstreams: upstreamsOf(upstreams), clients: clientsOf(signer, { tenants: TENANTS }), ...options },
     deps,
   );
-  const { origin } = new URL(gateway.url);
-  const client = new Pool(origin, { connections: 60 });
-
+  const clients = connectClients(gateway.url, 60);
   return {
     gateway,
     upstreams,
     signer,
-    async send({ path = '/graphql', host, authorization, document = '{ notificationGroups { name } }' }) {
-      const request: Dispatcher.RequestOptions = {
-        path,
-        method: 'POST',
-        headers: { 'content-type': 'application/json', authorization, ...(host && { host }) },
-        body: JSON.stringify({ query: document }),
-      };
-      const { statusCode, body } = await client.request(request);
-      return { status: statusCode, text: await body.text() };
-    },
+    send: ({ host, document: query = '{ notificationGroups { name } }', ...request }: UpstreamRequest) =>
+      clients.send({ query, ...request, ...(host && { headers: { host } }) }),
+    /** Returns the keys that upstreams received although they belong to another one. */
     misdirected: () =>
       NAMES.flatMap((name) =>
         upstreams[name].requests
@@ -79,7 +57,7 @@ export async function startThreeUpstreams(
           .map((key) => `${name} received ${key}`),
       ),
     async [Symbol.asyncDispose]() {
-      await client.close();
+      await clients[Symbol.asyncDispose]();
       await gateway[Symbol.asyncDispose]();
       await Promise.all(NAMES.map((name) => upstreams[name][Symbol.asyncDispose]()));
     },

@@ -1,16 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Pool } from 'undici';
 import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
+import { connectClients, runConcurrently } from './concurrent-load.ts';
 import { metricValues } from './metrics-text.ts';
 import type { NotigraphProcess } from './process.ts';
-
-/** Result of `sendLoad`. */
-export interface LoadResult {
-  /** Number of responses by status. */
-  statuses: Record<string, number>;
-  /** Number of requests whose connection was closed before a response. They were sent again. */
-  cutOff: number;
-}
 
 /** Options of `sendLoad`. */
 export interface LoadOptions {
@@ -25,45 +17,31 @@ export interface LoadOptions {
 }
 
 /** Sends operations that need no upstream, each until it is answered. */
-export async function sendLoad(
-  url: string,
-  { requests, connections, reset = false, onAnswer }: LoadOptions,
-): Promise<LoadResult> {
-  const { origin, pathname } = new URL(url);
+export async function sendLoad(url: string, { requests, connections, reset = false, onAnswer }: LoadOptions) {
+  await using clients = connectClients(url, connections);
+  /** Number of responses by status. */
   const statuses: Record<string, number> = {};
-  let [started, answered, cutOff] = [0, 0, 0];
+  let [answered, cutOff] = [0, 0];
+  const request = { query: '{ __typename }', authorization: `ApiKey ${SANDBOX_KEYS.development}`, reset };
 
-  async function sendOne(pool: Pool): Promise<void> {
+  async function send(): Promise<void> {
     try {
-      const { statusCode, body } = await pool.request({
-        path: pathname,
-        method: 'POST',
-        headers: { 'content-type': 'application/json', authorization: `ApiKey ${SANDBOX_KEYS.development}` },
-        body: JSON.stringify({ query: '{ __typename }' }),
-        reset,
-      });
-      await body.dump();
-      statuses[statusCode] = (statuses[statusCode] ?? 0) + 1;
+      const { status } = await clients.send(request);
+      statuses[status] = (statuses[status] ?? 0) + 1;
       answered += 1;
       onAnswer?.(answered);
     } catch {
       cutOff += 1;
       await sleep(5);
-      await sendOne(pool);
+      await send();
     }
   }
 
-  async function runClient(): Promise<void> {
-    const pool = new Pool(origin, { connections: 1 });
-    while (started < requests) {
-      started += 1;
-      await sendOne(pool);
-    }
-    await pool.close();
-  }
-
-  await Promise.all(Array.from({ length: connections }, runClient));
-  return { statuses, cutOff };
+  await runConcurrently(requests, connections, send);
+  return {
+    statuses,
+    /** Number of requests whose connection was closed before a response. They were sent again. */ cutOff,
+  };
 }
 
 /** Waits for this number of log lines with the message. @returns the lines */

@@ -4,7 +4,6 @@ import {
   CREATE,
   CREATE_KEYED,
   firstOnly,
-  healthyResponse,
   READ,
   respondHealthy,
   respondWithStatus,
@@ -16,6 +15,7 @@ import {
 } from '../support/faults.ts';
 import { startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
+import { healthyResponse } from '../support/healthy-service.ts';
 import { MISBEHAVIORS, type Misbehavior } from '../support/misbehaviors.ts';
 import { workflow } from '../support/records.ts';
 import { formatResponse, type Script, startService } from '../support/service.ts';

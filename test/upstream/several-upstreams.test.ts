@@ -6,8 +6,8 @@ import { type Script, startService } from '../support/service.ts';
 import { NAMES, startThreeUpstreams, TENANTS } from '../support/three-upstreams.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
-guards('src/auth/authenticator.ts', 'createAuthenticator.identifyNow.upstream');
-guards('src/auth/authenticator.ts', 'identityOf');
+guards('src/auth/authenticate.ts', 'createAuthenticate.identifyNow.upstream');
+guards('src/auth/authenticate.ts', 'identityOf');
 guards('src/http/client-token-route.ts', 'createClientTokenRoute.issue');
 guards('src/http/node-adapter.ts', 'originForm');
 guards('src/http/select-upstream.ts', 'createUpstreamSelector.select');

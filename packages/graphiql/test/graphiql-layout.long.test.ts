@@ -1,14 +1,11 @@
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { launchBrowser } from '../../../test/support/browser.ts';
-import { type SandboxedGateway, startSandboxedGateway } from '../../../test/support/gateway.ts';
 import {
   type GraphiqlVisitor,
   runOperation,
+  shareGraphiql,
   untilGraphiqlReady,
-  visitGraphiql,
 } from '../../../test/support/graphiql.ts';
-import { SANDBOX_KEYS } from '../../sandbox/src/sandbox.ts';
 
 /** Operation with brackets before a number of calls, and two of them in succession. */
 const QUERY = `query Layout {
@@ -125,19 +122,7 @@ const PARTS: Readonly<Record<string, (page: Page) => Promise<() => Promise<void>
   },
 };
 
-let browser: Browser;
-let gateway: SandboxedGateway;
-
-beforeAll(async () => {
-  browser = await launchBrowser();
-  const graphiql = { authorization: `ApiKey ${SANDBOX_KEYS.development}`, sandbox: true };
-  gateway = await startSandboxedGateway({ options: { graphiql } });
-});
-
-afterAll(async () => {
-  await browser.close();
-  await gateway[Symbol.asyncDispose]();
-});
+const shared = shareGraphiql();
 
 async function expectNoDefects(page: Page, state: string): Promise<void> {
   for (const [part, open] of Object.entries(PARTS)) {
@@ -159,7 +144,7 @@ describe.each([
 ])('GraphiQL on %i × %i', (width, height) => {
   let visitor: GraphiqlVisitor;
   beforeAll(async () => {
-    visitor = await visitGraphiql(browser, `${gateway.url}?query=${encodeURIComponent(QUERY)}`, {
+    visitor = await shared.visit(`${shared.gateway.url}?query=${encodeURIComponent(QUERY)}`, {
       viewport: { width, height },
       permissions: ['clipboard-read', 'clipboard-write'],
     });
@@ -210,17 +195,21 @@ describe.each([
     });
     expect(covered).toEqual([]);
   });
+});
 
-  it('says that something was copied, for a while', async () => {
-    const { page } = visitor;
-    const notes = [page.locator('.toolbar [role=status]').first(), page.locator('.summary [role=status]')];
-    await button(page, 'Copy link').click();
-    await button(page, 'Copy response').click();
-    for (const note of notes) {
-      await expect.poll(() => note.textContent()).toMatch(/^Copied\./);
-    }
-    for (const note of notes) {
-      await expect.poll(() => note.textContent()).toBe('');
-    }
+it('GraphiQL says that something was copied, for a while', async () => {
+  await using visitor = await shared.visit(undefined, {
+    permissions: ['clipboard-read', 'clipboard-write'],
   });
+  const { page } = visitor;
+  await runOperation(page);
+  const notes = [page.locator('.toolbar [role=status]').first(), page.locator('.summary [role=status]')];
+  await button(page, 'Copy link').click();
+  await button(page, 'Copy response').click();
+  for (const note of notes) {
+    await expect.poll(() => note.textContent()).toMatch(/^Copied\./);
+  }
+  for (const note of notes) {
+    await expect.poll(() => note.textContent()).toBe('');
+  }
 });

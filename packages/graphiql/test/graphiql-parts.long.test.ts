@@ -1,14 +1,6 @@
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { launchBrowser } from '../../../test/support/browser.ts';
-import { type SandboxedGateway, startSandboxedGateway } from '../../../test/support/gateway.ts';
-import {
-  type GraphiqlVisitor,
-  runOperation,
-  untilGraphiqlReady,
-  visitGraphiql,
-} from '../../../test/support/graphiql.ts';
-import { SANDBOX_KEYS } from '../../sandbox/src/sandbox.ts';
+import type { Page } from 'playwright-core';
+import { expect, it } from 'vitest';
+import { runOperation, shareGraphiql, untilGraphiqlReady } from '../../../test/support/graphiql.ts';
 
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 
@@ -174,25 +166,10 @@ const STATES: Readonly<Record<string, (page: Page) => Promise<void>>> = {
   },
 };
 
-let browser: Browser;
-let gateway: SandboxedGateway;
-/** Shared by all tests, each of which leaves the page usable. */
-let visitor: GraphiqlVisitor;
-
-beforeAll(async () => {
-  browser = await launchBrowser();
-  const graphiql = { authorization: `ApiKey ${SANDBOX_KEYS.development}`, sandbox: true };
-  gateway = await startSandboxedGateway({ options: { graphiql } });
-  visitor = await visitGraphiql(browser, gateway.url);
-});
-
-afterAll(async () => {
-  await browser.close();
-  await gateway[Symbol.asyncDispose]();
-});
+const shared = shareGraphiql();
 
 it.each(Object.entries(STATES))('every part of GraphiQL works %s', async (_name, prepare) => {
-  const { page, problems } = visitor;
+  const { page, problems } = shared;
   await prepare(page);
   for (const [name, use] of Object.entries(PARTS)) {
     await use(page);
@@ -201,7 +178,7 @@ it.each(Object.entries(STATES))('every part of GraphiQL works %s', async (_name,
 });
 
 it('the parts above are all of them', async () => {
-  const names = await visitor.page
+  const names = await shared.page
     .locator(':is(.header, .toolbar, .tool-buttons) :is(button, select, input):visible')
     .evaluateAll((all) => all.map((control) => control.ariaLabel ?? control.textContent.trim()));
   expect(names.map((name) => name || 'API key')).toEqual([
@@ -211,7 +188,7 @@ it('the parts above are all of them', async () => {
 });
 
 it('a panel stays open over runs and reloads, and shows what was run', async () => {
-  const { page, problems } = visitor;
+  const { page, problems } = shared;
   const panel = page.locator('.plugin');
   await button(page, 'Workflow').click();
   await button(page, 'History').click();
@@ -229,7 +206,7 @@ it('a panel stays open over runs and reloads, and shows what was run', async () 
 });
 
 it('the divider between request and response moves with the arrow keys and the pointer', async () => {
-  const { page, problems } = visitor;
+  const { page, problems } = shared;
   await button(page, 'Docs').click();
   const request = page.getByRole('region', { name: 'Request' });
   const box = async () => (await request.boundingBox()) ?? { x: 0, width: 0 };

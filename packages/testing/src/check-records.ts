@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { unknownSetting } from '../../../src/settings/setting.ts';
+import { unknownSetting } from '../../../src/settings/define.ts';
 import { findIdProblem } from '../../../src/upstream/transport/path.ts';
 import {
   CHANNELS,

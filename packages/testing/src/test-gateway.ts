@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Logger, pino } from 'pino';
 import { createGateway, type Gateway, type GatewayOptions } from '../../../src/gateway.ts';
 import { createSchema, endpointsOf } from '../../../src/graphql/schema.ts';
-import { unknownSetting } from '../../../src/settings/setting.ts';
+import { unknownSetting } from '../../../src/settings/define.ts';
 import { GATEWAY_SETTINGS } from '../../../src/settings/settings.ts';
 import type { ParamsOf } from '../../../src/upstream/endpoint.ts';
 import { type Client, createClient } from '../../client/src/index.ts';

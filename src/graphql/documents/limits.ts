@@ -67,14 +67,8 @@ interface Size {
 
 const EMPTY: Size = { depth: 0, aliases: 0, schemaAliases: 0, directives: 0, ownFields: 0, fields: 0 };
 
-/** Creates a function that counts the fields of an operation with its fragments expanded. */
-export function createFieldCount(document: DocumentNode): (operation: OperationDefinitionNode) => number {
-  const measure = createMeasure(document);
-  return (operation) => measure(operation).fields;
-}
-
 /** Creates a function that measures operations. Measures each fragment once, however often it is spread; a cyclic one counts as empty. */
-function createMeasure(document: DocumentNode): (operation: OperationDefinitionNode) => Size {
+export function createMeasure(document: DocumentNode): (operation: OperationDefinitionNode) => Size {
   const fragments = new Map<string, FragmentDefinitionNode>();
   for (const node of document.definitions) {
     if (node.kind === Kind.FRAGMENT_DEFINITION) {

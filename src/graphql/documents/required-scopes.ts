@@ -34,7 +34,6 @@ interface Condition {
   value: boolean;
 }
 
-/** Scope that is required if all conditions hold. */
 interface Requirement {
   scope: Scope;
   conditions: readonly Condition[];
@@ -224,14 +223,9 @@ export function findRepresentations(
   );
   return (variables) => {
     const withDefaults = { ...defaults, ...variables };
-    return values.map((value) => toList(valueFromASTUntyped(value, withDefaults)));
+    return values.map((node) => {
+      const value = valueFromASTUntyped(node, withDefaults);
+      return value == null ? [] : [value].flat(); // A single value is a list of one item.
+    });
   };
-}
-
-/** Converts the value of an argument of a list type. A single value is a list of one item. */
-function toList(value: unknown): readonly unknown[] {
-  if (Array.isArray(value)) {
-    return value;
-  }
-  return value == null ? [] : [value];
 }

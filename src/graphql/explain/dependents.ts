@@ -14,13 +14,12 @@ import {
 } from 'graphql';
 import type { UpstreamRequest } from '../../upstream/request.ts';
 import { variablesOf } from '../executor/graphql-js.ts';
-import { planSelection } from '../executor/plan.ts';
-import type { FieldPlan } from '../executor/selection-plan.ts';
+import type { FieldPlan } from '../executor/plan-types.ts';
+import { planSelection } from '../executor/plans.ts';
 import { type DependentCalls, dependentCallsOf } from '../field-calls.ts';
 
 /** Selected field. Data of other calls decides how many calls it makes. */
 export interface Dependent {
-  /** Name, such as `Workflow.notificationGroup`. */
   readonly name: string;
   readonly declared: readonly DependentCalls[];
   /** Maximum of each declaration, for all objects that it is selected on. */

@@ -22,7 +22,6 @@ export interface Explanation {
   scopes: string[];
 }
 
-/** Minimum and maximum. */
 export interface Range {
   min: number;
   max: number;

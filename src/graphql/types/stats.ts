@@ -30,7 +30,6 @@ const CHANNELS: readonly unknown[] = ['in_app', 'email', 'sms', 'chat', 'push'] 
 /** Returns the value to sort by. An object can't be compared; the field `key` reports it. */
 const periodOf = ({ _id }: StatsEntryBody): string => (typeof _id === 'object' ? '' : (_id ?? ''));
 
-/** Sorts entries, oldest first. */
 const sortEntries = (entries: readonly StatsEntryBody[]): StatsEntryBody[] =>
   entries.toSorted((a, b) => (periodOf(a) < periodOf(b) ? -1 : Number(periodOf(a) > periodOf(b))));
 

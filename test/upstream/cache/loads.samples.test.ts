@@ -1,10 +1,7 @@
-import { pino } from 'pino';
 import { expect, it } from 'vitest';
-import { createGateway } from '../../../src/gateway.ts';
-import { fetchFrom, READ_WORKFLOW, respondTo, startCachedGateway } from '../../support/cached-gateway.ts';
+import { READ_WORKFLOW, startCachedGateway } from '../../support/cached-gateway.ts';
 import { guards } from '../../support/guards.ts';
 import { sampleSize } from '../../support/samples.ts';
-import { startService } from '../../support/service.ts';
 import { STORES, startTestCache } from '../../support/test-cache.ts';
 
 guards('src/upstream/cache/cached-service.ts', 'CachedService.#confirmation.confirm');
@@ -40,14 +37,14 @@ it('concurrent requests within the window of revalidation cause one call, and no
 });
 
 it('a read of a service that does not respond in half of the time limit uses the stored response, and the late one is stored', async () => {
-  await using cached = await startCachedGateway({ attemptTimeoutMs: 2_000 });
+  await using cached = await startCachedGateway({ attemptTimeoutMs: 6_000 });
   await cached.run(READ_WORKFLOW);
   cached.change();
   cached.advance(61);
   const held = cached.service.hold(GET);
   const startedAt = performance.now();
   expect(await cached.run(READ_WORKFLOW)).toEqual(nameOf(0));
-  expect(performance.now() - startedAt).toBeGreaterThan(990);
+  expect(performance.now() - startedAt).toBeGreaterThan(2_990);
   await held.arrived;
   held.release();
   await expect.poll(() => cached.run(READ_WORKFLOW)).toEqual(nameOf(1));
@@ -55,7 +52,7 @@ it('a read of a service that does not respond in half of the time limit uses the
 });
 
 it("a read that needs its operation's last time uses the stored response", async () => {
-  await using cached = await startCachedGateway({ operationTimeoutMs: 1_000 });
+  await using cached = await startCachedGateway({ operationTimeoutMs: 2_000 });
   await cached.run(READ_WORKFLOW);
   cached.advance(61);
   const held = cached.service.hold(GET);
@@ -130,18 +127,3 @@ it('a refresh in the background ends when the gateway is closed', async () => {
   await held.arrived;
   await cached[Symbol.asyncDispose](); // Would wait for the time limit of an attempt.
 }, 40_000);
-
-it('a read that waits for the service gets the stored response when its gateway is closed', async () => {
-  let time = 0;
-  await using upstream = await startService(({ method, path }) => respondTo(method, path, 'v0'));
-  const options = { cache: true, upstream: upstream.url, attemptTimeoutMs: 1_000, operationTimeoutMs: 60_000 };
-  const gateway = createGateway(options, { monotonicNow: () => time, logger: pino({ level: 'silent' }) });
-  const read = () => fetchFrom(gateway, READ_WORKFLOW);
-  await read();
-  time += 61_000;
-  upstream.script = () => {};
-  const stale = read();
-  await upstream.arrived(2);
-  await gateway.dispose();
-  expect((await stale).data).toEqual(nameOf(0));
-});

@@ -109,4 +109,30 @@ describe('a store in memory', () => {
     write(0).end(false);
     expect((await settledBytes()) - before).toBeLessThan(MIB);
   });
+
+  /** Uses of many callers, several times as many as fit. */
+  const USES: Record<string, (memory: MemoryStore, i: number) => void> = {
+    'reads of one key': (memory, i) => load(memory, i, 50),
+    'keys with the same read twice': (memory, i) => {
+      memory.put(addressOf(i, i), memory.find(addressOf(i, i)), resultOf(i, 50), 600_000);
+      memory.put(addressOf(i, i), memory.find(addressOf(i, i)), resultOf(i, 50), 600_000);
+    },
+    'writes of one key with unknown outcomes': (memory) =>
+      memory.beginWrite(addressOf(0, 0).owner, ['workflows', 'statistics'], 1_000).end(true),
+    'keys with a read and a write': (memory, i) => {
+      memory.put(addressOf(i, i), memory.find(addressOf(i, i)), resultOf(i, 50), 600_000);
+      memory.beginWrite(addressOf(i, 0).owner, ['workflows', 'statistics'], 1_000).end(false);
+    },
+  };
+
+  it.each(Object.entries(USES))('takes no more of the heap than its bound with %s', (_, use) => {
+    const maxBytes = 8 * MIB;
+    const memory = new MemoryStore({ maxBytes });
+    const before = bytesInUse();
+    for (let i = 1; i <= 50_000; i += 1) {
+      use(memory, i);
+    }
+    expect(memory.stats().bytes).toBeLessThanOrEqual(maxBytes);
+    expect(bytesInUse() - before).toBeLessThan(1.2 * maxBytes);
+  });
 });

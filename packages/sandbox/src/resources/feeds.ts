@@ -78,7 +78,6 @@ function toFeed(environment: Environment, row: Row) {
     _id: text(row, 'id'),
     name,
     identifier: name,
-    _organizationId: environment.organizationId,
-    _environmentId: environment.id,
+    ...environment.owner,
   };
 }

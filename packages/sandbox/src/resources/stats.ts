@@ -41,8 +41,7 @@ export const resource: Resource = {
     }
   },
 
-  createHandlers(database, clock, samples) {
-    const topUp = createTopUp(database, clock, samples);
+  createHandlers(database, clock, topUp) {
     // The outer join keeps notifications without a channel. The sample has those of the rest of today, too.
     const countByDay = database.prepare(`
       SELECT

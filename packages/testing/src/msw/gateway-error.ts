@@ -19,7 +19,7 @@ export function gatewayError(code: ErrorCode, options: GatewayErrorOptions = {})
   if (!Object.hasOwn(ERROR_CODES, code)) {
     throw new TypeError(`Unknown error code "${code}". Codes of the gateway: ${Object.keys(ERROR_CODES).join(', ')}.`);
   }
-  const { meaning, retryable } = ERROR_CODES[code];
+  const { meaning, retryable }: ErrorCodeEntry = ERROR_CODES[code];
   const { message = withoutMarkdown(meaning), path, ...extensions } = options;
   return {
     message,

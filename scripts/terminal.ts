@@ -1,8 +1,8 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { promisify } from 'node:util';
-import { blocks, read } from './docs.ts';
-import { copyProject } from './project-copy.ts';
+import { blocks, read } from '../test/support/docs.ts';
+import { copyProject } from '../test/support/project-copy.ts';
 
 /** Command in one of two terminals, and its output. */
 interface Step {

@@ -5,15 +5,15 @@
 import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { Browser } from 'playwright-core';
-import { SANDBOX_KEYS, startSandbox } from '../../packages/sandbox/src/sandbox.ts';
-import { loadModules, SHIPPED_MODULES } from '../../src/cli/config/load-modules.ts';
-import { launchBrowser } from './browser.ts';
-import { type Dashboard, startDashboard } from './dashboard.ts';
-import { startGateway } from './gateway.ts';
-import { runOperation, visitGraphiql } from './graphiql.ts';
+import { SANDBOX_KEYS, startSandbox } from '../packages/sandbox/src/sandbox.ts';
+import { loadModules, SHIPPED_MODULES } from '../src/cli/config/load-modules.ts';
+import { launchBrowser } from '../test/support/browser.ts';
+import { type Dashboard, startDashboard } from '../test/support/dashboard.ts';
+import { startGateway } from '../test/support/gateway.ts';
+import { runOperation, visitGraphiql } from '../test/support/graphiql.ts';
 import { drawFirstMinute } from './terminal.ts';
 
-const IMAGES = fileURLToPath(new URL('../../docs/images/', import.meta.url));
+const IMAGES = fileURLToPath(new URL('../docs/images/', import.meta.url));
 
 const VIEWPORT = { width: 1366, height: 768 };
 
@@ -45,7 +45,7 @@ await writeFile(`${IMAGES}first-minute.svg`, await drawFirstMinute());
 const browser = await launchBrowser();
 try {
   const graphiql = { authorization: `ApiKey ${SANDBOX_KEYS.development}`, sandbox: true };
-  const { modules } = await loadModules({ modules: SHIPPED_MODULES });
+  const modules = await loadModules({ modules: SHIPPED_MODULES });
   await using sandbox = await startSandbox();
   await using gateway = await startGateway({ upstream: sandbox.url, graphiql, modules });
   await using dashboard = await startDashboard();

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import manifest from '../../package.json' with { type: 'json' };
 import client from '../../packages/client/package.json' with { type: 'json' };
-import { copyProject } from './project-copy.ts';
+import { copyProject } from '../support/project-copy.ts';
 
 /** Builds and packs a copy of the project, which leaves the project unchanged. @returns the paths of the tarballs. @throws if packing changes the copy's package.json */
 export async function packProject(folder: string): Promise<{ gateway: string; client: string }> {
