@@ -48,7 +48,7 @@ const connectionsOf = async (redis: TestRedis): Promise<number> => {
 describe.runIf(hasRedis)(`a fail-over of Redis${redisOnly}`, { concurrent: true }, () => {
   it('whose old primary is demoted makes rate limits follow the new one', async ({ expect }) => {
     await using pair = await startPair();
-    await using setup = createLimiter(pair.name.url, { timeoutMs: 2_000 });
+    await using setup = createLimiter(pair.name.url, { timeoutMs: 10_000 });
     expect(await setup.take()).toMatchObject({ remaining: 99 });
     await pair.failOver();
     expect(await setup.take('b')).toMatchObject({ remaining: 99 }); // Counted by this process.
@@ -90,7 +90,7 @@ describe.runIf(hasRedis)(`a fail-over of Redis${redisOnly}`, { concurrent: true 
   it('that leads to a replica for long is tried again with pauses that grow', async ({ expect }) => {
     await using redis = await startRedis();
     await redis.command('REPLICAOF', '127.0.0.1', '9');
-    await using setup = createLimiter(redis.url, { timeoutMs: 2_000 });
+    await using setup = createLimiter(redis.url, { timeoutMs: 10_000 });
     await expect.poll(() => setup.limiter.status().failure?.code, SLOW_POLL).toBe('READONLY');
     const connections = async () =>
       Number(/total_connections_received:(\d+)/.exec(String(await redis.command('INFO', 'stats')))?.[1]);

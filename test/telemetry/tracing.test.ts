@@ -38,6 +38,8 @@ beforeAll(async () => {
       clients: clientsOf(signer),
       plugins: [readsActiveSpan],
       maxConcurrentCallsPerKey: 1,
+      operationTimeoutMs: 120_000, // No call may time out on a busy machine.
+      attemptTimeoutMs: 120_000,
     },
     { random: () => 1, breakerMinimumCalls: 1_000 },
   );

@@ -130,14 +130,11 @@ describe('retries', () => {
 
 describe('calls of one credential', () => {
   it('are limited to ten at a time and a hundred queued, without delaying other credentials', async () => {
-    const { pending, script } = deferResponses();
-    await using gateway = await startScriptedGateway((request, connection) => {
-      if (request.headers.authorization === 'ApiKey quiet') {
-        connection.answer({ body: { data: workflow() } });
-      } else {
-        script(request, connection);
-      }
-    });
+    const { pending, script: defer } = deferResponses();
+    const script: Script = (request, connection) =>
+      request.headers.authorization === 'ApiKey quiet' ? { body: { data: workflow() } } : defer(request, connection);
+    const patient = { operationTimeoutMs: 120_000, attemptTimeoutMs: 120_000 }; // No call may time out on a busy machine.
+    await using gateway = await startScriptedGateway(script, patient);
     const ask = (document: string, key = 'busy') => gateway.send(document, {}, { authorization: `ApiKey ${key}` });
     const read = (id: number) => ask(`{ workflow(idOrIdentifier: "w${id}") { name } }`);
 
