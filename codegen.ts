@@ -1,10 +1,9 @@
-/**
- * Writes the generated files, or with --check fails if one is not up to date. ARCHITECTURE.md lists them, and what each is derived from.
- */
+// Writes the generated files, or with --check fails if one is not up to date. ARCHITECTURE.md lists them, and what each is derived from.
+
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { lexicographicSortSchema } from 'graphql';
-import openapiTS, { astToString } from 'openapi-typescript';
 import { writeManifest, writeMocks, writePossibleTypes, writeTypedDocuments } from './codegen/app-files.ts';
+import { writeConfigSchema } from './codegen/config-schema.ts';
 import {
   writeErrorCodeTable,
   writeErrorCodeType,
@@ -14,13 +13,10 @@ import {
 } from './codegen/docs-tables.ts';
 import { DocumentError, loadDocuments } from './codegen/documents.ts';
 import { replaceGenerated } from './codegen/markdown.ts';
-import { writeEndpoints, writeRequests, writeResponses } from './codegen/openapi.ts';
-import { writeScopes } from './codegen/schema-fields.ts';
-import { writeSchemaReference, writeTypesReference } from './codegen/schema-reference.ts';
-import { writeConfigSchema } from './codegen/settings/config-schema.ts';
-import { writeGatewayOptions } from './codegen/settings/gateway-options.ts';
-import { writeSettingTables } from './codegen/settings/tables.ts';
-import { loadShippedModules } from './codegen/shipped-modules.ts';
+import { writeEndpoints, writeRequests, writeResponses, writeTypes } from './codegen/openapi.ts';
+import { loadShippedModules, writeScopes } from './codegen/schema-fields.ts';
+import { writeSchemaReference } from './codegen/schema-reference.ts';
+import { writeGatewayOptions, writeSettingTables } from './codegen/settings.ts';
 import { loadOperations, type ShippedOperation } from './src/graphql/documents/shipped-operations.ts';
 import { printSubgraph } from './src/graphql/federation.ts';
 import { createSchema, printSdl } from './src/graphql/schema.ts';
@@ -50,12 +46,13 @@ async function generate(): Promise<Record<string, string>> {
   }
 
   return {
-    'src/upstream/openapi.gen.ts': astToString(await openapiTS(pathOf('schema/upstream.openapi.yaml'))),
+    'src/upstream/openapi.gen.ts': await writeTypes(),
     'src/upstream/contract/responses.gen.ts': writeResponses(),
     'packages/sandbox/src/requests.gen.json': writeRequests(),
     'packages/testing/src/endpoints.gen.ts': writeEndpoints(),
     'src/settings/scopes.gen.ts': writeScopes(schema),
     'schema/schema.graphql': printSdl(schema),
+    'schema/schema-with-modules.graphql': printSdl(full),
     'schema/subgraph.graphql': printSubgraph(schema),
     'src/settings/gateway-options.gen.ts': writeGatewayOptions(),
     'schema/config.schema.json': writeConfigSchema(),
@@ -63,7 +60,6 @@ async function generate(): Promise<Record<string, string>> {
     'packages/client/src/error-codes.gen.ts': writeErrorCodeType(),
     ...pageWith('docs/errors.md', 'error codes', writeErrorCodeTable()),
     'docs/schema.md': writeSchemaReference(full),
-    'docs/schema-types.md': writeTypesReference(full),
     ...pageWith('docs/rest-calls.md', 'operations', writeOperationsTable(full)),
     ...pageWith('docs/frontend.md', 'scopes', writeScopesTable(full)),
     ...pageWith('docs/caching.md', 'invalidation', writeInvalidationTable(full)),

@@ -56,7 +56,7 @@ export const workflowIdsFrom = (first: number, count: number): string[] =>
 const workflowVariables = (number: number) => ({ id: workflowId(number) });
 
 /** Subscribers that B1 creates. */
-const SUBSCRIBERS: readonly object[] = Array.from({ length: 100 }, (_, number) => ({
+export const SUBSCRIBERS: readonly object[] = Array.from({ length: 100 }, (_, number) => ({
   subscriberId: subscriberId(number),
   firstName: 'Ada',
   lastName: 'Example',

@@ -1,3 +1,5 @@
+// Lets Node.js keep compiled code, which makes later starts faster.
+
 import { enableCompileCache } from 'node:module';
 import { fileURLToPath } from 'node:url';
 

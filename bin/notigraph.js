@@ -1,4 +1,6 @@
 #!/usr/bin/env node
+// Starts the command: from its source in a clone, otherwise what was built.
+
 import { existsSync } from 'node:fs';
 
 /** Oldest Node.js that runs the source of a clone: it removes types, and knows `using`. */

@@ -1,3 +1,5 @@
+// The entry point `notigraph` for `require`.
+
 'use strict';
 
 require('./supported-versions.cjs');

@@ -1,3 +1,5 @@
+// Refuses versions of Node.js and graphql that are not supported.
+
 'use strict';
 
 // Every version of Node.js must be able to run this file, so it uses only old syntax. Tests compare the versions with package.json.

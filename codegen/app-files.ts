@@ -3,7 +3,8 @@
 import { codegen } from '@graphql-codegen/core';
 import * as typescriptOperations from '@graphql-codegen/typescript-operations';
 import { type DocumentNode, type GraphQLSchema, isAbstractType, parse, printSchema } from 'graphql';
-import { type AppOperation, sha256 } from './documents.ts';
+import { sha256Of } from '../src/graphql/documents/manifest.ts';
+import type { AppOperation } from './documents.ts';
 
 /** Options for generating the types of results and variables. */
 const OPERATION_TYPES = {
@@ -82,19 +83,18 @@ function withoutEmptyLists(document: DocumentNode): DocumentNode {
  */
 export function writeManifest(operations: readonly AppOperation[], otherTexts: readonly string[] = []): string {
   const texts = [...operations.map(({ text }) => text), ...otherTexts];
-  const entries = texts.map((text): [hash: string, text: string] => [sha256(text), text]);
+  const entries = texts.map((text): [hash: string, text: string] => [sha256Of(text), text]);
   return `${JSON.stringify(Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1))), null, 2)}\n`;
 }
 
 /** Writes the module of `notigraph/testing/msw` with one mock per operation. */
 export function writeMocks(operations: readonly AppOperation[]): string {
   const names = operations.map(({ name }) => name).sort();
-  return `import {
-${names.map((name) => `  ${name}Document,\n`).join('')}} from '../../../client/src/index.ts';
+  return `import * as documents from '../../../client/src/documents.gen.ts';
 import { mockOperation } from './mock-operation.ts';
 
 /** Mocks of the shipped operations, by name. */
 export const mocks = {
-${names.map((name) => `  ${name}: mockOperation(${name}Document),\n`).join('')}};
+${names.map((name) => `  ${name}: mockOperation(documents.${name}Document),\n`).join('')}};
 `;
 }

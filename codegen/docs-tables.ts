@@ -31,7 +31,6 @@ export function writeScopesTable(schema: GraphQLSchema): string {
   );
 }
 
-/** Reads by their kind. */
 const READS: Readonly<Record<string, string>> = {
   workflows: 'all workflows and notification groups',
   statistics: 'statistics',
@@ -62,7 +61,6 @@ export const writeErrorCodeType = (): string =>
     ([name, { meaning, remedy }]) => `\n  /** ${withoutLinks(meaning)} ${withoutLinks(remedy)} */\n  | '${name}'`,
   ).join('')};\n`;
 
-/** Writes the table of docs/errors.md. */
 export const writeErrorCodeTable = (): string =>
   table(
     ['`code`', 'status', 'meaning', 'what to do'],

@@ -1,6 +1,5 @@
 // Reads an app's operations, each with the fragments that it uses.
 
-import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import {
   type DefinitionNode,
@@ -16,13 +15,13 @@ import {
   validate,
   visit,
 } from 'graphql';
+import { sha256Of } from '../src/graphql/documents/manifest.ts';
 
 /** An operation of an app, with the fragments that it uses. */
 export interface AppOperation {
   name: string;
   /** Without locations, and with `__typename` wherever caches would add it: in every selection set except the operation's own. */
   document: DocumentNode;
-  /** The document, printed. */
   text: string;
   /** SHA-256 of `text`, in hex. */
   hash: string;
@@ -32,8 +31,6 @@ export interface AppOperation {
 
 /** Invalid document of an app; the message names the file and the problem. */
 export class DocumentError extends Error {}
-
-export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 /**
  * Reads the `.graphql` files of a folder: any number of operations and fragments each.
@@ -59,7 +56,7 @@ export function loadDocuments(folder: URL, schema: GraphQLSchema): AppOperation[
   return Object.entries(separateOperations(all)).map(([name, own]) => {
     const text = print(addTypenames(own));
     const source = own.definitions[0]?.loc?.source.body ?? '';
-    return { name, source, document: parse(text, { noLocation: true }), text, hash: sha256(text) };
+    return { name, source, document: parse(text, { noLocation: true }), text, hash: sha256Of(text) };
   });
 }
 

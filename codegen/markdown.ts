@@ -1,10 +1,10 @@
-/** Formats text as code. */
+// Formats tables and text of the docs, and replaces the generated part of a page.
+
 export const code = (text: string): string => `\`${text}\``;
 
 const row = (cells: readonly string[]): string =>
   `|${cells.map((cell) => (cell === '' ? ' ' : ` ${cell.replaceAll('|', '\\|')} `)).join('|')}|\n`;
 
-/** Writes a table. */
 export const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
   [head, head.map(() => '---'), ...rows].map(row).join('');
 
@@ -16,7 +16,6 @@ const joinBy =
 /** Joins the parts of a page that are not empty. */
 export const join = joinBy('\n');
 
-/** Joins sentences that are not empty. */
 export const joinSentences = joinBy(' ');
 
 /**

@@ -1,6 +1,7 @@
-// Writes what the code needs of the service's OpenAPI documents: the endpoints, the requests that the sandbox validates, and the shapes of responses.
+// Writes what the code needs of the service's OpenAPI documents: types, endpoints, requests that the sandbox validates, and shapes of responses.
 
 import { readFileSync } from 'node:fs';
+import openapiTS, { astToString } from 'openapi-typescript';
 import { parse } from 'yaml';
 
 /** Part of JSON Schema that the documents use. */
@@ -50,6 +51,12 @@ function readAll(): Document {
     paths: merge(contract.paths, modules.paths),
     components: merge(contract.components, modules.components),
   };
+}
+
+/** Returns a module with the types of the contract's schemas. Its paths are left out, because `endpoints.ts` declares them with their rules. */
+export async function writeTypes(): Promise<string> {
+  const { openapi, info, components } = read('upstream.openapi.yaml');
+  return astToString(await openapiTS(JSON.stringify({ openapi, info, components: { schemas: components.schemas } })));
 }
 
 /** Returns a module with the endpoints of the service, and their type. */
@@ -133,12 +140,11 @@ export function writeResponses(): string {
         };
   }
 
-  const names = shapes.map(([endpoint]) => endpoint).join(' | ');
   const members = shapes.map(([endpoint, shape]) => `  ${endpoint}: ${JSON.stringify(shape)},\n`).join('');
-  return `import type { Shape } from '../shape.ts';
+  return `import type { Shape } from '../endpoint.ts';
 
 /** Shapes of successful responses without their envelope, from the service's OpenAPI document. An endpoint that responds without a body has none. */
-export const RESPONSES: Readonly<Record<${names}, Shape>> = {
+export const RESPONSES: Readonly<Partial<Record<string, Shape>>> = {
 ${members}};
 `;
 }

@@ -1,7 +1,32 @@
-// Lists the fields of a schema that cost upstream calls or require scopes.
+// Builds the schema with all shipped modules, and lists the fields of a schema that cost upstream calls or require scopes.
 
 import { type GraphQLField, type GraphQLSchema, getNamedType, isObjectType, isUnionType } from 'graphql';
-import { findScopeProblem, scopesOf } from '../src/graphql/scopes.ts';
+import { loadModules, SHIPPED_MODULES } from '../src/cli/config/load-modules.ts';
+import { loadOperations } from '../src/graphql/documents/shipped-operations.ts';
+import { createSchema } from '../src/graphql/schema.ts';
+import { elementsOf, findScopeProblem, scopesOf } from '../src/graphql/scopes.ts';
+
+/**
+ * Builds the schema with all shipped modules. The extensions of each type and field that one of them adds name it; see `moduleOf`.
+ *
+ * @returns also the modules, by the last part of their names in configurations, with their operations
+ */
+export async function loadShippedModules() {
+  const loaded = await loadModules({ modules: [...SHIPPED_MODULES] });
+  const schema = createSchema(undefined, loaded);
+  const builtIn = new Set(elementsOf(createSchema()).map(({ path }) => path));
+  const known = new Set(loadOperations().map(({ name }) => name));
+  const modules = loaded.map((added, i) => {
+    const module = SHIPPED_MODULES[i]?.split('/').at(-1) ?? added.name;
+    const own = createSchema(undefined, [added]);
+    const paths = new Set(elementsOf(own).map(({ path }) => path));
+    for (const { part } of elementsOf(schema).filter(({ path }) => paths.has(path) && !builtIn.has(path))) {
+      part.extensions = { ...part.extensions, module };
+    }
+    return { module, operations: loadOperations(own).filter(({ name }) => !known.has(name)) };
+  });
+  return { schema, modules };
+}
 
 /** A field that can cost upstream calls, or requires a scope of its own. */
 export interface SchemaField {
@@ -12,7 +37,6 @@ export interface SchemaField {
   /** Whether it is a root field, or leads from a record to another one. */
   isCostly: boolean;
   field: GraphQLField<unknown, unknown>;
-  /** The scope that the field requires. */
   scope: string | undefined;
   /** The scopes that the records in the field's result require, where they are members of a result. */
   recordScopes: string[];
@@ -30,10 +54,10 @@ interface Part {
 
 const textOr = (value: unknown, fallback: string): string => (typeof value === 'string' ? value : fallback);
 
-export const scopeOf = ({ extensions }: Part): string | undefined => textOr(extensions.scope, '') || undefined;
+const scopeOf = ({ extensions }: Part): string | undefined => textOr(extensions.scope, '') || undefined;
 
 /** Returns the shipped module that adds a type or field, or an empty text. */
-export const moduleOf = ({ extensions }: Part): string => textOr(extensions.module, '');
+const moduleOf = ({ extensions }: Part): string => textOr(extensions.module, '');
 
 /** Lists the fields: those of no module first, and in each those that cost calls first. */
 export function listFields(schema: GraphQLSchema): SchemaField[] {

@@ -1,74 +1,32 @@
+// Writes the page of the docs about queries and mutations.
+
 import {
   astFromValue,
   type GraphQLArgument,
-  type GraphQLEnumValue,
-  type GraphQLField,
   type GraphQLInputField,
-  type GraphQLNamedType,
   type GraphQLSchema,
-  type GraphQLType,
   getNamedType,
-  isEnumType,
   isInputObjectType,
-  isInterfaceType,
-  isIntrospectionType,
-  isObjectType,
-  isScalarType,
-  isSpecifiedScalarType,
-  isUnionType,
   Kind,
   parse,
   print,
 } from 'graphql';
 import { loadOperations, type ShippedOperation } from '../src/graphql/documents/shipped-operations.ts';
 import { code, join, joinSentences, table } from './markdown.ts';
-import { listFields, moduleOf, type SchemaField, scopeOf } from './schema-fields.ts';
+import { listFields, type SchemaField } from './schema-fields.ts';
 
-/** Page of the types. Those that GraphQL itself defines are not on it. */
-const TYPES_PAGE = 'schema-types.md';
+/** Description of a member of almost every input, which another page explains. */
+const IDEMPOTENCY_KEY = 'The [idempotency key](rest-calls.md#what-to-know) of the change.';
 
-/** Links a type as it is written, such as `[Workflow!]`, to its place on a page. */
-function linkType(type: GraphQLType, page = ''): string {
-  const named = getNamedType(type);
-  const text = code(String(type));
-  return isSpecifiedScalarType(named) ? text : `[${text}](${page}#${named.name.toLowerCase()})`;
-}
-
-/** Links a shipped module to its part of a page. */
-const linkModule = (module: string): string => `[${module}](schema.md#module-${module})`;
-
-/** Returns a description without the parts that the reference shows separately. */
-const textOf = ({ description }: { description?: string | null | undefined }): string =>
-  (description ?? '').replace(/\n\n(?:REST|Token scope): .*/g, '');
-
-/** Members of almost every input or result, which another page explains. */
-const REPEATED: Readonly<Record<string, string>> = {
-  idempotencyKey: 'The [idempotency key](rest-calls.md#what-to-know) of the change.',
-  replayed: 'Whether [the key](rest-calls.md#what-to-know) was used before, so that this is the stored result.',
-};
-
-type Member = GraphQLField<unknown, unknown> | GraphQLArgument | GraphQLInputField;
-
-/** Returns a description in one line, with the default as the schema writes it. */
-function cellOf(part: Member | GraphQLEnumValue): string {
-  const fallback =
-    'defaultValue' in part && part.defaultValue !== undefined && astFromValue(part.defaultValue, part.type);
-  return joinSentences(
-    REPEATED[part.name] ?? part.description ?? '',
-    part.deprecationReason ? `Deprecated: ${part.deprecationReason}` : '',
+/** Writes the row of an argument or input field, with the default as the schema writes it. */
+function toRow({ name, type, description, defaultValue, deprecationReason }: GraphQLArgument | GraphQLInputField) {
+  const fallback = defaultValue === undefined ? undefined : astFromValue(defaultValue, type);
+  const text = joinSentences(
+    name === 'idempotencyKey' ? IDEMPOTENCY_KEY : (description ?? ''),
+    deprecationReason ? `Deprecated: ${deprecationReason}` : '',
     fallback ? `Default: ${code(print(fallback))}.` : '',
-  ).replaceAll(/\s*\n\s*/g, ' ');
-}
-
-/** Writes the table of fields, arguments or input fields, if there are some. */
-function writeMembers(head: string, members: readonly Member[], page?: string): string {
-  const rows = members.map((member) => {
-    const args = 'args' in member ? member.args : [];
-    const list = args.map(({ name, type }) => `${name}: ${type}`).join(', ');
-    const notes = args.map((arg) => ` ${code(arg.name)}: ${cellOf(arg)}`);
-    return [code(member.name + (list && `(${list})`)), linkType(member.type, page), cellOf(member) + notes.join('')];
-  });
-  return rows.length === 0 ? '' : table([head, 'type', 'description'], rows);
+  );
+  return [code(name), code(String(type)), text.replaceAll(/\s*\n\s*/g, ' ')];
 }
 
 /** Returns the names of the root fields that an operation selects. */
@@ -87,21 +45,23 @@ const writeExample = ({ name, query, variables }: ShippedOperation): string =>
   );
 
 function writeRootField(root: SchemaField, examples: readonly ShippedOperation[]): string {
-  const { name, isMutation, field, scope, recordScopes, endpoints, calls, module } = root;
+  const { name, isMutation, field, scope, recordScopes, endpoints, calls } = root;
   const scopes = [code(scope ?? ''), ...recordScopes.map((each) => `${code(each)} for the record in the result`)];
   const cells = {
-    result: linkType(field.type, TYPES_PAGE),
+    result: code(String(field.type)),
     scope: scopes.join(', '),
     REST: endpoints.map(code).join(', '),
     calls,
   };
+  const inputs = field.args.flatMap((arg) => {
+    const type = getNamedType(arg.type);
+    return isInputObjectType(type) ? Object.values(type.getFields()) : [arg];
+  });
   return join(
     `### ${name}\n`,
-    `${textOf(field)}\n`,
-    module && `Module: ${linkModule(module)}.\n`,
-    ...(isMutation ? field.args.map(({ type }) => `Input: ${linkType(type, TYPES_PAGE)}.\n`) : []),
+    `${(field.description ?? '').replace(/\n\n(?:REST|Token scope): .*/g, '')}\n`,
     table(Object.keys(cells), [Object.values(cells)]),
-    isMutation ? '' : writeMembers('argument', field.args, TYPES_PAGE),
+    inputs.length === 0 ? '' : table([isMutation ? 'input' : 'argument', 'type', 'description'], inputs.map(toRow)),
     ...examples.filter((example) => rootFieldsOf(example).includes(name)).map(writeExample),
   );
 }
@@ -115,54 +75,12 @@ export function writeSchemaReference(schema: GraphQLSchema): string {
   );
   return [
     '# Schema\n',
-    `Every query and mutation. [Types](${TYPES_PAGE}) has their results and inputs, [operations](rest-calls.md) their rules, and [errors](errors.md) what can fail. A module is opt-in: [\`modules: [notigraph/modules/events]\`](trigger.md). The file [\`schema/schema.graphql\`](../schema/schema.graphql) has none of them.\n`,
+    'Every query and mutation. [Operations](rest-calls.md) has their rules, [errors](errors.md) what can fail, and [`schema/schema.graphql`](../schema/schema.graphql) every type. A module is opt-in: [`modules: [notigraph/modules/events]`](trigger.md). [`schema/schema-with-modules.graphql`](../schema/schema-with-modules.graphql) also has the types of the four modules.\n',
     '<!-- generated: schema -->',
     ...[...groups].flatMap(([title, fields]) => [
       `## ${title}\n`,
       ...fields.map((field) => writeRootField(field, examples)),
     ]),
-    '<!-- /generated -->\n',
-  ].join('\n');
-}
-
-function writeType(schema: GraphQLSchema, type: GraphQLNamedType): string {
-  const [scope, module] = [scopeOf(type), moduleOf(type)];
-  const interfaces = isObjectType(type) ? type.getInterfaces() : [];
-  const members = isUnionType(type) ? type.getTypes() : isInterfaceType(type) ? schema.getPossibleTypes(type) : [];
-  const links = (types: readonly GraphQLNamedType[]) => types.map((each) => linkType(each)).join(', ');
-  const values = isEnumType(type) ? type.getValues().map((value) => [code(value.name), cellOf(value)]) : [];
-  const hasFields = isObjectType(type) || isInterfaceType(type) || isInputObjectType(type);
-  return join(
-    `### ${type.name}\n`,
-    `${textOf(type)}\n`,
-    scope === undefined ? '' : `Scope: ${code(scope)}.\n`,
-    module && `Module: ${linkModule(module)}.\n`,
-    interfaces.length === 0 ? '' : `Implements ${links(interfaces)}.\n`,
-    members.length === 0 ? '' : `Members: ${links(members)}.\n`,
-    hasFields ? writeMembers('field', Object.values(type.getFields())) : '',
-    values.length === 0 ? '' : table(['value', 'description'], values),
-  );
-}
-
-const KINDS: [title: string, is: (type: GraphQLNamedType) => boolean][] = [
-  ['Objects', isObjectType],
-  ['Inputs', isInputObjectType],
-  ['Unions and interfaces', (type) => isUnionType(type) || isInterfaceType(type)],
-  ['Enums', isEnumType],
-  ['Scalars', (type) => isScalarType(type) && !isSpecifiedScalarType(type)],
-];
-
-/** Writes docs/schema-types.md: all types except the roots. */
-export function writeTypesReference(schema: GraphQLSchema): string {
-  const roots: unknown[] = [schema.getQueryType(), schema.getMutationType()];
-  const types = Object.values(schema.getTypeMap()).filter(
-    (type) => !isIntrospectionType(type) && !roots.includes(type),
-  );
-  return [
-    '# Types\n',
-    'Every type of the [schema](schema.md), with its fields. Without `!`, a field can be null.\n',
-    '<!-- generated: types -->',
-    ...KINDS.flatMap(([title, is]) => [`## ${title}\n`, ...types.filter(is).map((type) => writeType(schema, type))]),
     '<!-- /generated -->\n',
   ].join('\n');
 }

@@ -1,13 +1,13 @@
+// Bundles the library and the command for the package.
+
 import { fileURLToPath } from 'node:url';
 import { build, type Rolldown, type SSROptions } from 'vite';
 import manifest from '../package.json' with { type: 'json' };
 
-/** Bundle for Node.js. */
 interface Bundle {
   folder: string;
   /** Whether the folder is emptied first. @default true */
   empties?: boolean;
-  /** Entry files by name. */
   entries: Record<string, string>;
   /** Packages that become part of the bundle. */
   packages: SSROptions;
@@ -23,7 +23,6 @@ const MINIFY = { compress: true, mangle: false, codegen: true } as const;
 /** Packages that the library imports, so that a host's plugins and the gateway share one copy of graphql and Yoga. */
 const DEPENDENCIES = [...Object.keys(manifest.dependencies), ...Object.keys(manifest.peerDependencies)];
 
-/** Builds a bundle. */
 const buildBundle = ({ folder, empties = true, entries, packages, minify = false, built = {} }: Bundle) =>
   build({
     configFile: false,

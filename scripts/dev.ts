@@ -1,9 +1,10 @@
+// Starts Notigraph again after each change of its code.
+
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { catchStopSignals, endWithShellOfNpm } from '../src/cli/signals.ts';
 
-// Starts Notigraph again after each change of its code. Node.js' watch mode itself would not end with the shell of `npm run dev`.
-endWithShellOfNpm(process);
+endWithShellOfNpm(process); // Node.js' watch mode itself would not end with the shell of `npm run dev`.
 const main = fileURLToPath(new URL('../bin/notigraph.js', import.meta.url));
 const watching = spawn(process.execPath, ['--watch', main, ...process.argv.slice(2)], { stdio: 'inherit' });
 catchStopSignals(process, {

@@ -1,7 +1,6 @@
-/**
- * Takes the pictures in the docs: the first minute in a terminal, GraphiQL with its first operation on the sandbox, and two views of the
- * dashboard, the last ones in both themes. Run it with `npm run pictures`. It needs curl, and port 4000.
- */
+// Takes the pictures in the docs: the first minute in a terminal, GraphiQL with its first operation on the sandbox, and two views of the
+// dashboard, the last ones in both themes. Run it with `npm run pictures`. It needs curl, and port 4000.
+
 import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { Browser } from 'playwright-core';
@@ -45,7 +44,7 @@ await writeFile(`${IMAGES}first-minute.svg`, await drawFirstMinute());
 const browser = await launchBrowser();
 try {
   const graphiql = { authorization: `ApiKey ${SANDBOX_KEYS.development}`, sandbox: true };
-  const { modules } = await loadModules({ modules: SHIPPED_MODULES });
+  const modules = await loadModules({ modules: SHIPPED_MODULES });
   await using sandbox = await startSandbox();
   await using gateway = await startGateway({ upstream: sandbox.url, graphiql, modules });
   await using dashboard = await startDashboard();

@@ -1,3 +1,5 @@
+// Builds what npm packs or a checkout needs, at npm's events `prepare` and `postpack`.
+
 import { execSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 

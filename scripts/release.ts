@@ -1,6 +1,6 @@
+// Prepares and publishes a release of the version in package.json.
+
 /**
- * Prepares and publishes a release of the version in package.json.
- *
  *     npm run release -- --dry-run            checks, tests and builds everything, and prints what would be published where
  *     npm run release -- --dry-run --quick    the same without the tests that take long
  *     npm run release -- npm|image|chart|github [--dry-run]    publishes one part of it, in CI
@@ -96,7 +96,6 @@ function check(condition: boolean, message: string): void {
   }
 }
 
-/** Returns the text below a heading of the changelog. */
 function readChanges(heading: string): string {
   const [, text = ''] = read('CHANGELOG.md').split(`\n## ${heading}\n`);
   return (text.split('\n## ')[0] ?? '').trim();

@@ -1,3 +1,5 @@
+// Draws the first minute with the project: two terminals as an SVG picture.
+
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { promisify } from 'node:util';

@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, RequestListener } from 'node:http';
 import type { Logger } from 'pino';
-import { createAuthenticator } from './auth/authenticator.ts';
+import { createAuthenticate, type Scheme } from './auth/authenticate.ts';
 import { createBrowserAccess } from './auth/browser-access.ts';
 import { createClientRules } from './auth/identity.ts';
 import { createRemoteKeys } from './auth/signing-keys.ts';
@@ -15,8 +15,7 @@ import type { GatewayModule } from './graphql/module.ts';
 import { createSchema, endpointsOf } from './graphql/schema.ts';
 import { scopesOf } from './graphql/scopes.ts';
 import { createToolFiles } from './graphql/tools/tool-files.ts';
-import { createAdmission, InFlightRequests, inFlightLimitsOf } from './http/admission.ts';
-import { createAuthenticate } from './http/authenticate.ts';
+import { createAdmission, InFlightRequests } from './http/admission.ts';
 import { createClientTokenRoute } from './http/client-token-route.ts';
 import { createCors } from './http/cors.ts';
 import { createEngine, type HostPlugin } from './http/engine.ts';
@@ -24,14 +23,15 @@ import { createFetchHandler } from './http/fetch-adapter.ts';
 import { createPages } from './http/graphiql/graphiql.ts';
 import { createMcp, MCP_PATH } from './http/mcp/mcp-route.ts';
 import type { McpStreams } from './http/mcp/messages.ts';
+import { createToolServers } from './http/mcp/tool-server.ts';
 import { createListener, createRequestTest } from './http/node-adapter.ts';
-import { createPipeline, createRequestStates, RunningRequests } from './http/pipeline.ts';
+import { createPipeline, createRequestStates, type HttpParts, RunningRequests } from './http/pipeline.ts';
 import { createRespond } from './http/respond.ts';
 import { createRouter } from './http/router.ts';
 import { createKnownHosts, createUpstreamSelector } from './http/select-upstream.ts';
 import { watchFiles } from './lib/files/file-watcher.ts';
 import { assertInstalled, assertRuntime } from './lib/optional-packages.ts';
-import { createRateLimiters } from './rate-limits/rate-limiters.ts';
+import { createRateLimiters } from './rate-limits/redis-rate-limiter.ts';
 import { describeStore } from './redis/store-state.ts';
 import type { Degradations } from './server/health.ts';
 import type { GatewaySettingOptions } from './settings/gateway-options.gen.ts';
@@ -52,7 +52,6 @@ import {
 import { createJsonLogger } from './telemetry/json-logger.ts';
 import { formatMetrics, type MetricSamples } from './telemetry/metrics.ts';
 import { createTracing } from './telemetry/tracing/tracing.ts';
-import type { ServiceState } from './upstream/call-events.ts';
 import type { ServiceDeps } from './upstream/service.ts';
 import type { Connect } from './upstream/transport/connector.ts';
 import { createCacheStores, createUpstreams } from './upstream/upstreams.ts';
@@ -204,25 +203,18 @@ export function buildGateway(
   const tools = settings.mcp && createToolFiles(settings.mcp, { schema, limits: settings });
   const documents = tools === undefined ? [manifests] : [manifests, tools];
   const trustedDocuments = createTrustedDocuments(documents, settings, logger);
-  const browser =
-    clients.browser &&
-    createBrowserAccess(clients.browser, settings.clientTokens, {
-      remoteKeys,
-      now,
-      documentOf: (id) => trustedDocuments.hashOf(id),
-      upstreams: settings.upstreams,
-      onTenantChange: (change) => logger.info(change, 'the keys of tenants were reloaded'),
-      proxy: settings.proxy,
-    });
+  const browser = createBrowserAccess(settings, remoteKeys, (id) => trustedDocuments.hashOf(id), logger, now);
   const clientRules = createClientRules(settings);
-  const authenticator = createAuthenticator(clients.server !== false, browser);
+  const schemes: readonly Scheme[] = [
+    ...(clients.server === false ? [] : (['ApiKey'] as const)),
+    ...(browser === undefined ? [] : (['Bearer'] as const)),
+  ];
 
   // GraphQL
   const engine = createEngine(schema, settings, counts.deprecated, plugins);
 
   // Upstream, after all that can be invalid: what is opened here stays open until it is disposed.
   const { metrics } = counts;
-  const services: [upstream: string | undefined, stateOf: () => ServiceState][] = [];
   const nameTenant = createTenantNames(
     readSecret('logSecret', settings.logSecret ?? logSecret),
     browser?.tenantKeys.tenantOf,
@@ -234,109 +226,64 @@ export function buildGateway(
     now,
     endpoints: endpointsOf(schema),
     cacheStores,
-    watch: (upstream, stateOf) => void services.push([upstream, stateOf]),
     circuitReporterOf: createCircuitLog(logger, nameTenant, now),
     deviationReporterOf: counts.deviationReporterOf,
   });
-  const upstreamSelector = createUpstreamSelector(settings.upstreams, [endpoint, CLIENT_TOKENS_PATH, MCP_PATH]);
-  const isKnownHost = createKnownHosts(settings);
   const limiter = rateLimiters.open(rateLimits.store);
-  const admission = createAdmission({ limiter, clientRules });
   const watched = [...documents, ...upstreams.files, ...(browser?.files ?? [])];
   const files = watchFiles(watched, settings.reloadSeconds, logger);
 
   // HTTP
   const cors = createCors(clientRules, logger, deps.monotonicNow);
-  const accessLog = createAccessLog(logger, nameTenant, settings.logSample);
-  const startTrace = createTracing(logger);
-  const createState = createRequestStates(settings.trustedProxies);
-  const inFlightLimits = inFlightLimitsOf(settings);
-  const schemes = [
-    ...(clients.server === false ? [] : (['ApiKey'] as const)),
-    ...(browser === undefined ? [] : (['Bearer'] as const)),
-  ];
-  const authenticate = createAuthenticate({
-    authenticator,
-    schemes,
-    maxWaiting: inFlightLimits.waitingForKeys,
+  const upstreamSelector = createUpstreamSelector(settings.upstreams, [endpoint, CLIENT_TOKENS_PATH, MCP_PATH]);
+  const parts: HttpParts = {
+    settings,
     logger,
-  });
-  const respond = createRespond({
-    clientErrors: createClientErrors(logger, nameTenant),
-    admission,
-    corsHeaders: cors.headers,
-    startTrace,
-    log(entry) {
-      counts.countClient(entry);
-      counts.deprecated.add(entry.deprecated ?? []);
-      metrics.operation(entry); // Before the log, so that logging doesn't count toward the operation's duration.
-      accessLog(entry);
-    },
-    maxResponseBytes: settings.maxResponseBytes,
-  });
-  const pipeline = createPipeline({
-    paths: upstreamSelector.pathsOf(endpoint),
-    maxBodyBytes: settings.maxBodyBytes,
-    createState,
-    authenticate,
-    startTrace,
-    upstreamSelector,
-    admission,
-    inFlight: new InFlightRequests(inFlightLimits, logger, nameTenant),
-    trustedDocuments,
+    schemes,
     clientRules,
+    cors,
+    isKnownHost: createKnownHosts(settings),
+    upstreamSelector,
+    admission: createAdmission(limiter, clientRules),
+    createState: createRequestStates(settings.trustedProxies),
+    authenticate: createAuthenticate(schemes, browser, settings.maxInFlightRequests, logger),
+    startTrace: createTracing(logger),
+  };
+  const accessLog = createAccessLog(logger, nameTenant, settings.logSample);
+  const respond = createRespond(parts, createClientErrors(logger, nameTenant), (entry) => {
+    counts.countClient(entry);
+    counts.deprecated.add(entry.deprecated ?? []);
+    metrics.operation(entry); // Before the log, so that logging doesn't count toward the operation's duration.
+    accessLog(entry);
+  });
+  const pipeline = createPipeline(parts, {
+    inFlight: new InFlightRequests(settings, logger, nameTenant),
+    trustedDocuments,
     createContext: createContextFactory({
       upstreams,
       logger,
       now,
       operationTimeoutMs: settings.operationTimeoutMs,
       logsCalls: logger.isLevelEnabled('debug'),
-      metricsOf: metrics.metricsOf,
+      metrics,
       noteForeign: createForeignLog(logger),
       audit,
     }),
     prepare: engine.prepare,
     respond,
   });
-  const mcp =
-    tools &&
-    createMcp({
-      paths: upstreamSelector.pathsOf(MCP_PATH),
-      endpoint,
-      maxBodyBytes: settings.maxBodyBytes,
-      schemes,
-      tools: tools.tools,
-      schema,
-      cors,
-      isKnownHost,
-      createState,
-      authenticate,
-      pipeline,
-      respond,
-      logger,
-    });
-  const findPage = createPages(settings, {
-    paths: upstreamSelector.pathsOf(endpoint),
-    isKnownHost,
-    schemes,
-    clientRules,
-    moduleSchema: modules.length > 0 ? schema : undefined,
-  });
-  const handle = createRouter({
-    cors,
-    findPage,
-    clientTokens: browser?.clientTokens && {
-      paths: upstreamSelector.pathsOf(CLIENT_TOKENS_PATH),
-      route: createClientTokenRoute({ ...browser.clientTokens, limiter, upstreamSelector, logger }),
-    },
-    mcp,
-    pipeline,
-  });
+  const mcp = tools && createMcp(parts, createToolServers(tools.tools, schema, pipeline), respond);
+  const findPage = createPages(parts, modules.length > 0 ? schema : undefined);
+  const clientTokens = browser?.clientTokens && {
+    paths: upstreamSelector.pathsOf(CLIENT_TOKENS_PATH),
+    route: createClientTokenRoute(browser.clientTokens, limiter, parts),
+  };
+  const handle = createRouter(cors, findPage, { mcp, clientTokens, pipeline });
   const running = new RunningRequests();
 
   const metricsSnapshot = () => [
     ...metrics.snapshot(),
-    ...serviceSamples(services.map(([upstream, stateOf]) => [upstream, stateOf()])),
+    ...serviceSamples(upstreams.states()),
     ...fileSamples(watched),
     ...rateLimitSamples(limiter.status()),
     ...cacheSamples(upstreams.cacheStore?.stats()),
@@ -344,7 +291,7 @@ export function buildGateway(
   async function dispose(): Promise<void> {
     files[Symbol.dispose]();
     await running.finished();
-    await Promise.all([upstreams.close(), limiter.dispose(), engine.dispose()]);
+    await Promise.all([upstreams.close(), limiter[Symbol.asyncDispose](), engine.dispose()]);
     audit?.[Symbol.dispose]();
   }
   return {

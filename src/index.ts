@@ -1,8 +1,7 @@
-/**
- * Public API of the package: a gateway to mount in your own server, with `listener` (`node:http` and frameworks based on it) or `fetch`
- * (servers that use the Fetch API).
- *
- * Everything else is internal and can change in any version: the schema builder, the upstream client, the plugins and the configuration of
- * the process. The sandbox is available only through the `notigraph` command. The package contains the schema as `schema/schema.graphql`.
- */
+// Public API of the package: a gateway to mount in your own server, with `listener` (`node:http` and frameworks based on it) or `fetch`
+// (servers that use the Fetch API).
+//
+// Everything else is internal and can change in any version: the schema builder, the upstream client, the plugins and the configuration of
+// the process. The sandbox is available only through the `notigraph` command. The package contains the schema as `schema/schema.graphql`.
+
 export { createGateway, type Gateway, type GatewayDeps, type GatewayOptions } from './gateway.ts';

@@ -3,8 +3,6 @@ import { OURS, type Subject } from '../subjects.ts';
 import { HIVE } from './hive/subject.ts';
 import { TAILCALL } from './tailcall/subject.ts';
 
-const { b1: _, ...requests } = OURS.requests; // Only the floor is compared with a mutation of several calls.
-
 /** Returns a server of our own, set up as in the documentation of its packages, with default options. */
 const serverOf = (name: string, title: string, packages: readonly string[]): Subject => ({
   name,
@@ -15,7 +13,7 @@ const serverOf = (name: string, title: string, packages: readonly string[]): Sub
     args: [fileURLToPath(new URL(`${name}/server.ts`, import.meta.url))],
     env: { NODE_ENV: 'production', PORT: String(port), UPSTREAM: upstream },
   }),
-  requests,
+  requests: OURS.requests,
 });
 
 /** Other GraphQL servers in front of the same service. Their packages are needed to run them, but not to import this module. */

@@ -1,4 +1,4 @@
-import type { NotificationGroup, Service, StatisticsEntry, Workflow } from '../upstream/records.ts';
+import type { NewSubscriber, NotificationGroup, Service, StatisticsEntry, Workflow } from '../upstream/records.ts';
 
 /** GraphQL context. */
 export interface Context {
@@ -34,8 +34,14 @@ export const typeDefs = /* GraphQL */ `
 
   input CreateNotificationGroupInput { name: String! }
   type CreateNotificationGroupSuccess { notificationGroup: NotificationGroup! }
+  input CreateSubscriberInput { subscriberId: String! firstName: String lastName: String email: String }
+  input CreateSubscribersInput { subscribers: [CreateSubscriberInput!]! }
+  type Subscriber { subscriberId: ID! }
+  type CreateSubscriberSuccess { subscriber: Subscriber! }
+  type CreateSubscribersPayload { succeeded: Int! results: [CreateSubscriberSuccess!]! }
   type Mutation {
     createNotificationGroup(input: CreateNotificationGroupInput!): CreateNotificationGroupSuccess!
+    createSubscribers(input: CreateSubscribersInput!): CreateSubscribersPayload!
   }
 `;
 
@@ -68,5 +74,15 @@ export const resolvers = {
     createNotificationGroup: async (_root: unknown, { input }: { input: { name: string } }, { service }: Context) => ({
       notificationGroup: await service.createNotificationGroup(input.name),
     }),
+    createSubscribers: async (
+      _root: unknown,
+      { input }: { input: { subscribers: NewSubscriber[] } },
+      { service }: Context,
+    ) => {
+      const results = await Promise.all(
+        input.subscribers.map(async (subscriber) => ({ subscriber: await service.createSubscriber(subscriber) })),
+      );
+      return { succeeded: results.length, results };
+    },
   },
 };

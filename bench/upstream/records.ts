@@ -24,6 +24,14 @@ export interface StatisticsEntry {
   templates: string[];
 }
 
+/** Fields of a subscriber to create. */
+export interface NewSubscriber {
+  subscriberId: string;
+  firstName?: string | null | undefined;
+  lastName?: string | null | undefined;
+  email?: string | null | undefined;
+}
+
 /** Envelope of nearly every body. */
 export interface Envelope<T> {
   data: T;
@@ -36,4 +44,5 @@ export interface Service {
   listNotificationGroups(): Promise<NotificationGroup[]>;
   getStatistics(days: number): Promise<StatisticsEntry[]>;
   createNotificationGroup(name: string): Promise<NotificationGroup>;
+  createSubscriber(subscriber: NewSubscriber): Promise<{ subscriberId: string }>;
 }

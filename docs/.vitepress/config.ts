@@ -142,8 +142,7 @@ const search: SearchOptions = {
     fuzzy: (term) => (term.length > 4 ? 0.2 : false),
     boost: { keywords: 6, title: 4, titles: 1, text: 1 },
     // References and pages for contributors mention almost everything.
-    boostDocument: (section: string) =>
-      /^\/(?:contributing\/|benchmarks|changelog|schema-types)/.test(section) ? 0.3 : 1,
+    boostDocument: (section: string) => (/^\/(?:contributing\/|benchmarks|changelog)/.test(section) ? 0.3 : 1),
   },
 };
 

@@ -1,3 +1,5 @@
+// Bundles the page of GraphiQL and compresses its files, which the gateway serves as they are.
+
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -1,20 +1,14 @@
 // Sets up the authentication of browsers from the settings of issuers, tenants and client tokens.
 
+import type { Logger } from 'pino';
 import type { WatchedFiles } from '../lib/files/file-watcher.ts';
-import { createSecretFiles, type SecretChange, type SecretFiles } from '../lib/files/secret-files.ts';
+import { createSecretFiles, type SecretFiles } from '../lib/files/secret-files.ts';
 import { isLoopbackHost } from '../lib/urls.ts';
-import {
-  type BrowserSettings,
-  CLIENT_TOKEN_ISSUER,
-  type ClientTokenSettings,
-  type TokenIssuer,
-} from '../settings/clients.ts';
+import { CLIENT_TOKEN_ISSUER, type TokenIssuer } from '../settings/clients.ts';
 import { requireLength } from '../settings/kinds.ts';
-import type { RateLimit } from '../settings/rate-limits.ts';
-import type { Settings } from '../settings/settings.ts';
+import type { GatewaySettings } from '../settings/settings.ts';
 import { createConnector } from '../upstream/transport/connector.ts';
 import { createTlsFiles, nameProblems, type TlsFiles } from '../upstream/transport/tls-files.ts';
-import type { TokenAuthentication } from './authenticator.ts';
 import {
   CLIENT_TOKEN_ALGORITHM,
   type ClientTokenKeys,
@@ -29,49 +23,47 @@ import {
   findTenantProblem,
   findUpstreamProblem,
   secretsOf,
+  type TenantKeys,
 } from './tenants.ts';
-import { createTokenVerifier, createVerifiedTokenCache, readText, type TrustedIssuer } from './token-verifier.ts';
+import {
+  createTokenVerifier,
+  createVerifiedTokenCache,
+  readText,
+  type TrustedIssuer,
+  type VerifiedTokenCache,
+} from './token-verifier.ts';
 
-interface BrowserAccess extends TokenAuthentication {
+interface BrowserAccess {
+  verifiedTokens: VerifiedTokenCache;
+  tenantKeys: TenantKeys;
   /** Issues client tokens; undefined if they are not configured. */
-  clientTokens: { clientTokens: ClientTokens; rateLimit: RateLimit } | undefined;
+  clientTokens: ClientTokens | undefined;
   /** Files of keys, secrets and certificates to reload. */
   files: readonly WatchedFiles[];
 }
 
 /**
- * Creates the services for browsers. Requires that `clients.browser` is set.
+ * Creates the services for browsers; undefined if they are not served.
  *
+ * @param documentOf returns the SHA-256 of the trusted document with this id, or undefined
  * @throws {SecretError} if a key or secret is invalid
  */
 export function createBrowserAccess(
-  { issuers, scopes, tenants = {}, tenantKeys: keyFolder }: BrowserSettings,
-  clientTokens: ClientTokenSettings | undefined,
-  {
-    remoteKeys,
-    now,
-    documentOf,
-    upstreams,
-    onTenantChange,
-    proxy: generalProxy = 'off',
-  }: {
-    remoteKeys: RemoteKeys;
-    now: () => Date;
-    /** Returns the SHA-256 of the trusted document with this id, or undefined. */
-    documentOf: (id: string) => string | undefined;
-    /** Upstreams by name; undefined if there is only one. */
-    upstreams: Settings['upstreams'];
-    /** Called after the keys of tenants have changed. */
-    onTenantChange: (change: SecretChange) => void;
-    /** Proxy to issuers that have no other. @default none */
-    proxy: Settings['proxy'];
-  },
-): BrowserAccess {
-  const tenantUpstreams = createTenantUpstreams({ tenants, ...(keyFolder && { tenantKeys: keyFolder }) }, upstreams);
+  { clients: { browser }, clientTokens, upstreams, proxy: generalProxy = 'off' }: GatewaySettings,
+  remoteKeys: RemoteKeys,
+  documentOf: (id: string) => string | undefined,
+  logger: Logger,
+  now: () => Date,
+): BrowserAccess | undefined {
+  if (browser === undefined) {
+    return undefined;
+  }
+  const { issuers, scopes, tenants = {} } = browser;
+  const tenantUpstreams = createTenantUpstreams(browser, upstreams);
   const tenantFiles = createSecretFiles(
-    { name: 'tenant keys', secrets: secretsOf(tenants), directory: keyFolder?.directory },
+    { name: 'tenant keys', secrets: secretsOf(tenants), directory: browser.tenantKeys?.directory },
     (keys) => findTenantProblem(keys) ?? findUpstreamProblem(keys, tenantUpstreams),
-    onTenantChange,
+    (change) => logger.info(change, 'the keys of tenants were reloaded'),
   );
   const tenantKeys = createTenantKeys(tenantFiles, tenantUpstreams);
   const ceiling = new Set(scopes);
@@ -97,7 +89,7 @@ export function createBrowserAccess(
     keyFiles.push(file);
     return trust(issuer, createFixedKey(file));
   });
-  let tokens: BrowserAccess['clientTokens'];
+  let issued: ClientTokens | undefined;
   if (clientTokens !== undefined) {
     const secretFiles = createSecretFiles(
       { name: 'client token secrets', secrets: Object.fromEntries(clientTokens.secrets.entries()) },
@@ -105,20 +97,13 @@ export function createBrowserAccess(
     );
     const keys = createClientTokenKeys(secretFiles);
     keyFiles.push(secretFiles);
-    const { maxLifetimeSeconds, rateLimit } = clientTokens;
     trusted.push(trustClientTokens(keys));
-    tokens = {
-      clientTokens: createClientTokens({ keys, tenantKeys, ceiling, maxLifetimeSeconds, documentOf, now }),
-      rateLimit,
-    };
+    issued = createClientTokens(clientTokens, { keys, tenantKeys, ceiling, documentOf, now });
   }
 
   const verifiedTokens = createVerifiedTokenCache(createTokenVerifier(trusted, ceiling, now), keyFiles, now);
-  return { verifiedTokens, tenantKeys, clientTokens: tokens, files: [tenantFiles, ...keyFiles, ...certificates] };
+  return { verifiedTokens, tenantKeys, clientTokens: issued, files: [tenantFiles, ...keyFiles, ...certificates] };
 }
-
-/** Difference that is accepted between the clocks of an issuer and the gateway, in seconds. With NTP, clocks differ by less than one. */
-const CLOCK_SKEW_SECONDS = 5;
 
 function trust(options: TokenIssuer, keys: TrustedIssuer['keys']): TrustedIssuer {
   const { issuer, audience, algorithms, scopeClaim } = options;
@@ -128,14 +113,12 @@ function trust(options: TokenIssuer, keys: TrustedIssuer['keys']): TrustedIssuer
     audiences: typeof audience === 'string' ? [audience] : audience,
     algorithms,
     keys,
-    clockSkewSeconds: CLOCK_SKEW_SECONDS,
     tenantOf(claims) {
       const named = tenant ?? readText(claims, tenantClaim);
       return named !== undefined && (tenants === undefined || tenants.includes(named)) ? named : undefined;
     },
     scopeClaim,
-    restrictsDocuments: false,
-    restrictsUpstream: false,
+    isGateway: false,
   };
 }
 
@@ -144,9 +127,7 @@ const trustClientTokens = (keys: ClientTokenKeys): TrustedIssuer => ({
   audiences: [CLIENT_TOKEN_ISSUER],
   algorithms: [CLIENT_TOKEN_ALGORITHM],
   keys: keys.find,
-  clockSkewSeconds: 0,
   tenantOf: (claims) => readText(claims, 'tenant'),
   scopeClaim: 'scope',
-  restrictsDocuments: true,
-  restrictsUpstream: true,
+  isGateway: true,
 });

@@ -6,14 +6,13 @@ import { z } from 'zod';
 import { refuse } from '../errors/codes.ts';
 import type { SecretFiles } from '../lib/files/secret-files.ts';
 import { memoizeBySource } from '../lib/memoize.ts';
-import { CLIENT_TOKEN_ISSUER } from '../settings/clients.ts';
+import { CLIENT_TOKEN_ISSUER, type ClientTokenSettings } from '../settings/clients.ts';
 import { isScope, type Scope } from '../settings/scopes.ts';
 import type { TenantKeys } from './tenants.ts';
 
 /** Signature algorithm of client tokens: with a shared secret, because only the gateway signs and verifies them. */
 export const CLIENT_TOKEN_ALGORITHM = 'HS256';
 
-/** Token for the frontend of a server. */
 interface ClientToken {
   token: string;
   tokenType: 'Bearer';
@@ -35,23 +34,23 @@ const DEFAULT_LIFETIME_SECONDS = 900;
 
 const SCOPES_PROBLEM = '"scopes" must be a list of scopes such as "groups:read"';
 
-export function createClientTokens({
-  keys,
-  tenantKeys,
-  ceiling,
-  maxLifetimeSeconds,
-  documentOf,
-  now,
-}: {
-  keys: ClientTokenKeys;
-  tenantKeys: TenantKeys;
-  ceiling: ReadonlySet<Scope>;
-  /** Maximum lifetime of a token, in seconds. */
-  maxLifetimeSeconds: number;
-  /** Returns the SHA-256 of the trusted document with this id, or undefined. */
-  documentOf: (id: string) => string | undefined;
-  now: () => Date;
-}) {
+export function createClientTokens(
+  { maxLifetimeSeconds, rateLimit }: ClientTokenSettings,
+  {
+    keys,
+    tenantKeys,
+    ceiling,
+    documentOf,
+    now,
+  }: {
+    keys: ClientTokenKeys;
+    tenantKeys: TenantKeys;
+    ceiling: ReadonlySet<Scope>;
+    /** Returns the SHA-256 of the trusted document with this id, or undefined. */
+    documentOf: (id: string) => string | undefined;
+    now: () => Date;
+  },
+) {
   const lifetime = `"expiresInSeconds" must be a whole number from 1 to ${maxLifetimeSeconds}`;
   const body = z.strictObject(
     {
@@ -83,10 +82,9 @@ export function createClientTokens({
   );
 
   return {
-    /** Returns the tenant that an API key belongs to, or undefined. */
-    tenantOf: tenantKeys.tenantOf,
-    /** Returns the name of the tenant's upstream, which its tokens are for; undefined if there is only one. */
-    upstreamOf: tenantKeys.upstreamOf,
+    tenantKeys,
+    /** Rate limit per tenant. All requests without a known tenant share one limit. */
+    rateLimit,
     /**
      * Signs a token for the tenant.
      *

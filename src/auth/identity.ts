@@ -1,9 +1,9 @@
 // Defines identities and credentials, and the rules for each kind of client.
 
 import type { ClientKindSettings, TrustedDocumentsMode } from '../settings/clients.ts';
-import type { RateLimit } from '../settings/rate-limits.ts';
 import type { Scope } from '../settings/scopes.ts';
 import type { Settings } from '../settings/settings.ts';
+import type { RateLimit } from '../settings/stores.ts';
 
 /**
  * Kind of client. `server` sends the service's API key, `browser` a signed token. `anonymous` sends no credential and gets nothing that
@@ -53,18 +53,8 @@ export const normalizeScheme = (authorization: string): string =>
     ? authorization // Nearly always, and cheaper than the expression.
     : authorization.replace(/^(?:apikey|bearer) /i, (scheme) => (/^a/i.test(scheme) ? 'ApiKey ' : 'Bearer '));
 
-/** Reason for rejecting a credential. Tells the client what to do, but nothing about keys, tenants or other tokens. */
-export type AuthenticationReason =
-  | 'CREDENTIAL_MALFORMED'
-  | 'CREDENTIAL_NOT_ACCEPTED'
-  | 'TOKEN_INVALID'
-  | 'TOKEN_EXPIRED'
-  | 'TOKEN_NOT_YET_VALID'
-  | 'TOKEN_FOR_ANOTHER'
-  | 'TENANT_UNKNOWN'
-  | 'KEYS_UNAVAILABLE';
-
-const MESSAGES: Record<AuthenticationReason, string> = {
+/** Reasons for rejecting a credential. They tell the client what to do, but nothing about keys, tenants or other tokens. */
+const MESSAGES = {
   CREDENTIAL_MALFORMED: 'The Authorization header is malformed.',
   CREDENTIAL_NOT_ACCEPTED: 'This gateway does not accept this kind of credential.',
   TOKEN_INVALID: 'The token is invalid. Sign in again.',
@@ -74,7 +64,9 @@ const MESSAGES: Record<AuthenticationReason, string> = {
   TENANT_UNKNOWN: 'The token contains no tenant that this gateway knows.',
   KEYS_UNAVAILABLE:
     "The issuer's signing keys are unavailable, so the token cannot be verified. Try again in a moment.",
-};
+} as const;
+
+export type AuthenticationReason = keyof typeof MESSAGES;
 
 /** Claim of a token that is for another gateway. For the log, because the response doesn't say which one it is. */
 export interface ClaimMismatch {
@@ -104,13 +96,11 @@ export interface ClientRules {
   trustedDocuments: TrustedDocumentsMode;
   origins: ReadonlySet<string>;
   /** Setting to which a missing origin is added. */
-  originsSetting: OriginsSetting;
+  originsSetting: 'clients.server.corsOrigins' | 'clients.browser.corsOrigins';
   rateLimit: RateLimit | undefined;
   /** Whether REST calls may not be shown, by `clients.browser.explain`. */
   hidesCalls: boolean;
 }
-
-type OriginsSetting = 'clients.server.corsOrigins' | 'clients.browser.corsOrigins';
 
 export type RulesByClientKind = Readonly<Record<ClientKind, ClientRules>>;
 
@@ -118,18 +108,15 @@ export type RulesByClientKind = Readonly<Record<ClientKind, ClientRules>>;
 const MODES: readonly TrustedDocumentsMode[] = ['off', 'log', 'enforce'];
 
 export function createClientRules({ clients }: Pick<Settings, 'clients'>): RulesByClientKind {
-  const toRules = (kind: 'server' | 'browser', settings?: ClientKindSettings): ClientRules => ({
+  const toRules = (kind: 'server' | 'browser', hidesCalls: boolean, settings?: ClientKindSettings): ClientRules => ({
     trustedDocuments: settings?.trustedDocuments ?? 'off',
     origins: new Set(settings?.corsOrigins),
     originsSetting: `clients.${kind}.corsOrigins`,
     rateLimit: settings?.rateLimit,
-    hidesCalls: false, // Servers can send the calls themselves.
+    hidesCalls,
   });
-  const server = toRules('server', clients.server || undefined);
-  const browser: ClientRules = {
-    ...toRules('browser', clients.browser),
-    hidesCalls: clients.browser?.explain === false,
-  };
+  const server = toRules('server', false, clients.server || undefined); // Servers can send the calls themselves.
+  const browser = toRules('browser', clients.browser?.explain === false, clients.browser);
   const strictness = Math.max(...[server, browser].map(({ trustedDocuments }) => MODES.indexOf(trustedDocuments)));
   return {
     server,

@@ -27,7 +27,6 @@ const RETRY_DELAY_MS = 5_000;
 
 const TIMEOUT_MS = 5_000;
 
-/** Maximum size of a JWKS, in bytes. */
 const MAX_BYTES = 256 * 1024;
 
 /** Finds a key in the JWKS of an issuer. Fetches it over a connection of the current gateway. */
@@ -96,10 +95,7 @@ export function createRemoteKeys(logger: Logger): RemoteKeys {
 
 /** Fetches a JWKS. Redirects are not followed. */
 async function readJwks(url: URL, connect: Connect): Promise<JWTVerifyGetKey> {
-  const client = new Client(url.origin, {
-    connect,
-    maxResponseSize: MAX_BYTES,
-  });
+  const client = new Client(url.origin, { connect, maxResponseSize: MAX_BYTES });
   try {
     const { statusCode, body } = await client.request({
       path: url.pathname + url.search,

@@ -15,8 +15,6 @@ export interface TrustedIssuer {
   /** Accepted signature algorithms; never `none`. */
   algorithms: readonly string[];
   keys: JWTVerifyGetKey;
-  /** Maximum clock difference, in seconds. */
-  clockSkewSeconds: number;
   /**
    * Returns the tenant in the claims, or undefined.
    *
@@ -25,11 +23,14 @@ export interface TrustedIssuer {
   tenantOf(claims: JWTPayload): string | undefined;
   /** Name or path of the claim that contains the scopes. */
   scopeClaim: string;
-  /** Whether the claim `documents` restricts the documents that may be sent: only for the gateway's own tokens. */
-  restrictsDocuments: boolean;
-  /** Whether the claim `upstream` names the only upstream that the token is for: only for the gateway's own tokens. */
-  restrictsUpstream: boolean;
+  /** Whether it is the gateway itself. Then the claims `documents` and `upstream` restrict what a token is for. */
+  isGateway: boolean;
 }
+
+/** Difference that is accepted between the clocks of another issuer and the gateway, in seconds. With NTP, clocks differ by less than one. */
+const CLOCK_SKEW_SECONDS = 5;
+
+const clockSkewOf = ({ isGateway }: TrustedIssuer): number => (isGateway ? 0 : CLOCK_SKEW_SECONDS);
 
 export interface VerifiedToken {
   tenant: string;
@@ -49,9 +50,6 @@ export interface VerifiedToken {
   expiresAt: number;
 }
 
-/** Verifies a token. Rejects with an `AuthenticationError` if it is invalid. */
-type VerifyToken = (token: string) => Promise<VerifiedToken>;
-
 /**
  * Creates a function that verifies the signature, issuer, audience and times of a token. The function throws an `AuthenticationError` if one
  * is invalid.
@@ -62,7 +60,7 @@ export function createTokenVerifier(
   issuers: readonly TrustedIssuer[],
   ceiling: ReadonlySet<Scope>,
   now: () => Date,
-): VerifyToken {
+): (token: string) => Promise<VerifiedToken> {
   const issuersByName = new Map<unknown, TrustedIssuer>(issuers.map((issuer) => [issuer.issuer, issuer]));
 
   return async (token) => {
@@ -79,7 +77,7 @@ export function createTokenVerifier(
     }
     readText(claims, 'jti'); // Not used, but a token whose claims have the wrong types is not trusted.
     const scopes = readWords(claims, issuer.scopeClaim).filter(isScope);
-    const documents = issuer.restrictsDocuments ? toTexts(claims.documents) : undefined;
+    const documents = issuer.isGateway ? toTexts(claims.documents) : undefined;
     const subject = readText(claims, 'sub');
     return {
       tenant,
@@ -87,9 +85,9 @@ export function createTokenVerifier(
       scopes: new Set(scopes.filter((scope) => ceiling.has(scope))),
       withheldScopes: new Set(scopes.filter((scope) => !ceiling.has(scope))),
       documents: documents && new Set(documents),
-      upstream: issuer.restrictsUpstream ? (readText(claims, 'upstream') ?? '') : undefined,
+      upstream: issuer.isGateway ? (readText(claims, 'upstream') ?? '') : undefined,
       callerId: ['browser', tenant, issuer.issuer, subject ?? ''].join('\n'),
-      expiresAt: ((claims.exp ?? 0) + issuer.clockSkewSeconds) * 1000,
+      expiresAt: ((claims.exp ?? 0) + clockSkewOf(issuer)) * 1000,
     };
   };
 }
@@ -104,13 +102,13 @@ function readIssuer(token: string): unknown {
 }
 
 async function verify(token: string, trusted: TrustedIssuer, now: Date): Promise<JWTPayload> {
-  const { issuer, audiences, algorithms, keys, clockSkewSeconds } = trusted;
+  const { issuer, audiences, algorithms, keys } = trusted;
   try {
     const { payload } = await jwtVerify(token, keys, {
       issuer,
       audience: [...audiences],
       algorithms: [...algorithms],
-      clockTolerance: clockSkewSeconds,
+      clockTolerance: clockSkewOf(trusted),
       requiredClaims: ['exp'],
       currentDate: now,
     });
@@ -224,7 +222,7 @@ const MAX_TOKENS = 10_000;
  * @param now returns the current time
  */
 export function createVerifiedTokenCache(
-  verify: VerifyToken,
+  verify: ReturnType<typeof createTokenVerifier>,
   keys: readonly Pick<SecretFiles, 'secrets'>[],
   now: () => Date,
 ) {

@@ -1,19 +1,17 @@
+// What the gateway prints when it has started.
+
 import { SANDBOX_KEYS } from '../../packages/sandbox/src/environments.ts';
 import { VERSION } from '../lib/version.ts';
 import type { Config } from './config/load-config.ts';
 import { SHIPPED_MODULES } from './config/load-modules.ts';
 
-/** Facts about the running gateway. */
-export interface BannerOptions {
-  /** URL of the GraphQL endpoint. */
-  url: string;
-  /** Address of the separate port for health checks and metrics; undefined if they are on the same port. */
-  adminUrl: string | undefined;
-  workers: number;
-}
-
-/** Writes the text that is printed at startup. */
-export function banner(config: Config, { url, adminUrl, workers }: BannerOptions): string {
+/**
+ * Writes the text that is printed at startup.
+ *
+ * @param url URL of the GraphQL endpoint
+ * @param adminUrl address of the separate port for health checks and metrics; undefined if they are on the same port
+ */
+export function banner(config: Config, url: string, adminUrl: string | undefined, workers: number): string {
   const { graphiql, sandbox, cache, clients, mcp, modules, source } = config;
   const { store } = cache || {};
   const probes = adminUrl ?? new URL(url).origin;

@@ -1,6 +1,16 @@
+// Reads the command line, and what commands do with it: read options of one kind, or only print a text.
+
 import { parseArgs } from 'node:util';
-import { unknownName } from '../settings/setting.ts';
-import { COMMON_OPTIONS, type Command, type CommandLine, type CommandOption, innerOf, isOptional } from './command.ts';
+import { listAny, unknownName } from '../settings/define.ts';
+import {
+  COMMON_OPTIONS,
+  type Command,
+  type CommandLine,
+  type CommandOption,
+  innerOf,
+  isOptional,
+  type Process,
+} from './command.ts';
 import { ConfigError } from './config/problem.ts';
 
 /**
@@ -60,7 +70,7 @@ export function readCommandLine(argv: readonly string[], commands: readonly [Com
   if (missing.length > 0) {
     problems.push(`notigraph ${command.name} requires an argument: ${missing.join(' ')}.`);
   }
-  return { command, isNamed, options, args, problems, commands };
+  return { command, isNamed, options, args, problems };
 }
 
 /**
@@ -123,3 +133,52 @@ const isPlain = (text: string): boolean => /^[a-z][a-z-]{0,19}$/.test(text);
 /** Returns the command that prints the help of a command, or of the program. */
 const helpOf = (command: Command | undefined): string =>
   command === undefined ? 'notigraph --help' : `notigraph ${command.name} --help`;
+
+/**
+ * Returns the value of `--format`.
+ *
+ * @param formats words such as `text|json`; the first one is the default
+ * @throws {ConfigError} with all problems of the command line if it is none of them
+ */
+export function readFormat({ options, problems }: CommandLine, formats: string): string {
+  const words = formats.split('|');
+  const { format = words[0] ?? '' } = options;
+  if (!words.includes(format)) {
+    throw new ConfigError([...problems, `--format must be ${listAny(words)}.`]);
+  }
+  return format;
+}
+
+/** Creates a command that only prints a text. */
+export const createPrinter = ({
+  write,
+  ...command
+}: Omit<Command, 'run'> & {
+  write(commandLine: CommandLine, host: Process): string | Promise<string>;
+}): Command => ({
+  ...command,
+  async run(commandLine, host) {
+    if (commandLine.problems.length > 0) {
+      throw new ConfigError(commandLine.problems);
+    }
+    host.stdout.write(await write(commandLine, host));
+  },
+});
+
+/**
+ * Returns the number of an option; undefined if it is not given.
+ *
+ * @param problems receives a problem if it is not a whole number from `min` to `max`
+ */
+export function readInteger(
+  options: CommandLine['options'],
+  name: string,
+  [min, max]: readonly [min: number, max: number],
+  problems: string[],
+): number | undefined {
+  const text = options[name];
+  if (text !== undefined && (!/^\d{1,6}$/.test(text) || Number(text) < min || Number(text) > max)) {
+    problems.push(`--${name} must be a whole number from ${min} to ${max}.`);
+  }
+  return text === undefined ? undefined : Number(text);
+}

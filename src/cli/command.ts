@@ -1,3 +1,5 @@
+// What a command is, and what the command line says.
+
 export interface CommandOption {
   /** Name without dashes. */
   name: string;
@@ -37,7 +39,6 @@ export interface CommandLine {
   options: Readonly<Record<string, string>>;
   args: readonly string[];
   problems: readonly string[];
-  commands: readonly Command[];
 }
 
 /** The process. Commands get it from the entry point, which is the only file that refers to it. */

@@ -1,18 +1,19 @@
+// Explains errors that end the process.
+
 import { SandboxError } from '../../packages/sandbox/src/errors.ts';
 import { ManifestError } from '../graphql/documents/manifest.ts';
 import { errorCodeOf } from '../lib/caught.ts';
 import { SecretError } from '../lib/files/secret-files.ts';
 import { InstallationError } from '../lib/installation.ts';
 import { MissingPackageError } from '../lib/optional-packages.ts';
-import { ListenError } from '../server/server.ts';
+import { ListenError } from '../server/listen.ts';
 import { AuditError } from '../telemetry/audit-log.ts';
-import { ConfigError } from './config/problem.ts';
-import { WorkersError } from './workers/worker-group.ts';
+import { CommandError } from './config/problem.ts';
 
 /** Returns the message and exit code for an error that ends the process. A bug is one line too: a stack trace hides what happened. */
 export function explainFailure(error: unknown): { message: string; exitCode: number } {
-  if (error instanceof ConfigError) {
-    return { message: error.message, exitCode: 2 };
+  if (error instanceof CommandError) {
+    return error;
   }
   if (
     error instanceof SecretError ||
@@ -22,9 +23,6 @@ export function explainFailure(error: unknown): { message: string; exitCode: num
     error instanceof InstallationError
   ) {
     return { message: `Notigraph can't start: ${error.message}.`, exitCode: 2 };
-  }
-  if (error instanceof WorkersError) {
-    return error;
   }
   return error instanceof ListenError || error instanceof SandboxError
     ? { message: error.message, exitCode: 1 }

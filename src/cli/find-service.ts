@@ -1,27 +1,27 @@
 // Finds the service that a command works with, and the key for it.
 
-import { createInterface } from 'node:readline/promises';
+import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { isCredential } from '../auth/identity.ts';
-import { FileError, readTextFile } from '../lib/files/text-file.ts';
-import { suggest } from '../settings/setting.ts';
+import { suggest } from '../settings/define.ts';
 import type { Process } from './command.ts';
 import type { Config } from './config/load-config.ts';
-import { ConfigError } from './config/problem.ts';
+import { ConfigError, readNamedFile } from './config/problem.ts';
 
 export type ServiceSettings = Omit<Config, 'upstream' | 'upstreams'>;
 
 /**
  * Returns the service that a command works with, and its settings.
  *
- * @param options.name name of the service, if the configuration has several
- * @param options.purpose words that follow "There is no service"
+ * @param name name of the service, if the configuration has several
+ * @param purpose words that follow "There is no service"
  * @throws {ConfigError} if there is none, none with the name, or several and none is named
  */
 export function findService(
   { upstream, upstreams = {}, ...settings }: Config,
-  { name, purpose }: { name: string | undefined; purpose: string },
+  name: string | undefined,
+  purpose: string,
 ): { url: URL; settings: ServiceSettings } {
   const selected = selectUpstream(Object.keys(upstreams), name);
   if (upstream !== undefined) {
@@ -63,23 +63,22 @@ export function selectUpstream(
 /** Maximum size of a file with a key, in bytes. */
 const MAX_BYTES = 64 * 1024;
 
-export interface KeySources {
-  /** Path of a file, or `-` for standard input. */
-  file: string | undefined;
-  variable: string | undefined;
-  /** Question on a terminal, if there is neither. */
-  question: string;
-}
-
 /**
  * Reads the API key from a file, a variable, or the terminal.
  *
+ * @param file path of the file, or `-` for standard input
+ * @param question asked on a terminal, if there is neither a file nor a variable. @default none
  * @returns the `Authorization` header; undefined if there is no key
  * @throws {ConfigError} if the key can't be read or sent
  */
-export async function readAuthorization(sources: KeySources, host: Process): Promise<string | undefined> {
-  const key = await readKey(sources, host);
-  if (key === undefined || key === '') {
+export async function readAuthorization(
+  file: string | undefined,
+  variable: string | undefined,
+  host: Process,
+  question?: string,
+): Promise<string | undefined> {
+  const key = file === undefined ? (variable ?? (question && (await ask(question, host)))) : await readKey(file, host);
+  if (!key) {
     return undefined;
   }
   const authorization = `ApiKey ${key.replace(/^ApiKey\s+/i, '')}`;
@@ -89,32 +88,18 @@ export async function readAuthorization(sources: KeySources, host: Process): Pro
   return authorization;
 }
 
-async function readKey({ file, variable, question }: KeySources, host: Process): Promise<string | undefined> {
-  if (file === '-') {
-    return (await text(host.stdin)).trim();
-  }
-  if (file !== undefined) {
-    return readFile(file);
-  }
-  return variable ?? (host.stdin.isTTY ? ask(question, host) : undefined);
-}
+const readKey = async (file: string, { stdin }: Process): Promise<string> =>
+  (file === '-' ? await text(stdin) : readNamedFile(file, MAX_BYTES, `--key-file: the file ${file}`)).trim();
 
-function readFile(file: string): string {
-  try {
-    return readTextFile(file, MAX_BYTES).trim();
-  } catch (error) {
-    throw error instanceof FileError ? new ConfigError([`--key-file: the file ${file} ${error.message}.`]) : error;
+/** Asks for the key without showing it, if there is a terminal. The question is on standard error, so that output can be piped. */
+async function ask(question: string, { stdin, stderr }: Process): Promise<string | undefined> {
+  if (!stdin.isTTY) {
+    return undefined;
   }
-}
-
-/** Asks for the key without showing it. The question is on standard error, so that output can be piped. */
-async function ask(question: string, { stdin, stderr }: Process): Promise<string> {
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   using terminal = createInterface({ input: stdin, output: nowhere, terminal: true });
-  const { promise: closed, resolve } = Promise.withResolvers<string>();
-  terminal.once('close', () => resolve('')); // Ctrl-C and Ctrl-D.
   stderr.write(question);
-  const answer = await Promise.race([terminal.question(''), closed]);
+  const { value: answer = '' } = await terminal[Symbol.asyncIterator]().next(); // Nothing after Ctrl-C and Ctrl-D.
   stderr.write('\n');
   return answer.trim();
 }

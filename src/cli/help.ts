@@ -1,3 +1,5 @@
+// Writes the help from the table of commands.
+
 import { COMMON_OPTIONS, type Command, type CommandOption, innerOf } from './command.ts';
 
 const MORE = 'Run notigraph <command> --help for the options of a command.';

@@ -1,3 +1,5 @@
+// Asks for what no option says, and writes a configuration file.
+
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -5,9 +7,9 @@ import { parse, stringify } from 'yaml';
 import { SANDBOX_KEYS } from '../../packages/sandbox/src/environments.ts';
 import { findTenantProblem } from '../auth/tenants.ts';
 import { isKeysAddress } from '../lib/urls.ts';
+import { listAll } from '../settings/define.ts';
 import { parseSettings } from '../settings/parse.ts';
 import { SCOPES } from '../settings/scopes.ts';
-import { listAll } from '../settings/setting.ts';
 import type { CommandLine, Process } from './command.ts';
 import { CONFIG_FILE } from './config/config-file.ts';
 import { ConfigError } from './config/problem.ts';
@@ -38,7 +40,6 @@ const PATHS: Readonly<Record<Exclude<Name, 'tenant'>, string>> = {
 /** Answer to `tenant-claim`: tokens don't name their tenant. */
 const NO_CLAIM = 'none';
 
-/** Asks for what no option says, and writes a configuration file. */
 export async function runInit(commandLine: CommandLine, host: Process): Promise<void> {
   const { options, problems: usage } = commandLine;
   const folder = host.cwd();

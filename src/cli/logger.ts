@@ -1,4 +1,5 @@
 // Creates the log of the process, and writes its lines without blocking when their reader is slow.
+
 import { writeSync } from 'node:fs';
 import type { DestinationStream, Logger } from 'pino';
 import { errorCodeOf } from '../lib/caught.ts';
@@ -15,10 +16,9 @@ export function createLogger(
   stream: NodeJS.WriteStream & { fd: number },
 ): Logger {
   const isText = logFormat === 'text' || (logFormat === 'auto' && stream.isTTY && !isProduction);
-  const hasPid = workers !== 1;
-  const format = isText && ((line: string) => formatLogLine(line, { hasPid, stream }));
+  const format = isText ? (line: string) => formatLogLine(line, stream, workers !== 1) : undefined;
   const write = (line: string) => void stream.write(format ? format(line) : line);
-  return createJsonLogger(logLevel, stream.isTTY ? { write } : createLogStream(host, stream, format ? { format } : {}));
+  return createJsonLogger(logLevel, stream.isTTY ? { write } : createLogStream(host, stream, format));
 }
 
 /** Returns the dependency of a gateway that logs calls of modules which explanations don't list. In production, calls are not checked. */
@@ -43,14 +43,6 @@ const MAX_WAITING_BYTES = 32 * 1024 * 1024;
 /** Message of the line that stands for dropped ones. */
 const DROPPED = 'log lines were dropped, because the reader of the output is slower than the log';
 
-/** Options of `createLogStream`. */
-export interface LogStreamOptions {
-  /** Formats a line. @default JSON, as it is */
-  format?(line: string): string;
-  /** @default MAX_WAITING_BYTES */
-  maxWaitingBytes?: number;
-}
-
 const LINE_BREAK = '\n'.charCodeAt(0);
 
 /**
@@ -61,11 +53,13 @@ const LINE_BREAK = '\n'.charCodeAt(0);
  * doesn't take waits in memory, without blocking the process. If that is too much, further lines are dropped, and a line tells how many.
  *
  * @param output standard output or standard error
+ * @param format formats a line. @default JSON, as it is
  */
 export function createLogStream(
   host: Pick<Process, 'on'>,
   { fd }: { fd: number },
-  { format = (line) => line, maxWaitingBytes = MAX_WAITING_BYTES }: LogStreamOptions = {},
+  format = (line: string): string => line,
+  maxWaitingBytes = MAX_WAITING_BYTES,
 ): DestinationStream & { flushSync(): void } {
   let lines = '';
   let waiting: Buffer[] = [];

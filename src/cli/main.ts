@@ -1,3 +1,5 @@
+// The entry point of the command, and the only file that uses the global `process`.
+
 import { setTimeout } from 'node:timers/promises';
 import { withoutControls } from '../lib/text.ts';
 import { VERSION } from '../lib/version.ts';

@@ -1,8 +1,10 @@
+// Serves tools to an AI agent over standard input and output.
+
 import { Refusal } from '../errors/codes.ts';
 import type { CommandLine, Process } from './command.ts';
 import { type Environment, readEnvironment } from './config/environment.ts';
 import { type Config, loadConfig } from './config/load-config.ts';
-import { checkModules, loadModules } from './config/load-modules.ts';
+import { loadCheckedModules } from './config/load-modules.ts';
 import { ConfigError } from './config/problem.ts';
 import { readAuthorization, selectUpstream } from './find-service.ts';
 import { createLogger, logUndeclaredCalls } from './logger.ts';
@@ -15,8 +17,7 @@ const KEY_VARIABLE = 'NOTIGRAPH_MCP_KEY';
 export async function runMcp(commandLine: CommandLine, host: Process): Promise<void> {
   const environment = readEnvironment(host.env);
   const { config, locate } = loadConfig(commandLine, environment);
-  const loaded = await loadModules(config, locate);
-  await checkModules(config, loaded, locate);
+  const modules = await loadCheckedModules(config, locate);
   if (config.audit?.to === 'stdout') {
     throw new ConfigError(['audit.to must be a file, because standard output belongs to the protocol here.']);
   }
@@ -30,7 +31,6 @@ export async function runMcp(commandLine: CommandLine, host: Process): Promise<v
   try {
     const settings = withDefault(withSandbox(config, sandbox), upstream);
     const deps = { logger, ...logUndeclaredCalls(config, logger) };
-    const { modules } = loaded;
     await using gateway = buildGateway({ mcp: { mutations: [] }, ...settings }, deps, undefined, { modules });
     await gateway.serveMcp({ input: host.stdin, output: host.stdout, authorization, signal: stop.signal });
   } catch (error) {
@@ -62,20 +62,15 @@ function withDefault(config: Config, upstream: string | undefined): Config {
 
 /** Returns the credential of all calls: a key from a file or the variable, or that of the sandbox. */
 async function findAuthorization(
-  { options }: CommandLine,
+  { options: { 'key-file': file } }: CommandLine,
   { values }: Environment,
   config: Config,
   host: Process,
 ): Promise<string> {
-  const { 'key-file': file } = options;
-  const variable = values[KEY_VARIABLE];
   if (file === '-') {
     throw new ConfigError(['--key-file must be a file, because standard input belongs to the protocol here.']);
   }
-  const key =
-    file === undefined && variable === undefined
-      ? undefined
-      : await readAuthorization({ file, variable, question: '' }, host);
+  const key = await readAuthorization(file, values[KEY_VARIABLE], host);
   const authorization = key ?? sandboxAuthorization(config);
   if (authorization === undefined) {
     throw new ConfigError([`There is no API key. Set ${KEY_VARIABLE} or --key-file.`]);

@@ -1,3 +1,5 @@
+// Compares two schemas, and finds the operations of an app that break.
+
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -28,8 +30,8 @@ import { listDeprecated } from '../graphql/documents/deprecated-usage.ts';
 import { createManifestFiles, ManifestError, shortenId } from '../graphql/documents/manifest.ts';
 import type { GatewayModule } from '../graphql/module.ts';
 import { createSchema, printSdl } from '../graphql/schema.ts';
-import { FileError, isFolder, readTextFile } from '../lib/files/text-file.ts';
-import { ConfigError } from './config/problem.ts';
+import { FileError, isFolder } from '../lib/files/text-file.ts';
+import { ConfigError, readNamedFile } from './config/problem.ts';
 
 interface Change {
   /** Kind, such as `FIELD_REMOVED`. */
@@ -77,7 +79,7 @@ export async function diffSchemas(
   stdin: NodeJS.ReadableStream,
 ): Promise<SchemaDiff> {
   const read = async (path: string) =>
-    path === '-' ? parseSchema('standard input', await text(stdin)) : parseSchema(path, readFile(path));
+    path === '-' ? parseSchema('standard input', await text(stdin)) : parseSchema(path, readNamedFile(path, MAX_BYTES));
   const before = await read(paths.before);
   const after =
     paths.after === undefined
@@ -187,7 +189,6 @@ function rejectFirst(source: string, [error]: readonly GraphQLError[]): void {
   }
 }
 
-/** Matches names of files with code. */
 const CODE = /\.(?:[cm]?[jt]sx?|vue|svelte|astro)$/;
 
 /** Matches a document in code: a template after `gql` or `graphql`, as a tag or an argument, or after the comment `GraphQL`. */
@@ -196,9 +197,9 @@ const TEMPLATE = /(?:\b(?:gql|graphql)\s*(?:<[^<>`]*>\s*)?\(?|\/\*\s*GraphQL\s*\
 /** Reads the documents of a file, at their lines; none of other files. Adds the places of those with expressions to a list. */
 function readDocuments(file: string, unread: string[]): DocumentNode[] {
   if (/\.(?:graphql|gql)$/.test(file)) {
-    return [parseDocument(file, readFile(file))];
+    return [parseDocument(file, readNamedFile(file, MAX_BYTES))];
   }
-  const body = CODE.test(file) && !isFolder(file) ? readFile(file) : '';
+  const body = CODE.test(file) && !isFolder(file) ? readNamedFile(file, MAX_BYTES) : '';
   return [...body.matchAll(TEMPLATE)].flatMap(({ 0: { length }, 1: content = '', index }) => {
     const before = body.slice(0, index + length - content.length - 1).replace(/[^\n]/g, '');
     if (/(?<!\\)\$\{/.test(content)) {
@@ -252,14 +253,6 @@ function splitDocument(document: DocumentNode): AppOperation[] {
       document: part,
     }));
   });
-}
-
-function readFile(path: string): string {
-  try {
-    return readTextFile(path, MAX_BYTES);
-  } catch (error) {
-    throw error instanceof FileError ? new ConfigError([`The file ${path} ${error.message}.`]) : error;
-  }
 }
 
 /** Formats a comparison for people, breaking changes first. */

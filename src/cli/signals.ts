@@ -1,3 +1,5 @@
+// Signals: those that stop a process, SIGHUP, and those that npm doesn't pass on.
+
 import { basename } from 'node:path';
 import type { Process } from './command.ts';
 
@@ -7,19 +9,10 @@ const COPIES_MS = 1_000;
 /** Interval at which the shell of npm is looked for, in milliseconds. */
 const SHELL_CHECK_MS = 250;
 
-interface StopHandlers {
-  /** Called at the first signal. */
-  stop(): void;
-  /** Called at the next ones. */
-  quit(): void;
-  /** Signals to catch. @default SIGINT and SIGTERM */
-  signals?: readonly NodeJS.Signals[];
-}
-
-/** Catches the signals that stop a process. Under npm, copies of the first one don't count as the next one. */
+/** Catches the signals that stop a process: calls `stop` at the first one, and `quit` at the next ones. Under npm, copies of the first one don't count. */
 export function catchStopSignals(
   host: Pick<Process, 'on' | 'env'>,
-  { stop, quit, signals = ['SIGINT', 'SIGTERM'] }: StopHandlers,
+  { stop, quit, signals = ['SIGINT', 'SIGTERM'] }: { stop(): void; quit(): void; signals?: readonly NodeJS.Signals[] },
 ): void {
   let stoppedAt: number | undefined;
   const onSignal = () => {

@@ -1,4 +1,5 @@
 // Converts errors to what clients see.
+
 import { randomUUID } from 'node:crypto';
 import { inspect } from 'node:util';
 import { GraphQLError, Kind, type SourceLocation } from 'graphql';
@@ -52,7 +53,6 @@ interface ErrorContext {
   identity: { clientKind: string; credential: string | undefined } | undefined;
 }
 
-/** Converts an error to the entry that the client sees. */
 export type ToClientError = (error: GraphQLError) => ClientError;
 
 export type CreateClientErrors = (context: ErrorContext) => ToClientError;

@@ -1,12 +1,12 @@
 // Codes of the errors that clients see, and refusals: they reject a request before it is executed.
+
 import type { ServerResponse } from 'node:http';
 
-/** Meaning of one error code. */
 export interface ErrorCodeEntry {
   /** HTTP status of a request that is rejected with this code. Codes without one occur only in executed operations (200). */
   status?: number;
-  /** Whether sending the same request again can succeed and is safe. `depends`: decided per error. */
-  retryable: boolean | 'depends';
+  /** Whether sending the same request again can succeed and is safe. `depends`: decided per error. @default false */
+  retryable?: true | 'depends';
   /** Shown in docs/errors.md, in GraphiQL and in the client's types. */
   meaning: string;
   /** Shown in the same places. */
@@ -17,61 +17,51 @@ export interface ErrorCodeEntry {
 export const ERROR_CODES = {
   BAD_REQUEST: {
     status: 400,
-    retryable: false,
     meaning: 'The request is not a GraphQL request.',
     remedy: 'Correct the request as the message says.',
   },
   GRAPHQL_PARSE_FAILED: {
     status: 400,
-    retryable: false,
     meaning: 'The document has a syntax error.',
     remedy: 'Correct the document at `locations`.',
   },
   GRAPHQL_VALIDATION_FAILED: {
     status: 400,
-    retryable: false,
     meaning: 'The document does not match the schema. At most five problems are listed.',
     remedy: 'Correct the document at `locations`.',
   },
   BAD_USER_INPUT: {
     status: 400,
-    retryable: false,
     meaning: 'A variable or argument is invalid, or the service refused it on a read.',
     remedy: 'Correct the value.',
   },
   OPERATION_RESOLUTION_FAILURE: {
     status: 400,
-    retryable: false,
     meaning: 'The document has several operations and no `operationName`, or none with that name.',
     remedy: 'Send the name of one of its operations.',
   },
   DOCUMENT_LIMIT_EXCEEDED: {
     status: 400,
-    retryable: false,
     meaning: 'The document exceeds one of [the limits](settings.md#documents-and-results).',
     remedy: 'Request less data, or use several operations.',
   },
   PERSISTED_QUERY_NOT_FOUND: {
     status: 400,
-    retryable: false,
     meaning: 'No manifest of the gateway contains a document with this id.',
     remedy: "Add the app's manifest to the gateway.",
   },
   PERSISTED_QUERY_NOT_SUPPORTED: {
     status: 400,
-    retryable: false,
     meaning: 'The client sent a hash, but the gateway has no manifest. urql and Apollo Client then send texts.',
     remedy: 'Send the text of the document, or add a manifest to the gateway.',
   },
   DOCUMENT_NOT_TRUSTED: {
     status: 400,
-    retryable: false,
     meaning: 'The document is not one of the [trusted documents](frontend.md#4-trusted-documents).',
     remedy: "Add it to a manifest, or to the token's documents.",
   },
   UNAUTHENTICATED: {
     status: 401,
-    retryable: false,
     meaning: 'The credential is missing, or refused: by the gateway with a [`reason`](#reasons), or by the service.',
     remedy: 'Send a valid credential.',
   },
@@ -83,55 +73,46 @@ export const ERROR_CODES = {
   },
   FORBIDDEN: {
     status: 403,
-    retryable: false,
     meaning: 'The credential does not permit this. The message names the missing scope, the setting or the key.',
     remedy: 'Use a credential that permits it, or ask the operator to permit it.',
   },
   CSRF_REFUSED: {
     status: 403,
-    retryable: false,
     meaning: 'A GET request could have been sent by a page of another site.',
     remedy: 'Send `Authorization` or `GraphQL-Require-Preflight: true`.',
   },
   NOT_FOUND: {
     status: 404,
-    retryable: false,
     meaning: 'The path is unknown.',
     remedy: 'Use the path in the message.',
   },
   METHOD_NOT_ALLOWED: {
     status: 405,
-    retryable: false,
     meaning: 'The HTTP method is not supported here, or the operation is a mutation sent with GET.',
     remedy: 'Use a method listed in `Allow`.',
   },
   NOT_ACCEPTABLE: {
     status: 406,
-    retryable: false,
     meaning: 'The response cannot have any media type listed in `Accept`.',
     remedy: 'Accept `application/graphql-response+json` or `application/json`.',
   },
   PAYLOAD_TOO_LARGE: {
     status: 413,
-    retryable: false,
     meaning: 'The request body is larger than the limit.',
     remedy: 'Send a smaller request.',
   },
   UNSUPPORTED_MEDIA_TYPE: {
     status: 415,
-    retryable: false,
     meaning: 'The request body is not JSON, or is compressed.',
     remedy: 'Send uncompressed JSON with `Content-Type: application/json`.',
   },
   EXPECTATION_FAILED: {
     status: 417,
-    retryable: false,
     meaning: 'The request has an `Expect` header other than `100-continue`.',
     remedy: 'Send the request without it.',
   },
   MISDIRECTED_REQUEST: {
     status: 421,
-    retryable: false,
     meaning:
       'The host and path select no upstream, or another one than the token is for. Or the gateway has [no such host name](network.md#hosts). Nothing was sent.',
     remedy: 'Use the address of [the upstream](several-upstreams.md), or a name in the setting `hosts`.',
@@ -145,7 +126,6 @@ export const ERROR_CODES = {
   },
   CLIENT_CLOSED: {
     status: 499,
-    retryable: false,
     meaning: 'The client disconnected. Appears only in the log and the metrics.',
     remedy: 'Nothing. No client receives it.',
   },
@@ -158,13 +138,11 @@ export const ERROR_CODES = {
   },
   BODY_ALREADY_READ: {
     status: 500,
-    retryable: false,
     meaning: "The server that contains the gateway has already read the request's body.",
     remedy: '[Mount the gateway](embedding.md#in-your-own-server) before body parsers.',
   },
   INTERNAL_SERVER_ERROR: {
     status: 500,
-    retryable: false,
     meaning: 'A bug of the gateway. Its log has the details under `errorId`.',
     remedy: 'Report it with the `errorId`.',
   },
@@ -179,12 +157,10 @@ export const ERROR_CODES = {
     remedy: 'Try again if `retryable`.',
   },
   UPSTREAM_ERROR: {
-    retryable: false,
     meaning: 'The service failed on this request. `errorId` is its own id of the failure.',
     remedy: 'Report it to the operator of the service.',
   },
   UPSTREAM_BAD_RESPONSE: {
-    retryable: false,
     meaning: 'The response does not match the contract, or something else answered for the service, such as a proxy.',
     remedy: 'Report it to the operator of the service. With status 404, the base address may be wrong.',
   },
@@ -194,18 +170,15 @@ export const ERROR_CODES = {
     remedy: 'Wait `retryAfterSeconds`. The operator must free the disk or correct the log.',
   },
   BUDGET_EXCEEDED: {
-    retryable: false,
     meaning: 'The operation needs more upstream calls than one operation may make.',
     remedy: 'Request less data, or use several operations.',
   },
   RESULT_LIMIT_EXCEEDED: {
-    retryable: false,
     meaning: 'The result has too many errors or values, or is too large. Fields that were not completed are null.',
     remedy: 'Request less data, or use several operations.',
   },
 } as const satisfies Record<string, ErrorCodeEntry>;
 
-/** One of the codes. */
 export type ErrorCode = keyof typeof ERROR_CODES;
 
 /** Codes that a request can be refused with before it is executed. */
@@ -213,7 +186,6 @@ type RefusalCode = {
   [Code in ErrorCode]: (typeof ERROR_CODES)[Code] extends { status: number } ? Code : never;
 }[ErrorCode];
 
-/** Whether a value is one of the codes. */
 export const isErrorCode = (code: unknown): code is ErrorCode =>
   typeof code === 'string' && Object.hasOwn(ERROR_CODES, code);
 
@@ -276,7 +248,8 @@ export function refuse(
     ...details
   }: Pick<RefusalError, 'retryAfterSeconds' | 'reason' | 'scope'> & { headers?: Refusal['headers'] } = {},
 ): Refusal {
-  const { status, retryable } = ERROR_CODES[code];
+  const { status } = ERROR_CODES[code];
+  const retryable = 'retryable' in ERROR_CODES[code];
   const { retryAfterSeconds } = details;
   return new Refusal(status, [{ code, message, retryable, ...details }], {
     ...(retryAfterSeconds !== undefined && { 'retry-after': String(retryAfterSeconds) }),

@@ -1,4 +1,5 @@
 // Errors of resolvers: those that they throw about arguments and about values of the service, and the failures that mutations return.
+
 import {
   GraphQLError,
   type GraphQLInputObjectType,
@@ -192,8 +193,7 @@ export function toFailure(
     return { __typename: 'InvalidInputError', code: 'INVALID_INPUT', message, replayed, issues };
   }
   // 409, and 422 of the idempotency protocol.
-  const isReturnedConflict = code === 'CONFLICT' && canConflict;
-  if (isReturnedConflict) {
+  if (code === 'CONFLICT' && canConflict) {
     return { __typename: 'ConflictError', code, message, replayed, reason: error.conflict };
   }
   const isAnonymous = code === 'UNAUTHENTICATED' && !error.sent; // Fails the whole mutation.

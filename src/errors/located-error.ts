@@ -1,4 +1,5 @@
 // Errors with their places in a document, like those of graphql-js, but without scanning it for each.
+
 import {
   type ASTNode,
   GraphQLError,
@@ -96,7 +97,6 @@ export function setNodes(error: GraphQLError, nodes: readonly ASTNode[]): GraphQ
   });
 }
 
-/** Index of the lines of a document. */
 const lineStartsOf = memoizeByObject(({ body }: Source) => findLineStarts(body));
 
 function toSourceLocation({ source, start }: Location): SourceLocation {

@@ -4,7 +4,7 @@ import type { YogaInitialContext } from 'graphql-yoga';
 import type { Logger } from 'pino';
 import type { Identity } from '../auth/identity.ts';
 import type { AuditLog } from '../telemetry/audit-log.ts';
-import type { UpstreamMetrics } from '../telemetry/gateway-metrics.ts';
+import type { GatewayMetrics } from '../telemetry/gateway-metrics.ts';
 import type { OperationTrace } from '../telemetry/tracing/operation-trace.ts';
 import { type NoteForeign, Usage } from '../telemetry/usage.ts';
 import type { CallBudget, OperationWrites, UpstreamClient } from '../upstream/client.ts';
@@ -60,77 +60,65 @@ export interface OperationRequest {
   isExplained: boolean;
 }
 
-export type CreateContext = (request: OperationRequest, plugins: PluginContext) => GatewayContext;
+export type CreateContext = (operation: OperationRequest, plugins: PluginContext) => GatewayContext;
 
-export const createContextFactory =
-  ({
-    upstreams,
-    logger,
-    now,
-    operationTimeoutMs,
-    logsCalls,
-    metricsOf,
-    noteForeign,
-    audit,
-  }: {
-    upstreams: Pick<Upstreams, 'bind' | 'record'>;
-    logger: Logger;
-    now: () => Date;
-    /** Maximum time for one operation with all its upstream calls, in milliseconds. */
-    operationTimeoutMs: number;
-    /** Whether the log names the REST calls of each operation. */
-    logsCalls: boolean;
-    /** Returns the metrics of an upstream, with or without keys of tenants. @default none */
-    metricsOf: (upstream: string | undefined, usesTenantKey: boolean) => UpstreamMetrics;
-    /** Called for each response that comes from something else than an upstream. */
-    noteForeign: NoteForeign;
-    /** Log of writes. @default none */
-    audit: AuditLog | undefined;
-  }): CreateContext =>
-  (
-    { identity, idempotencyKey, requestId, trace, address, signal, bypassesCache, reportsCalls, isExplained },
-    { params, request },
-  ) => {
+export function createContextFactory(options: {
+  upstreams: Pick<Upstreams, 'bind' | 'record'>;
+  logger: Logger;
+  now: () => Date;
+  /** Maximum time for one operation with all its upstream calls, in milliseconds. */
+  operationTimeoutMs: number;
+  /** Whether the log names the REST calls of each operation. */
+  logsCalls: boolean;
+  metrics: GatewayMetrics;
+  /** Called for each response that comes from something else than an upstream. */
+  noteForeign: NoteForeign;
+  audit: AuditLog | undefined;
+}): CreateContext {
+  const { upstreams, noteForeign, logsCalls, logger, now } = options;
+  return (operation, { params, request }) => {
+    const { identity, requestId, trace, address } = operation;
+    const { credential: authorization, upstream: name } = identity;
     const usage = new Usage({
-      metrics: metricsOf(identity.upstream, identity.clientKind === 'browser'),
+      metrics: options.metrics,
+      usesTenantKey: identity.clientKind === 'browser',
       noteForeign,
-      upstream: identity.upstream,
+      upstream: name,
       trace,
-      audit: audit && { log: audit, identity, address },
+      audit: options.audit && { log: options.audit, identity, address },
       logsCalls,
     });
-    const { credential: authorization } = identity;
     const writes: OperationWrites = { ofField: undefined };
-    const explainer = isExplained
-      ? new Explainer(upstreams.record(identity.upstream, { authorization, requestId, writes }))
+    const explainer = operation.isExplained
+      ? new Explainer(upstreams.record(name, { authorization, requestId, writes }))
       : undefined;
-    const deadlineAt = performance.now() + operationTimeoutMs;
-    const operation = upstreams.bind(identity.upstream, {
+    const client = upstreams.bind(name, {
       authorization,
-      signal,
-      deadlineAt,
+      signal: operation.signal,
+      deadlineAt: performance.now() + options.operationTimeoutMs,
       requestId,
       events: usage,
-      bypassesCache,
+      bypassesCache: operation.bypassesCache,
       writes,
     });
-    const upstream = explainer?.client ?? operation;
-    const fieldCalls = reportsCalls ? new FieldCallCounts(operation, operation.budget) : undefined;
+    const upstream = explainer?.client ?? client;
+    const fieldCalls = operation.reportsCalls ? new FieldCallCounts(client, client.budget) : undefined;
     return {
       requestId,
       identity,
       usage,
-      budget: operation.budget,
+      budget: client.budget,
       upstream,
       writes,
-      deadline: operation.deadline,
+      deadline: client.deadline,
       loaders: new OperationLoaders(upstream, explainer ?? fieldCalls),
       fieldCalls,
       explainer,
-      idempotencyKey: idempotencyKey || undefined,
+      idempotencyKey: operation.idempotencyKey || undefined,
       logger,
       now,
       params,
       request,
     };
   };
+}

@@ -25,8 +25,8 @@ import {
 import { badUserInput } from '../errors/field-errors.ts';
 import { isRecord } from '../lib/is-record.ts';
 import { memoizeByObject } from '../lib/memoize.ts';
+import { listAll, listAny } from '../settings/define.ts';
 import { readSecret } from '../settings/kinds.ts';
-import { listAll, listAny } from '../settings/setting.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { GatewayContext } from './context.ts';
 import { DependentCalls, dependentCallsOf } from './field-calls.ts';
@@ -130,7 +130,6 @@ function callsOfEntity({ name, extensions }: GraphQLObjectType): DependentCalls[
 /** Entities of the contract, whose calls the description of `_entities` names. */
 const DESCRIBED = ['Workflow', 'NotificationGroup'];
 
-/** Returns a sentence about the entities of modules. */
 function describeOthers(types: readonly GraphQLObjectType[]): string {
   const others = types.map(({ name }) => name).filter((name) => !DESCRIBED.includes(name));
   return others.length === 0 ? '' : ` For ${listAll(others)}, one call per distinct key.`;
@@ -173,7 +172,6 @@ export function printSubgraph(schema: GraphQLSchema): string {
   return `${LINK}\n\n${print(document)}\n`;
 }
 
-/** Returns a directive `@key` for each key of a type. */
 function keysOf(type: GraphQLNamedType | undefined): readonly ConstDirectiveNode[] {
   const entity = isObjectType(type) ? entityOf(type) : undefined;
   const directives = [...(entity?.keys ?? [])].map(([field, load]) =>

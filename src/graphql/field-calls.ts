@@ -1,4 +1,5 @@
 // Calls of fields: those that they declare, those that they make, and the comparison of both.
+
 import { ignoreRejection } from '../lib/is-promise.ts';
 import type { CallBudget, UpstreamClient } from '../upstream/client.ts';
 import type { DeclaredEndpoint } from '../upstream/endpoint.ts';

@@ -15,7 +15,6 @@ export interface LoaderEndpoints {
   readonly many?: { readonly endpoint: DeclaredEndpoint; readonly argsOf?: unknown };
 }
 
-/** Arguments of a call with only a key. */
 type KeyArgs = CallArgs & { readonly query?: undefined; readonly headers?: undefined };
 
 export interface Loader<Row> extends LoaderEndpoints {
@@ -73,7 +72,6 @@ export const listName = ({ name }: LoaderEndpoints): string => `list of ${name}s
 /** Maximum concurrent calls for single records: many services allow 30 calls per second. */
 const CONCURRENCY = 8;
 
-/** Default of `ManyReads.max`. */
 const MAX_KEYS = 100;
 
 /** Creates each loader on first use, because most operations need only one of them. */
@@ -258,14 +256,11 @@ export function alignByKey<Row>(
   return keys.map((key) => byKey.get(key) ?? null);
 }
 
-/** Works on one item, and calls `end` or `fail` once. Must not throw. */
-type Work<Item, Result> = (item: Item, end: (result: Result) => void, fail: (error: unknown) => void) => void;
-
-/** Resolves to the results, in the order of the items. Rejects once an item fails; the others are still worked on. */
-type BoundedMap<Item, Result> = (items: readonly Item[], work: Work<Item, Result>) => Promise<Result[]>;
-
-/** Creates a function that works on at most `max` items at a time, those of all its calls counted together. Its callbacks need no promises. */
-export function createBoundedMap<Item, Result>(max: number): BoundedMap<Item, Result> {
+/**
+ * Creates a function that works on at most `max` items at a time, those of all its calls counted together. It resolves to the results, in the order
+ * of the items, or rejects once an item fails; the others are still worked on.
+ */
+export function createBoundedMap<Item, Result>(max: number) {
   const waiting: (() => void)[] = [];
   let running = 0;
 
@@ -274,7 +269,11 @@ export function createBoundedMap<Item, Result>(max: number): BoundedMap<Item, Re
     waiting.shift()?.();
   }
 
-  return (items, work) =>
+  /** @param work calls `end` or `fail` once, so that items need no promises. It must not throw */
+  return (
+    items: readonly Item[],
+    work: (item: Item, end: (result: Result) => void, fail: (error: unknown) => void) => void,
+  ): Promise<Result[]> =>
     new Promise((resolve, reject) => {
       const results: Result[] = [];
       let remaining = items.length;

@@ -12,6 +12,26 @@ import { defineMutationErrors, type MutationErrors } from './mutation-errors.ts'
 import { ADDS_ONLY, createMutations, type Mutations } from './mutations.ts';
 import { type ModuleOf, requireScopes } from './scopes.ts';
 
+/** Functions for modules that need no schema. */
+const HELPERS = {
+  /** Declares the scope that a field requires, or all fields that return a type. */
+  requireScopes,
+  /** Declares how many calls a field makes, if it isn't exactly one. */
+  declareCalls,
+  /** Extension of a mutation's field that changes or deletes nothing that exists, for AI agents. */
+  ADDS_ONLY,
+  /** Creates the extension `entity` of a type to which other subgraphs can refer. */
+  entity: (keys: ConstructorParameters<typeof Entity>[0]) => ({ entity: new Entity(keys) }),
+  /** Loads a record by an id that the service sent. */
+  loadBySentId,
+  /** Throws BAD_USER_INPUT unless a number is in a range. */
+  assertRange,
+  /** Creates the error of an argument that is rejected before any call. */
+  badUserInput,
+  /** Creates the error of a response that violates the contract: a clause that follows "The notification service". */
+  badResponse,
+} as const;
+
 /** Part of the graph, such as a noun with its types and the fields of `Query` and `Mutation` that return them. */
 export interface GatewayModule<Types = unknown> {
   /** Name, unique among the modules of a gateway. */
@@ -20,9 +40,10 @@ export interface GatewayModule<Types = unknown> {
   readonly define: (toolkit: Toolkit) => Types;
 }
 
+type Helpers = typeof HELPERS;
+
 /** Tools with which a module defines itself. */
-export interface Toolkit extends Mutations {
-  /** Builder of the schema. */
+export interface Toolkit extends Mutations, Helpers {
   readonly builder: Builder;
   /** Types of failures, for result unions that `mutation` does not declare. */
   readonly errors: MutationErrors;
@@ -37,22 +58,6 @@ export interface Toolkit extends Mutations {
   readonly loader: <Row>(loader: Loader<Row>) => Loader<Row>;
   /** Returns the types of another module, which becomes part of the schema. */
   readonly use: <Types>(module: GatewayModule<Types>) => Types;
-  /** Declares the scope that a field requires, or all fields that return a type. */
-  readonly requireScopes: typeof requireScopes;
-  /** Declares how many calls a field makes, if it isn't exactly one. */
-  readonly declareCalls: typeof declareCalls;
-  /** Extension of a mutation's field that changes or deletes nothing that exists, for AI agents. */
-  readonly ADDS_ONLY: typeof ADDS_ONLY;
-  /** Creates the extension `entity` of a type to which other subgraphs can refer. */
-  readonly entity: (keys: ConstructorParameters<typeof Entity>[0]) => { entity: Entity };
-  /** Loads a record by an id that the service sent. */
-  readonly loadBySentId: typeof loadBySentId;
-  /** Throws BAD_USER_INPUT unless a number is in a range. */
-  readonly assertRange: typeof assertRange;
-  /** Creates the error of an argument that is rejected before any call. */
-  readonly badUserInput: typeof badUserInput;
-  /** Creates the error of a response that violates the contract: a clause that follows "The notification service". */
-  readonly badResponse: typeof badResponse;
 }
 
 /**
@@ -65,10 +70,8 @@ export const defineModule = <Types>(name: string, define: (toolkit: Toolkit) => 
   define,
 });
 
-/** Modules that were defined with one builder. */
 interface DefinedModules {
   builder: Builder;
-  /** Endpoints that modules declared themselves. */
   endpoints: readonly DeclaredEndpoint[];
   /** Returns the module of a type or of a field that was added to one, once the schema is built. */
   moduleOf: ModuleOf;
@@ -172,21 +175,14 @@ export function defineAll(modules: readonly GatewayModule[]): DefinedModules {
     };
     try {
       const types = run({
-        builder,
+        ...HELPERS,
         ...mutations,
+        builder,
         errors,
         endpoint: declare as typeof endpoint, // Its overloads are those of `endpoint`.
         scalar: builder.scalarType.bind(builder) as unknown as Toolkit['scalar'], // Its types know the names of built-in scalars only.
         loader: declareLoader,
         use,
-        requireScopes,
-        declareCalls,
-        ADDS_ONLY,
-        entity: (keys) => ({ entity: new Entity(keys) }),
-        loadBySentId,
-        assertRange,
-        badUserInput,
-        badResponse,
       });
       if (isPromise(types)) {
         throw new TypeError('its define must not be async');

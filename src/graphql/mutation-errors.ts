@@ -1,4 +1,5 @@
 // Types of the failures that mutations return.
+
 import type {
   BulkItemFailure,
   ConflictFailure,

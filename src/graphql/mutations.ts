@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import type { InputFieldMap, InputShapeFromFields, ObjectFieldsShape } from '@pothos/core';
 import { type GraphQLResolveInfo, Kind } from 'graphql';
 import { afterWrite, assertRange, badUserInput, findInputIssues, toFailure } from '../errors/field-errors.ts';
-import { ignoreRejection, isPromise } from '../lib/is-promise.ts';
+import { ignoreRejection } from '../lib/is-promise.ts';
 import { isRecord } from '../lib/is-record.ts';
 import type { Scope } from '../settings/scopes.ts';
 import { misplacedWrite, type UpstreamClient, WriteCount } from '../upstream/client.ts';
@@ -74,7 +74,6 @@ export interface BulkMutationOptions {
   calls?: string;
   /** Name of the list in the input, such as `subscribers`. */
   items: string;
-  /** Maximum items. */
   max: number;
   input: { description: string; argument?: string; items: string };
   /** Descriptions of the types and fields of the result. */
@@ -97,7 +96,7 @@ export const ADDS_ONLY = { addsOnly: true } as const;
 
 type Result = { readonly __typename: string };
 
-type Apply = () => Result | Promise<Result>;
+type Apply = () => Promise<Result>;
 
 type WrittenField = Pick<GraphQLResolveInfo, 'fieldName' | 'path' | 'schema'>;
 
@@ -111,7 +110,6 @@ interface BulkItem {
 /** Maximum concurrent calls of one bulk mutation, equal to the limit per credential. */
 const BULK_CONCURRENCY = 10;
 
-/** Maximum reported problems per input. */
 const MAX_ISSUES = 20;
 
 export interface Mutations {
@@ -242,7 +240,7 @@ export function createMutations(builder: Builder, errors: MutationErrors): Mutat
               single.prepare(each, ctx, info, { index, path: ['input', items, String(index)] }),
             );
             const applyAll = createBoundedMap<Apply, Result>(BULK_CONCURRENCY);
-            return { results: await applyAll(prepared, (apply, end, fail) => void settle(apply, end, fail)) };
+            return { results: await applyAll(prepared, (apply, end, fail) => void apply().then(end, fail)) };
           },
         }),
       );
@@ -266,7 +264,6 @@ function createPreparation(
   { endpoint, input: declared, failures: { notFound } = {}, inputPath, resolve }: AnyMutation,
   canConflict: boolean,
 ): DeclaredMutation['prepare'] {
-  const __typename = `${typeName}Success`;
   return (fields, ctx, info, item) => {
     const { idempotencyKey: sent, ...input } = fields;
     const inputKey = typeof sent === 'string' ? sent : undefined;
@@ -276,7 +273,7 @@ function createPreparation(
     const { ofField = new WriteCount() } = ctx.writes;
     const writes = item === undefined ? ofField : new WriteCount();
     const context = item === undefined ? ctx : { ...ctx, upstream: ownClient(ctx, writes) };
-    return () => {
+    return async () => {
       let sends = 0;
       let areReplayed = true;
       let toInputPath = (path: readonly string[]) => path;
@@ -291,8 +288,14 @@ function createPreparation(
         });
         return ignoreRejection(sent);
       };
-      const succeed = (source: object) => ({ ...source, __typename, replayed: sends > 0 && areReplayed });
-      const fail = (error: unknown): Result => {
+      try {
+        const issues = findInputIssues(input, info.schema.getType(`${typeName}Input`));
+        if (issues.length > 0) {
+          throw invalidInput(endpoint, issues.slice(0, MAX_ISSUES));
+        }
+        const source = await resolve(input, send, context);
+        return { ...source, __typename: `${typeName}Success`, replayed: sends > 0 && areReplayed };
+      } catch (error) {
         const failure =
           isUpstreamError(error) &&
           toFailure(error, {
@@ -307,32 +310,9 @@ function createPreparation(
           return failure;
         }
         throw error;
-      };
-      const run = () => {
-        const issues = findInputIssues(input, info.schema.getType(`${typeName}Input`));
-        if (issues.length > 0) {
-          throw invalidInput(endpoint, issues.slice(0, MAX_ISSUES));
-        }
-        return resolve(input, send, context);
-      };
-      return settle(run, succeed, fail);
+      }
     };
   };
-}
-
-/** Passes on what a function returns or throws. Waits only for promises. */
-function settle<Value, To>(
-  run: () => Value | Promise<Value>,
-  end: (value: Value) => To,
-  fail: (error: unknown) => To,
-): To | Promise<To> {
-  let value: Value | Promise<Value>;
-  try {
-    value = run();
-  } catch (error) {
-    return fail(error);
-  }
-  return isPromise(value) ? Promise.resolve(value).then(end, fail) : end(value);
 }
 
 /** Returns the client of a field, or of an item of it: it counts writes, and sends none once the field has ended. */
@@ -347,23 +327,19 @@ function ownClient({ upstream, writes }: GatewayContext, count: WriteCount): Ups
   };
 }
 
-/** Lets the next field of a mutation load all records anew: the one before may have changed any of them. */
-const loadAnew = ({ loaders }: GatewayContext): void => loaders.reset();
-
 /** Runs the resolver of a mutation's field. Until it returns, it can write. */
-export function runMutation(ctx: GatewayContext, field: string, resolve: () => unknown): unknown {
+export async function runMutation(ctx: GatewayContext, field: string, resolve: () => unknown): Promise<unknown> {
   const ofField = new WriteCount();
   ctx.writes.ofField = ofField;
   ctx.usage.field = field;
-  loadAnew(ctx);
-  const end = <Value>(value: Value): Value => {
+  ctx.loaders.reset(); // Each field loads anew: the one before may have changed any record.
+  try {
+    return await resolve();
+  } catch (error) {
+    throw ofField.applied > 0 ? afterWrite(error) : error;
+  } finally {
     ctx.writes.ofField = undefined;
-    return value;
-  };
-  const fail = (error: unknown): never => {
-    throw end(ofField.applied > 0 ? afterWrite(error) : error);
-  };
-  return settle(resolve, end, fail);
+  }
 }
 
 /** Returns a context that sends only the writes of one field of a mutation: its resolver can still run while the next field writes. */
@@ -418,11 +394,11 @@ const REPLAYED =
  * @throws {GraphQLError} BAD_USER_INPUT if the caller's key is empty
  */
 function deriveIdempotencyKey(
-  ctx: Pick<GatewayContext, 'idempotencyKey' | 'identity'>,
-  info: Pick<GraphQLResolveInfo, 'fieldName' | 'path'>,
-  inputKey: string | null | undefined,
-  item?: number,
-  write = 1,
+  ctx: GatewayContext,
+  info: WrittenField,
+  inputKey: string | undefined,
+  item: number | undefined,
+  write: number,
 ): string | undefined {
   const key = inputKey ?? ctx.idempotencyKey;
   if (key === undefined) {

@@ -1,4 +1,5 @@
 // Fields that many types of records have: ids, times, lists of parts, and `extra`, the members that no other field shows.
+
 import type { FieldRef } from '@pothos/core';
 import { type GraphQLObjectType, getNullableType, isObjectType } from 'graphql';
 import { listOf } from '../errors/field-errors.ts';
@@ -27,20 +28,19 @@ export const idField = <Body extends { _id?: string; id?: string }>(
     resolve: ({ _id, id }) => _id ?? id,
   });
 
-/** Creates a field with a time, or null. */
-export const timeField = <Body>(
-  t: Fields<Body>,
-  description: string,
-  read: (record: Body) => string | null | undefined,
-): FieldRef<GraphTypes> => t.field({ type: 'DateTime', nullable: true, description, resolve: read });
+/** Options of a field that can be null. */
+export const optional = (description: string) => ({ nullable: true, description }) as const;
+
+/** Options of a field with a time, or null. */
+export const time = (description: string) => ({ type: 'DateTime', nullable: true, description }) as const;
 
 /** Creates the field with a list of parts of a record, which is empty if the service sent none. */
-export const listField = <Body, Part>(
+export const listField = <Name extends string, Part, Body extends { readonly [N in Name]?: readonly Part[] | null }>(
   t: Fields<Body>,
+  name: Name,
   type: PothosSchemaTypes.ObjectRef<GraphTypes, Part>,
   description: string,
-  read: (record: Body) => readonly Part[] | null | undefined,
-): FieldRef<GraphTypes> => t.field({ type: [type], description, resolve: (record) => listOf(read(record)) });
+): FieldRef<GraphTypes> => t.field({ type: [type], description, resolve: (record) => listOf(record[name]) });
 
 interface ExtraOptions<Body> {
   /** Whether the fields show a member of this record. @default all that they show in some records */

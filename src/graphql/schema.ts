@@ -11,7 +11,7 @@ import {
   validateSchema,
 } from 'graphql';
 import { memoize, memoizeByObject } from '../lib/memoize.ts';
-import { unknownName } from '../settings/setting.ts';
+import { unknownName } from '../settings/define.ts';
 import type { Settings } from '../settings/settings.ts';
 import { type DeclaredEndpoint, kindOf } from '../upstream/endpoint.ts';
 import { CONTRACT } from '../upstream/endpoints.ts';

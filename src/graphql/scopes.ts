@@ -51,7 +51,6 @@ interface SchemaElement {
   /** Such as `Topic` or `Query.topics`. */
   path: string;
   part: GraphQLNamedType | GraphQLField<unknown, unknown>;
-  /** Type with the field. @default none */
   parent?: FieldsType;
   scopes: readonly Scope[];
 }

@@ -1,4 +1,5 @@
 // Admits requests: within the rate limits, and within the shares of callers and upstreams in the requests in flight.
+
 import type { Logger } from 'pino';
 import type { Identity, RulesByClientKind } from '../auth/identity.ts';
 import { gatewayOverloaded, type Refusal, refuse } from '../errors/codes.ts';
@@ -13,10 +14,10 @@ import type { Usage } from '../telemetry/usage.ts';
 /** State of a rate limit, with the time in which one call is refilled. */
 export type AdmissionAllowance = Allowance & { secondsPerCall: number };
 
-/** Applies the rate limits of all kinds of clients. */
 export type Admission = ReturnType<typeof createAdmission>;
 
-export function createAdmission({ limiter, clientRules }: { limiter: RateLimiter; clientRules: RulesByClientKind }) {
+/** Applies the rate limits of all kinds of clients. */
+export function createAdmission(limiter: RateLimiter, clientRules: RulesByClientKind) {
   return {
     /**
      * Takes one call from the caller's rate limit. The rest is charged when the operation is done and its cost is known.
@@ -63,36 +64,12 @@ function requireAllowed(allowance: Allowance, secondsPerCall: number): Admission
   });
 }
 
-/** Maximum requests in flight. */
-interface InFlightLimits {
-  total: number;
-  perCaller: number;
-  perUpstream: number;
-  /** Maximum requests that wait for the signing keys of issuers, which can hang like an upstream. */
-  waitingForKeys: number;
-}
-
 /** Share of one caller: four that send without end can't keep others out. */
 const CALLER_SHARE = 1 / 4;
 
-/** Share of one of several upstreams, and of the requests that wait for signing keys: one that hangs leaves half to the others. */
+/** Share of one of several upstreams: one that hangs leaves half to the others. */
 const UPSTREAM_SHARE = 1 / 2;
 
-/** Returns the limits. A single upstream has no share of its own, because there is no other to leave the rest to. */
-export function inFlightLimitsOf({
-  maxInFlightRequests: total,
-  upstreams,
-}: Pick<GatewaySettings, 'maxInFlightRequests' | 'upstreams'>): InFlightLimits {
-  const share = Math.ceil(UPSTREAM_SHARE * total);
-  return {
-    total,
-    perCaller: Math.ceil(CALLER_SHARE * total),
-    perUpstream: upstreams === undefined ? total : share,
-    waitingForKeys: share,
-  };
-}
-
-/** Time after which a rejected request can be sent again. */
 const RETRY_AFTER_SECONDS = 1;
 
 interface Count {
@@ -104,15 +81,20 @@ interface Count {
  * because a request that joins a call waits as long as the one that started it.
  */
 export class InFlightRequests {
-  readonly #limits: InFlightLimits;
+  /** Maximum requests in flight. */
+  readonly #limits: { total: number; perCaller: number; perUpstream: number };
   readonly #nameTenant: TenantNames;
   readonly #noteRefused: NoteEvent;
   readonly #all: Count = { running: 0 };
   readonly #callers = createPerCredential<Count>(() => ({ running: 0 }));
   readonly #upstreams = new Map<string | undefined, Count>(); // As many as are configured.
 
-  constructor(limits: InFlightLimits, logger: Logger, nameTenant: TenantNames) {
-    this.#limits = limits;
+  constructor({ maxInFlightRequests: total, upstreams }: GatewaySettings, logger: Logger, nameTenant: TenantNames) {
+    this.#limits = {
+      total,
+      perCaller: Math.ceil(CALLER_SHARE * total),
+      perUpstream: upstreams === undefined ? total : Math.ceil(UPSTREAM_SHARE * total), // There is no other to leave the rest to.
+    };
     this.#nameTenant = nameTenant;
     this.#noteRefused = logEpisodes(logger, {
       began: 'too many requests are in flight, and further ones are rejected',

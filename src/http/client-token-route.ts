@@ -5,35 +5,26 @@ import type { ClientTokens } from '../auth/client-tokens.ts';
 import { isCredential, normalizeScheme } from '../auth/identity.ts';
 import { Refusal, refusalErrors, refuse } from '../errors/codes.ts';
 import type { RateLimiter } from '../rate-limits/rate-limiter.ts';
-import type { RateLimit } from '../settings/rate-limits.ts';
-import { type IncomingRequest, type OutgoingResponse, REQUEST_ID, requireJson, toRequestId } from './head.ts';
+import { type HandleRequest, type IncomingRequest, REQUEST_ID, requireJson, toRequestId } from './head.ts';
 import { parseBody, readBody } from './params.ts';
-import type { UpstreamSelector } from './select-upstream.ts';
+import type { HttpParts } from './pipeline.ts';
 
-/** Maximum size of the body of a token request, in bytes. */
 const MAX_BODY_BYTES = 16 * 1024;
 
 /** Creates the route. It logs one line per request. */
-export function createClientTokenRoute({
-  clientTokens,
-  limiter,
-  rateLimit,
-  upstreamSelector,
-  logger,
-}: {
-  clientTokens: ClientTokens;
-  limiter: RateLimiter;
-  /** Rate limit per tenant. All requests without a known tenant share one limit. */
-  rateLimit: RateLimit;
-  upstreamSelector: UpstreamSelector;
-  logger: Logger;
-}): (request: IncomingRequest) => Promise<OutgoingResponse> {
+export function createClientTokenRoute(
+  clientTokens: ClientTokens,
+  limiter: RateLimiter,
+  { upstreamSelector, logger }: HttpParts,
+): HandleRequest {
+  const { tenantKeys, rateLimit } = clientTokens;
+
   async function issue(request: IncomingRequest) {
     if (request.method !== 'POST') {
       throw refuse('METHOD_NOT_ALLOWED', 'Use POST to request a token.', { headers: { allow: 'POST' } });
     }
     const authorization = normalizeScheme(request.header('authorization') ?? '');
-    const tenant = isCredential(authorization) ? clientTokens.tenantOf(authorization) : undefined;
+    const tenant = isCredential(authorization) ? tenantKeys.tenantOf(authorization) : undefined;
     const allowance = await limiter.take(`client-tokens\n${tenant ?? ''}`, rateLimit, 1);
     if (!allowance.isAllowed) {
       const { retryAfterSeconds = 1 } = allowance;
@@ -45,7 +36,7 @@ export function createClientTokenRoute({
       const message = `Send the API key of one of this gateway's tenants: "Authorization: ApiKey <the tenant's key>".`;
       throw refuse('UNAUTHENTICATED', message, { headers: { 'www-authenticate': 'ApiKey realm="notigraph"' } });
     }
-    upstreamSelector.select(request, 'browser', clientTokens.upstreamOf(tenant)); // Rejects the address of another upstream.
+    upstreamSelector.select(request, 'browser', tenantKeys.upstreamOf(tenant)); // Rejects the address of another upstream.
     requireJson(request);
     return clientTokens.issue(tenant, parseBody(await readBody(request, MAX_BODY_BYTES)));
   }

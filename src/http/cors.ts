@@ -5,28 +5,15 @@ import type { ClientKind, ClientRules, RulesByClientKind } from '../auth/identit
 import { toPrintable } from '../lib/text.ts';
 import type { IncomingRequest, OutgoingResponse } from './head.ts';
 
-/** Returns the CORS headers of a response. Origins that are not allowed get no `Access-Control-*` header. */
-export type CorsHeaders = (
-  origin: string | undefined,
-  authorization: string | undefined,
-) => Readonly<Record<string, string>>;
-
 /** Response headers that web pages may read. */
 const EXPOSED_HEADERS = 'x-request-id, retry-after, ratelimit-limit, ratelimit-remaining, ratelimit-reset';
 
 const NO_HEADERS: Readonly<Record<string, string>> = {};
 
-/** Rules of CORS. They log a warning for each origin that is not allowed. */
-export interface Cors {
-  headers: CorsHeaders;
-  /** Whether pages of an origin may send requests with any kind of credential. */
-  allows(origin: string): boolean;
-  /** Responds to a preflight. The origins of all kinds of clients are allowed, because a preflight contains no credential. */
-  preflight(request: IncomingRequest): OutgoingResponse;
-}
+export type Cors = ReturnType<typeof createCors>;
 
 /**
- * Creates the rules of CORS.
+ * Creates the rules of CORS. They log a warning for each origin that is not allowed.
  *
  * @param clientRules exact origins from which web pages may send each kind of credential
  * @param monotonicNow returns the time in milliseconds. @default performance.now
@@ -35,10 +22,11 @@ export function createCors(
   clientRules: RulesByClientKind,
   logger: Pick<Logger, 'warn'>,
   monotonicNow = () => performance.now(),
-): Cors {
+) {
   const { anonymous } = clientRules;
   const warn = createOriginWarnings(logger, monotonicNow);
 
+  /** Whether pages of an origin may send requests with any kind of credential. */
   function allows(origin: string): boolean {
     const isAllowed = anonymous.origins.has(origin);
     if (!isAllowed) {
@@ -48,7 +36,8 @@ export function createCors(
   }
 
   return {
-    headers(origin, authorization) {
+    /** Returns the CORS headers of a response. Origins that are not allowed get no `Access-Control-*` header. */
+    headers(origin: string | undefined, authorization: string | undefined): Readonly<Record<string, string>> {
       if (anonymous.origins.size === 0) {
         return NO_HEADERS;
       }
@@ -67,7 +56,8 @@ export function createCors(
       return { vary: 'Origin' };
     },
     allows,
-    preflight(request) {
+    /** Responds to a preflight. The origins of all kinds of clients are allowed, because a preflight contains no credential. */
+    preflight(request: IncomingRequest): OutgoingResponse {
       const origin = request.header('origin');
       return origin !== undefined && allows(origin)
         ? { status: 204, headers: preflightHeaders(request.header('access-control-request-headers')), body: undefined }

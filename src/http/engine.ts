@@ -16,7 +16,7 @@ import { listDeprecated } from '../graphql/documents/deprecated-usage.ts';
 import { type Operation, type PreparedDocument, PreparedDocuments } from '../graphql/documents/prepared-documents.ts';
 import { limitExceeded, useDocumentLimits } from '../graphql/documents/validate.ts';
 import { createExecutor, type ExecuteInputs, type ExecuteResult } from '../graphql/executor/execute.ts';
-import { earlyEnd } from '../graphql/executor/result-limits.ts';
+import { earlyEnd, FIXED_LIMITS } from '../graphql/executor/result-limits.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
 import type { DeprecatedCounts } from '../telemetry/gateway-metrics.ts';
 import { Deadline } from '../upstream/policies/deadline.ts';
@@ -135,9 +135,10 @@ type ExecuteOperation = (operation: Operation, inputs: ExecuteInputs) => Execute
 
 /** Creates the function that executes every operation. Rules about an operation with its variables belong here; those about documents are plugins. */
 function createExecuteOperation(settings: GatewaySettings): ExecuteOperation {
-  const executePlans = createExecutor(settings);
+  const { maxResponseBytes, introspection, maxFields } = settings;
+  const executePlans = createExecutor({ ...FIXED_LIMITS, maxResponseBytes, introspection });
   return (operation, inputs) => {
-    checkRepresentations(operation, inputs.variableValues ?? {}, settings.maxFields);
+    checkRepresentations(operation, inputs.variableValues ?? {}, maxFields);
     const { deadline }: { deadline?: unknown } = Object(inputs.contextValue);
     return executePlans(operation.plans, deadline instanceof Deadline ? { ...inputs, deadline } : inputs);
   };
@@ -232,9 +233,7 @@ function requireSingleResult(result: unknown): ExecutionResult {
  */
 export type HostPlugin = Plugin<GatewayContext> | object;
 
-type OnPluginInit = NonNullable<Plugin<GatewayContext>['onPluginInit']>;
-
-/** Hooks that Yoga runs only when it handles HTTP requests itself, or for subscriptions. */
+/** Paths of hooks that Yoga runs only when it handles HTTP requests itself, or for subscriptions. */
 const UNUSED_HOOKS = [
   'onRequest',
   'onRequestParse',
@@ -243,10 +242,8 @@ const UNUSED_HOOKS = [
   'onResultProcess',
   'onResponse',
   'onSubscribe',
+  ...['request', 'requestParse', 'operation', 'resultProcess', 'subscribe'].map((name) => `instrumentation.${name}`),
 ];
-
-/** Members of `instrumentation` that never run, for the same reason. */
-const UNUSED_INSTRUMENTATION = ['request', 'requestParse', 'operation', 'resultProcess', 'subscribe'];
 
 /**
  * Checks that a plugin has no hook that would never run. Returns the plugin, changed to check the plugins that it adds.
@@ -254,7 +251,7 @@ const UNUSED_INSTRUMENTATION = ['request', 'requestParse', 'operation', 'resultP
  * @throws {TypeError} if the plugin has such a hook, because the rules in it would silently not apply
  */
 function checkPlugin<Given extends object>(plugin: Given): Given {
-  const hook = findUnusedHook(plugin);
+  const hook = UNUSED_HOOKS.find((path) => memberAt(path, plugin) !== undefined);
   if (hook !== undefined) {
     throw new TypeError(
       `A plugin has the hook ${hook}, which never runs in this gateway. Use onParse, onValidate, onContextBuilding or onExecute, or a server in front of the gateway.`,
@@ -266,23 +263,15 @@ function checkPlugin<Given extends object>(plugin: Given): Given {
   }
   const checked: Given = Object.create(plugin, {
     onPluginInit: {
-      value: (payload: Parameters<OnPluginInit>[0]) =>
+      value: (payload: { addPlugin(added: object): void }) =>
         onPluginInit.call(plugin, { ...payload, addPlugin: (added: object) => payload.addPlugin(checkPlugin(added)) }),
     },
   });
   return checked;
 }
 
-function findUnusedHook(plugin: object): string | undefined {
-  const has = (owner: object, name: string) => Reflect.get(owner, name) !== undefined;
-  const instrumentation: unknown = Reflect.get(plugin, 'instrumentation');
-  return (
-    UNUSED_HOOKS.find((name) => has(plugin, name)) ??
-    (typeof instrumentation === 'object' && instrumentation !== null
-      ? UNUSED_INSTRUMENTATION.filter((name) => has(instrumentation, name)).map((name) => `instrumentation.${name}`)[0]
-      : undefined)
-  );
-}
+const memberAt = (path: string, plugin: object): unknown =>
+  path.split('.').reduce<unknown>((owner, name) => Reflect.get(Object(owner), name), plugin);
 
 /**
  * Counts each representation of `_entities` as a field. They are in variables, so that the limits of documents don't see them.

@@ -1,4 +1,5 @@
 // A request before its body: path, method, protection against other sites, media types, and what its headers say about the client.
+
 import { randomUUID } from 'node:crypto';
 import { isIP } from 'node:net';
 import { refuse } from '../errors/codes.ts';
@@ -66,7 +67,6 @@ const PREFLIGHTED_HEADERS = [
   'x-requested-with',
 ];
 
-/** Whether a Content-Type header announces JSON. */
 const isJsonType = (contentType: string | undefined): boolean =>
   contentType === 'application/json' || /^application\/(?:graphql\+)?json\s*(?:;|$)/i.test(contentType ?? '');
 
@@ -138,13 +138,13 @@ const MAX_RESULTS = 100;
 /** Maximum length of a cached header. Longer ones are parsed each time. */
 const MAX_LENGTH = 500;
 
-/** Returns the media type of a response for an `Accept` header, or undefined if none of its types is available. */
-type NegotiateMediaType = (accept: string | undefined) => string | undefined;
-
-/** Creates the function that chooses media types. Results are cached, because parsing the header costs more than a pipeline step. */
-export function createNegotiateMediaType(): NegotiateMediaType {
+/**
+ * Creates the function that returns the media type of a response for an `Accept` header; undefined if none of its types is available. Results are
+ * cached, because parsing the header costs more than a pipeline step.
+ */
+export function createNegotiateMediaType() {
   const chooseOnce = memoize(choose, MAX_RESULTS);
-  return (accept) => {
+  return (accept: string | undefined): string | undefined => {
     const types = accept || '*/*';
     return types.length > MAX_LENGTH ? choose(types) : chooseOnce(types);
   };
@@ -171,9 +171,6 @@ function choose(accept: string): string | undefined {
   return chosen && `${chosen.type}; charset=utf-8`;
 }
 
-/** Entry of an `Accept` header. */
-type MediaRange = ReturnType<typeof toMediaRange>;
-
 function toMediaRange(entry: string, index: number) {
   const [, charset] = /;charset=([^;]*)/.exec(entry) ?? [];
   const [, weight = 1] = /;q=([01](?:\.\d*)?)(?:;|$)/.exec(entry) ?? [];
@@ -181,7 +178,7 @@ function toMediaRange(entry: string, index: number) {
 }
 
 /** Returns how precisely an entry names a type; a negative number if it doesn't. */
-function precisionOf({ range, charset }: MediaRange, type: string): number {
+function precisionOf({ range, charset }: ReturnType<typeof toMediaRange>, type: string): number {
   return charset === undefined || charset === 'utf-8'
     ? ['*/*', 'application/*', type].indexOf(range) + (charset === undefined ? 0 : 0.5)
     : -1;
@@ -244,14 +241,13 @@ export const NOT_STORED = { 'cache-control': 'no-store' } as const;
 export const toRequestId = (given: string | undefined): string =>
   given !== undefined && REQUEST_ID_FORM.test(given) ? given : randomUUID();
 
-/** Returns the IP address of the client that sent a request; undefined if it is not logged or unknown. */
-type AddressOf = (request: Pick<IncomingRequest, 'remoteAddress' | 'header'>) => string | undefined;
-
 /**
- * Creates the function that finds the addresses of clients. It believes only trusted proxies, each of which adds the address of its own client at the
+ * Creates the function that finds the IP addresses of clients; undefined if they are not logged, or unknown. It believes only trusted proxies, each of which adds the address of its own client at the
  * end of a header: that of another client could be invented.
  */
-export function createAddressOf(trustedProxies: GatewaySettings['trustedProxies']): AddressOf {
+export function createAddressOf(
+  trustedProxies: GatewaySettings['trustedProxies'],
+): (request: Pick<IncomingRequest, 'remoteAddress' | 'header'>) => string | undefined {
   if (trustedProxies === undefined) {
     return () => undefined;
   }

@@ -1,4 +1,5 @@
 // The parameters of a request: from its body or its query string, with the flags in their extensions.
+
 import { isUtf8 } from 'node:buffer';
 import type { ClientRules } from '../auth/identity.ts';
 import { bodyTooLarge, type Refusal, refuse } from '../errors/codes.ts';

@@ -1,6 +1,9 @@
 // Handles requests to the GraphQL endpoint: `handle` is the list of the steps.
+
 import type { ExecutionResult } from 'graphql';
 import type { GraphQLParams } from 'graphql-yoga';
+import type { Logger } from 'pino';
+import type { Authenticate, Scheme } from '../auth/authenticate.ts';
 import type { Identity, RulesByClientKind } from '../auth/identity.ts';
 import type { CreateContext, GatewayContext } from '../graphql/context.ts';
 import type { Operation } from '../graphql/documents/prepared-documents.ts';
@@ -10,8 +13,8 @@ import { isPromise } from '../lib/is-promise.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
 import type { OperationTrace } from '../telemetry/tracing/operation-trace.ts';
 import type { Admission, AdmissionAllowance, InFlightRequests } from './admission.ts';
-import type { Authenticate } from './authenticate.ts';
 import { authorize } from './authorize.ts';
+import type { Cors } from './cors.ts';
 import type { Prepare } from './engine.ts';
 import {
   bypassesCache,
@@ -74,7 +77,6 @@ export class RunningRequests {
     this.#idle.check();
   }
 
-  /** Waits until all requests have ended. */
   finished(): Promise<void> {
     return this.#idle.met();
   }
@@ -102,39 +104,51 @@ export type Outcome = { result: ExecutionResult } | { error: unknown };
 /** Creates the response. Called exactly once per request, even if the client has disconnected. */
 export type Respond = (state: RequestState, outcome: Outcome) => OutgoingResponse;
 
+/** Parts of a gateway that its endpoints share. */
+export interface HttpParts {
+  readonly settings: GatewaySettings;
+  readonly logger: Logger;
+  /** Accepted schemes of the header `Authorization`. */
+  readonly schemes: readonly Scheme[];
+  readonly clientRules: RulesByClientKind;
+  readonly cors: Cors;
+  /** Whether a `Host` is known. Pages of others could be an attacker's. */
+  readonly isKnownHost: (host: string | undefined) => boolean;
+  readonly upstreamSelector: UpstreamSelector;
+  readonly admission: Admission;
+  readonly createState: CreateRequestState;
+  readonly authenticate: Authenticate;
+  readonly startTrace: StartTrace;
+}
+
 /**
  * Creates the function that handles every request to the GraphQL endpoint. Comments list the error statuses of each step. A step that may
  * finish at once returns a value or a promise, and only promises are awaited: each `await` takes a turn of the queue and memory.
  */
-export function createPipeline(options: {
-  /** Exact paths of the GraphQL endpoint. */
-  paths: ReadonlySet<string>;
-  /** Maximum request body size, in bytes. */
-  maxBodyBytes: number;
-  createState: CreateRequestState;
-  authenticate: Authenticate;
-  startTrace: StartTrace;
-  upstreamSelector: UpstreamSelector;
-  admission: Admission;
-  inFlight: InFlightRequests;
-  trustedDocuments: TrustedDocuments;
-  clientRules: RulesByClientKind;
-  createContext: CreateContext;
-  prepare: Prepare;
-  respond: Respond;
-}): HandleRequest {
-  const { paths, maxBodyBytes, admission, inFlight, authenticate, startTrace, prepare, respond } = options;
+export function createPipeline(
+  { settings, clientRules, upstreamSelector, admission, createState, authenticate, startTrace }: HttpParts,
+  options: {
+    inFlight: InFlightRequests;
+    trustedDocuments: TrustedDocuments;
+    createContext: CreateContext;
+    prepare: Prepare;
+    respond: Respond;
+  },
+): HandleRequest {
+  const { inFlight, prepare, respond } = options;
+  const { endpoint, maxBodyBytes } = settings;
+  const paths = upstreamSelector.pathsOf(endpoint);
 
   /** Returns the text of the document: from the request, or of the trusted document with the id in the request. */
   function findDocument(params: Params, { clientKind, documents }: Identity): string {
-    const mode = options.clientRules[clientKind].trustedDocuments;
+    const mode = clientRules[clientKind].trustedDocuments;
     return options.trustedDocuments.find(params, { clientKind, mode, documents });
   }
 
   /** Adds the upstream that the caller's tenant, or the host and path, select. */
   function selectUpstream(request: IncomingRequest, identity: Identity): Identity {
     const { clientKind, upstream } = identity;
-    return withUpstream(identity, options.upstreamSelector.select(request, clientKind, upstream));
+    return withUpstream(identity, upstreamSelector.select(request, clientKind, upstream));
   }
 
   function createContext(
@@ -144,19 +158,16 @@ export function createPipeline(options: {
     query: string,
   ) {
     const isExplained = extensions?.explain === true;
-    const idempotencyKey = request.header('idempotency-key');
-    const { signal } = request;
-    const reportsCalls = extensions?.upstream === true && !isExplained;
     return options.createContext(
       {
         identity,
-        idempotencyKey,
+        idempotencyKey: request.header('idempotency-key'),
         requestId,
         trace,
         address,
-        signal,
+        signal: request.signal,
         bypassesCache: bypassesCache(request),
-        reportsCalls,
+        reportsCalls: extensions?.upstream === true && !isExplained,
         isExplained,
       },
       { request: lazyRequest(request), params: toYogaParams(params, query) },
@@ -164,7 +175,7 @@ export function createPipeline(options: {
   }
 
   return async function handle(request: IncomingRequest): Promise<OutgoingResponse> {
-    const state = options.createState(request);
+    const state = createState(request);
     let entered: Identity | undefined;
     try {
       const method = readHead(request, paths, state.mediaType); // 400 403 404 405 406 415; the body is untouched
@@ -181,7 +192,7 @@ export function createPipeline(options: {
       inFlight.enter(identity); // 429 503; after the body, so that slow clients take no room.
       entered = identity;
       const params = body === undefined ? paramsFromQuery(queryOf(request)) : paramsFromBody(parseBody(body)); // 400
-      state.extensions = readExtensions(params, options.clientRules[identity.clientKind]); // 400 403
+      state.extensions = readExtensions(params, clientRules[identity.clientKind]); // 400 403
       const text = findDocument(params, identity); // 400
       const context = createContext(state, identity, params, text);
       state.context = context;

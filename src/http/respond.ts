@@ -10,11 +10,10 @@ import { isRecord } from '../lib/is-record.ts';
 import { type AccessLogEntry, CLIENT_CLOSED } from '../telemetry/access-log.ts';
 import type { Usage } from '../telemetry/usage.ts';
 import type { UpstreamRateLimit } from '../upstream/errors.ts';
-import type { Admission, AdmissionAllowance } from './admission.ts';
-import type { CorsHeaders } from './cors.ts';
+import type { AdmissionAllowance } from './admission.ts';
 import { InvalidDocument } from './engine.ts';
 import { NOT_STORED, REQUEST_ID, readClientName } from './head.ts';
-import type { Outcome, RequestState, Respond, StartTrace } from './pipeline.ts';
+import type { HttpParts, Outcome, RequestState, Respond } from './pipeline.ts';
 
 interface Content {
   status: number;
@@ -29,22 +28,11 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 /**
  * Creates the function for the last step of every request. It converts errors, sets the status and headers, and charges the rate limit.
  */
-export function createRespond({
-  clientErrors,
-  admission,
-  corsHeaders,
-  startTrace,
-  log,
-  maxResponseBytes,
-}: {
-  clientErrors: CreateClientErrors;
-  admission: Admission;
-  corsHeaders: CorsHeaders;
-  startTrace: StartTrace;
-  log: (entry: AccessLogEntry) => void;
-  /** Maximum response size, in bytes. */
-  maxResponseBytes: number;
-}): Respond {
+export function createRespond(
+  { settings: { maxResponseBytes }, admission, cors, startTrace }: HttpParts,
+  clientErrors: CreateClientErrors,
+  log: (entry: AccessLogEntry) => void,
+): Respond {
   return (state, outcome) => {
     const { request, startedAt, requestId, mediaType = JSON_TYPE, identity, allowance } = state;
     const { extensions, context, operation } = state;
@@ -95,7 +83,7 @@ export function createRespond({
         'content-type': mediaType,
         [REQUEST_ID]: requestId,
         ...NOT_STORED,
-        ...corsHeaders(request.header('origin'), request.header('authorization')),
+        ...cors.headers(request.header('origin'), request.header('authorization')),
         ...rateLimitHeaders(allowance, cost, usage, errors),
         ...headers,
       },
@@ -262,8 +250,6 @@ const findNotApplied = (errors: readonly ClientError[] = [], name: string): Clie
 /** Tolerance of sums of fractions, in calls. */
 const ROUNDING_ERROR = 1e-6;
 
-const NO_RATE_LIMIT: Readonly<Record<string, string>> = {};
-
 /** Returns the `RateLimit-*` headers of the lower limit, and `Retry-After` if a field failed because of a rate limit. */
 function rateLimitHeaders(
   allowance: AdmissionAllowance | undefined,
@@ -273,11 +259,11 @@ function rateLimitHeaders(
 ): Readonly<Record<string, string>> {
   const upstream = usage?.rateLimit;
   if (allowance === undefined && upstream === undefined && errors === undefined) {
-    return NO_RATE_LIMIT;
+    return NO_HEADERS;
   }
   const gatewayLimit = allowance && afterCharge(allowance, cost);
   const { limit, remaining, resetSeconds } = lowerOf(gatewayLimit, upstream) ?? {};
-  const retryAfterSeconds = findRetryAfter(errors);
+  const retryAfterSeconds = errors && findRetryAfter(errors);
   return {
     ...(limit !== undefined && { 'ratelimit-limit': String(limit) }),
     ...(remaining !== undefined && { 'ratelimit-remaining': String(remaining) }),
@@ -311,15 +297,10 @@ function lowerOf(
 }
 
 /** Returns the longest `retryAfterSeconds` of errors with the code RATE_LIMITED. */
-function findRetryAfter(errors: readonly ClientError[] = []): number | undefined {
-  let longest: number | undefined;
-  for (const { extensions } of errors) {
-    const { code, retryAfterSeconds } = extensions;
-    if (code === 'RATE_LIMITED' && retryAfterSeconds !== undefined) {
-      longest = Math.max(longest ?? 0, retryAfterSeconds);
-    }
-  }
-  return longest;
+function findRetryAfter(errors: readonly ClientError[]): number | undefined {
+  const limited = errors.filter(({ extensions }) => extensions.code === 'RATE_LIMITED');
+  const waits = limited.flatMap(({ extensions }) => extensions.retryAfterSeconds ?? []);
+  return waits.length === 0 ? undefined : Math.max(...waits);
 }
 
 /** Cost of an operation, in `extensions.upstream` of its response. */

@@ -12,31 +12,27 @@ import {
   toRequestId,
 } from './head.ts';
 
+/** Exact paths, and what handles their requests. */
+interface Route {
+  paths: ReadonlySet<string>;
+  route: HandleRequest;
+}
+
 /**
  * Creates the router. It tries the routes for AI agents and client tokens, then GraphiQL's page, and passes everything else to the pipeline.
  * It answers preflights itself.
  */
-export function createRouter({
-  cors,
-  findPage,
-  clientTokens,
-  mcp,
-  pipeline,
-}: {
-  cors: Cors;
-  findPage: FindPage;
-  /** Route for client tokens, with its exact paths. @default none */
-  clientTokens: { paths: ReadonlySet<string>; route: HandleRequest } | undefined;
-  /** Route for AI agents, with its exact paths. @default none */
-  mcp: { paths: ReadonlySet<string>; route: HandleRequest } | undefined;
-  pipeline: HandleRequest;
-}): HandleRequest {
+export function createRouter(
+  cors: Cors,
+  findPage: FindPage,
+  { mcp, clientTokens, pipeline }: { mcp: Route | undefined; clientTokens: Route | undefined; pipeline: HandleRequest },
+): HandleRequest {
   /** Adds the common headers to a response that doesn't come from the pipeline. */
   async function withCommonHeaders(
     request: IncomingRequest,
-    route: () => OutgoingResponse | Promise<OutgoingResponse>,
+    responding: OutgoingResponse | Promise<OutgoingResponse>,
   ): Promise<OutgoingResponse> {
-    const response = await route();
+    const response = await responding;
     const corsHeaders = cors.headers(request.header('origin'), request.header('authorization'));
     const vary = [response.headers.vary, corsHeaders.vary].filter((value) => value !== undefined).join(', ');
     const headers = {
@@ -52,15 +48,15 @@ export function createRouter({
   return (request) => {
     const path = pathOf(request);
     if (request.method === 'OPTIONS') {
-      return withCommonHeaders(request, () => cors.preflight(request));
+      return withCommonHeaders(request, cors.preflight(request));
     }
     if (mcp?.paths.has(path)) {
       return mcp.route(request);
     }
     if (clientTokens?.paths.has(path)) {
-      return withCommonHeaders(request, () => clientTokens.route(request));
+      return withCommonHeaders(request, clientTokens.route(request));
     }
     const page = findPage(request);
-    return page === undefined ? pipeline(request) : withCommonHeaders(request, page);
+    return page === undefined ? pipeline(request) : withCommonHeaders(request, page());
   };
 }

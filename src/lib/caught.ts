@@ -1,3 +1,5 @@
+// Runs functions that may throw, and reads the code of what was thrown.
+
 /** Runs a function. Returns the error of a class that it throws; undefined if it returns. Throws other errors. */
 export function caught<E extends Error>(type: abstract new (...args: never) => E, run: () => unknown): E | undefined {
   try {
@@ -21,5 +23,7 @@ export function orUndefined<Result>(run: () => Result): Result | undefined {
 }
 
 /** Returns the code of an error of the system, such as `ENOENT`; undefined if it has none. */
-export const errorCodeOf = (error: unknown): unknown =>
-  error instanceof Error && 'code' in error ? error.code : undefined;
+export function errorCodeOf(error: unknown): string | undefined {
+  const code: unknown = error instanceof Error ? Reflect.get(error, 'code') : undefined;
+  return typeof code === 'string' ? code : undefined;
+}

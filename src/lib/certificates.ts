@@ -1,3 +1,5 @@
+// Reads certificates in PEM.
+
 import { X509Certificate } from 'node:crypto';
 import { caught } from './caught.ts';
 

@@ -1,9 +1,6 @@
-import type { Logger } from 'pino';
+// Logs the begin and the end of events that can come in thousands.
 
-export interface EpisodeMessages {
-  began: string;
-  ended: string;
-}
+import type { Logger } from 'pino';
 
 export type NoteEvent = (
   /** Identifies the episode: its kind, and what it concerns. A closed set, because open episodes are kept. */
@@ -21,7 +18,7 @@ const QUIET_MS = 5_000;
  */
 export function logEpisodes(
   logger: Pick<Logger, 'warn'>,
-  { began, ended }: EpisodeMessages,
+  { began, ended }: { began: string; ended: string },
   quietMs = QUIET_MS,
 ): NoteEvent {
   const open = new Map<string, { count: number; timer: NodeJS.Timeout }>();

@@ -1,3 +1,5 @@
+// Finds the files of the package.
+
 import { fileURLToPath } from 'node:url';
 import { errorCodeOf } from './caught.ts';
 

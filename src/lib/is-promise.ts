@@ -1,3 +1,5 @@
+// Checks for promises.
+
 /** Checks whether a value is a promise or another thenable. */
 export function isPromise(value: unknown): value is PromiseLike<unknown> {
   if ((typeof value !== 'object' || value === null) && typeof value !== 'function') {

@@ -1,3 +1,5 @@
+// Checks for objects.
+
 /** Whether a value is an object, but not null or an array. */
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,3 +1,5 @@
+// Caches results of functions.
+
 import { LRUCache } from 'lru-cache';
 
 /**

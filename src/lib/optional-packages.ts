@@ -1,16 +1,12 @@
+// Packages and runtimes that the gateway needs, and may be missing.
+
 import { orUndefined } from './caught.ts';
 
-/** Package that only users of a feature install. */
-interface OptionalPackage {
-  name: string;
-  major: number;
-  feature: string;
-}
-
+/** Packages that only users of a feature install. */
 const OPTIONAL_PACKAGES = {
   redis: { name: '@redis/client', major: 6, feature: 'Redis' },
   mcp: { name: '@modelcontextprotocol/server', major: 2, feature: 'MCP' },
-} as const satisfies Record<string, OptionalPackage>;
+} as const;
 
 /** A package is not installed, or is not the one that the gateway needs. */
 export class MissingPackageError extends Error {}

@@ -1,8 +1,4 @@
-export interface PerCredential<T> {
-  /** Returns the value of a credential, and creates it if necessary. It stays the value of the credential until `leave` was called as often. */
-  enter(credential: string): T;
-  leave(credential: string): T;
-}
+// Values of credentials, such as the number of their requests in flight.
 
 /** Number of values from which unused ones are removed. Then they are removed whenever the number of remaining values has doubled. */
 const MIN_SWEEP_SIZE = 1_000;
@@ -13,7 +9,7 @@ const MIN_SWEEP_SIZE = 1_000;
  *
  * Only `enter` returns a value, so none is removed while a call uses it.
  */
-export function createPerCredential<T>(create: () => T): PerCredential<T> {
+export function createPerCredential<T>(create: () => T) {
   const entries = new Map<string, { value: T; users: number }>();
   let limit = MIN_SWEEP_SIZE;
 
@@ -27,7 +23,8 @@ export function createPerCredential<T>(create: () => T): PerCredential<T> {
   }
 
   return {
-    enter(credential) {
+    /** Returns the value of a credential, and creates it if necessary. It stays the value of the credential until `leave` was called as often. */
+    enter(credential: string): T {
       let entry = entries.get(credential);
       if (entry === undefined) {
         if (entries.size >= limit) {
@@ -39,7 +36,7 @@ export function createPerCredential<T>(create: () => T): PerCredential<T> {
       entry.users += 1;
       return entry.value;
     },
-    leave(credential) {
+    leave(credential: string): T {
       const entry = entries.get(credential);
       if (entry === undefined || entry.users === 0) {
         throw new Error('The value of a credential was left more often than entered.');

@@ -1,7 +1,4 @@
-export interface SharedResources<Resource> {
-  /** Opens the resource with a key, and creates it for the first user. */
-  open(key: string, create: () => Resource): SharedResource<Resource>;
-}
+// Resources that several users share, and that are disposed after the last of them.
 
 export interface SharedResource<Resource> {
   readonly resource: Resource;
@@ -9,11 +6,11 @@ export interface SharedResource<Resource> {
   release(): Promise<void>;
 }
 
-/** Creates an empty set of resources. */
-export function createSharedResources<Resource extends AsyncDisposable>(): SharedResources<Resource> {
+export function createSharedResources<Resource extends AsyncDisposable>() {
   const shared = new Map<string, { resource: Resource; users: number }>();
   return {
-    open(key, create) {
+    /** Opens the resource with a key, and creates it for the first user. */
+    open(key: string, create: () => Resource): SharedResource<Resource> {
       const entry = shared.get(key) ?? { resource: create(), users: 0 };
       shared.set(key, entry);
       entry.users += 1;

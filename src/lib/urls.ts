@@ -1,3 +1,5 @@
+// Checks URLs, and reads their parts.
+
 import { orUndefined } from './caught.ts';
 
 /** Whether a text is an origin as browsers send it: only scheme, host and port. */

@@ -1,7 +1,5 @@
-/**
- * Interface of modules, as `notigraph/modules`: `defineModule`, and the built-in modules whose types others can `use`. The shipped modules are
- * `notigraph/modules/events`, `/subscribers`, `/topics` and `/workflows`.
- */
+// The interface of modules, as `notigraph/modules`. The shipped modules are `notigraph/modules/events`, `/subscribers`, `/topics` and `/workflows`.
+
 export { defineModule, type GatewayModule, ModuleError, type Toolkit } from '../graphql/module.ts';
 export { feeds } from '../graphql/types/feed.ts';
 export { messages } from '../graphql/types/message.ts';

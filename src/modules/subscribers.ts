@@ -4,7 +4,6 @@ import { defineModule } from '../graphql/module.ts';
 import { profileFields, subscribers } from '../graphql/types/subscriber.ts';
 import type { SubscriberBody } from '../upstream/endpoints.ts';
 
-/** Maximum subscribers of one page. */
 const MAX_PAGE = 100;
 
 interface PageBody {

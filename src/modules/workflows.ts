@@ -4,7 +4,6 @@ import { defineModule } from '../graphql/module.ts';
 import { workflows } from '../graphql/types/workflow.ts';
 import { getWorkflow, type WorkflowBody } from '../upstream/endpoints.ts';
 
-/** Maximum workflows of one page. */
 const MAX_PAGE = 100;
 
 interface PageBody {

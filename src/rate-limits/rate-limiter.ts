@@ -1,11 +1,11 @@
 // Counts upstream calls per caller in the memory of this process, and defines what every rate limiter is and how its buckets work.
+
 import { createHash } from 'node:crypto';
 import type { StoreStatus } from '../redis/store-state.ts';
-import type { RateLimit } from '../settings/rate-limits.ts';
+import type { RateLimit } from '../settings/stores.ts';
 
 /** State of a caller's limit. */
 export interface Allowance {
-  /** Whether the calls were granted. */
   isAllowed: boolean;
   /** Maximum of `remaining`: the limit's `calls`. */
   limit: number;
@@ -34,20 +34,19 @@ export interface RateLimiter extends AsyncDisposable {
   connected(): Promise<void>;
   /** Returns the state of the store that processes share; undefined if each one counts in its own memory. */
   status(): Readonly<StoreStatus> | undefined;
-  dispose(): Promise<void>;
 }
 
 /** Maximum debt, in windows of the limit. A caller waits at most `MAX_DEBT * perSeconds` to pay it off. */
-export const MAX_DEBT = 10;
+const MAX_DEBT = 10;
 
 /** Tolerance for rounding errors, in milliseconds: sums of fractions are not exact. */
 export const TOLERANCE_MS = 0.01;
 
 /**
- * A token bucket, measured in time. The only state of a bucket is the time until it is full again. So nothing has to refill buckets, and
+ * A token bucket, measured in milliseconds. The only state of a bucket is the time until it is full again. So nothing has to refill buckets, and
  * full ones need not be stored.
  */
-export interface Bucket {
+interface Bucket {
   /** Time in which one call is refilled. */
   msPerCall: number;
   /** Time until an empty bucket is full. */
@@ -94,29 +93,12 @@ export function allowanceOf(
   return allowance;
 }
 
-/** Options of `createMemoryRateLimiter`. */
-export interface MemoryRateLimiterOptions {
-  /** Returns the milliseconds of a monotonic clock. @default performance.now */
-  now?: (() => number) | undefined;
-  /** Maximum callers to keep. Beyond it, those that have used the smallest share of their limit are dropped. @default 50000 */
-  maxKeys?: number;
-}
-
-export interface MemoryRateLimiter extends RateLimiter {
-  take(key: string, limit: RateLimit, cost: number): Allowance;
-  charge(key: string, limit: RateLimit, cost: number): Allowance;
-}
-
 /** Maximum length of a caller's id before it is hashed. API keys of known services are shorter. */
 const MAX_KEY_LENGTH = 128;
 
-interface Entry {
+interface Entry extends Omit<Bucket, 'deepestMs'> {
   /** Time at which the bucket is full again. */
   fullAt: number;
-  /** Time until an empty bucket is full, in milliseconds. */
-  emptyMs: number;
-  /** Time in which one call is refilled, in milliseconds. */
-  msPerCall: number;
 }
 
 /** Number of buckets at which full ones are first dropped. Later, they are dropped whenever the number has doubled. */
@@ -129,11 +111,11 @@ const EVICTED_SHARE = 0.1;
  * Creates a rate limiter that counts in the memory of this process. It is not an LRU cache, because a caller could then reset its limit by
  * inventing 50,000 API keys, in 0.13 s. Full buckets stay until there are many, because a map whose entries come and go with every request
  * produces garbage that is expensive to collect.
+ *
+ * @param now returns the milliseconds of a monotonic clock
+ * @param maxKeys maximum callers to keep. Beyond it, those that have used the smallest share of their limit are dropped
  */
-export function createMemoryRateLimiter({
-  now = () => performance.now(),
-  maxKeys = 50_000,
-}: MemoryRateLimiterOptions = {}): MemoryRateLimiter {
+export function createMemoryRateLimiter(now = () => performance.now(), maxKeys = 50_000) {
   const entries = new Map<string, Entry>();
   const minSweepSize = Math.min(FIRST_SWEEP_SIZE, maxKeys);
   let sweepSize = minSweepSize;
@@ -185,7 +167,6 @@ export function createMemoryRateLimiter({
     return entry;
   }
 
-  const dispose = async () => entries.clear();
   return {
     take(key, rateLimit, cost) {
       const time = now();
@@ -209,9 +190,8 @@ export function createMemoryRateLimiter({
     },
     connected: async () => {},
     status: () => undefined,
-    dispose,
-    [Symbol.asyncDispose]: dispose,
-  };
+    [Symbol.asyncDispose]: async () => entries.clear(),
+  } satisfies RateLimiter;
 }
 
 /** Hashes long ids: 50,000 API keys of 2 KB would take 100 MB. */

@@ -1,10 +1,12 @@
+// Counts upstream calls per caller in Redis, for all processes and replicas, and opens the rate limiter that the configuration chooses.
+
 import { hash } from 'node:crypto';
 import type { Logger } from 'pino';
-import { createRedis, type RedisWork } from '../redis/redis.ts';
-import { NOT_REDIS, RedisError } from '../redis/redis-failure.ts';
-import type { RedisServer } from '../redis/redis-server.ts';
-import type { StoreStatus } from '../redis/store-state.ts';
-import type { RateLimit } from '../settings/rate-limits.ts';
+import { createSharedResources } from '../lib/shared-resources.ts';
+import { createRedis, type RedisStoreOptions, type RedisWork } from '../redis/redis.ts';
+import { NOT_REDIS, RedisError } from '../redis/redis-connection.ts';
+import type { Settings } from '../settings/settings.ts';
+import type { RateLimit } from '../settings/stores.ts';
 import {
   type Allowance,
   allowanceOf,
@@ -14,24 +16,6 @@ import {
   TOLERANCE_MS,
   waitFor,
 } from './rate-limiter.ts';
-
-/** Options of `createRedisRateLimiter`. */
-export interface RedisRateLimiterOptions extends RedisServer {
-  /** Logs when Redis becomes unavailable and when it is back, without the URL. */
-  logger: Logger;
-  /** Rate limiter to use while Redis is unavailable. Disposed together with this one. @default a memory rate limiter */
-  fallback?: RateLimiter;
-  /** Prefix of keys; the rest of a key is a hash of the caller's id. @default 'notigraph:limit:' */
-  prefix?: string;
-  /** Maximum wait for Redis, in milliseconds. @default 100 */
-  timeoutMs?: number;
-}
-
-export interface RedisRateLimiter extends RateLimiter {
-  status(): Readonly<StoreStatus>;
-}
-
-type Method = 'take' | 'charge';
 
 /**
  * Lua script that changes one bucket atomically and by the clock of Redis, so that concurrent gateways and their clocks don't matter. The key holds the
@@ -66,29 +50,21 @@ const TRIAL = ['1', '1', '1', '0'];
 
 /**
  * Creates a rate limiter that counts in Redis, so that all processes and replicas share one limit. If Redis is unavailable, slow or failing,
- * operations wait for at most one timeout. From then on `fallback` counts for this process only, until Redis responds again.
+ * operations wait for at most one timeout. From then on each process counts on its own, until Redis responds again. After the prefix, a key is a hash
+ * of the caller's id.
  *
  * @throws {SecretError} if the URL or the certificates are invalid
  * @throws {MissingPackageError} if the Redis client is not installed
  */
-export function createRedisRateLimiter({
-  url,
-  ca,
-  logger,
-  fallback = createMemoryRateLimiter(),
-  prefix = 'notigraph:limit:',
-  timeoutMs,
-}: RedisRateLimiterOptions): RedisRateLimiter {
-  const redis = createRedis({
-    url,
-    ca,
-    logger,
+export function createRedisRateLimiter(options: RedisStoreOptions) {
+  const { prefix = 'notigraph:limit:' } = options;
+  const fallback = createMemoryRateLimiter();
+  const redis = createRedis(options, {
     messages: { whileDown: 'each process enforces rate limits on its own', onceUp: 'Rate limits are shared.' },
     trial: runScript(`${prefix}trial`, TRIAL),
-    ...(timeoutMs !== undefined && { timeoutMs }),
   });
 
-  async function count(method: Method, key: string, limit: RateLimit, cost: number): Promise<Allowance> {
+  async function count(method: 'take' | 'charge', key: string, limit: RateLimit, cost: number): Promise<Allowance> {
     const bucket = bucketOf(limit);
     const { msPerCall, emptyMs, deepestMs } = bucket;
     const args = [cost * msPerCall, emptyMs, deepestMs, method === 'take' ? 1 : 0].map(String);
@@ -102,19 +78,13 @@ export function createRedisRateLimiter({
       : allowanceOf(bucket, limit, missingMs, waitFor(bucket, missingMs, cost));
   }
 
-  async function dispose(): Promise<void> {
-    redis[Symbol.dispose]();
-    await fallback.dispose();
-  }
-
   return {
     take: (key, limit, cost) => count('take', key, limit, cost),
     charge: (key, limit, cost) => count('charge', key, limit, cost),
     connected: redis.connected,
     status: redis.status,
-    dispose,
-    [Symbol.asyncDispose]: dispose,
-  };
+    [Symbol.asyncDispose]: async () => redis[Symbol.dispose](),
+  } satisfies RateLimiter;
 }
 
 /** Returns the work that runs the script on a bucket. Its result has the milliseconds until the bucket is full. */
@@ -135,3 +105,35 @@ const runScript =
     }
     return { isGranted: granted === 1, missingMs };
   };
+
+/**
+ * Creates an empty set of rate limiters by store. Gateways with the same store share one, so that a gateway that replaces another one doesn't refill its
+ * limits.
+ *
+ * @param now monotonic clock of those in memory, in milliseconds. @default performance.now
+ * @param redisTimeoutMs maximum wait for Redis, in milliseconds. @default 100
+ */
+export function createRateLimiters(logger: Logger, now?: () => number, redisTimeoutMs?: number) {
+  const limiters = createSharedResources<RateLimiter>();
+  return {
+    /**
+     * Opens the rate limiter of a store. It is closed when everybody who opened it has disposed it.
+     *
+     * @throws {SecretError} if the URL or the certificates can't be read, or are invalid
+     * @throws {MissingPackageError} if the store is Redis and its client is not installed
+     */
+    open(store: Settings['rateLimits']['store']): RateLimiter {
+      const { resource, release } = limiters.open(JSON.stringify(store), () =>
+        store === 'memory'
+          ? createMemoryRateLimiter(now)
+          : createRedisRateLimiter({
+              ...store.redis,
+              prefix: `${store.redis.keyPrefix}limit:`,
+              logger,
+              timeoutMs: redisTimeoutMs,
+            }),
+      );
+      return { ...resource, [Symbol.asyncDispose]: release };
+    },
+  };
+}

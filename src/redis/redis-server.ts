@@ -1,3 +1,5 @@
+// Reads and checks the address of Redis and its certificates.
+
 import { getCACertificates } from 'node:tls';
 import { findCertificateProblem } from '../lib/certificates.ts';
 import {
@@ -7,7 +9,7 @@ import {
   type SecretProblem,
   type SourceProblem,
 } from '../lib/files/secret-files.ts';
-import { findRedisUrlProblem } from '../settings/store.ts';
+import { findRedisUrlProblem } from '../settings/stores.ts';
 
 export interface RedisServer {
   /** URL such as `redis://user:password@host:6379/0`, or `rediss://…` for TLS. */

@@ -1,24 +1,29 @@
+// Runs commands in Redis for callers that can do without it.
+
 import type { Logger } from 'pino';
 import { assertInstalled } from '../lib/optional-packages.ts';
-import { RedisConnection, type SendCommand } from './redis-connection.ts';
-import { RedisError } from './redis-failure.ts';
+import { RedisConnection, RedisError, type SendCommand } from './redis-connection.ts';
 import { type RedisServer, readRedisServer } from './redis-server.ts';
 import { createStoreState, type StoreMessages } from './store-state.ts';
 
 export type RedisWork<Reply> = (send: SendCommand) => Promise<Reply>;
 
-/** Options of `createRedis`. */
-export interface RedisOptions extends RedisServer {
+export interface RedisStoreOptions extends RedisServer {
   /** Logs when Redis becomes unavailable and when it is back, without the URL. */
   logger: Logger;
+  /** Prefix of keys. @default 'notigraph:' and the name of the store */
+  prefix?: string;
+  /** Maximum wait for Redis, in milliseconds. @default 100 */
+  timeoutMs?: number | undefined;
+}
+
+interface StoreWork {
   messages: StoreMessages;
   /**
    * Tries Redis on every connection before anything else runs, after a failure, and regularly. It must write, because a server that is no longer
    * the primary only reads.
    */
   trial: RedisWork<unknown>;
-  /** Maximum wait for Redis, in milliseconds. @default 100 */
-  timeoutMs?: number;
   /** Called whenever Redis works again. @default none */
   onUp?: () => void;
 }
@@ -42,7 +47,10 @@ const FIRST_CONNECT_MS = 2_000;
  * @throws {SecretError} if the URL or the certificates are invalid
  * @throws {MissingPackageError} if the Redis client is not installed
  */
-export function createRedis({ url, ca, logger, messages, trial, timeoutMs = 100, onUp }: RedisOptions) {
+export function createRedis(
+  { url, ca, logger, timeoutMs = 100 }: RedisStoreOptions,
+  { messages, trial, onUp }: StoreWork,
+) {
   const server = { url, ca };
   readRedisServer(server);
   assertInstalled('redis');

@@ -1,5 +1,7 @@
+// Knows whether Redis works, and logs when that changes.
+
 import type { Logger } from 'pino';
-import type { RedisFailure } from './redis-failure.ts';
+import type { RedisFailure } from './redis-connection.ts';
 
 export interface StoreStatus {
   /** Whether the store works. If not, this process does without it. */
@@ -59,7 +61,6 @@ export function createStoreState(logger: Logger, { whileDown, onceUp }: StoreMes
 
   return {
     status: (): Readonly<StoreStatus> => status,
-    /** Reports that the store works. */
     up(): void {
       const wasDown = status.failure !== undefined;
       status.isUp = true;
@@ -68,7 +69,6 @@ export function createStoreState(logger: Logger, { whileDown, onceUp }: StoreMes
         report();
       }
     },
-    /** Reports that it doesn't. */
     down(failure: RedisFailure): void {
       const previous = status.failure;
       status.isUp = false;

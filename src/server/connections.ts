@@ -1,4 +1,5 @@
 // Counts the connections of clients and what they hold in memory, and closes those of clients that don't send or read.
+
 import { IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { createCondition } from '../lib/condition.ts';

@@ -1,3 +1,5 @@
+// Closes a server without losing requests.
+
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { Server as NetServer } from 'node:net';

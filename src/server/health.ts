@@ -1,3 +1,5 @@
+// Answers health checks and scrapes of metrics.
+
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { refuse, sendRefusal } from '../errors/codes.ts';
 import { isPromise } from '../lib/is-promise.ts';
@@ -12,7 +14,6 @@ export interface Health {
   details?: Readonly<Record<string, string | number>>;
 }
 
-/** Health checks and metrics of a server. */
 export interface Probes {
   /** Returns the response to `/livez`. */
   alive(): Health | Promise<Health>;

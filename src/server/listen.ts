@@ -1,3 +1,5 @@
+// Starts to listen, and explains why that is not possible.
+
 import type { AddressInfo, Server } from 'node:net';
 import { errorCodeOf } from '../lib/caught.ts';
 

@@ -1,3 +1,5 @@
+// Decides when a process has too much to do, and rejects requests until it has less.
+
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { cpuUsage } from 'node:process';
 import { getHeapStatistics } from 'node:v8';
@@ -10,14 +12,20 @@ export interface SheddingDeps {
   /** Returns the bytes buffered by other parts of the process, such as upstream response bodies. @default none */
   bufferedBytes?: () => number;
   /** Overload monitor of the process. @default none */
-  overload?: Pick<OverloadMonitor, 'excess'>;
+  overload?: { excess(): Excess | undefined };
   /** Log of when shedding begins and ends. @default none */
   logger?: Pick<Logger, 'warn'>;
   /** Time without a shed request after which shedding has ended, in milliseconds. @default 5000 */
   shedQuietMs?: number;
 }
 
-type ShedExcess = Excess<'running' | 'buffered bytes'> | NonNullable<ReturnType<OverloadMonitor['excess']>>;
+/** Measured value above its limit. */
+interface Excess {
+  reason: 'running' | 'buffered bytes' | 'event loop' | 'heap';
+  /** In milliseconds for the event loop, in percent for the heap, otherwise a number of requests or bytes. */
+  value: number;
+  limit: number;
+}
 
 /** Pause after a search that found too few slow clients, in milliseconds. Each search checks all connections. */
 const SEARCH_PAUSE_MS = 100;
@@ -34,7 +42,7 @@ export function createShedding(
   { maxInFlightRequests, maxBufferedBytes }: Pick<Settings, 'maxInFlightRequests' | 'maxBufferedBytes'>,
   { bufferedBytes = () => 0, overload, logger, shedQuietMs }: SheddingDeps,
 ) {
-  const counts: Record<ShedExcess['reason'], number> = { running: 0, 'buffered bytes': 0, 'event loop': 0, heap: 0 };
+  const counts: Record<Excess['reason'], number> = { running: 0, 'buffered bytes': 0, 'event loop': 0, heap: 0 };
   const noteShed = logger && logEpisodes(logger, { began: BEGAN, ended: ENDED }, shedQuietMs);
   let nextSearchAt = 0;
   const totalBytes = () => connections.bufferedBytes + bufferedBytes();
@@ -45,7 +53,7 @@ export function createShedding(
     /** Returns the bytes of requests and responses in memory. */
     bufferedBytes: totalBytes,
     /** Returns why the next request must be shed, or undefined if it can be accepted. */
-    excess(): ShedExcess | undefined {
+    excess(): Excess | undefined {
       const { running } = connections;
       if (running >= maxInFlightRequests) {
         return { reason: 'running', value: running, limit: maxInFlightRequests };
@@ -55,8 +63,7 @@ export function createShedding(
         ? { reason: 'buffered bytes', value: bytes, limit: maxBufferedBytes }
         : overload?.excess();
     },
-    shed(excess: ShedExcess): void {
-      const { reason, ...measured } = excess;
+    shed({ reason, ...measured }: Excess): void {
       counts[reason] += 1;
       noteShed?.(reason, () => ({ both: { reason }, first: measured }));
     },
@@ -72,7 +79,6 @@ export function createShedding(
   };
 }
 
-/** Interval between measurements, in milliseconds. */
 const INTERVAL_MS = 500;
 
 /** Share of the heap above which requests are shed, in percent. V8 spends most of its time on collections when the heap is nearly full. */
@@ -94,29 +100,16 @@ function spentMs(): number {
   return (user + system) / 1_000 - MIN_CPU_SHARE * performance.now();
 }
 
-/** Measured value above its limit. */
-export interface Excess<Reason extends string = string> {
-  reason: Reason;
-  /** In milliseconds for the event loop, in percent for the heap, otherwise a number of requests or bytes. */
-  value: number;
-  limit: number;
-}
-
-/** Monitor of the event loop and the heap of this process. Dispose it to stop its timers. */
-export interface OverloadMonitor extends Disposable {
-  /** Returns why the process is overloaded, or undefined if it is not. */
-  excess(): Excess<'event loop' | 'heap'> | undefined;
-}
-
+/** Creates the monitor of the event loop and the heap of this process. Dispose it to stop its timers. */
 export function createOverloadMonitor(
   { maxEventLoopDelayMs }: Pick<Settings, 'maxEventLoopDelayMs'>,
   intervalMs = INTERVAL_MS,
   maxHeapPercent = MAX_HEAP_PERCENT,
-): OverloadMonitor {
+) {
   const delay = monitorEventLoopDelay({ resolution: 20 });
   delay.enable();
   let spentBefore = spentMs();
-  let excess: ReturnType<OverloadMonitor['excess']>;
+  let excess: Excess | undefined;
 
   function measure(): void {
     const heap = getHeapStatistics();
@@ -141,8 +134,9 @@ export function createOverloadMonitor(
 
   const timer = setInterval(measure, intervalMs).unref();
   return {
+    /** Returns why the process is overloaded, or undefined if it is not. */
     excess: () => excess,
-    [Symbol.dispose]() {
+    [Symbol.dispose](): void {
       clearInterval(timer);
       delay.disable();
     },

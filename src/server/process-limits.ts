@@ -1,4 +1,5 @@
 // What the operating system permits this process: open files and memory.
+
 import { readFileSync } from 'node:fs';
 import { constrainedMemory } from 'node:process';
 import { getHeapStatistics } from 'node:v8';

@@ -1,3 +1,5 @@
+// Serves HTTP: connections, health checks, load shedding, and the end of all of them.
+
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { bodyTooLarge, gatewayOverloaded, refuse, sendRefusal } from '../errors/codes.ts';
@@ -9,8 +11,6 @@ import { acceptBacklog, drain, turnEventLoop } from './drain.ts';
 import { type Degradations, type Probes, respondProbe } from './health.ts';
 import { listen } from './listen.ts';
 import { createShedding, type SheddingDeps } from './load-shedding.ts';
-
-export { ListenError } from './listen.ts';
 
 /** Options of a server. Omitted settings have their defaults. */
 export interface ServerOptions extends Partial<ServerSettings>, SheddingDeps {
@@ -66,7 +66,6 @@ export interface RunningServer extends AsyncDisposable {
   readonly url: string;
   /** Its own health checks and metrics. */
   readonly probes: Probes;
-  /** Returns the current state of the server for metrics. */
   load(): ServerLoad;
   /** Returns why the server should get no requests, in a word; undefined if it should. */
   problem(): string | undefined;
@@ -100,7 +99,6 @@ export async function startServer({
   ...options
 }: ServerOptions): Promise<RunningServer> {
   const settings: ServerSettings = { ...defaultSettings(), ...options };
-  const { maxBodyBytes } = settings;
   let isStopping = false;
   let drained: Promise<void> | undefined;
 
@@ -162,12 +160,19 @@ export async function startServer({
     }
   });
   server.on('checkContinue', (request, response) => {
-    if (admit(request, response) && !refuseLargeBody(request, response, maxBodyBytes)) {
-      response.writeContinue();
-      listener(request, response);
+    if (!admit(request, response)) {
+      return;
     }
+    if (Number(request.headers['content-length'] ?? 0) > settings.maxBodyBytes) {
+      sendRefusal(response, bodyTooLarge(settings.maxBodyBytes), { closes: true });
+      return;
+    }
+    response.writeContinue();
+    listener(request, response);
   });
-  server.on('checkExpectation', refuseExpectation);
+  server.on('checkExpectation', (_request, response) => {
+    sendRefusal(response, refuse('EXPECTATION_FAILED', 'The Expect header must be 100-continue.'), { closes: true });
+  });
 
   function retire(): Promise<void> {
     drained ??= drain(server, connections, settings.drainTimeoutMs, onCutOff);
@@ -185,18 +190,4 @@ export async function startServer({
 
   const url = await listen(server, host, port, portOption);
   return { url, probes, load, problem, retire, close, [Symbol.asyncDispose]: close };
-}
-
-/** Rejects a request with `Expect: 100-continue` whose body is too large. Returns whether the request was rejected. */
-export function refuseLargeBody(request: IncomingMessage, response: ServerResponse, maxBodyBytes: number): boolean {
-  if (Number(request.headers['content-length'] ?? 0) <= maxBodyBytes) {
-    return false;
-  }
-  sendRefusal(response, bodyTooLarge(maxBodyBytes), { closes: true });
-  return true;
-}
-
-/** Rejects a request with an `Expect` header other than `100-continue`. */
-export function refuseExpectation(_request: IncomingMessage, response: ServerResponse): void {
-  sendRefusal(response, refuse('EXPECTATION_FAILED', 'The Expect header must be 100-continue.'), { closes: true });
 }

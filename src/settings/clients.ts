@@ -1,14 +1,12 @@
+// Settings of clients: who may use the gateway, how often, and what is recorded.
+
 import { z } from 'zod';
 import { parseIpRange } from '../lib/ip-addresses.ts';
 import { isKeysAddress, isOrigin } from '../lib/urls.ts';
-import { file, ofKind, ownSecret, path, pem, proxyAddress, publicKey, secret } from './kinds.ts';
-import { rateLimit, rateLimits } from './rate-limits.ts';
+import { choice, group, integer, listOf, offByDefault, setting, text, textThat } from './define.ts';
+import { file, ofKind, ownSecret, path, pem, proxyAddress, secret, textOrFile } from './kinds.ts';
 import { SCOPE_ACTIONS, SCOPE_PROBLEM, SCOPES } from './scopes.ts';
-import { choice, group, integer, listOf, onOffInSection, setting, text } from './setting.ts';
-
-// The sections of the settings table: who may use the gateway, how often, and what is recorded.
-
-const IP_RANGE = 'must be an IP address or a range such as 10.0.0.0/8';
+import { rateLimit, rateLimits } from './stores.ts';
 
 /** Signatures by key pairs. Shared secrets and `none` are not supported. */
 const SIGNATURE_ALGORITHMS = [
@@ -25,21 +23,20 @@ const SIGNATURE_ALGORITHMS = [
   'Ed25519',
 ] as const;
 
-const ORIGIN_PROBLEM = 'must be an origin such as https://app.example.com, without a path or a trailing slash';
-
 /** Exact origins, as browsers send them. */
-export const origins = () =>
-  listOf(z.string(ORIGIN_PROBLEM).refine(isOrigin, ORIGIN_PROBLEM), 'must be a list of origins');
+const origins = listOf(
+  textThat(isOrigin, 'must be an origin such as https://app.example.com, without a path or a trailing slash'),
+  'must be a list of origins',
+);
 
 /** Manifest of documents: inline, or the path of a file or directory. */
-const manifestSource = () =>
-  z.union(
-    [path('manifest'), z.record(z.string(), z.string('must be a document'))],
-    'must be a path, or an object of documents by id',
-  );
+const manifestSource = z.union(
+  [path('manifest'), z.record(z.string(), z.string('must be a document'))],
+  'must be a path, or an object of documents by id',
+);
 
 const clientKind = {
-  corsOrigins: setting(origins().default([]), 'Allowed CORS origins for this kind of credential.'),
+  corsOrigins: setting(origins.default([]), 'Allowed CORS origins for this kind of credential.'),
   trustedDocuments: setting(
     choice(['off', 'log', 'enforce']).default('off'),
     'Handling of documents in no manifest: `off` serves them, `log` serves and logs them, `enforce` rejects them. See [trusted documents](frontend.md#4-trusted-documents).',
@@ -47,11 +44,9 @@ const clientKind = {
   rateLimit: setting(
     rateLimit().exactOptional(),
     'Rate limit of each API key, or of each `sub` of a tenant. Counts upstream calls.',
-    { defaultText: 'none' },
   ),
 };
 
-const KEYS_ADDRESS_PROBLEM = 'must be an https URL (http only on this machine) without user name and password';
 /** Scope of a module. Those of the schema are known only when its modules are. */
 const scopeOfModule = z.templateLiteral([z.string().regex(/^[a-z]+(?:-[a-z]+)*$/), ':', z.enum(SCOPE_ACTIONS)]);
 
@@ -70,19 +65,22 @@ const issuer = group({
     'Accepted value of the claim `aud`, or a list of them.',
   ),
   jwks: setting(
-    z.string(KEYS_ADDRESS_PROBLEM).refine(isKeysAddress, KEYS_ADDRESS_PROBLEM).exactOptional(),
+    textThat(
+      isKeysAddress,
+      'must be an https URL (http only on this machine) without user name and password',
+    ).exactOptional(),
     'URL of the signing keys (JWKS): https, or http on this machine. Set either this or `publicKey`.',
-    { defaultText: 'none', examples: ['https://login.example.com/.well-known/jwks.json'] },
+    { examples: ['https://login.example.com/.well-known/jwks.json'] },
   ),
   publicKey: setting(
-    publicKey().exactOptional(),
+    ofKind('publicKey', textOrFile('must be a PEM or JSON Web Key, { env: NAME } or { file: PATH }')).exactOptional(),
     'Public key in place of `jwks`: PEM or JSON Web Key, inline, `{ env }` or `{ file }`. RSA keys need 2048 bits.',
-    { defaultText: 'none', isReloadable: true },
+    { isReloadable: true },
   ),
   ca: setting(
     pem('certificate').exactOptional(),
     'Certificates of private authorities that sign the certificate of `jwks`, in PEM: inline, `{ env }` or `{ file }`.',
-    { defaultText: 'none', isReloadable: true },
+    { isReloadable: true },
   ),
   proxy: setting(
     proxyAddress.exactOptional(),
@@ -98,9 +96,7 @@ const issuer = group({
     'Claim that names the tenant: its exact name, or else a path into objects, such as `app_metadata.tenant`.',
     { defaultText: '`tenant`' },
   ),
-  tenant: setting(text().exactOptional(), 'Tenant of all tokens of the issuer, in place of `tenantClaim`.', {
-    defaultText: 'none',
-  }),
+  tenant: setting(text().exactOptional(), 'Tenant of all tokens of the issuer, in place of `tenantClaim`.'),
   tenants: setting(
     listOf(text(), 'must be a list of tenants').nonempty('must name at least one tenant').exactOptional(),
     'Tenants that the claim may name.',
@@ -133,8 +129,6 @@ const server = z
     return typeof value === 'object' && value !== null ? value : serverGroup.parse({});
   });
 
-const TENANT_PROBLEM = 'must be a secret, { env: NAME } or { file: PATH }, or { key, upstream } with one';
-
 /** API key of a tenant whose upstream is not the default one. */
 const tenant = group({
   key: setting(secret('tenantKey'), "The service's API key of the tenant."),
@@ -151,12 +145,15 @@ const browser = group({
     z
       .record(
         z.string(),
-        z.union([secret('tenantKey'), tenant], TENANT_PROBLEM),
+        z.union(
+          [secret('tenantKey'), tenant],
+          'must be a secret, { env: NAME } or { file: PATH }, or { key, upstream } with one',
+        ),
         'must be an object of secrets by tenant',
       )
       .exactOptional(),
     "The service's API key of each tenant, without `ApiKey`, or `{ key, upstream }`. Names have up to 128 letters, digits, dots, dashes and underscores.",
-    { defaultText: 'none', isReloadable: true, examples: [{ acme: { env: 'ACME_KEY' } }] },
+    { isReloadable: true, examples: [{ acme: { env: 'ACME_KEY' } }] },
   ),
   tenantKeys: setting(
     group({
@@ -164,17 +161,14 @@ const browser = group({
       upstreams: setting(
         z.record(z.string(), text(), 'must be an object of names of upstreams by tenant').exactOptional(),
         'Name of the upstream of each tenant in the directory. Other tenants use the default one.',
-        { defaultText: 'none' },
       ),
     }).exactOptional(),
     'Directory with one file per tenant, named after it, that contains its API key.',
-    { defaultText: 'none', isReloadable: true },
+    { isReloadable: true },
   ),
   ...clientKind,
-  explain: setting(
-    onOffInSection().default(false),
+  explain: offByDefault(
     'Whether requests can use [`extensions.explain`](explain.md) and [`extensions.upstream`](call-from-a-server.md#cost-of-an-operation), as those of servers can.',
-    { defaultText: '`off`' },
   ),
 });
 
@@ -186,7 +180,9 @@ export const clientSections = {
   trustedProxies: setting(
     group({
       addresses: setting(
-        listOf(z.string(IP_RANGE).refine((text) => parseIpRange(text) !== undefined, IP_RANGE)).default([]),
+        listOf(
+          textThat((range) => parseIpRange(range) !== undefined, 'must be an IP address or a range such as 10.0.0.0/8'),
+        ).default([]),
         'Addresses of the proxies in front of the gateway, such as `10.0.0.0/8`. Of others, the header is ignored.',
       ),
       header: setting(
@@ -224,12 +220,11 @@ export const clientSections = {
       ),
     }).exactOptional(),
     'Tokens that the gateway issues to servers for their frontends.',
-    { defaultText: 'none' },
   ),
   trustedDocuments: setting(
     group({
       manifests: setting(
-        listOf(manifestSource(), 'must be a list of paths').default([]),
+        listOf(manifestSource, 'must be a list of paths').default([]),
         'Manifests: files, and directories whose `.json` files are read. Each maps ids to documents, or has the format of Apollo.',
         { isReloadable: true, examples: [['manifests']] },
       ),
@@ -242,14 +237,11 @@ export const clientSections = {
         z.union([z.literal('stdout'), ofKind('auditLog', file())], 'must be stdout, or { file: PATH }'),
         'Where lines are written: `stdout`, or `{ file: PATH }`.',
       ),
-      required: setting(
-        onOffInSection().default(false),
+      required: offByDefault(
         'Whether a write is sent only after a line about it was written. Otherwise it is `AUDIT_UNAVAILABLE`.',
-        { defaultText: '`off`' },
       ),
     }).exactOptional(),
     '[Audit log](audit.md): a line per write that is sent to the service.',
-    { defaultText: 'none' },
   ),
   rateLimits,
 };
@@ -261,7 +253,7 @@ export const mcpSettings = {
       'mcp',
       group({
         manifest: setting(
-          manifestSource().exactOptional(),
+          manifestSource.exactOptional(),
           'Manifest whose operations are tools: a file, a directory, or an object of documents by id, as in `trustedDocuments`.',
           { defaultText: 'the shipped operations', isReloadable: true, examples: ['tools.json'] },
         ),
@@ -273,24 +265,18 @@ export const mcpSettings = {
       }),
     ).exactOptional(),
     '[Tools for AI agents](mcp.md), which are served at `/mcp`. They need the package `@modelcontextprotocol/server`.',
-    { defaultText: 'none' },
   ),
 };
 
-/** Settings of one kind of client. */
 export type ClientKindSettings = z.output<typeof serverGroup>;
 
 /** Handling of documents that are in no manifest. */
 export type TrustedDocumentsMode = ClientKindSettings['trustedDocuments'];
 
-/** Issuer of tokens that browsers send. */
 export type TokenIssuer = z.output<typeof issuer>;
 
-/** Settings of browsers. */
 export type BrowserSettings = z.output<typeof browser>;
 
-/** Settings of the tokens that the gateway issues. */
 export type ClientTokenSettings = NonNullable<z.output<typeof clientSections.clientTokens>>;
 
-/** Settings of the tools for AI agents. */
 export type McpSettings = NonNullable<z.output<typeof mcpSettings.mcp>>;

@@ -1,21 +1,21 @@
+// Settings of the process that the command starts.
+
 import { availableParallelism } from 'node:os';
 import { z } from 'zod';
+import { choice, integer, listOf, matching, setting } from './define.ts';
 import { ofKind, path } from './kinds.ts';
-import { choice, integer, listOf, setting } from './setting.ts';
 
-const HOST = 'must be a host name or an IP address';
+const host = () => matching(/^[\w.:-]+$/, 'must be a host name or an IP address').default('127.0.0.1');
 const WORKERS = 'must be a whole number from 1 to 64, or auto';
 const LOG_LEVELS = ['silent', 'error', 'warn', 'info', 'debug'] as const;
 const LOG_FORMATS = ['json', 'text', 'auto'] as const;
 
-/** Default file of the sandbox. */
 export const DEFAULT_SANDBOX_FILE = '.notigraph/sandbox.db';
 
 /** Returns the file of the sandbox, which is a setting of its own or only switched on. */
 export const sandboxFileOf = (value: string | boolean): string =>
   typeof value === 'string' && !/^1?$/.test(value) ? value : DEFAULT_SANDBOX_FILE;
 
-/** Settings of the process that the command starts. */
 export const command = {
   sandbox: setting(
     z
@@ -29,14 +29,9 @@ export const command = {
     flag: 'PORT',
     short: 'p',
   }),
-  host: setting(
-    z
-      .string(HOST)
-      .regex(/^[\w.:-]+$/, HOST)
-      .default('127.0.0.1'),
-    'Address to listen on. `::` listens on all addresses, `0.0.0.0` on those of IPv4.',
-    { flag: 'HOST' },
-  ),
+  host: setting(host(), 'Address to listen on. `::` listens on all addresses, `0.0.0.0` on those of IPv4.', {
+    flag: 'HOST',
+  }),
   workers: setting(
     z.union([integer(1, 64, WORKERS), z.literal('auto')], WORKERS).default(1),
     'Processes that serve the port. `auto` starts one per CPU.',
@@ -47,14 +42,7 @@ export const command = {
     "Separate port for `/livez`, `/readyz`, `/metrics` and `/config`, which the public port then doesn't serve.",
     { flag: 'PORT', defaultText: 'none' },
   ),
-  adminHost: setting(
-    z
-      .string(HOST)
-      .regex(/^[\w.:-]+$/, HOST)
-      .default('127.0.0.1'),
-    'Address of the separate port. In a container, use `::`.',
-    { flag: 'HOST' },
-  ),
+  adminHost: setting(host(), 'Address of the separate port. In a container, use `::`.', { flag: 'HOST' }),
   modules: setting(
     listOf(path('module')).default([]),
     '[Modules](modules.md) that add endpoints of your own to the schema: paths of files, `notigraph/modules/events` and the other shipped ones, or packages; or `off`.',

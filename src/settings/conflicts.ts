@@ -1,3 +1,5 @@
+// Finds settings that contradict each other, or miss another one.
+
 import { CLIENT_TOKEN_ISSUER } from './clients.ts';
 import { countWorkers } from './command.ts';
 import { OWN_SECRETS } from './kinds.ts';
@@ -10,53 +12,60 @@ interface Conflict {
   message: string;
 }
 
-type Rule = [isBroken: boolean, path: string, message: string];
-
-const listBroken = (rules: readonly Rule[]): Conflict[] =>
-  rules.flatMap(([isBroken, path, message]) => (isBroken ? [{ path: path.split('.'), message }] : []));
-
 /** Returns the settings that contradict each other or miss another one. */
 export function findConflicts(settings: Settings): Conflict[] {
-  const { clients, clientTokens, trustedDocuments, upstream, upstreams } = settings;
+  const { clients, clientTokens, trustedDocuments, upstream, upstreams, cache, workers } = settings;
   const { server, browser } = clients;
   const issuers = browser?.issuers.map(({ issuer }) => issuer) ?? [];
   const isRestricted = [server, browser].some((client) => client && client.trustedDocuments !== 'off');
+  const { store, secret } = cache || {};
+  const processes = countWorkers(workers);
+  const rules: readonly [isBroken: boolean, path: string, message: string][] = [
+    [
+      upstream !== undefined && upstreams !== undefined,
+      'upstreams',
+      'cannot be combined with upstream; use only one of them',
+    ],
+    [
+      browser !== undefined && issuers.length === 0 && clientTokens === undefined,
+      'clients.browser',
+      'needs issuers, or clientTokens at the top level',
+    ],
+    [
+      browser !== undefined && browser.tenants === undefined && browser.tenantKeys === undefined,
+      'clients.browser',
+      'needs tenants, or tenantKeys with their directory',
+    ],
+    [new Set(issuers).size < issuers.length, 'clients.browser.issuers', 'contains the same issuer twice'],
+    [
+      browser === undefined && clientTokens !== undefined,
+      'clientTokens',
+      'needs clients.browser, which accepts the tokens',
+    ],
+    [
+      clientTokens !== undefined && issuers.includes(CLIENT_TOKEN_ISSUER),
+      'clients.browser.issuers',
+      `contains ${CLIENT_TOKEN_ISSUER}, which is the issuer of clientTokens`,
+    ],
+    [
+      isRestricted && trustedDocuments.manifests.length === 0,
+      'trustedDocuments.manifests',
+      'must contain at least one manifest',
+    ],
+    [isSameAddress(settings), 'adminPort', 'must differ from port'],
+    [
+      store === 'memory' && processes > 1,
+      'cache',
+      `uses the store memory, which requires a single worker; use cache.store.redis, or set workers to 1 instead of ${processes}`,
+    ],
+    [
+      typeof store === 'object' && secret === undefined,
+      'cache.secret',
+      `is required with Redis; set a secret of at least ${OWN_SECRETS.cacheSecret.minLength} characters, the same for all replicas`,
+    ],
+  ];
   return [
-    ...listBroken([
-      [
-        upstream !== undefined && upstreams !== undefined,
-        'upstreams',
-        'cannot be combined with upstream; use only one of them',
-      ],
-      [
-        browser !== undefined && issuers.length === 0 && clientTokens === undefined,
-        'clients.browser',
-        'needs issuers, or clientTokens at the top level',
-      ],
-      [
-        browser !== undefined && browser.tenants === undefined && browser.tenantKeys === undefined,
-        'clients.browser',
-        'needs tenants, or tenantKeys with their directory',
-      ],
-      [new Set(issuers).size < issuers.length, 'clients.browser.issuers', 'contains the same issuer twice'],
-      [
-        browser === undefined && clientTokens !== undefined,
-        'clientTokens',
-        'needs clients.browser, which accepts the tokens',
-      ],
-      [
-        clientTokens !== undefined && issuers.includes(CLIENT_TOKEN_ISSUER),
-        'clients.browser.issuers',
-        `contains ${CLIENT_TOKEN_ISSUER}, which is the issuer of clientTokens`,
-      ],
-      [
-        isRestricted && trustedDocuments.manifests.length === 0,
-        'trustedDocuments.manifests',
-        'must contain at least one manifest',
-      ],
-      [isSameAddress(settings), 'adminPort', 'must differ from port'],
-    ]),
-    ...findCacheConflicts(settings),
+    ...rules.flatMap(([isBroken, path, message]) => (isBroken ? [{ path: path.split('.'), message }] : [])),
     ...findUpstreamConflicts(upstreams),
     ...findTenantConflicts(browser, upstreams),
   ];
@@ -68,43 +77,19 @@ function isSameAddress({ host, port, adminHost, adminPort }: Settings): boolean 
   return port !== 0 && port === adminPort && (host === adminHost || isEveryHost);
 }
 
-/** Returns what prevents the cache from working with the processes that serve, and from encrypting what it stores. */
-function findCacheConflicts({ cache, workers }: Settings): Conflict[] {
-  const { store, secret } = cache || {};
-  const count = countWorkers(workers);
-  return listBroken([
-    [
-      store === 'memory' && count > 1,
-      'cache',
-      `uses the store memory, which requires a single worker; use cache.store.redis, or set workers to 1 instead of ${count}`,
-    ],
-    [
-      typeof store === 'object' && secret === undefined,
-      'cache.secret',
-      `is required with Redis; set a secret of at least ${OWN_SECRETS.cacheSecret.minLength} characters, the same for all replicas`,
-    ],
-  ]);
-}
-
 /** Returns the hosts and paths that select two upstreams, and a second default. */
 function findUpstreamConflicts(upstreams: Settings['upstreams'] = {}): Conflict[] {
   const owners = new Map<string, string>();
-  return Object.entries(upstreams).flatMap(([name, { hosts = [], pathPrefix, default: isDefault }]) => {
-    const claims: [setting: string, value: string, clause: string][] = [
-      ...hosts.map((host): [string, string, string] => ['hosts', host, `contains ${host}, which selects`]),
-      ...(pathPrefix === undefined
-        ? []
-        : [['pathPrefix', pathPrefix, 'already selects'] satisfies [string, string, string]]),
-      ...(isDefault
-        ? [['default', '', 'must be on for only one upstream, and is already for'] satisfies [string, string, string]]
-        : []),
-    ];
-    return claims.flatMap(([setting, value, clause]) => {
-      const owner = owners.get(`${setting} ${value}`) ?? name;
-      owners.set(`${setting} ${value}`, owner);
-      return owner === name ? [] : [{ path: ['upstreams', name, setting], message: `${clause} ${owner}` }];
-    });
-  });
+  function claim(name: string, setting: string, value: string, clause: string): Conflict[] {
+    const owner = owners.get(`${setting} ${value}`) ?? name;
+    owners.set(`${setting} ${value}`, owner);
+    return owner === name ? [] : [{ path: ['upstreams', name, setting], message: `${clause} ${owner}` }];
+  }
+  return Object.entries(upstreams).flatMap(([name, { hosts = [], pathPrefix, default: isDefault }]) => [
+    ...hosts.flatMap((host) => claim(name, 'hosts', host, `contains ${host}, which selects`)),
+    ...(pathPrefix === undefined ? [] : claim(name, 'pathPrefix', pathPrefix, 'already selects')),
+    ...(isDefault ? claim(name, 'default', '', 'must be on for only one upstream, and is already for') : []),
+  ]);
 }
 
 /** Returns the tenants whose entries select no upstream, or one that doesn't exist. */

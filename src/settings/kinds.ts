@@ -1,10 +1,10 @@
+// Secrets, files, addresses: values with a kind. Their schemas declare it, and everything that treats such values in its own way asks for it.
+
 import { z } from 'zod';
 import { createSecretFiles, type FindProblem, type Secret, SecretError } from '../lib/files/secret-files.ts';
 import { isRecord } from '../lib/is-record.ts';
 import { isDecodable } from '../lib/urls.ts';
-import { group, HEADER_VALUE, setting, text } from './setting.ts';
-
-// Secrets, files, addresses: values with a kind. Their schemas declare it, and everything that treats such values in its own way asks for it.
+import { group, HEADER_VALUE, setting, text, textThat } from './define.ts';
 
 /** Secrets of the gateway: their names in messages, and their minimum lengths. */
 export const OWN_SECRETS = {
@@ -14,14 +14,12 @@ export const OWN_SECRETS = {
   routerSecret: { title: 'the secret of the router', minLength: 32 },
 } as const;
 
-/** Secret of the gateway. */
 export type OwnSecret = keyof typeof OWN_SECRETS;
 
 /**
  * Kinds of values, with their category. In a configuration file, a `secret` must be a reference, an `address` must not contain a password, and a
  * `path` is relative to that file. A `secret` or `text` can be in a file of its own; an `address` only if its setting has that form too. A `section`
- * needs something outside of the configuration. An
- * `inline` secret may be in the file itself, because its setting shares it anyway.
+ * needs something outside of the configuration. An `inline` secret may be in the file itself, because its setting shares it anyway.
  */
 const KINDS = {
   cacheSecret: 'secret',
@@ -47,7 +45,6 @@ const KINDS = {
   mcp: 'section',
 } as const satisfies Record<string, 'secret' | 'text' | 'address' | 'path' | 'inline' | 'section'>;
 
-/** Kind of a value. */
 export type Kind = keyof typeof KINDS;
 
 type KindOf<Category> = { [Name in Kind]: (typeof KINDS)[Name] extends Category ? Name : never }[Kind];
@@ -66,13 +63,13 @@ export function categoryOf(schema: z.ZodType): (typeof KINDS)[Kind] | undefined 
   return kind && KINDS[kind];
 }
 
-/** Path of a file or folder. */
 export const path = (kind: KindOf<'path'>) => ofKind(kind, text());
 
 /** File that a setting refers to. */
 export const file = () => group({ file: setting(path('file'), 'Path of the file.') });
 
-const textOrFile = (problem: string) => z.union([text(), file()], problem);
+/** Text, or the file that holds it. */
+export const textOrFile = (problem: string) => z.union([text(), file()], problem);
 
 /** The secret itself, or the file that holds it. The configuration file accepts `{ env }` and `{ file }`. */
 export const secret = (kind: KindOf<'secret'>) =>
@@ -91,19 +88,11 @@ export function ownSecret(kind: OwnSecret) {
 export const pem = (kind: 'certificate' | 'redisCertificate') =>
   ofKind(kind, textOrFile('must be PEM, { env: NAME } or { file: PATH }'));
 
-/** Value of a header that a service gets, or the file that holds it. */
-export const upstreamHeader = () =>
-  ofKind('upstreamHeader', textOrFile('must be a text, { env: NAME } or { file: PATH }'));
-
 /** Returns a problem of the first header whose value can't be sent. */
 export const findHeaderProblem: FindProblem = (values) =>
   [...values]
     .filter(([, value]) => value === '' || !HEADER_VALUE.test(value))
     .map(([name]) => ({ name, problem: `the value of ${name} is not a single line of Latin-1` }))[0];
-
-/** Public key of an issuer, or the file that holds it. */
-export const publicKey = () =>
-  ofKind('publicKey', textOrFile('must be a PEM or JSON Web Key, { env: NAME } or { file: PATH }'));
 
 /** Returns the text or file that a part is; undefined if its form is invalid. */
 export const sourceOf = ({ value }: Part): Secret | undefined => SOURCE.safeParse(value).data;
@@ -133,7 +122,10 @@ export const upstreamUrl = z
   .string('must be the base address of the service, such as https://notifications.example.com')
   .transform((address, context): string => {
     const url = URL.parse(address);
-    const message = findUrlProblem(url);
+    const message =
+      url === null
+        ? 'must be a URL such as https://notifications.example.com'
+        : URL_RULES.find(([isBroken]) => isBroken(url))?.[1];
     if (url === null || message !== undefined) {
       context.addIssue({ code: 'custom', message: message ?? '' });
       return z.NEVER;
@@ -141,28 +133,23 @@ export const upstreamUrl = z
     return url.href;
   });
 
-function findUrlProblem(url: URL | null): string | undefined {
-  if (url === null) {
-    return 'must be a URL such as https://notifications.example.com';
-  }
-  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
-    return 'must begin with http:// or https://';
-  }
-  if (url.username !== '' || url.password !== '') {
-    return 'must not contain a user name or password; the API key comes with each request';
-  }
-  if (url.search !== '' || url.hash !== '') {
-    return 'must not have a query or fragment';
-  }
-  return /\/v1\/*$/.test(url.pathname) ? 'must not end in /v1; Notigraph adds it' : undefined;
-}
-
-const PROXY_PROBLEM = 'must be off, or the URL of a proxy such as http://proxy.example.com:3128';
+const URL_RULES: readonly [isBroken: (url: URL) => boolean, problem: string][] = [
+  [({ protocol }) => !/^https?:$/.test(protocol), 'must begin with http:// or https://'],
+  [
+    ({ username, password }) => username + password !== '',
+    'must not contain a user name or password; the API key comes with each request',
+  ],
+  [({ search, hash }) => search + hash !== '', 'must not have a query or fragment'],
+  [({ pathname }) => /\/v1\/*$/.test(pathname), 'must not end in /v1; Notigraph adds it'],
+];
 
 /** Address of a proxy, which can contain a user name and a password. */
 export const proxyAddress = ofKind(
   'proxy',
-  z.string(PROXY_PROBLEM).refine((address) => address === 'off' || isProxyAddress(address), PROXY_PROBLEM),
+  textThat(
+    (address) => address === 'off' || isProxyAddress(address),
+    'must be off, or the URL of a proxy such as http://proxy.example.com:3128',
+  ),
 );
 
 function isProxyAddress(address: string): boolean {

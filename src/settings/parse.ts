@@ -1,10 +1,11 @@
+// Validates settings, and describes their problems.
+
 import type { z } from 'zod';
 import { findConflicts } from './conflicts.ts';
+import { unknownSetting } from './define.ts';
 import { findUnknownScopes } from './scopes.ts';
-import { unknownSetting } from './setting.ts';
 import { GATEWAY_SETTINGS, SETTINGS_TABLE, type Settings } from './settings.ts';
 
-/** Problem of one setting. */
 export interface SettingProblem {
   /** Path of the setting: names, and indexes of lists. */
   path: readonly PropertyKey[];
@@ -14,7 +15,6 @@ export interface SettingProblem {
   message: string;
 }
 
-/** Settings, or all their problems. */
 export type Parsed =
   | { settings: Settings; problems?: never }
   | { settings?: never; problems: readonly SettingProblem[] };

@@ -1,3 +1,5 @@
+// Permissions of tokens, by noun and action.
+
 import { isRecord } from '../lib/is-record.ts';
 import { SCOPES } from './scopes.gen.ts';
 
@@ -6,12 +8,10 @@ export { SCOPES };
 /** Actions that a scope can permit. `extra` is to read the members of records that no field shows. */
 export const SCOPE_ACTIONS = ['read', 'write', 'extra'] as const;
 
-/** A permission of a token. */
 export type Scope = `${string}:${(typeof SCOPE_ACTIONS)[number]}`;
 
 const SCOPE = new RegExp(`^[a-z]+(?:-[a-z]+)*:(?:${SCOPE_ACTIONS.join('|')})$`);
 
-/** Whether a text has the form of a scope. */
 export const isScope = (text: unknown): text is Scope => typeof text === 'string' && SCOPE.test(text);
 
 /** Clause that follows the path of a setting that is no scope of the schema. */

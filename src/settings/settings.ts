@@ -1,34 +1,27 @@
+// The settings table: every setting once, with its type, range, default, description and target.
+// The options of the command, environment variables, the configuration file, `--help`, docs/settings.md, the JSON Schema and the options of
+// `createGateway` follow from it. A name ends with its unit: `Ms` (milliseconds), `Seconds`, `Bytes` or `Percent`.
+
 import { z } from 'zod';
-import { cacheSettings } from './cache.ts';
 import { clientSections, mcpSettings } from './clients.ts';
 import { command } from './command.ts';
-import { ofKind, ownSecret, upstreamUrl } from './kinds.ts';
 import {
   group,
   integer,
+  matching,
+  number,
+  offByDefault,
   onOff,
-  onOffInSection,
   SETTING_INFO,
   type SettingGroup,
   setting,
-  share,
   text,
-} from './setting.ts';
-import { upstreamCalls } from './upstream-calls.ts';
-import { hostNames, upstreamSections } from './upstreams.ts';
-
-/**
- * The settings table: every setting once, with its type, range, default, description and target. The options of the command, environment
- * variables, the configuration file, `--help`, docs/settings.md, the JSON Schema and the options of `createGateway` follow from it.
- *
- * A name ends with its unit: `Ms` (milliseconds), `Seconds`, `Bytes` or `Percent`.
- */
+} from './define.ts';
+import { ofKind, ownSecret, upstreamUrl } from './kinds.ts';
+import { cacheSettings } from './stores.ts';
+import { hostNames, upstreamCalls, upstreamSections } from './upstreams.ts';
 
 const MIB = 1024 * 1024;
-
-const ENDPOINT =
-  'must be a path such as /graphql, other than /livez, /readyz, /metrics, /client-tokens and /mcp, and without the segments "." and ".."';
-const RELOAD = 'must be a number from 0.01 to 86400';
 
 const general = {
   upstream: setting(upstreamUrl.exactOptional(), 'Base address of the service. May have a path prefix.', {
@@ -36,10 +29,10 @@ const general = {
     defaultText: 'required, unless there are `upstreams`',
   }),
   endpoint: setting(
-    z
-      .string(ENDPOINT)
-      .regex(/^(?!.*\/\.{1,2}(?:\/|$))\/(?!(?:livez|readyz|metrics|client-tokens|mcp)$)[\w./~-]*$/, ENDPOINT)
-      .default('/graphql'),
+    matching(
+      /^(?!.*\/\.{1,2}(?:\/|$))\/(?!(?:livez|readyz|metrics|client-tokens|mcp)$)[\w./~-]*$/,
+      'must be a path such as /graphql, other than /livez, /readyz, /metrics, /client-tokens and /mcp, and without the segments "." and ".."',
+    ).default('/graphql'),
     'Path of the GraphQL endpoint.',
     { flag: 'PATH' },
   ),
@@ -52,11 +45,8 @@ const general = {
             authorization: setting(
               ofKind('graphiqlKey', text()).exactOptional(),
               'Value of the header `Authorization`, filled in for every visitor. Without it, the page asks for a credential.',
-              { defaultText: 'none' },
             ),
-            sandbox: setting(onOffInSection().default(false), 'Whether the page says that the service is a sandbox.', {
-              defaultText: '`off`',
-            }),
+            sandbox: offByDefault('Whether the page says that the service is a sandbox.'),
           }),
         ],
         'must be on or off (true or false)',
@@ -75,7 +65,6 @@ const general = {
             routerSecret: setting(
               ownSecret('routerSecret').exactOptional(),
               'Value of the header `Router-Authorization` with which the router reads the schema. At least 32 characters. A file is read at startup and with a reload.',
-              { defaultText: 'none' },
             ),
           }),
         ],
@@ -95,11 +84,11 @@ const general = {
     { defaultText: 'random' },
   ),
   logSample: setting(
-    share().default(1),
+    number(0, 1).default(1),
     'Share of the successful operations that are logged: 0 to 1. Those that fail or take a second are always logged. Metrics count all.',
   ),
   reloadSeconds: setting(
-    z.number(RELOAD).min(0.01, RELOAD).max(86_400, RELOAD).default(10),
+    number(0.01, 86_400).default(10),
     'Interval at which the configuration file and the files that it names are checked for changes.',
   ),
 };
@@ -189,10 +178,8 @@ export const GATEWAY_SETTINGS = {
 
 const serverSettings = { ...memory, ...inFlight, ...httpServer };
 
-/** Schema of every setting, by name. */
 export const SETTINGS = { ...GATEWAY_SETTINGS, ...command, ...serverSettings };
 
-/** Schema of all settings together. */
 export const SETTINGS_TABLE = z.object(SETTINGS);
 
 /** Names of the settings that are sections. */
@@ -222,8 +209,6 @@ const isSettingName = (name: string): name is SettingName => Object.hasOwn(SETTI
 /** Every setting with its default applied. */
 export type Settings = Readonly<z.output<typeof SETTINGS_TABLE>>;
 
-/** Settings of a gateway. */
 export type GatewaySettings = Readonly<z.output<z.ZodObject<typeof GATEWAY_SETTINGS>>>;
 
-/** Settings of the server that listens. */
 export type ServerSettings = Readonly<z.output<z.ZodObject<typeof serverSettings>>>;

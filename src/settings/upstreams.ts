@@ -1,14 +1,62 @@
-import { z } from 'zod';
-import { pem, proxyAddress, secret, upstreamHeader, upstreamUrl } from './kinds.ts';
-import { group, headersByName, onOffInSection, SETTING_INFO, setting } from './setting.ts';
-import { upstreamCalls } from './upstream-calls.ts';
+// Settings of the services: calls, connections, and several of them.
 
-// The sections of the settings table about services: several of them, and TLS.
+import { z } from 'zod';
+import {
+  choice,
+  group,
+  headersByName,
+  integer,
+  listOf,
+  matching,
+  offByDefault,
+  onOff,
+  onOffInSection,
+  SETTING_INFO,
+  setting,
+} from './define.ts';
+import { ofKind, pem, proxyAddress, secret, textOrFile, upstreamUrl } from './kinds.ts';
+
+/** Settings of the calls of a service, most of which each of several services can override. */
+export const upstreamCalls = {
+  operationTimeoutMs: setting(
+    integer(10, 600_000).default(15_000),
+    'Time limit of an operation, with waiting, pauses and retries. Unfinished fields are `UPSTREAM_TIMEOUT`; the other data is returned.',
+  ),
+  attemptTimeoutMs: setting(
+    integer(50, 600_000).default(6_000),
+    'Time limit of one request, to the end of the response body.',
+  ),
+  maxRetries: setting(
+    integer(0, 10).default(2),
+    'Maximum retries of a call. Reads and `PUT …/status` are retried after 408, 425, 502 to 504, 520 to 530, a reset or a timeout; other writes only if they cannot have been applied.',
+  ),
+  proxy: setting(
+    proxyAddress.exactOptional(),
+    'Proxy that connections to the service are tunneled through (`CONNECT`): its URL, with user name and password only as `{ env: NAME }`; or `off`. See [proxies](network.md#proxies-and-certificates).',
+    { defaultText: '`HTTPS_PROXY` or `HTTP_PROXY`, unless `NO_PROXY` excludes the service; `off` in `createGateway`' },
+  ),
+  sockets: setting(integer(1, 10_000).default(64), 'Maximum connections to the service (HTTP/1.1).'),
+  socketIdleMs: setting(
+    integer(1, 600_000).default(4_000),
+    'Time after which an idle connection is closed. Services close theirs after 5 s or more.',
+  ),
+  isolateConnections: setting(
+    choice(['none', 'credential']).default('none'),
+    'Whether a connection can be reused for [another API key](reliability.md#responses-and-credentials): `none` reuses it, `credential` never does.',
+  ),
+  maxConcurrentCallsPerKey: setting(integer(1, 10_000).default(10), 'Maximum in-flight calls per API key.'),
+  maxUpstreamCalls: setting(
+    integer(1, 10_000).default(50),
+    'Maximum calls per operation. One more is `BUDGET_EXCEEDED` and not sent.',
+  ),
+  upstreamIdempotency: setting(
+    onOff().default(false),
+    'Whether the service honors `Idempotency-Key`. Writes that carry one are then retried like reads.',
+  ),
+};
 
 const NAME_PROBLEM = 'must be a name of at most 32 lowercase letters, digits and dashes that begins with a letter';
 const HOST_PROBLEM = 'must be a host name such as eu.example.com, without a port';
-const HOSTS_PROBLEM = 'must be a list of host names such as eu.example.com, without a port';
-const PREFIX_PROBLEM = 'must be a path such as /eu, without a slash at the end';
 
 /** Returns a host name of a URL without the dot that ends absolute names. */
 export const toHostname = (hostname: string): string => hostname.replace(/\.$/, '');
@@ -23,25 +71,23 @@ const hostName = z.string(HOST_PROBLEM).transform((text, context): string => {
   return toHostname(url.hostname);
 });
 
-/** Host names without ports. */
-export const hostNames = () => z.array(hostName, HOSTS_PROBLEM);
+export const hostNames = () => listOf(hostName, 'must be a list of host names such as eu.example.com, without a port');
 
 const tls = group({
   ca: setting(
     pem('certificate').exactOptional(),
     'Certificates of private authorities in PEM, trusted in addition to those of Node.js: inline, `{ env }` or `{ file }`.',
-    { defaultText: 'none', isReloadable: true },
+    { isReloadable: true },
   ),
   clientCertificate: setting(
     pem('certificate').exactOptional(),
     'Certificate that the gateway shows the service, in PEM, followed by its intermediate ones.',
-    { defaultText: 'none', isReloadable: true },
+    { isReloadable: true },
   ),
   clientKey: setting(
     secret('clientKey').exactOptional(),
     'Private key of `clientCertificate` in PEM, without a passphrase.',
     {
-      defaultText: 'none',
       isReloadable: true,
     },
   ),
@@ -50,7 +96,9 @@ const tls = group({
   'needs clientCertificate and clientKey, or neither',
 );
 
-const upstreamHeaders = () => headersByName(upstreamHeader(), "which can't be set here").exactOptional();
+const upstreamHeader = ofKind('upstreamHeader', textOrFile('must be a text, { env: NAME } or { file: PATH }'));
+
+const upstreamHeaders = () => headersByName(upstreamHeader, "which can't be set here").exactOptional();
 
 /** Default of the settings that override a general one. */
 export const AS_FOR_ALL = 'as for all upstreams';
@@ -63,23 +111,14 @@ const override = <Inner extends z.ZodType>(general: z.ZodDefault<Inner>) =>
 
 const upstream = group({
   url: setting(upstreamUrl, 'Base address of the service. May have a path prefix.'),
-  default: setting(
-    onOffInSection().default(false),
-    'Whether requests and tenants that select no upstream use this one.',
-    { defaultText: '`off`' },
-  ),
+  default: offByDefault('Whether requests and tenants that select no upstream use this one.'),
   hosts: setting(
     hostNames().nonempty('must contain at least one host').exactOptional(),
     'Values of the header `Host`, without port, by which servers select it.',
-    { defaultText: 'none' },
   ),
   pathPrefix: setting(
-    z
-      .string(PREFIX_PROBLEM)
-      .regex(/^(?:\/[\w~-][\w.~-]*)+$/, PREFIX_PROBLEM)
-      .exactOptional(),
+    matching(/^(?:\/[\w~-][\w.~-]*)+$/, 'must be a path such as /eu, without a slash at the end').exactOptional(),
     'Path before that of the endpoint by which servers select it: `/eu` for `/eu/graphql`.',
-    { defaultText: 'none' },
   ),
   proxy: setting(proxyAddress.exactOptional(), SETTING_INFO.get(upstreamCalls.proxy)?.description ?? '', {
     defaultText: AS_FOR_ALL,
@@ -106,12 +145,11 @@ export const upstreamSections = {
   tls: setting(
     tls.exactOptional(),
     'TLS to the service. Changed files apply to new connections. See [certificates](network.md#proxies-and-certificates).',
-    { defaultText: 'none' },
   ),
   upstreamHeaders: setting(
     upstreamHeaders(),
     'Headers that every request to the service has, by name: each a text, `{ env }` or `{ file }`. See [headers](network.md#headers-for-the-service).',
-    { defaultText: 'none', isReloadable: true, examples: [{ 'X-Access-Token': { env: 'ACCESS_TOKEN' } }] },
+    { isReloadable: true, examples: [{ 'X-Access-Token': { env: 'ACCESS_TOKEN' } }] },
   ),
   upstreams: setting(
     z
@@ -121,9 +159,7 @@ export const upstreamSections = {
       .refine((entries) => Object.keys(entries).length > 0, 'must contain at least one upstream')
       .exactOptional(),
     'Several services by name, in place of `upstream`. See [several upstreams](several-upstreams.md).',
-    { defaultText: 'none' },
   ),
 };
 
-/** Certificates and key of the TLS connections to a service. */
 export type TlsSettings = z.output<typeof tls>;

@@ -1,3 +1,5 @@
+// Logs one line per operation, with callers named without their keys.
+
 import { createHmac } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
@@ -74,7 +76,6 @@ export const CLIENT_CLOSED = { code: 'CLIENT_CLOSED', status: ERROR_CODES.CLIENT
 /** Maximum length of an operation's name in logs and traces, because clients choose the names. */
 const MAX_NAME = 100;
 
-/** Maximum number of deprecated elements in the log. */
 const MAX_DEPRECATED = 10;
 
 /** Returns the name of an operation, shortened to a reasonable length. */

@@ -1,3 +1,5 @@
+// Records who changed what, one line per write.
+
 import { randomUUID } from 'node:crypto';
 import { accessSync, closeSync, constants, fstatSync, openSync, statSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -9,13 +11,13 @@ import { pauseSync } from '../lib/pause-sync.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { Outcome } from '../upstream/call-events.ts';
 import { createCredentialFilter } from '../upstream/credential-filter.ts';
-import { errorOf, isUpstreamError, type UpstreamError } from '../upstream/errors.ts';
+import { errorOf, isUpstreamError, type UpstreamError, type WriteOutcome } from '../upstream/errors.ts';
 import type { UpstreamRequest } from '../upstream/request.ts';
 import { idOf } from '../upstream/transport/path.ts';
 import type { TenantNames, TraceIds } from './access-log.ts';
 import type { Counters } from './metrics.ts';
 
-export interface WriteAuthor {
+interface WriteAuthor {
   identity: Pick<Identity, 'clientKind' | 'tenant' | 'subject' | 'upstream'>;
   /** IP address of the client; undefined if it is not logged. */
   address: string | undefined;
@@ -24,23 +26,9 @@ export interface WriteAuthor {
   field: string | undefined;
 }
 
-export interface WriteRecord {
-  /** Returns why the write must not be sent: it can't be recorded. Called before each attempt. */
-  refusal(): UpstreamError | undefined;
-  /** Records the outcome. */
-  end(outcome: Outcome): void;
-}
+export type AuditLog = ReturnType<typeof createAuditLog>;
 
-export interface AuditLog extends Disposable {
-  begin(author: WriteAuthor, request: UpstreamRequest): WriteRecord;
-}
-
-/** End of a write, as fields of a line. */
-interface Ending {
-  outcome: 'PENDING' | 'APPLIED' | 'NOT_APPLIED' | 'UNKNOWN';
-  code?: string;
-  httpStatus?: number | undefined;
-}
+export type WriteRecord = ReturnType<AuditLog['begin']>;
 
 /** Maximum length of a subject, which an issuer chooses. */
 const MAX_SUBJECT = 256;
@@ -57,7 +45,7 @@ export function createAuditLog(
   countLine: CountAuditLine,
   nameTenant: TenantNames,
   now: () => Date,
-): AuditLog {
+) {
   const file = openAuditFile(settings.to);
   let isFailing = false;
 
@@ -82,14 +70,17 @@ export function createAuditLog(
     }
   }
 
-  function begin({ identity, address, traceIds, field }: WriteAuthor, request: UpstreamRequest): WriteRecord {
+  function begin({ identity, address, traceIds, field }: WriteAuthor, request: UpstreamRequest) {
     const { endpoint, requestId, authorization } = request;
     const { clientKind, tenant = nameTenant(authorization), subject, upstream } = identity;
     const id = randomUUID();
     let attempts = 0;
 
-    function writeEnding(ending: Ending, body?: unknown): boolean {
-      const { outcome, ...details } = ending;
+    function writeOutcome(
+      outcome: 'PENDING' | 'APPLIED' | WriteOutcome,
+      details: { code?: string; httpStatus?: number | undefined } = {},
+      body?: unknown,
+    ): boolean {
       return write({
         id,
         requestId,
@@ -110,18 +101,19 @@ export function createAuditLog(
     }
 
     return {
-      refusal() {
-        if (attempts === 0 && settings.required && !writeEnding({ outcome: 'PENDING' })) {
+      /** Returns why the write must not be sent: it can't be recorded. Called before each attempt. */
+      refusal(): UpstreamError | undefined {
+        if (attempts === 0 && settings.required && !writeOutcome('PENDING')) {
           return errorOf('auditUnavailable', endpoint);
         }
         attempts += 1;
         return undefined;
       },
-      end(outcome) {
+      end(outcome: Outcome): void {
         if (!isUpstreamError(outcome)) {
-          writeEnding({ outcome: 'APPLIED', httpStatus: outcome.status }, outcome.body);
+          writeOutcome('APPLIED', { httpStatus: outcome.status }, outcome.body);
         } else if (attempts > 0) {
-          writeEnding({ outcome: outcome.outcome ?? 'UNKNOWN', code: outcome.code, httpStatus: outcome.status });
+          writeOutcome(outcome.outcome ?? 'UNKNOWN', { code: outcome.code, httpStatus: outcome.status });
         }
       },
     };
@@ -141,11 +133,6 @@ export function createAuditCounts(counters: Counters): CountAuditLine {
     countOf('failed');
     countOf(result).value += 1;
   };
-}
-
-export interface AuditFile extends Disposable {
-  /** Writes a line in one piece. Throws if it is not written completely. */
-  write(line: string): void;
 }
 
 /** An audit log that can't be opened. The message is a clause for the operator. */
@@ -169,16 +156,17 @@ const MAX_WAITS = 50;
  *
  * @throws {AuditError} if it can't be opened
  */
-export function openAuditFile(to: 'stdout' | { file: string }): AuditFile {
+export function openAuditFile(to: 'stdout' | { file: string }) {
   if (to === 'stdout') {
-    return { write: (line) => writeLine(STDOUT, line), [Symbol.dispose]() {} };
+    return { write: (line: string) => writeLine(STDOUT, line), [Symbol.dispose]() {} };
   }
   const { file: path } = to;
   let file = open(path);
   let isTorn = false;
 
   return {
-    write(line) {
+    /** Writes a line in one piece. Throws if it is not written completely. */
+    write(line: string): void {
       if (!isAt(path, file)) {
         const next = open(path);
         closeSync(file);
@@ -215,10 +203,8 @@ function open(path: string): number {
   }
 }
 
-function toAuditError(path: string, cause: unknown): AuditError {
-  const code: unknown = cause instanceof Error ? Reflect.get(cause, 'code') : cause;
-  return new AuditError(`the audit log ${path} can't be opened (${code})`, { cause });
-}
+const toAuditError = (path: string, cause: unknown): AuditError =>
+  new AuditError(`the audit log ${path} can't be opened (${errorCodeOf(cause) ?? cause})`, { cause });
 
 /** Whether a path still leads to an open file. */
 function isAt(path: string, file: number): boolean {
@@ -252,7 +238,6 @@ const BODY_IDS = [
   ['subscriberId', 'subscriberId'],
 ] as const;
 
-/** Maximum length of an id. */
 const MAX_ID = 256;
 
 /** Returns the ids of the records that a write is about: those in its path, the one that the caller chose, and that of a new record. */

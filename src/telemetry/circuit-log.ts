@@ -1,3 +1,5 @@
+// Logs when a service goes down or something else answers for it, and when that is over.
+
 import type { Logger } from 'pino';
 import { logEpisodes } from '../lib/episodes.ts';
 import { describeCause } from '../upstream/errors.ts';

@@ -1,4 +1,5 @@
 // Counts what gateways do: operations, upstream calls, cached reads, clients, deprecated elements and deviations from the contract.
+
 import type { Logger } from 'pino';
 import { isErrorCode } from '../errors/codes.ts';
 import type { WatchedFiles } from '../lib/files/file-watcher.ts';
@@ -24,51 +25,67 @@ const CIRCUIT_STATE_VALUES: Readonly<Record<CircuitState, number>> = { closed: 0
  */
 export class GatewayMetrics {
   readonly snapshot: () => MetricSamples[];
-  readonly #operations: ReturnType<Counters['addCounter']>;
-  readonly #durations: ReturnType<Counters['addHistogram']>;
-  readonly #families: UpstreamFamilies;
+  readonly #counts: ReturnType<typeof addCounts>;
 
   /** @param counters counters to which other parts of the gateway may have added theirs */
   constructor(counters = new Counters()) {
     this.snapshot = () => counters.snapshot();
-    this.#operations = counters.addCounter(
-      'notigraph_operations_total',
-      'Operations by the code of their first error. Requests rejected before execution have the type "none".',
-      ['type', 'code'],
-    );
-    this.#durations = counters.addHistogram(
-      'notigraph_operation_duration_seconds',
-      'Time from the request to the response.',
-      ['type'],
-    );
-    this.#families = addUpstreamFamilies(counters);
+    this.#counts = addCounts(counters);
   }
-
-  /**
-   * Returns the metrics of an upstream. With a name, they have the label `upstream`.
-   *
-   * @param usesTenantKey whether its calls have the configured key of a tenant, and not one of the caller
-   */
-  readonly metricsOf = (upstream: string | undefined, usesTenantKey: boolean) =>
-    new UpstreamMetrics(this.#families, upstream, usesTenantKey);
 
   /** Counts an operation or a rejected request. Called with the response. */
   operation({ type, code, status, startedAt }: Pick<AccessLogEntry, 'type' | 'code' | 'status' | 'startedAt'>): void {
     const label = type === 'query' || type === 'mutation' ? type : 'none';
-    this.#operations(label, codeOf(code, status)).value += 1;
-    this.#durations(label).add(performance.now() - startedAt);
+    this.#counts.operations(label, codeOf(code, status)).value += 1;
+    this.#counts.durations(label).add(performance.now() - startedAt);
+  }
+
+  /**
+   * Counts a request to an upstream that has ended. Every retry is a request.
+   *
+   * @param usesTenantKey whether it has the configured key of a tenant, and not one of the caller
+   */
+  requestEnded(
+    upstream: string | undefined,
+    { method, route }: Endpoint,
+    outcome: Outcome,
+    milliseconds: number,
+    usesTenantKey: boolean,
+  ): void {
+    this.#counts.requests(upstream, method, route, resultOf(outcome, usesTenantKey)).value += 1;
+    this.#counts.requestDurations(upstream, method, route).add(milliseconds);
+  }
+
+  /** Counts a read that can be cached, with the age of the stored response that answered it. */
+  cachedRead(upstream: string | undefined, resource: string, result: CachedReadResult, ageMs = 0): void {
+    this.#counts.reads(upstream, resource, result).value += 1;
+    if (result === 'stale') {
+      this.#counts.staleSeconds(upstream, resource).value += ageMs / 1_000;
+    }
+  }
+
+  /** Counts that stored responses are no longer used. */
+  invalidated(upstream: string | undefined, reason: InvalidationReason): void {
+    this.#counts.invalidations(upstream, reason).value += 1;
   }
 }
 
-type UpstreamFamilies = ReturnType<typeof addUpstreamFamilies>;
-
-const addUpstreamFamilies = (counters: Counters) => ({
+/** Adds the metrics of operations and of upstreams. Upstreams with a name have the label `upstream`. */
+const addCounts = (counters: Counters) => ({
+  operations: counters.addCounter(
+    'notigraph_operations_total',
+    'Operations by the code of their first error. Requests rejected before execution have the type "none".',
+    ['type', 'code'],
+  ),
+  durations: counters.addHistogram('notigraph_operation_duration_seconds', 'Time from the request to the response.', [
+    'type',
+  ]),
   requests: counters.addCounter(
     'notigraph_upstream_requests_total',
     'Requests to the service by status class or error code.',
     ['upstream', 'method', 'route', 'result'],
   ),
-  durations: counters.addHistogram(
+  requestDurations: counters.addHistogram(
     'notigraph_upstream_request_duration_seconds',
     'Time from sending a request to the end of the response.',
     ['upstream', 'method', 'route'],
@@ -89,37 +106,6 @@ const addUpstreamFamilies = (counters: Counters) => ({
     ['upstream', 'reason'],
   ),
 });
-
-export class UpstreamMetrics {
-  readonly #families: UpstreamFamilies;
-  readonly #upstream: string | undefined;
-  readonly #usesTenantKey: boolean;
-
-  constructor(families: UpstreamFamilies, upstream: string | undefined, usesTenantKey: boolean) {
-    this.#families = families;
-    this.#upstream = upstream;
-    this.#usesTenantKey = usesTenantKey;
-  }
-
-  /** Counts a request that has ended. Every retry is a request. */
-  requestEnded({ method, route }: Endpoint, outcome: Outcome, milliseconds: number): void {
-    this.#families.requests(this.#upstream, method, route, resultOf(outcome, this.#usesTenantKey)).value += 1;
-    this.#families.durations(this.#upstream, method, route).add(milliseconds);
-  }
-
-  /** Counts a read that can be cached, with the age of the stored response that answered it. */
-  cachedRead(resource: string, result: CachedReadResult, ageMs = 0): void {
-    this.#families.reads(this.#upstream, resource, result).value += 1;
-    if (result === 'stale') {
-      this.#families.staleSeconds(this.#upstream, resource).value += ageMs / 1_000;
-    }
-  }
-
-  /** Counts that stored responses are no longer used. */
-  invalidated(reason: InvalidationReason): void {
-    this.#families.invalidations(this.#upstream, reason).value += 1;
-  }
-}
 
 /** Returns a known code. Clients can't choose codes, but plugins can, and labels must be a closed set. */
 function codeOf(code: unknown, status: number): string {
@@ -182,20 +168,16 @@ export function cacheSamples(stats: StoreStats | undefined): MetricSamples[] {
   if (stats === undefined) {
     return [];
   }
-  const { entries, bytes, evictions, problem } = stats;
-  const up = gauge(
-    'notigraph_cache_store_up',
-    'Whether Redis, which holds the cache, works.',
-    problem === undefined ? 1 : 0,
-    'min',
-  );
+  const { entries, bytes = 0, evictions = 0, problem } = stats;
+  if (entries === undefined) {
+    const up = problem === undefined ? 1 : 0;
+    return [gauge('notigraph_cache_store_up', 'Whether Redis, which holds the cache, works.', up, 'min')];
+  }
   const removed = 'Stored responses that were removed because the store was full.';
   return [
-    entries === undefined ? up : gauge('notigraph_cache_entries', 'Stored responses in memory.', entries),
-    ...(bytes === undefined
-      ? []
-      : [gauge('notigraph_cache_bytes', 'Size of the stored responses on the heap.', bytes)]),
-    ...(evictions === undefined ? [] : [counter('notigraph_cache_evictions_total', removed, evictions)]),
+    gauge('notigraph_cache_entries', 'Stored responses in memory.', entries),
+    gauge('notigraph_cache_bytes', 'Size of the stored responses on the heap.', bytes),
+    counter('notigraph_cache_evictions_total', removed, evictions),
   ];
 }
 
@@ -284,18 +266,13 @@ const isAuthenticated = ({ identity, resolverCalls, code }: ClientEntry): boolea
   identity?.clientKind === 'browser' || (identity?.clientKind === 'server' && resolverCalls > 0 && code === undefined);
 
 /** Counts of operations that use deprecated elements of the schema. */
-export interface DeprecatedCounts {
-  /** Adds elements without counting them. */
-  declare(coordinates: readonly string[]): void;
-  /** Counts an operation that uses the elements. */
-  add(coordinates: readonly string[]): void;
-}
+export type DeprecatedCounts = ReturnType<typeof createDeprecatedCounts>;
 
 /** Maximum number of elements with a count, because a plugin can replace the schema any number of times. */
 const MAX_ELEMENTS = 1_000;
 
 /** Creates the counts of deprecated elements. The metric is absent as long as no element is deprecated. */
-function createDeprecatedCounts(counters: Counters): DeprecatedCounts {
+function createDeprecatedCounts(counters: Counters) {
   const help = 'Operations that use a deprecated field, argument, input field or enum value.';
   const countOf = counters.addCounter('notigraph_deprecated_fields_total', help, ['field']);
   const hasCount = createFirst(MAX_ELEMENTS);
@@ -307,8 +284,10 @@ function createDeprecatedCounts(counters: Counters): DeprecatedCounts {
   };
 
   return {
-    declare: (coordinates) => increase(coordinates, 0),
-    add: (coordinates) => increase(coordinates, 1),
+    /** Adds elements without counting them. */
+    declare: (coordinates: readonly string[]) => increase(coordinates, 0),
+    /** Counts an operation that uses the elements. */
+    add: (coordinates: readonly string[]) => increase(coordinates, 1),
   };
 }
 

@@ -1,3 +1,5 @@
+// Writes log lines in the form that log stores understand.
+
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
 
 /** Property of the loggers that were created here. Their children inherit it, but don't own it. */

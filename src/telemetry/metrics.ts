@@ -11,6 +11,7 @@ export interface MetricSamples {
 }
 
 export interface MetricValue {
+  /** Increased by whoever counts. */
   value: number;
   labels: Labels;
   /** Name of a part of a histogram. @default the metric's name */
@@ -20,15 +21,13 @@ export interface MetricValue {
 /** Labels of a value. They must be closed sets: nothing sent by a client may become a label. */
 export type Labels = Readonly<Record<string, string | number>>;
 
-export type Labelled<T> = readonly [labels: Labels, value: T];
-
 /** Returns a function that creates the samples of a metric: of one value, or of several with their labels. */
 const samplesOf =
   (type: 'counter' | 'gauge') =>
   (
     name: string,
     help: string,
-    value: number | readonly Labelled<number>[],
+    value: number | readonly (readonly [labels: Labels, value: number])[],
     aggregator: MetricSamples['aggregator'] = 'sum',
   ): MetricSamples => {
     const values = typeof value === 'number' ? [[{}, value] as const] : value;
@@ -65,20 +64,15 @@ export function addCounters(a: readonly MetricSamples[], b: readonly MetricSampl
 const keyOf = ({ metricName, labels }: MetricValue): string =>
   JSON.stringify([metricName, ...Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1))]);
 
-/** Number of a metric: increase its `value`. */
-export interface Cell extends MetricValue {
-  value: number;
-}
-
 /** Values of labels, in their order. A label without a value is left out. */
 type LabelValues = readonly (string | undefined)[];
 
 export class Counters {
-  readonly #families: (Pick<MetricSamples, 'name' | 'help' | 'type'> & { values: Cell[] })[] = [];
+  readonly #families: (Pick<MetricSamples, 'name' | 'help' | 'type'> & { values: MetricValue[] })[] = [];
 
   /** Adds a counter. Returns a function that returns its number with some values of its labels, which it adds if there is none. */
-  addCounter(name: string, help: string, labelNames: readonly string[]): (...values: LabelValues) => Cell {
-    const values: Cell[] = [];
+  addCounter(name: string, help: string, labelNames: readonly string[]): (...values: LabelValues) => MetricValue {
+    const values: MetricValue[] = [];
     this.#families.push({ name, help, type: 'counter', values });
     return byLabels(labelNames, (labels) => {
       const cell = { value: 0, labels };
@@ -88,7 +82,7 @@ export class Counters {
   }
 
   addHistogram(name: string, help: string, labelNames: readonly string[]): (...values: LabelValues) => Durations {
-    const values: Cell[] = [];
+    const values: MetricValue[] = [];
     this.#families.push({ name, help, type: 'histogram', values });
     return byLabels(labelNames, (labels) => new Durations(name, labels, values));
   }
@@ -106,13 +100,13 @@ const BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5,
 
 /** Part of a histogram with the same labels. */
 export class Durations {
-  readonly #buckets: readonly { bound: number; cell: Cell }[];
-  readonly #count: Cell;
-  readonly #sum: Cell;
+  readonly #buckets: readonly { bound: number; cell: MetricValue }[];
+  readonly #count: MetricValue;
+  readonly #sum: MetricValue;
 
-  constructor(name: string, labels: Labels, cells: Cell[]) {
-    const add = (part: string, own: Labels = {}): Cell => {
-      const cell: Cell = { value: 0, labels: { ...own, ...labels }, metricName: `${name}_${part}` };
+  constructor(name: string, labels: Labels, cells: MetricValue[]) {
+    const add = (part: string, own: Labels = {}): MetricValue => {
+      const cell: MetricValue = { value: 0, labels: { ...own, ...labels }, metricName: `${name}_${part}` };
       cells.push(cell);
       return cell;
     };

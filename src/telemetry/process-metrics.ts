@@ -1,3 +1,5 @@
+// Measures the process: its load, CPU time and memory.
+
 import { performance } from 'node:perf_hooks';
 import { VERSION } from '../lib/version.ts';
 import { counter, gauge, type MetricSamples } from './metrics.ts';

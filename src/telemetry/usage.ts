@@ -1,19 +1,23 @@
+// Receives what happens to the calls of one operation, and passes it to its log lines, trace, metrics and audit log.
+
 import type { Identity } from '../auth/identity.ts';
 import type { CacheHit, CallEvents, InvalidationReason, Outcome } from '../upstream/call-events.ts';
 import { type Endpoint, isUpstreamError, type UpstreamError, type UpstreamRateLimit } from '../upstream/errors.ts';
 import type { TraceHeaders, UpstreamRequest } from '../upstream/request.ts';
 import type { CallEntry } from './access-log.ts';
 import type { AuditLog, WriteRecord } from './audit-log.ts';
-import type { UpstreamMetrics } from './gateway-metrics.ts';
+import type { GatewayMetrics } from './gateway-metrics.ts';
 import type { OperationTrace } from './tracing/operation-trace.ts';
 
 /** Notes a response that comes from something else than an upstream. */
 export type NoteForeign = (upstream: string | undefined, endpoint: Endpoint) => void;
 
 /** Receivers of what happens to the calls of one operation. */
-export interface UsageReceivers {
-  /** Metrics of the service. @default none */
-  metrics?: UpstreamMetrics | undefined;
+interface UsageReceivers {
+  /** @default none */
+  metrics?: GatewayMetrics | undefined;
+  /** Whether calls have the configured key of a tenant. @default false */
+  usesTenantKey?: boolean;
   /** Called for each response that comes from something else than the service. @default nothing */
   noteForeign?: NoteForeign | undefined;
   /** Name of the upstream. @default the only one, which has none */
@@ -83,11 +87,11 @@ export class Usage implements CallEvents {
   }
 
   queued({ endpoint }: UpstreamRequest): void {
-    this.#receivers.trace?.queued(endpoint);
+    this.#receivers.trace?.addEvent('queued', endpoint);
   }
 
   dequeued({ endpoint }: UpstreamRequest, waitedMs: number): void {
-    this.#receivers.trace?.dequeued(endpoint, waitedMs);
+    this.#receivers.trace?.addEvent('dequeued', endpoint, waitedMs);
   }
 
   refusal(request: UpstreamRequest): UpstreamError | undefined {
@@ -104,9 +108,9 @@ export class Usage implements CallEvents {
   }
 
   attemptEnded(request: UpstreamRequest, outcome: Outcome, milliseconds: number): void {
-    const { metrics, trace, noteForeign, upstream } = this.#receivers;
+    const { metrics, trace, noteForeign, upstream, usesTenantKey = false } = this.#receivers;
     this.#closeEntry(request, outcome);
-    metrics?.requestEnded(request.endpoint, outcome, milliseconds);
+    metrics?.requestEnded(upstream, request.endpoint, outcome, milliseconds, usesTenantKey);
     trace?.endRequest(request, outcome);
     if (isUpstreamError(outcome) && outcome.isForeign) {
       noteForeign?.(upstream, request.endpoint);
@@ -114,7 +118,7 @@ export class Usage implements CallEvents {
   }
 
   retryDelayed({ endpoint }: UpstreamRequest, delayMs: number): void {
-    this.#receivers.trace?.retryDelayed(endpoint, delayMs);
+    this.#receivers.trace?.addEvent('retry_delayed', endpoint, delayMs);
   }
 
   ended(request: UpstreamRequest, outcome: Outcome, isShared: boolean): void {
@@ -137,7 +141,7 @@ export class Usage implements CallEvents {
   }
 
   answeredFromCache(request: UpstreamRequest, { resource, answer, ageMs, result }: CacheHit, waited: boolean): void {
-    const { metrics, trace } = this.#receivers;
+    const { metrics, trace, upstream } = this.#receivers;
     const { method, route } = request.endpoint;
     this.cached += 1;
     if (waited) {
@@ -147,21 +151,22 @@ export class Usage implements CallEvents {
       this.staleMs = Math.max(this.staleMs ?? 0, ageMs);
     }
     this.calls?.push({ method, route, ageMs: Math.round(ageMs) });
-    metrics?.cachedRead(resource, answer, ageMs);
+    metrics?.cachedRead(upstream, resource, answer, ageMs);
     trace?.share(request.endpoint, result);
   }
 
   cacheMissed(resource: string, reason: 'miss' | 'bypass' | 'unavailable'): void {
-    this.#receivers.metrics?.cachedRead(resource, reason);
+    const { metrics, upstream } = this.#receivers;
+    metrics?.cachedRead(upstream, resource, reason);
   }
 
   invalidated(reason: InvalidationReason): void {
-    this.#receivers.metrics?.invalidated(reason);
+    const { metrics, upstream } = this.#receivers;
+    metrics?.invalidated(upstream, reason);
   }
 
   inBackground(): Usage {
-    const { metrics, trace, noteForeign, upstream } = this.#receivers;
-    return new Usage({ metrics, trace, noteForeign, upstream });
+    return new Usage({ ...this.#receivers, audit: undefined, logsCalls: false });
   }
 
   #openEntry(request: UpstreamRequest, details: Pick<CallEntry, 'attempt' | 'shared'>): void {

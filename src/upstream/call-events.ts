@@ -1,3 +1,5 @@
+// Defines the events of upstream calls, from which log, traces and metrics are written.
+
 import type { UpstreamError } from './errors.ts';
 import type { TraceHeaders, UpstreamRequest, UpstreamResult } from './request.ts';
 

@@ -1,3 +1,5 @@
+// Makes one call, from its first reader to its result: waiting for a slot of its credential, sending, and retries.
+
 import { isPromise } from '../lib/is-promise.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { CallEvents, Outcome } from './call-events.ts';
@@ -19,8 +21,9 @@ import type { UpstreamRequest } from './request.ts';
 import { isTimeoutError } from './signal.ts';
 import { Attempt, type AttemptOwner, type BodyPlan, type Headers, type UpstreamResponse } from './transport/attempt.ts';
 import { planBody } from './transport/body.ts';
-import { isReplay, readRateLimit, readResult, toDispatchOptions, toUpstreamError } from './transport/exchange.ts';
+import { isReplay, readRateLimit, readResult, toDispatchOptions } from './transport/exchange.ts';
 import type { SocketPool } from './transport/socket-pool.ts';
+import { errorFromAttempt } from './transport/to-error.ts';
 
 export type CallSettings = { upstream: URL } & Pick<
   Settings,
@@ -167,6 +170,7 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
   readonly key: string | undefined;
   readonly deadlineAt: number;
   readonly isRepeatable: boolean;
+  retries = 0;
   readonly #policies: CallPolicies;
   readonly #lane: Lane;
   readonly #options: CallOptions;
@@ -176,7 +180,6 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
   readonly #readers: Reader[] = [];
   #state: CallState = 'new';
   #waitsSince = 0;
-  #retries = 0;
   /** Whether it is a retry that the budget counts. */
   #isRetry = false;
   /** Whether an attempt may have been applied. */
@@ -208,10 +211,6 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
     this.#events = reader.events;
     this.#options = options;
     this.#onGone = onGone;
-  }
-
-  get retries(): number {
-    return this.#retries;
   }
 
   /** Adds a reader. It gets the result at once if there is one. */
@@ -294,7 +293,7 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
       this.#attemptEnded(refusal);
       return;
     }
-    const traceHeaders = this.#events.sent(this.request, this.#retries, settings.upstream);
+    const traceHeaders = this.#events.sent(this.request, this.retries, settings.upstream);
     const attempt = new Attempt(pool, this, endpoint.timeoutMs ?? settings.attemptTimeoutMs);
     this.#attempt = attempt;
     attempt.isRetry = this.#failure !== undefined && this.#failure.code !== 'RATE_LIMITED'; // Which says nothing about the connection.
@@ -333,7 +332,7 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
     const { endpoint } = this.request;
     // A shorter limit of the endpoint says nothing about the service.
     const attemptTimeoutMs = Math.max(this.#policies.settings.attemptTimeoutMs, endpoint.timeoutMs ?? 0);
-    const error = toUpstreamError(endpoint, failure, progress, this.#abortReason, attemptTimeoutMs);
+    const error = errorFromAttempt(endpoint, failure, progress, this.#abortReason, attemptTimeoutMs);
     this.#attemptEnded(isReplayed ? storedFailure(error) : error);
   }
 
@@ -370,7 +369,7 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
     const { budget } = this.#policies.retry;
     this.#state = 'pausing';
     this.#failure = failure;
-    this.#retries += 1;
+    this.retries += 1;
     this.#events.retryDelayed(this.request, delay);
     this.#pause = setTimeout(() => {
       this.#pause = setTimeout(() => {
@@ -428,12 +427,12 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
   }
 }
 
-/** Goes on after something that may take a while, or at once. */
-export function afterwards(pending: Promise<void> | void, next: () => void): void {
-  if (isPromise(pending)) {
-    void pending.finally(next);
+/** Goes on with a value: at once if it is known, so that what takes no time costs no turn. Its promise must not reject. */
+export function afterwards<T>(value: T | Promise<T>, next: (value: T) => void): void {
+  if (isPromise(value)) {
+    void value.then(next);
   } else {
-    next();
+    next(value);
   }
 }
 

@@ -1,3 +1,5 @@
+// Lets resolvers and loaders call the service: reads and writes of one operation, within its budget.
+
 import { ignoreRejection } from '../lib/is-promise.ts';
 import { isRecord } from '../lib/is-record.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -30,7 +32,6 @@ export interface Caller {
   deadlineAt: number;
   /** Sent as `X-Request-Id`, to correlate the logs of both services. */
   requestId: string;
-  /** Receiver of what happens to the calls. */
   events: CallEvents;
   /** Whether reads use no stored responses. Their responses are stored. @default false */
   bypassesCache?: boolean;
@@ -83,13 +84,17 @@ export interface UpstreamClient {
   ): Promise<WriteResult<Body>>;
 }
 
+/** Part of a caller that decides which calls may be sent. */
+export type CallAuthor = Pick<Caller, 'authorization' | 'requestId' | 'writes'>;
+
+/** Prepares the calls of one operation, within its limits. */
 export class CallBudget {
   calls = 0;
   bulkItems = 0;
   readonly #settings: OperationSettings;
-  readonly #caller: Pick<Caller, 'authorization' | 'requestId' | 'writes'>;
+  readonly #caller: CallAuthor;
 
-  constructor(settings: OperationSettings, caller: Pick<Caller, 'authorization' | 'requestId' | 'writes'>) {
+  constructor(settings: OperationSettings, caller: CallAuthor) {
     this.#settings = settings;
     this.#caller = caller;
   }

@@ -1,3 +1,5 @@
+// Keeps the service's texts out of logs and responses if they quote a part of a credential.
+
 /** Consecutive characters of a key that must not be shown. A shorter key must not be shown as a whole. */
 const PART_LENGTH = 12;
 

@@ -1,8 +1,9 @@
+// Declares REST endpoints: their types for the compiler, and their rules, which are validated.
+
 import { z } from 'zod';
 import { isRecord } from '../lib/is-record.ts';
-import { choice, group, HEADER_VALUE, headersByName, integer, listOf, text } from '../settings/setting.ts';
+import { choice, group, HEADER_VALUE, headersByName, integer, listOf, text } from '../settings/define.ts';
 import type { Endpoint } from './errors.ts';
-import type { Shape } from './shape.ts';
 
 /**
  * Form of a successful response: one object, a list of objects, a page (an object with a list in `data`), any JSON value or none, a text of any media
@@ -40,13 +41,29 @@ export interface CachedRead {
 }
 
 /** Times for which a response is used, in seconds. */
-export interface CacheWindowSeconds {
+interface CacheWindowSeconds {
   /** Age up to which it is used without asking the service. */
   readonly freshSeconds: number;
   /** Time after `freshSeconds` in which it is still used, while it is requested again in the background. */
   readonly staleWhileRevalidateSeconds: number;
   /** Time after `freshSeconds` in which it is used if the service fails. */
   readonly staleIfErrorSeconds: number;
+}
+
+export type JsonType = 'string' | 'number' | 'boolean' | 'object' | 'array' | 'null';
+
+/** Values that the contract permits at one place of a response. */
+export interface Shape {
+  /** Permitted types. @default all; the value is free-form */
+  types?: readonly JsonType[];
+  /** All permitted values. @default any value of the types */
+  values?: readonly string[];
+  /** Items of a list. @default free-form */
+  items?: Shape;
+  /** Known fields of an object. @default free-form */
+  fields?: Readonly<Record<string, Shape>>;
+  /** Fields that are always present. @default none */
+  required?: readonly string[];
 }
 
 /** Request headers of an endpoint: texts are sent with every call, and `true` stands for a value in the argument `headers` of the call. */
@@ -61,7 +78,7 @@ interface EndpointOptions<Form extends Expected, Headers extends DeclaredHeaders
   timeoutMs?: number;
   /** Form of lists in `query`: `a=1&a=2` or `a=1,2`. @default 'repeated' */
   lists?: 'repeated' | 'comma';
-  /** Shape with which responses are compared. Deviations are logged and counted. @default not compared */
+  /** Shape with which responses are compared. Deviations are logged and counted. @default not compared; built-in endpoints have that of the contract */
   response?: Shape | undefined;
   /**
    * Members that identify a record: at least one must be there. A response without them is rejected, and an item of a list without them fails alone.
@@ -233,7 +250,7 @@ const OPTIONS = options(
       },
       'must be an object with a resource',
     )
-      .refine(({ resource, windows }) => windows !== undefined || RESOURCES.includes(resource), 'must have windows')
+      .refine(({ resource, windows }) => windows !== undefined || FRESH_SECONDS.has(resource), 'must have windows')
       .optional(),
     idempotent: flag(),
     repeatable: flag(),
@@ -244,8 +261,14 @@ const OPTIONS = options(
   'has options that are not an object',
 );
 
-/** Resources for which the setting `cache` has windows. */
-const RESOURCES: readonly string[] = ['workflows', 'notificationGroups', 'statistics'];
+/**
+ * Default of `freshSeconds` for each built-in resource: half a minute is a user's visit. Statistics change with every notification, but are read as trends.
+ */
+export const FRESH_SECONDS: ReadonlyMap<string, number> = new Map([
+  ['workflows', 30],
+  ['notificationGroups', 30],
+  ['statistics', 60],
+]);
 
 /** Options that an endpoint can't have: of writes, of reads, and of responses with records. */
 const MISPLACED = [
@@ -289,3 +312,15 @@ export const isIdentified = (value: unknown, identifiedBy: readonly string[]): b
         typeof value[name] === 'number' ||
         value[name] === true,
     ));
+
+/**
+ * Whether a body is in an envelope. Services may send any body with or without one.
+ *
+ * A workflow or subscriber without an envelope may have its own `data` field. Such records also have `_organizationId`, which
+ * envelopes don't.
+ */
+export const isEnvelope = (body: unknown): body is { data: unknown } =>
+  isRecord(body) && Object.hasOwn(body, 'data') && !Object.hasOwn(body, '_organizationId');
+
+/** Removes the envelope of a body, if any. */
+export const unwrap = (body: unknown): unknown => (isEnvelope(body) ? body.data : body);

@@ -1,8 +1,7 @@
-import { RESPONSES } from './contract/responses.gen.ts';
+// Declares the endpoints of the contract, and the bodies of their requests and responses.
+
 import { type DeclaredEndpoint, endpoint } from './endpoint.ts';
 import type { components } from './openapi.gen.ts';
-
-/** Endpoints of the contract, and the bodies of their requests and responses. */
 
 type Schemas = components['schemas'];
 
@@ -29,7 +28,6 @@ const FEED = ['_id', 'identifier'];
 export const createFeed = endpoint('POST /v1/feeds', {
   idempotent: true,
   identifiedBy: FEED,
-  response: RESPONSES['POST /v1/feeds'],
 })
   .takes<{ body: { name: string } }>()
   .returns<FeedBody>();
@@ -38,7 +36,6 @@ export const createFeed = endpoint('POST /v1/feeds', {
 export const deleteFeed = endpoint('DELETE /v1/feeds/{feedId}', {
   expect: 'value',
   identifiedBy: FEED,
-  response: RESPONSES['DELETE /v1/feeds/{feedId}'],
 }).returns<FeedBody[] | FeedBody | undefined>();
 
 /** Deletes all messages of a transaction, or those of one channel. A successful response has no body; if one is sent, it is ignored. */
@@ -50,7 +47,6 @@ export const deleteMessagesByTransaction = endpoint('DELETE /v1/messages/transac
 export const getNotificationGroup = endpoint('GET /v1/notification-groups/{id}', {
   identifiedBy: RECORD,
   cached: { resource: 'notificationGroups', kind: 'workflows' }, // Workflows embed their group.
-  response: RESPONSES['GET /v1/notification-groups/{id}'],
 }).returns<NotificationGroupBody>();
 
 /** Returns all groups. The service has no pagination. */
@@ -58,13 +54,11 @@ export const listNotificationGroups = endpoint('GET /v1/notification-groups', {
   expect: 'list',
   identifiedBy: RECORD,
   cached: { resource: 'notificationGroups', kind: 'workflows' },
-  response: RESPONSES['GET /v1/notification-groups'],
 }).returns<NotificationGroupBody[]>();
 
 export const createNotificationGroup = endpoint('POST /v1/notification-groups', {
   idempotent: true,
   identifiedBy: RECORD,
-  response: RESPONSES['POST /v1/notification-groups'],
 })
   .takes<{ body: { name: string } }>()
   .returns<NotificationGroupBody>();
@@ -72,7 +66,6 @@ export const createNotificationGroup = endpoint('POST /v1/notification-groups', 
 export const updateNotificationGroup = endpoint('PATCH /v1/notification-groups/{id}', {
   idempotent: true,
   identifiedBy: RECORD,
-  response: RESPONSES['PATCH /v1/notification-groups/{id}'],
 })
   .takes<{ body: { name: string } }>()
   .returns<NotificationGroupBody>();
@@ -80,7 +73,6 @@ export const updateNotificationGroup = endpoint('PATCH /v1/notification-groups/{
 /** Deletes a group. Some services return the deleted group or nothing instead of an acknowledgement. */
 export const deleteNotificationGroup = endpoint('DELETE /v1/notification-groups/{id}', {
   expect: 'value',
-  response: RESPONSES['DELETE /v1/notification-groups/{id}'],
 }).returns<Partial<DeletionBody> | undefined>();
 
 /** Returns statistics per day, in no particular order and without days that had no traffic. If `days` is undefined, the service chooses the period. */
@@ -88,7 +80,6 @@ export const getNotificationStats = endpoint('GET /v1/notifications/graph/stats'
   expect: 'list',
   identifiedBy: ['_id'],
   cached: { resource: 'statistics' },
-  response: RESPONSES['GET /v1/notifications/graph/stats'],
 })
   .takes<{ query: { days: number | undefined } }>()
   .returns<StatsEntryBody[]>();
@@ -97,7 +88,6 @@ export const getNotificationStats = endpoint('GET /v1/notifications/graph/stats'
 export const createSubscriber = endpoint('POST /v1/subscribers', {
   idempotent: true,
   identifiedBy: ['subscriberId'],
-  response: RESPONSES['POST /v1/subscribers'],
 })
   .takes<{ body: SubscriberFields }>()
   .returns<SubscriberBody>();
@@ -105,14 +95,12 @@ export const createSubscriber = endpoint('POST /v1/subscribers', {
 export const getWorkflow = endpoint('GET /v1/workflows/{workflowIdOrIdentifier}', {
   identifiedBy: RECORD,
   cached: { resource: 'workflows' },
-  response: RESPONSES['GET /v1/workflows/{workflowIdOrIdentifier}'],
 }).returns<WorkflowBody>();
 
 /** Activates or deactivates a workflow by id. Some services reject this with 400 if the workflow is already in that state. */
 export const updateWorkflowStatus = endpoint('PUT /v1/workflows/{workflowId}/status', {
   repeatable: true,
   identifiedBy: RECORD,
-  response: RESPONSES['PUT /v1/workflows/{workflowId}/status'],
 })
   .takes<{ body: { active: boolean } }>()
   .returns<WorkflowBody>();

@@ -1,3 +1,6 @@
+// Defines the errors of upstream calls, with a table of the kinds of failures.
+
+import { errorCodeOf } from '../lib/caught.ts';
 import { isTimeoutError } from './signal.ts';
 
 /**
@@ -118,14 +121,12 @@ export class UpstreamError extends Error {
 export type UpstreamErrorOptions = Pick<UpstreamError, 'code' | 'message' | 'endpoint'> &
   Partial<Omit<UpstreamError, 'name'>>;
 
-/** Returns whether an error is an `UpstreamError`. */
 export const isUpstreamError = (error: unknown): error is UpstreamError => error instanceof UpstreamError;
 
 /** Returns what the log says about the cause of an error: its code, or else its message. */
 export function describeCause(cause: unknown): string | undefined {
-  if (cause instanceof Error || cause instanceof DOMException) {
-    const code: unknown = Reflect.get(cause, 'code');
-    return typeof code === 'string' ? code : cause.message;
+  if (cause instanceof Error) {
+    return errorCodeOf(cause) ?? cause.message;
   }
   return typeof cause === 'string' ? cause : undefined;
 }
@@ -136,8 +137,9 @@ export function describeCause(cause: unknown): string | undefined {
 export const OUTCOME_UNKNOWN = 'The change may have been applied. Check before sending it again.';
 
 /** Adds that a write may have been applied to a message. */
-export const addUnknownOutcome = (message: string): string =>
-  `${message.replace(/[^.!?…]$/, '$&.')} ${OUTCOME_UNKNOWN}`;
+export const addUnknownOutcome = (message: string): string => `${endSentence(message)} ${OUTCOME_UNKNOWN}`;
+
+const endSentence = (message: string): string => message.replace(/[^.!?…]$/, '$&.');
 
 /** Common part of all failures of a kind. If its outcome is unknown, a write's message says so, and a read can be sent again. */
 type Rule = Omit<UpstreamErrorOptions, 'endpoint' | 'cause'>;
@@ -307,7 +309,7 @@ export const STORED_FAILURE = 'The service stored this failure under the idempot
 export const storedFailure = (error: UpstreamError): UpstreamError =>
   new UpstreamError({
     ...error,
-    message: `${error.message.replace(/[^.!?…]$/, '$&.')} ${STORED_FAILURE}`,
+    message: `${endSentence(error.message)} ${STORED_FAILURE}`,
     retryable: false,
     retryAfterSeconds: undefined,
     retry: 'never',

@@ -1,4 +1,6 @@
-import { HEADER_VALUE, suggest } from '../settings/setting.ts';
+// Validates what a call sends: arguments, headers, and texts in bodies.
+
+import { HEADER_VALUE, suggest } from '../settings/define.ts';
 import {
   type CallArgs,
   type DeclaredEndpoint,

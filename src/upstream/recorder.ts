@@ -1,9 +1,10 @@
+// Records the calls of an operation instead of sending them, for explanations of operations.
+
 import { ignoreRejection } from '../lib/is-promise.ts';
 import { quoteForShell } from '../lib/text.ts';
-import type { CacheSettings } from '../settings/cache.ts';
-import type { CacheStore } from './cache/store.ts';
-import { windowsOf } from './cache/store.ts';
-import { CallBudget, type Caller, MAX_BULK_ITEMS, type OperationSettings, type UpstreamClient } from './client.ts';
+import type { CacheSettings } from '../settings/stores.ts';
+import { type CacheStore, windowsOf } from './cache/store.ts';
+import { type CallAuthor, CallBudget, MAX_BULK_ITEMS, type OperationSettings, type UpstreamClient } from './client.ts';
 import { type DeclaredEndpoint, kindOf } from './endpoint.ts';
 import { readKeyOf, type UpstreamRequest } from './request.ts';
 import { contentTypeOf } from './transport/exchange.ts';
@@ -23,8 +24,6 @@ interface RecorderCache {
   address: string;
 }
 
-type RecordedCaller = Pick<Caller, 'authorization' | 'requestId' | 'writes'>;
-
 /** Error of a write that was recorded instead of sent. */
 export class NotSent extends Error {
   override readonly name = 'NotSent';
@@ -35,10 +34,10 @@ export class Recorder {
   readonly limits: { readonly calls: number; readonly bulkItems: number };
   readonly #settings: OperationSettings;
   readonly #cache: RecorderCache | undefined;
-  readonly #caller: RecordedCaller;
+  readonly #caller: CallAuthor;
   readonly #budget: CallBudget;
 
-  constructor(settings: OperationSettings, cache: RecorderCache | undefined, caller: RecordedCaller) {
+  constructor(settings: OperationSettings, cache: RecorderCache | undefined, caller: CallAuthor) {
     this.limits = { calls: settings.maxUpstreamCalls, bulkItems: MAX_BULK_ITEMS };
     this.#settings = settings;
     this.#cache = cache;
@@ -100,10 +99,10 @@ export class Recorder {
 
   /** Returns the use of the cache for an endpoint, and for a request if its path is known; undefined if responses are not cached. Leaves no trace in the cache. */
   async cacheOf({ cached }: DeclaredEndpoint, request?: UpstreamRequest): Promise<RecordedCache | undefined> {
-    const windows = this.#cache && cached && windowsOf(this.#cache.settings, cached);
-    if (this.#cache === undefined || cached === undefined || windows === undefined) {
+    if (this.#cache === undefined || cached === undefined) {
       return undefined;
     }
+    const windows = windowsOf(this.#cache.settings, cached);
     const freshSeconds = windows.freshMs / 1_000;
     if (request === undefined) {
       return { state: 'unknown', freshSeconds };

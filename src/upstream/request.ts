@@ -1,3 +1,5 @@
+// Defines the request and the result of a call, and the key by which reads are shared.
+
 import type { CallArgs, DeclaredEndpoint, WriteOptions } from './endpoint.ts';
 import type { UpstreamRateLimit } from './errors.ts';
 
@@ -22,7 +24,6 @@ export const readKeyOf = ({ endpoint, path, headers }: UpstreamRequest): string 
   headers === undefined ? endpoint.identity + path : `${endpoint.identity}${path} ${JSON.stringify(headers)}`;
 
 interface KnownResponse {
-  /** Its `ETag`. */
   etag: string;
   body: unknown;
   /** Size of the body as received, in bytes. */

@@ -1,3 +1,5 @@
+// Joins reads to identical ones in flight, and starts all other calls of one upstream.
+
 import { createPerCredential } from '../lib/per-credential.ts';
 import { afterwards, Call, type CallOptions, type CallPolicies, type CallSettings, Lane, type Reader } from './call.ts';
 import type { ServiceState } from './call-events.ts';

@@ -1,3 +1,5 @@
+// Aborts work without the cost of Node.js's `AbortController`, and creates the reasons for aborting it.
+
 /** Subset of `AbortSignal` that the policies use. Every `AbortSignal` is a `Signal`. */
 export interface Signal {
   readonly aborted: boolean;
@@ -46,7 +48,6 @@ export class Abort implements Signal {
   }
 }
 
-/** Creates the error for a time limit that was exceeded. */
 export const timeoutError = (): DOMException => new DOMException('The operation timed out.', 'TimeoutError');
 
 /** Creates the reason for a disconnect. The client's own reason could be a `TimeoutError`, which would look like the deadline. */

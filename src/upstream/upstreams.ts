@@ -1,14 +1,15 @@
+// Composes the clients of all configured upstreams: connections, policies, cache, and what is bound to a caller.
+
 import type { Logger } from 'pino';
 import { createSharedResources, type SharedResource } from '../lib/shared-resources.ts';
-import type { CacheSettings } from '../settings/cache.ts';
 import { readSecret } from '../settings/kinds.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
+import type { CacheSettings } from '../settings/stores.ts';
 import { CachedService } from './cache/cached-service.ts';
 import { MemoryStore } from './cache/memory-store.ts';
 import { createRedisCacheStore } from './cache/redis-store.ts';
 import { type CacheStore, findEmptied } from './cache/store.ts';
-import type { ServiceState } from './call-events.ts';
-import { type Caller, OperationClient } from './client.ts';
+import { type CallAuthor, type Caller, OperationClient } from './client.ts';
 import type { ReportDeviation } from './contract/drift.ts';
 import { type DeclaredEndpoint, kindOf } from './endpoint.ts';
 import { CONTRACT } from './endpoints.ts';
@@ -40,8 +41,7 @@ export function createUpstreams(
     now,
     endpoints = CONTRACT,
     cacheStores,
-    connect: openConnection,
-    watch,
+    connect,
     circuitReporterOf,
     deviationReporterOf,
     ...deps
@@ -53,8 +53,6 @@ export function createUpstreams(
     cacheStores: CacheStores;
     /** Opens connections to the services. @default over the network */
     connect?: Connect | undefined;
-    /** Called once per upstream, with a function that returns its current state. @default none */
-    watch?: ((name: string | undefined, stateOf: () => ServiceState) => void) | undefined;
     /** Returns the function that is called when an upstream's circuit breaker opens and closes. @default none */
     circuitReporterOf?: ((name: string | undefined) => ReportCircuitChange) | undefined;
     /** Returns the function that is called for an upstream's deviations from the contract. @default none */
@@ -65,17 +63,16 @@ export function createUpstreams(
   const closing = new Abort();
   const emptied = findEmptied(endpoints);
   const kinds = [...new Set(endpoints.flatMap(({ cached: read }) => (read === undefined ? [] : kindOf(read))))];
-  const configured = listUpstreams(settings);
-  const opened = configured.map(([name, upstream]) => {
-    const tls = readTls(name, upstream);
-    const pool = new SocketPool(upstream.upstream.origin, upstream, {
+  const opened = listUpstreams(settings).map(([name, own]) => {
+    const tls = readTls(name, own);
+    const pool = new SocketPool(own.upstream.origin, own, {
       buffer,
       tls,
       onTunnel: logProxyProblems(logger, name),
-      connect: openConnection,
+      connect,
       monotonicNow: deps.monotonicNow,
     });
-    return { name, upstream, pool, files: [tls, upstream.upstreamHeaders && pool.headers] };
+    return { name, own, pool, files: [tls, own.upstreamHeaders && pool.headers] };
   });
   const cacheSettings = settings.cache || undefined;
   const cache = cacheSettings && cacheStores.open(cacheSettings, deps.monotonicNow); // After the files, which may be invalid.
@@ -92,31 +89,22 @@ export function createUpstreams(
     return files && nameProblems(files, (setting) => `tls.${setting}${owner}`);
   }
 
-  function connect(name: string | undefined, serviceSettings: SettingsOfUpstream, pool: SocketPool) {
-    const service = new Service(serviceSettings, {
-      ...deps,
-      pool,
-      reportDeviation: deviationReporterOf?.(name),
-      reportCircuitChange: circuitReporterOf?.(name),
-    });
-    watch?.(name, () => service.state());
-    const address = cacheAddressOf(serviceSettings);
-    const cached = cache && { store: cache.resource, settings: cacheSettings, address };
-    const { attemptTimeoutMs } = serviceSettings;
-    const target: CallTarget = cached
-      ? new CachedService({ ...cached, kinds, emptied, service, attemptTimeoutMs, closing })
-      : service;
-    return {
-      settings: serviceSettings,
-      cached,
-      target,
-      pool,
-      check: () => probeUpstream(serviceSettings.upstream, pool, name),
-    };
-  }
-
-  const byName = new Map(opened.map(({ name, upstream, pool }) => [name, connect(name, upstream, pool)]));
-  const all = [...byName.values()];
+  const byName = new Map(
+    opened.map(({ name, own, pool }) => {
+      const service = new Service(own, {
+        ...deps,
+        pool,
+        reportDeviation: deviationReporterOf?.(name),
+        reportCircuitChange: circuitReporterOf?.(name),
+      });
+      const cached = cache && { store: cache.resource, settings: cacheSettings, address: cacheAddressOf(own) };
+      const { attemptTimeoutMs } = own;
+      const target: CallTarget = cached
+        ? new CachedService({ ...cached, kinds, emptied, service, attemptTimeoutMs, closing })
+        : service;
+      return [name, { own, service, cached, target }] as const;
+    }),
+  );
 
   function find(name: string | undefined) {
     const upstream = byName.get(name);
@@ -133,19 +121,21 @@ export function createUpstreams(
      * @param name one of the configured names; undefined for the only upstream, which has no name
      */
     bind(name: string | undefined, caller: Caller): OperationClient {
-      const upstream = find(name);
-      return new OperationClient(upstream.settings, upstream.target, caller);
+      const { own, target } = find(name);
+      return new OperationClient(own, target, caller);
     },
     /** Binds a recorder of calls to an upstream, which sends nothing, to one caller. */
-    record(name: string | undefined, caller: Pick<Caller, 'authorization' | 'requestId' | 'writes'>): Recorder {
-      const { settings: serviceSettings, cached } = find(name);
-      return new Recorder(serviceSettings, cached, caller);
+    record(name: string | undefined, caller: CallAuthor): Recorder {
+      const { own, cached } = find(name);
+      return new Recorder(own, cached, caller);
     },
     /** Sends one read without a key to each. Returns a sentence for each one that has a problem; undefined if there is none. */
     async check(): Promise<string | undefined> {
-      const problems = await Promise.all(all.map(({ check }) => check()));
+      const problems = await Promise.all(opened.map(({ name, own, pool }) => probeUpstream(own.upstream, pool, name)));
       return problems.filter((problem) => problem !== undefined).join(' ') || undefined;
     },
+    /** Returns the state of each upstream, by its name. */
+    states: () => [...byName].map(([name, { service }]) => [name, service.state()] as const),
     /** Returns the bytes of responses that are being received, from all upstreams. */
     bufferedBytes: () => buffer.bytes,
     /** Store of the cache; undefined if nothing is cached. */
@@ -155,7 +145,7 @@ export function createUpstreams(
     /** Closes the connections once in-flight calls have ended. */
     async close(): Promise<void> {
       closing.abort();
-      await Promise.all(all.map(({ pool }) => pool.close()));
+      await Promise.all(opened.map(({ pool }) => pool.close()));
       await cache?.release();
     },
   };
@@ -215,16 +205,15 @@ export function createCacheStores(logger: Logger, redisTimeoutMs?: number) {
       if (store === 'memory') {
         return stores.open(JSON.stringify([store, maxBytes]), () => new MemoryStore({ maxBytes, now }));
       }
-      const { url, ca, keyPrefix } = store.redis;
+      const { redis } = store;
       const secret = readSecret('cacheSecret', source);
       return stores.open(JSON.stringify([store, secret]), () =>
         createRedisCacheStore({
-          url,
-          ca,
-          prefix: `${keyPrefix}cache:`,
+          ...redis,
+          prefix: `${redis.keyPrefix}cache:`,
           secret,
           logger,
-          ...(redisTimeoutMs !== undefined && { timeoutMs: redisTimeoutMs }),
+          timeoutMs: redisTimeoutMs,
         }),
       );
     },

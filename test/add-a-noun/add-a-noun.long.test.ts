@@ -97,7 +97,6 @@ describe.runIf(canCopy)(`the resource layouts, added to a copy of the project wi
     expect(await (await openPage()).text()).toContain('query Layouts {');
     expect(await copy.read('docs/rest-calls.md')).toContain('| `layouts` | `GET /v1/layouts` | 1 |');
     expect(await copy.read('docs/schema.md')).toContain('### createLayout');
-    expect(await copy.read('docs/schema-types.md')).toContain('### CreateLayoutInput');
     expect(await copy.read('docs/frontend.md')).toContain('| `createLayout` | `layouts:write` | `layouts:read` |');
   });
 });

@@ -21,16 +21,10 @@ const DECLARATIONS = `
 export type LayoutBody = Schemas['Layout'];
 
 /** Returns all layouts. */
-export const listLayouts = endpoint('GET /v1/layouts', {
-  expect: 'list',
-  response: RESPONSES['GET /v1/layouts'],
-}).returns<LayoutBody[]>();
+export const listLayouts = endpoint('GET /v1/layouts', { expect: 'list' }).returns<LayoutBody[]>();
 
 /** Creates a layout. */
-export const createLayout = endpoint('POST /v1/layouts', {
-  idempotent: true,
-  response: RESPONSES['POST /v1/layouts'],
-}).takes<{ body: { name: string } }>().returns<LayoutBody>();
+export const createLayout = endpoint('POST /v1/layouts', { idempotent: true }).takes<{ body: { name: string } }>().returns<LayoutBody>();
 `;
 
 /** Lists of the graph's modules and of the sandbox's resources. */

@@ -19,6 +19,7 @@ describe('unread response bytes', () => {
     startServer({
       host: '127.0.0.1',
       port: 0,
+      drainTimeoutMs: 400,
       maxBufferedBytes,
       responseTimeoutMs,
       listener: (_: unknown, response: ServerResponse) => void response.end(Buffer.alloc(16 * MIB)),
@@ -61,6 +62,7 @@ describe('unread response bytes', () => {
     await using server = await startServer({
       host: '127.0.0.1',
       port: 0,
+      drainTimeoutMs: 400,
       listener: (_, response) => {
         if (first === undefined) {
           first = response;

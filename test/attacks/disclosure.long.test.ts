@@ -1,25 +1,18 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { repeat } from '../support/attack.ts';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { type ScriptedGateway, startScriptedGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { workflow } from '../support/records.ts';
-import { startService, type TestService } from '../support/service.ts';
 
 guards('src/graphql/executor/execute.ts', 'createExecutor.coercion.hideSuggestions');
 guards('src/http/respond.ts', 'limitSize');
 
-let upstream: TestService;
-let gateway: TestGateway;
+let gateway: ScriptedGateway;
 let body: unknown;
 
 beforeAll(async () => {
-  upstream = await startService(() => ({ body }));
-  gateway = await startGateway({ upstream: upstream.url, introspection: false });
-});
-
-afterAll(async () => {
-  await gateway[Symbol.asyncDispose]();
-  await upstream[Symbol.asyncDispose]();
+  gateway = await startScriptedGateway(() => ({ body }), { introspection: false });
+  return () => gateway[Symbol.asyncDispose]();
 });
 
 const SUBSCRIBER = 'mutation ($v: CreateSubscriberInput!) { createSubscriber(input: $v) { __typename } }';
@@ -80,13 +73,6 @@ describe('requests with different documents', () => {
       expect(JSON.stringify(response)).not.toContain('"data":{"workflow":{');
     }
   });
-
-  it('evaluate their own conditions', async () => {
-    const document =
-      'query ($a: Boolean!, $b: Boolean!) { x: __typename @include(if: $a) y: __typename @include(if: $b) }';
-    expect(await gateway.data(document, { a: true, b: false })).toEqual({ x: 'Query' });
-    expect(await gateway.data(document, { a: false, b: true })).toEqual({ y: 'Query' });
-  });
 });
 
 describe('a response is limited to 4 MiB', () => {
@@ -117,12 +103,12 @@ describe('a response is limited to 4 MiB', () => {
     body = JSON.stringify({
       data: { _id: 'f', name: character.repeat(length), identifier: 'f', _organizationId: 'o', _environmentId: 'e' },
     });
-    const before = upstream.requests.length;
+    gateway.service.forget();
     const { body: response } = await gateway.send(
       `mutation { ${repeat(6, (i) => `a${i}: createFeed(input: { name: "${i}" }) { ... on CreateFeedSuccess { feed { name } } }`)} }`,
     );
     const outcomes = (response.errors ?? []).map(({ path, extensions }) => `${path} ${extensions?.outcome}`);
-    const sent = upstream.requests.length - before;
+    const sent = gateway.service.requests.length;
     const reported = repeat(6, (i) => `a${i}`, ' ')
       .split(' ')
       .map((name) => outcomes.find((text) => text.startsWith(name)) ?? name);

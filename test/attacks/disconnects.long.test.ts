@@ -10,26 +10,26 @@ const BODY = JSON.stringify({ query: '{ notificationGroups { name } }' });
 const KEY = 'Authorization: ApiKey one';
 
 /** Ways to disconnect: with an orderly close, and with a reset. */
-const DISCONNECTS = {
-  closes: (client: RawClient) => void client.socket.destroy(),
-  resets: (client: RawClient) => void client.socket.resetAndDestroy(),
-};
+const DISCONNECTS = [
+  ({ socket }: RawClient) => void socket.destroy(),
+  ({ socket }: RawClient) => void socket.resetAndDestroy(),
+];
 
-it.each(Object.entries(DISCONNECTS))(
-  'a client that %s the connection early causes no warning or error',
-  async (_, disconnect) => {
-    await using folder = await createTemporaryFolder();
-    const name = 'x'.repeat(4 * 1024 * 1024);
-    await using upstream = await startService(() => ({ body: { data: [group({ name })] } }));
-    await using notigraph = await startNotigraph({ cwd: folder.path(), args: ['--upstream', upstream.url] });
+it('clients that close or reset the connection early cause no warning or error', async () => {
+  await using folder = await createTemporaryFolder();
+  const name = 'x'.repeat(4 * 1024 * 1024);
+  await using upstream = await startService(() => ({ body: { data: [group({ name })] } }));
+  await using notigraph = await startNotigraph({ cwd: folder.path(), args: ['--upstream', upstream.url] });
 
-    const heads = [
-      'POST /graphql HTTP/1.1\r\nHost: loc',
-      `${postHead('/graphql', KEY, 'Content-Length: 200000')}${'x'.repeat(1_000)}`,
-      `${postHead('/graphql', KEY, 'Transfer-Encoding: chunked')}400\r\nabc`,
-      postHead('/graphql', KEY, 'Expect: 100-continue', 'Content-Length: 100'),
-      `${postHead('/elsewhere', KEY, 'Content-Length: 200000')}${'x'.repeat(100_000)}`,
-    ];
+  const heads = [
+    'POST /graphql HTTP/1.1\r\nHost: loc',
+    `${postHead('/graphql', KEY, 'Content-Length: 200000')}${'x'.repeat(1_000)}`,
+    `${postHead('/graphql', KEY, 'Transfer-Encoding: chunked')}400\r\nabc`,
+    postHead('/graphql', KEY, 'Expect: 100-continue', 'Content-Length: 100'),
+    `${postHead('/elsewhere', KEY, 'Content-Length: 200000')}${'x'.repeat(100_000)}`,
+  ];
+  const whole = `${postHead('/graphql', KEY, `Content-Length: ${BODY.length}`)}${BODY}`;
+  for (const disconnect of DISCONNECTS) {
     for (const head of heads) {
       const client = await connectRaw(notigraph.url);
       await client.send(head);
@@ -38,7 +38,6 @@ it.each(Object.entries(DISCONNECTS))(
       await fetch(new URL('/livez', notigraph.url)); // The server has noticed the disconnect by now.
     }
 
-    const whole = `${postHead('/graphql', KEY, `Content-Length: ${BODY.length}`)}${BODY}`;
     const reader = await connectRaw(notigraph.url, { reads: false });
     await reader.send(whole.repeat(4)); // The responses do not fit into the socket buffers.
     reader.socket.once('data', () => {});
@@ -52,9 +51,9 @@ it.each(Object.entries(DISCONNECTS))(
     await waiting.send(whole);
     await held.arrived;
     disconnect(waiting);
+  }
 
-    const { code, stdout, stderr } = await notigraph.stop('SIGTERM');
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stdout.split('\n').filter((line) => /^\{"level":"(?!info)/.test(line))).toEqual([]);
-  },
-);
+  const { code, stdout, stderr } = await notigraph.stop('SIGTERM');
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(stdout.split('\n').filter((line) => /^\{"level":"(?!info)/.test(line))).toEqual([]);
+});

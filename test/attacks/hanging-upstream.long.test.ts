@@ -12,13 +12,13 @@ const LIMITS = { maxInFlightRequests: 100 };
 
 const READ = '{ notificationGroups { name } }';
 
-const readOf = (i: number) => `{ workflow(idOrIdentifier: "w${i}") { name } }`;
-
-it.each<[string, limit: 'caller' | 'upstream', (i: number) => [key: string, query: string]]>([
+it.concurrent.each<[string, limit: 'caller' | 'upstream', (i: number) => [key: string, query: string]]>([
   ['identical reads with one key', 'caller', () => ['k', READ]],
-  ['different reads with one key', 'caller', (i) => ['k', readOf(i)]],
-  ['identical reads with many keys', 'upstream', (i) => [`k${i % 50}`, READ]],
-  ['different reads with many keys', 'upstream', (i) => [`k${i % 50}`, readOf(i)]],
+  [
+    'different reads with many keys',
+    'upstream',
+    (i) => [`k${i % 50}`, `{ workflow(idOrIdentifier: "w${i}") { name } }`],
+  ],
 ])('an upstream that hangs takes no requests to another one, with %s', async (_, limitOf, attackOf) => {
   await using hanging = await startService(() => {});
   await using healthy = await startService((_request, { answer }) => answer({ body: { data: [group()] } }));

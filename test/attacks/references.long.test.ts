@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { type Attack, MAX_BLOCK_MS, measureCheapest, postWithKey, repeat, startTarget } from '../support/attack.ts';
 import type { ProbedGateway } from '../support/probed-gateway.ts';
 import { startService, type TestService } from '../support/service.ts';
@@ -11,11 +11,10 @@ let gateway: ProbedGateway;
 beforeAll(async () => {
   upstream = await startService(() => ({ status: 404, body: {} }));
   gateway = await startTarget(upstream.url, { NOTIGRAPH_FEDERATION: 'on' });
-});
-
-afterAll(async () => {
-  await gateway[Symbol.asyncDispose]();
-  await upstream[Symbol.asyncDispose]();
+  return async () => {
+    await gateway[Symbol.asyncDispose]();
+    await upstream[Symbol.asyncDispose]();
+  };
 });
 
 /** Returns a request that passes the same references to `_entities` under 20 names. */

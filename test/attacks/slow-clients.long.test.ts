@@ -11,6 +11,7 @@ const LIMITS = {
   headersTimeoutMs: LIMIT_MS,
   requestTimeoutMs: LIMIT_MS,
   responseTimeoutMs: LIMIT_MS,
+  drainTimeoutMs: 400, // Idle connections are closed at once.
 };
 
 /** Sends bytes until the server closes the connection. */
@@ -28,7 +29,7 @@ const STALLS = {
   'in its chunked body': `${postHead('/', 'Transfer-Encoding: chunked')}5\r\n12345\r\n10000\r\n`,
 };
 
-it.each(Object.entries(STALLS))(
+it.concurrent.each(Object.entries(STALLS))(
   'a client that stalls %s is disconnected, also if it sends a byte at a time',
   async (_, head) => {
     await using held = await startPausedServer(LIMITS);
@@ -44,7 +45,7 @@ it.each(Object.entries(STALLS))(
   },
 );
 
-it('a connection stays open while it is idle between two requests', async () => {
+it.concurrent('a connection stays open while it is idle between two requests', async () => {
   await using held = await startPausedServer(LIMITS);
   const client = await connectRaw(held.url);
   for (let round = 0; round < 2; round += 1) {
@@ -61,7 +62,7 @@ it('a connection stays open while it is idle between two requests', async () => 
   client.socket.destroy();
 });
 
-it('time that the gateway spends working does not count', async () => {
+it.concurrent('time that the gateway spends working does not count', async () => {
   await using server = await startServer({
     ...LIMITS,
     host: '127.0.0.1',
@@ -106,14 +107,9 @@ describe('a client that reads its response', () => {
     expect(await readSlowly(client, 1)).toBeGreaterThan(RESPONSE.length);
   });
 
-  it.each(['in one write', 'as a stream'])('too slowly is disconnected: %s', async (form) => {
-    const listener = (_: unknown, response: ServerResponse) => {
-      if (form === 'in one write') {
-        response.end(RESPONSE);
-      } else {
-        response.write(RESPONSE);
-      }
-    };
+  it.concurrent.each(['in one write', 'as a stream'])('too slowly is disconnected: %s', async (form) => {
+    const listener = (_: unknown, response: ServerResponse) =>
+      void (form === 'in one write' ? response.end(RESPONSE) : response.write(RESPONSE));
     await using server = await startServer({ ...large, listener });
     const client = await connectRaw(server.url, { reads: false });
     await client.send('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');

@@ -17,6 +17,7 @@ it('upstream responses that together exceed the memory limit are OVERLOADED and 
   await using server = await startServer({
     host: '127.0.0.1',
     port: 0,
+    drainTimeoutMs: 400,
     listener: gateway.listener,
     bufferedBytes: gateway.bufferedBytes,
     maxBufferedBytes: 7 * MIB,

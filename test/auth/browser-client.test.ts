@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
 import { startScriptedGateway } from '../support/gateway.ts';
 import { type GatewayPair, sendToBoth, startGatewayPair, type WireResponse } from '../support/gateway-pair.ts';
@@ -16,7 +16,7 @@ import {
 } from '../support/issuer.ts';
 import { group } from '../support/records.ts';
 
-guards('src/auth/authenticator.ts', 'createAuthenticator.identifyNow');
+guards('src/auth/authenticate.ts', 'createAuthenticate.identifyNow');
 guards('src/auth/browser-access.ts', 'trust.tenantOf');
 guards('src/auth/token-verifier.ts', 'readText');
 guards('src/auth/token-verifier.ts', 'toTexts');
@@ -75,12 +75,11 @@ beforeAll(async () => {
       clientTokens: { secrets: [SECRET] },
     },
   );
-});
-
-afterAll(async () => {
-  for (const started of [gateways, issuer, second, stranger]) {
-    await started[Symbol.asyncDispose]();
-  }
+  return async () => {
+    for (const started of [gateways, issuer, second, stranger]) {
+      await started[Symbol.asyncDispose]();
+    }
+  };
 });
 
 /** Sends a request to both gateways and expects the same response. */
@@ -357,24 +356,8 @@ describe('a token is rejected with 401 before any upstream call', () => {
   });
 });
 
-describe('client tokens and issuer tokens', () => {
-  const claims = (iss: string, aud: string) => ({ iss, aud, tenant: 'acme', scope: 'groups:read', exp: now() + 300 });
-
-  it('are not accepted in place of each other', async () => {
-    // An issuer signs a token in the gateway's name.
-    await expectRefusal(issuer.sign(claims('notigraph', 'notigraph')), 'TOKEN_INVALID');
-    await expectRefusal(second.sign(claims('notigraph', 'notigraph')), 'TOKEN_INVALID');
-    // The gateway's secret signs a token in the name of an issuer.
-    for (const { url, key } of [issuer, second]) {
-      const token = signWithSecret({ alg: 'HS256', kid: key.kid }, claims(url, AUDIENCE), SECRET);
-      await expectRefusal(token, 'TOKEN_INVALID');
-    }
-  });
-
-  it('restrict documents only in client tokens', async () => {
-    const { status } = await send(`Bearer ${issuer.sign({ documents: [] })}`);
-    expect(status).toBe(200);
-  });
+it('documents of an issuer’s token restrict nothing, unlike those of a client token', async () => {
+  expect((await send(`Bearer ${issuer.sign({ documents: [] })}`)).status).toBe(200);
 });
 
 it.each([

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { type ScriptedGateway, startScriptedGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { type Claims, createTestKey, signToken } from '../support/issuer.ts';
@@ -36,9 +36,8 @@ beforeAll(async () => {
   gateway = await startScriptedGateway(() => ({ body: { data: [] } }), {
     clients: { browser: { issuers, scopes: ['groups:read'], tenants } },
   });
+  return () => gateway[Symbol.asyncDispose]();
 });
-
-afterAll(() => gateway[Symbol.asyncDispose]());
 
 /** Sends a token. @returns the key of the upstream call, or the reason why there is none */
 async function outcomeOf(issuer: TenantClaim, claims: Claims): Promise<unknown> {

@@ -1,4 +1,4 @@
-import { execFile, spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { fileURLToPath } from 'node:url';
@@ -7,9 +7,10 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { startIssuer } from '../../examples/dashboard/dev/issuer.ts';
 import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
 import { launchBrowser } from '../support/browser.ts';
-import { CHILD_ENV } from '../support/child-env.ts';
 import { visit } from '../support/dashboard.ts';
 import { listen } from '../support/listen.ts';
+import { spawnNotigraph } from '../support/process.ts';
+import { sendOperation } from '../support/send-operation.ts';
 
 const START = fileURLToPath(new URL('../../examples/dashboard/start.ts', import.meta.url));
 const KEYS_FILE = fileURLToPath(new URL('../../packages/sandbox/src/environments.ts', import.meta.url));
@@ -34,16 +35,11 @@ describe("the dashboard's start command", () => {
       await browser.close();
     }
     // Only browsers with a token are served: neither an API key nor a missing token is accepted.
-    for (const authorization of [undefined, `ApiKey ${SANDBOX_KEYS.development}`]) {
-      const response = await fetch(gateway, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', ...(authorization && { authorization }) },
-        body: JSON.stringify({ query: '{ notificationGroups { id } }' }),
-      });
-      expect(await response.text()).not.toContain('"notificationGroups":[');
+    for (const authorization of [null, `ApiKey ${SANDBOX_KEYS.development}`]) {
+      const { data } = await sendOperation(gateway, '{ notificationGroups { id } }', {}, authorization);
+      expect(data?.notificationGroups ?? null).toBeNull();
     }
-    const { code, text } = await command.stop('SIGINT');
-    expect({ code, stderr: text.stderr }).toEqual({ code: 0, stderr: '' });
+    expect(await command.stop('SIGINT')).toMatchObject({ code: 0, stderr: '' });
     for (const url of [app, gateway, issuer]) {
       await expect(fetch(url)).rejects.toThrow();
     }
@@ -75,9 +71,9 @@ describe("the dashboard's start command", () => {
     }
     const { stdout } = await promisify(execFile)('pgrep', ['-P', String(command.pid), '-f', 'bin/notigraph.js']);
     process.kill(Number(stdout), 'SIGKILL');
-    const { code, text } = await command.ended;
+    const { code, stderr } = await command.ended;
     expect(code).toBe(1);
-    expect(text.stderr).toMatch(/The gateway is gone \(it ended with SIGKILL\): everything else is stopped too\.\n$/);
+    expect(stderr).toMatch(/The gateway is gone \(it ended with SIGKILL\): everything else is stopped too\.\n$/);
     for (const url of [app, issuer]) {
       await expect(fetch(url)).rejects.toThrow();
     }
@@ -98,9 +94,9 @@ describe("the dashboard's start command", () => {
       const { url, close } = await listen(createServer());
       const { port } = new URL(url);
       await using command = run([...FREE_PORTS, option, port]);
-      const { code, text } = await command.ended;
+      const ending = await command.ended;
       await close();
-      expect({ code, ...text }).toEqual({ code: 1, stdout: '', stderr: `${sentence.replace('PORT', port)}\n` });
+      expect(ending).toMatchObject({ code: 1, stdout: '', stderr: `${sentence.replace('PORT', port)}\n` });
     },
   );
 
@@ -109,8 +105,7 @@ describe("the dashboard's start command", () => {
     [['--token-seconds', '0'], '--token-seconds must be a whole number from 1 to 86400.'],
   ])('rejects the arguments %s', async (args, sentence) => {
     await using command = run(args);
-    const { code, text } = await command.ended;
-    expect({ code, ...text }).toEqual({ code: 2, stdout: '', stderr: `${sentence}\n` });
+    expect(await command.ended).toMatchObject({ code: 2, stdout: '', stderr: `${sentence}\n` });
   });
 });
 
@@ -136,40 +131,13 @@ it('the development issuer serves no page, only people whom it knows, and the pu
 
 /** Runs the command in its own process. */
 function run(args: readonly string[]) {
-  const child = spawn(process.execPath, [START, ...args], {
-    env: CHILD_ENV,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  const text = { stdout: '', stderr: '' };
-  for (const stream of ['stdout', 'stderr'] as const) {
-    child[stream].setEncoding('utf8').on('data', (chunk: string) => {
-      text[stream] += chunk;
-    });
-  }
-  const ended = once(child, 'close').then(([code, signal]) => ({ code, signal, text }));
-
-  async function addresses() {
-    while (!text.stdout.includes('Ctrl-C')) {
-      const ending = await Promise.race([once(child.stdout, 'data').then(() => undefined), ended]);
-      if (ending !== undefined) {
-        throw new Error(`The command ended with ${ending.code ?? ending.signal}:\n${text.stdout}${text.stderr}`);
-      }
-    }
-    const find = (name: string) => new RegExp(`${name} +(\\S+)`).exec(text.stdout)?.[1] ?? '';
-    return { app: find('App'), gateway: find('Gateway'), issuer: find('Issuer') };
-  }
-
-  async function stop(signal: NodeJS.Signals) {
-    child.kill(signal);
-    return ended;
-  }
-
+  const command = spawnNotigraph({ main: START, args });
   return {
-    pid: child.pid,
-    text,
-    ended,
-    addresses,
-    stop,
-    [Symbol.asyncDispose]: async () => void (await stop('SIGTERM')),
+    ...command,
+    async addresses() {
+      await command.printed('stdout', /Ctrl-C/);
+      const find = (name: string) => new RegExp(`${name} +(\\S+)`).exec(command.output())?.[1] ?? '';
+      return { app: find('App'), gateway: find('Gateway'), issuer: find('Issuer') };
+    },
   };
 }

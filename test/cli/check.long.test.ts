@@ -2,7 +2,7 @@ import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { startSandbox } from '../../packages/sandbox/src/sandbox.ts';
 import { createReport, formatReport } from '../../src/cli/check/report.ts';
@@ -10,16 +10,10 @@ import { readCommandLine } from '../../src/cli/command-line.ts';
 import { COMMANDS } from '../../src/cli/commands/index.ts';
 import { TOOLS } from '../support/agent.ts';
 import { createAuthority } from '../support/certificates.ts';
+import { runCommand } from '../support/command.ts';
 import { ROOT } from '../support/docs.ts';
-import { runNotigraph } from '../support/process.ts';
-import { createTemporaryFolder } from '../support/sandbox-files.ts';
+import { createTestFolder } from '../support/sandbox-files.ts';
 import { startService } from '../support/service.ts';
-
-async function createFolder() {
-  const folder = await createTemporaryFolder();
-  onTestFinished(() => folder[Symbol.asyncDispose]());
-  return folder;
-}
 
 /** Checks a configuration in this process. */
 const check = (content: object, env: Record<string, string> = {}, ...argv: string[]) =>
@@ -40,7 +34,7 @@ const warningsOf = async (...args: Parameters<typeof check>) => {
 const UPSTREAM = 'https://notifications.example.com';
 
 it('accepts a configuration without sending, writing or starting anything, and fails for its warnings only if told to', async () => {
-  const folder = await createFolder();
+  const folder = await createTestFolder();
   await using service = await startService(() => {});
   const config = {
     upstream: service.url,
@@ -65,7 +59,7 @@ it('accepts a configuration without sending, writing or starting anything, and f
   await writeFile(folder.path('notigraph.config.yaml'), stringify(config));
   const before = await readdir(folder.path(), { recursive: true });
   const env = { ACME_KEY: 'key-of-acme' };
-  expect(await runNotigraph({ cwd: folder.path(), args: ['check', '--strict'], env })).toEqual({
+  expect(await runCommand({ cwd: folder.path(), args: ['check', '--strict'], env })).toEqual({
     code: 1,
     signal: null,
     stdout: `notigraph.config.yaml:17:7: warning: trustedDocuments.manifests.0: the document b is rejected: Cannot query field "colour" on type "Query".
@@ -74,7 +68,7 @@ notigraph.config.yaml is valid, with 1 warning.
     stderr: '',
   });
   await writeFile(folder.path('manifest.json'), '{ "a": "query Groups { notificationGroups { id } }" }');
-  expect(await runNotigraph({ cwd: folder.path(), args: ['check', '--strict'], env })).toMatchObject({
+  expect(await runCommand({ cwd: folder.path(), args: ['check', '--strict'], env })).toMatchObject({
     code: 0,
     stdout: 'notigraph.config.yaml is valid.\n',
   });
@@ -83,10 +77,10 @@ notigraph.config.yaml is valid, with 1 warning.
 });
 
 it('reports the problems that prevent a start, for people and as annotations of GitHub Actions', async () => {
-  const folder = await createFolder();
+  const folder = await createTestFolder();
   await writeFile(folder.path('notigraph.config.yaml'), '{\n  "port": 70000,\n  "clients": { "browser": {} }\n}');
   await writeFile(folder.path('.env'), 'NOTIGRAPH_HOST="canary/"\n');
-  const run = (...args: string[]) => runNotigraph({ cwd: folder.path(), args });
+  const run = (...args: string[]) => runCommand({ cwd: folder.path(), args });
   const [start, report, annotations] = [await run(), await run('check'), await run('check', '--format=github')];
   expect([start.code, report.code, annotations.code]).toEqual([2, 2, 2]);
   expect(report.stdout).toBe(`${start.stderr}The configuration is invalid: 2 problems.\n`);
@@ -122,7 +116,7 @@ it('has a form for programs, and escapes what GitHub Actions would interpret', a
 });
 
 it('finds a file that the sandbox could not use, and leaves it unchanged', async () => {
-  const folder = await createFolder();
+  const folder = await createTestFolder();
   const sentencesOf = (file: string) => problemsOf({ sandbox: file });
   const files = { text: folder.path('text'), foreign: folder.path('foreign.db'), own: folder.path('own.db') };
   const old = folder.path('old.db');
@@ -260,7 +254,7 @@ it.each<[string, object, string[]]>([
 });
 
 it('finds ports that are the same, and an audit log that cannot be opened, without creating it', async () => {
-  const folder = await createFolder();
+  const folder = await createTestFolder();
   const sentence = 'adminPort must differ from port.';
   expect(await problemsOf({ upstream: UPSTREAM, adminPort: 4_000 })).toEqual([sentence]);
   const ports = { port: 5_000, adminPort: 5_000, adminHost: '0.0.0.0' };
@@ -317,7 +311,7 @@ it.each([
   ],
   ['logSecret', 'log', 16, (logSecret: object) => ({ logSecret })],
 ] as const)('finds a secret that is missing or too short: %s', async (name, title, minimum, configOf) => {
-  const folder = await createFolder();
+  const folder = await createTestFolder();
   const file = folder.path('secret');
   const short = 'x'.repeat(minimum - 1);
   const sentencesOf = (secret: object) => problemsOf({ upstream: UPSTREAM, ...configOf(secret) }, { SHORT: short });
@@ -332,7 +326,7 @@ it.each([
 });
 
 it('finds addresses of Redis that cannot be used, and a cache in Redis without a secret', async () => {
-  const folder = await createFolder();
+  const folder = await createTestFolder();
   const urlFile = folder.path('redis-url');
   const withUrl = (url: unknown, more: object = {}) =>
     problemsOf({ upstream: UPSTREAM, rateLimits: { store: { redis: { url, ...more } } } });
@@ -367,7 +361,7 @@ it('warns of what production should not show', async () => {
 });
 
 it('warns of secrets that every user can read', async () => {
-  const folder = await createFolder();
+  const folder = await createTestFolder();
   using authority = createAuthority();
   const { cert, key } = authority.issue('client');
   const config = {
@@ -414,7 +408,7 @@ it('warns of secrets that every user can read', async () => {
 });
 
 it('accepts missing secrets with --without-secrets, and checks everything else', async () => {
-  const folder = await createFolder();
+  const folder = await createTestFolder();
   const issuer = { issuer: 'https://login.example.com', audience: 'a' };
   const content = {
     upstream: UPSTREAM,
@@ -457,7 +451,7 @@ it.each([
 });
 
 it('warns of a folder of tenants that is empty', async () => {
-  const folder = await createFolder();
+  const folder = await createTestFolder();
   const issuers = [{ issuer: 'https://login.example.com', audience: 'a', jwks: 'https://login.example.com/keys' }];
   const browser = { issuers, scopes: ['groups:read'], tenantKeys: { directory: folder.path() } };
   expect(await warningsOf({ upstream: UPSTREAM, clients: { browser } })).toEqual([
@@ -466,10 +460,10 @@ it('warns of a folder of tenants that is empty', async () => {
 });
 
 it('shows no control characters that names contain, and takes names literally', async () => {
-  const folder = await createFolder();
+  const folder = await createTestFolder();
   await writeFile(folder.path('notigraph.config.yaml'), 'upstream: http://127.0.0.1:9\n"b\\u001b[31m\\u202eb": 1\n');
   await writeFile(folder.path('.env'), 'NOTIGRAPH_(=1\n');
-  const { code, stdout, stderr } = await runNotigraph({
+  const { code, stdout, stderr } = await runCommand({
     cwd: folder.path(),
     args: ['check', '--c\u001b[31mc=1', '--modules', './d\u001b[31m\nd.ts'],
     env: { 'NOTIGRAPH_A\u001b[31mA': '1' },

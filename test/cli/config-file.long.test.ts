@@ -343,7 +343,6 @@ describe('a secret in a configuration file', () => {
   const at = 'clients.browser.tenants.acme';
 
   it.each<[string, unknown]>([
-    ['is in the file itself', 'canary-key'],
     ['is both in a variable and in a file', { env: 'ACME_KEY', file: 'canary' }],
     ['is in a list', [{ env: 'ACME_KEY' }]],
   ])('is rejected if it %s', (_, key) => {
@@ -366,12 +365,10 @@ describe('a secret in a configuration file', () => {
     }
   });
 
-  it('is rejected by the name of its variable if the variable is unset or empty', () => {
-    const sentence = `${at} requires the environment variable ACME_KEY, which is not set.`;
-    const { ACME_KEY: _, ...without } = ENV;
-    for (const env of [without, { ...ENV, ACME_KEY: '' }]) {
-      expect(problemsOf(fileWith(FULL, env)).map(withoutPlace)).toEqual([sentence]);
-    }
+  it('is rejected by the name of its variable if the variable is empty', () => {
+    expect(problemsOf(fileWith(FULL, { ...ENV, ACME_KEY: '' })).map(withoutPlace)).toEqual([
+      `${at} requires the environment variable ACME_KEY, which is not set.`,
+    ]);
   });
 
   it('is not quoted if it was written in place of the variable’s name', () => {

@@ -5,13 +5,13 @@ import { SANDBOX_KEYS, startSandbox } from '../../packages/sandbox/src/sandbox.t
 import { type ExamineOptions, examine } from '../../src/cli/doctor/run-doctor.ts';
 import { findService, readAuthorization } from '../../src/cli/find-service.ts';
 import { createAuthority } from '../support/certificates.ts';
+import { runCommand } from '../support/command.ts';
 import { loadFrom } from '../support/configuration.ts';
 import { startConnectProxy } from '../support/connect-proxy.ts';
 import { blocks, read, readConsole } from '../support/docs.ts';
 import { listen } from '../support/listen.ts';
 import { MISBEHAVIORS } from '../support/misbehaviors.ts';
 import { startPlainService } from '../support/plain-service.ts';
-import { runNotigraph } from '../support/process.ts';
 import { group, workflow } from '../support/records.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { forwardTo, type ServiceResponse, startService } from '../support/service.ts';
@@ -23,8 +23,7 @@ const settings = loadFrom({ env: { NOTIGRAPH_UPSTREAM: 'http://127.0.0.1' } });
 
 /** Examines a service, and returns its findings as lines. */
 async function examineAt(url: string, options: Partial<ExamineOptions> = {}): Promise<string[]> {
-  const now = () => new Date();
-  const all = { url: new URL(url), settings, authorization: `ApiKey ${KEY}`, workflow: undefined, now, ...options };
+  const all = { url: new URL(url), settings, authorization: `ApiKey ${KEY}`, workflow: undefined, ...options };
   const lines: string[] = [];
   await examine(all, ({ level, sentence, remedy }) => {
     lines.push([`${level}: ${sentence}`, ...(remedy === undefined ? [] : [remedy])].join(' → '));
@@ -71,12 +70,10 @@ async function startContractService({ list = {}, ...others }: Responses = {}) {
 }
 
 it('examines the sandbox with reads only, and prints what docs/doctor.md shows', async () => {
-  await using folder = await createTemporaryFolder();
   await using sandbox = await startSandbox();
   await using recorder = await startService(forwardTo(sandbox.url));
   const env = { NOTIGRAPH_DOCTOR_KEY: SANDBOX_KEYS.development };
-  const { code, stdout, stderr } = await runNotigraph({
-    cwd: folder.path(),
+  const { code, stdout, stderr } = await runCommand({
     args: ['doctor', '--upstream', recorder.url],
     env,
   });
@@ -220,28 +217,26 @@ it('survives a body without an end', async () => {
 it('asks for a service and a usable key', async () => {
   await using folder = await createTemporaryFolder();
   await writeFile(folder.path('key'), `${KEY} with spaces`);
-  const read = readAuthorization({ file: folder.path('key'), variable: undefined, question: '' }, process);
+  const read = readAuthorization(folder.path('key'), undefined, process);
   await expect(read).rejects.toThrow(/^The API key is too long, or contains a space or another invalid character\.$/);
-  expect(() => findService(loadFrom({}), { name: undefined, purpose: 'to examine' })).toThrow(
-    /^There is no service to examine\./,
-  );
+  expect(() => findService(loadFrom({}), undefined, 'to examine')).toThrow(/^There is no service to examine\./);
   const files = {
     'notigraph.config.yaml':
       'upstreams: { eu: { url: "https://eu.example.com", attemptTimeoutMs: 70 }, us: { url: "https://us.example.com" } }',
   };
   const config = loadFrom({ files });
-  expect(() => findService(config, { name: undefined, purpose: 'to examine' })).toThrow(
+  expect(() => findService(config, undefined, 'to examine')).toThrow(
     'There are several services. Name one with --name: eu, us.',
   );
-  expect(() => findService(config, { name: 'usa', purpose: 'to examine' })).toThrow(
+  expect(() => findService(config, 'usa', 'to examine')).toThrow(
     '--name: there is no service "usa" (did you mean "us"?). Use one of: eu, us.',
   );
-  expect(() => findService(config, { name: 'toString', purpose: 'to examine' })).toThrow('Use one of: eu, us.');
+  expect(() => findService(config, 'toString', 'to examine')).toThrow('Use one of: eu, us.');
   const single = loadFrom({ files: { 'notigraph.config.yaml': 'upstream: https://eu.example.com' } });
-  expect(() => findService(single, { name: 'eu', purpose: 'to examine' })).toThrow(
+  expect(() => findService(single, 'eu', 'to examine')).toThrow(
     '--name: there is no service "eu". The configuration has no upstreams.',
   );
-  expect(findService(config, { name: 'eu', purpose: 'to examine' })).toMatchObject({
+  expect(findService(config, 'eu', 'to examine')).toMatchObject({
     url: new URL('https://eu.example.com'),
     settings: { attemptTimeoutMs: 70 },
   });
@@ -300,8 +295,8 @@ it('ignores an unusable configuration in the folder if the command line has the 
   await using folder = await createTemporaryFolder();
   await writeFile(folder.path('notigraph.config.yaml'), 'broken: [');
   const args = ['doctor', '--upstream', 'http://127.0.0.1:9', '--format', 'json'];
-  const { code, stdout, stderr } = await runNotigraph({ cwd: folder.path(), args });
+  const { code, stdout, stderr } = await runCommand({ cwd: folder.path(), args });
   expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('is invalid and ignored') });
   expect(JSON.parse(stdout)).toMatchObject({ upstream: 'http://127.0.0.1:9/' });
-  expect(await runNotigraph({ cwd: folder.path(), args: ['doctor'] })).toMatchObject({ code: 2 });
+  expect(await runCommand({ cwd: folder.path(), args: ['doctor'] })).toMatchObject({ code: 2 });
 });

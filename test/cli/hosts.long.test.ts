@@ -1,24 +1,15 @@
 import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { beforeEach, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { guards } from '../support/guards.ts';
 import { startNotigraph } from '../support/process.ts';
-import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { startService } from '../support/service.ts';
 
 guards('src/http/graphiql/graphiql.ts', 'createFindPageByHost.mayHaveKey');
 guards('src/server/server.ts', 'startServer.admit');
 
 // A page whose host name was given the address of this machine (DNS rebinding) gets nothing.
-
-let cwd: string;
-
-beforeEach(async () => {
-  const folder = await createTemporaryFolder();
-  cwd = folder.path();
-  onTestFinished(() => folder[Symbol.asyncDispose]());
-});
 
 /** Sends a request with this `Host`. @returns its status and body */
 async function get(url: string, host: string, headers: Record<string, string> = {}): Promise<[number, string]> {
@@ -41,7 +32,6 @@ async function start(env: Record<string, string> = {}) {
     hosts: ['graphql.example.com'],
   };
   const notigraph = await startNotigraph({
-    cwd,
     args: ['--admin-port', '0'],
     env: { NOTIGRAPH_CONFIG_TEXT: JSON.stringify(config), PAGE_KEY: KEY, ...env },
   });

@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { appendFile, chmod, lstat, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { appendFile, chmod, lstat, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
 import { openPrivateFile } from '../../src/cli/import/results.ts';
@@ -13,20 +13,18 @@ const USERS = `subscriberId\n${Array.from({ length: 40 }, (_, i) => `${i}\n`).jo
 
 const RESULTS = 'users.csv.results.db';
 
-it('does not overwrite the database of another program', async () => {
+it('does not overwrite a file of another kind, or the database of another program', async () => {
   const { folder, run, sent } = await setUpImport(USERS);
+  const refusal = { code: 2, stderr: expect.stringContaining('has no results of an import.') };
+  await writeFile(folder.path(RESULTS), '{"a":1}\n');
+  expect(await run()).toMatchObject(refusal);
+  expect(await readFile(folder.path(RESULTS), 'utf8')).toBe('{"a":1}\n');
+
+  await rm(folder.path(RESULTS));
   using database = new DatabaseSync(folder.path(RESULTS));
   database.exec('CREATE TABLE mine (a)');
-  expect(await run()).toMatchObject({ code: 2, stderr: expect.stringContaining('has no results of an import.') });
+  expect(await run()).toMatchObject(refusal);
   expect(database.prepare('SELECT * FROM sqlite_schema').all()).toHaveLength(1);
-  expect(sent()).toEqual([]);
-});
-
-it('does not overwrite a file of another kind', async () => {
-  const { folder, run, sent } = await setUpImport(USERS);
-  await writeFile(folder.path(RESULTS), '{"a":1}\n');
-  expect(await run()).toMatchObject({ code: 2, stderr: expect.stringContaining('has no results of an import.') });
-  expect(await readFile(folder.path(RESULTS), 'utf8')).toBe('{"a":1}\n');
   expect(sent()).toEqual([]);
 });
 

@@ -2,7 +2,6 @@ import { spawnSync } from 'node:child_process';
 import { expect, it } from 'vitest';
 import { CHILD_ENV } from '../support/child-env.ts';
 import { startNotigraph } from '../support/process.ts';
-import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { sendOperation } from '../support/send-operation.ts';
 
 const ROOT = new URL('../../src/', import.meta.url);
@@ -11,9 +10,7 @@ const ROOT = new URL('../../src/', import.meta.url);
 const READABLE = /^\d\d:\d\d:\d\d\.\d{3} \[\d+\] {2}query Groups {2}200 {2}[\d.]+ ms, 1 call {2}server [\da-f]{8}$/m;
 
 it('the setting logFormat prints readable lines although the output is no terminal, also from workers', async () => {
-  await using folder = await createTemporaryFolder();
   await using notigraph = await startNotigraph({
-    cwd: folder.path(),
     args: ['--sandbox', ':memory:', '--workers', '2'],
     env: { NOTIGRAPH_LOG_FORMAT: 'text', NODE_ENV: 'production' },
   });

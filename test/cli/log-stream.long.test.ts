@@ -53,7 +53,7 @@ const argumentsForDropping = (maxWaitingBytes: number, end: string) => [
   `
     import { writeSync } from 'node:fs';
     import { createLogStream } from ${LOG_STREAM};
-    const stream = createLogStream(process, process.stdout, { maxWaitingBytes: ${maxWaitingBytes} });
+    const stream = createLogStream(process, process.stdout, undefined, ${maxWaitingBytes});
     const line = (number) => JSON.stringify({ number, text: 'x'.repeat(1000) }) + '\\n';
     let number = 0;
     const turn = () => {

@@ -7,9 +7,10 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { MCP } from '../support/agent.ts';
 import { CHILD_ENV } from '../support/child-env.ts';
+import { runCommand } from '../support/command.ts';
 import { guards } from '../support/guards.ts';
 import { healthyService } from '../support/healthy-service.ts';
-import { MAIN, runNotigraph } from '../support/process.ts';
+import { MAIN } from '../support/process.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { startService } from '../support/service.ts';
 
@@ -49,15 +50,6 @@ it('notigraph mcp serves the official client over stdio, with nothing but the pr
   expect(JSON.parse(log)).toMatchObject({ msg: 'operation', operation: 'Groups', httpStatus: 200 });
   await client.close();
   expect(errors).toEqual([]);
-});
-
-it('it exits with one message without a key', async () => {
-  const args = ['mcp', '--upstream', 'http://127.0.0.1:9'];
-  expect(await runNotigraph({ cwd: folder.path(), args })).toMatchObject({
-    code: 2,
-    stdout: '',
-    stderr: 'There is no API key. Set NOTIGRAPH_MCP_KEY or --key-file.\n',
-  });
 });
 
 const INITIALIZE = {
@@ -136,12 +128,24 @@ it('it has tools of the shipped modules on the sandbox, unless modules is set', 
   }
 });
 
-it('it exits with the problem of an invalid tool, also on the sandbox', async () => {
-  const manifest = { a: 'query A { nope }' };
-  await writeFile(folder.path('invalid.json'), JSON.stringify({ mcp: { manifest } }));
-  const args = ['mcp', '--sandbox', ':memory:', '--config', 'invalid.json'];
-  expect(await runNotigraph({ cwd: folder.path(), args })).toMatchObject({
+it.each([
+  [
+    'a key is missing',
+    ['--upstream', 'http://127.0.0.1:9'],
+    'There is no API key. Set NOTIGRAPH_MCP_KEY or --key-file.\n',
+  ],
+  [
+    'a tool is invalid, also on the sandbox',
+    ['--sandbox', ':memory:', '--config', 'invalid.json'],
+    expect.stringMatching(
+      /^Notigraph can.t start: mcp\.manifest: the document a is rejected: Cannot query field "nope".*\n$/,
+    ),
+  ],
+])('it exits with one message if %s', async (_, args, stderr) => {
+  await writeFile(folder.path('invalid.json'), JSON.stringify({ mcp: { manifest: { a: 'query A { nope }' } } }));
+  expect(await runCommand({ cwd: folder.path(), args: ['mcp', ...args] })).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('mcp.manifest: the document a is rejected: Cannot query field "nope"'),
+    stdout: '',
+    stderr,
   });
 });

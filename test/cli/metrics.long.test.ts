@@ -1,7 +1,5 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { writeFile } from 'node:fs/promises';
+import { describe, expect, it } from 'vitest';
 import { metricValues } from '../support/metrics-text.ts';
 import { startNotigraph } from '../support/process.ts';
 import { hasRedis, redisOnly, startRedis } from '../support/redis.ts';
@@ -11,16 +9,8 @@ import { sendOperation } from '../support/send-operation.ts';
 const GROUPS = '{ notificationGroups { id } }';
 
 describe('the path /metrics', () => {
-  let cwd = '';
-
-  beforeAll(async () => {
-    cwd = await mkdtemp(join(tmpdir(), 'notigraph-metrics-'));
-  });
-
-  afterAll(() => rm(cwd, { recursive: true }));
-
   it('serves the text format, with metrics of the process', async () => {
-    await using notigraph = await startNotigraph({ cwd, args: ['--sandbox', ':memory:'] });
+    await using notigraph = await startNotigraph({ args: ['--sandbox', ':memory:'] });
     await sendOperation(notigraph.url, GROUPS);
     const response = await fetch(new URL('/metrics', notigraph.url));
     expect([response.status, response.headers.get('content-type'), response.headers.get('cache-control')]).toEqual([
@@ -50,7 +40,7 @@ describe('the path /metrics', () => {
       REDIS_URL: redis.url.replace('right-0815', 'wrong-4711'),
       NOTIGRAPH_CONFIG_TEXT: 'rateLimits: { store: { redis: { url: { env: REDIS_URL } } } }',
     };
-    await using notigraph = await startNotigraph({ cwd, env, args: ['--sandbox', ':memory:'] });
+    await using notigraph = await startNotigraph({ env, args: ['--sandbox', ':memory:'] });
     await expect.poll(notigraph.output).toContain("Redis can't be used: the user name or password is wrong.");
     const ready = await fetch(new URL('/readyz', notigraph.url));
     expect([ready.status, await ready.text()]).toEqual([

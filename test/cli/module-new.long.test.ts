@@ -2,24 +2,20 @@ import { execFile } from 'node:child_process';
 import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { beforeEach, expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
+import { runCommand } from '../support/command.ts';
 import { ROOT } from '../support/docs.ts';
-import { runNotigraph, startNotigraph } from '../support/process.ts';
-import { createTemporaryFolder } from '../support/sandbox-files.ts';
+import { startNotigraph } from '../support/process.ts';
+import { createFolderOfEachTest } from '../support/sandbox-files.ts';
 import { sendOperation } from '../support/send-operation.ts';
 import { startService } from '../support/service.ts';
 
-let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
-
-beforeEach(async () => {
-  folder = await createTemporaryFolder();
-  onTestFinished(() => folder[Symbol.asyncDispose]());
-});
+const folder = createFolderOfEachTest();
 
 const write = (file: string, content: unknown) =>
   writeFile(folder.path(file), typeof content === 'string' ? content : JSON.stringify(content));
 
-const run = (...args: string[]) => runNotigraph({ cwd: folder.path(), args });
+const run = (...args: string[]) => runCommand({ cwd: folder.path(), args });
 
 /** Compiles a file strictly. Rejects if that fails. */
 async function compile(file: string): Promise<void> {

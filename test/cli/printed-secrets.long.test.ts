@@ -2,7 +2,6 @@ import { expect, it } from 'vitest';
 import { startTestIssuer } from '../support/issuer.ts';
 import { MISBEHAVIORS } from '../support/misbehaviors.ts';
 import { startNotigraph } from '../support/process.ts';
-import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { type Connection, formatResponse, startService } from '../support/service.ts';
 
 const AUDIENCE = 'dashboard';
@@ -43,7 +42,6 @@ const [OF_SERVER, OF_TENANT, SUBJECT] = ['canary-key-71f3e0', 'canary-key-of-the
 
 it("a server's key, a tenant's key and a browser's token appear in no response and no output of the process, whatever the upstream does", async () => {
   await using issuer = await startTestIssuer({ claims: { aud: AUDIENCE, scope: SCOPES.join(' ') } });
-  await using folder = await createTemporaryFolder();
   await using upstream = await startQuotingUpstream();
   const browser = {
     issuers: [{ issuer: issuer.url, audience: AUDIENCE, jwks: issuer.jwks, algorithms: ['ES256'] }],
@@ -51,7 +49,6 @@ it("a server's key, a tenant's key and a browser's token appear in no response a
     tenants: { acme: { env: 'ACME_KEY' } },
   };
   await using notigraph = await startNotigraph({
-    cwd: folder.path(),
     args: ['--upstream', upstream.url, '--graphiql', 'on'],
     env: { ACME_KEY: OF_TENANT, NOTIGRAPH_CONFIG_TEXT: JSON.stringify({ clients: { browser } }), ...SHORT_TIMEOUTS },
   });

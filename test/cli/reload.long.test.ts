@@ -1,13 +1,13 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { request } from 'undici';
-import { beforeEach, expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { guards } from '../support/guards.ts';
 import { metricValues } from '../support/metrics-text.ts';
 import { type NotigraphProcess, startNotigraph } from '../support/process.ts';
 import { group } from '../support/records.ts';
 import { TENANT_ENV, type Tenant, writeConfig } from '../support/reloads.ts';
-import { createTemporaryFolder } from '../support/sandbox-files.ts';
+import { createFolderOfEachTest } from '../support/sandbox-files.ts';
 import { startService } from '../support/service.ts';
 import { createSigner } from '../support/tokens.ts';
 import { findWorkerPids, isRunning, waitForLogLines } from '../support/worker-load.ts';
@@ -19,18 +19,11 @@ guards('src/rate-limits/rate-limiter.ts', 'createMemoryRateLimiter.entryOf');
 
 const signer = createSigner();
 
-/** Working directory of the process. */
-let cwd: string;
-
-beforeEach(async () => {
-  const folder = await createTemporaryFolder();
-  cwd = folder.path();
-  onTestFinished(() => folder[Symbol.asyncDispose]());
-});
+const folder = createFolderOfEachTest();
 
 /** Writes the configuration file with these tenants and other settings. */
 const configure = (upstream: string | undefined, tenants: readonly Tenant[], others: object = {}) =>
-  writeConfig(`${cwd}/notigraph.config.yaml`, signer, tenants, { upstream, ...others });
+  writeConfig(folder.path('notigraph.config.yaml'), signer, tenants, { upstream, ...others });
 
 /** Sends a query. @returns its data or the code of its error, and the calls that are left */
 async function ask({ url }: NotigraphProcess, authorization: string, query = '{ notificationGroups { name } }') {
@@ -68,7 +61,7 @@ it('applies a changed configuration at SIGHUP, and keeps counters and rate limit
   await using upstream = await startService(() => ({ body: { data: [group()] } }));
   await using other = await startService(() => ({ body: { data: [group({ name: 'Other' })] } }));
   await configure(upstream.url, ['acme']);
-  await using notigraph = await startNotigraph({ cwd, env: TENANT_ENV });
+  await using notigraph = await startNotigraph({ cwd: folder.path(), env: TENANT_ENV });
   const reload = (message: string) => untilLogged(notigraph, message, () => process.kill(notigraph.pid, 'SIGHUP'));
   const [acme, globex] = await Promise.all([signer.bearer(), signer.bearer({ tenant: 'globex' })]);
   expect(await ask(notigraph, acme)).toMatchObject({ answer: GROUPS });
@@ -152,7 +145,7 @@ it('applies a changed file, logs the problem of an invalid one once, and lets re
   });
   await using upstream = await startService(() => ({ body: { data: [group()] } }));
   await configure(slow.url, [], { reloadSeconds: 0.05, clients: {} });
-  await using notigraph = await startNotigraph({ cwd, env: TENANT_ENV });
+  await using notigraph = await startNotigraph({ cwd: folder.path(), env: TENANT_ENV });
   const twice =
     'mutation { a: deleteFeed(input: { id: "a" }) { __typename } b: deleteFeed(input: { id: "b" }) { __typename } }';
   const answer = ask(notigraph, 'ApiKey key', twice);
@@ -168,7 +161,7 @@ it('applies a changed file, logs the problem of an invalid one once, and lets re
     answer: { a: { __typename: 'DeleteFeedSuccess' }, b: { __typename: 'DeleteFeedSuccess' } },
   });
 
-  const path = `${cwd}/notigraph.config.yaml`;
+  const path = folder.path('notigraph.config.yaml');
   const before = Date.now() / 1_000;
   await untilLogged(notigraph, REJECTED, () => writeFile(path, '{ "maxRetries": '));
   expect(await invalidSince(notigraph)).toBeGreaterThanOrEqual(before);
@@ -202,7 +195,7 @@ it('with workers, applies a configuration on all of them or on none, and replace
   const others = { reloadSeconds: 86_400, workers: 2 };
   await configure(upstream.url, ['acme'], others);
   await using notigraph = await startNotigraph({
-    cwd,
+    cwd: folder.path(),
     env: { ...TENANT_ENV, ...HANGUP_AT_START },
   });
   await notigraph.printed('stdout', new RegExp(RELOADED)); // Because of the SIGHUP during startup.
@@ -276,7 +269,7 @@ it('with workers, keeps the previous configuration if a worker does not start wi
   // The first two workers start, the third replaces one of them, and the fourth fails.
   const exits = "if (process.env.NOTIGRAPH_WORKER_ID === '4') process.exit(7)";
   await using notigraph = await startNotigraph({
-    cwd,
+    cwd: folder.path(),
     env: { ...TENANT_ENV, NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(exits)}` },
   });
   const reload = (message: string) => untilLogged(notigraph, message, () => process.kill(notigraph.pid, 'SIGHUP'));
@@ -321,9 +314,13 @@ it.each([
 ])('with %i workers, parses the settings once per start and per reload', async (workers, counts) => {
   await using upstream = await startService(() => ({ body: { data: [group()] } }));
   await configure(upstream.url, ['acme'], { workers });
-  const coverage = `${cwd}/coverage`;
+  const coverage = folder.path('coverage');
   const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url)); // Coverage names the modules of the source.
-  await using notigraph = await startNotigraph({ cwd, main, env: { ...TENANT_ENV, NODE_V8_COVERAGE: coverage } });
+  await using notigraph = await startNotigraph({
+    cwd: folder.path(),
+    main,
+    env: { ...TENANT_ENV, NODE_V8_COVERAGE: coverage },
+  });
   await configure(upstream.url, ['globex'], { workers });
   await untilLogged(notigraph, RELOADED, () => process.kill(notigraph.pid, 'SIGHUP'));
   expect(await ask(notigraph, await signer.bearer({ tenant: 'globex' }))).toMatchObject({ answer: GROUPS });

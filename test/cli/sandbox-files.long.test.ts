@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { startSandbox } from '../../packages/sandbox/src/sandbox.ts';
-import { createSandboxClient } from '../support/sandbox-client.ts';
+import { createSandboxClient, openSandbox } from '../support/sandbox-client.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { runSandbox, spawnSandbox } from '../support/sandbox-process.ts';
 
@@ -90,8 +90,7 @@ describe('a process that is killed', () => {
     await using folder = await createTemporaryFolder();
     const file = folder.path('sandbox.db');
     {
-      await using sandbox = await startSandbox({ file });
-      const send = await createSandboxClient(sandbox.url);
+      await using send = await openSandbox({ file });
       expect((await send('POST /v1/notification-groups', { body: { name: 'New' } })).status).toBe(201);
     }
     await killWhileWriting(file, 'reset');

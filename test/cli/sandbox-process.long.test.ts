@@ -2,17 +2,14 @@ import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { DatabaseSync } from 'node:sqlite';
-import { PassThrough } from 'node:stream';
-import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 
 import { describe, expect, it } from 'vitest';
 import { resetSandbox, startSandbox } from '../../packages/sandbox/src/sandbox.ts';
-import { readCommandLine } from '../../src/cli/command-line.ts';
-import { COMMANDS } from '../../src/cli/commands/index.ts';
-import { sandboxReset } from '../../src/cli/commands/sandbox.ts';
+import { sandbox as sandboxCommand } from '../../src/cli/commands/sandbox.ts';
+import { runCommand } from '../support/command.ts';
 import { findPrograms } from '../support/programs.ts';
-import { createSandboxClient } from '../support/sandbox-client.ts';
+import { createSandboxClient, openSandbox } from '../support/sandbox-client.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { runLimitedSandbox, runSandbox, spawnLimitedSandbox, spawnSandbox } from '../support/sandbox-process.ts';
 
@@ -59,18 +56,7 @@ describe('the sandbox as a process', () => {
 --traits: unknown trait "x". See notigraph sandbox --help.
 `,
     );
-    expect((await runSandbox('--help')).stdout).toMatch(/\n {2}null-items\n/);
-  });
-
-  it('reports in one sentence that its port is in use or its file is not a database', async () => {
-    await using other = await startSandbox();
-    const port = new URL(other.url).port;
-    const taken = await runSandbox('--port', port, '--file', ':memory:');
-    expect(taken).toMatchObject({ code: 1, stdout: '' });
-    expect(taken.stderr).toMatch(/^Port \d+ on 127\.0\.0\.1 is already in use[^\n]+\n$/);
-
-    const broken = await runSandbox('--port', '0', '--file', import.meta.filename);
-    expect(broken).toEqual({ code: 1, stdout: '', stderr: `${import.meta.filename} is not a SQLite database.\n` });
+    expect(sandboxCommand.details).toMatch(/\n {2}null-items\n/);
   });
 
   it('reports in one sentence that its file could not be written at the start', async () => {
@@ -108,8 +94,7 @@ describe('notigraph sandbox reset', () => {
   it('replaces the records of a file after a confirmation, also while a sandbox is using it', async () => {
     await using folder = await createTemporaryFolder();
     const file = folder.path('sandbox.db');
-    await using sandbox = await startSandbox({ file });
-    const send = await createSandboxClient(sandbox.url);
+    await using send = await openSandbox({ file });
     const countGroups = async () => (await send('GET /v1/notification-groups')).list.length;
     const before = await countGroups();
     await send('POST /v1/notification-groups', { body: { name: 'New' } });
@@ -132,19 +117,8 @@ describe('notigraph sandbox reset', () => {
     await using folder = await createTemporaryFolder();
     const file = folder.path('sandbox.db');
     await (await startSandbox({ file })).close();
-    const ask = async (answer: string) => {
-      const output = new PassThrough();
-      const stdin = Object.assign(new PassThrough(), { isTTY: true });
-      const printed = text(output);
-      stdin.end(answer);
-      await sandboxReset.run(readCommandLine(['sandbox', 'reset', file], COMMANDS), {
-        ...process,
-        stdin,
-        stdout: output,
-      } as never);
-      output.end();
-      return printed;
-    };
+    const ask = async (answer: string) =>
+      (await runCommand({ args: ['sandbox', 'reset', file], input: { text: answer, isTTY: true } })).stdout;
     const question = `Replace all records in ${file} with the sample records? [y/N] `;
     expect(await ask('\n')).toBe(`${question}Nothing was changed.\n`);
     expect(await ask('')).toBe(`${question}Nothing was changed.\n`);

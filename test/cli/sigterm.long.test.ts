@@ -1,24 +1,14 @@
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { beforeEach, expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { startServer } from '../../src/server/server.ts';
 import { startNotigraph } from '../support/process.ts';
 import { feed, group } from '../support/records.ts';
-import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { sendOperation } from '../support/send-operation.ts';
 import { startService } from '../support/service.ts';
 
 const GROUPS = '{ notificationGroups { name } }';
 const CREATE_FEED = 'mutation { createFeed(input: { name: "News" }) { ... on CreateFeedSuccess { feed { name } } } }';
-
-/** Working directory of the processes of one test. */
-let cwd: string;
-
-beforeEach(async () => {
-  const folder = await createTemporaryFolder();
-  cwd = folder.path();
-  onTestFinished(() => folder[Symbol.asyncDispose]());
-});
 
 it('100 in-flight operations return data after SIGTERM', async () => {
   await using upstream = await startService(({ method }) =>
@@ -26,7 +16,6 @@ it('100 in-flight operations return data after SIGTERM', async () => {
   );
   const held = upstream.hold(undefined, Infinity);
   await using notigraph = await startNotigraph({
-    cwd,
     args: ['--upstream', upstream.url],
     env: { NOTIGRAPH_SOCKETS: '100' },
   });
@@ -62,7 +51,6 @@ it('warns of the requests that it cuts off', async () => {
     // Never answered.
   });
   await using notigraph = await startNotigraph({
-    cwd,
     args: ['--upstream', upstream.url],
     env: { NOTIGRAPH_DRAIN_TIMEOUT_MS: '300' },
   });

@@ -4,12 +4,12 @@ import { createServer } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool, request } from 'undici';
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
 import { listen } from '../support/listen.ts';
 import { type NotigraphProcess, runNotigraph, startNotigraph } from '../support/process.ts';
 import { group } from '../support/records.ts';
-import { createTemporaryFolder } from '../support/sandbox-files.ts';
+import { createFolderOfEachTest } from '../support/sandbox-files.ts';
 import { startService } from '../support/service.ts';
 import { isRunning, waitForLogLines } from '../support/worker-load.ts';
 
@@ -21,18 +21,11 @@ const CREATE_FEED = `mutation {
   }
 }`;
 
-/** Working directory of the processes of one test. */
-let cwd: string;
-
-beforeEach(async () => {
-  const folder = await createTemporaryFolder();
-  cwd = folder.path();
-  onTestFinished(() => folder[Symbol.asyncDispose]());
-});
+const folder = createFolderOfEachTest();
 
 /** Starts a process with this number of workers, which stop quickly. */
 const startWorkers = (count: number, args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
-  startNotigraph({ cwd, args: ['--workers', `${count}`, ...args], env });
+  startNotigraph({ cwd: folder.path(), args: ['--workers', `${count}`, ...args], env });
 
 /** Sends an operation on a new connection, which goes to the next worker in turn. */
 async function ask(url: string, query: string): Promise<unknown> {
@@ -111,7 +104,7 @@ describe('several workers', () => {
     await using upstream = await startService(() => ({ body: { data: [group()] } }));
     await using notigraph = await startWorkers(2, ['--upstream', upstream.url]);
     const [first = 0, second = 0] = await findWorkers(notigraph, 2);
-    await writeFile(`${cwd}/.env`, 'NOTIGRAPH_NONSENSE=1'); // Replacements use the settings that the primary process started with.
+    await writeFile(folder.path('.env'), 'NOTIGRAPH_NONSENSE=1'); // Replacements use the settings that the primary process started with.
     process.kill(first, 'SIGKILL');
     expect(await waitForLogLines(notigraph, 'a worker ended and is replaced', 1)).toMatchObject([
       { level: 'warn', worker: expect.any(Number), workerPid: first, code: null, signal: 'SIGKILL', backoffMs: 0 },
@@ -240,20 +233,6 @@ describe('several workers that are stopped', () => {
     expect(stdout).not.toContain('"level":"warn"');
   });
 
-  it('exit immediately on a second signal', async () => {
-    await using upstream = await startService(() => ({ body: { data: [group()] } }));
-    const held = upstream.hold(undefined, Infinity);
-    await using notigraph = await startWorkers(2, ['--upstream', upstream.url]);
-    const answer = ask(notigraph.url, GROUPS);
-    answer.catch(() => {}); // The request is cut off.
-    await held.arrived;
-    const ended = notigraph.stop('SIGTERM');
-    await notigraph.printed('stdout', /^Shutting down: /m);
-    await notigraph.stop('SIGTERM');
-    expect(await ended).toMatchObject({ code: 1, signal: null }); // The output ends only after all processes have exited.
-    await expect(answer).rejects.toThrow();
-  });
-
   it('because the primary process was killed finish in-flight requests and exit', async () => {
     await using upstream = await startService(() => ({ body: { data: [group()] } }));
     const held = upstream.hold(undefined, Infinity);
@@ -268,23 +247,12 @@ describe('several workers that are stopped', () => {
   });
 });
 
-describe('several workers that cannot start', () => {
-  it('report once, in one sentence, that their port is in use', async () => {
-    const other = await listen(createServer());
-    onTestFinished(() => other.close());
-    const { port } = new URL(other.url);
-    const ending = await runNotigraph({ cwd, args: ['--port', port, '--sandbox', ':memory:', '--workers', '2'] });
-    expect(ending).toMatchObject({ code: 1, stdout: '' });
-    expect(ending.stderr).toMatch(new RegExp(`^Port ${port} on 127\\.0\\.0\\.1 is already in use\\. [^\\n]+\\.\\n$`));
-  });
-
-  it('are not replaced', async () => {
-    const env = exitIf('id === 2');
-    expect(await runNotigraph({ cwd, env, args: ['--port', '0', '--sandbox', ':memory:', '--workers', '2'] })).toEqual({
-      code: 1,
-      signal: null,
-      stdout: '',
-      stderr: 'A worker ended (exit code 7) before it listened.\n',
-    });
+it('several workers that cannot start are not replaced', async () => {
+  const env = exitIf('id === 2');
+  expect(await runNotigraph({ env, args: ['--port', '0', '--sandbox', ':memory:', '--workers', '2'] })).toEqual({
+    code: 1,
+    signal: null,
+    stdout: '',
+    stderr: 'A worker ended (exit code 7) before it listened.\n',
   });
 });

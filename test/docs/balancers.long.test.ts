@@ -101,8 +101,7 @@ const visit = (url: string) => fetch(url, { headers: { accept: 'text/html,*/*' }
 
 describe.runIf(hasNginx)(`nginx as docs/network.md configures it${nginxOnly}`, () => {
   it('passes on everything, and compresses responses', async () => {
-    await using folder = await createTemporaryFolder();
-    await using notigraph = await startNotigraph({ cwd: folder.path(), args: ['--sandbox', ':memory:'] });
+    await using notigraph = await startNotigraph({ args: ['--sandbox', ':memory:'] });
     await using nginx = await startNginx(SERVER, notigraph.url);
     const answer = await sendOperation(`${nginx.url}/graphql`, '{ notificationGroups { name } }');
     expect(answer).toMatchObject({ data: { notificationGroups: { length: 4 } } });
@@ -119,9 +118,8 @@ describe.runIf(hasNginx)(`nginx as docs/network.md configures it${nginxOnly}`, (
   });
 
   it('serves the API, GraphiQL and its files under a path of another site', async () => {
-    await using folder = await createTemporaryFolder();
     const args = ['--sandbox', ':memory:', '--endpoint', '/api/graphql'];
-    await using notigraph = await startNotigraph({ cwd: folder.path(), args });
+    await using notigraph = await startNotigraph({ args });
     expect(new URL(notigraph.url).pathname).toBe('/api/graphql');
     const configuration = SERVER.replace(/ {2}location \/ \{[^}]*\}\n/, LOCATION);
     expect(configuration).not.toBe(SERVER);
@@ -159,18 +157,22 @@ const GROUPS = '{ notificationGroups { name } }';
 /** Requests at least, during the replacement of both processes. */
 const REQUESTS = 1_400;
 
-/** Replaces two processes behind a balancer, one after the other, under load. @returns how often each outcome occurred, and the writes that were sent */
+/**
+ * Replaces two processes behind a balancer, one after the other, under load.
+ *
+ * @param pauseMs time in which the balancer tries the first one again: nginx after 10 s, HAProxy every second
+ * @returns how often each outcome occurred, and the writes that were sent
+ */
 async function replaceBoth(
   startInFront: (one: string, two: string) => Promise<AsyncDisposable & { url: string }>,
   env: Readonly<Record<string, string>>,
+  pauseMs: number,
 ) {
-  await using folder = await createTemporaryFolder();
   await using upstream = await startService(({ method }) =>
     method === 'POST' ? { status: 201, body: { data: feed({ name: 'News' }) } } : { body: { data: [] } },
   );
   const startOn = (port: number) =>
     startNotigraph({
-      cwd: folder.path(),
       args: ['--upstream', upstream.url],
       env: { ...env, NODE_ENV: 'production' },
       port,
@@ -198,11 +200,10 @@ async function replaceBoth(
   const clients = Array.from({ length: 8 }, send);
   const replace = async (each: NotigraphProcess) => {
     expect(await each.stop('SIGTERM')).toMatchObject({ code: 0 });
-    const replacement = await startOn(Number(new URL(each.url).port));
-    await sleep(12_000); // nginx tries a process again that refused a request after 10 s.
-    return replacement;
+    return startOn(Number(new URL(each.url).port));
   };
   await using third = await replace(one);
+  await sleep(pauseMs);
   await using fourth = await replace(two);
   isReplaced = true;
   await Promise.all(clients);
@@ -213,14 +214,14 @@ async function replaceBoth(
 
 describe('a replacement of all processes under load fails no request, and sends none twice', () => {
   it.runIf(hasNginx)(`behind nginx${nginxOnly}`, async () => {
-    const { outcomes, sent, writes } = await replaceBoth((one, two) => startNginx(SERVER, one, two), {});
+    const { outcomes, sent, writes } = await replaceBoth((one, two) => startNginx(SERVER, one, two), {}, 12_000);
     expect(outcomes).toEqual({ '200 {"data': sent });
     expect(sent).toBeGreaterThanOrEqual(REQUESTS);
     expect(writes).toBe(Math.ceil(sent / 2));
   });
 
   it.runIf(hasHaproxy)(`behind HAProxy${haproxyOnly}`, async () => {
-    const { outcomes, sent, writes } = await replaceBoth(startHaproxy, { NOTIGRAPH_DRAIN_DELAY_MS: '4000' });
+    const { outcomes, sent, writes } = await replaceBoth(startHaproxy, { NOTIGRAPH_DRAIN_DELAY_MS: '4000' }, 5_000);
     expect(outcomes).toEqual({ '200 {"data': sent });
     expect(sent).toBeGreaterThanOrEqual(REQUESTS);
     expect(writes).toBe(Math.ceil(sent / 2));

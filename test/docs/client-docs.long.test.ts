@@ -1,26 +1,20 @@
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { mkdir, symlink, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
 import manifest from '../../schema/trusted-documents.json' with { type: 'json' };
+import { blocks, linkPackages, read } from '../support/docs.ts';
 import { type SandboxedGateway, startSandboxedGateway } from '../support/gateway.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 
 const run = promisify(execFile);
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-
 /** Programs of docs/client.md, with the output stated in their comments. */
-const programs = [...readFileSync(join(ROOT, 'docs/client.md'), 'utf8').matchAll(/^```ts\n([\s\S]*?)^```/gm)].map(
-  ([, program = ''], i) => {
-    const output = [...program.matchAll(/console\.log\(.*\); \/\/ (.*)\n/g)].map(([, line]) => `${line}\n`);
-    return { file: `program-${i}.ts`, program, output: output.join('') };
-  },
-);
+const programs = blocks(read('docs/client.md'), 'ts').map((program, i) => {
+  const output = [...program.matchAll(/console\.log\(.*\); \/\/ (.*)\n/g)].map(([, line]) => `${line}\n`);
+  return { file: `program-${i}.ts`, program, output: output.join('') };
+});
 
 let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
 let gateway: SandboxedGateway;
@@ -30,15 +24,7 @@ beforeAll(async () => {
     options: { trustedDocuments: { manifests: [manifest] }, clients: { server: { trustedDocuments: 'enforce' } } },
   });
   folder = await createTemporaryFolder();
-  const packages = folder.path('node_modules');
-  await mkdir(join(packages, 'notigraph'), { recursive: true });
-  for (const name of ['@apollo', '@urql', 'graphql', 'graphql-request', 'relay-runtime', 'rxjs']) {
-    await symlink(join(ROOT, 'node_modules', name), join(packages, name), 'dir');
-  }
-  await symlink(join(ROOT, 'packages/client/src'), join(packages, 'notigraph', 'client'), 'dir');
-  const exported = { type: 'module', exports: { './client': './client/index.ts' } };
-  await writeFile(join(packages, 'notigraph', 'package.json'), JSON.stringify(exported));
-  await writeFile(folder.path('package.json'), '{ "type": "module" }');
+  await linkPackages(folder.path(), ['@apollo', '@urql', 'graphql', 'graphql-request', 'relay-runtime', 'rxjs']);
   // The programs use an API key as the token, because this gateway serves servers.
   await writeFile(folder.path('app.mjs'), `globalThis.getToken = async () => '${SANDBOX_KEYS.development}';`);
   for (const { file, program } of programs) {

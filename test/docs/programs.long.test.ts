@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { type CryptoKey, exportJWK, exportSPKI, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
@@ -15,9 +15,9 @@ import {
   CLIENT_TOKENS,
   FRONTEND,
   GATEWAY,
+  linkPackages,
   load,
   names,
-  ROOT,
   read,
   rows,
   runCurl,
@@ -26,7 +26,7 @@ import {
 import { type SandboxedGateway, startSandboxedGateway } from '../support/gateway.ts';
 import { listen } from '../support/listen.ts';
 import { startNotigraph } from '../support/process.ts';
-import { createTemporaryFolder } from '../support/sandbox-files.ts';
+import { createTemporaryFolder, createTestFolder } from '../support/sandbox-files.ts';
 import { shippedModules } from '../support/shipped-documents.ts';
 
 const SERVER = read('docs/call-from-a-server.md');
@@ -194,20 +194,8 @@ describe('docs/frontend.md', () => {
 describe('the programs of the docs', () => {
   /** Creates a project with the package installed, whose programs send their requests to the gateway. */
   async function createProject(gateway: SandboxedGateway) {
-    const folder = await createTemporaryFolder();
-    onTestFinished(() => folder[Symbol.asyncDispose]());
-    const packaged = folder.path('node_modules', 'notigraph');
-    await mkdir(packaged, { recursive: true });
-    for (const name of ['src', 'packages']) {
-      await symlink(join(ROOT, name), join(packaged, name), 'dir');
-    }
-    await symlink(join(ROOT, 'node_modules', 'graphql'), folder.path('node_modules', 'graphql'), 'dir');
-    const exported = {
-      type: 'module',
-      exports: { '.': './src/index.ts', './client': './packages/client/src/index.ts' },
-    };
-    await writeFile(join(packaged, 'package.json'), JSON.stringify(exported));
-    await writeFile(folder.path('package.json'), '{ "type": "module" }');
+    const folder = await createTestFolder();
+    await linkPackages(folder.path(), ['graphql']);
     return {
       path: folder.path,
       async start(file: string, program: string) {

@@ -9,7 +9,7 @@ const post = (body: string, headers: Record<string, string> = {}): RequestInit =
   body,
 });
 
-it('a rejected request has the status, code and retryable of the table', async () => {
+it('a rejected request has the status, code and retryable of the table, and one line in the log', async () => {
   await using gateway = await startSandboxedGateway();
   const refusals: [keyof typeof ERROR_CODES, RequestInit, string?][] = [
     ['BAD_REQUEST', post('[]')],
@@ -30,12 +30,14 @@ it('a rejected request has the status, code and retryable of the table', async (
     ['UNSUPPORTED_MEDIA_TYPE', post('{}', { 'content-type': 'text/plain' })],
   ];
   for (const [code, init, suffix = ''] of refusals) {
+    gateway.log.length = 0;
     const response = await fetch(gateway.url + suffix, init);
     const { errors } = await response.json();
     const { status, retryable }: ErrorCodeEntry = ERROR_CODES[code];
     const requestId = response.headers.get('x-request-id');
     expect([code, response.status]).toEqual([code, status]);
-    expect(errors[0].extensions).toMatchObject({ code, retryable, requestId });
+    expect(errors[0].extensions).toMatchObject({ code, retryable: retryable === true, requestId });
+    expect(gateway.log).toMatchObject([{ msg: 'operation', httpStatus: status, code, requestId }]);
   }
   expect(gateway.upstream()).toHaveLength(0);
 });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../packages/sandbox/src/sandbox.ts';
 import { createTestGateway } from '../../packages/testing/src/index.ts';
 import { defineModule } from '../../src/graphql/module.ts';
@@ -9,7 +9,6 @@ import { REFUSED_IDS } from '../support/field-contract.ts';
 import { deviationsIn, type ScriptedGateway, startScriptedGateway } from '../support/gateway.ts';
 import { subscriber, workflow } from '../support/records.ts';
 import { createSandboxClient } from '../support/sandbox-client.ts';
-import type { ServiceResponse } from '../support/service.ts';
 
 const modules = [events, topics, subscriberProfiles];
 
@@ -34,27 +33,22 @@ interface Invalid {
   issues: { path: string[]; message: string }[];
 }
 
+let gateway: ScriptedGateway;
+beforeAll(async () => {
+  gateway = await startScriptedGateway(() => {}, { modules });
+  return () => gateway[Symbol.asyncDispose]();
+});
+
 /** Returns the result of the only field. */
-async function resultOf(gateway: ScriptedGateway, document: string, variables: object) {
+async function resultOf(document: string, variables: object) {
   return Object.values(await gateway.data<Record<string, Invalid>>(document, { ...variables }))[0];
 }
 
 describe('why a field is invalid', () => {
-  let gateway: ScriptedGateway;
-  let response: ServiceResponse;
-
-  beforeAll(async () => {
-    gateway = await startScriptedGateway(() => response, { modules });
-  });
-
-  afterAll(async () => {
-    await gateway[Symbol.asyncDispose]();
-  });
-
   const fail = (status: number, body: object) => {
-    response = { status, body: { statusCode: status, ...body } };
+    gateway.service.script = () => ({ status, body: { statusCode: status, ...body } });
   };
-  const create = () => resultOf(gateway, CREATE, { input: LENA });
+  const create = () => resultOf(CREATE, { input: LENA });
 
   it('R10: 422 with messages per field is an issue per message, without the value', async () => {
     fail(422, {
@@ -184,7 +178,7 @@ describe('why a field is invalid', () => {
 
   it('R11: 400 for the payload of an event is an issue at its member', async () => {
     fail(400, { message: 'Payload is invalid', errors: [{ field: 'orderId', message: 'is required', value: 'x' }] });
-    expect(await resultOf(gateway, TRIGGER, { event: EVENT })).toEqual({
+    expect(await resultOf(TRIGGER, { event: EVENT })).toEqual({
       __typename: 'InvalidInputError',
       message: 'Payload is invalid; orderId: is required',
       issues: [issue('is required', 'event', 'payload', 'orderId')],
@@ -210,7 +204,7 @@ describe('why a field is invalid', () => {
       'body.overrides.x',
     ];
     fail(400, { errors: fields.map((field) => ({ field, message: 'Bad' })) });
-    const result = await resultOf(gateway, TRIGGER, { event });
+    const result = await resultOf(TRIGGER, { event });
     expect(result?.issues.map(({ path }) => path.join('.'))).toEqual([
       'input.event.workflow',
       'input.event.subscriberIds.0',
@@ -227,7 +221,7 @@ describe('why a field is invalid', () => {
   it('R11: of several events, the one that the service names', async () => {
     const pathsOf = async (count: number, ...fields: string[]) => {
       fail(400, { errors: fields.map((field) => ({ field, message: 'Bad' })) });
-      const result = await resultOf(gateway, TRIGGER_ALL, { events: Array.from({ length: count }, () => EVENT) });
+      const result = await resultOf(TRIGGER_ALL, { events: Array.from({ length: count }, () => EVENT) });
       return result?.issues.map(({ path }) => path.join('.'));
     };
     expect(await pathsOf(3, 'events.2.payload.orderId', 'events[1].to.0', 'events.1.name', 'orderId')).toEqual([
@@ -265,7 +259,7 @@ describe('why a field is invalid', () => {
   it('R12: members of a body have the names of the input', async () => {
     fail(400, { errors: [{ path: ['subscribers', 1], message: 'Bad' }] });
     const document = `mutation { addSubscribersToTopic(input: { key: "k", subscriberIds: ["a", "b"] }) { ${FAILURE} } }`;
-    expect((await resultOf(gateway, document, {}))?.issues).toEqual([issue('Bad', 'subscriberIds', '1')]);
+    expect((await resultOf(document, {}))?.issues).toEqual([issue('Bad', 'subscriberIds', '1')]);
   });
 
   it.each([
@@ -283,7 +277,7 @@ describe('why a field is invalid', () => {
   ])('3.2: a 400 for deleteFeed is %s, depending on what is absent', async (typename, messages) => {
     for (const message of messages) {
       fail(400, { message });
-      const result = await resultOf(gateway, `mutation { deleteFeed(input: { id: "f1" }) { ${FAILURE} } }`, {});
+      const result = await resultOf(`mutation { deleteFeed(input: { id: "f1" }) { ${FAILURE} } }`, {});
       expect(result, message).toMatchObject({ __typename: typename, message });
     }
   });
@@ -294,87 +288,49 @@ describe('an id', () => {
   const name = 'n';
   const event = { workflow: 'w', subscriberIds: ['a'] };
 
-  /** Inputs with an id that the service would store, and the path of the id. */
-  const USES: [string, (id: string) => [document: string, variables: object], string][] = [
-    ['createSubscriber', (id) => [CREATE, { input: { subscriberId: id } }], 'input.subscriberId'],
-    ['updateSubscriber', (id) => [UPDATE, { input: { subscriberId: id, email: 'a@b.example' } }], 'input.subscriberId'],
+  const mutation = (parameters: string, field: string) => `mutation (${parameters}) { ${field} { ${FAILURE} } }`;
+  const CREATE_TOPIC = mutation('$input: CreateTopicInput!', 'createTopic(input: $input)');
+  const DELETE = mutation('$id: ID!', 'deleteSubscriber(input: { subscriberId: $id })');
+  const ADD = mutation('$ids: [ID!]!', 'addSubscribersToTopic(input: { key: "k", subscriberIds: $ids })');
+  const REMOVE = mutation('$ids: [ID!]!', 'removeSubscribersFromTopic(input: { key: "k", subscriberIds: $ids })');
+
+  /** Paths of an id that the service would store, mutations, and their variables. */
+  const USES: [path: string, document: string, variables: (id: string) => object][] = [
+    ['input.subscriberId', CREATE, (id) => ({ input: { subscriberId: id } })],
+    ['input.subscriberId', UPDATE, (id) => ({ input: { subscriberId: id, email: 'a@b.example' } })],
+    ['input.subscriberId', DELETE, (id) => ({ id })],
+    ['input.key', CREATE_TOPIC, (id) => ({ input: { key: id, name } })],
+    ['input.subscriberIds.1', ADD, (id) => ({ ids: ['a', id] })],
+    ['input.subscriberIds.0', REMOVE, (id) => ({ ids: [id] })],
+    ['input.event.subscriberIds.1', TRIGGER, (id) => ({ event: { ...event, subscriberIds: ['a', id] } })],
     [
-      'deleteSubscriber',
-      (id) => [`mutation ($id: ID!) { deleteSubscriber(input: { subscriberId: $id }) { ${FAILURE} } }`, { id }],
-      'input.subscriberId',
-    ],
-    [
-      'createTopic',
-      (id) => [
-        `mutation ($input: CreateTopicInput!) { createTopic(input: $input) { ${FAILURE} } }`,
-        { input: { key: id, name } },
-      ],
-      'input.key',
-    ],
-    [
-      'addSubscribersToTopic',
-      (id) => [
-        `mutation ($ids: [ID!]!) { addSubscribersToTopic(input: { key: "k", subscriberIds: $ids }) { ${FAILURE} } }`,
-        { ids: ['a', id] },
-      ],
-      'input.subscriberIds.1',
-    ],
-    [
-      'removeSubscribersFromTopic',
-      (id) => [
-        `mutation ($ids: [ID!]!) { removeSubscribersFromTopic(input: { key: "k", subscriberIds: $ids }) { ${FAILURE} } }`,
-        { ids: [id] },
-      ],
-      'input.subscriberIds.0',
-    ],
-    [
-      'triggerEvent',
-      (id) => [TRIGGER, { event: { ...event, subscriberIds: ['a', id] } }],
-      'input.event.subscriberIds.1',
-    ],
-    [
-      'triggerEvent with a subscriber',
-      (id) => [TRIGGER, { event: { ...event, subscribers: [{ subscriberId: id }] } }],
       'input.event.subscribers.0.subscriberId',
+      TRIGGER,
+      (id) => ({ event: { ...event, subscribers: [{ subscriberId: id }] } }),
     ],
-    [
-      'triggerEvent with a topic',
-      (id) => [TRIGGER, { event: { ...event, topicKeys: [id] } }],
-      'input.event.topicKeys.0',
-    ],
-    ['triggerEvent with an actor', (id) => [TRIGGER, { event: { ...event, actorId: id } }], 'input.event.actorId'],
-    [
-      'triggerEvent with a transaction',
-      (id) => [TRIGGER, { event: { ...event, transactionId: id } }],
-      'input.event.transactionId',
-    ],
-    ['triggerEvents', (id) => [TRIGGER_ALL, { events: [event, { ...event, actorId: id }] }], 'input.events.1.actorId'],
+    ['input.event.topicKeys.0', TRIGGER, (id) => ({ event: { ...event, topicKeys: [id] } })],
+    ['input.event.actorId', TRIGGER, (id) => ({ event: { ...event, actorId: id } })],
+    ['input.event.transactionId', TRIGGER, (id) => ({ event: { ...event, transactionId: id } })],
+    ['input.events.1.actorId', TRIGGER_ALL, (id) => ({ events: [event, { ...event, actorId: id }] })],
   ];
 
-  let gateway: ScriptedGateway;
-
-  beforeAll(async () => {
-    gateway = await startScriptedGateway(
-      ({ body }) => ({ status: 201, body: { data: subscriber(JSON.parse(body)) } }),
-      {
-        modules,
-      },
-    );
+  beforeAll(() => {
+    gateway.service.script = ({ body }) => ({ status: 201, body: { data: subscriber(JSON.parse(body)) } });
+    gateway.service.forget();
   });
 
-  afterAll(async () => {
-    await gateway[Symbol.asyncDispose]();
-  });
-
-  it.each(USES)('R16: that could not be read is invalid in %s before any call', async (_, use, path) => {
-    for (const [kind, id] of Object.entries(IDS)) {
-      expect(await resultOf(gateway, ...use(id)), kind).toMatchObject({
-        __typename: 'InvalidInputError',
-        issues: [{ path: path.split('.'), message: expect.stringContaining(path.split('.').at(-1) ?? '') }],
-      });
-    }
-    expect(gateway.service.requests).toHaveLength(0);
-  });
+  it.each(USES)(
+    'R16: that could not be read is invalid at %s of %s before any call',
+    async (path, document, variables) => {
+      for (const [kind, id] of Object.entries(IDS)) {
+        expect(await resultOf(document, variables(id)), kind).toMatchObject({
+          __typename: 'InvalidInputError',
+          issues: [{ path: path.split('.'), message: expect.stringContaining(path.split('.').at(-1) ?? '') }],
+        });
+      }
+      expect(gateway.service.requests).toHaveLength(0);
+    },
+  );
 
   it('R16: of blanks is invalid for reads too', async () => {
     const { codes } = await gateway.send('{ subscriber(subscriberId: "  ") { email } topic(key: "\u00a0") { name } }');
@@ -386,17 +342,10 @@ describe('an id', () => {
     const { createSubscribers } = await gateway.data<{ createSubscribers: { results: Invalid[] } }>(CREATE_ALL, {
       input: { subscribers: [{ subscriberId: '..' }, { subscriberId: 'ok' }] },
     });
+    const path = ['input', 'subscribers', '0', 'subscriberId'];
+    const message = 'subscriberId must not contain the path segments "." or "..".';
     expect(createSubscribers.results).toEqual([
-      {
-        __typename: 'InvalidInputError',
-        message: 'subscriberId must not contain the path segments "." or "..".',
-        issues: [
-          {
-            path: ['input', 'subscribers', '0', 'subscriberId'],
-            message: 'subscriberId must not contain the path segments "." or "..".',
-          },
-        ],
-      },
+      { __typename: 'InvalidInputError', message, issues: [{ path, message }] },
       { __typename: 'CreateSubscriberSuccess' },
     ]);
     expect(gateway.service.requests.map(({ body }) => JSON.parse(body))).toEqual([{ subscriberId: 'ok' }]);
@@ -405,7 +354,7 @@ describe('an id', () => {
 
   it('R16: problems of a long list are bounded', async () => {
     const ids = Array.from({ length: 100 }, () => '');
-    const result = await resultOf(gateway, TRIGGER, { event: { ...event, subscriberIds: ids } });
+    const result = await resultOf(TRIGGER, { event: { ...event, subscriberIds: ids } });
     expect(result?.issues).toHaveLength(20);
   });
 
@@ -444,24 +393,12 @@ describe('a field', () => {
   const FIELDS = ['email', 'firstName', 'lastName', 'phone', 'avatar', 'locale'];
   const CLEARED = Object.fromEntries([...FIELDS, 'data'].map((name) => [name, null]));
 
-  let gateway: ScriptedGateway;
-
-  beforeAll(async () => {
-    gateway = await startScriptedGateway(
-      ({ path, body }) => ({
-        status: 201,
-        body: {
-          data: path.includes('/events')
-            ? { status: 'processed' }
-            : subscriber({ ...JSON.parse(body), subscriberId: 'a' }),
-        },
-      }),
-      { modules },
-    );
-  });
-
-  afterAll(async () => {
-    await gateway[Symbol.asyncDispose]();
+  beforeAll(() => {
+    gateway.service.script = ({ path, body }) => {
+      const isEvent = path.includes('/events');
+      const record = isEvent ? { status: 'processed' } : subscriber({ ...JSON.parse(body), subscriberId: 'a' });
+      return { status: 201, body: { data: record } };
+    };
   });
 
   /** Sends a mutation, and returns the bodies that reach the service. */
@@ -498,7 +435,7 @@ describe('a field', () => {
       [TRIGGER_ALL, { events: [{ workflow: 'w', subscribers: [profile] }] }, ['events', '0', 'subscribers', '0']],
     ];
     for (const [document, variables, path] of uses) {
-      expect(await resultOf(gateway, document, variables)).toMatchObject({
+      expect(await resultOf(document, variables)).toMatchObject({
         __typename: 'InvalidInputError',
         issues: [
           {
@@ -514,7 +451,7 @@ describe('a field', () => {
   it('R15: of a recipient can be sent by the same rules as that of a subscriber', async () => {
     const recipient = { subscriberId: 'a', firstName: 'a\r\nBcc: b', avatar: 'javascript:x' };
     const event = { workflow: 'w', subscribers: [recipient], payload: { text: 'a\nb', email: '' } };
-    expect((await resultOf(gateway, TRIGGER, { event }))?.issues.map(({ path }) => path.at(-1))).toEqual([
+    expect((await resultOf(TRIGGER, { event }))?.issues.map(({ path }) => path.at(-1))).toEqual([
       'avatar',
       'firstName',
     ]);
@@ -549,8 +486,6 @@ describe('a field', () => {
       body: { name: 'payment-failed', to: { subscriberId: 'clear-1', lastName: null } },
     });
     expect((await send('GET /v1/subscribers/clear-1')).data).not.toHaveProperty('lastName');
-    const odd = await send('POST /v1/subscribers', { body: { subscriberId: 'clear-1', email: 7, data: [] } });
-    expect(odd.body).toMatchObject({ message: ['"email" must be a string.', '"data" must be an object.'] });
   });
 });
 
@@ -570,13 +505,8 @@ describe('an odd value', () => {
       7,
       [{ message: 'Inner.' }],
     ];
-    await using gateway = await startScriptedGateway(
-      () => ({
-        status: 201,
-        body: { data: errors.map((error, i) => ({ status: 'error', transactionId: `t${i}`, error })) },
-      }),
-      { modules },
-    );
+    const results = errors.map((error, i) => ({ status: 'error', transactionId: `t${i}`, error }));
+    gateway.service.script = () => ({ status: 201, body: { data: results } });
     const { body } = await gateway.send(RESULTS, { events: errors.map(() => EVENT) });
     const problems = [['Text.'], ['A', 'B'], [], [], ['Of an object.'], [], ['Inner.']];
     expect(body).toEqual({
@@ -595,7 +525,7 @@ describe('an odd value', () => {
 
   it('R30: as the result of an event costs only its own place', async () => {
     const results = [{ status: 'processed', transactionId: 't0' }, null, { status: 7, transactionId: {} }];
-    await using gateway = await startScriptedGateway(() => ({ status: 201, body: { data: results } }), { modules });
+    gateway.service.script = () => ({ status: 201, body: { data: results } });
     const { body } = await gateway.send(RESULTS, { events: results.map(() => EVENT) });
     expect(body.data).toEqual({
       triggerEvents: {
@@ -620,48 +550,26 @@ describe('an odd value', () => {
     ['a text', 'ok', ['a', 'b'], []],
     ['a null', { succeeded: null, failed: null }, ['a', 'b'], []],
   ])('R30: in the result of a topic (%s) does not hide what was added', async (_, data, addedIds, unknownIds) => {
-    await using gateway = await startScriptedGateway(() => ({ body: { data } }), { modules });
+    gateway.service.script = () => ({ body: { data } });
     expect(await gateway.data(ADD)).toEqual({ addSubscribersToTopic: { addedIds, unknownIds } });
   });
 
-  it.each<[object, object]>([
-    [
-      { page: 0, totalCount: 3, pageSize: 2 },
-      { page: 0, hasMore: true },
-    ],
-    [
-      { page: 1, totalCount: 3, pageSize: 2 },
-      { page: 1, hasMore: false },
-    ],
-    [{ totalCount: 3 }, { page: 0, hasMore: true }],
-    [
-      { page: 0, hasMore: false, totalCount: 99 },
-      { page: 0, hasMore: false },
-    ],
-    [
-      { page: 0, totalCount: 2 },
-      { page: 0, hasMore: false },
-    ],
-  ])('R30: a page of subscribers with %j is %j', async (members, expected) => {
-    await using gateway = await startScriptedGateway(
-      ({ path }) => ({
-        body: {
-          ...members,
-          data: (path.includes('page=1') ? ['c'] : ['a', 'b']).map((subscriberId) => subscriber({ subscriberId })),
-        },
-      }),
-      { modules },
-    );
-    const page = 'page' in members ? members.page : 0;
-    expect(await gateway.data(`{ subscribers(page: ${page}, limit: 2) { page hasMore } }`)).toEqual({
-      subscribers: expected,
-    });
-  });
-
-  it('R30: a page of subscribers that says nothing about more is an error', async () => {
-    await using gateway = await startScriptedGateway(() => ({ body: { page: 0, data: [] } }), { modules });
-    expect((await gateway.send('{ subscribers { hasMore } }')).codes).toEqual(['UPSTREAM_BAD_RESPONSE']);
-  });
+  it.each<[number, object, boolean | undefined]>([
+    [0, { page: 0, totalCount: 3, pageSize: 2 }, true],
+    [1, { page: 1, totalCount: 3, pageSize: 2 }, false],
+    [0, { totalCount: 3 }, true],
+    [0, { page: 0, hasMore: false, totalCount: 99 }, false],
+    [0, { page: 0, totalCount: 2 }, false],
+    [0, { page: 0 }, undefined],
+  ])(
+    'R30: more subscribers follow page %i with %j: %s; without an indication, that is an error',
+    async (page, members, hasMore) => {
+      const data = (page === 1 ? ['c'] : ['a', 'b']).map((subscriberId) => subscriber({ subscriberId }));
+      gateway.service.script = () => ({ body: { ...members, data } });
+      const result = await gateway.run(`{ subscribers(page: ${page}, limit: 2) { page hasMore } }`);
+      expect(result).toEqual(hasMore === undefined ? ['UPSTREAM_BAD_RESPONSE'] : { subscribers: { page, hasMore } });
+    },
+  );
 
   it('R30: a null among the workflows of a day is left out, and counted as drift', async () => {
     await using gateway = await startScriptedGateway(({ path }) => ({
@@ -711,15 +619,10 @@ it.each([
   { message: 'x', errors: { target: 'a private value', received: 'a private value' } },
   { errors: { field: 'name', received: 'a private value', messages: ['x'] } },
 ])('odd reasons of a failure stay a failure of the input, without values (%#)', async (body) => {
-  await using gateway = await startScriptedGateway(() => ({ status: 400, body }));
-  const { data } = (
-    await gateway.send(
-      'mutation { createFeed(input: { name: "News" }) { ... on InvalidInputError { message issues { path message } } } }',
-    )
-  ).body;
-  expect(data).toEqual({
-    createFeed: { message: expect.any(String), issues: expect.arrayContaining([expect.anything()]) },
-  });
-  expect(JSON.stringify(data)).not.toContain('private');
+  gateway.service.script = () => ({ status: 400, body });
+  gateway.service.forget();
+  const result = await resultOf(`mutation { createFeed(input: { name: "News" }) { ${FAILURE} } }`, {});
+  expect(result).toMatchObject({ message: expect.any(String), issues: expect.arrayContaining([expect.anything()]) });
+  expect(JSON.stringify(result)).not.toContain('private');
   expect(gateway.service.requests).toHaveLength(1);
 });

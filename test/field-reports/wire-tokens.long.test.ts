@@ -15,7 +15,6 @@ import { startScriptedGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { createTestKey, startTestIssuer, type TestKey } from '../support/issuer.ts';
 import { listen } from '../support/listen.ts';
-import { metricValues } from '../support/metrics-text.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { type BrowserOptions, clientsOf, createSigner } from '../support/tokens.ts';
 
@@ -127,6 +126,8 @@ describe.runIf(hasOpenssl)(`R24: the signing keys of an issuer${opensslOnly}`, (
   });
 
   it('R24: follow a file with the authority without a restart', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] }); // Only the clock.
+    onTestFinished(() => void vi.useRealTimers());
     await using folder = await createTemporaryFolder();
     const file = folder.path('ca.pem');
     using stranger = createAuthority();
@@ -141,7 +142,11 @@ describe.runIf(hasOpenssl)(`R24: the signing keys of an issuer${opensslOnly}`, (
     const problems = () => gateway.log.flatMap(({ problem }) => (problem === undefined ? [] : [problem]));
     await expect.poll(problems, { timeout: 20_000 }).toEqual([expect.stringMatching(/^ca of the issuer http.*PEM/)]);
     await writeFile(file, authority.cert);
-    await expect.poll(() => outcome(source.sign()), { timeout: 20_000, interval: 500 }).toBe('200');
+    const retried = () => {
+      vi.advanceTimersByTime(5_000);
+      return outcome(source.sign());
+    };
+    await expect.poll(retried, { timeout: 20_000 }).toBe('200');
   });
 });
 
@@ -208,38 +213,21 @@ describe('R25: a token without kid', () => {
   const WITHOUT_KID = { kid: undefined };
   const withoutId = ({ jwk: { kid: _, ...jwk } }: TestKey) => jwk;
 
-  it.each([2, 4])('R25: is verified with any of %i keys of its algorithm', async (count) => {
+  it.each([
+    ['two keys', 2, true, '200', '200'],
+    ['four keys', 4, true, '200', '200'],
+    ['five keys, which are too many to try', 5, true, '401 TOKEN_INVALID', '200'],
+    ['two keys that have no id either', 2, false, '200', '401 TOKEN_INVALID'],
+  ])('R25: of an issuer with %s for its algorithm', async (_, count, haveIds, expected, expectedWithKid) => {
     const { issuer, outcome } = await start({ algorithms: ['ES256', 'RS256'] });
     const keys = Array.from({ length: count }, () => createTestKey('ES256'));
-    issuer.published = [...keys.map(({ jwk }) => jwk), createTestKey('RS256').jwk, createTestKey('ES384').jwk];
+    const published = keys.map((key) => (haveIds ? key.jwk : withoutId(key)));
+    issuer.published = [...published, createTestKey('RS256').jwk, createTestKey('ES384').jwk];
     for (const key of keys) {
-      expect(await outcome(issuer.sign({}, { key, header: WITHOUT_KID }))).toBe('200');
-      expect(await outcome(issuer.sign({}, { key }))).toBe('200');
+      expect(await outcome(issuer.sign({}, { key, header: WITHOUT_KID }))).toBe(expected);
+      expect(await outcome(issuer.sign({}, { key }))).toBe(expectedWithKid);
     }
     expect(issuer.keyRequests).toBe(1);
-  });
-
-  it('R25: is verified with keys that have no id either', async () => {
-    const { issuer, outcome } = await start();
-    const keys = [createTestKey(), createTestKey()];
-    issuer.published = keys.map(withoutId);
-    for (const key of keys) {
-      expect(await outcome(issuer.sign({}, { key, header: WITHOUT_KID }))).toBe('200');
-      expect(await outcome(issuer.sign({}, { key }))).toBe('401 TOKEN_INVALID');
-    }
-  });
-
-  it('R25: is rejected in one way if no key, or more than four, fit', async () => {
-    const { issuer, outcome, gateway } = await start();
-    const keys = Array.from({ length: 5 }, () => createTestKey());
-    issuer.published = keys.map(({ jwk }) => jwk);
-    for (const key of keys) {
-      expect(await outcome(issuer.sign({}, { key, header: WITHOUT_KID }))).toBe('401 TOKEN_INVALID');
-    }
-    for (const key of keys) {
-      expect(await outcome(issuer.sign({}, { key }))).toBe('200');
-    }
-    expect(gateway.service.requests).toHaveLength(5);
   });
 
   it('R25: is verified with a key that the issuer has published since', async () => {
@@ -310,23 +298,19 @@ describe('the scheme of a credential', () => {
     await using folder = await createTemporaryFolder();
     const gateway = await startServing({ cache: true, audit: { to: { file: folder.path('audit.jsonl') } } });
     const codes: unknown[] = [];
+    await gateway.send(
+      'mutation { createFeed(input: { name: "f" }) { __typename } }',
+      {},
+      { authorization: 'APIKEY key-1' },
+    );
     for (const scheme of SCHEMES) {
-      const write = `mutation { createFeed(input: { name: "${scheme}" }) { __typename } }`;
-      codes.push((await gateway.send(write, {}, { authorization: `${scheme} key-1` })).codes);
+      codes.push(...(await gateway.send(GROUPS, {}, { authorization: `${scheme} key-1` })).codes);
     }
-    expect(codes).toEqual([[], [], [], ['RATE_LIMITED']].map((list) => (list.length > 0 ? list : expect.anything())));
+    expect(codes).toEqual(['RATE_LIMITED', 'RATE_LIMITED']);
+    expect(gateway.service.calls()).toEqual(['POST /v1/feeds', 'GET /v1/notification-groups']);
     const tenants = gateway.log.flatMap(({ msg, tenant }) => (msg === 'operation' ? [tenant] : []));
-    expect([tenants.length, new Set(tenants).size]).toEqual([4, 1]);
-    const lines = (await readFile(folder.path('audit.jsonl'), 'utf8')).trimEnd().split('\n');
-    expect(new Set(lines.map((line) => JSON.parse(line).tenant)).size).toBe(1);
-  });
-
-  it('does not read the cache of the same key twice', async () => {
-    const gateway = await startServing({ cache: true });
-    for (const scheme of SCHEMES.slice(0, 3)) {
-      await gateway.send(GROUPS, {}, { authorization: `${scheme} key-1` });
-    }
-    expect(gateway.service.calls()).toEqual(['GET /v1/notification-groups']);
+    expect([tenants.length, new Set(tenants).size]).toEqual([5, 1]);
+    expect(JSON.parse(await readFile(folder.path('audit.jsonl'), 'utf8')).tenant).toBe(tenants[0]);
   });
 
   it('has no case in requests for client tokens, and in tools', async () => {
@@ -348,17 +332,5 @@ describe('the scheme of a credential', () => {
       body: JSON.stringify(call),
     });
     expect(tools.status).toBe(200);
-  });
-
-  it('is followed by exactly one space and the key', async () => {
-    const gateway = await startServing();
-    for (const authorization of ['apikey', 'apikey  k', 'apikeys k', 'apikey a b', 'bearer', 'bearer x', 'api-key k']) {
-      const { status, headers } = await gateway.send(GROUPS, {}, { authorization });
-      expect([authorization, status, headers.has('www-authenticate')]).toEqual([authorization, 401, true]);
-    }
-    const invalid = await gateway.send(GROUPS, {}, { authorization: 'bearer a.b.c' });
-    expect(invalid.headers.get('www-authenticate')).toContain('error="invalid_token"');
-    expect(gateway.service.requests).toEqual([]);
-    expect(metricValues(await gateway.metrics(), /^notigraph_upstream_requests_total/)).toEqual({});
   });
 });

@@ -1,5 +1,5 @@
 import { type GraphQLSchema, isEnumType, isInputObjectType, isObjectType } from 'graphql';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { createSchema } from '../../src/graphql/schema.ts';
 import { type SandboxedGateway, startSandboxedGateway } from '../support/gateway.ts';
 import { metricValues } from '../support/metrics-text.ts';
@@ -40,9 +40,8 @@ beforeAll(async () => {
   gateway = await startSandboxedGateway({
     options: { plugins: [{ onPluginInit: ({ setSchema }) => setSchema(schema) }] },
   });
+  return () => gateway[Symbol.asyncDispose]();
 });
-
-afterAll(() => gateway[Symbol.asyncDispose]());
 
 /** Sends a document, with the name of an operation if it has several. */
 async function send(query: string, variables: object = {}, operationName?: string): Promise<void> {

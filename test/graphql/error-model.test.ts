@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
-import { describe, expect, it } from 'vitest';
-import { startGateway, startScriptedGateway } from '../support/gateway.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { type ScriptedGateway, startGateway, startScriptedGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { feed, group, workflow } from '../support/records.ts';
 import type { Script, ServiceResponse } from '../support/service.ts';
@@ -27,21 +27,29 @@ const RESULT = `
     ... on InvalidInputError { issues { path message } }
   }`;
 
-/** Starts a gateway in front of a scripted upstream; `run()` returns the result and the error of an operation. */
-async function startScenario(script: Script, options = {}) {
-  const gateway = await startScriptedGateway(script, options);
-  return {
-    ...gateway,
-    async run(document: string) {
-      const text = document.startsWith('query') ? document : document + RESULT;
-      const { status, body } = await gateway.send(text, {}, AUTHORIZATION);
-      expect(status).toBe(200);
-      expect(JSON.stringify([body, gateway.log])).not.toMatch(new RegExp(`${KEY}|secret`));
-      const [error] = body.errors ?? [];
-      const described: Record<string, unknown> | undefined = error && { message: error.message, ...error.extensions };
-      return { result: Object.values(body.data ?? {})[0], error: described };
-    },
-  };
+let gateway: ScriptedGateway;
+beforeAll(async () => {
+  gateway = await startScriptedGateway(() => {}, {}, { breakerMinimumCalls: Number.POSITIVE_INFINITY });
+  return () => gateway[Symbol.asyncDispose]();
+});
+
+/** Sets how the service responds. */
+function prepare(script: Script): void {
+  gateway.service.script = script;
+  gateway.service.forget();
+  gateway.log.length = 0;
+  gateway.advance(60); // Retries are limited per second.
+}
+
+/** Returns the result and the error of an operation. */
+async function run(document: string) {
+  const text = document.startsWith('query') ? document : document + RESULT;
+  const { status, body } = await gateway.send(text, {}, AUTHORIZATION);
+  expect(status).toBe(200);
+  expect(JSON.stringify([body, gateway.log])).not.toMatch(new RegExp(`${KEY}|secret`));
+  const [error] = body.errors ?? [];
+  const described: Record<string, unknown> | undefined = error && { message: error.message, ...error.extensions };
+  return { result: Object.values(body.data ?? {})[0], error: described };
 }
 
 const errorResponse = (status: number, message: unknown = 'What the service says.'): ServiceResponse => ({
@@ -49,74 +57,67 @@ const errorResponse = (status: number, message: unknown = 'What the service says
   body: { statusCode: status, message, path: '/v1/secret-path', error: 'x' },
 });
 
+const DELETE_FEED = 'mutation { deleteFeed(input: { id: "f1" }) { ...result } }';
+
 describe('a failure that a client can act on is returned in the result union', () => {
-  it.each([
-    [400, { __typename: 'InvalidInputError', code: 'INVALID_INPUT', message: 'What the service says.' }],
-    [422, { __typename: 'InvalidInputError', code: 'INVALID_INPUT' }],
-    [409, { __typename: 'ConflictError', code: 'CONFLICT', reason: 'ALREADY_EXISTS' }],
-  ])('for a %i on createFeed', async (status, expected) => {
-    await using gateway = await startScenario(() => errorResponse(status));
-    expect(await gateway.run(CREATE)).toEqual({ result: expect.objectContaining(expected), error: undefined });
+  const INVALID = { __typename: 'InvalidInputError', code: 'INVALID_INPUT' };
+  const NOT_FOUND = { __typename: 'NotFoundError', code: 'NOT_FOUND' };
+  const FEED = { ...NOT_FOUND, resource: 'Feed', requestedId: 'f1' };
+
+  it.each<[number, unknown, document: string, object]>([
+    [400, 'What the service says.', CREATE, { ...INVALID, message: 'What the service says.' }],
+    [409, '', CREATE, { __typename: 'ConflictError', code: 'CONFLICT', reason: 'ALREADY_EXISTS' }],
+    [404, '', RENAME, { ...NOT_FOUND, resource: 'NotificationGroup', requestedId: 'g1' }],
+    [410, '', RENAME, { ...NOT_FOUND, resource: 'NotificationGroup', requestedId: 'g1' }],
+    [404, '', DELETE_MESSAGES, { ...NOT_FOUND, resource: 'Transaction', requestedId: 't1' }],
+    [400, 'Could not find feed with id f1', DELETE_FEED, { ...FEED, message: 'Could not find feed with id f1' }],
+    [400, 'Feed f1 was not found', DELETE_FEED, FEED],
+    [400, 'The feed does not exist.', DELETE_FEED, FEED],
+    [400, 'The feed f1 is used by a workflow.', DELETE_FEED, INVALID],
+    [400, 'This feed cannot be deleted', DELETE_FEED, { ...INVALID, message: 'This feed cannot be deleted' }],
+    [
+      422,
+      ['name must be shorter than 3 characters', 'something else'],
+      CREATE,
+      {
+        ...INVALID,
+        message: 'name must be shorter than 3 characters; something else',
+        issues: [
+          { path: ['input', 'name'], message: 'name must be shorter than 3 characters' },
+          { path: ['input'], message: 'something else' },
+        ],
+      },
+    ],
+  ])('for a %i with the message %j', async (status, message, document, expected) => {
+    prepare(() => errorResponse(status, message));
+    expect(await run(document)).toEqual({ result: expect.objectContaining(expected), error: undefined });
     expect(gateway.service.requests).toHaveLength(1);
-  });
-
-  it.each([404, 410])('for a %i on updateNotificationGroup and deleteMessagesByTransaction', async (status) => {
-    await using gateway = await startScenario(() => ({ status, body: {} }));
-    const expected = { __typename: 'NotFoundError', code: 'NOT_FOUND' };
-    const group = { resource: 'NotificationGroup', requestedId: 'g1' };
-    expect((await gateway.run(RENAME)).result).toMatchObject({ ...expected, ...group });
-    const transaction = { resource: 'Transaction', requestedId: 't1' };
-    expect((await gateway.run(DELETE_MESSAGES)).result).toMatchObject({ ...expected, ...transaction });
-  });
-
-  it.each([
-    ['NOT_FOUND', ['Could not find feed with id f1', 'Feed f1 was not found', 'The feed does not exist.']],
-    ['INVALID_INPUT', ['The feed f1 is used by a workflow.', 'This feed cannot be deleted']],
-  ])('for a 400 on deleteFeed: %s, depending on the message', async (code, messages) => {
-    for (const message of messages) {
-      await using gateway = await startScenario(() => errorResponse(400, message));
-      const { result } = await gateway.run('mutation { deleteFeed(input: { id: "f1" }) { ...result } }');
-      const record = code === 'NOT_FOUND' ? { resource: 'Feed', requestedId: 'f1' } : {};
-      expect(result).toMatchObject({ code, message, ...record });
-    }
-  });
-
-  it('with the input field that the service rejected', async () => {
-    await using gateway = await startScenario(() =>
-      errorResponse(422, ['name must be shorter than 3 characters', 'something else']),
-    );
-    expect((await gateway.run(CREATE)).result).toMatchObject({
-      message: 'name must be shorter than 3 characters; something else',
-      issues: [
-        { path: ['input', 'name'], message: 'name must be shorter than 3 characters' },
-        { path: ['input'], message: 'something else' },
-      ],
-    });
   });
 });
 
 describe('any other failure is an error', () => {
-  it.each([
-    ['a 404 on a create', 404, CREATE, 'UPSTREAM_BAD_RESPONSE'],
-    ['a 409 on a deletion of messages', 409, DELETE_MESSAGES],
-    ['a 401 on a create', 401, CREATE, 'UNAUTHENTICATED'],
-    ['a 403 on a create', 403, CREATE, 'FORBIDDEN'],
-    ['a 418 on a create', 418, CREATE],
-  ])('such as %s, which was not applied', async (_, status, document, code = 'UPSTREAM_ERROR') => {
-    await using gateway = await startScenario(() => errorResponse(status));
-    expect(await gateway.run(document)).toMatchObject({
-      result: null,
-      error: { code, outcome: 'NOT_APPLIED', retryable: false },
-    });
-    expect(gateway.service.requests).toHaveLength(1);
-  });
+  const REFUSED = { outcome: 'NOT_APPLIED', retryable: false };
 
-  it('such as a 503 on a create, which may have been applied', async () => {
-    await using gateway = await startScenario(() => errorResponse(503));
-    const { error } = await gateway.run(CREATE);
-    const upstream = { method: 'POST', route: '/v1/feeds', status: 503 };
-    expect(error).toMatchObject({ code: 'UPSTREAM_UNAVAILABLE', outcome: 'UNKNOWN', upstream });
-    expect(error?.message).toMatch(/may have been applied/);
+  it.each<[number, document: string, object]>([
+    [404, CREATE, { ...REFUSED, code: 'UPSTREAM_BAD_RESPONSE' }],
+    [409, DELETE_MESSAGES, { ...REFUSED, code: 'UPSTREAM_ERROR' }],
+    [401, CREATE, { ...REFUSED, code: 'UNAUTHENTICATED' }],
+    [403, CREATE, { ...REFUSED, code: 'FORBIDDEN' }],
+    [418, CREATE, { ...REFUSED, code: 'UPSTREAM_ERROR' }],
+    [
+      503,
+      CREATE,
+      {
+        outcome: 'UNKNOWN',
+        code: 'UPSTREAM_UNAVAILABLE',
+        message: expect.stringMatching(/may have been applied/),
+        upstream: { method: 'POST', route: '/v1/feeds', status: 503 },
+      },
+    ],
+  ])('such as a %i on a write: %s', async (status, document, expected) => {
+    prepare(() => errorResponse(status));
+    expect(await run(document)).toMatchObject({ result: null, error: expected });
+    expect(gateway.service.requests).toHaveLength(1);
   });
 
   it.each([
@@ -135,8 +136,8 @@ describe('any other failure is an error', () => {
     [504, { code: 'UPSTREAM_TIMEOUT', retryable: true }],
     [505, { code: 'UPSTREAM_ERROR' }],
   ])('such as a %i on a read', async (status, expected) => {
-    await using gateway = await startScenario(() => errorResponse(status));
-    const { result, error } = await gateway.run(READ);
+    prepare(() => errorResponse(status));
+    const { result, error } = await run(READ);
     expect(result).toBeNull();
     expect(error).toMatchObject({
       retryable: false,
@@ -150,9 +151,9 @@ describe('any other failure is an error', () => {
 
   it('but a record that does not exist is null', async () => {
     for (const status of [404, 410]) {
-      await using gateway = await startScenario(() => errorResponse(status));
+      prepare(() => errorResponse(status));
       for (const query of [READ, 'query { notificationGroup(id: "g1") { id } }']) {
-        expect(await gateway.run(query)).toEqual({ result: null, error: undefined });
+        expect(await run(query)).toEqual({ result: null, error: undefined });
       }
     }
   });
@@ -163,16 +164,16 @@ describe('a response that violates the contract is UPSTREAM_BAD_RESPONSE', () =>
 
   it('if it is not UTF-8', async () => {
     const [before = '', after = ''] = JSON.stringify({ data: workflow({ name: 'N?N' }) }).split('?');
-    await using gateway = await startScenario(() => ({
+    prepare(() => ({
       body: Buffer.concat([Buffer.from(before), Buffer.from([0xff]), Buffer.from(after)]),
     }));
-    expect((await gateway.run(READ)).error).toMatchObject(BAD);
+    expect((await run(READ)).error).toMatchObject(BAD);
   });
 
   it('if it has a content encoding, although the gateway accepts none', async () => {
     const headers = { 'content-encoding': 'gzip' };
-    await using gateway = await startScenario(() => ({ headers, body: { data: workflow() } }));
-    expect((await gateway.run(READ)).error).toMatchObject(BAD);
+    prepare(() => ({ headers, body: { data: workflow() } }));
+    expect((await run(READ)).error).toMatchObject(BAD);
   });
 
   it('if its list is longer than allowed', async () => {
@@ -180,10 +181,10 @@ describe('a response that violates the contract is UPSTREAM_BAD_RESPONSE', () =>
     const script = () => ({ body: { data: Array.from({ length }, () => group()) } });
     const query = 'query { notificationGroups { name } }';
     const message = 'The notification service sent an invalid response.';
-    await using gateway = await startScenario(script);
-    expect((await gateway.run(query)).error).toMatchObject({ ...BAD, message });
+    prepare(script);
+    expect((await run(query)).error).toMatchObject({ ...BAD, message });
     length = 10_000;
-    expect((await gateway.run(query)).result).toHaveLength(10_000);
+    expect((await run(query)).result).toHaveLength(10_000);
   });
 
   it.each([
@@ -192,26 +193,26 @@ describe('a response that violates the contract is UPSTREAM_BAD_RESPONSE', () =>
     ['a list is a number', 'steps { id }', 7],
   ])('only for the field if %s', async (_, field, value) => {
     const [name = ''] = field.split(' ');
-    await using gateway = await startScenario(() => ({ body: { data: { ...workflow(), [name]: value } } }));
+    prepare(() => ({ body: { data: { ...workflow(), [name]: value } } }));
     const message = expect.stringContaining('sent an invalid value');
-    const { error } = await gateway.run(`query { workflow(idOrIdentifier: "w1") { ${field} } }`);
+    const { error } = await run(`query { workflow(idOrIdentifier: "w1") { ${field} } }`);
     expect(error).toMatchObject({ ...BAD, message });
-    expect(await gateway.run('query { workflow(idOrIdentifier: "w1") { id active } }')).toEqual({
+    expect(await run('query { workflow(idOrIdentifier: "w1") { id active } }')).toEqual({
       result: { id: 'w1', active: true },
       error: undefined,
     });
   });
 
   it('with the outcome UNKNOWN after a write', async () => {
-    await using gateway = await startScenario(() => ({ status: 201, body: { data: { ...feed(), name: null } } }));
+    prepare(() => ({ status: 201, body: { data: { ...feed(), name: null } } }));
     const document =
       'mutation { createFeed(input: { name: "n" }) { ... on CreateFeedSuccess { feed { name } } ...result } }';
-    expect(await gateway.run(document)).toMatchObject({ result: null, error: { ...BAD, outcome: 'UNKNOWN' } });
+    expect(await run(document)).toMatchObject({ result: null, error: { ...BAD, outcome: 'UNKNOWN' } });
   });
 });
 
 it('a required argument that is null is BAD_USER_INPUT, without an upstream call', async () => {
-  await using gateway = await startScenario(() => ({ body: { data: workflow() } }));
+  prepare(() => ({ body: { data: workflow() } }));
   const document = 'query ($id: ID = "w1") { workflow(idOrIdentifier: $id) { name } }';
   const { body, codes } = await gateway.send(document, { id: null });
   expect([body.data, codes]).toEqual([{ workflow: null }, ['BAD_USER_INPUT']]);
@@ -224,18 +225,18 @@ describe('the gateway accepts', () => {
     ['an empty 200', { body: '' }],
     ['a 200 with a body', { body: { data: { anything: true } } }],
   ])('%s after a deletion of messages', async (_, answer) => {
-    await using gateway = await startScenario(() => answer);
+    prepare(() => answer);
     const document = `mutation { deleteMessagesByTransaction(input: { transactionId: "t1", channel: IN_APP }) {
       ... on DeleteMessagesByTransactionSuccess { transactionId channel } ...result } }`;
-    expect((await gateway.run(document)).result).toEqual({ transactionId: 't1', channel: 'IN_APP' });
+    expect((await run(document)).result).toEqual({ transactionId: 't1', channel: 'IN_APP' });
     expect(gateway.service.requests[0]?.path).toBe('/v1/messages/transaction/t1?channel=in_app');
   });
 
   it('an unknown channel in the statistics, which is omitted and logged', async () => {
-    await using gateway = await startScenario(() => ({
+    prepare(() => ({
       body: [{ _id: '2026-01-01', count: 1, templates: [], channels: ['email', 'carrier_pigeon'] }],
     }));
-    expect((await gateway.run('query { notificationStats { channels } }')).result).toEqual([{ channels: ['EMAIL'] }]);
+    expect((await run('query { notificationStats { channels } }')).result).toEqual([{ channels: ['EMAIL'] }]);
     expect(gateway.log).toContainEqual(expect.objectContaining({ kind: 'unknown_value', path: '[].channels[]' }));
   });
 });
@@ -253,14 +254,14 @@ describe('the service’s message', () => {
     ['HTML with the content type of JSON', { body: HTML }, REJECTED],
     ['nothing', { body: '' }, REJECTED],
   ])('may come as %s', async (_, response, expected) => {
-    await using gateway = await startScenario(() => ({ status: 403, ...response }));
-    expect((await gateway.run(READ)).error?.message).toBe(expected);
+    prepare(() => ({ status: 403, ...response }));
+    expect((await run(READ)).error?.message).toBe(expected);
   });
 
   it('is never shown for a 500, but its error id is', async () => {
     const body = { message: 'SELECT secret', errorId: 'e-42', stack: 'at secret' };
-    await using gateway = await startScenario(() => ({ status: 500, body }));
-    expect((await gateway.run(READ)).error).toMatchObject({
+    prepare(() => ({ status: 500, body }));
+    expect((await run(READ)).error).toMatchObject({
       message: 'The notification service failed on this request.',
       errorId: 'e-42',
     });
@@ -274,8 +275,8 @@ it('Retry-After, in seconds or as a date, is passed on in seconds', async () => 
     [date, expect.closeTo(60, -1)],
     ['soon', undefined],
   ]) {
-    await using gateway = await startScenario(() => ({ ...errorResponse(429), headers: { 'retry-after': header } }));
-    expect((await gateway.run(CREATE)).error?.retryAfterSeconds).toEqual(expected);
+    prepare(() => ({ ...errorResponse(429), headers: { 'retry-after': header } }));
+    expect((await run(CREATE)).error?.retryAfterSeconds).toEqual(expected);
   }
 });
 
@@ -298,19 +299,6 @@ it('no connection to the service is UPSTREAM_UNAVAILABLE, and a write is NOT_APP
     expect(write.body.errors?.[0]?.extensions).toMatchObject({ ...expected, outcome: 'NOT_APPLIED' });
     expect(JSON.stringify(gateway.log)).toMatch(cause);
   }
-});
-
-it('an operation ends at its timeout, and writes not sent by then are NOT_APPLIED', async () => {
-  await using gateway = await startScriptedGateway(() => {}, { operationTimeoutMs: 1_500 }); // Time to send the first.
-  const { body } = await gateway.send(`mutation {
-    first: createFeed(input: { name: "a" }) { __typename }
-    second: createFeed(input: { name: "b" }) { __typename } }`);
-  expect(body.data).toEqual({ first: null, second: null });
-  expect(body.errors).toMatchObject([
-    { path: ['first'], extensions: { code: 'UPSTREAM_TIMEOUT', outcome: 'UNKNOWN' } },
-    { path: ['second'], extensions: { code: 'UPSTREAM_TIMEOUT', outcome: 'NOT_APPLIED' } },
-  ]);
-  expect(gateway.service.requests).toHaveLength(1);
 });
 
 it('a failing field affects neither its siblings nor the HTTP status', async () => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type ScriptedGateway, startScriptedGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { subscriber, workflow } from '../support/records.ts';
@@ -17,9 +17,8 @@ let answer: ServiceResponse;
 
 beforeAll(async () => {
   gateway = await startScriptedGateway(() => answer);
+  return () => gateway[Symbol.asyncDispose]();
 });
-
-afterAll(() => gateway[Symbol.asyncDispose]());
 
 beforeEach(() => {
   answer = { body: { data: workflow() } };
@@ -54,6 +53,9 @@ const create = (type: string, data: string) =>
     ),
   );
 
+const createWith = (literal: string) =>
+  ask(operation(`mutation { createSubscriber(input: { subscriberId: "n", data: ${literal} }) { __typename } }`, '{}'));
+
 describe('a number that JavaScript cannot hold exactly', () => {
   it.each(INEXACT)('is rejected as an id, and in JSON at any depth, before any upstream call: %s', async (number) => {
     for (const response of [
@@ -61,6 +63,7 @@ describe('a number that JavaScript cannot hold exactly', () => {
       await askForAll(`["a",${number}]`),
       await create('JSONObject', `{"n":${number}}`),
       await create('JSONObject', `{"a":[{"b":[1,${number}]}]}`),
+      await createWith(`{ n: ${number} }`),
     ]) {
       expect(response).toMatchObject({ status: 400, upstream: [] });
       expect(JSON.stringify(response.body)).toContain('send it as a string');

@@ -17,7 +17,6 @@ import {
   parse,
   versionInfo,
 } from 'graphql';
-import { createYoga, type Plugin } from 'graphql-yoga';
 import { describe, expect, it } from 'vitest';
 import {
   type CoerceVariablesOptions,
@@ -25,7 +24,6 @@ import {
   planVariables,
 } from '../../src/graphql/executor/coerce-variables.ts';
 import type { Limits } from '../../src/graphql/executor/result-limits.ts';
-import { useExecutor } from '../../src/http/engine.ts';
 import { executorWith } from '../support/executor.ts';
 import { DEFAULTS } from '../support/settings.ts';
 
@@ -665,29 +663,5 @@ describe('input', () => {
         expect(error?.locations).toHaveLength(1);
       }
     }
-  });
-});
-
-describe('the executor plugin', () => {
-  it('executes the document and schema as replaced by other plugins', async () => {
-    const replaceSchema: Plugin = {
-      onExecute({ args }) {
-        args.schema = schemaOf({ numbers: () => invalid(200), text: () => 'of the plugin' });
-      },
-    };
-    const yoga = createYoga({
-      schema: schemaOf({ numbers: () => invalid(200), text: () => 'of the first schema' }),
-      maskedErrors: false,
-      logging: false,
-      plugins: [useExecutor(executorWith({ ...DEFAULTS, maxErrors: 3 })), replaceSchema],
-    });
-    const response = await yoga.fetch('http://localhost/graphql', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ query: '{ text numbers }' }),
-    });
-    const { data, errors } = await response.json();
-    expect(data).toEqual({ text: 'of the plugin', numbers: null });
-    expect(errors).toHaveLength(4);
   });
 });

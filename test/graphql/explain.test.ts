@@ -1,5 +1,5 @@
 import type { Plugin } from 'graphql-yoga';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { GatewayContext } from '../../src/graphql/context.ts';
 import { getWorkflow, listNotificationGroups } from '../../src/upstream/endpoints.ts';
 import { type ExplainResponse, type Explanation, linesOf, sendExplain } from '../support/explain.ts';
@@ -42,10 +42,10 @@ beforeAll(async () => {
     },
     { monotonicNow: () => now },
   );
-});
-afterAll(async () => {
-  await gateway[Symbol.asyncDispose]();
-  await upstream[Symbol.asyncDispose]();
+  return async () => {
+    await gateway[Symbol.asyncDispose]();
+    await upstream[Symbol.asyncDispose]();
+  };
 });
 
 const explain = (query: string, headers: Record<string, string> = {}): Promise<ExplainResponse> =>
@@ -132,7 +132,7 @@ describe('the explanation', () => {
   it('lists the calls of a mutation, whose fields run one after another', async () => {
     const update = (key: string) =>
       `${key}: updateWorkflowStatus(input: { workflowId: "${key}", active: true }) { ... on UpdateWorkflowStatusSuccess { workflow { a: notificationGroup { name } b: notificationGroup { name } } } }`;
-    const mutation = `mutation { ${update('u1')} ${update('u2')} createNotificationGroup(input: { name: "x" }) { __typename } ${update('u3')} }`;
+    const mutation = `mutation { ${update('u1')} ${update('u2')} createNotificationGroup(input: { name: "x" }) { __typename } }`;
     const explanation = await explanationOf(mutation);
     expect(linesOf(explanation)).toEqual([
       '1 [] PUT workflows/{workflowId}/status 1..1 Mutation.updateWorkflowStatus',
@@ -144,16 +144,12 @@ describe('the explanation', () => {
       '7 [5,6] GET notification-groups 0..1 Workflow.notificationGroup',
       '8 [5,6,7] GET notification-groups/{id} 0..2 Workflow.notificationGroup',
       '9 [5,6,7,8] POST notification-groups 1..1 Mutation.createNotificationGroup',
-      '10 [9] PUT workflows/{workflowId}/status 1..1 Mutation.updateWorkflowStatus',
-      '11 [10] GET workflows/{workflowIdOrIdentifier} 0..1 Mutation.updateWorkflowStatus',
-      '12 [10,11] GET notification-groups 0..1 Workflow.notificationGroup',
-      '13 [10,11,12] GET notification-groups/{id} 0..2 Workflow.notificationGroup',
     ]);
     const before = upstream.requests.length;
     await gateway.send(mutation, {}, { authorization: KEY });
     const sent = upstream.requests.slice(before).map(({ method, path }) => `${method} ${path}`);
     // Each field reads again, at most as often as explained.
-    expect(sent.filter((call) => call.startsWith('GET /prefix/v1/notification-groups'))).toHaveLength(3);
+    expect(sent.filter((call) => call.startsWith('GET /prefix/v1/notification-groups'))).toHaveLength(2);
   });
 
   it('lists each item of a bulk write, which counts toward a limit of its own', async () => {

@@ -1,16 +1,16 @@
 import { writeFile } from 'node:fs/promises';
 import { composeServices } from '@theguild/federation-composition';
 import { buildSchema, findBreakingChanges, lexicographicSortSchema, parse, printSchema, printType } from 'graphql';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createSchema } from '../../src/graphql/schema.ts';
 import { SCOPES, type Scope } from '../../src/settings/scopes.ts';
 import { blocks, read, runCurl } from '../support/docs.ts';
 import { sendExplain } from '../support/explain.ts';
-import { startGateway, startScriptedGateway, type TestGateway } from '../support/gateway.ts';
+import { type ScriptedGateway, startGateway, startScriptedGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { group, workflow } from '../support/records.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
-import { startService, type TestService } from '../support/service.ts';
+import type { Script } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
 guards('src/graphql/documents/required-scopes.ts', 'findRepresentations');
@@ -40,10 +40,9 @@ const workflowOf = (number: string) =>
   });
 
 const signer = createSigner();
-let upstream: TestService;
-let gateway: TestGateway;
+let gateway: ScriptedGateway;
 beforeAll(async () => {
-  upstream = await startService(({ path }) => {
+  const script: Script = ({ path }) => {
     const [, , noun, key] = path.split('/');
     const number = /^(?:g|w|wf-)(\d+)$/.exec(key ?? '')?.[1];
     if (noun === 'notification-groups' && key === undefined) {
@@ -53,26 +52,15 @@ beforeAll(async () => {
       return { status: 404, body: { message: 'not found' } };
     }
     return { body: { data: noun === 'workflows' ? workflowOf(number) : groupOf(number) } };
-  });
-  gateway = await startGateway({
-    upstream: upstream.url,
-    clients: clientsOf(signer),
-    federation: { routerSecret: ROUTER_SECRET },
-    introspection: false,
-  });
+  };
+  const federation = { routerSecret: ROUTER_SECRET };
+  gateway = await startScriptedGateway(script, { clients: clientsOf(signer), federation, introspection: false });
+  return () => gateway[Symbol.asyncDispose]();
 });
-afterAll(async () => {
-  await gateway[Symbol.asyncDispose]();
-  await upstream[Symbol.asyncDispose]();
-});
-let forgotten = 0;
-const forget = () => {
-  forgotten = upstream.requests.length;
-};
-beforeEach(forget);
+beforeEach(() => gateway.service.forget());
 
-/** Returns the paths of the upstream calls since the last `forget()`. */
-const calls = () => upstream.requests.slice(forgotten).map(({ path }) => path);
+/** Returns the paths of the upstream calls. */
+const calls = () => gateway.service.requests.map(({ path }) => path);
 
 const references = (typeName: string, prefix: string, count: number, key = 'id') =>
   Array.from({ length: count }, (_, i) => ({ __typename: typeName, [key]: `${prefix}${i}` }));
@@ -129,7 +117,7 @@ describe('_entities', () => {
     const { body } = await entities(twice);
     expect(body.errors).toBeUndefined();
     expect(calls()).toHaveLength(6);
-    forget();
+    gateway.service.forget();
     const { body: beyond } = await gateway.send(
       'query ($r: [_Any!]!) { _entities(representations: $r) { ... on Workflow { id } } }',
       { r: references('Workflow', 'w', 60) },
@@ -194,7 +182,7 @@ describe('_entities', () => {
     fragment B on Query { b: _entities(representations: $b) { __typename } }`;
     const half = references('NotificationGroup', 'g', 248);
     expect((await gateway.send(twice, { a: half, b: half })).status).toBe(200);
-    forget();
+    gateway.service.forget();
     const { status, codes } = await gateway.send(twice, { a: half, b: [...half, half[0]] });
     expect({ status, codes }).toEqual({ status: 400, codes: ['DOCUMENT_LIMIT_EXCEEDED'] });
     expect(calls()).toEqual([]);
@@ -304,7 +292,7 @@ describe('_service', () => {
     await using folder = await createTemporaryFolder();
     const file = folder.path('secret');
     const start = () =>
-      startGateway({ upstream: upstream.url, federation: { routerSecret: { file } }, introspection: false });
+      startGateway({ upstream: gateway.service.url, federation: { routerSecret: { file } }, introspection: false });
     await expect(start()).rejects.toThrow(`the file ${file} doesn't exist`);
     await writeFile(file, `${ROUTER_SECRET}\n`);
     await using own = await start();
@@ -313,7 +301,7 @@ describe('_service', () => {
   });
 
   it('with introspection, returns the schema to everyone; without the setting, it does not exist', async () => {
-    await using open = await startGateway({ upstream: upstream.url, federation: true });
+    await using open = await startGateway({ upstream: gateway.service.url, federation: true });
     expect(await open.data(SERVICE)).toEqual({ _service: { sdl: SUBGRAPH } });
     const invalid = await open.send(ENTITIES, {
       representations: [{ __typename: 'Feed' }, { __typename: 'Workflow' }],
@@ -322,7 +310,7 @@ describe('_service', () => {
       'A representation must have the __typename of a resolvable entity: NotificationGroup or Workflow.',
       'A representation of Workflow must have a key as a string: id or identifier.',
     ]);
-    await using plain = await startGateway({ upstream: upstream.url });
+    await using plain = await startGateway({ upstream: gateway.service.url });
     expect((await plain.send(SERVICE)).codes).toEqual(['GRAPHQL_VALIDATION_FAILED']);
     expect((await plain.send(ENTITIES, { representations: [] })).status).toBe(400);
   });

@@ -1,10 +1,9 @@
 import { getNamedType, isObjectType } from 'graphql';
 import { expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { createSchema } from '../../src/graphql/schema.ts';
+import { read } from '../support/docs.ts';
 import { startScriptedGateway } from '../support/gateway.ts';
-
-const TIME = '2026-03-04T05:06:07.890Z';
-const OWNER = { _organizationId: 'org', _environmentId: 'env' };
 
 const schema = createSchema();
 
@@ -41,144 +40,85 @@ function normalize(value: unknown): unknown {
   );
 }
 
-/** Workflow with every field of section 2 of the contract, each with a distinct value. */
-const WORKFLOW = {
-  _id: 'w1',
-  name: 'n',
-  description: 'd',
-  active: true,
-  draft: false,
-  preferenceSettings: { email: true, sms: false, in_app: true, chat: false, push: true },
-  critical: true,
-  tags: ['a', 'b'],
-  steps: [
-    {
-      _id: 's1',
-      id: 's1',
-      uuid: 'u1',
-      name: 'step',
-      _templateId: 't1',
-      active: true,
-      shouldStopOnFail: false,
-      template: {
-        _id: 't1',
-        id: 't1',
-        type: 'chat',
-        active: true,
-        subject: 'sub',
-        variables: [{ name: 'v', type: 'String', required: true, _id: 'v1', id: 'v1' }],
-        content: 'Hello {{v}}',
-        contentType: 'editor',
-        ...OWNER,
-        _creatorId: 'creator',
-        _feedId: 'f1',
-        _layoutId: 'l1',
-        deleted: false,
-        createdAt: TIME,
-        updatedAt: TIME,
-        __v: 3,
-      },
-      filters: [
-        {
-          isNegated: false,
-          type: 'BOOLEAN',
-          value: 'AND',
-          children: [{ field: 'age', value: '18', operator: 'LARGER', on: 'subscriber' }],
-          _id: 'x1',
-          id: 'x1',
-        },
-      ],
-      _parentId: { nested: 'object' },
-      metadata: {
-        amount: 1.5,
-        unit: 'seconds',
-        digestKey: 'key',
-        type: 'regular',
-        backoff: true,
-        backoffAmount: 2,
-        backoffUnit: 'minutes',
-        updateMode: false,
-        timed: { weekDays: ['monday'], monthDays: [1] },
-      },
-      replyCallback: { active: true },
-    },
-    { template: { content: [{ type: 'text' }], _feedId: null, _layoutId: null }, _parentId: null },
-  ],
-  ...OWNER,
-  _creatorId: 'creator',
-  triggers: [
-    {
-      type: 'event',
-      identifier: 'ident',
-      variables: [{ name: 'v', type: 'String', _id: 'tv', id: 'tv' }],
-      reservedVariables: [{ type: 'tenant' }],
-      subscriberVariables: [{ name: 'email' }],
-      _id: 'tr',
-      id: 'tr',
-    },
-  ],
-  _notificationGroupId: 'g1',
-  _parentId: 'p1',
-  deleted: true,
-  deletedAt: TIME,
-  deletedBy: 'someone',
-  notificationGroup: { name: 'g', ...OWNER, _id: 'g1', _parentId: 'gp' },
-  data: { any: ['thing', 1, null] },
-  workflowIntegrationStatus: { hasActiveIntegrations: true },
-  isBlueprint: false,
-  createdAt: TIME,
-  updatedAt: TIME,
-  __v: 7,
-  id: 'w1',
-};
+/** The parts of an OpenAPI schema that the contract uses. */
+interface Shape {
+  $ref?: string;
+  type?: string | string[];
+  format?: string;
+  oneOf?: Shape[];
+  items?: Shape;
+  properties?: Record<string, Shape>;
+}
+
+const SHAPES: Readonly<Record<string, Shape>> = parse(read('schema/upstream.openapi.yaml')).components.schemas;
+
+let count = 0;
+
+/** Returns a value with every field of the contract, each with a distinct number, text or time. */
+function sampleOf({ $ref, oneOf, type, format, items = {}, properties }: Shape): unknown {
+  const target = $ref === undefined ? oneOf?.[0] : SHAPES[$ref.replace(/.*\//, '')];
+  if (target !== undefined) {
+    return sampleOf(target);
+  }
+  count += 1;
+  switch ([type].flat()[0]) {
+    case 'string':
+      return format === 'date-time' ? new Date(count * 1_000).toISOString() : `text ${count}`;
+    case 'number':
+      return count;
+    case 'boolean':
+      return count % 2 === 0;
+    case 'array':
+      return [sampleOf(items)];
+    default:
+      return properties === undefined ? { member: count } : recordOf(properties);
+  }
+}
+
+/** Returns a record, whose `id` is the same as its `_id`. */
+function recordOf(properties: Readonly<Record<string, Shape>>): Record<string, unknown> {
+  const isTime = (name: string) => name.endsWith('At'); // Not all of them have a format.
+  const record = Object.fromEntries(
+    Object.entries(properties).map(([name, shape]) => [
+      name,
+      sampleOf(isTime(name) ? { ...shape, format: 'date-time' } : shape),
+    ]),
+  );
+  return { ...record, ...('_id' in record && 'id' in record && { id: record._id }) };
+}
+
+const sample = (name: string): Record<string, unknown> => recordOf(SHAPES[name]?.properties ?? {});
 
 it('every field of a workflow is reachable', async () => {
-  await using gateway = await startScriptedGateway(() => ({ body: { data: WORKFLOW } }));
+  const { steps, triggers, notificationGroup, ...others } = sample('Workflow');
+  const blocks = { template: { content: [{ type: 'text' }], _feedId: null, _layoutId: null }, _parentId: null };
+  const { _id: _notificationGroupId } = Object(notificationGroup);
+  const record = { ...others, notificationGroup, _notificationGroupId, triggers, steps: [steps, blocks].flat() };
+  await using gateway = await startScriptedGateway(() => ({ body: { data: record } }));
   const { workflow } = await gateway.data(`{ workflow(idOrIdentifier: "w1") ${allFieldsOf('Workflow')} }`);
-  expect(normalize(workflow)).toEqual(normalize({ ...WORKFLOW, identifier: 'ident' }));
+  const { identifier } = Object(triggers)[0];
+  expect(normalize(workflow)).toEqual(normalize({ ...record, identifier }));
   expect(gateway.service.requests).toHaveLength(1);
 });
 
 it('every field of a subscriber is reachable', async () => {
-  const record = {
-    subscriberId: 'u1',
-    ...OWNER,
-    deleted: false,
-    createdAt: TIME,
-    updatedAt: TIME,
-    _id: 's1',
-    id: 's1',
-    firstName: 'A',
-    lastName: 'L',
-    email: 'a@example.com',
-    phone: '+1',
-    avatar: 'http://example.com/a.png',
-    locale: 'en-GB',
-    data: { plan: 'team' },
-    channels: [{ providerId: 'fcm' }],
-    isOnline: true,
-    lastOnlineAt: TIME,
-    __v: 1,
-  };
+  const record = sample('Subscriber');
   await using gateway = await startScriptedGateway(() => ({ status: 201, body: { data: record } }));
+  const { channels, data } = record;
+  const input = { subscriberId: 'u1', channels, data, avatar: 'http://example.com/a.png' };
   const { createSubscriber } = await gateway.data<{ createSubscriber: { subscriber: unknown } }>(
     `mutation ($input: CreateSubscriberInput!) {
       createSubscriber(input: $input) { ... on CreateSubscriberSuccess { subscriber ${allFieldsOf('Subscriber')} } } }`,
-    { input: { subscriberId: 'u1', channels: record.channels, data: record.data, avatar: record.avatar } },
+    { input },
   );
   expect(normalize(createSubscriber.subscriber)).toEqual(normalize(record));
-  expect(JSON.parse(gateway.service.requests[0]?.body ?? '')).toEqual({
-    subscriberId: 'u1',
-    channels: record.channels,
-    data: record.data,
-    avatar: record.avatar,
-  });
+  expect(JSON.parse(gateway.service.requests[0]?.body ?? '')).toEqual(input);
 });
 
-const BARE = { name: 'bare', ...OWNER };
-const FEED = { name: 'f', identifier: 'i', ...OWNER, _id: 'f1' };
-
 it('every field of groups, feeds, deletions and statistics is reachable', async () => {
+  const { _id, id, ...withoutId } = sample('NotificationGroup');
+  const groups = [sample('NotificationGroup'), withoutId];
+  const feed = sample('Feed');
   await using gateway = await startScriptedGateway(({ method, path }) => {
     if (path.startsWith('/v1/notifications')) {
       return {
@@ -188,16 +128,16 @@ it('every field of groups, feeds, deletions and statistics is reachable', async 
       };
     }
     if (path.startsWith('/v1/feeds')) {
-      return { status: 201, body: { data: FEED } };
+      return { status: 201, body: { data: feed } };
     }
     return method === 'DELETE'
       ? { body: { data: { acknowledged: true, status: 'deleted' } } }
-      : { body: { data: [WORKFLOW.notificationGroup, BARE] } };
+      : { body: { data: groups } };
   });
   const { notificationGroups, notificationStats } = await gateway.data(
     `{ notificationGroups ${allFieldsOf('NotificationGroup')} notificationStats ${allFieldsOf('StatsEntry')} }`,
   );
-  expect(normalize(notificationGroups)).toEqual([normalize(WORKFLOW.notificationGroup), normalize(BARE)]);
+  expect(normalize(notificationGroups)).toEqual(normalize(groups));
   expect(notificationStats).toEqual([
     {
       key: '2026-01-02',
@@ -211,7 +151,7 @@ it('every field of groups, feeds, deletions and statistics is reachable', async 
     createFeed(input: { name: "f" }) { ... on CreateFeedSuccess { replayed feed ${allFieldsOf('Feed')} } }
     deleteNotificationGroup(input: { id: "g1" }) { ... on DeleteNotificationGroupSuccess { deletedId acknowledged status } } }`);
   expect(writes).toEqual({
-    createFeed: { replayed: false, feed: normalize(FEED) },
+    createFeed: { replayed: false, feed: normalize(feed) },
     deleteNotificationGroup: { deletedId: 'g1', acknowledged: true, status: 'DELETED' },
   });
 });

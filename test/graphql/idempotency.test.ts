@@ -1,6 +1,6 @@
 import type { JWTPayload } from 'jose';
-import { expect, it } from 'vitest';
-import { startSandboxedGateway, startScriptedGateway } from '../support/gateway.ts';
+import { beforeAll, beforeEach, expect, it } from 'vitest';
+import { type SandboxedGateway, startSandboxedGateway, startScriptedGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { operations } from '../support/operations.ts';
 import { group } from '../support/records.ts';
@@ -8,13 +8,19 @@ import { clientsOf, createSigner } from '../support/tokens.ts';
 
 guards('src/graphql/mutations.ts', 'deriveIdempotencyKey');
 
-const { CreateFeed, CreateNotificationGroup, CreateSubscribers, UpdateNotificationGroup } = operations;
+const { CreateFeed, CreateNotificationGroup, CreateSubscribers } = operations;
 
 const keysOf = (exchanges: readonly { headers: Record<string, unknown> }[]) =>
   exchanges.map(({ headers }) => headers['idempotency-key']);
 
+let gateway: SandboxedGateway;
+beforeAll(async () => {
+  gateway = await startSandboxedGateway();
+  return () => gateway[Symbol.asyncDispose]();
+});
+beforeEach(() => gateway.forget());
+
 it('a repeated input with the same key gets the same response and is applied once', async () => {
-  await using gateway = await startSandboxedGateway();
   const create = () => gateway.data(CreateNotificationGroup, { input: { name: 'Once', idempotencyKey: 'order-17' } });
   const [first, second] = [await create(), await create()];
   expect(first.createNotificationGroup).toMatchObject({ replayed: false, notificationGroup: { name: 'Once' } });
@@ -26,7 +32,6 @@ it('a repeated input with the same key gets the same response and is applied onc
 });
 
 it('the header applies to several root fields of one operation, and none replays the response of another', async () => {
-  await using gateway = await startSandboxedGateway();
   const document = `mutation {
     a: createFeed(input: { name: "Same" }) { ... on CreateFeedSuccess { replayed feed { identifier } } }
     b: createNotificationGroup(input: { name: "Same" }) { ... on CreateNotificationGroupSuccess { replayed notificationGroup { name } } }
@@ -48,7 +53,6 @@ it('the header applies to several root fields of one operation, and none replays
 });
 
 it('the input’s key takes precedence over the header, and without either no key is sent', async () => {
-  await using gateway = await startSandboxedGateway();
   const input = { name: 'A', idempotencyKey: 'input-key' };
   await gateway.data(CreateFeed, { input }, { headers: { 'idempotency-key': 'one' } });
   await gateway.data(CreateFeed, { input }, { headers: { 'idempotency-key': 'two' } });
@@ -59,7 +63,6 @@ it('the input’s key takes precedence over the header, and without either no ke
 });
 
 it('different keys stay different, and so do different fields with the same alias', async () => {
-  await using gateway = await startSandboxedGateway();
   for (const [field, key] of [
     ['createFeed', 'one'],
     ['createFeed', 'two'],
@@ -72,14 +75,12 @@ it('different keys stay different, and so do different fields with the same alia
 });
 
 it('each item of a bulk mutation has its own key', async () => {
-  await using gateway = await startSandboxedGateway();
   const subscribers = Array.from({ length: 5 }, (_, i) => ({ subscriberId: `bulk-${i}`, idempotencyKey: 'same' }));
   await gateway.data(CreateSubscribers, { input: { subscribers } });
   expect(new Set(keysOf(gateway.upstream())).size).toBe(5);
 });
 
 it('a reused key with another input is a conflict with an explanation', async () => {
-  await using gateway = await startSandboxedGateway();
   const create = (name: string) =>
     gateway.data<{ createFeed: unknown }>(
       'mutation ($input: CreateFeedInput!) { createFeed(input: $input) { __typename ... on ConflictError { reason } } }',
@@ -104,15 +105,6 @@ it('a key whose first request is still in flight is a conflict with an explanati
   expect((await rename()).updateNotificationGroup).toEqual({ reason: 'OTHER' });
 });
 
-it('a rename with a key is replayed', async () => {
-  await using gateway = await startSandboxedGateway();
-  const input = { id: '2c490ff384e74bd82a99effb', name: 'Renamed', idempotencyKey: 'rename' };
-  await gateway.data(UpdateNotificationGroup, { input });
-  expect((await gateway.data(UpdateNotificationGroup, { input })).updateNotificationGroup).toMatchObject({
-    replayed: true,
-  });
-});
-
 it.each([
   ['an empty key', CreateFeed, { name: 'A', idempotencyKey: ' ' }],
   [
@@ -121,7 +113,6 @@ it.each([
     { subscribers: [{ subscriberId: 'b' }, { subscriberId: 'a', idempotencyKey: '' }] },
   ],
 ])('%s rejects a mutation before anything is sent', async (_, document, input) => {
-  await using gateway = await startSandboxedGateway();
   expect((await gateway.send(String(document), { input })).codes).toEqual(['BAD_USER_INPUT']);
   await gateway.data('{ notificationGroups { name } }'); // An item would have been sent by now.
   expect(gateway.upstream().map(({ method }) => method)).toEqual(['GET']);

@@ -1,28 +1,21 @@
 import { isDeepStrictEqual } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { containsLargeObject } from '../../src/upstream/transport/body.ts';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { type ScriptedGateway, startScriptedGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { workflow } from '../support/records.ts';
-import { startService, type TestService } from '../support/service.ts';
 
 guards('src/graphql/scalars.ts', 'addNodes');
 guards('src/upstream/transport/body.ts', 'readJson');
 
-let upstream: TestService;
-let gateway: TestGateway;
+let gateway: ScriptedGateway;
 let data = '';
 
 beforeAll(async () => {
-  upstream = await startService(() => ({
+  gateway = await startScriptedGateway(() => ({
     body: JSON.stringify({ data: workflow() }).replace('"tags"', () => `"data":${data},"tags"`),
   }));
-  gateway = await startGateway({ upstream: upstream.url });
-});
-
-afterAll(async () => {
-  await gateway[Symbol.asyncDispose]();
-  await upstream[Symbol.asyncDispose]();
+  return () => gateway[Symbol.asyncDispose]();
 });
 
 const READ = '{ workflow(idOrIdentifier: "w1") { name data } }';
@@ -44,16 +37,12 @@ describe('a JSON value of the service', () => {
     }
   });
 
-  it('with more fails only its field', async () => {
-    for (const value of [`{"a":${items(100_000)}}`, `{"a":${items(40_000, '{"a":1,"b":2}')}}`]) {
-      data = value;
-      const { body, codes } = await gateway.send(READ);
-      expect([body.data, codes]).toEqual([{ workflow: { name: 'Workflow', data: null } }, ['UPSTREAM_BAD_RESPONSE']]);
-    }
-  });
-
-  it('with a key __proto__ fails only its field', async () => {
-    data = '{"__proto__":{"polluted":true}}';
+  it.each([
+    ['more items', `{"a":${items(100_000)}}`],
+    ['more members and items', `{"a":${items(40_000, '{"a":1,"b":2}')}}`],
+    ['a key __proto__', '{"__proto__":{"polluted":true}}'],
+  ])('with %s fails only its field', async (_, value) => {
+    data = value;
     const { body, codes } = await gateway.send(READ);
     expect([body.data, codes]).toEqual([{ workflow: { name: 'Workflow', data: null } }, ['UPSTREAM_BAD_RESPONSE']]);
   });

@@ -1,5 +1,5 @@
 import { Kind, parse, print, visit } from 'graphql';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
 import { createSchema } from '../../src/graphql/schema.ts';
 import { isRecord } from '../../src/lib/is-record.ts';
@@ -8,8 +8,8 @@ import { type SandboxedGateway, startSandboxedGateway } from '../support/gateway
 let gateway: SandboxedGateway;
 beforeAll(async () => {
   gateway = await startSandboxedGateway();
+  return () => gateway[Symbol.asyncDispose]();
 });
-afterAll(() => gateway[Symbol.asyncDispose]());
 
 it.each(loadOperations())('the shipped operation $name succeeds on the sandbox with its example', async (operation) => {
   gateway.forget();

@@ -1,14 +1,21 @@
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { measureCpu } from '../support/cpu-time.ts';
-import { startSandboxedGateway, startScriptedGateway } from '../support/gateway.ts';
+import { type ScriptedGateway, startSandboxedGateway, startScriptedGateway } from '../support/gateway.ts';
 
 const NOW = () => new Date('2026-03-10T23:30:00Z');
 
 const entry = (_id: string, count = 1) => ({ _id, count, templates: ['w1'], channels: ['email'] });
 
-/** Returns what a gateway returns for these upstream entries. */
+let gateway: ScriptedGateway;
+let sent: unknown;
+beforeAll(async () => {
+  gateway = await startScriptedGateway(() => ({ body: sent }), {}, { now: NOW });
+  return () => gateway[Symbol.asyncDispose]();
+});
+
+/** Returns what the gateway returns for these upstream entries. */
 async function ask(entries: unknown, args: string) {
-  await using gateway = await startScriptedGateway(() => ({ body: entries }), {}, { now: NOW });
+  sent = entries;
   const { notificationStats } = await gateway.data<{
     notificationStats: { key: string; count: number; date: string | null }[];
   }>(`{ notificationStats${args} { key date count } }`);
@@ -22,8 +29,7 @@ it('sorts the entries by day, oldest first', async () => {
 });
 
 it('returns null for an invalid entry, with an error at its index, and all others', async () => {
-  const body = [entry('2026-03-09'), { ...entry('2026-03-08'), count: 'many' }, entry('2026-03-07')];
-  await using gateway = await startScriptedGateway(() => ({ body }), {}, { now: NOW });
+  sent = [entry('2026-03-09'), { ...entry('2026-03-08'), count: 'many' }, entry('2026-03-07')];
   const result = await gateway.send<{ notificationStats: ({ key: string } | null)[] }>(
     '{ notificationStats { key count } }',
   );
@@ -83,7 +89,8 @@ describe('fillGaps', () => {
 });
 
 it('rejects other days before any upstream call, whichever were valid before', async () => {
-  await using gateway = await startScriptedGateway(() => ({ body: [] }));
+  sent = [];
+  gateway.service.forget();
   const ask = (days: unknown) =>
     gateway.send('query ($days: Int) { notificationStats(days: $days) { key } }', { days });
   for (const days of [0, 3651]) {
@@ -102,8 +109,8 @@ it('rejects other days before any upstream call, whichever were valid before', a
 });
 
 it('resolves the first workflows of a day, with null for a deleted one', async () => {
-  await using gateway = await startSandboxedGateway();
-  const { notificationStats } = await gateway.data<{
+  await using sandboxed = await startSandboxedGateway();
+  const { notificationStats } = await sandboxed.data<{
     notificationStats: { workflowIds: string[]; two: unknown[]; workflows: ({ id: string } | null)[] }[];
   }>('{ notificationStats(days: 90) { workflowIds two: workflows(first: 2) { id } workflows { id } } }');
   for (const { workflowIds, two, workflows } of notificationStats) {
@@ -111,6 +118,6 @@ it('resolves the first workflows of a day, with null for a deleted one', async (
     expect(workflows.map((workflow, i) => workflow?.id ?? workflowIds[i])).toEqual(workflowIds);
   }
   expect(notificationStats.some(({ workflows }) => workflows.includes(null))).toBe(true);
-  const refused = await gateway.send('{ notificationStats { workflows(first: 0) { id } } }');
+  const refused = await sandboxed.send('{ notificationStats { workflows(first: 0) { id } } }');
   expect(refused.codes[0]).toBe('BAD_USER_INPUT');
 });

@@ -1,9 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startGateway, startSandboxedGateway, startScriptedGateway, type TestGateway } from '../support/gateway.ts';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import {
+  type SandboxedGateway,
+  type ScriptedGateway,
+  startSandboxedGateway,
+  startScriptedGateway,
+} from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { operations } from '../support/operations.ts';
 import { feed, subscriber } from '../support/records.ts';
-import { startService, type TestService } from '../support/service.ts';
 
 guards('src/graphql/scalars.ts', 'countNodes');
 
@@ -11,8 +15,14 @@ const { CreateSubscriber, CreateSubscribers } = operations;
 
 const numbered = (count: number) => Array.from({ length: count }, (_, i) => ({ subscriberId: `user-${i}` }));
 
+let gateway: SandboxedGateway;
+beforeAll(async () => {
+  gateway = await startSandboxedGateway();
+  return () => gateway[Symbol.asyncDispose]();
+});
+beforeEach(() => gateway.forget());
+
 it('createSubscriber with an existing subscriberId updates the record and replaces its data', async () => {
-  await using gateway = await startSandboxedGateway();
   const create = async (fields: object) => {
     const input = { subscriberId: 'upsert-1', ...fields };
     return (await gateway.data(CreateSubscriber, { input })).createSubscriber;
@@ -113,7 +123,6 @@ it('createSubscribers that times out reports which inputs have an unknown outcom
 });
 
 it.each([0, 101])('createSubscribers rejects %i subscribers before any upstream call', async (count) => {
-  await using gateway = await startSandboxedGateway();
   const { body, codes } = await gateway.send(CreateSubscribers, { input: { subscribers: numbered(count) } });
   expect(codes).toEqual(['BAD_USER_INPUT']);
   expect(body.errors?.[0]?.message).toContain('must be between 1 and 100');
@@ -128,7 +137,6 @@ it.each([
   ['a list', 'query', [1]],
   ['an enum literal', 'literal', '{ a: RED }'],
 ])('data with %s is rejected before any upstream call', async (_, kind, data) => {
-  await using gateway = await startSandboxedGateway();
   const document = (variables: string, value: string) =>
     `mutation ${variables} { createSubscriber(input: { subscriberId: "u", data: ${value} }) { __typename } }`;
   const { body, codes } =
@@ -141,7 +149,6 @@ it.each([
 });
 
 it('data with 32 levels of any JSON arrives unchanged', async () => {
-  await using gateway = await startSandboxedGateway();
   const data = JSON.parse(`${'{"a":'.repeat(30)}{"list":[1,-2.5,"é\\u0000",null,true]}${'}'.repeat(30)}`);
   const { createSubscriber } = await gateway.data(CreateSubscriber, { input: { subscriberId: 'deep', data } });
   expect(createSubscriber).toMatchObject({ subscriber: { data } });
@@ -153,28 +160,21 @@ const FIELDS = ['subscriberId', 'email', 'firstName', 'lastName', 'phone', 'avat
 const SINGLE_LINE = 'must be a single line without control characters.';
 
 describe('input that cannot be sent', () => {
-  let upstream: TestService;
-  let gateway: TestGateway;
-
+  let gateway: ScriptedGateway;
   beforeAll(async () => {
-    upstream = await startService(({ path, body }) => ({
+    gateway = await startScriptedGateway(({ path, body }) => ({
       status: 201,
       body: { data: path.endsWith('/subscribers') ? subscriber(JSON.parse(body)) : feed() },
     }));
-    gateway = await startGateway({ upstream: upstream.url });
+    return () => gateway[Symbol.asyncDispose]();
   });
-
-  afterAll(async () => {
-    await gateway[Symbol.asyncDispose]();
-    await upstream[Symbol.asyncDispose]();
-  });
+  beforeEach(() => gateway.service.forget());
 
   const RESULT = '{ __typename ... on InvalidInputError { code message issues { path message } } }';
 
   it.each(['\r\nBcc: b@example.com', '\t', '\u007f', '\u2028'])(
     'is rejected in every text of a single line that contains %j',
     async (text) => {
-      const from = upstream.requests.length;
       for (const name of FIELDS) {
         const value = name === 'avatar' ? `https://example.com/${text}` : `a@example.com${text}`;
         const { createSubscriber } = await gateway.data<Record<string, unknown>>(
@@ -200,14 +200,13 @@ describe('input that cannot be sent', () => {
         issues: [{ path: ['input', 'name'], message: `name ${SINGLE_LINE}` }],
       });
       expect(names).toEqual({ feed: invalid, group: invalid, renamed: invalid });
-      expect(upstream.requests).toHaveLength(from);
+      expect(gateway.service.requests).toEqual([]);
     },
   );
 
   it.each(['javascript:alert(1)', '//example.com/a.png', 'https://', ''])(
     'is rejected if it is the avatar %j',
     async (avatar) => {
-      const from = upstream.requests.length;
       const { createSubscriber } = await gateway.data<Record<string, unknown>>(
         `mutation ($input: CreateSubscriberInput!) { createSubscriber(input: $input) ${RESULT} }`,
         { input: { subscriberId: 'user-1', avatar } },
@@ -215,12 +214,11 @@ describe('input that cannot be sent', () => {
       expect(createSubscriber).toMatchObject({
         issues: [{ path: ['input', 'avatar'], message: 'avatar must be an http or https URL.' }],
       });
-      expect(upstream.requests).toHaveLength(from);
+      expect(gateway.service.requests).toEqual([]);
     },
   );
 
   it('is rejected with all of its problems, and only its own item of a bulk mutation', async () => {
-    const from = upstream.requests.length;
     const subscribers = [
       { subscriberId: 'user-1', email: 'a@example.com\r\n', avatar: 'javascript:x', lastName: '\ud800' },
       { subscriberId: 'user-2' },
@@ -249,7 +247,7 @@ describe('input that cannot be sent', () => {
         { __typename: 'CreateSubscriberSuccess' },
       ],
     });
-    expect(upstream.requests).toHaveLength(from + 1);
+    expect(gateway.service.requests).toHaveLength(1);
   });
 
   it('is not text in free-form objects, which can have several lines', async () => {
@@ -265,6 +263,6 @@ describe('input that cannot be sent', () => {
       { input },
     );
     expect(createSubscriber).toEqual({ __typename: 'CreateSubscriberSuccess' });
-    expect(JSON.parse(upstream.requests.at(-1)?.body ?? '')).toEqual(input);
+    expect(JSON.parse(gateway.service.requests.at(-1)?.body ?? '')).toEqual(input);
   });
 });

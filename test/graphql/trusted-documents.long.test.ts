@@ -1,5 +1,5 @@
 import { rename, writeFile } from 'node:fs/promises';
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { createGateway } from '../../src/gateway.ts';
 import { type Manifest, ManifestError, sha256Of } from '../../src/graphql/documents/manifest.ts';
 import type { TrustedDocumentsMode } from '../../src/settings/clients.ts';
@@ -43,6 +43,13 @@ const start = ({ browser, server }: Modes, manifests: readonly (string | Manifes
     ),
     trustedDocuments: { manifests },
   });
+
+/** Gateway that enforces the manifest for browsers. */
+let gateway: ScriptedGateway;
+beforeAll(async () => {
+  gateway = await start({ browser: 'enforce' });
+  return () => gateway[Symbol.asyncDispose]();
+});
 
 /** Sends a request with a browser's token, or with other headers. Returns the upstream calls with the response. */
 async function send(
@@ -112,7 +119,6 @@ describe('a trusted document', () => {
   );
 
   it('is accepted by GET', async () => {
-    await using gateway = await start({ browser: 'enforce' });
     const id = sha256Of(OTHER);
     for (const params of [
       { documentId: id },
@@ -128,7 +134,6 @@ describe('a trusted document', () => {
   });
 
   it('runs the operation that is named', async () => {
-    await using gateway = await start({ browser: 'enforce' });
     const documentId = sha256Of(MANY);
     for (const [operationName, path] of [
       ['A', '/v1/notification-groups'],
@@ -145,7 +150,6 @@ describe('a trusted document', () => {
   });
 
   it('cannot run a mutation by GET', async () => {
-    await using gateway = await start({ browser: 'enforce' });
     for (const params of [{ documentId: sha256Of(WRITE) }, { extensions: JSON.stringify(apq(sha256Of(WRITE))) }]) {
       const answer = await askByGet(gateway, params);
       expect([answer.status, answer.upstream]).toEqual([405, []]);
@@ -160,7 +164,6 @@ describe('a trusted document', () => {
   });
 
   it('requires the scopes of its fields', async () => {
-    await using gateway = await start({ browser: 'enforce' });
     const headers = { authorization: await signer.bearer({ scope: 'stats:read' }) };
     expectRefusal(await ask(gateway, { documentId: sha256Of(LISTED) }, headers), [403, 'FORBIDDEN']);
   });
@@ -208,7 +211,6 @@ describe('a document id', () => {
   );
 
   it('that is not a string is rejected', async () => {
-    await using gateway = await start({ browser: 'enforce' });
     for (const id of [1, false, {}, [sha256Of(LISTED)], { toString: sha256Of(LISTED) }]) {
       expectRefusal(await ask(gateway, { documentId: id }), BAD);
       expectRefusal(await ask(gateway, { documentId: id, query: LISTED }), BAD);
@@ -234,7 +236,6 @@ describe('a document id', () => {
   );
 
   it('in malformed `extensions` is ignored', async () => {
-    await using gateway = await start({ browser: 'enforce' });
     const hash = sha256Of(UNLISTED);
     for (const extensions of [
       {},
@@ -266,7 +267,6 @@ describe('a text that is in no manifest', () => {
   ];
 
   it('is rejected in mode enforce, however small the difference', async () => {
-    await using gateway = await start({ browser: 'enforce' });
     for (const query of VARIANTS) {
       expectRefusal(await ask(gateway, { query }), NOT_TRUSTED);
       expectRefusal(await ask(gateway, { query, operationName: 'Groups' }), NOT_TRUSTED);
@@ -277,7 +277,6 @@ describe('a text that is in no manifest', () => {
   });
 
   it('is not registered by sending it with its hash', async () => {
-    await using gateway = await start({ browser: 'enforce' });
     const id = sha256Of(UNLISTED);
     await ask(gateway, { query: UNLISTED, extensions: apq(id) });
     expectRefusal(await ask(gateway, { extensions: apq(id) }), NOT_FOUND);
@@ -372,7 +371,7 @@ describe('manifests', () => {
 
   it('can be combined, in both formats, as files and folders', async () => {
     await using folder = await createTemporaryFolder();
-    await writeFile(folder.path('app-1.json'), JSON.stringify(manifestOf(LISTED)));
+    await writeFile(folder.path('app-1.json'), JSON.stringify({ ...manifestOf(LISTED), constructor: LISTED }));
     await writeFile(
       folder.path('app-2.json'),
       JSON.stringify(
@@ -390,6 +389,7 @@ describe('manifests', () => {
     ]);
     for (const body of [
       { documentId: sha256Of(LISTED) },
+      { documentId: 'constructor' }, // Also a name of a property.
       { documentId: 'by-apollo', variables: { id: 'w1' } },
       { documentId: sha256Of(OTHER), variables: { id: 'w1' } },
       { query: OTHER, variables: { id: 'w1' } },
@@ -397,15 +397,6 @@ describe('manifests', () => {
     ]) {
       expect([body, outcomeOf(await ask(gateway, body))]).toEqual([body, SERVED]);
     }
-  });
-
-  it('may have ids that are names of object properties', async () => {
-    await using folder = await createTemporaryFolder();
-    await writeFile(folder.path('app.json'), JSON.stringify({ constructor: LISTED }));
-    await using gateway = await start({ browser: 'enforce' }, [folder.path('app.json')]);
-    expect(outcomeOf(await ask(gateway, { documentId: 'constructor' }))).toEqual(SERVED);
-    expectRefusal(await ask(gateway, { documentId: 'toString' }), NOT_FOUND);
-    expectRefusal(await ask(gateway, { query: UNLISTED }), NOT_TRUSTED);
   });
 
   it.each<[string, string, RegExp]>([
@@ -437,22 +428,20 @@ describe('manifests', () => {
     await using folder = await createTemporaryFolder();
     const file = folder.path('broken.json');
     await writeFile(file, text);
-    const create = () => createGateway({ upstream: 'http://127.0.0.1:9', trustedDocuments: { manifests: [file] } });
-    expect(create).toThrow(ManifestError);
-    expect(create).toThrow(problem);
-    expect(create).toThrow(`the manifest ${file} cannot be used`);
+    expectRefused([file], problem);
+    expectRefused([file], `the manifest ${file} cannot be used`);
   });
 
-  it('prevent the start if one is missing or an id stands for different documents in two of them', async () => {
-    const missing = () =>
-      createGateway({ upstream: 'http://127.0.0.1:9', trustedDocuments: { manifests: ['/nowhere/app.json'] } });
-    expect(missing).toThrow(ManifestError);
-    expect(missing).toThrow("the manifest /nowhere/app.json doesn't exist");
-    const manifests = [{ v: LISTED }, { v: UNLISTED }];
-    const conflicting = () => createGateway({ upstream: 'http://127.0.0.1:9', trustedDocuments: { manifests } });
-    expect(conflicting).toThrow(ManifestError);
-    expect(conflicting).toThrow('the id v stands for two documents');
+  it('prevent the start if one is missing or an id stands for different documents in two of them', () => {
+    expectRefused(['/nowhere/app.json'], "the manifest /nowhere/app.json doesn't exist");
+    expectRefused([{ v: LISTED }, { v: UNLISTED }], 'the id v stands for two documents');
   });
+
+  function expectRefused(manifests: (string | Manifest)[], problem: string | RegExp): void {
+    const create = () => createGateway({ upstream: 'http://127.0.0.1:9', trustedDocuments: { manifests } });
+    expect(create).toThrow(ManifestError);
+    expect(create).toThrow(problem);
+  }
 
   it('can be added, replaced and removed while the gateway runs, and a broken one changes nothing', async () => {
     await using folder = await createTemporaryFolder();

@@ -1,5 +1,5 @@
-import { expect, it } from 'vitest';
-import { startSandboxedGateway, startScriptedGateway } from '../support/gateway.ts';
+import { beforeAll, beforeEach, expect, it } from 'vitest';
+import { type SandboxedGateway, startSandboxedGateway, startScriptedGateway } from '../support/gateway.ts';
 import { operations } from '../support/operations.ts';
 import { workflow } from '../support/records.ts';
 
@@ -8,8 +8,14 @@ const { UpdateWorkflowStatus } = operations;
 const ID = '1106e4d657eb82ffb25bf536';
 const refusal = { status: 400, body: { statusCode: 400, message: 'The status is the same.' } };
 
+let gateway: SandboxedGateway;
+beforeAll(async () => {
+  gateway = await startSandboxedGateway();
+  return () => gateway[Symbol.asyncDispose]();
+});
+beforeEach(() => gateway.forget());
+
 it('returns changed: false if the service rejects the request because the workflow already has that status', async () => {
-  await using gateway = await startSandboxedGateway();
   const { updateWorkflowStatus } = await gateway.data(UpdateWorkflowStatus, {
     input: { workflowId: ID, active: true },
   });
@@ -42,7 +48,6 @@ it.each([404, 503])('returns the rejection if reading the workflow fails with %i
 });
 
 it('accepts only an id, not a trigger identifier', async () => {
-  await using gateway = await startSandboxedGateway();
   const input = { workflowId: 'welcome-onboarding', active: false };
   const { updateWorkflowStatus } = await gateway.data(UpdateWorkflowStatus, { input });
   expect(updateWorkflowStatus).toMatchObject({ code: 'NOT_FOUND' });

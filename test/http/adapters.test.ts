@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
 import { type GatewayPair, sendToBoth, startGatewayPair, type WireRequest } from '../support/gateway-pair.ts';
 import { guards } from '../support/guards.ts';
@@ -13,8 +13,8 @@ beforeAll(async () => {
   gateways = await startGatewayPair(healthyService, {
     clients: { server: { corsOrigins: ['https://app.example.com'] } },
   });
+  return () => gateways[Symbol.asyncDispose]();
 });
-afterAll(() => gateways[Symbol.asyncDispose]());
 
 describe('listener and fetch respond identically', () => {
   it.each(loadOperations().map(({ name, query, variables = '{}' }) => [name, query, variables] as const))(

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { rename, writeFile } from 'node:fs/promises';
 import { base64url, decodeJwt, decodeProtectedHeader } from 'jose';
-import { describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
 import { sha256Of } from '../../src/graphql/documents/manifest.ts';
 import { type ScriptedGateway, startScriptedGateway, type TestGateway } from '../support/gateway.ts';
@@ -51,6 +51,16 @@ async function setUp({ clientTokens, browser, options }: SetupOptions = {}): Pro
     },
   };
 }
+
+let setup: ScriptedGateway;
+beforeAll(async () => {
+  setup = await setUp({ clientTokens: { rateLimit: { calls: 10_000, perSeconds: 60 } } });
+  return () => setup[Symbol.asyncDispose]();
+});
+beforeEach(() => {
+  setup.service.forget();
+  setup.log.length = 0;
+});
 
 interface TokenResponse {
   status: number;
@@ -109,7 +119,6 @@ const refusedFor = (reason: string) => ({ status: 401, code: 'UNAUTHENTICATED', 
 
 describe('the client token endpoint', () => {
   it('returns a token with its expiry and scopes, and nothing else', async () => {
-    await using setup = await setUp();
     const { status, headers, body, token } = await requestToken(setup, {
       scopes: ['groups:read', 'groups:read', 'stats:read'],
     });
@@ -143,7 +152,6 @@ describe('the client token endpoint', () => {
   });
 
   it('accepts any document id, a lifetime and a subject', async () => {
-    await using setup = await setUp();
     const flow = sha256Of(FLOW);
     const { body, token } = await requestToken(setup, {
       scopes: ['workflows:read'],
@@ -156,7 +164,6 @@ describe('the client token endpoint', () => {
   });
 
   it('issues tokens for the tenant of the API key', async () => {
-    await using setup = await setUp();
     for (const [tenant, key] of Object.entries(TENANT_KEYS)) {
       const { body, token } = await requestToken(
         setup,
@@ -172,7 +179,6 @@ describe('the client token endpoint', () => {
   });
 
   it.each(['GET', 'PUT'])('rejects the method %s', async (method) => {
-    await using setup = await setUp();
     const { status, headers, error } = await requestToken(setup, { scopes: ['groups:read'] }, { method });
     expect([status, headers.get('allow'), error.extensions.code]).toEqual([405, 'POST', 'METHOD_NOT_ALLOWED']);
     expect(headers.get('cache-control')).toBe('no-store');
@@ -189,7 +195,6 @@ describe('the client token endpoint', () => {
     ['a key in another case', `ApiKey ${TENANT_KEYS.acme.toUpperCase()}`],
     ['the key as a token', `Bearer ${TENANT_KEYS.acme}`],
   ])('rejects %s with 401 and reveals nothing about tenants or keys', async (_, authorization) => {
-    await using setup = await setUp();
     const response = await requestToken(setup, { scopes: ['groups:read'] }, { authorization });
     expect(response.status).toBe(401);
     expect(response.headers.get('www-authenticate')).toBe('ApiKey realm="notigraph"');
@@ -202,7 +207,6 @@ describe('the client token endpoint', () => {
   });
 
   it('rejects a client token or issuer token, so that a token cannot be exchanged for another one', async () => {
-    await using setup = await setUp();
     const own = await tokenFor(setup, { scopes: ['groups:read'] });
     for (const token of [own, await signer.sign()]) {
       for (const authorization of [`Bearer ${token}`, `ApiKey ${token}`]) {
@@ -236,7 +240,6 @@ describe('the client token endpoint', () => {
     ['a subject that is too long', { scopes, subject: 'x'.repeat(129) }, '"subject" must have at most 128 characters.'],
     ['a __proto__ property', '{"scopes":["groups:read"],"__proto__":{"tenant":"globex"}}', 'an unknown member'],
   ])('rejects %s with a specific message', async (_, body, message) => {
-    await using setup = await setUp();
     const { status, headers, error, token } = await requestToken(setup, body);
     expect([status, token]).toEqual([400, 'undefined']);
     expect(error.message).toContain(message);
@@ -248,7 +251,6 @@ describe('the client token endpoint', () => {
   });
 
   it('rejects a body that is too large', async () => {
-    await using setup = await setUp();
     const { status, error } = await requestToken(setup, { scopes: ['groups:read'], subject: 'x'.repeat(17 * 1_024) });
     expect([status, error.extensions.code]).toEqual([413, 'PAYLOAD_TOO_LARGE']);
   });
@@ -296,7 +298,6 @@ describe('the client token endpoint', () => {
   });
 
   it('logs each issued token and each rejection, without the token, the key or the subject', async () => {
-    await using setup = await setUp();
     const token = await tokenFor(setup, { scopes: ['groups:read', 'stats:read'], subject: 'person@example.com' });
     await requestToken(setup, { scopes: ['groups:read'] }, { authorization: 'ApiKey of-nobody' });
     await sendWithToken(setup, token);
@@ -337,7 +338,6 @@ describe('the client token endpoint', () => {
 
 describe('a client token', () => {
   it('permits only its scopes', async () => {
-    await using setup = await setUp();
     const token = await tokenFor(setup, { scopes: ['groups:read'] });
     expect(await sendWithToken(setup, token)).toEqual(WORKS);
     expect(await sendWithToken(setup, token, FLOW)).toEqual({
@@ -368,7 +368,6 @@ describe('a client token', () => {
   });
 
   it('is rejected after it expires', async () => {
-    await using setup = await setUp();
     const token = await tokenFor(setup, { scopes: ['groups:read'], expiresInSeconds: 100 });
     expect(await sendWithToken(setup, token)).toEqual(WORKS);
     setup.advance(99);
@@ -378,7 +377,6 @@ describe('a client token', () => {
   });
 
   it('is rejected if it is modified or signed with another key or algorithm', async () => {
-    await using setup = await setUp();
     const token = await tokenFor(setup, { scopes: ['groups:read'] });
     const [header = '', payload = '', signature = ''] = token.split('.');
     const encode = (value: object) => base64url.encode(JSON.stringify(value));

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import {
   dataOf,
   errorOf,
@@ -31,8 +31,8 @@ beforeAll(async () => {
       { server: { corsOrigins: [BACKEND] } },
     ),
   });
+  return () => gateways[Symbol.asyncDispose]();
 });
-afterAll(() => gateways[Symbol.asyncDispose]());
 
 /** Origins that resemble a listed one but are not listed. */
 const UNLISTED_ORIGINS = [

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { pino } from 'pino';
-import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
+import { beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { createGateway, type Gateway } from '../../src/gateway.ts';
 import { connectAgent, MCP } from '../support/agent.ts';
 import { guards } from '../support/guards.ts';
@@ -26,11 +26,10 @@ beforeAll(async () => {
     mcp: MCP,
     graphiql: true,
   });
-});
-
-afterAll(async () => {
-  await gateway.dispose();
-  await upstream[Symbol.asyncDispose]();
+  return async () => {
+    await gateway.dispose();
+    await upstream[Symbol.asyncDispose]();
+  };
 });
 
 /** Starts a server that does something with each request before the gateway gets it. @returns the URL of the endpoint */

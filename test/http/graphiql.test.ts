@@ -1,7 +1,7 @@
 import { get, type IncomingMessage } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { createGateway } from '../../src/gateway.ts';
 import { type SandboxedGateway, startGateway, startSandboxedGateway } from '../support/gateway.ts';
 import { startService } from '../support/service.ts';
@@ -12,9 +12,8 @@ let gateway: SandboxedGateway;
 
 beforeAll(async () => {
   gateway = await startSandboxedGateway({ options: { graphiql: true, endpoint: '/api/graphql' } });
+  return () => gateway[Symbol.asyncDispose]();
 });
-
-afterAll(() => gateway[Symbol.asyncDispose]());
 
 describe('the page of GraphiQL', () => {
   it('has security headers, and so have its files', async () => {

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { request as sendRequest } from 'node:http';
 import { text as readText } from 'node:stream/consumers';
 import { getIntrospectionQuery } from 'graphql';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type SandboxedGateway, startSandboxedGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 
@@ -17,14 +17,13 @@ let gateway: SandboxedGateway;
 
 beforeAll(async () => {
   gateway = await startSandboxedGateway();
+  return async () => {
+    await gateway[Symbol.asyncDispose]();
+  };
 });
 
 afterEach(async () => {
   expect(await gateway.data('{ __typename }')).toEqual({ __typename: 'Query' }); // The gateway still works after each test.
-});
-
-afterAll(async () => {
-  await gateway[Symbol.asyncDispose]();
 });
 
 const JSON_TYPE = { 'content-type': 'application/json', authorization: 'ApiKey canary-key' };
@@ -51,7 +50,6 @@ describe('an invalid GraphQL request is rejected with 400', () => {
     ['null', 'null'],
     ['a batch', '[{"query":"{ __typename }"}]'],
     ['an unknown parameter', '{"query":"{ __typename }","extra":1}'],
-    ['two operations and no name', '{"query":"query A { __typename } query B { __typename }"}'],
   ])('%s', async (_, body) => {
     for (const accept of ['*/*', 'application/json', 'application/graphql-response+json']) {
       const { status, text } = await post(body, { accept });
@@ -278,14 +276,6 @@ describe('the size of the body', () => {
     expect((await send({ method: 'POST', headers: JSON_TYPE, body: chunks, duplex: 'half' })).status).toBe(200);
   });
 });
-
-it.each(['9007199254740993', '1e400'])(
-  'a literal number that JavaScript cannot represent is rejected: %s',
-  async (number) => {
-    const document = `mutation { createSubscriber(input: { subscriberId: "n", data: { n: ${number} } }) { __typename } }`;
-    expect((await query(document, { accept: 'application/graphql-response+json' })).status).toBe(400);
-  },
-);
 
 it('introspection can be disabled', async () => {
   await using closed = await startSandboxedGateway({ options: { introspection: false } });

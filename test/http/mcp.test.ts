@@ -1,16 +1,16 @@
 import { rename, writeFile } from 'node:fs/promises';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createGateway, type GatewayOptions } from '../../src/gateway.ts';
 import { sha256Of } from '../../src/graphql/documents/manifest.ts';
 import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
 import { connectAgent, ERAS, MCP, TOOLS } from '../support/agent.ts';
 import { createBrowserFetch } from '../support/browser-fetch.ts';
-import { startGateway, startScriptedGateway, type TestGateway } from '../support/gateway.ts';
+import { type ScriptedGateway, startGateway, startScriptedGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { healthyService } from '../support/healthy-service.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
-import { startService, type TestService } from '../support/service.ts';
+import { type ServiceResponse, startService } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
 guards('src/http/mcp/mcp-route.ts', 'createMcp.checkHead');
@@ -34,25 +34,23 @@ const OPTIONS: Partial<GatewayOptions> = {
   trustedDocuments: { manifests: [{ other: '{ __typename }' }] },
 };
 
-let upstream: TestService;
-let gateway: TestGateway;
+/** Answers to ids that say what goes wrong. */
+const PROBLEMS: Readonly<Record<string, ServiceResponse>> = {
+  missing: { status: 404, body: { message: 'not found' } },
+  broken: { status: 503, headers: { 'retry-after': '7' }, body: {} },
+  conflict: { status: 409, body: { message: 'in use' } },
+};
+
+let gateway: ScriptedGateway;
 
 beforeAll(async () => {
-  upstream = await startService((request, raw) =>
-    request.path.includes('missing')
-      ? { status: 404, body: { message: 'not found' } }
-      : request.path.includes('broken')
-        ? { status: 503, headers: { 'retry-after': '7' }, body: {} }
-        : request.path.includes('conflict')
-          ? { status: 409, body: { message: 'in use' } }
-          : healthyService(request, raw),
+  gateway = await startScriptedGateway(
+    (request, raw) => PROBLEMS[request.path.split('/').at(-1) ?? ''] ?? healthyService(request, raw),
+    OPTIONS,
   );
-  gateway = await startGateway({ upstream: upstream.url, ...OPTIONS });
-  return async () => {
-    await gateway[Symbol.asyncDispose]();
-    await upstream[Symbol.asyncDispose]();
-  };
+  return () => gateway[Symbol.asyncDispose]();
 });
+beforeEach(() => gateway.service.forget());
 
 /** Sends a message without the client. Headers that are empty are left out. */
 function post(
@@ -112,7 +110,7 @@ describe.each(ERAS)('the official client in the era "%s"', (era) => {
 
   it('gets the data of a GraphQL response, through the fetch API too', async () => {
     const { body } = await gateway.send(TOOLS.Groups, {}, { authorization: KEY });
-    await using other = await startGateway({ upstream: upstream.url, ...OPTIONS }, { entry: 'fetch' });
+    await using other = await startGateway({ upstream: gateway.service.url, ...OPTIONS }, { entry: 'fetch' });
     for (const entry of [gateway, other]) {
       await using agent = await connectAgent(entry, KEY, { era });
       expect(await agent.call('Groups')).toEqual({
@@ -125,7 +123,6 @@ describe.each(ERAS)('the official client in the era "%s"', (era) => {
 
   it('learns from an error what to do, and an invalid call reaches no service', async () => {
     await using agent = await connectAgent(gateway, KEY, { era });
-    const before = upstream.requests.length;
     const invalid = [
       await agent.call('Flow', { id: 'w', Id: 'w' }),
       await agent.call('Flow', { id: ['w'] }),
@@ -134,7 +131,7 @@ describe.each(ERAS)('the official client in the era "%s"', (era) => {
     await expect(agent.call('DropFeed', { id: 'f' })).rejects.toThrow(
       'Unknown tool "DropFeed". Use one of those that tools/list returns.',
     );
-    expect(upstream.requests.length).toBe(before);
+    expect(gateway.service.requests).toEqual([]);
     const failed = [
       await agent.call('Flow', { id: 'broken' }),
       await agent.call('DropGroup', { id: 'broken' }),
@@ -158,13 +155,12 @@ describe('access', () => {
     const token = await signer.bearer({ scope: 'groups:read feeds:read feeds:write' });
     await using agent = await connectAgent(gateway, token);
     expect(await agent.names()).toEqual(['Groups', 'AddFeed']);
-    const before = upstream.requests.length;
     const { isError, text: message } = await agent.call('Flow', { id: 'w' });
     expect([isError, message]).toEqual([
       true,
       'The token lacks the scope workflows:read, which this operation requires. Use a credential that permits it, or ask the operator to permit it.',
     ]);
-    expect(upstream.requests.length).toBe(before);
+    expect(gateway.service.requests).toEqual([]);
     await using everything = await connectAgent(gateway, await signer.bearer());
     expect(await everything.names()).toEqual(ALL);
   });
@@ -178,7 +174,7 @@ describe('access', () => {
   it('a client token sees and calls only its documents', async () => {
     await using issuing = await startGateway({
       ...OPTIONS,
-      upstream: upstream.url,
+      upstream: gateway.service.url,
       clientTokens: { secrets: ['a-fake-secret-of-client-tokens-0001'] },
     });
     const response = await fetch(new URL('/client-tokens', issuing.url), {
@@ -279,18 +275,17 @@ describe('a call is a GraphQL request', () => {
   it('that counts toward the same rate limit', async () => {
     await using limited = await startGateway({
       ...OPTIONS,
-      upstream: upstream.url,
+      upstream: gateway.service.url,
       clients: { server: { rateLimit: { calls: 2, perSeconds: 60 } } },
     });
     await using agent = await connectAgent(limited, KEY);
     await limited.data(TOOLS.Groups, {}, { authorization: KEY });
     expect((await agent.call('Groups')).isError).toBe(false);
-    const before = upstream.requests.length;
     const { isError, text: message } = await agent.call('Groups');
     expect(isError).toBe(true);
     expect(message).toMatch(/^The rate limit of this gateway is exceeded\. .* Call the tool again in \d+ s\.$/);
     expect((await limited.send(TOOLS.Groups, {}, { authorization: KEY })).codes).toEqual(['RATE_LIMITED']);
-    expect(upstream.requests.length).toBe(before);
+    expect(gateway.service.requests).toHaveLength(2);
   });
 
   it('that ends when the agent disconnects', async () => {
@@ -310,13 +305,12 @@ describe('a call is a GraphQL request', () => {
   it('to the upstream that the path selects', async () => {
     await using eu = await startService(healthyService);
     await using several = await startGateway({
-      upstreams: { us: { url: upstream.url, default: true }, eu: { url: eu.url, pathPrefix: '/eu' } },
+      upstreams: { us: { url: gateway.service.url, default: true }, eu: { url: eu.url, pathPrefix: '/eu' } },
       mcp: MCP,
     });
     await using agent = await connectAgent(several, KEY, { path: '/eu/mcp' });
-    const before = upstream.requests.length;
     expect((await agent.call('Groups')).isError).toBe(false);
-    expect([eu.requests.length, upstream.requests.length - before]).toEqual([1, 0]);
+    expect([eu.requests.length, gateway.service.requests.length]).toEqual([1, 0]);
   });
 });
 
@@ -343,7 +337,7 @@ describe('the manifest', () => {
       'mcp.mutations[0] names "AddFed", which is not in the manifest (did you mean "AddFeed"?)',
     ],
   ])('with %s is rejected', (_, mcp, message) => {
-    expect(() => createGateway({ upstream: upstream.url, mcp })).toThrow(
+    expect(() => createGateway({ upstream: gateway.service.url, mcp })).toThrow(
       expect.objectContaining({ name: 'ManifestError', message }),
     );
   });
@@ -352,7 +346,7 @@ describe('the manifest', () => {
     const operations = loadOperations();
     const mutations = operations.filter(({ query }) => /^mutation/m.test(query)).map(({ name }) => name);
     const manifest = Object.fromEntries(operations.map(({ name, query }) => [name, query]));
-    await using shipped = await startGateway({ upstream: upstream.url, mcp: { manifest, mutations } });
+    await using shipped = await startGateway({ upstream: gateway.service.url, mcp: { manifest, mutations } });
     await using agent = await connectAgent(shipped, KEY);
     const { tools } = await agent.client.listTools();
     const ajv = new Ajv2020({ allowUnionTypes: true, formats: { date: true } });
@@ -380,7 +374,10 @@ describe('the manifest', () => {
         deleteFeed(input: { id: $feed }) { __typename }
         deleteMessagesByTransaction(input: { transactionId: "t", channel: $channel }) { __typename } }`,
     };
-    await using described = await startGateway({ upstream: upstream.url, mcp: { manifest, mutations: ['Add'] } });
+    await using described = await startGateway({
+      upstream: gateway.service.url,
+      mcp: { manifest, mutations: ['Add'] },
+    });
     await using agent = await connectAgent(described, KEY);
     const [tool] = (await agent.client.listTools()).tools;
     expect(tool?.inputSchema.properties).toMatchObject({
@@ -394,14 +391,14 @@ describe('the manifest', () => {
   it('is that of the shipped operations if none is set, of which only the queries are tools', async () => {
     const shipped = loadOperations();
     const queries = shipped.filter(({ query }) => !/^mutation\b/m.test(query)).map(({ name }) => name);
-    await using readOnly = await startGateway({ upstream: upstream.url, mcp: {} });
+    await using readOnly = await startGateway({ upstream: gateway.service.url, mcp: {} });
     await using agent = await connectAgent(readOnly, KEY);
     const { tools } = await agent.client.listTools();
     expect(tools.map(({ name }) => name)).toEqual(queries);
     expect(tools.map(({ description }) => description)).toEqual(
       shipped.filter(({ name }) => queries.includes(name)).map(({ description }) => description),
     );
-    await using writing = await startGateway({ upstream: upstream.url, mcp: { mutations: ['CreateFeed'] } });
+    await using writing = await startGateway({ upstream: gateway.service.url, mcp: { mutations: ['CreateFeed'] } });
     await using writer = await connectAgent(writing, KEY);
     expect(await writer.names()).toEqual([...queries, 'CreateFeed']);
   });
@@ -414,7 +411,11 @@ describe('the manifest', () => {
       await rename(folder.path('new.tmp'), manifest);
     };
     await write({ Groups: TOOLS.Groups });
-    await using reloading = await startGateway({ upstream: upstream.url, mcp: { manifest }, reloadSeconds: 0.01 });
+    await using reloading = await startGateway({
+      upstream: gateway.service.url,
+      mcp: { manifest },
+      reloadSeconds: 0.01,
+    });
     await using agent = await connectAgent(reloading, KEY);
     expect(await agent.names()).toEqual(['Groups']);
     await write({ Groups: TOOLS.Groups, Flow: TOOLS.Flow });

@@ -2,7 +2,6 @@ import { buildSchema } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { SANDBOX_KEYS, startSandbox } from '../../packages/sandbox/src/sandbox.ts';
 import type { GatewayOptions } from '../../src/gateway.ts';
-import type { GatewayContext } from '../../src/graphql/context.ts';
 import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
 import { ModuleError, type Toolkit } from '../../src/graphql/module.ts';
 import { createSchema, printSdl } from '../../src/graphql/schema.ts';
@@ -17,11 +16,10 @@ import { numbersOf, sendExplain } from '../support/explain.ts';
 import { describeContract, type Field } from '../support/field-contract.ts';
 import { deviationsIn, type ScriptedGateway, startScriptedGateway } from '../support/gateway.ts';
 import { generateModule } from '../support/generated-module.ts';
-import { metricValues } from '../support/metrics-text.ts';
 import { feed, group, subscriber, workflow } from '../support/records.ts';
 import { forwardTo, type Script, startService } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
-import { LAYOUT_FIELDS, layouts } from './example.ts';
+import { bulkOf, layouts } from './example.ts';
 
 // What fields get by declaration: first what each makes of its call, built-in or of a module, then what a module can declare besides.
 
@@ -30,34 +28,24 @@ const BUILT_IN: readonly Field[] = [
   {
     endpoint: 'GET /v1/workflows/{workflowIdOrIdentifier}',
     text: 'workflow(idOrIdentifier: $id) { __typename }',
-    path: '/v1/workflows/{}',
     body: { data: workflow() },
   },
   {
     endpoint: 'PUT /v1/workflows/{workflowId}/status',
     text: 'updateWorkflowStatus(input: { workflowId: $id, active: true })',
-    path: '/v1/workflows/{}/status',
     body: { data: workflow() },
-    idInput: 'workflowId',
     isRepeatable: true,
     returns: ['NotFoundError', 'ConflictError'],
   },
   {
     endpoint: 'GET /v1/notification-groups/{id}',
     text: 'notificationGroup(id: $id) { __typename }',
-    path: '/v1/notification-groups/{}',
     body: { data: group() },
   },
-  {
-    endpoint: 'GET /v1/notification-groups',
-    text: 'notificationGroups { __typename }',
-    path: '/v1/notification-groups',
-    body: { data: [group()] },
-  },
+  { endpoint: 'GET /v1/notification-groups', text: 'notificationGroups { __typename }', body: { data: [group()] } },
   {
     endpoint: 'POST /v1/notification-groups',
     text: 'createNotificationGroup(input: { name: "n" })',
-    path: '/v1/notification-groups',
     body: { data: group() },
     isIdempotent: true,
     returns: ['ConflictError'],
@@ -65,7 +53,6 @@ const BUILT_IN: readonly Field[] = [
   {
     endpoint: 'PATCH /v1/notification-groups/{id}',
     text: 'updateNotificationGroup(input: { id: $id, name: "n" })',
-    path: '/v1/notification-groups/{}',
     body: { data: group() },
     isIdempotent: true,
     returns: ['NotFoundError', 'ConflictError'],
@@ -73,7 +60,6 @@ const BUILT_IN: readonly Field[] = [
   {
     endpoint: 'DELETE /v1/notification-groups/{id}',
     text: 'deleteNotificationGroup(input: { id: $id })',
-    path: '/v1/notification-groups/{}',
     body: { data: { acknowledged: true, status: 'deleted' } },
     returns: ['NotFoundError', 'ConflictError'],
   },
@@ -86,7 +72,6 @@ const BUILT_IN: readonly Field[] = [
   {
     endpoint: 'POST /v1/subscribers',
     text: 'createSubscriber(input: { subscriberId: "s1" })',
-    path: '/v1/subscribers',
     body: { data: subscriber() },
     isIdempotent: true,
     returns: ['ConflictError'],
@@ -94,7 +79,6 @@ const BUILT_IN: readonly Field[] = [
   {
     endpoint: 'POST /v1/feeds',
     text: 'createFeed(input: { name: "n" })',
-    path: '/v1/feeds',
     body: { data: feed() },
     isIdempotent: true,
     returns: ['ConflictError'],
@@ -102,15 +86,12 @@ const BUILT_IN: readonly Field[] = [
   {
     endpoint: 'DELETE /v1/feeds/{feedId}',
     text: 'deleteFeed(input: { id: $id })',
-    path: '/v1/feeds/{}',
     body: { data: [feed()] },
     returns: ['NotFoundError', 'ConflictError'],
   },
   {
     endpoint: 'DELETE /v1/messages/transaction/{transactionId}',
     text: 'deleteMessagesByTransaction(input: { transactionId: $id })',
-    path: '/v1/messages/transaction/{}',
-    idInput: 'transactionId',
     returns: ['NotFoundError'],
   },
 ];
@@ -121,45 +102,29 @@ it('every endpoint of the contract has a field that is tested', () => {
   );
 });
 
-describeContract(BUILT_IN);
-describeContract(LAYOUT_FIELDS, [layouts]);
-
 const shelves = await generateModule('shelves', 'test/modules/shelves.yaml');
 const SHELF = { data: { _id: 's1', name: 'Shelf' } };
 
 /** The fields of the generated module. */
 const SHELF_FIELDS: readonly Field[] = [
-  {
-    endpoint: 'GET /v1/shelves',
-    text: 'shelves { __typename }',
-    path: '/v1/shelves',
-    body: { data: [SHELF.data] },
-  },
+  { endpoint: 'GET /v1/shelves', text: 'shelves { __typename }', body: { data: [SHELF.data] } },
   {
     endpoint: 'POST /v1/shelves',
     text: 'createShelf(input: { name: "n" })',
-    path: '/v1/shelves',
     body: SHELF,
     isIdempotent: true,
     returns: ['ConflictError'],
   },
-  {
-    endpoint: 'GET /v1/shelves/{id}',
-    text: 'shelf(id: $id) { __typename }',
-    path: '/v1/shelves/{}',
-    body: SHELF,
-  },
+  { endpoint: 'GET /v1/shelves/{id}', text: 'shelf(id: $id) { __typename }', body: SHELF },
   {
     endpoint: 'PATCH /v1/shelves/{id}',
     text: 'updateShelf(input: { id: $id, name: "n" })',
-    path: '/v1/shelves/{}',
     body: SHELF,
     returns: ['NotFoundError', 'ConflictError'],
   },
   {
     endpoint: 'DELETE /v1/shelves/{id}',
     text: 'deleteShelf(input: { id: $id })',
-    path: '/v1/shelves/{}',
     returns: ['NotFoundError', 'ConflictError'],
   },
   {
@@ -170,7 +135,7 @@ const SHELF_FIELDS: readonly Field[] = [
   },
 ];
 
-describeContract(SHELF_FIELDS, [shelves]);
+describeContract([...BUILT_IN, ...SHELF_FIELDS], [shelves]);
 
 describe('a generated module', () => {
   it('reads several records with one call, links ids, and loses no record to an unknown value', async () => {
@@ -262,13 +227,6 @@ describe('a read of a module', () => {
     expect(await gateway.metrics()).toContain('resource="layouts"');
   });
 
-  it('is not stored for other requests if nothing says so, also with a cache', async () => {
-    await using gateway = await start(respond, { cache: true });
-    await gateway.run('{ layout(id: "l1") { id } }');
-    await gateway.run('{ layout(id: "l1") { id } }');
-    expect(gateway.service.requests).toHaveLength(2);
-  });
-
   it('is compared with the shape of its endpoint', async () => {
     await using gateway = await start(() => ({ body: { data: { _id: 'l1', name: null } } }));
     const { codes } = await gateway.send('{ layout(id: "l1") { id name } }');
@@ -284,15 +242,6 @@ describe('a read of a module', () => {
       (await gateway.send('{ layout(id: "l1") { secret } }', {}, { authorization })).body.data;
     expect(await read('ApiKey a')).toEqual({ layout: { secret: 's3cret' } });
     expect(await read(await signer.bearer({ scope: 'layouts:read' }))).toEqual({ layout: { secret: '[masked]' } });
-  });
-
-  it('requires its scope of a token', async () => {
-    const signer = createSigner();
-    await using gateway = await start(respond, { clients: clientsOf(signer, { scopes: ['layouts:read'] }) });
-    const authorization = await signer.bearer({ scope: 'groups:read' });
-    expect((await gateway.send('{ layout(id: "l1") { id } }', {}, { authorization })).codes).toEqual(['FORBIDDEN']);
-    const permitted = await signer.bearer({ scope: 'layouts:read' });
-    expect((await gateway.send('{ layout(id: "l1") { id } }', {}, { authorization: permitted })).codes).toEqual([]);
   });
 });
 
@@ -311,26 +260,6 @@ describe('a write of a module', () => {
       createLayout: { __typename: 'InvalidInputError', issues: [{ path: ['input', 'name'] }] },
     });
     expect(gateway.service.requests).toHaveLength(1);
-  });
-
-  it('in bulk has one result per item', async () => {
-    await using gateway = await start(({ body }) =>
-      body.includes('bad')
-        ? { status: 422, body: { message: ['name must be good'] } }
-        : { status: 201, body: layout('l1') },
-    );
-    const items = ['good', 'bad'].map((name) => `{ name: "${name}", content: "" }`);
-    const document = `mutation { createLayouts(input: { layouts: [${items}] }) { succeeded failed results { __typename ... on InvalidInputError { issues { path } } } } }`;
-    expect(await gateway.run(document)).toEqual({
-      createLayouts: {
-        succeeded: 1,
-        failed: 1,
-        results: [
-          { __typename: 'CreateLayoutSuccess' },
-          { __typename: 'InvalidInputError', issues: [{ path: ['input', 'layouts', '1', 'name'] }] },
-        ],
-      },
-    });
   });
 });
 
@@ -366,7 +295,7 @@ describe('an item of a bulk write of a module', () => {
         description: 'Checks a layout.',
         scope: 'layouts:write',
         endpoint: declare('POST /v1/checks/{id}').returns<object>(),
-        input: { description: 'It.', fields: (t) => ({ id: t.id({ required: true, description: 'Its id.' }) }) },
+        input: { description: 'It.', fields: (t) => ({ id: t.id({ required: true }) }) },
         // Not async, so that it throws instead of returning a promise that rejects.
         resolve({ id }, send) {
           if (id === '11') {
@@ -379,13 +308,7 @@ describe('an item of a bulk write of a module', () => {
           fields: (t) => ({ isFine: t.boolean({ description: 'Whether it is.', resolve: () => true }) }),
         },
       });
-      bulkMutation('checkAll', check, {
-        description: 'Checks many.',
-        items: 'layouts',
-        max: 50,
-        input: { description: 'They.', items: 'The layouts.' },
-        result: { item: 'One.', results: 'All.', succeeded: 'The fine.', failed: 'The others.' },
-      });
+      bulkMutation('checkAll', check, bulkOf('layouts', 50));
     });
     await using gateway = await start(() => ({ body: { data: {} } }), { modules: [throwing] });
     const items = Array.from({ length: 12 }, (_, i) => `{ id: "${i}" }`); // The eleventh and twelfth wait for others.
@@ -450,52 +373,19 @@ describe('the explanation of an operation', () => {
 });
 
 describe('a module', () => {
-  it('has its documents in manifests, and no others if they are enforced', async () => {
-    const known = '{ layoutCount }';
-    await using gateway = await start(respond, {
-      trustedDocuments: { manifests: [{ count: known }] },
-      clients: { server: { trustedDocuments: 'enforce' } },
-    });
-    expect(await gateway.run(known)).toEqual({ layoutCount: 7 });
-    expect(await gateway.run('{ layout(id: "l1") { id } }')).toEqual(['DOCUMENT_NOT_TRUSTED']);
-  });
-
-  it('can deprecate a field, whose use is counted', async () => {
-    expect(printSdl(createSchema(undefined, [layouts]))).toContain('@deprecated(reason: "Use archiveLayouts.")');
-    await using gateway = await start();
-    await gateway.run('mutation { archiveLayout(input: { layoutId: "l1" }) { __typename } }');
-    expect(metricValues(await gateway.metrics(), /^notigraph_deprecated_fields_total/)).toEqual({
-      'notigraph_deprecated_fields_total{field="Mutation.archiveLayout"}': 1,
-    });
-  });
-
   it('becomes part of the schema, which is the same without it', () => {
     const sdl = printSdl(createSchema(undefined, [layouts]));
     expect(buildSchema(sdl).getMutationType()?.getFields()).toHaveProperty('createLayouts');
     expect(printSdl(createSchema())).toBe(printSdl(createSchema(undefined, [])));
     expect(sdl).toContain('Token scope: `layouts:read`.');
-  });
-
-  it('can be resolved by a federation router', async () => {
-    await using gateway = await start(respond, { federation: true });
-    const query = '{ _entities(representations: [{ __typename: "Layout", id: "l1" }]) { ... on Layout { name } } }';
-    expect(await gateway.run(query)).toEqual({ _entities: [{ name: 'Layout l1' }] });
+    expect(sdl).toContain('@deprecated(reason: "Use archiveLayouts.")');
   });
 
   const query = (name: string, scope?: 'x:read') =>
     defineModule(name, ({ builder, requireScopes }) => {
       const extensions = scope === undefined ? {} : requireScopes(scope);
-      builder.queryField(name, (t) =>
-        t.int({ nullable: true, extensions, description: 'A number.', resolve: () => 1 }),
-      );
+      builder.queryField(name, (t) => t.int({ nullable: true, extensions, resolve: () => 1 }));
     });
-  const misspells = defineModule('misspells', ({ builder, requireScopes }) => {
-    const extensions = requireScopes(Object('secrets')); // From JavaScript.
-    builder.objectRef<object>('Secret').implement({
-      description: 'A secret.',
-      fields: (t) => ({ value: t.int({ extensions, description: 'Its value.', resolve: () => 1 }) }),
-    });
-  });
   const declares = (name: string, template: `GET /${string}`) =>
     defineModule(name, ({ endpoint: declare }) => void declare(template).returns<object>());
 
@@ -515,7 +405,7 @@ describe('a module', () => {
       description: 'Removes a thing.',
       scope: 'x:write',
       endpoint: declare('DELETE /v1/things/{id}', { expect: 'nothing' }),
-      input: { description: 'The thing.', fields: (t) => ({ id: t.id({ required: true, description: 'Its id.' }) }) },
+      input: { description: 'The thing.', fields: (t) => ({ id: t.id({ required: true }) }) },
       resolve: ({ id }, send) => send({ id }).then(() => ({})),
       success: { description: 'It is removed.', fields: () => ({}) },
     });
@@ -526,7 +416,6 @@ describe('a module', () => {
   const implementing = (name: string, type: string, interfaces: readonly string[]) =>
     defineModule(name, ({ builder }) => {
       builder.objectRef<object>(type).implement({
-        description: 'A shape.',
         interfaces: Object(interfaces),
         fields: (t) => ({ code: t.int({ description: 'Its code.', resolve: () => 4 }) }),
       });
@@ -537,11 +426,6 @@ describe('a module', () => {
       'a root field without a scope',
       [query('a')],
       /^the field Query\.a requires no scope; in the module a, declare one/,
-    ],
-    [
-      'a scope of another form',
-      [misspells],
-      /^the module misspells fails: Secret\.value requires the scope "secrets", which must be a scope such as groups:read/,
     ],
     ['the name of another module', [query('a', 'x:read'), query('a', 'x:read')], /two modules with the name a$/],
     ['the name of a built-in one', [query('feeds', 'x:read')], /two modules with the name feeds$/],
@@ -587,12 +471,6 @@ describe('a module', () => {
       [declares('a', 'GET /v1/a/{b}'), declares('b', 'GET /v1/a/{c}')],
       /^the module b fails: .* declared twice/,
     ],
-    ['an encoded slash', [declares('a', 'GET /v1/..%2fadmin')], /must be a method and a path/],
-    ['the address of another host', [declares('a', 'GET //evil.example/x')], /must be a method and a path/],
-    ['a parent folder', [declares('a', 'GET /v1/../admin')], /must be a method and a path/],
-    ['a query', [declares('a', 'GET /v1/a?b=c')], /must be a method and a path/],
-    ['two parameters in one segment', [declares('a', 'GET /v1/{a}{b}')], /must be a method and a path/],
-    ['an absolute address', [declares('a', Object('GET https://evil.example/x'))], /must be a method and a path/],
     ['a parameter with a reserved name', [declares('a', 'GET /v1/{body}')], /other than query, body/],
     [
       'two loaders of the same name',
@@ -613,78 +491,28 @@ describe('a module', () => {
   });
 });
 
-describe('the code of a module', () => {
-  /** Returns a module with a field that makes calls in its own way. */
-  const calling = (call: (ctx: GatewayContext, endpoints: typeof ENDPOINTS) => Promise<unknown>) =>
-    defineModule('calling', ({ builder, requireScopes }) => {
-      const options = {
+it('the code of a module can’t call another host, by an endpoint that it made itself or a redirect', async () => {
+  await using elsewhere = await startService(() => ({ body: {} }));
+  const { host } = new URL(elsewhere.url);
+  const routes = [`//${host}/x`, `http://${host}/x`, `@${host}/x`, `/x\r\nhost: ${host}`];
+  const things = endpoint('GET /v1/things').returns<object>();
+  const calling = defineModule('calling', ({ builder, requireScopes }) => {
+    builder.queryField('calls', (t) =>
+      t.boolean({
         nullable: true,
         extensions: requireScopes('x:read'),
-        description: 'Makes calls.',
-        resolve: async (_root: unknown, _args: object, ctx: GatewayContext) =>
-          (await call(ctx, ENDPOINTS)) !== undefined,
-      } as const;
-      builder.queryField('calls', (t) => t.boolean(options));
-      builder.mutationField('calls', (t) => t.boolean(options));
-    });
-  const ENDPOINTS = {
-    get: endpoint('GET /v1/things/{id}').returns<object>(),
-    create: endpoint('POST /v1/things').returns<object>(),
-  };
-  const hundred = Array.from({ length: 100 }, (_, i) => String(i));
-
-  it('can’t call another host, by an endpoint that it made itself or a redirect', async () => {
-    await using elsewhere = await startService(() => ({ body: {} }));
-    const { host } = new URL(elsewhere.url);
-    const routes = [`//${host}/x`, `http://${host}/x`, `@${host}/x`, `/x\r\nhost: ${host}`];
-    const modules = [
-      calling(async (ctx, { get }) => {
-        const made = routes.map((route) => ({ ...get, params: [], route }));
-        return Promise.allSettled(made.map((each) => ctx.upstream.read(each, { id: '1' })));
+        resolve: async (_root, _args, ctx) => {
+          await Promise.allSettled(routes.map((route) => ctx.upstream.read({ ...things, route }, {})));
+          return true;
+        },
       }),
-    ];
-    await using gateway = await start(() => ({ status: 307, headers: { location: `${elsewhere.url}/x` } }), {
-      modules,
-    });
-    await gateway.run('{ calls }');
-    expect(elsewhere.connections()).toBe(0);
-    for (const { headers } of gateway.service.requests) {
-      expect(headers.host).toBe(new URL(gateway.service.url).host);
-    }
+    );
   });
-
-  it('can’t exceed the calls of its operation', async () => {
-    const modules = [
-      calling((ctx, { get }) => Promise.allSettled(hundred.map((id) => ctx.upstream.read(get, { id })))),
-    ];
-    await using gateway = await start(() => ({ body: { data: {} } }), { modules });
-    await gateway.run('{ calls }');
-    expect(gateway.service.requests).toHaveLength(50);
-  });
-
-  it('can’t exceed them with items of bulk writes, which have a limit of their own', async () => {
-    const modules = [
-      calling((ctx, { create }) =>
-        Promise.allSettled([...hundred, ''].map(() => ctx.upstream.write(create, { isBulkItem: true }))),
-      ),
-    ];
-    await using gateway = await start(() => ({ body: { data: {} } }), { modules });
-    await gateway.run('mutation { calls }');
-    expect(gateway.service.requests).toHaveLength(100);
-  });
-
-  it('can’t exceed the calls in flight of its key', async () => {
-    const modules = [
-      calling((ctx, { get }) => Promise.all(hundred.slice(0, 4).map((id) => ctx.upstream.read(get, { id })))),
-    ];
-    await using gateway = await start(() => ({ body: { data: {} } }), { modules, maxConcurrentCallsPerKey: 2 });
-    const held = gateway.service.hold(undefined, 2);
-    const running = gateway.run('{ calls }');
-    await gateway.service.arrived(2);
-    await gateway.run('{ __typename }');
-    expect(gateway.service.requests).toHaveLength(2);
-    held.release();
-    expect(await running).toEqual({ calls: true });
-    expect(gateway.service.requests).toHaveLength(4);
-  });
+  const redirect = { status: 307, headers: { location: `${elsewhere.url}/x` } };
+  await using gateway = await start(() => redirect, { modules: [calling] });
+  expect(await gateway.run('{ calls }')).toEqual({ calls: true });
+  expect(elsewhere.connections()).toBe(0);
+  for (const { headers } of gateway.service.requests) {
+    expect(headers.host).toBe(new URL(gateway.service.url).host);
+  }
 });

@@ -5,6 +5,7 @@ import type { GatewayContext } from '../../src/graphql/context.ts';
 import { ModuleError } from '../../src/graphql/module.ts';
 import { createSchema } from '../../src/graphql/schema.ts';
 import { defineModule, type GatewayModule, type Toolkit } from '../../src/modules/index.ts';
+import type { UpstreamClient } from '../../src/upstream/client.ts';
 import { startScriptedGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import type { Script } from '../support/service.ts';
@@ -44,8 +45,19 @@ const calling = (declare: (toolkit: Toolkit) => Call): GatewayModule =>
 
 const OK: Script = () => ({ body: { data: { _id: 't1' } } });
 
+/** Windows of cached reads. */
+const windows = { freshSeconds: 60, staleWhileRevalidateSeconds: 0, staleIfErrorSeconds: 0 };
+
+/** Starts a gateway, whose circuit breaker opens after two failures. */
 const start = (declare: (toolkit: Toolkit) => Call, script: Script = OK, options: Partial<GatewayOptions> = {}) =>
-  startScriptedGateway(script, { modules: [calling(declare)], ...options });
+  startScriptedGateway(script, { modules: [calling(declare)], ...options }, { breakerMinimumCalls: 2 });
+
+/** Expects that a module is refused while the schema is built. */
+function expectRefused(declare: (toolkit: Toolkit) => unknown, problem: string | RegExp | Error): void {
+  const build = () => createSchema(undefined, [defineModule('things', (toolkit) => void declare(toolkit))]);
+  expect(build).toThrow(ModuleError);
+  expect(build).toThrow(problem);
+}
 
 /** Message of the error in the log. */
 const logged = ({ log }: { log: readonly Record<string, unknown>[] }): unknown =>
@@ -78,56 +90,64 @@ describe('a query', () => {
     expect(gateway.service.calls()).toEqual([]);
   });
 
-  it.each<[string, unknown]>([
-    ['object', { name: 'a' }],
-    ['object', new Date(0)],
-    ['function', () => 1],
-    ['symbol', Symbol('a')],
-    ['bigint', 1n],
-    ['NaN', Number.NaN],
-    ['Infinity', Number.POSITIVE_INFINITY],
-    ['object', [null]],
-    ['a list in a list', [['a']]],
-    ['undefined', ['a', undefined]],
-  ])('with a value that can’t be sent (%s) is a fault of the module, which is logged', async (kind, filter) => {
+  it('with a value that can’t be sent is a fault of the module, which is logged', async () => {
+    let filter: unknown;
     await using gateway = await start(({ endpoint }) => {
       const list = endpoint('GET /v1/things').takes<{ query: { filter: string } }>();
-      return (ctx) =>
-        ctx.upstream.read(list, { query: { filter: Object(filter) === filter ? Object(filter) : (filter as string) } });
+      return (ctx) => ctx.upstream.read(list, { query: { filter: filter as string } });
     });
-    expect(await gateway.run('{ read }')).toEqual(['INTERNAL_SERVER_ERROR']);
+    for (const [kind, value] of [
+      ['object', { name: 'a' }],
+      ['object', new Date(0)],
+      ['function', () => 1],
+      ['symbol', Symbol('a')],
+      ['bigint', 1n],
+      ['NaN', Number.NaN],
+      ['Infinity', Number.POSITIVE_INFINITY],
+      ['object', [null]],
+      ['a list in a list', [['a']]],
+      ['undefined', ['a', undefined]],
+    ] satisfies [string, unknown][]) {
+      filter = value;
+      gateway.log.length = 0;
+      expect(await gateway.run('{ read }')).toEqual(['INTERNAL_SERVER_ERROR']);
+      expect(logged(gateway)).toEqual([
+        `GET /v1/things of the module things was not sent: query.filter must be a text, a finite number, a boolean or a list of them, not ${kind}.`,
+      ]);
+    }
     expect(gateway.service.calls()).toEqual([]);
-    expect(logged(gateway)).toEqual([
-      `GET /v1/things of the module things was not sent: query.filter must be a text, a finite number, a boolean or a list of them, not ${kind}.`,
-    ]);
   });
 });
 
-describe('the arguments of a call', () => {
-  it.each<[string, string, object]>([
-    ['it has no argument "partID" (did you mean "partId"?)', 'GET', { id: '1', partID: '2' }],
-    ['the argument "partId" must be a text', 'GET', { id: '1' }],
-    ['the argument "partId" must be a text', 'GET', { id: '1', partId: null }],
-    ['the argument "partId" must be a text', 'GET', { id: '1', partId: Number.NaN }],
-    ['it has no argument "body"', 'GET', { id: '1', partId: '2', body: {} }],
-    ['it has no argument "headers"', 'GET', { id: '1', partId: '2', headers: {} }],
-    ['the argument "query" must be an object', 'GET', { id: '1', partId: '2', query: 'a=b' }],
-    ['the argument "body" must be an object', 'POST', { id: '1', partId: '2', body: 'text' }],
-  ])('are refused: %s', async (problem, method, args) => {
-    await using gateway = await start(({ endpoint }) => {
-      const path = '/v1/things/{id}/parts/{partId}' as const;
-      const read = endpoint(`GET ${path}`);
-      const write = endpoint(`POST ${path}`);
-      return ({ upstream }) =>
-        method === 'GET' ? upstream.read(read, Object(args)) : upstream.write(write, Object(args));
-    });
-    const field = method === 'GET' ? '{ read }' : 'mutation { write }';
-    expect(await gateway.run(field)).toEqual(['INTERNAL_SERVER_ERROR']);
-    expect(gateway.service.calls()).toEqual([]);
-    expect(logged(gateway)).toEqual([
-      `${method} /v1/things/{id}/parts/{partId} of the module things was not sent: ${problem}.`,
-    ]);
+it('arguments of a call that its endpoint does not have, or of another type, are refused', async () => {
+  let args: object;
+  await using gateway = await start(({ endpoint }) => {
+    const path = '/v1/things/{id}/parts/{partId}' as const;
+    const [read, write] = [endpoint(`GET ${path}`), endpoint(`POST ${path}`)];
+    return ({ upstream }) =>
+      'body' in args && args.body === 'text' ? upstream.write(write, Object(args)) : upstream.read(read, Object(args));
   });
+  for (const [problem, given] of [
+    ['it has no argument "partID" (did you mean "partId"?)', { id: '1', partID: '2' }],
+    ['the argument "partId" must be a text', { id: '1' }],
+    ['the argument "partId" must be a text', { id: '1', partId: null }],
+    ['the argument "partId" must be a text', { id: '1', partId: Number.NaN }],
+    ['it has no argument "body"', { id: '1', partId: '2', body: {} }],
+    ['it has no argument "headers"', { id: '1', partId: '2', headers: {} }],
+    ['the argument "query" must be an object', { id: '1', partId: '2', query: 'a=b' }],
+    ['the argument "body" must be an object', { id: '1', partId: '2', body: 'text' }],
+  ] as const) {
+    args = given;
+    gateway.log.length = 0;
+    expect(await gateway.run('mutation { write }')).toEqual(['INTERNAL_SERVER_ERROR']);
+    expect(logged(gateway)).toEqual([
+      expect.stringMatching(
+        /^(?:GET|POST) \/v1\/things\/\{id\}\/parts\/\{partId\} of the module things was not sent: /,
+      ),
+    ]);
+    expect(logged(gateway)).toEqual([expect.stringContaining(`not sent: ${problem}.`)]);
+  }
+  expect(gateway.service.calls()).toEqual([]);
 });
 
 describe('a call of the wrong kind', () => {
@@ -176,11 +196,7 @@ describe('a call of the wrong kind', () => {
           success: { description: 'It is done.', fields: () => ({}) },
         }),
     ],
-  ])('is refused at load in %s', (_, problem, declare) => {
-    const build = () => createSchema(undefined, [defineModule('things', (toolkit) => void declare(toolkit))]);
-    expect(build).toThrow(ModuleError);
-    expect(build).toThrow(problem);
-  });
+  ])('is refused at load in %s', (_, problem, declare) => expectRefused(declare, problem));
 });
 
 describe('a page', () => {
@@ -219,7 +235,6 @@ describe('headers', () => {
   });
 
   it('tell reads apart that are in flight or stored', async () => {
-    const windows = { freshSeconds: 60, staleWhileRevalidateSeconds: 0, staleIfErrorSeconds: 0 };
     for (const cached of [undefined, { resource: 'things', windows }]) {
       await using gateway = await start(
         ({ endpoint }) => {
@@ -377,7 +392,6 @@ describe('a text', () => {
   });
 
   it('is stored as it is', async () => {
-    const windows = { freshSeconds: 60, staleWhileRevalidateSeconds: 0, staleIfErrorSeconds: 0 };
     await using gateway = await start(
       ({ endpoint }) => {
         const get = endpoint('GET /v1/things/{id}.csv', { expect: 'text', cached: { resource: 'things', windows } });
@@ -416,7 +430,7 @@ describe('a time limit', () => {
       () => undefined,
       { maxRetries: 0 },
     );
-    for (let i = 0; i < 25; i += 1) {
+    for (let i = 0; i < 3; i += 1) {
       expect(await gateway.run('{ read }')).toEqual(['UPSTREAM_TIMEOUT']);
     }
   });
@@ -428,7 +442,7 @@ describe('a time limit', () => {
         return ({ upstream }, { a }) => upstream.read(get, { id: a });
       },
       () => undefined,
-      { attemptTimeoutMs: 50, operationTimeoutMs: 1_800 },
+      { attemptTimeoutMs: 50, operationTimeoutMs: 500 },
     );
     expect(await gateway.run('{ read }')).toEqual(['UPSTREAM_TIMEOUT']);
     expect(gateway.service.calls()).toHaveLength(1); // Else the attempt would have been repeated.
@@ -463,18 +477,23 @@ describe('a path', () => {
     '/v1/{a',
     '/v1/:archive',
     '/v1/{a}:',
-  ])('can’t be %s', (path) => {
-    const build = () =>
-      createSchema(undefined, [defineModule('a', ({ endpoint }) => void endpoint(`GET ${path}` as 'GET /'))]);
-    expect(build).toThrow(ModuleError);
-    expect(build).toThrow(/must be a method and a path/);
-  });
+    '/v1/..%2fadmin',
+    '//evil.example/x',
+    '/v1/../admin',
+    '/v1/a?b=c',
+    'https://evil.example/x',
+  ])('can’t be %s', (path) =>
+    expectRefused(({ endpoint }) => endpoint(`GET ${path}` as 'GET /'), /must be a method and a path/),
+  );
 });
 
 describe('options', () => {
-  const windows = { freshSeconds: 1, staleWhileRevalidateSeconds: 0, staleIfErrorSeconds: 0 };
+  const RESERVED = (
+    'accept AUTHORIZATION Connection content-length Content-Type cookie host Idempotency-Key if-none-match ' +
+    'Proxy-Authorization te traceparent tracestate Transfer-Encoding user-agent X-HTTP-Method-Override X-Request-Id'
+  ).split(' ');
 
-  it.each<[string, object, string]>([
+  it.each<readonly [string, object, string]>([
     ['GET', { expects: 'list' }, 'it has the unknown option "expects" (did you mean "expect"?)'],
     ['GET', { expect: 'lists' }, 'expect must be record, list, page, value, text or nothing'],
     ['GET', { timeoutMs: 0 }, 'timeoutMs must be a whole number from 1 to 600000'],
@@ -509,123 +528,78 @@ describe('options', () => {
     ['GET', { headers: { 'X-A': 5 } }, 'headers.X-A must be true, or a text without control characters'],
     ['GET', { headers: { 'X-A': 'a\nb' } }, 'headers.X-A must be true, or a text without control characters'],
     ['GET', { headers: { 'X A': 'a' } }, "headers has X A, which an endpoint can't declare"],
-    ['GET', { headers: { AUTHORIZATION: 'Bearer x' } }, "headers has AUTHORIZATION, which an endpoint can't declare"],
-    [
-      'GET',
-      { headers: { 'X-HTTP-Method-Override': 'DELETE' } },
-      "headers has X-HTTP-Method-Override, which an endpoint can't declare",
-    ],
-  ])('of %s are refused: %j', (method, options, problem) => {
-    const build = () =>
-      createSchema(undefined, [
-        defineModule('things', ({ endpoint }) => void endpoint(`${method} /v1/things` as 'GET /', Object(options))),
-      ]);
-    expect(build).toThrow(ModuleError);
-    expect(build).toThrow(
+    ...RESERVED.map(
+      (name) => ['GET', { headers: { [name]: true } }, `headers has ${name}, which an endpoint can't declare`] as const,
+    ),
+  ])('of %s are refused: %j', (method, options, problem) =>
+    expectRefused(
+      ({ endpoint }) => endpoint(`${method} /v1/things` as 'GET /', Object(options)),
       new ModuleError(`the module things fails: TypeError: The endpoint ${method} /v1/things is invalid: ${problem}.`),
-    );
-  });
+    ),
+  );
 
-  it.each([
-    'accept',
-    'Connection',
-    'content-length',
-    'Content-Type',
-    'cookie',
-    'host',
-    'Idempotency-Key',
-    'if-none-match',
-    'Proxy-Authorization',
-    'te',
-    'traceparent',
-    'tracestate',
-    'Transfer-Encoding',
-    'user-agent',
-    'X-Request-Id',
-  ])('can’t declare the header %s', (name) => {
-    const declared = defineModule('a', ({ endpoint }) => void endpoint('GET /v1/a', { headers: { [name]: true } }));
-    expect(() => createSchema(undefined, [declared])).toThrow(name);
-  });
-
-  it('are refused with a name in empties that no cached read has', () => {
-    const declared = defineModule('a', ({ endpoint }) => void endpoint('POST /v1/a', { empties: ['workflow'] }));
-    expect(() => createSchema(undefined, [declared])).toThrow(
+  it.each(['workflow', 'notificationGroups'])('are refused with %s in empties, which no cached read has', (name) =>
+    expectRefused(
+      ({ endpoint }) => endpoint('POST /v1/a', { empties: [name] }),
       new ModuleError(
-        'POST /v1/a of the module a empties the unknown kind of cached reads "workflow" (did you mean "workflows"?)',
+        `POST /v1/a of the module things empties the unknown kind of cached reads "${name}" (did you mean "workflows"?)`,
       ),
-    );
-    const group = defineModule('a', ({ endpoint }) => void endpoint('POST /v1/a', { empties: ['notificationGroups'] }));
-    expect(() => createSchema(undefined, [group])).toThrow(
-      'empties the unknown kind of cached reads "notificationGroups" (did you mean "workflows"?)',
-    );
-  });
+    ),
+  );
 });
 
-it.each<[string, () => object]>([
-  ['a bigint', () => ({ price: 5n })],
-  [
-    'itself',
-    () => {
-      const body: Record<string, unknown> = {};
-      body.self = body;
-      return body;
-    },
-  ],
-  ['entries that JSON does not have', () => new Map([['price', 5]])],
-  ['NaN', () => ({ price: Number.NaN })],
-  ['Infinity in a list', () => ({ prices: [1, Number.POSITIVE_INFINITY] })],
-  ['a function', () => ({ price: () => 5 })],
-  ['a symbol', () => [Symbol('price')]],
-  ['the form of a browser', () => new URLSearchParams('price=5')],
-])('a body with %s is a fault of the module, and no outage of the service', async (_, create) => {
+it('a body that JSON does not have is a fault of the module, and no outage of the service', async () => {
+  const containsItself: Record<string, unknown> = {};
+  containsItself.self = containsItself;
+  let body: object;
   await using gateway = await start(({ endpoint }) => {
     const send = endpoint('POST /v1/things').takes<{ body: object }>();
-    return ({ upstream }) => upstream.write(send, { body: create() });
+    return ({ upstream }) => upstream.write(send, { body });
   });
-  for (let i = 0; i < 25; i += 1) {
+  for (const given of [
+    { price: 5n },
+    containsItself,
+    new Map([['price', 5]]),
+    { price: Number.NaN },
+    { prices: [1, Number.POSITIVE_INFINITY] },
+    { price: () => 5 },
+    [Symbol('price')],
+    new URLSearchParams('price=5'),
+  ]) {
+    body = given;
+    gateway.log.length = 0;
     expect(await gateway.run('mutation { write }')).toEqual(['INTERNAL_SERVER_ERROR']);
+    expect(logged(gateway)).toEqual([expect.stringMatching(/of the module things was not sent: .*body/)]);
   }
   expect(gateway.service.calls()).toEqual([]);
-  expect(logged(gateway)).toEqual(
-    Array.from({ length: 25 }, () => expect.stringMatching(/of the module things was not sent: .*body/)),
-  );
   expect(await gateway.run('{ notificationGroups { name } }')).not.toEqual(['UPSTREAM_UNAVAILABLE']);
 });
 
 it('the testing kit knows actions, texts, forms, lists and headers', async () => {
-  const things = defineModule('things', ({ builder, declareCalls, endpoint, requireScopes }) => {
+  const things = defineModule('things', ({ builder, endpoint, requireScopes }) => {
     const get = endpoint('GET /v1/things/{id}');
     const getText = endpoint('GET /v1/things/{id}.csv', { expect: 'text', headers: { 'X-Version': '2' } }).takes<{
       query: { tag: string[] };
     }>();
+    const replace = endpoint('POST /v1/things/{id}');
     const archive = endpoint('POST /v1/things/{id}:archive', { bodyFormat: 'form' }).takes<{
       body: { tag: string[] };
     }>();
-    const replace = endpoint('POST /v1/things/{id}');
-    builder.queryField('thing', (t) =>
-      t.string({
+    const fieldOf = (call: (upstream: UpstreamClient) => Promise<unknown>) =>
+      ({
+        type: 'JSON',
         nullable: true,
-        extensions: {
-          ...requireScopes('things:read'),
-          ...declareCalls('2', { endpoint: get, max: 1, reason: 'It follows the text.' }),
-        },
-        resolve: async (_root, _args, { upstream }) =>
-          `${await upstream.read(getText, { id: 'a:b', query: { tag: ['x', 'y'] } })} ${JSON.stringify(await upstream.read(get, { id: '1' }))}`,
-      }),
-    );
-    builder.mutationField('archive', (t) =>
-      t.boolean({
-        nullable: true,
-        extensions: {
-          ...requireScopes('things:write'),
-          ...declareCalls('2', { endpoint: archive, max: 1, reason: 'It follows the replacement.' }),
-        },
-        resolve: async (_root, _args, { upstream }) => {
-          await upstream.write(replace, { id: '1' });
-          return (await upstream.write(archive, { id: '1', body: { tag: ['x', 'y'] } })) !== undefined;
-        },
-      }),
-    );
+        extensions: requireScopes('things:read'),
+        resolve: (_root: unknown, _args: object, { upstream }: GatewayContext) => call(upstream),
+      }) as const;
+    builder.queryFields((t) => ({
+      text: t.field(fieldOf(({ read }) => read(getText, { id: 'a:b', query: { tag: ['x', 'y'] } }))),
+      thing: t.field(fieldOf(({ read }) => read(get, { id: '1' }))),
+    }));
+    builder.mutationFields((t) => ({
+      replace: t.field(fieldOf(({ write }) => write(replace, { id: '1' }))),
+      archive: t.field(fieldOf(({ write }) => write(archive, { id: '1', body: { tag: ['x', 'y'] } }))),
+    }));
   });
   await using gateway = await createTestGateway({
     modules: [things],
@@ -636,16 +610,17 @@ it('the testing kit knows actions, texts, forms, lists and headers', async () =>
       'POST /v1/things/{id}:archive': () => ({ body: {} }),
     },
   });
-  expect(await gateway.client.request('{ thing }')).toMatchObject({ data: { thing: 'a,b {"_id":"1"}' } });
-  expect(await gateway.client.request('mutation { archive }')).toMatchObject({ data: { archive: true } });
-  const calls = gateway.calls.map(({ endpoint, params, query, headers, body }) => [
-    endpoint,
-    params,
-    query,
-    headers['x-version'],
-    body,
-  ]);
-  expect(calls).toEqual([
+  expect(await gateway.client.request('{ text thing }')).toMatchObject({ data: { text: 'a,b', thing: { _id: '1' } } });
+  expect(await gateway.client.request('mutation { replace archive }')).not.toHaveProperty('errors');
+  expect(
+    gateway.calls.map(({ endpoint, params, query, headers, body }) => [
+      endpoint,
+      params,
+      query,
+      headers['x-version'],
+      body,
+    ]),
+  ).toEqual([
     ['GET /v1/things/{id}.csv', { id: 'a:b' }, { tag: 'x,y' }, '2', undefined],
     ['GET /v1/things/{id}', { id: '1' }, {}, undefined, undefined],
     ['POST /v1/things/{id}', { id: '1' }, {}, undefined, undefined],

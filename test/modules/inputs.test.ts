@@ -6,6 +6,7 @@ import { defineModule, ModuleError } from '../../src/modules/index.ts';
 import { startScriptedGateway } from '../support/gateway.ts';
 import type { Script } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
+import { bulkOf } from './example.ts';
 
 // What fields of modules take: no input, scalars with their types, and optional values.
 
@@ -33,7 +34,6 @@ const keys = defineModule('keys', (toolkit) => {
   const patch = endpoint('PATCH /v1/keys').takes<{ body: PatchBody }>().returns<KeyBody>();
 
   const Cents = scalar('Cents', {
-    description: 'An amount of money with two decimals, such as `12.50`.',
     parseValue: (value) => {
       if (typeof value !== 'string' || !/^\d+\.\d\d$/.test(value)) {
         throw new GraphQLError('Cents must have two decimals.');
@@ -44,20 +44,18 @@ const keys = defineModule('keys', (toolkit) => {
   });
 
   const Key = builder.objectRef<KeyBody>('Key').implement({
-    description: 'A key.',
     extensions: requireScopes('keys:read'),
     fields: (t) => ({
-      price: t.expose('price', { type: Cents, nullable: true, description: 'Its price.' }),
-      limits: t.expose('limits', { type: 'JSONObject', nullable: true, description: 'Its limits.' }),
-      expiresAt: t.expose('expiresAt', { type: 'DateTime', nullable: true, description: 'Its end.' }),
+      price: t.expose('price', { type: Cents, nullable: true }),
+      limits: t.expose('limits', { type: 'JSONObject', nullable: true }),
+      expiresAt: t.expose('expiresAt', { type: 'DateTime', nullable: true }),
     }),
   });
   builder.queryField('half', (t) =>
     t.field({
       type: Cents,
-      description: 'Returns half of a price.',
       extensions: requireScopes('keys:read'),
-      args: { price: t.arg({ type: Cents, required: true, description: 'The price.' }) },
+      args: { price: t.arg({ type: Cents, required: true }) },
       resolve: (_root, { price }) => String(price.cents / 2),
     }),
   );
@@ -90,10 +88,10 @@ const keys = defineModule('keys', (toolkit) => {
     input: {
       description: 'The changes.',
       fields: (t) => ({
-        price: t.field({ type: Cents, description: 'The price.' }),
-        limits: t.field({ type: 'JSONObject', description: 'The limits.' }),
-        notes: t.field({ type: 'JSON', description: 'The notes.' }),
-        expiresAt: t.field({ type: 'DateTime', description: 'The end.' }),
+        price: t.field({ type: Cents }),
+        limits: t.field({ type: 'JSONObject' }),
+        notes: t.field({ type: 'JSON' }),
+        expiresAt: t.field({ type: 'DateTime' }),
         names: t.stringList({ description: 'The names.' }),
       }),
     },
@@ -102,7 +100,7 @@ const keys = defineModule('keys', (toolkit) => {
     }),
     success: {
       description: 'It is changed.',
-      fields: (t) => ({ key: t.expose('key', { type: Key, description: 'The key.' }) }),
+      fields: (t) => ({ key: t.expose('key', { type: Key }) }),
     },
   });
   return { creation, rotation };
@@ -155,7 +153,6 @@ describe('a mutation without input', () => {
       return operation?.kind === 'OperationDefinition' && createTool('Run', operation, { document, text, schema });
     };
     expect(toolOf('mutation Run { rotateKey { __typename } }')).toMatchObject({
-      description: 'Replaces the key.',
       inputSchema: { type: 'object', properties: {}, required: [], additionalProperties: false },
       annotations: { destructiveHint: true },
     });
@@ -168,15 +165,7 @@ describe('a mutation without input', () => {
   it('can’t be applied to a list, unless it has keys', () => {
     const bulk = (name: 'rotation' | 'creation') =>
       createSchema(undefined, [
-        defineModule('bulk', ({ bulkMutation, use }) =>
-          bulkMutation('all', use(keys)[name], {
-            description: 'Applies all.',
-            items: 'keys',
-            max: 2,
-            input: { description: 'All.', items: 'The keys.' },
-            result: { item: 'One.', results: 'All.', succeeded: 'The done.', failed: 'The others.' },
-          }),
-        ),
+        defineModule('bulk', ({ bulkMutation, use }) => bulkMutation('all', use(keys)[name], bulkOf('keys', 2))),
       ]);
     expect(() => bulk('rotation')).toThrow(
       'the module bulk fails: TypeError: all applies a mutation to each item of a list, so that mutation needs an input',

@@ -33,7 +33,6 @@ const vault = defineModule('vault', ({ builder, requireScopes }) => {
     values: { LOW: { description: 'Low.' } } as const,
   });
   const Code = builder.scalarType('Code' as 'JSON', {
-    description: 'A code.',
     extensions: requireScopes('codes:read'),
     serialize: String,
   });
@@ -46,13 +45,11 @@ const vault = defineModule('vault', ({ builder, requireScopes }) => {
   });
   const isTypeOf = (wanted: string) => (value: unknown) => Reflect.get(Object(value), 'name') === wanted;
   const Plain = builder.objectRef<{ name: string }>('Plain').implement({
-    description: 'It is open.',
     interfaces: [Named],
     isTypeOf: isTypeOf('plain'),
     fields: (t) => ({ size: t.int({ description: 'A size.', resolve: () => 1 }) }),
   });
   builder.objectRef<{ name: string }>('Pinned').implement({
-    description: 'Its number is secret.',
     interfaces: [Named],
     isTypeOf: isTypeOf('pinned'),
     fields: (t) => ({
@@ -64,33 +61,28 @@ const vault = defineModule('vault', ({ builder, requireScopes }) => {
     fields: (t) => ({ row: t.int({ description: 'A row.', resolve: () => 1 }) }),
   });
   const Safe = builder.objectRef<{ name: string }>('Safe').implement({
-    description: 'It is secret.',
     interfaces: [Shelf],
     extensions: requireScopes('safes:read'),
     isTypeOf: isTypeOf('safe'),
     fields: () => ({}),
   });
   const Drawer = builder.objectRef<{ name: string }>('Drawer').implement({
-    description: 'It is open.',
     interfaces: [Shelf],
     isTypeOf: isTypeOf('drawer'),
     fields: () => ({}),
   });
   const Locked = builder.interfaceRef<{ name: string }>('Locked').implement({
-    description: 'Whatever is locked.',
     extensions: requireScopes('locks:read'),
     fields: (t) => ({
-      key: t.int({ extensions: requireScopes('keys:read'), description: 'A key.', resolve: () => 1 }),
+      key: t.int({ extensions: requireScopes('keys:read'), resolve: () => 1 }),
     }),
   });
   const Door = builder.objectRef<{ name: string }>('Door').implement({
-    description: 'It is locked.',
     interfaces: [Locked],
     isTypeOf: isTypeOf('door'),
     fields: (t) => ({ width: t.int({ description: 'The width.', resolve: () => 1 }) }),
   });
   const Either = builder.unionType('Either', {
-    description: 'One of them.',
     extensions: requireScopes('unions:read'),
     types: [Plain],
   });
@@ -98,18 +90,16 @@ const vault = defineModule('vault', ({ builder, requireScopes }) => {
   const named = (name: string) => () => ({ name });
   builder.queryFields((t) => ({
     level: t.field({ type: Level, extensions: open, description: 'It.', resolve: () => 'LOW' as const }),
-    levels: t.field({ type: [Level], extensions: open, description: 'They.', resolve: () => ['LOW' as const] }),
-    code: t.field({ type: Code, extensions: open, description: 'It.', resolve: () => 'c' }),
-    plain: t.field({ type: Plain, extensions: open, description: 'It.', resolve: named('plain') }),
-    pinned: t.field({ type: Named, extensions: open, description: 'It.', resolve: named('pinned') }),
-    shelf: t.field({ type: Shelf, extensions: open, description: 'It.', resolve: named('safe') }),
-    door: t.field({ type: Door, extensions: open, description: 'It.', resolve: named('door') }),
-    either: t.field({ type: Either, extensions: open, description: 'It.', resolve: named('plain') }),
-    mixed: t.field({ type: Mixed, extensions: open, description: 'It.', resolve: named('safe') }),
+    levels: t.field({ type: [Level], extensions: open, resolve: () => ['LOW' as const] }),
+    code: t.field({ type: Code, extensions: open, resolve: () => 'c' }),
+    plain: t.field({ type: Plain, extensions: open, resolve: named('plain') }),
+    pinned: t.field({ type: Named, extensions: open, resolve: named('pinned') }),
+    shelf: t.field({ type: Shelf, extensions: open, resolve: named('safe') }),
+    door: t.field({ type: Door, extensions: open, resolve: named('door') }),
+    either: t.field({ type: Either, extensions: open, resolve: named('plain') }),
+    mixed: t.field({ type: Mixed, extensions: open, resolve: named('safe') }),
   }));
-  builder.objectField(Plain, 'level', (t) =>
-    t.field({ type: Level, description: 'It.', resolve: () => 'LOW' as const }),
-  );
+  builder.objectField(Plain, 'level', (t) => t.field({ type: Level, resolve: () => 'LOW' as const }));
 });
 
 describe('a token with only groups:read gets nothing of another scope', () => {
@@ -202,7 +192,6 @@ describe('a module is refused at start', () => {
   const rooted = ({ requireScopes }: Toolkit) => ({
     nullable: true as const,
     extensions: requireScopes('things:read'),
-    description: 'It.',
   });
 
   it.each<[string, (toolkit: Toolkit) => void, RegExp]>([
@@ -210,13 +199,17 @@ describe('a module is refused at start', () => {
       'with an entity whose scope stands on its root field only',
       (toolkit) => {
         const Thing = toolkit.builder.objectRef<object>('Thing').implement({
-          description: 'A thing.',
           extensions: toolkit.entity({ id: () => Promise.resolve({}) }),
           fields: (t) => ({ id: t.id({ description: 'Its id.', resolve: () => 'a' }) }),
         });
         toolkit.builder.queryField('thing', (t) => t.field({ type: Thing, ...rooted(toolkit), resolve: () => ({}) }));
       },
       /^the type Thing is an entity, .* requires no scope of its own; in the module a, declare one for it, /,
+    ],
+    [
+      'with a field of an unknown scope',
+      ({ builder }) => builder.queryField('secret', (t) => t.int({ ...odd, resolve: () => 1 })),
+      /^the module a fails: Query\.secret requires the scope "secrets"/,
     ],
     [
       'with an enum of an unknown scope',
@@ -328,7 +321,6 @@ describe('a field that a module adds to a built-in type', () => {
     const { Workflow } = use(workflows);
     use(subscribers);
     const Cost = builder.objectRef<{ cost: number }>('Cost').implement({
-      description: 'A cost.',
       extensions: requireScopes('costs:read'),
       fields: (t) => ({ cost: t.exposeInt('cost', { description: 'It.' }) }),
     });
@@ -338,12 +330,10 @@ describe('a field that a module adds to a built-in type', () => {
         type: Cost,
         nullable: true,
         extensions: declareCalls('1 per workflow'),
-        description: 'Its cost.',
         resolve: (_workflow, _args, ctx) => ctx.upstream.read(getCost, {}),
       }),
       secretCost: t.int({
         nullable: true,
-        description: 'A read that nothing declares.',
         resolve: async (_workflow, _args, ctx) => (await ctx.upstream.read(getCost, {}))?.cost,
       }),
     }));

@@ -1,14 +1,13 @@
 import { createHash } from 'node:crypto';
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { createClient } from '../../packages/client/src/index.ts';
-import type { GatewayOptions } from '../../src/gateway.ts';
 import type { GatewayContext } from '../../src/graphql/context.ts';
 import type { Toolkit } from '../../src/graphql/module.ts';
 import { defineModule } from '../../src/modules/index.ts';
-import { startScriptedGateway } from '../support/gateway.ts';
+import { type ScriptedGateway, startScriptedGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import type { Script } from '../support/service.ts';
-import { clientsOf, createSigner } from '../support/tokens.ts';
+import { bulkOf } from './example.ts';
 
 guards('src/upstream/client.ts', 'CallBudget.prepare');
 
@@ -39,83 +38,72 @@ const declareEndpoints = ({ endpoint }: Toolkit) => ({
   get: endpoint('GET /v1/steps/{id}').returns<StepBody>(),
 });
 
+/** Resolver of the mutations. Each test sets it. */
+let resolve: Resolve;
+
 /** Declares the mutations `apply`, `applyAll` (in bulk) and `applyBare` (without `mutation`), and fields that write where none may. */
-const stepsOf = (resolve: Resolve) =>
-  defineModule('steps', (toolkit) => {
-    const { badResponse, badUserInput, builder, bulkMutation, mutation, requireScopes } = toolkit;
-    const endpoints = declareEndpoints(toolkit);
-    const step = toolkit.loader<StepBody>({ name: 'step', get: endpoints.get });
-    const stepsFor = (ctx: GatewayContext): Steps => ({
-      ...endpoints,
-      badResponse,
-      badUserInput,
-      ctx,
-      send: (name) => ctx.upstream.write(endpoints.create, { body: { name } }).then(({ body }) => body),
-      read: (id) => ctx.upstream.read(endpoints.get, { id }),
-      load: (id) => ctx.loaders.load(step, id),
-      write: (id) => ctx.upstream.write(endpoints.replace, { id }),
-    });
-
-    const Step = builder.objectRef<StepBody>('Step').implement({
-      description: 'A step.',
-      extensions: requireScopes('steps:read'),
-      fields: (t) => ({
-        written: t.string({
-          nullable: true,
-          description: 'Writes.',
-          resolve: async ({ _id }, _args, ctx) => JSON.stringify(await stepsFor(ctx).write(_id)),
-        }),
-        rejected: t.string({
-          nullable: true,
-          description: 'Rejects its arguments.',
-          resolve: () => Promise.reject(badUserInput('No.')),
-        }),
-      }),
-    });
-    builder.queryField('step', (t) =>
-      t.field({ type: Step, nullable: true, description: 'A step.', resolve: () => ({ _id: 'nested' }) }),
-    );
-    builder.queryField('writing', (t) =>
-      t.string({
-        nullable: true,
-        extensions: requireScopes('steps:read'),
-        description: 'Writes.',
-        resolve: async (_root, _args, ctx) => JSON.stringify(await stepsFor(ctx).write('query')),
-      }),
-    );
-    builder.mutationField('applyBare', (t) =>
-      t.string({
-        nullable: true,
-        extensions: requireScopes('steps:write'),
-        description: 'Applies.',
-        resolve: async (_root, _args, ctx) => JSON.stringify(await resolve(stepsFor(ctx), 'bare')),
-      }),
-    );
-
-    const apply = mutation('apply', {
-      description: 'Applies.',
-      scope: 'steps:write',
-      endpoint: endpoints.create,
-      input: { description: 'It.', fields: (t) => ({ id: t.id({ required: true, description: 'Its id.' }) }) },
-      failures: { notFound: { resource: 'Step', id: ({ id }) => id } },
-      resolve: ({ id }, send, ctx) =>
-        resolve({ ...stepsFor(ctx), send: (name) => send({ body: { name } }) }, id).then((step) => ({
-          _id: id,
-          ...step,
-        })),
-      success: {
-        description: 'It is applied.',
-        fields: (t) => ({ step: t.field({ type: Step, description: 'It.', resolve: (step) => step }) }),
-      },
-    });
-    bulkMutation('applyAll', apply, {
-      description: 'Applies many.',
-      items: 'steps',
-      max: 50,
-      input: { description: 'They.', items: 'The steps.' },
-      result: { item: 'One.', results: 'All.', succeeded: 'The applied.', failed: 'The others.' },
-    });
+const steps = defineModule('steps', (toolkit) => {
+  const { badResponse, badUserInput, builder, bulkMutation, mutation, requireScopes } = toolkit;
+  const endpoints = declareEndpoints(toolkit);
+  const step = toolkit.loader<StepBody>({ name: 'step', get: endpoints.get });
+  const stepsFor = (ctx: GatewayContext): Steps => ({
+    ...endpoints,
+    badResponse,
+    badUserInput,
+    ctx,
+    send: (name) => ctx.upstream.write(endpoints.create, { body: { name } }).then(({ body }) => body),
+    read: (id) => ctx.upstream.read(endpoints.get, { id }),
+    load: (id) => ctx.loaders.load(step, id),
+    write: (id) => ctx.upstream.write(endpoints.replace, { id }),
   });
+
+  const Step = builder.objectRef<StepBody>('Step').implement({
+    extensions: requireScopes('steps:read'),
+    fields: (t) => ({
+      written: t.string({
+        nullable: true,
+        resolve: async ({ _id }, _args, ctx) => JSON.stringify(await stepsFor(ctx).write(_id)),
+      }),
+      rejected: t.string({
+        nullable: true,
+        resolve: () => Promise.reject(badUserInput('No.')),
+      }),
+    }),
+  });
+  builder.queryField('step', (t) => t.field({ type: Step, nullable: true, resolve: () => ({ _id: 'nested' }) }));
+  builder.queryField('writing', (t) =>
+    t.string({
+      nullable: true,
+      extensions: requireScopes('steps:read'),
+      resolve: async (_root, _args, ctx) => JSON.stringify(await stepsFor(ctx).write('query')),
+    }),
+  );
+  builder.mutationField('applyBare', (t) =>
+    t.string({
+      nullable: true,
+      extensions: requireScopes('steps:write'),
+      resolve: async (_root, _args, ctx) => JSON.stringify(await resolve(stepsFor(ctx), 'bare')),
+    }),
+  );
+
+  const apply = mutation('apply', {
+    description: 'Applies.',
+    scope: 'steps:write',
+    endpoint: endpoints.create,
+    input: { description: 'It.', fields: (t) => ({ id: t.id({ required: true }) }) },
+    failures: { notFound: { resource: 'Step', id: ({ id }) => id } },
+    resolve: ({ id }, send, ctx) =>
+      resolve({ ...stepsFor(ctx), send: (name) => send({ body: { name } }) }, id).then((step) => ({
+        _id: id,
+        ...step,
+      })),
+    success: {
+      description: 'It is applied.',
+      fields: (t) => ({ step: t.field({ type: Step, resolve: (step) => step }) }),
+    },
+  });
+  bulkMutation('applyAll', apply, bulkOf('steps', 50));
+});
 
 /** Service that responds to a step by its name, and to a repeated key with `Idempotency-Replay`. */
 function createSteps(): Script {
@@ -137,8 +125,21 @@ function createSteps(): Script {
   };
 }
 
-const start = (resolve: Resolve, options: Partial<GatewayOptions> = {}, script = createSteps()) =>
-  startScriptedGateway(script, { modules: [stepsOf(resolve)], ...options });
+let gateway: ScriptedGateway;
+beforeAll(async () => {
+  const deps = { breakerMinimumCalls: Number.POSITIVE_INFINITY };
+  gateway = await startScriptedGateway(createSteps(), { modules: [steps] }, deps);
+  return () => gateway[Symbol.asyncDispose]();
+});
+
+/** Sets what the mutations do, and how the service responds. */
+function prepare(next: Resolve, script = createSteps()): void {
+  resolve = next;
+  gateway.service.script = script;
+  gateway.service.forget();
+  gateway.log.length = 0;
+  gateway.advance(60); // Retries are limited per second.
+}
 
 const APPLY =
   'mutation { apply(input: { id: "s" }) { __typename ... on MutationError { code message } ... on ApplySuccess { replayed } } }';
@@ -151,7 +152,7 @@ describe('a mutation that sends several writes', () => {
   const digest = (...parts: unknown[]) => createHash('sha256').update(JSON.stringify(parts)).digest('hex');
 
   it('has a key for each, and the first is that of a single write', async () => {
-    await using gateway = await start(both);
+    prepare(both);
     const run = () => gateway.run(APPLY, 'a', { 'idempotency-key': 'k' });
     expect(await run()).toEqual({ apply: { __typename: 'ApplySuccess', replayed: false } });
     expect(await run()).toEqual({ apply: { __typename: 'ApplySuccess', replayed: true } });
@@ -167,7 +168,7 @@ describe('a mutation that sends several writes', () => {
 
   it('is replayed only if all of them are', async () => {
     let names = ['one'];
-    await using gateway = await start(async ({ send }) => {
+    prepare(async ({ send }) => {
       for (const name of names) {
         await send(name);
       }
@@ -203,7 +204,7 @@ describe('a mutation that sends several writes', () => {
   ];
 
   it.each(failures)('has an unknown outcome if %s follows an applied one', async (_, fails, code) => {
-    await using gateway = await start(after(fails));
+    prepare(after(fails));
     const { body } = await gateway.send(APPLY);
     expect(body.data).toEqual({ apply: null });
     expect(body.errors).toMatchObject([
@@ -218,36 +219,39 @@ describe('a mutation that sends several writes', () => {
     }
   });
 
-  it.each(failures)('has it in bulk too if %s follows, and other items keep their results', async (_, fails, code) => {
-    await using gateway = await start(async (steps, id) => {
-      await steps.send(id);
-      return id === 'a' ? {} : fails(steps, id);
-    });
-    const document =
-      'mutation { applyAll(input: { steps: [{ id: "a" }, { id: "b" }] }) { succeeded failed results { __typename ... on UpstreamFailure { retryable outcome } } } }';
-    const { body } = await gateway.send(document);
-    if (['badUserInput', 'badResponse'].includes(_) || code === 'INTERNAL_SERVER_ERROR') {
-      // Not failures of the service: they fail the whole field.
-      expect(body.data).toEqual({ applyAll: null });
-      expect(body.errors).toMatchObject([{ extensions: { code, retryable: false, outcome: 'UNKNOWN' } }]);
-      return;
-    }
-    expect(body).toEqual({
-      data: {
-        applyAll: {
-          succeeded: 1,
-          failed: 1,
-          results: [
-            { __typename: 'ApplySuccess' },
-            { __typename: 'UpstreamFailure', retryable: false, outcome: 'UNKNOWN' },
-          ],
+  it.each(failures.flatMap((failure) => (['send', 'write'] as const).map((first) => [...failure, first] as const)))(
+    'has it in bulk too if %s follows, and other items keep their results',
+    async (_, fails, code, first) => {
+      prepare(async (steps, id) => {
+        await steps[first](id);
+        return id === 'a' ? {} : fails(steps, id);
+      });
+      const document =
+        'mutation { applyAll(input: { steps: [{ id: "a" }, { id: "b" }] }) { succeeded failed results { __typename ... on UpstreamFailure { retryable outcome } } } }';
+      const { body } = await gateway.send(document);
+      if (['badUserInput', 'badResponse'].includes(_) || code === 'INTERNAL_SERVER_ERROR') {
+        // Not failures of the service: they fail the whole field.
+        expect(body.data).toEqual({ applyAll: null });
+        expect(body.errors).toMatchObject([{ extensions: { code, retryable: false, outcome: 'UNKNOWN' } }]);
+        return;
+      }
+      expect(body).toEqual({
+        data: {
+          applyAll: {
+            succeeded: 1,
+            failed: 1,
+            results: [
+              { __typename: 'ApplySuccess' },
+              { __typename: 'UpstreamFailure', retryable: false, outcome: 'UNKNOWN' },
+            ],
+          },
         },
-      },
-    });
-  });
+      });
+    },
+  );
 
   it.each(failures)('has it if %s follows a write that `mutation` did not declare', async (_, fails, code) => {
-    await using gateway = await start(async (steps, id) => {
+    prepare(async (steps, id) => {
       await steps.write('one');
       return fails(steps, id);
     });
@@ -257,18 +261,8 @@ describe('a mutation that sends several writes', () => {
     }
   });
 
-  it('has it if an item of a bulk mutation wrote without its function', async () => {
-    await using gateway = await start(async ({ write, send }) => {
-      await write('one');
-      return send('refused');
-    });
-    const document =
-      'mutation { applyAll(input: { steps: [{ id: "a" }] }) { results { ... on UpstreamFailure { outcome } } } }';
-    expect(await gateway.run(document)).toEqual({ applyAll: { results: [{ outcome: 'UNKNOWN' }] } });
-  });
-
   it('has it if another one is still in flight', async () => {
-    await using gateway = await start(async ({ send, write }) => {
+    prepare(async ({ send, write }) => {
       await Promise.all([write('slow'), send('refused')]);
       return {};
     });
@@ -279,7 +273,7 @@ describe('a mutation that sends several writes', () => {
   });
 
   it('has it if the first has no known outcome, whatever the resolver makes of that', async () => {
-    await using gateway = await start(async ({ send }) => {
+    prepare(async ({ send }) => {
       await send('lost').catch(() => {});
       return send('refused');
     });
@@ -289,7 +283,7 @@ describe('a mutation that sends several writes', () => {
   });
 
   it('changed nothing if all were refused, in the next field too', async () => {
-    await using gateway = await start(async ({ send }, id) => {
+    prepare(async ({ send }, id) => {
       await send(id).catch(() => {});
       return send('refused');
     });
@@ -299,15 +293,8 @@ describe('a mutation that sends several writes', () => {
     expect(body.errors).toMatchObject([{ path: ['a'], extensions: { outcome: 'UNKNOWN' } }]);
   });
 
-  it('says that nothing was changed if nothing was sent before', async () => {
-    await using gateway = await start(({ badUserInput }) => Promise.reject(badUserInput('No.')));
-    expect((await gateway.send(APPLY)).body.errors).toMatchObject([
-      { message: 'No.', extensions: { code: 'BAD_USER_INPUT', outcome: 'NOT_APPLIED' } },
-    ]);
-  });
-
   it('has it in errors below it', async () => {
-    await using gateway = await start(both);
+    prepare(both);
     const document = 'mutation { apply(input: { id: "s" }) { ... on ApplySuccess { step { rejected } } } }';
     expect((await gateway.send(document)).body.errors).toMatchObject([
       { path: ['apply', 'step', 'rejected'], extensions: { code: 'BAD_USER_INPUT', outcome: 'UNKNOWN' } },
@@ -316,7 +303,7 @@ describe('a mutation that sends several writes', () => {
 
   it('is not repeated by the client, which would repeat a single one', async () => {
     let names = ['one', 'limited'];
-    await using gateway = await start(async ({ send }) => {
+    prepare(async ({ send }) => {
       for (const name of names) {
         await send(name);
       }
@@ -335,7 +322,7 @@ describe('a mutation that sends several writes', () => {
   it('sends no more once it has failed, also if a later field of the operation writes', async () => {
     const { promise: isLater, resolve: begin } = Promise.withResolvers<void>();
     const { promise: late, resolve: fail } = Promise.withResolvers<unknown>();
-    await using gateway = await start(async ({ send, badUserInput }, id) => {
+    prepare(async ({ send, badUserInput }, id) => {
       if (id === 'second') {
         begin();
         await late;
@@ -354,7 +341,7 @@ describe('a mutation that sends several writes', () => {
 
   it('sends no further item in bulk once one has failed without a response of the service', async () => {
     const { promise: refused, resolve: refuse } = Promise.withResolvers<unknown>();
-    await using gateway = await start(async ({ read, send, badUserInput }, id) => {
+    prepare(async ({ read, send, badUserInput }, id) => {
       if (id === 'wrong') {
         throw badUserInput('No.');
       }
@@ -377,7 +364,7 @@ describe('a mutation that sends several writes', () => {
   it('counts only its own writes, not those of the field before that end later', async () => {
     const { promise: isSecond, resolve: begin } = Promise.withResolvers<void>();
     const { promise: isRefused, resolve: refuse } = Promise.withResolvers<unknown>();
-    await using gateway = await start(
+    prepare(
       async ({ send, write, badUserInput }, id) => {
         if (id === 'first') {
           write('refused').catch(refuse);
@@ -388,7 +375,6 @@ describe('a mutation that sends several writes', () => {
         await isRefused;
         return send('refused');
       },
-      {},
       async (request, connection) => {
         if (request.method === 'PUT') {
           await isSecond;
@@ -441,7 +427,7 @@ describe('a write outside the resolver of a mutation’s field', () => {
       'written',
     ],
   ])('is refused in %s, with one line in the log', async (_, document, path, field) => {
-    await using gateway = await start(nothing);
+    prepare(nothing);
     for (const extensions of [{}, { upstream: true }, { explain: true }]) {
       gateway.log.length = 0;
       const { body } = await gateway.send(document, {}, { extensions });
@@ -459,38 +445,6 @@ describe('a write outside the resolver of a mutation’s field', () => {
     expect(gateway.service.requests).toHaveLength(0);
   });
 
-  it('is refused by GET, with a token that can read', async () => {
-    const signer = createSigner();
-    await using gateway = await start(nothing, { clients: clientsOf(signer, { scopes: ['steps:read'] }) });
-    const response = await fetch(`${gateway.url}?query=${encodeURIComponent('{ writing }')}`, {
-      headers: { authorization: await signer.bearer({ scope: 'steps:read' }), 'graphql-require-preflight': '1' },
-    });
-    expect(await response.json()).toMatchObject({ errors: [{ extensions: { code: 'INTERNAL_SERVER_ERROR' } }] });
-    expect(gateway.service.requests).toHaveLength(0);
-  });
-
-  it('does not end the process if nothing waits for it', async () => {
-    const unhandled: unknown[] = [];
-    const note = (error: unknown) => unhandled.push(error);
-    process.on('unhandledRejection', note);
-    const unawaited = defineModule('unawaited', ({ builder, endpoint, requireScopes }) => {
-      const remove = endpoint('DELETE /v1/steps/{id}', { expect: 'nothing' });
-      builder.queryField('careless', (t) =>
-        t.boolean({
-          extensions: requireScopes('steps:read'),
-          description: 'Writes.',
-          resolve: (_root, _args, ctx) => {
-            void ctx.upstream.write(remove, { id: 's' });
-            return true;
-          },
-        }),
-      );
-    });
-    await using gateway = await startScriptedGateway(createSteps(), { modules: [unawaited] });
-    expect(await gateway.run('{ careless }')).toEqual({ careless: true });
-    process.off('unhandledRejection', note);
-    expect([unhandled, gateway.service.requests]).toEqual([[], []]);
-  });
   const both =
     'a: apply(input: { id: "first" }) { __typename } b: apply(input: { id: "second" }) { ... on InvalidInputError { code } }';
   it.each([
@@ -502,7 +456,7 @@ describe('a write outside the resolver of a mutation’s field', () => {
     async (_, document, extensions) => {
       const { promise: isSecond, resolve: begin } = Promise.withResolvers<void>();
       const { promise: refusal, resolve: refuse } = Promise.withResolvers<unknown>();
-      await using gateway = await start(async ({ send, write }, id) => {
+      prepare(async ({ send, write }, id) => {
         if (id === 'first') {
           void isSecond.then(() => write('late')).then(refuse, refuse);
           return {};
@@ -519,7 +473,7 @@ describe('a write outside the resolver of a mutation’s field', () => {
   );
 
   it('is permitted in an explained mutation, and not sent', async () => {
-    await using gateway = await start(async ({ send }) => send('one'));
+    prepare(async ({ send }) => send('one'));
     const { body } = await gateway.send(APPLY, {}, { extensions: { explain: true } });
     expect(body.errors).toBeUndefined();
     expect(body.extensions?.explain).toMatchObject({ calls: [{ method: 'POST', route: '/v1/steps' }] });
@@ -544,7 +498,7 @@ describe('a call that fails, and that no resolver awaits', () => {
     const unhandled: unknown[] = [];
     const note = (error: unknown) => unhandled.push(error);
     process.on('unhandledRejection', note);
-    await using gateway = await start(async (steps, id) => {
+    prepare(async (steps, id) => {
       if (id === 'last') {
         return {};
       }
@@ -569,7 +523,7 @@ describe('a call that fails, and that no resolver awaits', () => {
 });
 
 it('a success of a bulk mutation can have a member called code', async () => {
-  await using gateway = await start(async ({ send }) => ({ ...(await send('one')), code: 'X' }));
+  prepare(async ({ send }) => ({ ...(await send('one')), code: 'X' }));
   expect(await gateway.run('mutation { applyAll(input: { steps: [{ id: "a" }] }) { succeeded failed } }')).toEqual({
     applyAll: { succeeded: 1, failed: 0 },
   });

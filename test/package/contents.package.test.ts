@@ -46,6 +46,23 @@ function runSync(node: string, args: readonly string[]) {
   return { status, stdout, stderr };
 }
 
+/** Runs a program of a user. @returns what it prints */
+async function outputOf(cwd: string, ...args: string[]) {
+  const { stdout, stderr } = await run(process.execPath, args, { cwd, timeout: 60_000 });
+  return { stdout, stderr };
+}
+
+const TYPES = ['--types', 'node', '--typeRoots', join(ROOT, 'node_modules', '@types')];
+
+/** Compiles programs strictly, with a compiler of this project. @returns the errors */
+function compile(cwd: string, options: readonly string[], compiler = 'typescript'): string {
+  const tsc = join(ROOT, 'node_modules', compiler, 'bin', 'tsc');
+  const args = [tsc, '--noEmit', '--strict', '--target', 'es2022', ...options];
+  const { status, stdout } = spawnSync(process.execPath, args, { cwd, encoding: 'utf8' });
+  expect(status).not.toBeNull();
+  return stdout;
+}
+
 let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
 /** Folder with only the package and its dependencies. */
 let installFolder: string;
@@ -143,49 +160,43 @@ it('names the command that installs the client of Redis', async () => {
 it('can be used in a program without a server', async () => {
   await using sandbox = await startSandbox();
   await writeFile(join(installFolder, 'program.js'), FETCH_PROGRAM);
-  const { stdout, stderr } = await run(process.execPath, ['program.js', sandbox.url], {
-    cwd: installFolder,
-    timeout: 60_000,
-  });
+  const { stdout, stderr } = await outputOf(installFolder, 'program.js', sandbox.url);
   const lines = stdout.split('\n').filter((line) => !line.startsWith('{"level":'));
   expect({ stderr, lines }).toEqual({ stderr: '', lines: [GROUPS, ''] });
 });
 
-it('is the same with `require` and `import`, and shares graphql with the plugins of a host', async () => {
-  const program = join(installFolder, 'program.cjs');
-  await writeFile(program, PLUGIN_PROGRAM);
-  const { stdout, stderr } = await run(process.execPath, [program], { timeout: 60_000 });
-  expect({ stdout, stderr }).toEqual({ stdout: "[ 'createGateway' ] true\nstopped SAME\n", stderr: '' });
-});
-
-it('has a gateway for tests, which only that part loads with its database', async () => {
-  await writeFile(join(installFolder, 'testing.js'), TESTING_PROGRAM);
-  const options = ['--disable-warning=ExperimentalWarning', 'testing.js'];
-  const { stdout, stderr } = await run(process.execPath, options, { cwd: installFolder, timeout: 60_000 });
-  expect({ stdout, stderr }).toEqual({
-    stdout: 'false true Billing UPSTREAM_TIMEOUT 4\ntrue function\n',
-    stderr: '',
-  });
-});
-
-it('has modules, and an interface for those of users', async () => {
-  await writeFile(join(installFolder, 'modules.js'), MODULES_PROGRAM);
-  const { stdout, stderr } = await run(process.execPath, ['modules.js'], { cwd: installFolder, timeout: 60_000 });
-  expect({ stdout, stderr }).toEqual({
-    stdout: '{"data":{"latest":null,"__type":{"name":"TriggeredEvent"}}}\n',
-    stderr: '',
-  });
+it.each([
+  [
+    'is the same with `require` and `import`, and shares graphql with the plugins of a host',
+    'plugin.cjs',
+    PLUGIN_PROGRAM,
+    "[ 'createGateway' ] true\nstopped SAME\n",
+  ],
+  [
+    'has a gateway for tests, which only that part loads with its database',
+    'testing.js',
+    TESTING_PROGRAM,
+    'false true Billing UPSTREAM_TIMEOUT 4\ntrue function\n',
+  ],
+  [
+    'has modules, and an interface for those of users',
+    'modules.js',
+    MODULES_PROGRAM,
+    '{"data":{"latest":null,"__type":{"name":"TriggeredEvent"}}}\n',
+  ],
+])('%s', async (_, file, program, stdout) => {
+  await writeFile(join(installFolder, file), program);
+  expect(await outputOf(installFolder, '--disable-warning=ExperimentalWarning', file)).toEqual({ stdout, stderr: '' });
 });
 
 it('has a client without the dependencies of the gateway', async () => {
   const ofOwnPackage = (program: string) => program.replace("'notigraph/client'", "'@notigraph/client'");
   await writeFile(join(ownClient, 'program.mjs'), ofOwnPackage(CLIENT_PROGRAM));
-  await writeFile(join(clientFolder, 'program.js'), CLIENT_PROGRAM);
+  await writeFile(join(clientFolder, 'program.mjs'), CLIENT_PROGRAM);
   await using notigraph = await startNotigraph({ main: bin, cwd: installFolder });
 
-  for (const program of [join(clientFolder, 'program.js'), join(ownClient, 'program.mjs')]) {
-    const { stdout, stderr } = await run(process.execPath, [program, notigraph.url], { timeout: 60_000 });
-    expect({ stdout, stderr }).toEqual({
+  for (const user of [clientFolder, ownClient]) {
+    expect(await outputOf(user, 'program.mjs', notigraph.url)).toEqual({
       stdout: '["Lifecycle","Community","Billing","Orders"] undefined\n',
       stderr: '',
     });
@@ -211,66 +222,35 @@ it('has a client of which a bundle contains only what the app uses', async () =>
 
 it.each([
   ['a bundled browser app', ['--module', 'esnext', '--moduleResolution', 'bundler', '--lib', 'es2022,dom']],
-  [
-    'a program for Node.js',
-    ['--module', 'nodenext', '--types', 'node', '--typeRoots', join(ROOT, 'node_modules', '@types')],
-  ],
+  ['a program for Node.js', ['--module', 'nodenext', ...TYPES]],
   [
     'a program whose TypeScript resolves modules as before package exports',
-    ['--module', 'es2022', '--moduleResolution', 'node10', '--types', 'node'].concat(
-      '--typeRoots',
-      join(ROOT, 'node_modules', '@types'),
-    ),
+    ['--module', 'es2022', '--moduleResolution', 'node10', ...TYPES],
   ],
 ])('has a client with types that compile in %s', async (_title, options) => {
   await writeFile(join(clientFolder, 'program.ts'), TYPED_CLIENT_PROGRAM);
-  const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
-  const strict = [
-    '--noEmit',
-    '--strict',
-    '--noUncheckedIndexedAccess',
-    '--exactOptionalPropertyTypes',
-    '--target',
-    'es2022',
-  ];
-  const { status, stdout } = spawnSync(process.execPath, [tsc, ...strict, ...options, 'program.ts'], {
-    cwd: clientFolder,
-    encoding: 'utf8',
-  });
-  expect({ status, stdout }).toEqual({ status: 0, stdout: '' });
+  const strict = ['--noUncheckedIndexedAccess', '--exactOptionalPropertyTypes'];
+  expect(compile(clientFolder, [...strict, ...options, 'program.ts'])).toBe('');
 });
 
 it('has mocks for msw that run, and compile, without the dependencies of the gateway', async () => {
   await symlink(join(ROOT, 'node_modules', 'msw'), join(clientFolder, 'node_modules', 'msw'), 'dir');
   await writeFile(join(clientFolder, 'mocks.js'), MOCKS_PROGRAM);
   await writeFile(join(clientFolder, 'mocks.ts'), MOCKS_PROGRAM);
-  const { stdout, stderr } = await run(process.execPath, ['mocks.js'], { cwd: clientFolder, timeout: 60_000 });
-  expect({ stdout, stderr }).toEqual({ stdout: '503 OVERLOADED\n', stderr: '' });
-  const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
-  const options = ['--noEmit', '--strict', '--skipLibCheck', '--module', 'nodenext', '--target', 'es2022'];
-  const types = ['--types', 'node', '--typeRoots', join(ROOT, 'node_modules', '@types')];
-  const compiled = spawnSync(process.execPath, [tsc, ...options, ...types, 'mocks.ts'], {
-    cwd: clientFolder,
-    encoding: 'utf8',
-  });
-  expect(compiled).toMatchObject({ status: 0, stdout: '' });
+  expect(await outputOf(clientFolder, 'mocks.js')).toEqual({ stdout: '503 OVERLOADED\n', stderr: '' });
+  expect(compile(clientFolder, ['--skipLibCheck', '--module', 'nodenext', ...TYPES, 'mocks.ts'])).toBe('');
 });
 
 it.each(['typescript', 'typescript-7'])('has types that compile in a strict program: %s', async (compiler) => {
   await writeFile(join(installFolder, 'program.ts'), TYPED_PROGRAM);
   await writeFile(join(installFolder, 'testing.ts'), TYPED_TESTING_PROGRAM);
   await writeFile(join(installFolder, 'modules.ts'), TYPED_MODULES_PROGRAM);
-  const tsc = join(ROOT, 'node_modules', compiler, 'bin', 'tsc');
-  const options = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2022', '--types', 'node'];
-  const { status, stdout } = spawnSync(process.execPath, [tsc, ...options, 'program.ts', 'testing.ts', 'modules.ts'], {
-    cwd: installFolder,
-    encoding: 'utf8',
-  });
-  expect(status).not.toBeNull();
+  const files = ['program.ts', 'testing.ts', 'modules.ts'];
+  const errors = compile(installFolder, ['--module', 'nodenext', '--types', 'node', ...files], compiler).split('\n');
   // Ignores errors in the types of other packages, which most programs skip.
-  expect(
-    stdout.split('\n').filter((line) => /^(program\.ts|testing\.ts|modules\.ts|node_modules\/notigraph\/)/.test(line)),
-  ).toEqual([]);
+  expect(errors.filter((line) => /^(?:(?:program|testing|modules)\.ts|node_modules\/notigraph\/)/.test(line))).toEqual(
+    [],
+  );
 });
 
 it.each([

@@ -1,11 +1,11 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, mkdir, readdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startNotigraph } from '../support/process.ts';
 import { copyProject } from '../support/project-copy.ts';
+import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { sendOperation } from '../support/send-operation.ts';
 import { packProject, refusalOf } from './packed-project.ts';
 
@@ -16,7 +16,7 @@ rateLimits: { store: { redis: { url: "redis://127.0.0.1:9" } } }
 clients: { server: { rateLimit: { calls: 5, perSeconds: 60 } } }
 `;
 
-let folder: string;
+let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
 /** Empty folder in which the packed package was installed. */
 let app: string;
 let tarball: string;
@@ -24,14 +24,14 @@ let bin: string;
 let warnings: string;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'notigraph-install-'));
-  ({ gateway: tarball } = await packProject(folder));
-  app = join(folder, 'app');
+  folder = await createTemporaryFolder();
+  ({ gateway: tarball } = await packProject(folder.path()));
+  app = folder.path('app');
   warnings = await install(app, tarball, '--omit=dev');
   bin = join(app, 'node_modules', 'notigraph', 'bin', 'notigraph.js');
 }, 300_000);
 
-afterAll(() => rm(folder, { recursive: true, force: true }));
+afterAll(() => folder[Symbol.asyncDispose]());
 
 /** Installs packages, also from the registry. @returns the warnings */
 async function install(into: string, ...packages: string[]): Promise<string> {
@@ -84,7 +84,7 @@ describe('the packed package, installed in an empty folder', () => {
   });
 
   it.each(['22.19', '26'])('serves with Node.js %s', async (version) => {
-    const other = join(folder, `node-${version}`);
+    const other = folder.path(`node-${version}`);
     await install(other, `node@${version}`);
     const node = join(other, 'node_modules', '.bin', 'node');
     await using notigraph = await startNotigraph({ main: bin, cwd: app, node });
@@ -99,7 +99,7 @@ describe('the packed package, installed in an empty folder', () => {
 
   it('works with the lowest version of graphql that it permits, and with the latest', async () => {
     for (const version of ['16.12.0', '17']) {
-      const host = join(folder, `graphql-${version}`);
+      const host = folder.path(`graphql-${version}`);
       await install(host, tarball, `graphql@${version}`);
       expect(await versionOf(join(host, 'node_modules', 'graphql'))).toMatch(version);
       const main = join(host, 'node_modules', 'notigraph', 'bin', 'notigraph.js');
@@ -112,8 +112,8 @@ describe('the packed package, installed in an empty folder', () => {
   });
 
   it('reports two copies of graphql, and a version that is too old, with their paths', async () => {
-    const host = join(folder, 'copies');
-    const old = join(folder, 'graphql-16.8.1');
+    const host = folder.path('copies');
+    const old = folder.path('graphql-16.8.1');
     await install(host, tarball, 'graphql@17');
     await install(old, 'graphql@16.8.1');
     const start = () =>
@@ -137,7 +137,7 @@ describe('the packed package, installed in an empty folder', () => {
   });
 
   it.each(['18', '20'])('reports with Node.js %s which version it requires', async (version) => {
-    const old = join(folder, `node-${version}`);
+    const old = folder.path(`node-${version}`);
     await install(old, `node@${version}`);
     const node = join(old, 'node_modules', '.bin', 'node');
     const start = (...args: string[]) => spawnSync(node, args, { cwd: app, encoding: 'utf8' });
@@ -161,7 +161,7 @@ it('can be installed from a git repository', { timeout: 600_000 }, async () => {
   await git('init', '--quiet');
   await git('add', '--', '.');
   await git('commit', '--quiet', '--message', 'Copy');
-  const host = join(folder, 'git');
+  const host = folder.path('git');
   expect(await install(host, `git+file://${copy.path()}`, '--omit=dev')).not.toContain('notigraph@');
   const main = join(host, 'node_modules', 'notigraph', 'bin', 'notigraph.js');
   await using notigraph = await startNotigraph({ main, cwd: host });

@@ -1,6 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { describe, expect, it } from 'vitest';
-import { hasRedis, redisOnly, startRedis } from '../support/redis.ts';
+import { hasRedis, redisOnly, startRedis, type TestRedis } from '../support/redis.ts';
 import { createLimiter, HOURLY, replyOk, startListener } from '../support/redis-limiter.ts';
 
 const UNAVAILABLE = 'Redis is unavailable. Until it is back, each process enforces rate limits on its own.';
@@ -16,6 +16,14 @@ async function timed(work: () => unknown): Promise<number> {
 }
 
 const SLOW_POLL = { timeout: 15_000, interval: 20 };
+
+type Change = (redis: TestRedis) => unknown;
+
+/** Returns the change of the memory that Redis may use. */
+const memory =
+  (bytes: string): Change =>
+  (redis) =>
+    redis.command('CONFIG', 'SET', 'maxmemory', bytes);
 
 describe(`a rate limiter in Redis${redisOnly}`, () => {
   it.runIf(hasRedis)('stores no identities in plain text, and nothing for longer than necessary', async () => {
@@ -39,27 +47,6 @@ describe(`a rate limiter in Redis${redisOnly}`, () => {
     expect(await setup.take()).toMatchObject({ isAllowed: true, remaining: 98 });
     expect(setup.log).toEqual([]);
   });
-
-  it.runIf(hasRedis)(
-    'counts locally while Redis is unavailable, logs that once, and reconnects on its own',
-    async () => {
-      await using redis = await startRedis();
-      await using setup = createLimiter(redis.url, { timeoutMs: 2_000 });
-      expect(await setup.take()).toMatchObject({ remaining: 99 });
-      expect(await setup.take()).toMatchObject({ remaining: 98 });
-
-      await redis.kill();
-      const results = await Promise.all(Array.from({ length: 120 }, () => setup.take()));
-      expect(results.filter(({ isAllowed }) => isAllowed)).toHaveLength(100);
-      expect(await setup.limiter.charge('a', HOURLY, 1)).toMatchObject({ isAllowed: true, remaining: 0 });
-      expect(setup.messages()).toEqual([UNAVAILABLE]);
-
-      await redis.start();
-      await expect.poll(() => setup.take('b').then(setup.messages), SLOW_POLL).toEqual([UNAVAILABLE, AVAILABLE_AGAIN]);
-      expect(await setup.take()).toMatchObject({ isAllowed: true, remaining: 99 }); // Redis has restarted without data.
-      await expect.poll(() => redis.command('KEYS', '*'), SLOW_POLL).toHaveLength(2); // Of `a` and `b`, once that of the trial has expired.
-    },
-  );
 
   it.runIf(hasRedis)('starts without Redis and uses it once it is available', async () => {
     await using redis = await startRedis();
@@ -88,39 +75,38 @@ describe(`a rate limiter in Redis${redisOnly}`, () => {
     expect(JSON.stringify([setup.log, without.log])).not.toMatch(/4711|0815|redis:/);
   });
 
-  it.runIf(hasRedis)('counts locally while Redis returns errors', async () => {
-    await using redis = await startRedis();
-    await using setup = createLimiter(redis.url, { timeoutMs: 1_000 });
-    await setup.take();
-    await redis.command('CONFIG', 'SET', 'maxmemory', '1');
-    expect(await setup.take()).toMatchObject({ isAllowed: true, remaining: 99 });
-    expect(setup.log).toMatchObject([{ msg: UNAVAILABLE, reason: 'OOM' }]);
-    await redis.command('CONFIG', 'SET', 'maxmemory', '0');
-    await expect.poll(() => setup.take('b').then(setup.messages), SLOW_POLL).toEqual([UNAVAILABLE, AVAILABLE_AGAIN]);
-    expect(await setup.take()).toMatchObject({ remaining: 98 });
-  });
+  /** Ways in which Redis fails and recovers, the reason in the log, and what remains after one call before and one after that. */
+  const FAILURES: Record<string, [fail: Change, recover: Change, reason: unknown, remaining: unknown]> = {
+    'is gone': [(redis) => redis.kill(), (redis) => redis.start(), expect.any(String), 99], // It has restarted without data.
+    'returns errors': [memory('1'), memory('0'), 'OOM', 98],
+    'does not respond': [(redis) => redis.pause(), (redis) => redis.resume(), 'TIMEOUT', expect.any(Number)], // It may count what it got meanwhile.
+  };
 
-  it.runIf(hasRedis)('counts locally while Redis does not respond', async () => {
-    await using redis = await startRedis();
-    await using shortTimeout = createLimiter(redis.url, { timeoutMs: 500 });
-    await expect.poll(() => shortTimeout.take('b').then(() => redis.command('DBSIZE')), SLOW_POLL).toBe(1);
-    const before = shortTimeout.log.length;
-    redis.pause();
-    expect(await shortTimeout.take()).toMatchObject({ isAllowed: true, remaining: 99 });
-    expect(shortTimeout.log.slice(before)).toMatchObject([{ msg: UNAVAILABLE, reason: 'TIMEOUT' }]);
-    redis.resume();
-    await expect
-      .poll(() => shortTimeout.take('b').then(() => shortTimeout.messages().slice(before)), SLOW_POLL)
-      .toEqual([UNAVAILABLE, AVAILABLE_AGAIN]);
-  });
+  it.runIf(hasRedis).each(Object.entries(FAILURES))(
+    'counts locally while Redis %s, logs that once, and then uses it again',
+    async (_, [fail, recover, reason, remaining]) => {
+      await using redis = await startRedis();
+      await using setup = createLimiter(redis.url, { timeoutMs: 1_000 });
+      expect(await setup.take()).toMatchObject({ remaining: 99 });
+      await fail(redis);
+      const results = await Promise.all(Array.from({ length: 120 }, () => setup.take()));
+      expect(results.filter(({ isAllowed }) => isAllowed)).toHaveLength(100);
+      expect(await setup.limiter.charge('a', HOURLY, 1)).toMatchObject({ isAllowed: true, remaining: 0 });
+      expect(setup.log).toMatchObject([{ msg: UNAVAILABLE, reason }]);
+      await recover(redis);
+      await expect.poll(() => setup.take('b').then(setup.messages), SLOW_POLL).toEqual([UNAVAILABLE, AVAILABLE_AGAIN]);
+      expect(await setup.take()).toMatchObject({ remaining });
+      await expect.poll(() => redis.command('KEYS', '*'), SLOW_POLL).toHaveLength(2); // Of `a` and `b`, once that of the trial has expired.
+    },
+  );
 });
 
 describe('a rate limiter whose Redis', () => {
   it('accepts connections but never responds waits for a single timeout', async () => {
     await using listener = await startListener(() => {});
-    await using setup = createLimiter(listener.url, { timeoutMs: 3_000 });
-    expect(await timed(() => Promise.all(Array.from({ length: 50 }, () => setup.take())))).toBeLessThan(5_900);
-    expect(await timed(() => Promise.all(Array.from({ length: 50 }, () => setup.take())))).toBeLessThan(2_900);
+    await using setup = createLimiter(listener.url, { timeoutMs: 2_000 });
+    expect(await timed(() => Promise.all(Array.from({ length: 50 }, () => setup.take())))).toBeLessThan(3_900);
+    expect(await timed(() => Promise.all(Array.from({ length: 50 }, () => setup.take())))).toBeLessThan(1_900);
     expect(await setup.take()).toMatchObject({ isAllowed: false });
     expect(setup.messages()).toEqual([UNAVAILABLE]);
   });
@@ -130,9 +116,9 @@ describe('a rate limiter whose Redis', () => {
     const setup = createLimiter(listener.url, { timeoutMs: 20_000 });
     await expect.poll(listener.open, SLOW_POLL).toBe(1);
     const waiting = setup.take();
-    expect(await timed(setup.limiter.dispose)).toBeLessThan(5_000);
+    expect(await timed(setup.limiter[Symbol.asyncDispose])).toBeLessThan(5_000);
     await expect.poll(listener.open, SLOW_POLL).toBe(0);
-    await setup.limiter.dispose();
+    await setup.limiter[Symbol.asyncDispose]();
     expect(await timed(() => waiting)).toBeLessThan(5_000);
     expect(await waiting).toMatchObject({ isAllowed: true });
     expect(setup.log).toEqual([]);
@@ -142,7 +128,7 @@ describe('a rate limiter whose Redis', () => {
     await using listener = await startListener(() => {});
     const setup = createLimiter(listener.url);
     const disposed = Promise.withResolvers<void>();
-    const close = () => disposed.resolve(setup.limiter.dispose());
+    const close = () => disposed.resolve(setup.limiter[Symbol.asyncDispose]());
     subscribe('net.client.socket', close);
     await disposed.promise;
     unsubscribe('net.client.socket', close);

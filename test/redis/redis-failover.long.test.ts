@@ -1,13 +1,12 @@
-import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
-import { connect, createServer, type Socket } from 'node:net';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { cacheOf } from '../support/cache-store-contract.ts';
 import { READ_WORKFLOW, respondTo } from '../support/cached-gateway.ts';
 import { createAuthority, hasOpenssl, opensslOnly } from '../support/certificates.ts';
 import { startGateway } from '../support/gateway.ts';
 import { hasRedis, redisOnly, startRedis, type TestRedis } from '../support/redis.ts';
 import { createLimiter } from '../support/redis-limiter.ts';
+import { startRedisProxy } from '../support/redis-proxy.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { startService } from '../support/service.ts';
 import { createRedisCache, SECRET } from '../support/test-cache.ts';
@@ -16,48 +15,13 @@ const SLOW_POLL = { timeout: 20_000, interval: 20 };
 
 const portOf = ({ url }: TestRedis) => Number(new URL(url).port);
 
-/** Starts a stable name of the primary: forwards each connection to the server that is the primary when it is opened. */
-async function startStableName(primary: TestRedis) {
-  let target = portOf(primary);
-  const sockets = new Set<Socket>();
-  const server = createServer((socket) => {
-    const forward = connect(target, '127.0.0.1');
-    for (const end of [socket, forward]) {
-      sockets.add(end);
-      end.on('error', () => {});
-    }
-    socket.pipe(forward).pipe(socket);
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  return {
-    url: `redis://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`,
-    moveTo(redis: TestRedis) {
-      target = portOf(redis);
-    },
-    /** Keeps open connections open, but passes nothing on. */
-    partition() {
-      for (const socket of sockets) {
-        socket.unpipe();
-        socket.pause();
-      }
-    },
-    async [Symbol.asyncDispose]() {
-      for (const socket of sockets) {
-        socket.destroy();
-      }
-      server.close();
-      await once(server, 'close');
-    },
-  };
-}
-
 /** Starts a primary with its replica. */
 async function startPair() {
-  const [first, second] = [await startRedis(), await startRedis()];
-  const name = await startStableName(first);
+  const args = ['--repl-diskless-sync-delay', '0']; // By default, a replica waits five seconds for others.
+  const [first, second] = [await startRedis({ args }), await startRedis({ args })];
+  const name = await startRedisProxy(first);
   await second.command('REPLICAOF', '127.0.0.1', String(portOf(first)));
-  await expect.poll(() => second.command('ROLE'), SLOW_POLL).toContain('connected');
+  await vi.waitUntil(async () => [await second.command('ROLE')].flat().includes('connected'), SLOW_POLL);
   return {
     first,
     second,
@@ -80,8 +44,9 @@ const connectionsOf = async (redis: TestRedis): Promise<number> => {
   return info.split('\n').filter((line) => /cmd=(?:eval|info|set|hvals)/.test(line)).length;
 };
 
-describe.runIf(hasRedis)(`a fail-over of Redis${redisOnly}`, () => {
-  it('whose old primary is demoted makes rate limits follow the new one', async () => {
+// Concurrently, because they wait for real time limits.
+describe.runIf(hasRedis)(`a fail-over of Redis${redisOnly}`, { concurrent: true }, () => {
+  it('whose old primary is demoted makes rate limits follow the new one', async ({ expect }) => {
     await using pair = await startPair();
     await using setup = createLimiter(pair.name.url, { timeoutMs: 2_000 });
     expect(await setup.take()).toMatchObject({ remaining: 99 });
@@ -96,7 +61,7 @@ describe.runIf(hasRedis)(`a fail-over of Redis${redisOnly}`, () => {
     ]);
   });
 
-  it('is noticed although the demoted primary still answers reads', async () => {
+  it('is noticed although the demoted primary still answers reads', async ({ expect }) => {
     await using pair = await startPair();
     await using cache = createRedisCache(pair.name.url);
     const entries = cacheOf(cache.store);
@@ -111,7 +76,7 @@ describe.runIf(hasRedis)(`a fail-over of Redis${redisOnly}`, () => {
     expect(await entries.body('/a')).toBeUndefined(); // Writes may have been lost.
   });
 
-  it('whose old primary is cut off, with its connections open, is followed too', async () => {
+  it('whose old primary is cut off, with its connections open, is followed too', async ({ expect }) => {
     await using pair = await startPair();
     await using setup = createLimiter(pair.name.url, { timeoutMs: 1_000 });
     await setup.take();
@@ -122,7 +87,7 @@ describe.runIf(hasRedis)(`a fail-over of Redis${redisOnly}`, () => {
     await expect.poll(() => setup.limiter.status().isUp, SLOW_POLL).toBe(true);
   });
 
-  it('that leads to a replica for long is tried again with pauses that grow', async () => {
+  it('that leads to a replica for long is tried again with pauses that grow', async ({ expect }) => {
     await using redis = await startRedis();
     await redis.command('REPLICAOF', '127.0.0.1', '9');
     await using setup = createLimiter(redis.url, { timeoutMs: 2_000 });

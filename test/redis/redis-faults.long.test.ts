@@ -17,14 +17,12 @@ describe.runIf(hasRedis)(`a process whose event loop is late${redisOnly}`, () =>
     await using redis = await startRedis();
     await using setup = createLimiter(redis.url, { timeoutMs: 1_000 });
     await expect.poll(() => setup.limiter.status().isUp).toBe(true);
-    for (let used = 1; used <= 2; used += 1) {
-      const taking = setup.take();
-      for (let turn = 0; turn < turns; turn += 1) {
-        await immediate();
-      }
-      block(1_500);
-      expect(await taking).toMatchObject({ remaining: 100 - used });
+    const taking = setup.take();
+    for (let turn = 0; turn < turns; turn += 1) {
+      await immediate();
     }
+    block(1_500);
+    expect(await taking).toMatchObject({ remaining: 99 });
     expect(setup.limiter.status().fallbacks).toBe(0);
     await expect.poll(() => redis.command('KEYS', '*')).toHaveLength(1); // Once that of the trial has expired.
   });

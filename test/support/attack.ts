@@ -52,6 +52,9 @@ export const postWithLongKey = (query: string, key: number): Attack => ({
 export const repeat = (count: number, text: string | ((i: number) => string), separator = ' '): string =>
   Array.from({ length: count }, (_, i) => (typeof text === 'string' ? text : text(i))).join(separator);
 
+/** Returns a query with these selections of a workflow. */
+export const inWorkflow = (selections: string): string => `{ workflow(idOrIdentifier: "a") { ${selections} } }`;
+
 /** Sends requests sequentially and returns their average cost, as measured by the gateway process. */
 export async function measure(gateway: ProbedGateway, attacks: readonly Attack[]): Promise<Cost> {
   let status = 0;

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { CachedKind, CacheStore, EntryAddress, Lookup, Owner } from '../../src/upstream/cache/store.ts';
 import type { UpstreamResult } from '../../src/upstream/request.ts';
 import { checkHistory, type History } from './cache-history.ts';
+import { sampleSize } from './samples.ts';
 
 /** Time for which a write with an unknown outcome stays in progress in these tests: longer than a few commands take on a busy machine. */
 export const UNKNOWN_MS = 2_500;
@@ -19,8 +20,8 @@ export interface StoreSetup extends AsyncDisposable {
 /** Waits for real time to pass. */
 export const passRealTime = async (milliseconds: number): Promise<void> => void (await sleep(milliseconds));
 
-/** Seeds of the histories that every store passes. */
-const SEEDS = [1, 2, 3];
+/** Seeds of the random histories that every store passes. */
+export const SEEDS = Array.from({ length: sampleSize(1, 3) }, (_, i) => i + 1);
 
 let owners = 0;
 

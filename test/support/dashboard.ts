@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Browser, BrowserContextOptions, Request, Response } from 'playwright-core';
-import { startIssuer, TOKEN_AUDIENCE } from '../../examples/dashboard/dev/issuer.ts';
+import { type Issuer, startIssuer, TOKEN_AUDIENCE } from '../../examples/dashboard/dev/issuer.ts';
 import { createSessions, type SessionHandler } from '../../examples/dashboard/dev/sessions.ts';
 import { SANDBOX_KEYS, startSandbox } from '../../packages/sandbox/src/sandbox.ts';
+import type { GatewayOptions } from '../../src/gateway.ts';
 import workflowPages from '../../src/modules/workflows.ts';
 import type { Scope } from '../../src/settings/scopes.ts';
 import { CHILD_ENV } from './child-env.ts';
@@ -30,6 +31,18 @@ const SCOPES: readonly Scope[] = [
   'messages:write',
   'subscribers:write',
 ];
+
+/** Returns clients that sign in at the dashboard's issuer, whose tenants are the environments of the sandbox. */
+export const clientsOf = ({ url }: Issuer, browser: NonNullable<GatewayOptions['clients']>['browser']) => ({
+  server: false as const,
+  browser: {
+    issuers: [
+      { issuer: url, audience: TOKEN_AUDIENCE, jwks: `${url}/.well-known/jwks.json`, algorithms: ['ES256' as const] },
+    ],
+    tenants: { juniper: SANDBOX_KEYS.development, fernhill: SANDBOX_KEYS.production },
+    ...browser,
+  },
+});
 
 /** Built app and its sessions on their own origin, with an issuer, a gateway and a sandbox. */
 export type Dashboard = Awaited<ReturnType<typeof startDashboard>>;
@@ -64,24 +77,7 @@ export async function startDashboard() {
       {
         upstream: service.url,
         modules: [workflowPages],
-        clients: {
-          server: false,
-          browser: {
-            issuers: [
-              {
-                issuer: issuer.url,
-                audience: TOKEN_AUDIENCE,
-                jwks: `${issuer.url}/.well-known/jwks.json`,
-                algorithms: ['ES256'],
-                tenantClaim: 'tenant',
-              },
-            ],
-            scopes: SCOPES,
-            tenants: { juniper: SANDBOX_KEYS.development, fernhill: SANDBOX_KEYS.production },
-            corsOrigins: [files.url],
-            trustedDocuments: 'enforce',
-          },
-        },
+        clients: clientsOf(issuer, { scopes: SCOPES, corsOrigins: [files.url], trustedDocuments: 'enforce' }),
         trustedDocuments: { manifests: [join(APP, 'trusted-documents.json')] },
       },
       { now },

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
@@ -21,6 +22,21 @@ export const GATEWAY = 'https://graphql.example.com';
 export const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
 
 export const FRONTEND = read('docs/frontend.md');
+
+/** Makes a folder a project with packages of this one, and with the sources of `notigraph`. */
+export async function linkPackages(folder: string, names: readonly string[] = []): Promise<void> {
+  const packages = join(folder, 'node_modules');
+  await mkdir(join(packages, 'notigraph'), { recursive: true });
+  for (const name of names) {
+    await symlink(join(ROOT, 'node_modules', name), join(packages, name), 'dir');
+  }
+  for (const name of ['src', 'packages']) {
+    await symlink(join(ROOT, name), join(packages, 'notigraph', name), 'dir');
+  }
+  const exports = { '.': './src/index.ts', './client': './packages/client/src/index.ts' };
+  await writeFile(join(packages, 'notigraph', 'package.json'), JSON.stringify({ type: 'module', exports }));
+  await writeFile(join(folder, 'package.json'), '{ "type": "module" }');
+}
 
 /** Returns the fenced code blocks of a language; an empty language selects blocks without one. */
 export const blocks = (text: string, language: string): string[] =>

@@ -25,26 +25,16 @@ export const WRITES = {
     'mutation { deleteMessagesByTransaction(input: { transactionId: "t1" }) { __typename } }',
 };
 
-/** Operations that read a response body. */
-export const OPERATIONS = {
-  workflow: READ,
-  notificationGroup: '{ notificationGroup(id: "g1") { name } }',
-  notificationGroups: LIST,
-  notificationStats: '{ notificationStats { key } }',
-  updateWorkflowStatus: SET_STATUS,
-  ...Object.fromEntries(Object.entries(WRITES).filter(([name]) => name !== 'deleteMessagesByTransaction')),
-};
-
 /** Jitter that keeps tests fast: retries follow at once. */
 export const SHORT_RETRY_DELAYS = { random: () => 0 };
 
 export const respondHealthy: Script = (request, { answer }) => answer(healthyResponse(request));
 
-/** Runs the script for the first request and responds normally to all others. */
-export function firstOnly(first: Script): Script {
+/** Runs a script for the first request, and another one for the others. By default, they succeed. */
+export function firstOnly(first: Script, others: Script = respondHealthy): Script {
   let isFirst = true;
   return (request, connection) => {
-    const script = isFirst ? first : respondHealthy;
+    const script = isFirst ? first : others;
     isFirst = false;
     script(request, connection);
   };
@@ -55,27 +45,26 @@ export const respondWithStatus =
   (_, connection) =>
     connection.answer({ status: code, body: {}, ...answer });
 
-/** Ids of active timers started by the gateway, except those that run for its whole lifetime. */
-export const timers = new Set<number>();
+/** Files whose timers are left out: they run for the gateway's whole lifetime, or end an episode in the log. */
+const LONG_TIMERS = /[\\/](?:connections|file-watcher|episodes)\.ts$/;
+
+/** Ids of active timers started by the gateway. */
+const timers = new Set<number>();
 
 const timerHook = createHook({
   init(id, type) {
-    if (
-      type === 'Timeout' &&
-      /[\\/]src[\\/](?!server[\\/]connections\.ts|lib[\\/]files[\\/]file-watcher\.ts)\w+[\\/]/.test(
-        new Error().stack ?? '',
-      )
-    ) {
+    const [, starter] = (type === 'Timeout' && /[\\/](src[\\/]\w+[\\/].+?\.ts):/.exec(new Error().stack ?? '')) || [];
+    if (starter !== undefined && !LONG_TIMERS.test(starter)) {
       timers.add(id);
     }
   },
   destroy: (id) => void timers.delete(id),
 });
 
-export const openSockets = () => process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
+const openSockets = () => process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
 
 /** Waits until the gateway has no active timers and no more open sockets than before. */
-export async function expectNoLeaks(socketsBefore: number): Promise<void> {
+async function expectNoLeaks(socketsBefore: number): Promise<void> {
   const until = performance.now() + 20_000;
   while ((timers.size > 0 || openSockets() > socketsBefore) && performance.now() < until) {
     await new Promise((resolve) => setImmediate(resolve));
@@ -84,18 +73,13 @@ export async function expectNoLeaks(socketsBefore: number): Promise<void> {
   expect(openSockets()).toBeLessThanOrEqual(socketsBefore);
 }
 
-/** Options of the gateway, and its source of random numbers. */
-export interface SetupOptions extends Omit<GatewayOptions, 'upstream'> {
-  random?: () => number;
-}
-
 /**
  * Starts a gateway in front of a scripted upstream. Disposing the result checks that the gateway recovers once the upstream is healthy,
  * and that it leaves no sockets and no timers behind.
  */
 export async function setUp(
   script: Script,
-  { random, ...options }: SetupOptions = {},
+  { random, ...options }: Omit<GatewayOptions, 'upstream'> & { random?: () => number } = {},
   limits: Partial<ServerSettings> = {},
 ) {
   const socketsBefore = openSockets();

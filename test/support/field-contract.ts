@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { GatewayModule } from '../../src/graphql/module.ts';
 import { type ScriptedGateway, startScriptedGateway } from './gateway.ts';
 import { metricValues } from './metrics-text.ts';
@@ -13,12 +13,10 @@ export interface Field {
   endpoint: string;
   /** Field with its arguments and, of a read, its selection. `$id` is its id. */
   text: string;
-  /** Path that is sent, with `{}` for the encoded id. */
-  path: string;
+  /** Path that is sent, with `{}` for the encoded id. @default that of the endpoint */
+  path?: string;
   /** Body of a successful response. @default none, with status 204 */
   body?: unknown;
-  /** Name in the input of the id. @default id */
-  idInput?: string;
   /** Whether the call is sent again after a failure that may have applied it. @default only reads */
   isRepeatable?: boolean;
   /** Whether it is also sent again with an idempotency key. @default false */
@@ -63,8 +61,10 @@ export function documentOf(field: Field, before = '', alias = 'result'): string 
 }
 
 /** Returns the method and path of the field's call. */
-export const callOf = ({ endpoint, path }: Field, id = 'r1'): string =>
-  `${endpoint.split(' ', 1)} ${path.replace('{}', encodeURIComponent(id))}`;
+export function callOf({ endpoint, path }: Field, id = 'r1'): string {
+  const [method = '', route = ''] = endpoint.split(' ');
+  return `${method} ${(path ?? route).replace(/\{\w*\}/, encodeURIComponent(id))}`;
+}
 
 /** Result of the field, or the extensions of the first error. */
 interface Outcome {
@@ -92,20 +92,44 @@ const fail =
 
 /** Declares tests of what every field gets by its declaration. @param modules modules of the fields that are not built in */
 export function describeContract(fields: readonly Field[], modules: readonly GatewayModule[] = []): void {
-  const title = fields.map(nameOf).join(', ');
+  /** Gateways of all fields: with the usual limits and an audit log, with room for one call, two with one retry, and one whose breaker opens soon. */
+  let usual: ScriptedGateway;
+  let narrow: ScriptedGateway;
+  let retrying: ScriptedGateway;
+  let retryingWithKeys: ScriptedGateway;
+  let breaking: ScriptedGateway;
+  let readAudit: () => Promise<string[]>;
 
-  it(`calls end with their operation: ${title}`, async () => {
+  beforeAll(async () => {
+    const folder = await createTemporaryFolder();
+    const file = folder.path('audit.jsonl');
+    readAudit = async () => (await readFile(file, 'utf8').catch(() => '')).split('\n').filter(Boolean);
+    const patient = { breakerMinimumCalls: Number.POSITIVE_INFINITY };
+    const start = (options: object, deps = {}) => startScriptedGateway(() => {}, { modules, ...options }, deps);
+    usual = await start({ audit: { to: { file }, required: false } });
+    narrow = await start({ maxConcurrentCallsPerKey: 1, maxUpstreamCalls: 1 });
+    retrying = await start({ maxRetries: 1 }, patient);
+    retryingWithKeys = await start({ maxRetries: 1, upstreamIdempotency: true }, patient);
+    breaking = await start({ maxRetries: 0 }, { breakerMinimumCalls: 2 });
+    return async () => {
+      for (const each of [usual, narrow, retrying, retryingWithKeys, breaking, folder]) {
+        await each[Symbol.asyncDispose]();
+      }
+    };
+  });
+
+  it('calls end with their operation', async () => {
+    const options = { modules, operationTimeoutMs: 2_500 }; // Long enough for the calls to be sent, on a busy machine too.
+    await using gateway = await startScriptedGateway(() => undefined, options);
     await Promise.all(
-      fields.map(async (field) => {
-        const options = { modules, operationTimeoutMs: 4_000 }; // Long enough for the call to be sent, on a busy machine too.
-        await using gateway = await startScriptedGateway(() => undefined, options);
-        expect(await runField(gateway, field).then(({ error }) => error)).toMatchObject({
+      fields.map(async (field, i) => {
+        expect(await runField(gateway, field, { key: `key-${i}` }).then(({ error }) => error)).toMatchObject({
           code: 'UPSTREAM_TIMEOUT',
           ...(!isRead(field) && { outcome: 'UNKNOWN' }),
         });
-        expect(gateway.service.requests).toHaveLength(1);
       }),
     );
+    expect(gateway.service.requests).toHaveLength(fields.length);
   });
 
   describe.each(fields.map((field) => [`${nameOf(field)} (${field.endpoint})`, field] as const))('%s', (_, field) => {
@@ -117,35 +141,33 @@ export function describeContract(fields: readonly Field[], modules: readonly Gat
         : field.body === undefined
           ? { status: 204 }
           : { body: field.body };
-    const start = (script: Script = success, options = {}): Promise<ScriptedGateway> =>
-      startScriptedGateway(script, { modules, ...options });
+    /** Returns one of the gateways of all fields, with another script and without requests. */
+    const reset = (gateway: ScriptedGateway, script: Script = success) => {
+      gateway.service.script = script;
+      gateway.service.forget();
+      gateway.advance(60); // Retries are limited per second, and a circuit breaker closes again.
+      return gateway;
+    };
     const run = (gateway: ScriptedGateway, request?: Parameters<typeof runField>[2]) =>
       runField(gateway, field, request);
 
     it('sends one call with the key of its caller, which is reported, explained, counted and audited', async () => {
-      await using folder = await createTemporaryFolder();
-      const audit = { to: { file: folder.path('audit.jsonl') }, required: false };
-      await using gateway = await start(success, { audit });
-      expect(await run(gateway).then(succeeded)).toBe(true);
+      const gateway = reset(usual);
       const { service, log } = gateway;
+      const count = async () => metricValues(await gateway.metrics(), /^notigraph_upstream_requests_total/);
+      const [counted, audited] = [await count(), await readAudit()];
+      expect(await run(gateway).then(succeeded)).toBe(true);
       expect(service.calls()).toEqual([callOf(field)]);
       expect(service.requests[0]?.headers).toMatchObject({
         authorization: 'ApiKey key-1',
         host: service.url.slice('http://'.length),
       });
-      expect(log.at(-1)).toMatchObject({ upstreamCalls: 1 });
-      const labels = `method="${method}",route="${route}",result="2xx"`;
-      expect(metricValues(await gateway.metrics(), /^notigraph_upstream_requests_total/)).toEqual({
-        [`notigraph_upstream_requests_total{${labels}}`]: 1,
-      });
-      const lines = await readFile(audit.to.file, 'utf8').catch(() => '');
+      expect(log.findLast(({ msg }) => msg === 'operation')).toMatchObject({ upstreamCalls: 1 });
+      const metric = `notigraph_upstream_requests_total{method="${method}",route="${route}",result="2xx"}`;
+      expect(await count()).toEqual({ ...counted, [metric]: (counted[metric] ?? 0) + 1 });
+      const lines = (await readAudit()).slice(audited.length).map((text) => JSON.parse(text));
       const line = { field: nameOf(field), method, route, outcome: 'APPLIED' };
-      expect(
-        lines
-          .split('\n')
-          .filter(Boolean)
-          .map((text) => JSON.parse(text)),
-      ).toMatchObject(isRead(field) ? [] : [line]);
+      expect(lines).toMatchObject(isRead(field) ? [] : [line]);
 
       const variables = hasId(field) ? { id: 'r2' } : {};
       const reported = await gateway.send(document, variables, { extensions: { upstream: true } });
@@ -160,18 +182,15 @@ export function describeContract(fields: readonly Field[], modules: readonly Gat
     });
 
     if (hasId(field)) {
-      it('sends an id as one encoded segment', async () => {
-        await using gateway = await start();
+      it('sends an id as one encoded segment, and rejects those that a path can’t have', async () => {
+        const gateway = reset(usual);
         for (const id of ['a/b', 'x?y=1#f', 'a%2Fb', '...', '😀\\']) {
           gateway.service.forget();
           await run(gateway, { id });
           expect(gateway.service.calls()).toEqual([callOf(field, id)]);
         }
-      });
-
-      it('rejects ids that a path can’t have before a call', async () => {
-        await using gateway = await start();
-        const { idInput = 'id' } = field;
+        gateway.service.forget();
+        const [, idInput] = /(\w+): \$id/.exec(field.text) ?? [];
         for (const [name, id] of Object.entries(REFUSED_IDS)) {
           const { result, error } = await run(gateway, { id });
           if (isRead(field)) {
@@ -190,13 +209,11 @@ export function describeContract(fields: readonly Field[], modules: readonly Gat
 
     it('is sent again only if that can’t apply it twice', async () => {
       const { isRepeatable = isRead(field), isIdempotent = false } = field;
-      const options = { maxRetries: 1 };
       const headers = { 'idempotency-key': 'k1' };
-      const failing = fail(503);
-      await using unaware = await start(failing, options);
+      const unaware = reset(retrying, fail(503));
       await run(unaware, { headers });
       expect(unaware.service.requests).toHaveLength(isRepeatable ? 2 : 1);
-      await using aware = await start(failing, { ...options, upstreamIdempotency: true });
+      const aware = reset(retryingWithKeys, fail(503));
       await run(aware);
       expect(aware.service.requests).toHaveLength(isRepeatable ? 2 : 1);
       aware.service.forget();
@@ -208,20 +225,21 @@ export function describeContract(fields: readonly Field[], modules: readonly Gat
     });
 
     it('is not sent while the circuit breaker is open', async () => {
-      await using gateway = await start(fail(503), { maxRetries: 0 });
-      for (let i = 0; i < 20; i += 1) {
-        await run(gateway, { key: i % 2 === 0 ? 'a' : 'b' });
-      }
-      expect(gateway.service.requests).toHaveLength(20);
+      const gateway = reset(breaking);
+      expect(await run(gateway).then(succeeded)).toBe(true); // Closes it, some time after the test before.
+      reset(gateway, fail(503));
+      await run(gateway, { key: 'a' });
+      await run(gateway, { key: 'b' });
+      expect(gateway.service.requests).toHaveLength(2);
       expect((await run(gateway, { key: 'c' })).error).toMatchObject({
         code: 'UPSTREAM_UNAVAILABLE',
         ...(!isRead(field) && { outcome: 'NOT_APPLIED' }),
       });
-      expect(gateway.service.requests).toHaveLength(20);
+      expect(gateway.service.requests).toHaveLength(2);
     });
 
     it('waits while its key has as many calls in flight as it may have', async () => {
-      await using gateway = await start(success, { maxConcurrentCallsPerKey: 1 });
+      const gateway = reset(narrow);
       const held = gateway.service.hold(`GET ${OTHER_PATH}`);
       const first = gateway.run(`{ ${OTHER} }`, 'a');
       await held.arrived;
@@ -237,7 +255,7 @@ export function describeContract(fields: readonly Field[], modules: readonly Gat
     it(
       isRead(field) ? 'shares its call with identical reads of its key' : 'shares its call with no other',
       async () => {
-        await using gateway = await start();
+        const gateway = reset(usual);
         const held = gateway.service.hold(undefined, 3);
         const first = run(gateway, { key: 'a' });
         await held.arrived;
@@ -253,7 +271,7 @@ export function describeContract(fields: readonly Field[], modules: readonly Gat
     );
 
     it('counts toward the calls of its operation', async () => {
-      await using gateway = await start(success, { maxUpstreamCalls: 1 });
+      const gateway = reset(narrow);
       const before = isRead(field) ? OTHER : `before: ${field.text} { __typename }`;
       const { error } = await run(gateway, { text: documentOf(field, before) });
       expect(error).toMatchObject({ code: 'BUDGET_EXCEEDED', ...(!isRead(field) && { outcome: 'NOT_APPLIED' }) });
@@ -261,41 +279,30 @@ export function describeContract(fields: readonly Field[], modules: readonly Gat
     });
 
     if (isRead(field)) {
-      it('is null if the service has no such record, but not if the service lacks the endpoint', async () => {
-        await using gateway = await start(fail(404));
-        const { result, error } = await run(gateway);
+      it('is null without such a record, but not if the service lacks the endpoint', async () => {
+        const { result, error } = await run(reset(usual, fail(404)));
         expect([result, error?.code]).toEqual([
           null,
           field.endpoint.includes('{') ? undefined : 'UPSTREAM_BAD_RESPONSE',
         ]);
       });
-    } else {
-      it('returns failures that a client can act on, and reports others with their outcome', async () => {
-        await using gateway = await start();
-        const { service } = gateway;
-        const expectFailure = async (status: number, returned: string | undefined) => {
-          service.script = fail(status);
-          const { result, error } = await run(gateway);
-          expect(result, String(status)).toEqual(
-            returned === undefined ? null : expect.objectContaining({ __typename: returned, message: 'No.' }),
-          );
-          expect(error?.outcome, String(status)).toBe(returned === undefined ? outcomeOf(status) : undefined);
-        };
-        const outcomeOf = (status: number) => (status < 500 ? 'NOT_APPLIED' : 'UNKNOWN');
-        const { returns = [] } = field;
-        await expectFailure(400, 'InvalidInputError');
-        await expectFailure(422, 'InvalidInputError');
-        await expectFailure(
-          404,
-          returns.find((name) => name === 'NotFoundError'),
-        );
-        await expectFailure(
-          409,
-          returns.find((name) => name === 'ConflictError'),
-        );
-        await expectFailure(403, undefined);
-        await expectFailure(500, undefined);
-      });
+      return;
     }
+    const { returns = [] } = field;
+    it.each([
+      [400, 'InvalidInputError'],
+      [422, 'InvalidInputError'],
+      [404, returns.find((name) => name === 'NotFoundError')],
+      [409, returns.find((name) => name === 'ConflictError')],
+      [403, undefined],
+      [500, undefined],
+    ])('with status %i has a result that a client can act on (%s), or an error with its outcome', async (...row) => {
+      const [status, returned] = row;
+      const { result, error } = await run(reset(usual, fail(status)));
+      expect(result).toEqual(
+        returned === undefined ? null : expect.objectContaining({ __typename: returned, message: 'No.' }),
+      );
+      expect(error?.outcome).toBe(returned === undefined ? (status < 500 ? 'NOT_APPLIED' : 'UNKNOWN') : undefined);
+    });
   });
 }

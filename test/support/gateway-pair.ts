@@ -49,6 +49,8 @@ export async function startGatewayPair(script: Script, options: Partial<GatewayO
   return {
     listener: pair.listener.gateway,
     fetch: pair.fetch.gateway,
+    /** Sends the request only to that with a listener, for tests that send many. */
+    askListener: (request: WireRequest) => sendToOne(pair.listener, request),
     /** Sends the request to both gateways. */
     ask: async (request: WireRequest) => ({
       listener: await sendToOne(pair.listener, request),

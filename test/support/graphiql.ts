@@ -1,4 +1,9 @@
 import type { Browser, BrowserContextOptions, Page, Request } from 'playwright-core';
+import { afterAll, beforeAll } from 'vitest';
+import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
+import type { GatewayOptions } from '../../src/gateway.ts';
+import { launchBrowser } from './browser.ts';
+import { type SandboxedGateway, startSandboxedGateway } from './gateway.ts';
 
 /** Page of GraphiQL in a browser context of its own. */
 export type GraphiqlVisitor = Awaited<ReturnType<typeof visitGraphiql>>;
@@ -32,6 +37,43 @@ export async function visitGraphiql(
   await page.goto(url);
   await untilGraphiqlReady(page);
   return { page, requests, problems, [Symbol.asyncDispose]: () => context.close() };
+}
+
+/** Authorization that the page of the sandbox has. */
+export const AUTHORIZATION = `ApiKey ${SANDBOX_KEYS.development}`;
+
+/** Browser, gateway and page that the tests of a file share. Each test leaves the page usable for the next one. */
+export interface SharedGraphiql extends Omit<GraphiqlVisitor, keyof AsyncDisposable> {
+  browser: Browser;
+  gateway: SandboxedGateway;
+  /** Opens another page, by default of the same gateway, and in a context of its own. */
+  visit(
+    url?: string,
+    options?: BrowserContextOptions,
+    prepare?: (page: Page) => Promise<unknown>,
+  ): Promise<GraphiqlVisitor>;
+}
+
+/**
+ * Starts a browser, and a gateway on the sandbox whose page it opens, for all tests of the file.
+ *
+ * @returns an object whose members are there when the first test starts
+ */
+export function shareGraphiql(
+  options?: BrowserContextOptions,
+  graphiql: GatewayOptions['graphiql'] = { authorization: AUTHORIZATION, sandbox: true },
+): SharedGraphiql {
+  const shared = {} as SharedGraphiql;
+  const stack = new AsyncDisposableStack();
+  beforeAll(async () => {
+    const browser = await launchBrowser();
+    stack.defer(() => browser.close());
+    const gateway = stack.use(await startSandboxedGateway({ options: { graphiql } }));
+    const visit: SharedGraphiql['visit'] = (url = gateway.url, ...rest) => visitGraphiql(browser, url, ...rest);
+    Object.assign(shared, await visit(gateway.url, options), { browser, gateway, visit });
+  });
+  afterAll(() => stack.disposeAsync());
+  return shared;
 }
 
 /** Waits until the operation is shown. */

@@ -1,9 +1,10 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { DatabaseSync } from 'node:sqlite';
 import { onTestFinished } from 'vitest';
-import { runNotigraph, spawnNotigraph } from './process.ts';
+import { runCommand } from './command.ts';
+import { spawnNotigraph } from './process.ts';
 import { group, subscriber } from './records.ts';
-import { createTemporaryFolder } from './sandbox-files.ts';
+import { createTestFolder } from './sandbox-files.ts';
 import { type ServiceResponse, startService } from './service.ts';
 
 /** API key of the imports. */
@@ -29,8 +30,7 @@ export async function setUpImport(
   isDown: (method: string) => boolean = () => false,
 ) {
   let environment = 'env-1';
-  const folder = await createTemporaryFolder();
-  onTestFinished(() => folder[Symbol.asyncDispose]());
+  const folder = await createTestFolder();
   await writeFile(folder.path('users.csv'), content);
   const service = await startService(({ method, path, headers, body }, { end }) => {
     if (isDown(method)) {
@@ -56,9 +56,9 @@ export async function setUpImport(
   return {
     folder,
     optionsOf,
-    run: (...args: string[]) => runNotigraph(optionsOf(...args)),
+    run: (...args: string[]) => runCommand(optionsOf(...args)),
     /** Imports another file of the folder. */
-    importFile: (file: string, ...args: string[]) => runNotigraph(optionsFor(file, ...args)),
+    importFile: (file: string, ...args: string[]) => runCommand(optionsFor(file, ...args)),
     /** Changes the environment of the API key. */
     switchEnvironment(id: string): void {
       environment = id;

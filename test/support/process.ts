@@ -1,14 +1,19 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
 import { CHILD_ENV } from './child-env.ts';
 
 /** Program of the command, as npm packs it. Vitest builds it before the tests. */
 export const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 
 export interface ProcessOptions {
-  /** Working directory, where `.env` and the sandbox file are searched for. */
-  cwd: string;
+  /** Working directory, where `.env` and the sandbox file are searched for. @default an empty folder, until the end of the test */
+  cwd?: string;
   args?: readonly string[];
   /** Port of a gateway. @default a free one */
   port?: number;
@@ -46,7 +51,7 @@ export async function runNotigraph(options: ProcessOptions): Promise<ExitResult>
 }
 
 /** Starts Notigraph, on a free port unless the arguments name one, and waits until it has printed its banner. */
-export async function startNotigraph({ args = [], port = 0, ...options }: ProcessOptions) {
+export async function startNotigraph({ args = [], port = 0, ...options }: ProcessOptions = {}) {
   const running = spawnNotigraph({
     ...options,
     args: ['--port', `${port}`, ...args],
@@ -108,8 +113,22 @@ export function spawnNotigraph(options: ProcessOptions) {
   };
 }
 
+/** Creates an empty folder that is removed at the end of the test. */
+export function createEmptyFolder(): string {
+  const path = mkdtempSync(join(tmpdir(), 'notigraph-'));
+  onTestFinished(() => rm(path, { recursive: true, force: true }));
+  return path;
+}
+
 function startProcess(options: ProcessOptions) {
-  const { cwd, node = process.execPath, nodeArgs = [], args = [], env = {}, main = MAIN } = options;
+  const {
+    cwd = createEmptyFolder(),
+    node = process.execPath,
+    nodeArgs = [],
+    args = [],
+    env = {},
+    main = MAIN,
+  } = options;
   const limits = Object.entries({ f: options.maxFileBlocks, n: options.maxOpenFiles });
   const limit = limits.flatMap(([name, max]) =>
     max === undefined ? [] : ['sh', '-c', `ulimit -${name} "$0" && exec "$@"`, String(max)],

@@ -1,14 +1,15 @@
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { pino } from 'pino';
-import { createRedisRateLimiter, type RedisRateLimiterOptions } from '../../src/rate-limits/redis-rate-limiter.ts';
-import type { RateLimit } from '../../src/settings/rate-limits.ts';
+import { createRedisRateLimiter } from '../../src/rate-limits/redis-rate-limiter.ts';
+import type { RedisStoreOptions } from '../../src/redis/redis.ts';
+import type { RateLimit } from '../../src/settings/stores.ts';
 
 /** Limit that refills one call per hour, so that nothing is refilled during a test. */
 export const HOURLY: RateLimit = { calls: 100, perSeconds: 360_000 };
 
 /** Creates a limiter with its log. */
-export function createLimiter(url: RedisRateLimiterOptions['url'], options: Partial<RedisRateLimiterOptions> = {}) {
+export function createLimiter(url: RedisStoreOptions['url'], options: Partial<RedisStoreOptions> = {}) {
   const log: { msg: string; reason?: string }[] = [];
   const logger = pino({ level: 'trace' }, { write: (line: string) => log.push(JSON.parse(line)) });
   const limiter = createRedisRateLimiter({ url, logger, ...options });
@@ -17,7 +18,7 @@ export function createLimiter(url: RedisRateLimiterOptions['url'], options: Part
     log,
     messages: () => log.map(({ msg }) => msg),
     take: async (key = 'a') => limiter.take(key, HOURLY, 1),
-    [Symbol.asyncDispose]: () => limiter.dispose(),
+    [Symbol.asyncDispose]: () => limiter[Symbol.asyncDispose](),
   };
 }
 

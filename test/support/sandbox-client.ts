@@ -1,6 +1,6 @@
 import type { OpenAPIBackend } from 'openapi-backend';
-import { expect } from 'vitest';
-import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
+import { afterAll, beforeAll, expect } from 'vitest';
+import { SANDBOX_KEYS, type SandboxOptions, startSandbox } from '../../packages/sandbox/src/sandbox.ts';
 import { openContract } from './contract.ts';
 
 export interface SandboxRequest {
@@ -43,6 +43,26 @@ export async function createSandboxClient(url: string) {
     const list: Record<string, unknown>[] = result.body?.data ?? [];
     return { ...result, body: result.body as unknown, data, list };
   };
+}
+
+/** Client of a sandbox that it starts. */
+export type OpenSandbox = SandboxClient & { readonly url: string } & AsyncDisposable;
+
+/** Starts a sandbox. Returns the function that sends requests to it. */
+export async function openSandbox(options: SandboxOptions = {}): Promise<OpenSandbox> {
+  const sandbox = await startSandbox(options);
+  const send = await createSandboxClient(sandbox.url);
+  return Object.assign(send, { url: sandbox.url, [Symbol.asyncDispose]: () => sandbox.close() });
+}
+
+/** Starts a sandbox for all tests of a file. Returns the function that sends requests to it. */
+export function openSandboxOfFile(): SandboxClient & { url(): string } {
+  let opened: OpenSandbox;
+  beforeAll(async () => {
+    opened = await openSandbox();
+  });
+  afterAll(() => opened[Symbol.asyncDispose]());
+  return Object.assign((...request: Parameters<SandboxClient>) => opened(...request), { url: () => opened.url });
 }
 
 /** Loaded once per process, because it takes long. */

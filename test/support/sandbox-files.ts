@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { beforeEach, onTestFinished } from 'vitest';
 
 /** Creates a temporary folder for one test. Disposing removes it. */
 export async function createTemporaryFolder() {
@@ -9,4 +10,20 @@ export async function createTemporaryFolder() {
     path: (...names: string[]) => join(folder, ...names),
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
   };
+}
+
+/** Creates a temporary folder that is removed at the end of the test. */
+export async function createTestFolder() {
+  const folder = await createTemporaryFolder();
+  onTestFinished(() => folder[Symbol.asyncDispose]());
+  return folder;
+}
+
+/** Creates a temporary folder for each test of the file. */
+export function createFolderOfEachTest() {
+  let folder: Awaited<ReturnType<typeof createTestFolder>>;
+  beforeEach(async () => {
+    folder = await createTestFolder();
+  });
+  return { path: (...names: string[]) => folder.path(...names) };
 }

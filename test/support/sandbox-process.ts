@@ -1,4 +1,5 @@
 import { tmpdir } from 'node:os';
+import { runCommand } from './command.ts';
 import { runNotigraph, spawnNotigraph } from './process.ts';
 
 /** Starts the sandbox in a separate process and waits until it listens. Disposing kills it, so that a failed test leaves no process behind. */
@@ -20,11 +21,14 @@ export async function spawnLimitedSandbox(maxFileBlocks: number | undefined, ...
   };
 }
 
-/** Runs the sandbox with flags that make it exit, and returns its result. */
-export const runSandbox = (...args: string[]) => runLimitedSandbox(undefined, ...args);
+/** Runs a command of the sandbox that ends by itself. */
+export async function runSandbox(...args: string[]) {
+  const { code, stdout, stderr } = await runCommand({ args: ['sandbox', ...args] });
+  return { code, stdout, stderr };
+}
 
 /** Runs a sandbox whose files can't grow beyond so many blocks of 512 bytes, and returns its result. */
-export async function runLimitedSandbox(maxFileBlocks: number | undefined, ...args: string[]) {
+export async function runLimitedSandbox(maxFileBlocks: number, ...args: string[]) {
   const { code, stdout, stderr } = await runNotigraph({ cwd: tmpdir(), args: ['sandbox', ...args], maxFileBlocks });
   return { code, stdout, stderr };
 }

@@ -5,7 +5,7 @@ import { loadOperations } from '../../src/graphql/documents/shipped-operations.t
 import { createSchema } from '../../src/graphql/schema.ts';
 
 /** The shipped modules. */
-export const { modules: shippedModules } = await loadModules({ modules: [...SHIPPED_MODULES] });
+export const shippedModules = await loadModules({ modules: [...SHIPPED_MODULES] });
 
 /** The schema with the shipped modules. */
 export const shippedSchema = createSchema(undefined, shippedModules);

@@ -73,12 +73,12 @@ it('with logSample 0, only operations that fail or take a second have a line, an
 
 it('logSample is the share of the operations that have a line', async () => {
   await using gateway = await startScriptedGateway(() => ({ body: { data: [] } }), { logSample: 0.5 });
-  for (let i = 0; i < 200; i += 1) {
+  for (let i = 0; i < 100; i += 1) {
     await gateway.send('{ __typename }');
   }
   const { length } = linesOf(gateway.log); // Beyond these bounds once in 10^12 runs.
-  expect(length).toBeGreaterThan(50);
-  expect(length).toBeLessThan(150);
+  expect(length).toBeGreaterThan(15);
+  expect(length).toBeLessThan(85);
 });
 
 it('the line of an operation is the one that pino writes for the same fields', () => {
@@ -153,7 +153,7 @@ it('a fault of an endpoint is logged as one warning, however many fields fail', 
 
 it('tenants are logged under stable hashes instead of keys, equal across gateways that share a secret', async () => {
   const tenantsOf = async (logSecret: string | { file: string }) => {
-    await using gateway = await startSandboxedGateway({ options: { logSecret } });
+    await using gateway = await startScriptedGateway(() => {}, { logSecret });
     for (const key of [SANDBOX_KEYS.development, SANDBOX_KEYS.production, SANDBOX_KEYS.development]) {
       await gateway.data('{ __typename }', {}, { authorization: `ApiKey ${key}` });
     }

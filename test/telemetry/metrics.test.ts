@@ -44,7 +44,6 @@ async function start(script: Script = empty, options: Options = {}) {
   return {
     url,
     gateway,
-    server,
     upstream,
     send: (query: string, variables?: object, authorization?: string | null) =>
       sendOperation(url, query, variables, authorization),
@@ -74,11 +73,11 @@ it('requests with a rejected key are counted apart if it is that of a tenant', a
   });
 });
 
-describe('files that are read again', () => {
+describe.concurrent('files that are read again', () => {
   const signer = createSigner();
   const query = 'query A { notificationGroups { name } }';
 
-  it.each<[files: string, valid: string, invalid: string, settings: (file: string) => Partial<GatewayOptions>]>([
+  it.for<[files: string, valid: string, invalid: string, settings: (file: string) => Partial<GatewayOptions>]>([
     ['tenant keys', 'key-1', '', (file) => ({ clients: clientsOf(signer, { tenants: { acme: { file } } }) })],
     ['headers', 'abc', 'a\nb', (file) => ({ upstreamHeaders: { 'x-zone': { file } } })],
     ['manifests', JSON.stringify({ a: query }), '{', (file) => ({ trustedDocuments: { manifests: [file] } })],
@@ -106,7 +105,8 @@ describe('files that are read again', () => {
         trustedDocuments: { manifests: [{ a: query }] },
       }),
     ],
-  ])('%s: the time since which they are invalid is known while they are', async (files, valid, invalid, settings) => {
+  ])('%s: the time since which they are invalid is known while they are', async (row, { expect }) => {
+    const [files, valid, invalid, settings] = row;
     await using folder = await createTemporaryFolder();
     const file = folder.path('file.json');
     await writeFile(file, valid);
@@ -210,7 +210,7 @@ describe('the metrics', () => {
   });
 
   it('distinguish a request cancelled by its caller from one that timed out', async () => {
-    await using gateway = await startScriptedGateway(() => {}, { operationTimeoutMs: 2_000 });
+    await using gateway = await startScriptedGateway(() => {}, { operationTimeoutMs: 1_000 });
     await gateway.disconnectDuring('GET /v1/notification-groups', GROUPS);
     await gateway.send(GROUPS);
     const route = 'method="GET",route="/v1/notification-groups"';
@@ -220,27 +220,6 @@ describe('the metrics', () => {
         [`notigraph_upstream_requests_total{${route},result="CLIENT_CLOSED"}`]: 1,
         [`notigraph_upstream_requests_total{${route},result="UPSTREAM_TIMEOUT"}`]: 1,
       });
-  });
-
-  it('show whether the circuit breaker is closed, open or probing', async () => {
-    const fail: Script = () => ({ status: 503, body: {} });
-    await using gateway = await startScriptedGateway(fail, { maxRetries: 0 }, { breakerMinimumCalls: 2 });
-    const state = async () =>
-      metricValues(await gateway.metrics(), /^notigraph_circuit/).notigraph_circuit_breaker_state;
-    expect(await state()).toBe(0);
-    await gateway.send(GROUPS);
-    await gateway.send(GROUPS);
-    expect(await state()).toBe(2);
-    gateway.advance(2);
-    expect(await state()).toBe(1); // Nothing more may happen on an instance without traffic.
-    gateway.service.script = empty;
-    const held = gateway.service.hold();
-    const answer = gateway.send(GROUPS);
-    await held.arrived;
-    expect(await state()).toBe(1);
-    held.release();
-    await answer;
-    expect(await state()).toBe(0);
   });
 
   it('show running requests and waiting upstream calls', async () => {

@@ -1,6 +1,6 @@
 import { trace } from '@opentelemetry/api';
 import { AlwaysOffSampler } from '@opentelemetry/sdk-trace';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { type Script, startService, type TestService } from '../support/service.ts';
@@ -41,11 +41,10 @@ beforeAll(async () => {
     },
     { random: () => 1, breakerMinimumCalls: 1_000 },
   );
-});
-
-afterAll(async () => {
-  await gateway[Symbol.asyncDispose]();
-  await upstream[Symbol.asyncDispose]();
+  return async () => {
+    await gateway[Symbol.asyncDispose]();
+    await upstream[Symbol.asyncDispose]();
+  };
 });
 
 afterEach(() => {
@@ -83,10 +82,7 @@ function spansOfOperation() {
 describe('with an SDK', () => {
   beforeAll(() => {
     traces = registerTestTraces();
-  });
-
-  afterAll(() => {
-    traces[Symbol.dispose]();
+    return () => traces[Symbol.dispose]();
   });
 
   it('an operation is a server span, and each request sent for it a client span whose context goes upstream', async () => {

@@ -3,7 +3,7 @@ import type { GatewayOptions } from '../../src/gateway.ts';
 import { clientClosed, type Endpoint, errorOf, type UpstreamError } from '../../src/upstream/errors.ts';
 import { createCircuitBreaker } from '../../src/upstream/policies/circuit-breaker.ts';
 import { errorFromResponse } from '../../src/upstream/transport/to-error.ts';
-import { startGateway, startScriptedGateway, type TestGateway } from '../support/gateway.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { metricValues } from '../support/metrics-text.ts';
 import { workflow } from '../support/records.ts';
 import { type Script, startService } from '../support/service.ts';
@@ -21,11 +21,8 @@ describe('the circuit breaker', () => {
   const outage = errorOf('unavailable', GET, { status: 503 });
 
   const responseError = (status: number): UpstreamError => {
-    const request = { endpoint: GET, authorization: 'ApiKey a', path: '/v1/workflows/w1', body: undefined };
-    return errorFromResponse(
-      { ...request, idempotencyKey: undefined },
-      { status, body: { form: 'json', json: {} }, retryAfter: undefined },
-    );
+    const request = { endpoint: GET, authorization: 'ApiKey a', path: '/v1/workflows/w1', args: {} };
+    return errorFromResponse(request, { status, body: { form: 'json', json: {} }, retryAfter: undefined });
   };
 
   function createBreaker() {
@@ -156,9 +153,9 @@ describe('the circuit breaker', () => {
     expect(breaker.call('ok')).toBe(true);
   });
 
-  it.each([
+  it.each<[string, UpstreamError]>([
     ['no headers in time', noHeaders],
-    ['504', responseError(504)],
+    ...[408, 504, 524].map((status): [string, UpstreamError] => [String(status), responseError(status)]),
     ['a reset', errorOf('brokenConnection', GET)],
     ['a body that is cut off', errorOf('brokenConnection', GET, { status: 200 })],
   ])('pauses only the calls of a credential if no other had a failure (%s)', (_, slow) => {
@@ -219,37 +216,6 @@ describe('the circuit breaker', () => {
     breaker.wait(500);
     expect(breaker.call('ok')).toBe(true);
   });
-
-  it('stops requests of all callers to a service that is down, but not because of other failures', async () => {
-    let time = 0;
-    await using gateway = await startScriptedGateway(hang, { maxRetries: 0 }, { monotonicNow: () => time });
-    const { service } = gateway;
-    for (const status of [500, 404, 429]) {
-      service.script = () => ({ status, body: {} });
-      for (let i = 0; i < 40; i += 1) {
-        await read(gateway, i, 'bad-ids');
-      }
-    }
-    time += 11_000;
-    service.script = () => ({ status: 503, body: {} });
-    for (let i = 0; i < 25; i += 1) {
-      await read(gateway, i, `key-${i % 2}`);
-    }
-    expect(service.requests).toHaveLength(120 + 20);
-    const { body } = await read(gateway, 0, 'another');
-    expect(body.errors?.[0]?.extensions).toEqual({
-      code: 'UPSTREAM_UNAVAILABLE',
-      retryable: true,
-      retryAfterSeconds: 2,
-      requestId: expect.any(String),
-    });
-    const write = await gateway.send('mutation { createFeed(input: { name: "n" }) { __typename } }');
-    expect(write.body.errors?.[0]?.extensions).toMatchObject({ code: 'UPSTREAM_UNAVAILABLE', outcome: 'NOT_APPLIED' });
-    time += 2_000;
-    service.script = answer;
-    expect((await read(gateway, 1, 'another')).codes).toEqual([]);
-    expect((await read(gateway, 2, 'bad-ids')).codes).toEqual([]);
-  });
 });
 
 /** Names of the upstream, so that lines about the breaker name it. */
@@ -281,7 +247,13 @@ it.each<[string, Script]>([
     expect((await read(gateway, i, `k${i % 2}`)).codes).toEqual(['UPSTREAM_UNAVAILABLE']);
   }
   expect(await stateOf(gateway)).toBe(2);
-  expect((await read(gateway, 20, 'another')).codes).toEqual(['UPSTREAM_UNAVAILABLE']);
+  const { body } = await read(gateway, 20, 'another');
+  const code = 'UPSTREAM_UNAVAILABLE';
+  expect(body.errors?.map(({ extensions }) => extensions)).toEqual([
+    { code, retryable: true, retryAfterSeconds: 2, requestId: expect.any(String) },
+  ]);
+  const write = await gateway.send('mutation { createFeed(input: { name: "n" }) { __typename } }');
+  expect(write.body.errors?.[0]?.extensions).toMatchObject({ code, outcome: 'NOT_APPLIED' });
   expect(upstream.requests).toHaveLength(20);
 });
 
@@ -296,10 +268,11 @@ describe('a service that accepts requests and never answers', () => {
     failed.push(...(await Promise.all(Array.from({ length: 10 }, (_, i) => read(gateway, i, `k${i % 2}`)))));
     expect(new Set(failed.flatMap(({ codes }) => codes))).toEqual(new Set(['UPSTREAM_TIMEOUT']));
     expect(await stateOf(gateway)).toBe(2);
+    const sent = upstream.requests.length;
     for (let i = 0; i < 30; i += 1) {
       expect((await read(gateway, i, 'another')).codes).toEqual(['UPSTREAM_UNAVAILABLE']);
     }
-    expect(upstream.requests).toHaveLength(20);
+    expect(upstream.requests).toHaveLength(sent);
     const opened = {
       level: 40,
       upstream: 'main',
@@ -312,7 +285,11 @@ describe('a service that accepts requests and never answers', () => {
     expect(gateway.log.filter(({ msg }) => /paused/.test(String(msg)))).toHaveLength(1);
 
     time += 2_000;
-    expect((await read(gateway, 0, 'another')).codes).toEqual(['UPSTREAM_TIMEOUT']); // The probe.
+    expect(await stateOf(gateway)).toBe(1); // Nothing more may happen on an instance without traffic.
+    const probe = read(gateway, 0, 'another');
+    await upstream.arrived(sent + 1);
+    expect(await stateOf(gateway)).toBe(1);
+    expect((await probe).codes).toEqual(['UPSTREAM_TIMEOUT']);
     upstream.script = answer;
     time += 4_000;
     expect((await read(gateway, 0, 'another')).codes).toEqual([]);
@@ -328,31 +305,21 @@ describe('a service that accepts requests and never answers', () => {
     ]);
   });
 
-  it('opens it also for a request that waited for a connection at first', async () => {
+  it.concurrent.each([
+    ['opens it also for a request that waited for a connection at first', 500, 1_500, 2],
+    ['does not open it for a request that waited for a connection most of the time', 1_400, 2_000, 0],
+  ])('%s', async (_, waitMs, attemptTimeoutMs, expected) => {
     await using upstream = await startService((request, connection) => {
       upstream.script = hang;
-      setTimeout(() => answer(request, connection), 500);
+      setTimeout(() => answer(request, connection), waitMs);
     });
-    await using gateway = await startGateway(optionsFor(upstream.url, { sockets: 1, attemptTimeoutMs: 1_500 }), {
-      breakerMinimumCalls: 1,
-    });
-    const [first, second] = await Promise.all([read(gateway, 0, 'a'), read(gateway, 1, 'b')]);
-    expect([first.codes, second.codes]).toEqual([[], ['UPSTREAM_TIMEOUT']]);
-    expect(await stateOf(gateway)).toBe(2);
-  });
-
-  it('does not open it for a request that waited for a connection most of the time', async () => {
-    await using upstream = await startService((request, connection) => {
-      upstream.script = hang;
-      setTimeout(() => answer(request, connection), 1_400);
-    });
-    await using gateway = await startGateway(optionsFor(upstream.url, { sockets: 1, attemptTimeoutMs: 2_000 }), {
+    await using gateway = await startGateway(optionsFor(upstream.url, { sockets: 1, attemptTimeoutMs }), {
       breakerMinimumCalls: 1,
     });
     const [first, second] = await Promise.all([read(gateway, 0, 'a'), read(gateway, 1, 'b')]);
     expect([first.codes, second.codes]).toEqual([[], ['UPSTREAM_TIMEOUT']]);
     expect(upstream.requests).toHaveLength(2);
-    expect(await stateOf(gateway)).toBe(0);
+    expect(await stateOf(gateway)).toBe(expected);
   });
 
   it('does not open it because of the time limit of operations, or clients that leave', async () => {

@@ -1,11 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { SANDBOX_KEYS, startSandbox } from '../../packages/sandbox/src/sandbox.ts';
 import { shippedManifest } from '../../src/graphql/documents/shipped-operations.ts';
 import { type ContractCheck, createContractCheck } from '../support/contract.ts';
 import { deviationsIn, startGateway, type TestGateway } from '../support/gateway.ts';
 import { operations } from '../support/operations.ts';
 import { PREFIX, startPlainService } from '../support/plain-service.ts';
-import { type Exchange, forwardTo, startService, type TestService } from '../support/service.ts';
+import { type Exchange, forwardTo, startService } from '../support/service.ts';
 
 /** Implementation of the contract, with ids of its initial records. */
 interface Service {
@@ -57,24 +57,21 @@ if (url !== undefined && key !== undefined) {
 }
 
 describe.each(Object.entries(services))('every operation on %s', (_, service) => {
-  let upstream: Awaited<ReturnType<Service['start']>>;
-  let recorder: TestService;
   const recorded: Exchange[] = [];
   let gateway: TestGateway;
   let check: ContractCheck;
 
   beforeAll(async () => {
-    upstream = await service.start();
+    const upstream = await service.start();
     const { origin } = new URL(upstream.url);
-    recorder = await startService(forwardTo(origin, recorded));
+    const recorder = await startService(forwardTo(origin, recorded));
     gateway = await startGateway({ upstream: recorder.url + service.prefix });
     check = await createContractCheck();
-  });
-
-  afterAll(async () => {
-    await gateway[Symbol.asyncDispose]();
-    await recorder[Symbol.asyncDispose]();
-    await upstream[Symbol.asyncDispose]();
+    return async () => {
+      await gateway[Symbol.asyncDispose]();
+      await recorder[Symbol.asyncDispose]();
+      await upstream[Symbol.asyncDispose]();
+    };
   });
 
   const executed = new Set<unknown>();
@@ -153,25 +150,16 @@ describe.each(Object.entries(services))('every operation on %s', (_, service) =>
         : null;
     const id = group?.id ?? '';
     expect(group).toEqual({ id: expect.any(String), name: 'Contract' });
+    const rename = async (name: string) =>
+      (await run(operations.UpdateNotificationGroup, { input: { id, name } })).updateNotificationGroup;
+    const remove = async () =>
+      (await run(operations.DeleteNotificationGroup, { input: { id } })).deleteNotificationGroup;
     expect((await run(operations.NotificationGroup, { id })).notificationGroup).toMatchObject(group ?? {});
     expect((await run(operations.NotificationGroups)).notificationGroups).toContainEqual(group);
-    expect(
-      (await run(operations.UpdateNotificationGroup, { input: { id, name: 'Renamed' } })).updateNotificationGroup,
-    ).toMatchObject({
-      notificationGroup: { id, name: 'Renamed' },
-    });
-    expect(
-      (await run(operations.UpdateNotificationGroup, { input: { id, name: '' } })).updateNotificationGroup,
-    ).toMatchObject({ code: 'INVALID_INPUT' });
-    const deletion = { input: { id } };
-    expect((await run(operations.DeleteNotificationGroup, deletion)).deleteNotificationGroup).toEqual({
-      deletedId: id,
-      acknowledged: true,
-      status: 'DELETED',
-    });
-    expect((await run(operations.DeleteNotificationGroup, deletion)).deleteNotificationGroup).toMatchObject({
-      code: 'NOT_FOUND',
-    });
+    expect(await rename('Renamed')).toMatchObject({ notificationGroup: { id, name: 'Renamed' } });
+    expect(await rename('')).toMatchObject({ code: 'INVALID_INPUT' });
+    expect(await remove()).toEqual({ deletedId: id, acknowledged: true, status: 'DELETED' });
+    expect(await remove()).toMatchObject({ code: 'NOT_FOUND' });
     expect((await run(operations.NotificationGroup, { id })).notificationGroup).toBeNull();
     expect(takeCalls()).toEqual([
       'POST /v1/notification-groups {"name":"Contract"}',

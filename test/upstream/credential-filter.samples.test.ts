@@ -1,27 +1,21 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { startScriptedGateway, type TestGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { sampleSize } from '../support/samples.ts';
-import { type ServiceResponse, startService, type TestService } from '../support/service.ts';
+import type { ServiceResponse } from '../support/service.ts';
 
 guards('src/upstream/credential-filter.ts', 'createCredentialFilter.comparisons.strip');
 guards('src/upstream/credential-filter.ts', 'decodedForms');
 guards('src/upstream/transport/reasons.ts', 'readReasons.read');
 guards('src/upstream/transport/to-error.ts', 'readErrorId');
 
-let upstream: TestService;
 let gateway: TestGateway;
 let response: ServiceResponse;
 
 beforeAll(async () => {
-  upstream = await startService(() => response);
-  gateway = await startGateway({ upstream: upstream.url });
-});
-
-afterAll(async () => {
-  await gateway[Symbol.asyncDispose]();
-  await upstream[Symbol.asyncDispose]();
+  gateway = await startScriptedGateway(() => response);
+  return () => gateway[Symbol.asyncDispose]();
 });
 
 const READ = 'query { workflow(idOrIdentifier: "w1") { id } }';
@@ -68,28 +62,25 @@ const percent = (character: string, upper: boolean) => {
   return `%${upper ? hex.toUpperCase() : hex}`;
 };
 
+type Encode = (key: string, before: string, after: string, bits: readonly boolean[]) => string;
+
+const encoded =
+  (encoding: BufferEncoding): Encode =>
+  (secret, before, after) =>
+    Buffer.from(before + secret + after).toString(encoding);
+
 /** Encodings of the key, together with the text before and after it. */
-const ENCODINGS: Record<string, (key: string, before: string, after: string, bits: readonly boolean[]) => string> = {
+const ENCODINGS: Record<string, Encode> = {
   plain: (secret) => secret,
   'upper case': (secret) => secret.toUpperCase(),
   'lower case': (secret) => secret.toLowerCase(),
-  base64: (secret, before, after) => Buffer.from(before + secret + after).toString('base64'),
-  'base64 without padding': (secret, before, after) =>
-    Buffer.from(before + secret + after)
-      .toString('base64')
-      .replace(/=+$/, ''),
-  'base64 in lines': (secret, before, after) =>
-    Buffer.from(before + secret + after)
-      .toString('base64')
-      .replace(/.{76}/g, '$&\r\n'),
-  base64url: (secret, before, after) => Buffer.from(before + secret + after).toString('base64url'),
-  'base64, then percent-encoded': (secret, before, after) =>
-    encodeURIComponent(Buffer.from(before + secret + after).toString('base64')),
-  hex: (secret, before, after) => Buffer.from(before + secret + after).toString('hex'),
-  'upper hex': (secret, before, after) =>
-    Buffer.from(before + secret + after)
-      .toString('hex')
-      .toUpperCase(),
+  base64: encoded('base64'),
+  'base64 without padding': (...text) => encoded('base64')(...text).replace(/=+$/, ''),
+  'base64 in lines': (...text) => encoded('base64')(...text).replace(/.{76}/g, '$&\r\n'),
+  base64url: encoded('base64url'),
+  'base64, then percent-encoded': (...text) => encodeURIComponent(encoded('base64')(...text)),
+  hex: encoded('hex'),
+  'upper hex': (...text) => encoded('hex')(...text).toUpperCase(),
   'percent-encoded': (secret) => encodeURIComponent(secret),
   'all percent-encoded': (secret) => [...secret].map((character) => percent(character, true)).join(''),
   'partly percent-encoded': (secret, _before, _after, bits) =>
@@ -200,21 +191,20 @@ describe('12 consecutive characters of a credential', () => {
   it('cannot be guessed by sending them, because a service that quotes its input is passed on in any case', async () => {
     const known = secret.slice(0, 11);
     for (const guess of [...'_a0'].map((next) => known + next)) {
-      response = { status: 409, body: { message: `Feed "${guess}" already exists.` } };
+      const [taken, invalid] = [`Feed "${guess}" already exists.`, `Invalid id ${encodeURIComponent(guess)}`];
       const create = `mutation { createFeed(input: { name: "${guess}" }) { ... on MutationError { message } } }`;
-      const { body } = await gateway.send(create, {}, { authorization: `ApiKey ${secret}` });
-      expect(body.data).toEqual({ createFeed: { message: `Feed "${guess}" already exists.` } });
-      response = { status: 400, body: { message: `Invalid id ${encodeURIComponent(guess)}` } };
+      const { body } = await failWith(secret, { status: 409, body: { message: taken } }, create);
+      expect(body.data).toEqual({ createFeed: { message: taken } });
       const read = `query { workflow(idOrIdentifier: "${guess}") { id } }`;
-      const { body: failed } = await gateway.send(read, {}, { authorization: `ApiKey ${secret}` });
-      expect(failed.errors?.[0]?.message).toBe(`Invalid id ${encodeURIComponent(guess)}`);
+      const { body: failed } = await failWith(secret, { status: 400, body: { message: invalid } }, read);
+      expect(failed.errors?.[0]?.message).toBe(invalid);
     }
   });
 
   it('are not revealed together with others that the request contains', async () => {
-    response = { status: 409, body: { message: `Feed "${secret.slice(0, 12)}" of ${secret.slice(8, 20)}` } };
+    const message = `Feed "${secret.slice(0, 12)}" of ${secret.slice(8, 20)}`;
     const create = `mutation { createFeed(input: { name: "${secret.slice(0, 12)}" }) { ... on MutationError { message } } }`;
-    const { body } = await gateway.send(create, {}, { authorization: `ApiKey ${secret}` });
+    const { body } = await failWith(secret, { status: 409, body: { message } }, create);
     expect(body.data).toEqual({
       createFeed: { message: 'The request conflicts with the current state of the record.' },
     });

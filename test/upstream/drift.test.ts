@@ -1,11 +1,11 @@
 import { pino } from 'pino';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { createCounts } from '../../src/telemetry/gateway-metrics.ts';
 import { deviationsIn, startGateway, startScriptedGateway, type TestGateway } from '../support/gateway.ts';
 import { metricValues } from '../support/metrics-text.ts';
 import { feed, group, subscriber, workflow } from '../support/records.ts';
 import { sendOperation } from '../support/send-operation.ts';
-import { type ServiceResponse, startService, type TestService } from '../support/service.ts';
+import { type ServiceResponse, startService } from '../support/service.ts';
 
 /** Text in deviating values and in names of further fields. It must not appear in the log and the metrics. */
 const CANARY = 'canary4711@example.com';
@@ -118,25 +118,17 @@ const endpointOf = ({ method, path }: { method: string; path: string }): string 
   }) ?? '';
 
 describe('deviations of responses from the contract', () => {
-  let upstream: TestService;
   let gateway: TestGateway;
   const expected = Object.entries(SEEDS).flatMap(([endpoint, { deviations }]) =>
     deviations.map((deviation) => `${endpoint} ${deviation}`),
   );
 
   beforeAll(async () => {
-    upstream = await startService((request) => SEEDS[endpointOf(request)]?.response ?? { status: 500 });
-    gateway = await startGateway({ upstream: upstream.url });
-    for (let i = 0; i < 102; i += 1) {
-      for (const { operation } of Object.values(SEEDS)) {
-        await gateway.data(operation);
-      }
+    gateway = await startScriptedGateway((request) => SEEDS[endpointOf(request)]?.response ?? { status: 500 });
+    for (const { operation } of Object.values(SEEDS)) {
+      await gateway.data(operation);
     }
-  });
-
-  afterAll(async () => {
-    await gateway[Symbol.asyncDispose]();
-    await upstream[Symbol.asyncDispose]();
+    return () => gateway[Symbol.asyncDispose]();
   });
 
   it('are logged once each', () => {
@@ -144,13 +136,13 @@ describe('deviations of responses from the contract', () => {
     expect(deviationsIn(gateway.log).sort()).toEqual([...expected].sort());
   });
 
-  it('are counted in the first of 101 responses of an endpoint, and so on', async () => {
+  it('are counted', async () => {
     const labelled = expected.map((deviation) => {
       const [method, route, path, kind] = deviation.split(' ');
       return `notigraph_upstream_deviations_total{method="${method}",route="${route}",path="${path}",kind="${kind}"}`;
     });
     expect(metricValues(await gateway.metrics(), /^notigraph_upstream_deviations_total/)).toEqual(
-      Object.fromEntries(labelled.map((line) => [line, 2])),
+      Object.fromEntries(labelled.map((line) => [line, 1])),
     );
   });
 
@@ -202,7 +194,7 @@ it('the number of reported places is limited', () => {
   expect(paths).toEqual([...Array.from({ length: 200 }, (_, i) => `field${i}`), '(other)']);
 });
 
-it('several upstreams have their own counts and log lines', async () => {
+it('the first of 101 responses of an endpoint is checked, and so on; several upstreams have their own counts and log lines', async () => {
   await using upstream = await startService(() => ({ body: [{ ...group(), _environmentId: null }] }));
   const url = new URL(upstream.url).href;
   await using gateway = await startGateway({

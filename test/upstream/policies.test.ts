@@ -12,35 +12,12 @@ import { codeOf, deferResponses, respondWithName, startClient } from '../support
 
 guards('src/upstream/call.ts', 'Call.#attemptEnded');
 guards('src/upstream/call.ts', 'Lane.take');
+guards('src/upstream/policies/retry.ts', 'Retry.delayOf');
 guards('src/upstream/policies/retry.ts', 'RetryBudget.#allowWaiting');
 
 const GET: Endpoint = { method: 'GET', route: '/v1/workflows/{workflowIdOrIdentifier}' };
 
 describe('retries', () => {
-  it.each([
-    [3, 1, 3],
-    [17, 0, 3], // 20% of 17 is 3.4, which is not enough for a fourth.
-    [17, 3, 4],
-    [40, 65, 21],
-  ])('of %i failing calls next to %i in-flight calls are limited to %i at a time', (failing, hanging, expected) => {
-    const { budget } = new Retry(DEFAULTS);
-    let retried = 0;
-    for (let i = 0; i < failing + hanging; i += 1) {
-      budget.startCall();
-    }
-    for (let i = 0; i < failing; i += 1) {
-      budget.request({
-        resend() {
-          retried += 1;
-        },
-      });
-    }
-    for (let ended = 0; ended <= failing; ended += 1) {
-      expect(retried).toBe(Math.min(failing, expected + ended));
-      budget.endRetry(); // Another one starts.
-    }
-  });
-
   it('that end at once, because the circuit is open, let any number of others follow', () => {
     const { budget } = new Retry(DEFAULTS);
     let ended = 0;
@@ -236,19 +213,6 @@ describe('identical in-flight reads', () => {
     expect(gateway.log.flatMap(({ upstreamCalls }) => upstreamCalls ?? [])).toEqual([2]);
   });
 
-  it('of one credential share a request; those of another credential never do', async () => {
-    const { pending, script } = deferResponses();
-    await using client = await startClient(script);
-    const reads = ['a', 'a', 'b', 'a', 'b'].map((key) => client.caller(key).getWorkflow('w1'));
-    await client.upstream.arrived(2);
-    for (const { request, connection } of pending) {
-      connection.answer({ body: { data: workflow({ name: request.headers.authorization ?? '' }) } });
-    }
-    const names = (await Promise.all(reads)).map((found) => found?.name);
-    expect(names).toEqual(['ApiKey a', 'ApiKey a', 'ApiKey b', 'ApiKey a', 'ApiKey b']);
-    expect(client.upstream.requests).toHaveLength(2);
-  });
-
   it('fail together, and the failure is not cached', async () => {
     const { pending, script } = deferResponses();
     await using client = await startClient(script);
@@ -323,58 +287,9 @@ describe('one operation', () => {
   });
 });
 
-describe('a call that waits for a connection', () => {
-  it.each([
-    ['its operation times out', 'UPSTREAM_TIMEOUT', 100],
-    ['its client disconnects', 'CLIENT_CLOSED', 120_000],
-  ])('ends when %s, and is never sent', async (_, code, withinMs) => {
-    const { pending, script } = deferResponses();
-    const patience = 120_000; // Longer than the test may take.
-    await using client = await startClient(script, { sockets: 1, attemptTimeoutMs: patience });
-    const reading = client.caller('a', { withinMs: patience }).getWorkflow('w1');
-    await client.upstream.arrived(1);
-    const leaver = new AbortController();
-    const write = client
-      .caller('b', { signal: leaver.signal, withinMs })
-      .createFeed('n')
-      .catch((error: unknown) => error);
-    if (code === 'CLIENT_CLOSED') {
-      await new Promise((resolve) => setImmediate(resolve));
-      leaver.abort(new Error('read ECONNRESET'));
-    }
-    expect(await write).toMatchObject({ code, outcome: 'NOT_APPLIED', sent: false });
-    respondWithName(pending[0], 'first');
-    await reading;
-    const next = client.caller('c').getWorkflow('w2');
-    await client.upstream.arrived(2);
-    respondWithName(pending[1], 'second');
-    await next;
-    expect(client.upstream.requests.map(({ path }) => path)).toEqual(['/v1/workflows/w1', '/v1/workflows/w2']);
-  });
-});
-
 describe('a connection failure', () => {
   const POST: Endpoint = { method: 'POST', route: '/v1/feeds' };
   const withCode = (code: string, syscall: string) => Object.assign(new Error(code), { code, syscall });
-
-  it.each([
-    ['EHOSTUNREACH', 'read'],
-    ['ETIMEDOUT', 'read'],
-    ['EPROTO', 'write'],
-    ['ECONNRESET', 'read'],
-  ])('such as %s says NOT_APPLIED only if no connection had taken the request', (code, syscall) => {
-    const failure = withCode(code, syscall);
-    expect(errorFromFailure(POST, failure, { sent: false, status: undefined })).toMatchObject({
-      outcome: 'NOT_APPLIED',
-      isOutage: true,
-    });
-    expect(errorFromFailure(POST, failure, { sent: true, status: undefined })).toMatchObject({
-      code: 'UPSTREAM_UNAVAILABLE',
-      outcome: 'UNKNOWN',
-      retry: 'repeatable',
-      isOutage: true,
-    });
-  });
 
   it('before the request was sent is retried for every method, unless TLS failed', () => {
     expect(errorFromFailure(POST, withCode('ECONNREFUSED', 'connect'), { sent: false, status: undefined }).retry).toBe(

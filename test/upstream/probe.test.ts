@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { startSandbox } from '../../packages/sandbox/src/sandbox.ts';
 import { createGateway } from '../../src/gateway.ts';
 import { guards } from '../support/guards.ts';
@@ -78,6 +78,11 @@ it('the sandbox passes the check, and a server that is gone is unreachable', asy
 
 it('a service that does not respond is not said to be unreachable', async () => {
   await using upstream = await startService(() => {});
-  await using gateway = createGateway({ upstream: upstream.url, attemptTimeoutMs: 120 });
-  expect(await gateway.checkUpstream()).toBe('The upstream did not respond in time.');
+  await using gateway = createGateway({ upstream: upstream.url });
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const checked = gateway.checkUpstream();
+  await upstream.arrived(1);
+  vi.advanceTimersByTime(3_000);
+  vi.useRealTimers();
+  expect(await checked).toBe('The upstream did not respond in time.');
 });

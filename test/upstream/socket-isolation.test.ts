@@ -110,16 +110,23 @@ describe.each(MODES)('with isolation %s', (isolateConnections) => {
     expect(client.upstream.connections()).toBe(isolateConnections === 'none' ? 1 : 30);
   });
 
-  it('a request that is aborted in the queue is never sent and opens no socket', async () => {
+  it.each([
+    ['its operation times out', 'UPSTREAM_TIMEOUT', 100],
+    ['its client disconnects', 'CLIENT_CLOSED', 120_000],
+  ])('a request that waits for a socket is never sent, and opens none, if %s', async (_, code, withinMs) => {
     const { pending, script } = deferResponses();
-    await using client = await startClient(script, { sockets: 1, isolateConnections });
-    const aborter = new AbortController();
-    const first = client.caller('a').getWorkflow('first');
-    const aborted = client.caller('b', aborter).getWorkflow('aborted');
-    const last = client.caller('a').getWorkflow('last');
+    const patience = 120_000; // Longer than the test may take.
+    await using client = await startClient(script, { sockets: 1, isolateConnections, attemptTimeoutMs: patience });
+    const leaver = new AbortController();
+    const first = client.caller('a', { withinMs: patience }).getWorkflow('first');
+    const write = client.caller('b', { signal: leaver.signal, withinMs }).createFeed('n');
+    const failed = expect(write).rejects.toMatchObject({ code, outcome: 'NOT_APPLIED', sent: false });
+    const last = client.caller('a', { withinMs: patience }).getWorkflow('last');
     await client.upstream.arrived(1);
-    aborter.abort();
-    await expect(aborted).rejects.toThrow();
+    if (code === 'CLIENT_CLOSED') {
+      leaver.abort(new Error('read ECONNRESET'));
+    }
+    await failed;
     respond(pending[0]);
     await first;
     await client.upstream.arrived(2);
@@ -171,21 +178,11 @@ describe.each(MODES)('with isolation %s', (isolateConnections) => {
     const closed = client.pool.close();
     respond(pending[0]);
     await client.upstream.arrived(2);
-    await expect(client.caller('c').getWorkflow('late')).rejects.toMatchObject({ code: 'UPSTREAM_UNAVAILABLE' });
+    const late = client.caller('c').createFeed('late');
+    await expect(late).rejects.toMatchObject({ code: 'UPSTREAM_UNAVAILABLE', outcome: 'NOT_APPLIED' });
     respond(pending[1]);
     await Promise.all([...responses, closed]);
     await client.upstream.allClosed();
     expect(requestedIds(client)).toEqual(['running', 'waiting']);
-  });
-
-  it('disposing the gateway closes idle sockets', async () => {
-    await using upstream = await startService(echoOnce);
-    const gateway = await startGateway({ upstream: upstream.url, isolateConnections });
-    await Promise.all(
-      ['a', 'b', 'c'].map((key) => gateway.data(DOCUMENT, { id: 'x' }, { authorization: `ApiKey ${key}` })),
-    );
-    expect(upstream.open()).toBe(3);
-    await gateway[Symbol.asyncDispose]();
-    await upstream.allClosed();
   });
 });

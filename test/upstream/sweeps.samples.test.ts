@@ -189,7 +189,7 @@ describe('a sweep at every point', () => {
   it('refills no rate limit', () => {
     const limit = { calls: 10, perSeconds: 36_000 };
     const history = fc.property(fc.array(fc.record({ credential, cost: fc.integer({ min: -3, max: 3 }) })), (steps) => {
-      const limiter = createMemoryRateLimiter({ now: () => 0 });
+      const limiter = createMemoryRateLimiter(() => 0);
       const used = new Map<string, number>();
       for (const { credential, cost } of steps) {
         const before = used.get(credential) ?? 0;

@@ -17,6 +17,17 @@ const CREATE = 'mutation { createFeed(input: { name: "f" }) { __typename ... on 
 /** Value that is in no response and no output. */
 const SECRET = 'canary-access-token-93a1';
 
+/** Runs `check` in a folder with a configuration and the files that it names, which every user can read. */
+async function check(config: object, files: Record<string, string>, env: Record<string, string> = {}) {
+  await using folder = await createTemporaryFolder();
+  for (const [name, text] of Object.entries({ ...files, 'notigraph.config.yaml': JSON.stringify(config) })) {
+    await writeFile(folder.path(name), text);
+    await chmod(folder.path(name), 0o644);
+  }
+  const result = await runNotigraph({ cwd: folder.path(), args: ['check'], env });
+  return { ...result, path: folder.path };
+}
+
 /** Returns the lines of the requests' headers with a name, as they were on the wire. */
 const linesOf = (requests: readonly ServiceRequest[], name: string): string[][] =>
   requests.map(({ head }) => head.split('\r\n').filter((line) => line.toLowerCase().startsWith(`${name}:`)));
@@ -247,23 +258,16 @@ describe('upstreamHeaders', () => {
   });
 
   it('rejects values that no header can have, without quoting them', async () => {
-    await using folder = await createTemporaryFolder();
     const config = {
       upstream: 'http://127.0.0.1:9',
       upstreamHeaders: { 'X-A': { file: 'a' }, 'X-B': { env: 'A_B' }, 'X-C': { file: 'c' } },
     };
-    await writeFile(folder.path('notigraph.config.yaml'), JSON.stringify(config));
-    await writeFile(folder.path('a'), `${SECRET}\u0001`);
-    await writeFile(folder.path('c'), '\n');
-    const { code, stdout } = await runNotigraph({
-      cwd: folder.path(),
-      args: ['check'],
-      env: { A_B: `${SECRET}\nX-Injected: 1` },
-    });
+    const files = { a: `${SECRET}\u0001`, c: '\n' };
+    const { code, stdout } = await check(config, files, { A_B: `${SECRET}\nX-Injected: 1` });
     expect(code).toBe(2);
-    expect(stdout).toContain('upstreamHeaders.X-A: the value of X-A is not a single line of Latin-1.');
-    expect(stdout).toContain('upstreamHeaders.X-B: the value of X-B is not a single line of Latin-1.');
-    expect(stdout).toContain('upstreamHeaders.X-C: the value of X-C is not a single line of Latin-1.');
+    for (const name of ['X-A', 'X-B', 'X-C']) {
+      expect(stdout).toContain(`upstreamHeaders.${name}: the value of ${name} is not a single line of Latin-1.`);
+    }
     expect(stdout).not.toContain(SECRET);
     for (const value of ['a\r\nb', 'a\u0000', '\u2028', 'ā']) {
       const options = { upstream: 'http://127.0.0.1:9', upstreamHeaders: { 'X-A': value } };
@@ -272,12 +276,8 @@ describe('upstreamHeaders', () => {
   });
 
   it('warns of a file that every user can read', async () => {
-    await using folder = await createTemporaryFolder();
-    await writeFile(folder.path('token'), SECRET);
-    await chmod(folder.path('token'), 0o644);
     const config = { upstream: 'https://notifications.example.com', upstreamHeaders: { 'X-A': { file: 'token' } } };
-    await writeFile(folder.path('notigraph.config.yaml'), JSON.stringify(config));
-    const { stdout } = await runNotigraph({ cwd: folder.path(), args: ['check'] });
-    expect(stdout).toContain(`upstreamHeaders.X-A: every user can read the file ${folder.path('token')}`);
+    const { stdout, path } = await check(config, { token: SECRET });
+    expect(stdout).toContain(`upstreamHeaders.X-A: every user can read the file ${path('token')}`);
   });
 });

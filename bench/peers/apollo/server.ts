@@ -1,7 +1,14 @@
 import { type AugmentedRequest, type DataSourceConfig, RESTDataSource } from '@apollo/datasource-rest';
 import { ApolloServer } from '@apollo/server';
 import { startStandaloneServer } from '@apollo/server/standalone';
-import type { Envelope, NotificationGroup, Service, StatisticsEntry, Workflow } from '../../upstream/records.ts';
+import type {
+  Envelope,
+  NewSubscriber,
+  NotificationGroup,
+  Service,
+  StatisticsEntry,
+  Workflow,
+} from '../../upstream/records.ts';
 import { type Context, resolvers, typeDefs } from '../schema.ts';
 
 /**
@@ -39,6 +46,10 @@ class NotificationsAPI extends RESTDataSource implements Service {
 
   async createNotificationGroup(name: string) {
     return (await this.post<Envelope<NotificationGroup>>('v1/notification-groups', { body: { name } })).data;
+  }
+
+  async createSubscriber(subscriber: NewSubscriber) {
+    return (await this.post<Envelope<{ subscriberId: string }>>('v1/subscribers', { body: { ...subscriber } })).data;
   }
 }
 

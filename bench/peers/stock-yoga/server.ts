@@ -40,6 +40,8 @@ function createService(authorization: string): Service {
     getStatistics: (days) => call<StatisticsEntry[]>(`/v1/notifications/graph/stats?days=${days}`),
     createNotificationGroup: async (name) =>
       (await call<Envelope<NotificationGroup>>('/v1/notification-groups', { name })).data,
+    createSubscriber: async (subscriber) =>
+      (await call<Envelope<{ subscriberId: string }>>('/v1/subscribers', subscriber)).data,
   };
 }
 

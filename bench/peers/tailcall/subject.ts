@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync }
 import { fileURLToPath } from 'node:url';
 import { messageOf } from '../../progress.ts';
 import { OURS, type Subject } from '../../subjects.ts';
+import { SUBSCRIBERS } from '../../workloads.ts';
 import { inPackage } from '../packages.ts';
 
 const beside = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
@@ -80,12 +81,22 @@ function writeConfig(port: number): string {
   const config = {
     server: { port, hostname: '127.0.0.1' },
     upstream: { allowedHeaders: ['authorization'] },
-    links: [{ src: beside('schema.graphql'), type: 'Config' }],
+    links: [
+      { src: beside('schema.graphql'), type: 'Config' },
+      { src: beside('statistics.js'), type: 'Script' },
+    ],
   };
   mkdirSync(RUNTIME, { recursive: true });
   rmSync(CACHE, { recursive: true, force: true });
   writeFileSync(path, JSON.stringify(config));
   return path;
+}
+
+interface StatisticsEntry {
+  date: string;
+  count: number;
+  channels: string[];
+  workflows: { workflow: { name: string } }[];
 }
 
 const { q1, q2, h1 } = OURS.requests;
@@ -108,12 +119,36 @@ export const TAILCALL: Subject = {
   requests: {
     q1: { ...q1 },
     q2: { ...q2 },
-    // No q3, q4 and b1: the floor's joins and its calls per item of a list take code here.
+    // No q3: a workflow's group can only be joined with a request for one key (`{{.value…}}` in the address) or several (`batchKey`),
+    // but the floor joins with the list of all groups.
+    q4: {
+      query: /* GraphQL */ `query Q4($days: Int!) {
+        notificationStats(days: $days) { date count channels workflows { workflow { name } } }
+      }`,
+      // Lists can't be truncated either, but no day of the workload has more than three workflows.
+      normalize: ({ notificationStats }: { notificationStats: StatisticsEntry[] }) => ({
+        notificationStats: notificationStats.map(({ workflows, ...entry }) => ({
+          ...entry,
+          workflows: workflows.map(({ workflow }) => workflow),
+        })),
+      }),
+    },
     m1: {
       query: /* GraphQL */ `mutation M1($input: CreateNotificationGroupInput!) {
         createNotificationGroup(input: $input) { notificationGroup { id: _id name } }
       }`,
     },
     h1: { ...h1 },
+    // One field per subscriber, because a list of inputs can't be turned into several requests.
+    b1: {
+      query: `mutation B1(${SUBSCRIBERS.map((_, index) => `$s${index}: CreateSubscriberInput!`).join(' ')}) {
+        ${SUBSCRIBERS.map((_, index) => `s${index}: createSubscriber(input: $s${index}) { subscriberId }`).join('\n')}
+      }`,
+      variables: () => Object.fromEntries(SUBSCRIBERS.map((subscriber, index) => [`s${index}`, subscriber])),
+      normalize: (data: Record<string, object>) => {
+        const results = Object.values(data).map((subscriber) => ({ subscriber }));
+        return { createSubscribers: { succeeded: results.length, results } };
+      },
+    },
   },
 };

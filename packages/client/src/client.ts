@@ -1,3 +1,5 @@
+// Creates the client, and sends its requests.
+
 import { globalFetch } from './global-fetch.ts';
 import { type ExplainResult, type OperationResult, readResult } from './result.ts';
 import { type RetryEvent, type RetryOptions, sendWithRetries } from './retry.ts';
@@ -26,7 +28,6 @@ export type RequestArguments<Variables> =
 /** `Authorization` header, or a function that returns it. */
 type Authorization = string | (() => string | undefined | Promise<string | undefined>);
 
-/** Options of `createClient`. */
 export interface ClientOptions {
   /** URL of the gateway's GraphQL endpoint, such as `https://graphql.example.com/graphql`. */
   url: string | URL;
@@ -48,12 +49,6 @@ export interface ClientOptions {
   onRetry?: (event: RetryEvent) => void;
   /** Function that sends the requests. @default the global `fetch` */
   fetch?: (url: string | URL, init: RequestInit) => Promise<Response>;
-}
-
-/** Flags that ask the gateway for more than data. */
-interface RequestExtensions {
-  explain?: true;
-  upstream?: true;
 }
 
 /** Client for one gateway. */
@@ -103,7 +98,7 @@ export function createClient({
     document: object | string,
     variables: unknown,
     options: RequestOptions,
-    extensions?: RequestExtensions,
+    extensions?: { explain?: true; upstream?: true },
   ): Promise<OperationResult<Result>> {
     const { signal } = options;
     const isWrite = mayWrite(document);

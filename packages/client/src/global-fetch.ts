@@ -1,3 +1,5 @@
+// Calls the global `fetch`, and explains failures because of the URL.
+
 // Browsers and workers have one of these, and resolve a relative URL against it.
 declare const document: { baseURI: string } | undefined;
 declare const location: { href: string } | undefined;

@@ -1,7 +1,5 @@
-/**
- * Public API of `notigraph/client`: the shipped operations as typed documents for urql, Apollo Client and graphql-request, and a small
- * client for apps that use none of them. It imports no gateway code.
- */
+// Public API of `notigraph/client`: the shipped operations as typed documents for urql, Apollo Client and graphql-request, and a small
+// client for apps that use none of them. It imports no gateway code.
 
 export type { RequestArguments, RequestOptions } from './client.ts';
 export { type Client, type ClientOptions, createClient } from './client.ts';

@@ -1,3 +1,5 @@
+// Types of results, and how they are read.
+
 import type { KnownErrorCode } from './error-codes.gen.ts';
 
 /** Code of an error; see docs/errors.md. A later gateway may have more. */

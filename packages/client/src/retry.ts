@@ -1,3 +1,5 @@
+// Decides when a failed request is sent again.
+
 import { InvalidUrlError } from './global-fetch.ts';
 import { type GatewayError, type OperationResult, UnexpectedResponseError } from './result.ts';
 
@@ -25,23 +27,22 @@ export interface RetryEvent {
   cause?: unknown;
 }
 
-/** Request that may be sent several times. */
-export interface RepeatableRequest<Result> extends Repeatability {
-  /** Returns the headers of an attempt. If it fails, the request fails. */
-  authorize: () => Promise<Headers>;
-  /** Sends the request once. */
-  send: (headers: Headers) => Promise<OperationResult<Result>>;
-  signal: AbortSignal | undefined;
-  retries: RetryOptions;
-  onRetry: ((event: RetryEvent) => void) | undefined;
-}
-
 /**
  * Sends a request, and repeats it while that is safe and can succeed.
  *
  * @returns the first complete result. If there is none: for a query the result with the most data, for a mutation that of the last attempt
  */
-export async function sendWithRetries<Result>(request: RepeatableRequest<Result>): Promise<OperationResult<Result>> {
+export async function sendWithRetries<Result>(
+  request: Repeatability & {
+    /** Returns the headers of an attempt. If it fails, the request fails. */
+    authorize: () => Promise<Headers>;
+    /** Sends the request once. */
+    send: (headers: Headers) => Promise<OperationResult<Result>>;
+    signal: AbortSignal | undefined;
+    retries: RetryOptions;
+    onRetry: ((event: RetryEvent) => void) | undefined;
+  },
+): Promise<OperationResult<Result>> {
   const { maxAttempts = 3, maxSeconds = 20 } = request.retries;
   const endsAt = performance.now() + maxSeconds * 1_000;
   let best: OperationResult<Result> | undefined;

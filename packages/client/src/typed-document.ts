@@ -1,3 +1,5 @@
+// Typed documents: their texts, ids and kinds.
+
 import type { DocumentNode } from 'graphql';
 
 /**

@@ -6,7 +6,8 @@ import { formatDocument } from '@urql/core';
 import { type DocumentNode, parse, print } from 'graphql';
 import { expect, it } from 'vitest';
 import { writeManifest, writeTypedDocuments } from '../../../codegen/app-files.ts';
-import { DocumentError, loadDocuments, sha256 } from '../../../codegen/documents.ts';
+import { DocumentError, loadDocuments } from '../../../codegen/documents.ts';
+import { sha256Of } from '../../../src/graphql/documents/manifest.ts';
 import { loadOperations } from '../../../src/graphql/documents/shipped-operations.ts';
 import { createSchema } from '../../../src/graphql/schema.ts';
 import { createTemporaryFolder } from '../../../test/support/sandbox-files.ts';
@@ -107,7 +108,7 @@ it('the manifest lists each text under its hash, sorted, and on request also the
   const texts = operations.map(({ text }) => text);
 
   const manifest: Record<string, string> = JSON.parse(writeManifest(operations, []));
-  expect(Object.keys(manifest)).toEqual(texts.map(sha256).toSorted());
+  expect(Object.keys(manifest)).toEqual(texts.map(sha256Of).toSorted());
   expect(Object.values(manifest).toSorted()).toEqual(texts.toSorted());
   expect(operations.map(({ hash }) => manifest[hash])).toEqual(texts);
 

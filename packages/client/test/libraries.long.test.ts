@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
-import { ApolloClient, HttpLink, InMemoryCache } from '@apollo/client';
+import { ApolloClient, ApolloLink, HttpLink, InMemoryCache } from '@apollo/client';
 import { PersistedQueryLink } from '@apollo/client/link/persisted-queries';
-import { Client, cacheExchange, fetchExchange } from '@urql/core';
+import { Client, cacheExchange, type Exchange, fetchExchange } from '@urql/core';
 import { persistedExchange } from '@urql/exchange-persisted';
 import { type GraphQLSchema, parse, validate } from 'graphql';
 import { GraphQLClient } from 'graphql-request';
@@ -40,35 +40,49 @@ const sha256 = (text: string): string => createHash('sha256').update(text).diges
 type Fetch = typeof globalThis.fetch;
 type Send = (document: AnyDocument, variables: Record<string, unknown>) => Promise<unknown>;
 
-/** Functions that create each client as an app would, with its cache if any. */
-const CLIENTS: Record<string, (url: string, fetch: Fetch) => Send> = {
-  'notigraph/client': (url, fetch) => {
-    const notigraph = createClient({ url, authorization, fetch });
-    return async (document, variables) => {
-      const { data, errors } = await notigraph.request({ __meta__: document.__meta__ }, variables);
+type Start = (url: string, fetch: Fetch) => Send;
+
+const startNotigraph =
+  (send: 'text' | 'id'): Start =>
+  (url, fetch) => {
+    const notigraph = createClient({ url, authorization, fetch, send });
+    return async ({ __meta__ }, variables) => {
+      const { data, errors } = await notigraph.request({ __meta__ }, variables);
       expect(errors).toBeUndefined();
       return data;
     };
-  },
-  urql: (url, fetch) => {
-    const exchanges = [cacheExchange, fetchExchange];
+  };
+
+const startUrql =
+  (...more: Exchange[]): Start =>
+  (url, fetch) => {
+    const exchanges = [cacheExchange, ...more, fetchExchange];
     const urql = new Client({ url, fetch, exchanges, preferGetMethod: false, fetchOptions: { headers } });
     return async (document, variables) => {
       const { data, error } = await urql[isMutation(document) ? 'mutation' : 'query'](document, variables);
       expect(error).toBeUndefined();
       return data;
     };
-  },
-  'Apollo Client': (uri, fetch) => {
+  };
+
+const startApollo =
+  (...first: ApolloLink[]): Start =>
+  (uri, fetch) => {
     const apollo = new ApolloClient({
       cache: new InMemoryCache({ possibleTypes }),
-      link: new HttpLink({ uri, fetch, headers }),
+      link: ApolloLink.from([...first, new HttpLink({ uri, fetch, headers })]),
     });
     return async (document, variables) =>
       isMutation(document)
         ? (await apollo.mutate({ mutation: document, variables })).data
         : (await apollo.query({ query: document, variables })).data;
-  },
+  };
+
+/** Functions that create each client as an app would, with its cache if any. */
+const CLIENTS: Record<string, Start> = {
+  'notigraph/client': startNotigraph('text'),
+  urql: startUrql(),
+  'Apollo Client': startApollo(),
   'graphql-request': (url, fetch) => {
     const client = new GraphQLClient(url, { fetch, headers });
     return (document, variables) => client.request(document, variables);
@@ -116,32 +130,17 @@ describe.each(Object.entries(CLIENTS))('with %s', (_, start) => {
 });
 
 /** Functions that create each client so that it sends only ids. */
-const CLIENTS_BY_ID: typeof CLIENTS = {
-  'notigraph/client': (url, fetch) => {
-    const notigraph = createClient({ url, authorization, fetch, send: 'id' });
-    return async ({ __meta__ }, variables) => (await notigraph.request({ __meta__ }, variables)).data;
-  },
-  urql: (url, fetch) => {
-    const persisted = persistedExchange({
+const CLIENTS_BY_ID: Record<string, Start> = {
+  'notigraph/client': startNotigraph('id'),
+  urql: startUrql(
+    persistedExchange({
       generateHash: async (_text, document) => hashOf(document),
       enforcePersistedQueries: true,
       enableForMutation: true,
       preferGetForPersistedQueries: false,
-    });
-    const exchanges = [cacheExchange, persisted, fetchExchange];
-    const urql = new Client({ url, fetch, exchanges, preferGetMethod: false, fetchOptions: { headers } });
-    return async (document, variables) =>
-      (await urql[isMutation(document) ? 'mutation' : 'query'](document, variables)).data;
-  },
-  'Apollo Client': (uri, fetch) => {
-    const persisted = new PersistedQueryLink({ generateHash: hashOf });
-    const link = persisted.concat(new HttpLink({ uri, fetch, headers }));
-    const apollo = new ApolloClient({ cache: new InMemoryCache({ possibleTypes }), link });
-    return async (document, variables) =>
-      isMutation(document)
-        ? (await apollo.mutate({ mutation: document, variables })).data
-        : (await apollo.query({ query: document, variables })).data;
-  },
+    }),
+  ),
+  'Apollo Client': startApollo(new PersistedQueryLink({ generateHash: hashOf })),
 };
 
 /** Starts a gateway that serves only the shipped documents. */

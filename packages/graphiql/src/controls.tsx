@@ -1,14 +1,16 @@
+// Buttons, panels and icons.
+
 import { type ComponentProps, type ComponentType, type SVGProps, useEffect, useId, useState } from 'react';
 
 type Icon = ComponentType<SVGProps<SVGSVGElement>>;
 
-interface IconButtonProps extends ComponentProps<'button'> {
-  name: string;
-  icon: Icon;
-  shortcut?: string;
-}
-
-export const IconButton = ({ name, icon: Icon, shortcut, className = '', ...others }: IconButtonProps) => (
+export const IconButton = ({
+  name,
+  icon: Icon,
+  shortcut,
+  className = '',
+  ...others
+}: ComponentProps<'button'> & { name: string; icon: Icon; shortcut?: string }) => (
   <button
     type="button"
     className={`icon ${className}`}
@@ -20,14 +22,17 @@ export const IconButton = ({ name, icon: Icon, shortcut, className = '', ...othe
   </button>
 );
 
-interface PopupProps extends ComponentProps<'div'> {
-  name: string;
-  /** Icon of the button. @default its name */
-  icon?: Icon;
-}
-
-/** Button and the panel that it opens. The browser closes the panel when the visitor presses Escape or clicks elsewhere. */
-export function Popup({ name, icon, className = '', ...others }: PopupProps) {
+/**
+ * Button and the panel that it opens. The browser closes the panel when the visitor presses Escape or clicks elsewhere.
+ *
+ * @param icon icon of the button. @default its name
+ */
+export function Popup({
+  name,
+  icon,
+  className = '',
+  ...others
+}: ComponentProps<'div'> & { name: string; icon?: Icon }) {
   const id = useId();
   return (
     <>
@@ -43,21 +48,16 @@ export function Popup({ name, icon, className = '', ...others }: PopupProps) {
   );
 }
 
-/** Time for which the result of copying is shown. */
 const RESULT_MS = 5_000;
 
 /** Sentence about what was copied last, with the functions that copy a text and that show another sentence. */
-export function useCopy(): {
-  result: string;
-  copy: (text: string, hint?: string) => void;
-  report: (sentence: string) => void;
-} {
+export function useCopy() {
   const [result, report] = useState('');
   useEffect(() => {
     const timer = result === '' ? undefined : setTimeout(() => report(''), RESULT_MS);
     return () => clearTimeout(timer);
   }, [result]);
-  const copy = (text: string, hint = '') =>
+  const copy = (text: string, hint = ''): void =>
     void navigator.clipboard.writeText(text).then(
       () => report(`Copied. ${hint}`),
       () => report('Your browser does not permit copying.'),

@@ -1,3 +1,5 @@
+// The API key or token of the visitor, and its field.
+
 import { type RefObject, useId, useMemo, useRef, useState } from 'react';
 import type { PageConfig, Scheme } from '../../../src/http/graphiql/page-config.ts';
 
@@ -61,15 +63,20 @@ export function useCredential({ isSandbox, authorization = '', schemes }: PageCo
 
 const NAMES = { ApiKey: 'API key', Bearer: 'Token' };
 
-interface CredentialFieldProps {
+/**
+ * Field for the API key or token that is sent with every operation.
+ *
+ * @param onCommit called when the visitor has finished editing
+ */
+export function CredentialField({
+  config,
+  credential,
+  onCommit,
+}: {
   config: PageConfig;
   credential: Credential;
-  /** Called when the visitor has finished editing. */
   onCommit(): void;
-}
-
-/** Field for the API key or token that is sent with every operation. */
-export function CredentialField({ config, credential, onCommit }: CredentialFieldProps) {
+}) {
   const { isSandbox, authorization, schemes } = config;
   const { scheme, secret, isOfServer, publicKey, isAskedFor, input, setScheme, setSecret, restore } = credential;
   const id = useId();

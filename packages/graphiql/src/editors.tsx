@@ -1,3 +1,5 @@
+// Editors of the operation, its variables and headers.
+
 import {
   HeaderEditor,
   pick,
@@ -20,13 +22,12 @@ const DECLARES_VARIABLES = /^\s*(?:query|mutation)\b[^{(]*\(\s*\$/m;
 /** Editors below the operation. Until the visitor chooses one, the variables are shown if the operation has some. */
 const TOOLS = { variables: 'Variables', headers: 'Headers' };
 
-interface EditorsProps extends Pick<PageState, 'config' | 'credential'> {
-  channel: RunChannel;
-  /** Part of the width that they take. */
-  share: number;
-}
-
-export function Editors({ channel, share, ...state }: EditorsProps) {
+/** @param share part of the width that they take */
+export function Editors({
+  channel,
+  share,
+  ...state
+}: Pick<PageState, 'config' | 'credential'> & { channel: RunChannel; share: number }) {
   const { run, prettifyEditors, mergeQuery, copyQuery } = useGraphiQLActions();
   const query = useGraphiQL(({ tabs, activeTabIndex }) => tabs[activeTabIndex]?.query ?? '');
   const [choice, setChoice] = useState<string>();

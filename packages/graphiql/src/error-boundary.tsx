@@ -1,13 +1,10 @@
+// Shows why a part of the page failed.
+
 import { Component, type ReactNode } from 'react';
 import { storage } from './storage.ts';
 
-interface ErrorBoundaryProps {
-  part: string;
-  children: ReactNode;
-}
-
 /** Shows why a part of the page failed, in its place. Stored state can be the cause, and would make it fail again at every visit. */
-export class ErrorBoundary extends Component<ErrorBoundaryProps, { failure?: string }> {
+export class ErrorBoundary extends Component<{ part: string; children: ReactNode }, { failure?: string }> {
   override state: { failure?: string } = {};
 
   static getDerivedStateFromError(error: unknown): { failure: string } {

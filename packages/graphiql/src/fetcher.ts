@@ -1,3 +1,5 @@
+// Runs operations, and loads the schema.
+
 import type { useHistoryActions } from '@graphiql/plugin-history';
 import { pick, useGraphiQL } from '@graphiql/react';
 import type { Fetcher } from '@graphiql/toolkit';

@@ -1,3 +1,5 @@
+// The top of the page.
+
 import {
   formatShortcutForOS,
   type GraphiQLPlugin,

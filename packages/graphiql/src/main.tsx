@@ -1,3 +1,5 @@
+// The page: its parts, plugins and themes.
+
 import '@graphiql/react/setup-workers/vite';
 import '@graphiql/react/style.css';
 import '@graphiql/plugin-doc-explorer/style.css';

@@ -1,3 +1,5 @@
+// Shows the response, its cost and help with errors.
+
 import { CopyIcon, formatShortcutForOS, KEY_MAP, pick, ResponseEditor, Spinner, useGraphiQL } from '@graphiql/react';
 import { useEffect, useRef } from 'react';
 import type { PageConfig, UpstreamReport } from '../../../src/http/graphiql/page-config.ts';

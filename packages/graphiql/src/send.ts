@@ -1,3 +1,5 @@
+// Sends operations to the gateway, again if it is busy.
+
 import type { FetcherParams } from '@graphiql/toolkit';
 import type { ExecutionResult } from 'graphql';
 import type { Explanation, UpstreamReport } from '../../../src/http/graphiql/page-config.ts';

@@ -1,3 +1,5 @@
+// Writes operations as commands and programs.
+
 import { parse, print, separateOperations } from 'graphql';
 import type { PageOperation, Scheme } from '../../../src/http/graphiql/page-config.ts';
 import { quoteForShell } from '../../../src/lib/text.ts';
@@ -45,7 +47,6 @@ const inProgram = ({ scheme, publicKey }: SnippetCredential): string =>
 export const withKey = (command: string, publicKey: string | undefined): string =>
   command.replace("'Authorization: ApiKey ***'", () => inShell({ scheme: 'ApiKey', publicKey }));
 
-/** Returns a curl command for POSIX shells. */
 export const toCurl = ({ url, query, variables, ...credential }: SnippetRequest): string =>
   [
     `curl ${quoteForShell(url)}`,

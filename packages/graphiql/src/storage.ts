@@ -1,3 +1,5 @@
+// Stores tabs and settings in the browser, and shares operations in the address.
+
 import type { TabsState } from '@graphiql/react';
 import type { Storage } from '@graphiql/toolkit';
 import type { PageConfig } from '../../../src/http/graphiql/page-config.ts';

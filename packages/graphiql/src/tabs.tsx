@@ -1,3 +1,5 @@
+// Tabs of operations.
+
 import { pick, useGraphiQL, useGraphiQLActions } from '@graphiql/react';
 import { useEffect, useRef } from 'react';
 import type { PageOperation } from '../../../src/http/graphiql/page-config.ts';

@@ -1,3 +1,5 @@
+// Buttons that run, explain and copy the operation.
+
 import {
   ChevronDownIcon,
   CopyIcon,

@@ -1,9 +1,6 @@
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { COLORS, findViolations } from '../../../test/support/axe.ts';
-import { launchBrowser } from '../../../test/support/browser.ts';
-import { type SandboxedGateway, startSandboxedGateway } from '../../../test/support/gateway.ts';
-import { type GraphiqlVisitor, runOperation, visitGraphiql } from '../../../test/support/graphiql.ts';
+import { runOperation, shareGraphiql } from '../../../test/support/graphiql.ts';
 
 /** Violations in the markup of GraphiQL and its libraries, with the reason that they stay. */
 const NOT_OURS: Readonly<Record<string, string>> = {
@@ -21,23 +18,10 @@ const SCREENS = [
   { title: 'on a phone', viewport: { width: 390, height: 844 }, media: {}, rules: {} },
 ] as const;
 
-let browser: Browser;
-let gateway: SandboxedGateway;
-let visitor: GraphiqlVisitor;
-
-beforeAll(async () => {
-  browser = await launchBrowser();
-  gateway = await startSandboxedGateway({ options: { graphiql: true } });
-  visitor = await visitGraphiql(browser, gateway.url, { bypassCSP: true }); // For axe.
-});
-
-afterAll(async () => {
-  await browser.close();
-  await gateway[Symbol.asyncDispose]();
-});
+const shared = shareGraphiql({ bypassCSP: true }, true);
 
 it.each(SCREENS)('GraphiQL has no accessibility violations $title', async ({ viewport, media, rules }) => {
-  const { page } = visitor;
+  const { page } = shared;
   await page.setViewportSize(viewport);
   await page.emulateMedia({ colorScheme: 'light', forcedColors: 'none', ...media });
   const found: string[] = [];

@@ -1,31 +1,16 @@
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { launchBrowser } from '../../../test/support/browser.ts';
-import { type SandboxedGateway, startSandboxedGateway } from '../../../test/support/gateway.ts';
-import { runOperation, untilGraphiqlReady, visitGraphiql } from '../../../test/support/graphiql.ts';
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import { runOperation, shareGraphiql, untilGraphiqlReady } from '../../../test/support/graphiql.ts';
 import { SANDBOX_KEYS } from '../../sandbox/src/sandbox.ts';
 
-const GRAPHIQL = { authorization: `ApiKey ${SANDBOX_KEYS.development}`, sandbox: true };
-
-let browser: Browser;
-let gateway: SandboxedGateway;
-
-beforeAll(async () => {
-  browser = await launchBrowser();
-  gateway = await startSandboxedGateway({ options: { graphiql: GRAPHIQL } });
-});
-
-afterAll(async () => {
-  await browser.close();
-  await gateway[Symbol.asyncDispose]();
-});
+const shared = shareGraphiql();
 
 describe('a failure of GraphiQL’s page', () => {
   const store = (page: Page, key: string, value: string) =>
     page.evaluate(([name = '', text = '']) => localStorage.setItem(name, text), [key, value]);
 
   it('is shown instead of a white page, or in its panel, with a button that resets what is stored', async () => {
-    await using visitor = await visitGraphiql(browser, gateway.url);
+    await using visitor = await shared.visit();
     const { page, problems } = visitor;
     await page.getByRole('button', { name: 'Close Create notification group' }).click();
     await page.waitForFunction(() => !localStorage.getItem('notigraph:tabState')?.includes('CreateNotificationGroup'));
@@ -67,8 +52,8 @@ describe('a failure of GraphiQL’s page', () => {
     const former = Promise.withResolvers<void>();
     const settled = Promise.withResolvers<void>();
     const refusal = { errors: [{ message: 'The former key is invalid.', extensions: { retryable: false } }] };
-    await using visitor = await visitGraphiql(browser, gateway.url, {}, async (page) => {
-      await page.route(gateway.url, async (route) => {
+    await using visitor = await shared.visit(undefined, {}, async (page) => {
+      await page.route(shared.gateway.url, async (route) => {
         if (route.request().headers().authorization !== 'ApiKey former') {
           return route.continue();
         }
@@ -97,10 +82,9 @@ describe('a failure of GraphiQL’s page', () => {
   });
 
   it('to load its script leaves a sentence that says what to do', async () => {
-    await using context = await browser.newContext();
-    const page = await context.newPage();
+    await using page = await shared.browser.newPage();
     await page.route('**/*.js', (route) => route.abort());
-    await page.goto(gateway.url);
+    await page.goto(shared.gateway.url);
     expect(await page.locator('#root').textContent()).toContain('reload this page');
   });
 });
@@ -108,9 +92,9 @@ describe('a failure of GraphiQL’s page', () => {
 describe('GraphiQL works', () => {
   it('without https, where pages have no clipboard and no UUIDs, and in a browser that stores nothing', async () => {
     const elsewhere = 'http://gateway.example/graphql';
-    await using visitor = await visitGraphiql(browser, elsewhere, {}, async (page) => {
+    await using visitor = await shared.visit(elsewhere, {}, async (page) => {
       await page.route(`${elsewhere}**`, async (route) => {
-        const url = route.request().url().replace(elsewhere, gateway.url);
+        const url = route.request().url().replace(elsewhere, shared.gateway.url);
         await route.fulfill({ response: await route.fetch({ url }) });
       });
       await page.addInitScript(() => {
@@ -132,7 +116,7 @@ describe('GraphiQL works', () => {
   });
 
   it('if the browser refuses to copy, and after a reload with an operation that is too long for an address', async () => {
-    await using visitor = await visitGraphiql(browser, gateway.url);
+    await using visitor = await shared.visit();
     const { page, problems } = visitor;
     await page.getByRole('button', { name: 'Explain' }).click();
     await page.locator('.plan summary').first().click();

@@ -1,28 +1,13 @@
-import type { Browser, Page, Response, Route } from 'playwright-core';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { launchBrowser } from '../../../test/support/browser.ts';
-import { type SandboxedGateway, startGateway, startSandboxedGateway } from '../../../test/support/gateway.ts';
-import { type GraphiqlVisitor, openOperation, runOperation, visitGraphiql } from '../../../test/support/graphiql.ts';
+import type { Page, Response, Route } from 'playwright-core';
+import { expect, it } from 'vitest';
+import { startGateway, startSandboxedGateway } from '../../../test/support/gateway.ts';
+import { openOperation, runOperation, shareGraphiql } from '../../../test/support/graphiql.ts';
 import { startService } from '../../../test/support/service.ts';
 import { SANDBOX_KEYS } from '../../sandbox/src/sandbox.ts';
 
 const GRAPHIQL = { authorization: `ApiKey ${SANDBOX_KEYS.development}`, sandbox: true };
 
-let browser: Browser;
-let gateway: SandboxedGateway;
-/** Shared by tests that leave the page usable for the next one. */
-let shared: GraphiqlVisitor;
-
-beforeAll(async () => {
-  browser = await launchBrowser();
-  gateway = await startSandboxedGateway({ options: { graphiql: GRAPHIQL } });
-  shared = await visitGraphiql(browser, gateway.url);
-});
-
-afterAll(async () => {
-  await browser.close();
-  await gateway[Symbol.asyncDispose]();
-});
+const shared = shareGraphiql();
 
 /** Answers the next operations itself, and passes all others to the gateway. Returns those that it has answered. */
 async function answerOperations(page: Page, answers: Parameters<Route['fulfill']>[0][]): Promise<unknown[]> {
@@ -60,7 +45,7 @@ it('GraphiQL loads while the gateway sheds load, and loads the schema and runs t
   );
   const response = full.send('{ notificationGroups { id } }');
   await held.arrived;
-  await using visitor = await visitGraphiql(browser, full.url);
+  await using visitor = await shared.visit(full.url);
   const { page } = visitor;
   await page.locator('.notice', { hasText: /The schema is unavailable.+Attempt \d of 5 starts in 1 s\./ }).waitFor();
   await openOperation(page, 'Notification groups');
@@ -107,7 +92,7 @@ it('GraphiQL shows the response after five attempts', async () => {
 
 it('GraphiQL says why it has no schema after five attempts, also before the visitor has entered a key', async () => {
   await using open = await startSandboxedGateway({ options: { graphiql: true } });
-  await using visitor = await visitGraphiql(browser, open.url, {}, (page) =>
+  await using visitor = await shared.visit(open.url, {}, (page) =>
     answerOperations(
       page,
       Array.from({ length: 5 }, () => busy('OVERLOADED')),

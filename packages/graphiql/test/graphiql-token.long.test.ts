@@ -1,7 +1,8 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Issuer, startIssuer, TOKEN_AUDIENCE } from '../../../examples/dashboard/dev/issuer.ts';
+import { type Issuer, startIssuer } from '../../../examples/dashboard/dev/issuer.ts';
 import { launchBrowser } from '../../../test/support/browser.ts';
+import { clientsOf } from '../../../test/support/dashboard.ts';
 import { type SandboxedGateway, startSandboxedGateway } from '../../../test/support/gateway.ts';
 import { type GraphiqlVisitor, openOperation, visitGraphiql } from '../../../test/support/graphiql.ts';
 import { SANDBOX_KEYS } from '../../sandbox/src/sandbox.ts';
@@ -16,21 +17,7 @@ beforeAll(async () => {
   gateway = await startSandboxedGateway({
     options: {
       graphiql: true,
-      clients: {
-        server: false,
-        browser: {
-          issuers: [
-            {
-              issuer: issuer.url,
-              audience: TOKEN_AUDIENCE,
-              jwks: `${issuer.url}/.well-known/jwks.json`,
-              algorithms: ['ES256'],
-            },
-          ],
-          scopes: ['groups:read', 'stats:read', 'workflows:read'],
-          tenants: { juniper: SANDBOX_KEYS.development, fernhill: SANDBOX_KEYS.production },
-        },
-      },
+      clients: clientsOf(issuer, { scopes: ['groups:read', 'stats:read', 'workflows:read'] }),
     },
   });
   visitor = await visitGraphiql(browser, gateway.url);

@@ -1,41 +1,24 @@
 import { execFile } from 'node:child_process';
-import { mkdir, symlink, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { launchBrowser } from '../../../test/support/browser.ts';
-import { type SandboxedGateway, startSandboxedGateway } from '../../../test/support/gateway.ts';
-import { type GraphiqlVisitor, runOperation, visitGraphiql } from '../../../test/support/graphiql.ts';
+import { linkPackages, ROOT } from '../../../test/support/docs.ts';
+import { startSandboxedGateway } from '../../../test/support/gateway.ts';
+import { AUTHORIZATION, runOperation, shareGraphiql } from '../../../test/support/graphiql.ts';
 import { findPrograms } from '../../../test/support/programs.ts';
 import { createTemporaryFolder } from '../../../test/support/sandbox-files.ts';
 import { SANDBOX_KEYS } from '../../sandbox/src/sandbox.ts';
 
 const run = promisify(execFile);
 
-const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
-
-const AUTHORIZATION = `ApiKey ${SANDBOX_KEYS.development}`;
-
 /** Characters that are special in shells or in JavaScript. */
 const HOSTILE = `It's "quoted" \`id\` $(id) \${1} \\n !! é\u2028😀`;
 
-let browser: Browser;
-let gateway: SandboxedGateway;
-/** Shared by all tests, each of which leaves the page usable. */
-let visitor: GraphiqlVisitor;
-
-beforeAll(async () => {
-  browser = await launchBrowser();
-  gateway = await startSandboxedGateway({ options: { graphiql: { authorization: AUTHORIZATION, sandbox: true } } });
-  visitor = await visitGraphiql(browser, gateway.url, { viewport: { width: 1280, height: 800 } });
-  await visitor.page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
-});
-
-afterAll(async () => {
-  await browser.close();
-  await gateway[Symbol.asyncDispose]();
+const shared = shareGraphiql({
+  viewport: { width: 1280, height: 800 },
+  permissions: ['clipboard-read', 'clipboard-write'],
 });
 
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
@@ -69,7 +52,7 @@ async function copyResponse(page: Page): Promise<unknown> {
 
 describe('the response', () => {
   it('has its status, duration and size, and can be copied', async () => {
-    const { page } = visitor;
+    const { page } = shared;
     await button(page, 'Workflow').click();
     const [response] = await Promise.all([
       page.waitForResponse((answer) => answer.request().method() === 'POST'),
@@ -87,11 +70,11 @@ describe('the response', () => {
     await runOperation(page);
     await summary.getByText(/^400 · \d+ ms · \d+ B$/).waitFor();
     await button(page, 'Close Unknown').click();
-    visitor.problems.splice(0); // The browser reports the status.
+    shared.problems.splice(0); // The browser reports the status.
   });
 
   it('leaves nothing of the previous run below one that is not sent', async () => {
-    const { page } = visitor;
+    const { page } = shared;
     const costs = page.locator('.cost-bar');
     const counts = page.locator('.query .field-count');
     await runOperation(page);
@@ -116,11 +99,11 @@ describe('the response', () => {
     await page.locator('.welcome').waitFor();
     expect(await page.getByRole('region', { name: 'Plan' }).count()).toBe(0);
     await page.getByLabel('API key').fill(SANDBOX_KEYS.development);
-    expect(visitor.problems).toEqual([]);
+    expect(shared.problems).toEqual([]);
   });
 
   it('of an operation whose tab was left for a new one is not shown there', async () => {
-    const { page } = visitor;
+    const { page } = shared;
     const arrived = Promise.withResolvers<void>();
     const held = Promise.withResolvers<void>();
     const settled = Promise.withResolvers<void>();
@@ -140,7 +123,7 @@ describe('the response', () => {
     await page.locator('.welcome').waitFor();
     expect(await page.locator('.cost-bar, .summary').count()).toBe(0);
     await button(page, 'Close New tab').click();
-    expect(visitor.problems).toEqual([]);
+    expect(shared.problems).toEqual([]);
   });
 });
 
@@ -149,12 +132,7 @@ describe('copied code', () => {
 
   beforeAll(async () => {
     folder = await createTemporaryFolder();
-    const client = folder.path('node_modules', 'notigraph', 'client');
-    await mkdir(folder.path('node_modules', 'notigraph'), { recursive: true });
-    await symlink(join(ROOT, 'packages/client/src'), client, 'dir');
-    const exported = { type: 'module', exports: { './client': './client/index.ts' } };
-    await writeFile(folder.path('node_modules', 'notigraph', 'package.json'), JSON.stringify(exported));
-    await writeFile(folder.path('package.json'), '{ "type": "module" }');
+    await linkPackages(folder.path());
   });
 
   afterAll(() => folder[Symbol.asyncDispose]());
@@ -175,7 +153,7 @@ describe('copied code', () => {
     ['Typed client', findPrograms()],
   ])('as a %s', (item, { areThere, note }) => {
     it.runIf(areThere)(`works with any text in the operation and its variables${note}`, async () => {
-      const { page } = visitor;
+      const { page } = shared;
       const query = `# ${HOSTILE.replace('\u2028', ' ')}
 query Other { __typename }
 mutation Create($input: CreateSubscriberInput!) { createSubscriber(input: $input) { ...Type } }
@@ -191,10 +169,10 @@ fragment Type on CreateSubscriberResult { __typename }`;
       expect(result).toBe('Copied. ');
       expect(text).toContain(AUTHORIZATION);
 
-      gateway.forget();
+      shared.gateway.forget();
       const output = await runCode(item, text);
       expect(output).toContain('CreateSubscriberSuccess');
-      const [created] = gateway.upstream('POST /v1/subscribers');
+      const [created] = shared.gateway.upstream('POST /v1/subscribers');
       expect(JSON.parse(created?.body ?? '')).toEqual(input);
       expect(created?.headers.authorization).toBe(AUTHORIZATION);
 
@@ -207,7 +185,7 @@ fragment Type on CreateSubscriberResult { __typename }`;
   });
 
   it('with the typed client imports a shipped operation with its types', async () => {
-    const { page } = visitor;
+    const { page } = shared;
     await button(page, 'Workflow').click();
     const { text } = await copyAs(page, 'Typed client');
     expect(text).toContain('import { createClient, WorkflowDocument } from "notigraph/client";');
@@ -233,7 +211,7 @@ fragment Type on CreateSubscriberResult { __typename }`;
   });
 
   it('contains no header of the editor, and says so', async () => {
-    const { page } = visitor;
+    const { page } = shared;
     await button(page, 'Headers').click();
     await fillEditor(page, '#tool-headers', '{ "X-Secret": "a secret" }');
     for (const item of ['curl command', 'fetch call', 'Typed client']) {
@@ -254,7 +232,7 @@ fragment Type on CreateSubscriberResult { __typename }`;
 });
 
 it('a link to the operation is copied with a warning, unless it is too long', async () => {
-  const { page } = visitor;
+  const { page } = shared;
   await button(page, 'Workflow').click();
   await button(page, 'Copy link').click();
   await page
@@ -275,7 +253,7 @@ it('a link to the operation is copied with a warning, unless it is too long', as
 });
 
 it('the operations have headings and a filter, and Enter opens the first match', async () => {
-  const { page } = visitor;
+  const { page } = shared;
   const list = page.getByRole('dialog', { name: 'Operations' });
   const titles = () => list.locator('strong').allTextContents();
   await button(page, 'Operations').click();
@@ -294,6 +272,7 @@ it('the operations have headings and a filter, and Enter opens the first match',
   await filter.fill('renames');
   await filter.press('Enter');
   await list.waitFor({ state: 'hidden' });
+  await page.waitForURL((url) => url.searchParams.get('query')?.includes('mutation UpdateNotificationGroup') === true);
   await button(page, 'Close Update notification group').click();
 
   await button(page, 'Operations').click();
@@ -303,7 +282,7 @@ it('the operations have headings and a filter, and Enter opens the first match',
 });
 
 it('the sandbox’s key can be filled in again', async () => {
-  const { page } = visitor;
+  const { page } = shared;
   const key = page.getByLabel('API key');
   const restore = button(page, 'Use the sandbox’s key');
   expect(await restore.count()).toBe(0);
@@ -313,32 +292,14 @@ it('the sandbox’s key can be filled in again', async () => {
   expect(await key.evaluate((input) => input === document.activeElement)).toBe(true);
 
   await using real = await startSandboxedGateway({ options: { graphiql: { authorization: AUTHORIZATION } } });
-  await using other = await visitGraphiql(browser, real.url);
+  await using other = await shared.visit(real.url);
   await other.page.getByLabel('API key').fill('');
   await other.page.getByText('Kept until you close the page').waitFor();
   expect(await button(other.page, 'Use the sandbox’s key').count()).toBe(0);
 });
 
-it('icons have names, which are also their tooltips', async () => {
-  const { page } = visitor;
-  await runOperation(page);
-  await button(page, 'Copy response').waitFor();
-  const icons = await page
-    .locator('.icon:visible')
-    .evaluateAll((all) =>
-      all.map((icon) => [icon.ariaLabel ?? icon.querySelector('select')?.ariaLabel, icon.getAttribute('title')]),
-    );
-  expect(icons.map(([name]) => name)).toEqual([
-    ...['Refresh schema', 'Keyboard shortcuts', 'Theme'],
-    ...['Prettify', 'Merge fragments', 'Copy', 'Copy link', 'Copy response'],
-  ]);
-  for (const [name = '', tooltip] of icons) {
-    expect(tooltip).toContain(name);
-  }
-});
-
 it('a tab keeps its title if it is left at once', async () => {
-  const { page } = visitor;
+  const { page } = shared;
   const titles = page.locator('.tabs .tab');
   const before = await titles.allTextContents();
   for (const name of ['First', 'Second']) {
@@ -358,22 +319,13 @@ it('a tab keeps its title if it is left at once', async () => {
   await button(page, 'Close First').click();
 });
 
-it('a history without operations says what will be in it', async () => {
-  await using first = await visitGraphiql(browser, gateway.url);
-  const { page } = first;
-  await button(page, 'History').click();
-  const note = page.getByText('The last 20 operations that you run appear here.');
-  await note.waitFor();
-  await runOperation(page);
-  await page.locator('.graphiql-history-item').waitFor();
-  expect(await note.count()).toBe(0);
-});
-
-it('the history has only what was sent, with its text', async () => {
-  await using other = await visitGraphiql(browser, gateway.url);
+it('the history says what will be in it, and has only what was sent, with its text', async () => {
+  await using other = await shared.visit();
   const { page } = other;
   const items = page.locator('.graphiql-history-item-label');
   await button(page, 'History').click();
+  const note = page.getByText('The last 20 operations that you run appear here.');
+  await note.waitFor();
   await button(page, 'Workflow').click();
   await button(page, 'Explain').click();
   await page.getByRole('region', { name: 'Plan' }).waitFor();
@@ -387,11 +339,11 @@ it('the history has only what was sent, with its text', async () => {
   const stored = await page.evaluate(() => localStorage.getItem('notigraph:queries') ?? '');
   const [item] = JSON.parse(stored).queries;
   expect([item.query, JSON.parse(item.variables)]).toEqual([sent.query, sent.variables]);
-  expect(await items.count()).toBe(1);
+  expect([await items.count(), await note.count()]).toEqual([1, 0]);
 });
 
 it('no line of an example is cut off', async () => {
-  const { page } = visitor;
+  const { page } = shared;
   expect(page.viewportSize()?.width).toBe(1280);
   for (const name of ['Workflow', 'Notification stats']) {
     await button(page, name).click();
@@ -407,7 +359,7 @@ it('no line of an example is cut off', async () => {
 
 describe('the keyboard shortcuts', () => {
   it.each(['Control+Enter', 'Meta+Enter'])('%s runs the operation wherever the focus is', async (keys) => {
-    const { page } = visitor;
+    const { page } = shared;
     await button(page, 'Workflow').click();
     for (const target of ['body', 'input[aria-label="API key"]', '.tabs .active .tab']) {
       await page.evaluate('document.activeElement.blur()');
@@ -419,7 +371,7 @@ describe('the keyboard shortcuts', () => {
   });
 
   it('are listed completely', async () => {
-    const { page } = visitor;
+    const { page } = shared;
     const list = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
     await button(page, 'Keyboard shortcuts').click();
     expect(await list.locator('kbd').allTextContents()).toEqual([
@@ -431,7 +383,7 @@ describe('the keyboard shortcuts', () => {
   });
 
   it('work', async () => {
-    const { page } = visitor;
+    const { page } = shared;
     const operation = () => copyAs(page, 'Operation').then(({ text }) => text);
     const press = async (keys: string) => {
       await page.locator('.query .view-lines').click();
@@ -461,6 +413,6 @@ describe('the keyboard shortcuts', () => {
     await page.locator('.graphiql-doc-explorer-search input:focus').waitFor();
     await button(page, 'Close Documentation Explorer').click();
     await button(page, 'Close Groups').click();
-    expect(visitor.problems).toEqual([]);
+    expect(shared.problems).toEqual([]);
   });
 });

@@ -102,12 +102,8 @@ export class SandboxDatabase {
     }
   }
 
-  close(): void {
-    this.#connection.close();
-  }
-
   [Symbol.dispose](): void {
-    this.close();
+    this.#connection.close();
   }
 
   #dropTables(): void {

@@ -4,7 +4,8 @@
 export interface Environment {
   readonly name: 'development' | 'production';
   readonly id: string;
-  readonly organizationId: string;
+  /** Members of all its records. */
+  readonly owner: { readonly _organizationId: string; readonly _environmentId: string };
   /** Id of the user shown as the creator of workflows and templates. */
   readonly creatorId: string;
 }
@@ -14,12 +15,17 @@ export const SANDBOX_KEYS = {
   production: 'sandbox-production-key',
 } as const;
 
-const organization = { organizationId: '65f0000000000000000000a1', creatorId: '65f0000000000000000000c1' };
+const createEnvironment = (name: Environment['name'], id: string): Environment => ({
+  name,
+  id,
+  owner: { _organizationId: '65f0000000000000000000a1', _environmentId: id },
+  creatorId: '65f0000000000000000000c1',
+});
 
 /** Environment with the samples of examples and documentation. */
-export const DEVELOPMENT: Environment = { name: 'development', id: '65f0000000000000000000d1', ...organization };
+export const DEVELOPMENT = createEnvironment('development', '65f0000000000000000000d1');
 /** Environment with other samples, to show that environments are separate. */
-export const PRODUCTION: Environment = { name: 'production', id: '65f0000000000000000000e1', ...organization };
+export const PRODUCTION = createEnvironment('production', '65f0000000000000000000e1');
 
 /** Returns the environment of an `Authorization` header, or undefined if the key is unknown. */
 export function findEnvironment(authorization: string | undefined): Environment | undefined {

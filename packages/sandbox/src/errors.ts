@@ -11,20 +11,16 @@ export class SandboxError extends Error {
   }
 }
 
-interface ApiErrorOptions {
-  /** Headers of the response, such as `Allow` or `Retry-After`. */
-  headers?: Record<string, string>;
-}
-
 /** An error with a status of its own. Any other error is a bug, and its response is 500. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly status: number;
   /** The `message` of the response's body. */
   readonly messages: string | string[];
+  /** Headers of the response, such as `Allow` or `Retry-After`. */
   readonly headers: Record<string, string>;
 
-  constructor(status: number, messages: string | string[], { headers = {} }: ApiErrorOptions = {}) {
+  constructor(status: number, messages: string | string[], headers: Record<string, string> = {}) {
     super(typeof messages === 'string' ? messages : messages.join(' '));
     this.status = status;
     this.messages = messages;

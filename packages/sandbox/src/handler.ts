@@ -5,30 +5,12 @@ import type { IncomingMessage } from 'node:http';
 import { fileFailureOf, type SandboxDatabase } from './database.ts';
 import { type Environment, findEnvironment } from './environments.ts';
 import { ApiError, SandboxError } from './errors.ts';
-import type { Idempotency } from './idempotency.ts';
+import { Idempotency } from './idempotency.ts';
 import type { RateLimit } from './rate-limit.ts';
 import type { OperationHandler } from './resource.ts';
-import {
-  errorResponse,
-  type Respond,
-  type SandboxRequest,
-  type SandboxResponse,
-  unexpectedErrorResponse,
-  unwritableFileResponse,
-} from './response.ts';
+import { errorResponse, type Respond, type SandboxRequest, type SandboxResponse } from './response.ts';
 import type { Router } from './router.ts';
 import { isRow, type Row } from './rows.ts';
-
-interface HandlerDependencies {
-  database: SandboxDatabase;
-  router: Router;
-  idempotency: Idempotency;
-  rateLimit: RateLimit;
-  operations: ReadonlyMap<string, OperationHandler>;
-  /** Writes the page at `/` for a client that knows the sandbox by this host. */
-  writePage(host: string): SandboxResponse;
-  clock: () => Date;
-}
 
 /**
  * Creates the function that handles a request: route, API key, rate limit, body, validation, operation. It responds to problems with the file and
@@ -37,12 +19,20 @@ interface HandlerDependencies {
 export function createHandler({
   database,
   router,
-  idempotency,
   rateLimit,
   operations,
   writePage,
   clock,
-}: HandlerDependencies): Respond {
+}: {
+  database: SandboxDatabase;
+  router: Router;
+  rateLimit: RateLimit;
+  operations: ReadonlyMap<string, OperationHandler>;
+  /** Writes the page at `/` for a client that knows the sandbox by this host. */
+  writePage(host: string): SandboxResponse;
+  clock: () => Date;
+}): Respond {
+  const idempotency = new Idempotency(database);
   let loggedProblem: string | undefined;
 
   /** @param headers receives the headers of the response, whether the request fails or not */
@@ -101,11 +91,13 @@ export function createHandler({
     }
     if (error instanceof SandboxError) {
       logFileProblem(error.message);
-      return unwritableFileResponse(url, clock);
+      const message = "The sandbox can't write its file, so nothing was changed. See its log for the reason.";
+      return errorResponse(new ApiError(507, message), url, clock);
     }
     const errorId = randomUUID();
     console.error(`Sandbox: unexpected error ${errorId} on ${method} ${url}\n`, error);
-    return unexpectedErrorResponse(errorId, url, clock);
+    const message = 'Unexpected error in the sandbox. See its log for details.';
+    return errorResponse(new ApiError(500, message), url, clock, errorId);
   }
 
   return async (request) => {
@@ -133,7 +125,7 @@ function authenticate(authorization: string | undefined): Environment {
       authorization === undefined
         ? 'API key required. Send the header "Authorization: ApiKey <key>".'
         : 'Invalid API key. Send the header "Authorization: ApiKey <key>" with a key of the sandbox.';
-    throw new ApiError(401, message, { headers: { 'WWW-Authenticate': 'ApiKey' } });
+    throw new ApiError(401, message, { 'WWW-Authenticate': 'ApiKey' });
   }
   return environment;
 }
@@ -193,7 +185,7 @@ async function readBytes(request: Pick<IncomingMessage, 'iterator'>): Promise<Bu
     }
   }
   if (size > MAX_BYTES) {
-    throw new ApiError(413, 'The body is larger than 1 MiB.', { headers: { Connection: 'close' } });
+    throw new ApiError(413, 'The body is larger than 1 MiB.', { Connection: 'close' });
   }
   return Buffer.concat(chunks);
 }

@@ -55,7 +55,7 @@ export class Idempotency {
     const slot = `${environment.id} ${key}`;
     if (this.#inFlight.has(slot)) {
       const message = 'A request with this Idempotency-Key is still in flight. Try again in a second.';
-      throw new ApiError(409, message, { headers: { 'Retry-After': '1' } });
+      throw new ApiError(409, message, { 'Retry-After': '1' });
     }
     if (this.#find.get(environment.id, key) !== undefined) {
       return () => {};
@@ -76,7 +76,7 @@ export class Idempotency {
       if (row !== undefined) {
         if (text(row, 'request_hash') !== requestHash) {
           const message = 'This Idempotency-Key was already used with another body. For idempotency, use a new key.';
-          throw new ApiError(422, message, { headers: { Link: `<${KEY_REUSE_HELP}>; rel="describedby"` } });
+          throw new ApiError(422, message, { Link: `<${KEY_REUSE_HELP}>; rel="describedby"` });
         }
         const headers = { 'Idempotency-Replay': 'true' };
         return { status: integer(row, 'status'), body: optionalText(row, 'body'), headers };

@@ -49,7 +49,7 @@ export class RateLimit {
     };
     if (count > this.#limit) {
       const message = `Too many requests. This API key can send ${this.#limit} per second. Try again in a second.`;
-      throw new ApiError(429, message, { headers: { ...headers, 'Retry-After': '1' } });
+      throw new ApiError(429, message, { ...headers, 'Retry-After': '1' });
     }
     return headers;
   }

@@ -5,15 +5,6 @@ import type { Environment } from './environments.ts';
 import type { RecordRows } from './record-rows.ts';
 import type { SandboxResponse } from './response.ts';
 import type { Row } from './rows.ts';
-import type { SampleEnvironment } from './samples.ts';
-
-/** List of one noun's records on the landing page. */
-export interface RecordList {
-  /** Plural name of the noun. */
-  title: string;
-  /** Query with the id of an environment as its parameter. Returns the columns `id`, as requests use it, and `label`. */
-  sql: string;
-}
 
 /** One noun of the API. Each file in `resources/` exports one as `resource`. */
 export interface Resource {
@@ -23,17 +14,20 @@ export interface Resource {
   writeSamples?(database: SandboxDatabase, clock: () => Date): void;
   /** Writes the noun's records: those of the sample, at the same time, and those that tests add. @default none */
   writeRecords?(database: SandboxDatabase, records: RecordRows): void;
-  /** Lists the noun's records on the landing page. @default not listed */
-  recordList?: RecordList;
+  /**
+   * Lists the noun's records on the landing page: its plural name, and a query with the id of an environment as its parameter, which returns the
+   * columns `id`, as requests use it, and `label`. @default not listed
+   */
+  recordList?: { title: string; sql: string };
   /**
    * Returns a handler for each of the noun's endpoints, by the `operationId` in the OpenAPI document.
    *
-   * @param samples environments with sample records, whose traffic continues every day
+   * @param topUp writes the sample traffic up to today, for endpoints that read it
    */
   createHandlers(
     database: SandboxDatabase,
     clock: () => Date,
-    samples: readonly SampleEnvironment[],
+    topUp: () => void,
   ): Readonly<Record<string, OperationHandler>>;
 }
 

@@ -1,7 +1,6 @@
 // Forms of requests and responses, and the bodies of errors.
 
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
-
 import type { ApiError } from './errors.ts';
 
 /** A response before it is sent. The body is already encoded, so that a replayed response is identical to the byte. */
@@ -35,29 +34,17 @@ export function emptyResponse(): SandboxResponse {
 }
 
 /**
- * Creates the response to a rejected request.
+ * Creates the response to a request that failed.
  *
  * @param path path and query of the request, as received
+ * @param errorId identifies the log entry of a bug
  */
-export function errorResponse(error: ApiError, path: string, clock: () => Date): SandboxResponse {
-  return {
-    ...bareResponse(error.status, errorBody(error.status, error.messages, path, clock)),
-    headers: error.headers,
-  };
-}
-
-/** Creates the response to a request that failed because of a bug. `errorId` identifies the log entry. */
-export function unexpectedErrorResponse(errorId: string, path: string, clock: () => Date): SandboxResponse {
-  const message = 'Unexpected error in the sandbox. See its log for details.';
-  return bareResponse(500, { ...errorBody(500, message, path, clock), errorId });
-}
-
-/** Creates the response to a write that wasn't made because the file can't be written. */
-export function unwritableFileResponse(path: string, clock: () => Date): SandboxResponse {
-  const message = "The sandbox can't write its file, so nothing was changed. See its log for the reason.";
-  return bareResponse(507, errorBody(507, message, path, clock));
-}
-
-function errorBody(statusCode: number, message: string | string[], path: string, clock: () => Date) {
-  return { statusCode, timestamp: clock().toISOString(), path, message, error: STATUS_CODES[statusCode] };
+export function errorResponse(
+  { status, messages, headers }: ApiError,
+  path: string,
+  clock: () => Date,
+  errorId?: string,
+): SandboxResponse {
+  const error = { statusCode: status, timestamp: clock().toISOString(), path, message: messages };
+  return { ...bareResponse(status, { ...error, error: STATUS_CODES[status], errorId }), headers };
 }

@@ -7,12 +7,6 @@ import { isRow, type Row } from './rows.ts';
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
-/** The parameters of a valid request, decoded once. */
-export interface ValidRequest {
-  params: Row;
-  query: Row;
-}
-
 /** Matches and validates requests against the OpenAPI document. */
 export class Router {
   readonly #api: OpenAPIBackend;
@@ -33,14 +27,18 @@ export class Router {
     }
     const allowed = METHODS.filter((candidate) => this.#find(candidate, url) !== undefined);
     if (allowed.length > 0) {
-      const headers = { Allow: allowed.join(', ') };
-      throw new ApiError(405, `${method} is not supported on this path. Use ${allowed.join(' or ')}.`, { headers });
+      const message = `${method} is not supported on this path. Use ${allowed.join(' or ')}.`;
+      throw new ApiError(405, message, { Allow: allowed.join(', ') });
     }
     throw new ApiError(404, `Cannot ${method} ${url}`); // As the framework of the service says it.
   }
 
-  /** @param body the decoded JSON body; undefined if the request has none */
-  validate(operation: Operation, method: string, url: string, body: Row | undefined): ValidRequest {
+  /**
+   * Returns the parameters of a valid request, decoded once.
+   *
+   * @param body the decoded JSON body; undefined if the request has none
+   */
+  validate(operation: Operation, method: string, url: string, body: Row | undefined): { params: Row; query: Row } {
     const headers: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' };
     const result = this.#run(operation, { method, path: url, headers, ...(body !== undefined && { body }) });
     if (result.errors) {
@@ -81,7 +79,6 @@ export async function createRouter(): Promise<Router> {
   return new Router(api);
 }
 
-/** The fields of an Ajv error that its description uses. */
 interface Problem {
   keyword: string;
   instancePath: string;

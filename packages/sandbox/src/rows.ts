@@ -1,11 +1,25 @@
 // Reads values of database rows and JSON objects.
 
+import { ApiError } from './errors.ts';
+
 /** A database row or a decoded JSON object. Its fields have unknown types; read them with the functions below. */
 export type Row = Record<string, unknown>;
 
 /** Whether a value is an object, but not null or an array. */
-export function isRow(value: unknown): value is Row {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+export const isRow = (value: unknown): value is Row =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Returns a record. @throws {ApiError} 404 if there is none */
+export function requireRow(row: Row | undefined, noun: string, key: string): Row {
+  if (row === undefined) {
+    throw new ApiError(404, `This environment has no ${noun} "${key}".`);
+  }
+  return row;
+}
+
+/** Reads the number and size of a page. */
+export function readPage(page: unknown = 0, size: unknown = 10) {
+  return { page, size, limit: Number(size), offset: Number(page) * Number(size) };
 }
 
 /** Reads a required string. */
@@ -18,9 +32,8 @@ export function text(row: Row, field: string): string {
 }
 
 /** Reads a string that may be NULL or absent. */
-export function optionalText(row: Row, field: string): string | null {
-  return row[field] === null || row[field] === undefined ? null : text(row, field);
-}
+export const optionalText = (row: Row, field: string): string | null =>
+  row[field] === null || row[field] === undefined ? null : text(row, field);
 
 /** Reads a required number. */
 export function integer(row: Row, field: string): number {
@@ -32,11 +45,7 @@ export function integer(row: Row, field: string): number {
 }
 
 /** Reads a boolean, which SQLite stores as 0 or 1. */
-export function flag(row: Row, field: string): boolean {
-  return integer(row, field) !== 0;
-}
+export const flag = (row: Row, field: string): boolean => integer(row, field) !== 0;
 
 /** Reads a string that contains JSON, and decodes it. */
-export function json(row: Row, field: string): unknown {
-  return JSON.parse(text(row, field));
-}
+export const json = (row: Row, field: string): unknown => JSON.parse(text(row, field));

@@ -3,7 +3,7 @@
 import { SandboxDatabase } from './database.ts';
 import { DEVELOPMENT, type Environment, PRODUCTION, SANDBOX_KEYS } from './environments.ts';
 import { createHandler } from './handler.ts';
-import { IDEMPOTENCY_SCHEMA, Idempotency } from './idempotency.ts';
+import { IDEMPOTENCY_SCHEMA } from './idempotency.ts';
 import { RateLimit } from './rate-limit.ts';
 import { type FindRecord, type ReferredKind, toRecordRows } from './record-rows.ts';
 import type { Records } from './records.ts';
@@ -73,42 +73,43 @@ export async function openService({
 }): Promise<Service> {
   const router = await createRouter();
   const database = openDatabase(file, clock, samples);
-  let snapshot: ReturnType<typeof takeSnapshot> | undefined;
-  let respond: Respond;
-  try {
-    respond = start(database);
-  } catch (error) {
-    database.close();
-    throw error;
-  }
+  let restore: (() => void) | undefined;
+  const topUp = createTopUp(database, clock, samples);
 
-  function start(opened: SandboxDatabase): Respond {
+  function start(): Respond {
     const operations = new Map(
-      resources.flatMap(({ createHandlers }) => Object.entries(createHandlers(opened, clock, samples))),
+      resources.flatMap(({ createHandlers }) => Object.entries(createHandlers(database, clock, topUp))),
     );
     return createHandler({
-      database: opened,
+      database,
       router,
-      idempotency: new Idempotency(opened),
       rateLimit: new RateLimit(rateLimit, clock),
       operations,
-      writePage: (host) => writePage(host, opened),
+      writePage: (host) => writePage(host, database),
       clock,
     });
   }
 
+  let respond: Respond;
+  try {
+    respond = start();
+  } catch (error) {
+    database[Symbol.dispose]();
+    throw error;
+  }
+
   return {
     respond: (request) => respond(request),
-    topUp: createTopUp(database, clock, samples),
+    topUp,
     add: (environment, records) => addRecords(database, records, environment, clock()),
     keep() {
-      snapshot = takeSnapshot(database);
+      restore = takeSnapshot(database);
     },
     reset() {
-      snapshot?.restore();
-      respond = start(database);
+      restore?.();
+      respond = start();
     },
-    [Symbol.dispose]: () => database.close(),
+    [Symbol.dispose]: () => database[Symbol.dispose](),
   };
 }
 
@@ -138,13 +139,8 @@ function writeRecordLists({ id, name }: Environment, database: SandboxDatabase):
   return [``, `# ${name}, API key ${SANDBOX_KEYS[name]}`, ...lists, ''].join('\n');
 }
 
-interface Snapshot {
-  /** Restores the records. Takes no time if nothing was written. */
-  restore(): void;
-}
-
-/** Copies all records. A database can have one snapshot. */
-function takeSnapshot(database: SandboxDatabase): Snapshot {
+/** Copies all records. Returns the function that restores them, which takes no time if nothing was written. A database can have one snapshot. */
+function takeSnapshot(database: SandboxDatabase): () => void {
   const countChanges = () => integer(database.prepare('SELECT total_changes() AS changes').get() ?? {}, 'changes');
   database.prepare("ATTACH ':memory:' AS snapshot").run();
   const tables = database.prepare("SELECT name FROM main.sqlite_schema WHERE type = 'table'").all();
@@ -160,11 +156,8 @@ function takeSnapshot(database: SandboxDatabase): Snapshot {
     };
   });
   let changes = countChanges();
-  return {
-    restore() {
-      if (countChanges() === changes) {
-        return;
-      }
+  return () => {
+    if (countChanges() !== changes) {
       database.transaction(() => {
         for (const { clear, fill } of copies) {
           database.prepare(clear).run();
@@ -172,7 +165,7 @@ function takeSnapshot(database: SandboxDatabase): Snapshot {
         }
       });
       changes = countChanges();
-    },
+    }
   };
 }
 

@@ -16,7 +16,6 @@ export function createWorkflowDocument(
 ) {
   const { identifier, name = identifier, critical = false, tags = [], steps = [] } = workflow;
   const { createdAt = now, updatedAt = now } = workflow;
-  const owner = { _environmentId: environment.id, _organizationId: environment.organizationId };
 
   const idOf = (kind: string, ...path: (string | number)[]) => sampleId(environment, kind, identifier, ...path);
 
@@ -38,7 +37,7 @@ export function createWorkflowDocument(
     })),
     content: step.content ?? '',
     contentType: 'editor',
-    ...owner,
+    ...environment.owner,
     _creatorId: environment.creatorId,
     _feedId: step.feed === undefined ? null : feedIdOf(step.feed),
     _layoutId: step.type === 'email' ? sampleId(environment, 'layout', 'default') : null,
@@ -102,7 +101,7 @@ export function createWorkflowDocument(
     tags,
     steps: steps.map(createStep),
     triggers: [trigger],
-    ...owner,
+    ...environment.owner,
     _creatorId: environment.creatorId,
     _notificationGroupId: groupId,
     _parentId: null,

@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 
 import { describe, expect, it } from 'vitest';
 import { dropPrivileges } from '../../../test/support/drop-privileges.ts';
-import { createSandboxClient } from '../../../test/support/sandbox-client.ts';
+import { openSandbox } from '../../../test/support/sandbox-client.ts';
 import { createTemporaryFolder } from '../../../test/support/sandbox-files.ts';
 import { SandboxError, startSandbox } from '../src/sandbox.ts';
 
@@ -25,8 +25,7 @@ describe('a sandbox file', () => {
     const file = folder.path('new', 'folder', 'sandbox.db');
     const groups: unknown[] = [];
     for (const name of ['First', 'Second']) {
-      await using sandbox = await startSandbox({ file });
-      const send = await createSandboxClient(sandbox.url);
+      await using send = await openSandbox({ file });
       await send('POST /v1/notification-groups', { body: { name } });
       const { list } = await send('GET /v1/notification-groups');
       groups.push(list.map((group) => group.name));
@@ -40,8 +39,7 @@ describe('a sandbox file', () => {
 
   it('has the same sample ids as any other', async () => {
     const read = async () => {
-      await using sandbox = await startSandbox();
-      const send = await createSandboxClient(sandbox.url);
+      await using send = await openSandbox();
       return [(await send('GET /v1/workflows/payment-failed')).body, (await send('GET /v1/notification-groups')).body];
     };
     expect(await read()).toEqual(await read());
@@ -85,9 +83,8 @@ describe('a sandbox file', () => {
   it('may be shared by two sandboxes', async () => {
     await using folder = await createTemporaryFolder();
     const file = folder.path('sandbox.db');
-    await using one = await startSandbox({ file });
-    await using other = await startSandbox({ file });
-    const [sendOne, sendOther] = [await createSandboxClient(one.url), await createSandboxClient(other.url)];
+    await using sendOne = await openSandbox({ file });
+    await using sendOther = await openSandbox({ file });
     const { data } = await sendOne('POST /v1/notification-groups', { body: { name: 'Shared' } });
     expect((await sendOther(`GET /v1/notification-groups/${data._id}`)).data).toEqual(data);
   });

@@ -3,22 +3,14 @@ import { Agent, request } from 'node:http';
 import { createConnection } from 'node:net';
 import { DatabaseSync } from 'node:sqlite';
 
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { createSandboxClient, type SandboxClient } from '../../../test/support/sandbox-client.ts';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { openSandbox, openSandboxOfFile } from '../../../test/support/sandbox-client.ts';
 import { createTemporaryFolder } from '../../../test/support/sandbox-files.ts';
-import { SANDBOX_KEYS, type Sandbox, startSandbox } from '../src/sandbox.ts';
+import { SANDBOX_KEYS, startSandbox } from '../src/sandbox.ts';
 
 const authorization = `ApiKey ${SANDBOX_KEYS.development}`;
 
-let sandbox: Sandbox;
-let send: SandboxClient;
-
-beforeAll(async () => {
-  sandbox = await startSandbox();
-  send = await createSandboxClient(sandbox.url);
-});
-
-afterAll(() => sandbox.close());
+const send = openSandboxOfFile();
 afterEach(() => {
   vi.restoreAllMocks();
 });
@@ -138,8 +130,7 @@ describe('an internal error', () => {
   it('returns 500 with an errorId and is logged once with its stack', async () => {
     await using folder = await createTemporaryFolder();
     const file = folder.path('sandbox.db');
-    await using broken = await startSandbox({ file });
-    const sendBroken = await createSandboxClient(broken.url);
+    await using sendBroken = await openSandbox({ file });
     const database = new DatabaseSync(file);
     database.exec(`UPDATE workflows SET document = '[]'`);
     database.close();

@@ -2,23 +2,15 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createSandboxClient, type SandboxClient } from '../../../test/support/sandbox-client.ts';
-import { SANDBOX_KEYS, type Sandbox, startSandbox } from '../src/sandbox.ts';
+import { describe, expect, it } from 'vitest';
+import { openSandboxOfFile } from '../../../test/support/sandbox-client.ts';
+import { SANDBOX_KEYS } from '../src/sandbox.ts';
 
-let sandbox: Sandbox;
-let send: SandboxClient;
-
-beforeAll(async () => {
-  sandbox = await startSandbox();
-  send = await createSandboxClient(sandbox.url);
-});
-
-afterAll(() => sandbox.close());
+const send = openSandboxOfFile();
 
 /** Sends the head of a request with an Idempotency-Key. Returns once the sandbox has received it, and waits for the body. */
 async function sendHead(key: string, length: number) {
-  const sending = request(`${sandbox.url}/v1/feeds`, {
+  const sending = request(`${send.url()}/v1/feeds`, {
     method: 'POST',
     headers: {
       authorization: `ApiKey ${SANDBOX_KEYS.development}`,
@@ -71,7 +63,7 @@ describe('a repeated Idempotency-Key', () => {
 
   it('is not tied to the path: another endpoint replays the wrong response', async () => {
     const group = await send('POST /v1/notification-groups', withKey('path', { name: 'Group or feed' }));
-    const response = await fetch(`${sandbox.url}/v1/feeds`, {
+    const response = await fetch(`${send.url()}/v1/feeds`, {
       method: 'POST',
       headers: {
         authorization: `ApiKey ${SANDBOX_KEYS.development}`,

@@ -1,14 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { createSandboxClient } from '../../../test/support/sandbox-client.ts';
-import { SANDBOX_KEYS, startSandbox } from '../src/sandbox.ts';
+import { openSandbox, openSandboxOfFile } from '../../../test/support/sandbox-client.ts';
+import { SANDBOX_KEYS } from '../src/sandbox.ts';
 
 const GROUPS = 'GET /v1/notification-groups';
+
+const shared = openSandboxOfFile();
 
 describe('the headers of responses', () => {
   it('report a rate limit per API key, which applies to a second', async () => {
     let now = Date.parse('2026-03-17T12:00:00.000Z');
-    await using sandbox = await startSandbox({ rateLimit: 2, now: () => new Date(now) });
-    const send = await createSandboxClient(sandbox.url);
+    await using send = await openSandbox({ rateLimit: 2, now: () => new Date(now) });
     const statusAndRemaining = async (target: string, as: keyof typeof SANDBOX_KEYS = 'development') => {
       const { status, headers } = await send(target, { as });
       expect(headers.get('ratelimit-limit')).toBe('2');
@@ -25,16 +26,14 @@ describe('the headers of responses', () => {
   });
 
   it('report a limit that is out of reach without a setting', async () => {
-    await using sandbox = await startSandbox();
-    const { headers } = await (await createSandboxClient(sandbox.url))(GROUPS);
+    const { headers } = await shared(GROUPS);
     expect(headers.get('ratelimit-policy')).toBe('100000;w=1;category="configuration"');
   });
 
   it('have the ETag of a read, which saves sending it again until it changes', async () => {
-    await using sandbox = await startSandbox();
-    const send = await createSandboxClient(sandbox.url);
+    await using send = await openSandbox();
     const get = (ifNoneMatch: string) =>
-      fetch(`${sandbox.url}/v1/notification-groups`, {
+      fetch(`${send.url}/v1/notification-groups`, {
         headers: { authorization: `ApiKey ${SANDBOX_KEYS.development}`, 'if-none-match': ifNoneMatch },
       });
     const etag = (await send(GROUPS)).headers.get('etag') ?? '';
@@ -52,8 +51,7 @@ describe('the headers of responses', () => {
   });
 
   it('repeat the Idempotency-Key, and link to an explanation if it was used with another body', async () => {
-    await using sandbox = await startSandbox();
-    const send = await createSandboxClient(sandbox.url);
+    await using send = await openSandbox();
     const create = async (name: string) => {
       const headers = { 'idempotency-key': 'key-1' };
       const response = await send('POST /v1/notification-groups', { body: { name }, headers });
@@ -71,17 +69,14 @@ describe('the headers of responses', () => {
 
 describe('records', () => {
   it('of groups have an id beside _id', async () => {
-    await using sandbox = await startSandbox();
-    const { list } = await (await createSandboxClient(sandbox.url))(GROUPS);
+    const { list } = await shared(GROUPS);
     expect(list.length).toBeGreaterThan(0);
     expect(list.map(({ id }) => id)).toEqual(list.map(({ _id }) => _id));
   });
 
   it('of subscribers name the integration of each channel, the same every time', async () => {
-    await using sandbox = await startSandbox();
-    const send = await createSandboxClient(sandbox.url);
     const channelsOf = async (subscriberId: string, channels: object[]) =>
-      (await send('POST /v1/subscribers', { body: { subscriberId, channels } })).data.channels;
+      (await shared('POST /v1/subscribers', { body: { subscriberId, channels } })).data.channels;
     const fcm = { providerId: 'fcm', credentials: { deviceTokens: ['t'] } };
     const [first] = [await channelsOf('a', [fcm])].flat();
     expect(first).toEqual({ ...fcm, _integrationId: expect.stringMatching(/^[0-9a-f]{24}$/) });
@@ -90,9 +85,7 @@ describe('records', () => {
   });
 
   it('of subscribers are rejected with an email address, avatar or locale that the service rejects', async () => {
-    await using sandbox = await startSandbox();
-    const send = await createSandboxClient(sandbox.url);
-    const create = (fields: object) => send('POST /v1/subscribers', { body: { subscriberId: 'a', ...fields } });
+    const create = (fields: object) => shared('POST /v1/subscribers', { body: { subscriberId: 'a', ...fields } });
     const invalid = await create({ email: 'nobody', avatar: 'ftp://example.com/a.png', locale: 'not a locale' });
     expect(invalid.status).toBe(422);
     expect(invalid.body).toMatchObject({
@@ -113,24 +106,20 @@ describe('records', () => {
 });
 
 describe('the page at /', () => {
-  it('shows the keys, a request that works, and the records of each environment, without a key', async () => {
-    await using sandbox = await startSandbox();
-    const response = await fetch(sandbox.url);
+  it('shows without a key the keys and a request that works first, then the records of each environment', async () => {
+    const response = await fetch(shared.url());
     const page = await response.text();
     expect(response.headers.get('content-type')).toBe('text/plain; charset=utf-8');
     expect(response.headers.get('x-content-type-options')).toBe('nosniff');
-    for (const text of [...Object.values(SANDBOX_KEYS), `'${sandbox.url}/v1/notification-groups'`]) {
+    for (const text of [...Object.values(SANDBOX_KEYS), `'${shared.url()}/v1/notification-groups'`]) {
       expect(page).toContain(text);
     }
     for (const record of ['weekly-digest', 'Review request (inactive)', 'Billing', 'sample-transaction-0001']) {
       expect(page).toContain(record);
     }
-    expect((await fetch(sandbox.url, { method: 'POST' })).status).toBe(404);
-  });
+    expect((await fetch(shared.url(), { method: 'POST' })).status).toBe(404);
 
-  it('begins with the keys, and lists workflows and subscribers first and transactions last', async () => {
-    await using sandbox = await startSandbox();
-    const [intro = '', ...environments] = (await (await fetch(sandbox.url)).text()).split(/^# /m);
+    const [intro = '', ...environments] = page.split(/^# /m);
     const places = [...Object.values(SANDBOX_KEYS), 'curl'].map((text) => intro.indexOf(text));
     expect(places).toEqual(places.toSorted((a, b) => a - b));
     expect(places[0]).toBeGreaterThan(0);

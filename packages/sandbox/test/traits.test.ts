@@ -53,6 +53,7 @@ const createFeed = (name: string, key?: string): [string, Message] => [
   { body: { name }, headers: key === undefined ? {} : { 'idempotency-key': key } },
 ];
 
+const [EMAIL, LOCALE] = ['email must be an email address.', 'locale must be a locale such as en or en_US.'];
 const INVALID: [string, Message] = ['POST /v1/subscribers', { body: { subscriberId: 's1', email: 'x', locale: 'ö' } }];
 const UNKNOWN_WORKFLOW: [string, Message] = [
   'POST /v1/events/trigger',
@@ -157,67 +158,41 @@ const CHECKS: Record<TraitName, (send: Send) => Promise<void>> = {
   },
 
   async 'validation-by-field'(send) {
-    const response = await send(...INVALID);
-    expect([response.status, json(response)]).toEqual([
-      422,
-      {
-        message: 'Validation Error',
-        errors: {
-          email: { messages: ['email must be an email address.'], value: 'a private value' },
-          locale: { messages: ['locale must be a locale such as en or en_US.'], value: 'a private value' },
-        },
+    await expectInvalid(send, 422, {
+      message: 'Validation Error',
+      errors: {
+        email: { messages: [EMAIL], value: 'a private value' },
+        locale: { messages: [LOCALE], value: 'a private value' },
       },
-    ]);
+    });
     expect(json(await send(...UNKNOWN_WORKFLOW)).errors).toHaveProperty('general.messages', [
       'This environment has no workflow with the trigger identifier none.',
     ]);
-    await expectOtherErrorsUnchanged(send);
   },
 
   async 'validation-list'(send) {
-    const response = await send(...INVALID);
-    expect([response.status, json(response)]).toEqual([
-      400,
-      {
-        message: 'Validation failed',
-        errors: [
-          { field: 'email', message: 'email must be an email address.' },
-          { field: 'locale', message: 'locale must be a locale such as en or en_US.' },
-        ],
-      },
-    ]);
-    await expectOtherErrorsUnchanged(send);
+    await expectInvalid(send, 400, {
+      message: 'Validation failed',
+      errors: [
+        { field: 'email', message: EMAIL },
+        { field: 'locale', message: LOCALE },
+      ],
+    });
   },
 
   async 'validation-paths'(send) {
-    const response = await send(...INVALID);
-    expect([response.status, json(response)]).toEqual([
-      400,
-      {
-        errors: [
-          { path: ['email'], message: 'email must be an email address.', code: 'custom' },
-          { path: ['locale'], message: 'locale must be a locale such as en or en_US.', code: 'custom' },
-        ],
-      },
-    ]);
+    await expectInvalid(send, 400, {
+      errors: [
+        { path: ['email'], message: EMAIL, code: 'custom' },
+        { path: ['locale'], message: LOCALE, code: 'custom' },
+      ],
+    });
     const nested = await send('POST /v1/topics/t1/subscribers', { body: { subscribers: [1] } });
     expect(json(nested).errors).toMatchObject([{ path: ['subscribers', '0'] }]);
-    await expectOtherErrorsUnchanged(send);
   },
 
   async 'validation-cause'(send) {
-    const response = await send(...INVALID);
-    expect([response.status, json(response)]).toEqual([
-      400,
-      {
-        message: 'Bad Request',
-        cause: {
-          email: ['email must be an email address.'],
-          locale: ['locale must be a locale such as en or en_US.'],
-        },
-      },
-    ]);
-    await expectOtherErrorsUnchanged(send);
+    await expectInvalid(send, 400, { message: 'Bad Request', cause: { email: [EMAIL], locale: [LOCALE] } });
   },
 
   async 'deletions-204'(send) {
@@ -292,8 +267,10 @@ const CHECKS: Record<TraitName, (send: Send) => Promise<void>> = {
   },
 };
 
-/** Expects that errors about no field, and successful responses, are those of the sandbox. */
-async function expectOtherErrorsUnchanged(send: Send): Promise<void> {
+/** Expects this response to invalid fields, and that errors about no field and successful responses are those of the sandbox. */
+async function expectInvalid(send: Send, status: number, body: object): Promise<void> {
+  const response = await send(...INVALID);
+  expect([response.status, json(response)]).toEqual([status, body]);
   expect(json(await send('GET /v1/workflows/none'))).toMatchObject({ statusCode: 404, message: /none/ });
   expect((await send('GET /v1/notification-groups')).status).toBe(200);
 }

@@ -1,3 +1,5 @@
+// Records the requests that the service receives.
+
 import type { IncomingMessage } from 'node:http';
 import { type Environment, findEnvironment } from '../../sandbox/src/environments.ts';
 import type { Endpoint } from './endpoints.gen.ts';

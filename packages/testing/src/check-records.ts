@@ -1,5 +1,7 @@
+// Checks the form of records, which plain JavaScript doesn't.
+
 import { z } from 'zod';
-import { unknownSetting } from '../../../src/settings/setting.ts';
+import { unknownSetting } from '../../../src/settings/define.ts';
 import { findIdProblem } from '../../../src/upstream/transport/path.ts';
 import {
   CHANNELS,

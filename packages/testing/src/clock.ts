@@ -1,3 +1,5 @@
+// A clock that stands still until a test moves it.
+
 /** Span of time. Its members are added up. */
 export interface Duration {
   days?: number;
@@ -21,16 +23,20 @@ export interface TestClock {
   set(time: Date | string): void;
 }
 
-/** Clock with what the gateway needs of it. */
-export interface ControlledClock extends TestClock {
-  /** Returns milliseconds that never decrease. */
-  monotonicNow(): number;
-}
+const UNITS = [
+  ['days', 86_400_000],
+  ['hours', 3_600_000],
+  ['minutes', 60_000],
+  ['seconds', 1_000],
+  ['milliseconds', 1],
+] as const;
 
-const UNITS = { days: 86_400_000, hours: 3_600_000, minutes: 60_000, seconds: 1_000, milliseconds: 1 } as const;
-
-/** Creates a clock. @throws {RangeError} if the time is invalid */
-export function createClock(start: Date | string): ControlledClock {
+/**
+ * Creates a clock, which also counts milliseconds that never decrease, for the gateway.
+ *
+ * @throws {RangeError} if the time is invalid
+ */
+export function createClock(start: Date | string): TestClock & { monotonicNow(): number } {
   let time = parseTime(start);
   let monotonic = performance.now();
 
@@ -42,13 +48,8 @@ export function createClock(start: Date | string): ControlledClock {
   return {
     now: () => new Date(time),
     monotonicNow: () => monotonic,
-    advance({ days = 0, hours = 0, minutes = 0, seconds = 0, milliseconds = 0 }) {
-      const span =
-        days * UNITS.days +
-        hours * UNITS.hours +
-        minutes * UNITS.minutes +
-        seconds * UNITS.seconds +
-        milliseconds * UNITS.milliseconds;
+    advance(duration) {
+      const span = UNITS.reduce((sum, [unit, milliseconds]) => sum + (duration[unit] ?? 0) * milliseconds, 0);
       if (!(span > 0 && Number.isFinite(span))) {
         throw new RangeError('A clock can only be advanced by a positive duration, such as { seconds: 30 }.');
       }

@@ -1,3 +1,5 @@
+// Finds the endpoint of a request, and the one that a pattern describes.
+
 import type { Endpoint } from './endpoints.gen.ts';
 
 /** Endpoint with other names of its parameters, as in `GET /v1/workflows/{id}`. */

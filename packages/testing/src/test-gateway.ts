@@ -1,8 +1,10 @@
+// A gateway and its service in the process of tests.
+
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Logger, pino } from 'pino';
 import { createGateway, type Gateway, type GatewayOptions } from '../../../src/gateway.ts';
 import { createSchema, endpointsOf } from '../../../src/graphql/schema.ts';
-import { unknownSetting } from '../../../src/settings/setting.ts';
+import { unknownSetting } from '../../../src/settings/define.ts';
 import { GATEWAY_SETTINGS } from '../../../src/settings/settings.ts';
 import type { ParamsOf } from '../../../src/upstream/endpoint.ts';
 import { type Client, createClient } from '../../client/src/index.ts';
@@ -195,7 +197,9 @@ export async function createTestGateway<const Own extends string = never>({
     get calls() {
       return service.calls;
     },
-    clearCalls: () => service.clearCalls(),
+    clearCalls() {
+      service.calls = [];
+    },
     seed: (added, { environment = 'development' } = {}) => service.add(added, environment),
     fail: (pattern, fault, settings) => service.faults.fail(pattern, fault, settings),
     behave: (trait) => service.behave(trait),

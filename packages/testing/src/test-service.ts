@@ -1,10 +1,12 @@
+// The sandbox in memory, which records its requests and fails as scripted.
+
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { type Duplex, duplexPair, Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { GatewayDeps } from '../../../src/gateway.ts';
-import { unknownName } from '../../../src/settings/setting.ts';
+import { unknownName } from '../../../src/settings/define.ts';
 import { DEVELOPMENT, PRODUCTION } from '../../sandbox/src/environments.ts';
 import { ApiError } from '../../sandbox/src/errors.ts';
 import { DEFAULT_RATE_LIMIT } from '../../sandbox/src/rate-limit.ts';
@@ -50,7 +52,9 @@ export class TestService {
   /** Those of the test first. */
   readonly #endpoints: readonly string[];
   readonly #server = new MemoryServer((request, response) => void this.#answer(request, response));
-  #calls: UpstreamCall[] = [];
+  readonly connect = this.#server.connect;
+  /** Requests since the last reset, in the order in which they arrived. */
+  calls: UpstreamCall[] = [];
 
   private constructor(
     service: Service,
@@ -94,19 +98,6 @@ export class TestService {
     return new TestService(service, now, responders, declared);
   }
 
-  get connect(): NonNullable<GatewayDeps['connect']> {
-    return this.#server.connect;
-  }
-
-  /** Requests since the last reset, in the order in which they arrived. */
-  get calls(): readonly UpstreamCall[] {
-    return this.#calls;
-  }
-
-  clearCalls(): void {
-    this.#calls = [];
-  }
-
   /** Adds records. @throws {TypeError} if one can't be written; then none is */
   add(records: Records, environment: EnvironmentName): void {
     if (!Object.hasOwn(ENVIRONMENTS, environment)) {
@@ -135,7 +126,7 @@ export class TestService {
   reset(): void {
     this.faults.recover();
     this.#traits.clear();
-    this.clearCalls();
+    this.calls = [];
     this.#service.reset();
   }
 
@@ -152,7 +143,7 @@ export class TestService {
     const request = Object.assign(Readable.from([body]), { method, url, headers, socket, complete: true });
     const match = matchRequest(method, url, this.#endpoints);
     const call = createCall(request, match, body);
-    this.#calls.push(call);
+    this.calls.push(call);
     const responder = this.#responders.get(match.endpoint);
     const respond = () =>
       respondWithTraits(this.#traits, request, async () =>
@@ -194,10 +185,8 @@ export class TestService {
   }
 }
 
-const isJson = (headers: Readonly<Record<string, string>>): boolean => {
-  const [, type = 'json'] = Object.entries(headers).find(([name]) => /^content-type$/i.test(name)) ?? [];
-  return /json/i.test(type);
-};
+const isJson = (headers: Readonly<Record<string, string>>): boolean =>
+  /json/i.test(new Headers(headers).get('content-type') ?? 'json');
 
 const toResponse = ({
   body,
@@ -230,8 +219,6 @@ async function delay({ socket }: IncomingMessage, milliseconds: number | undefin
 
 const connectionReset = (): Error => Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });
 
-type Connect = NonNullable<GatewayDeps['connect']>;
-
 /** HTTP server without a port: connections to it are pairs of streams in memory. */
 class MemoryServer {
   readonly #server: Server;
@@ -242,7 +229,7 @@ class MemoryServer {
     this.#server = createServer(listener);
   }
 
-  readonly connect: Connect = (_options, callback) => {
+  readonly connect: NonNullable<GatewayDeps['connect']> = (_options, callback) => {
     const [client, service] = duplexPair();
     this.#clients.set(service, client);
     client.once('close', () => service.destroy());
@@ -259,7 +246,6 @@ class MemoryServer {
     this.#clients.get(request.socket)?.destroy(error);
   }
 
-  /** Breaks all connections. */
   breakAll(error: () => Error): void {
     for (const client of this.#clients.values()) {
       client.destroy(error());

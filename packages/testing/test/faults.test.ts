@@ -141,7 +141,7 @@ it('apply to endpoints of modules', async () => {
 });
 
 it('apply to endpoints that only modules declare, and calls name them', async () => {
-  const things = defineModule('things', ({ builder, declareCalls, endpoint, mutation, requireScopes }) => {
+  const things = defineModule('things', ({ builder, declareCalls, endpoint, requireScopes }) => {
     const get = endpoint('GET /v1/things/{id}').returns<{ name: string }>();
     const latest = endpoint('GET /v1/things/latest').returns<{ name: string }>();
     builder.queryField('things', (t) =>
@@ -158,22 +158,9 @@ it('apply to endpoints that only modules declare, and calls name them', async ()
         ],
       }),
     );
-    mutation('touch', {
-      description: 'Touches a thing.',
-      scope: 'things:write',
-      endpoint: endpoint('POST /v1/things/latest').returns<{ name: string }>(),
-      resolve: (_input, send) => send({}),
-      success: {
-        description: 'It is touched.',
-        fields: (t) => ({ name: t.exposeString('name', { description: 'It.' }) }),
-      },
-    });
   });
-  await using extended = await createTestGateway<
-    'GET /v1/things/{id}' | 'GET /v1/things/latest' | 'POST /v1/things/latest'
-  >({
+  await using extended = await createTestGateway<'GET /v1/things/{id}' | 'GET /v1/things/latest'>({
     modules: [things],
-    endpoints: { 'POST /v1/things/latest': () => ({ body: { name: 'touched' } }) },
   });
   const readOne = extended.fail('GET /v1/things/{key}', { body: { name: 'one' } }, { params: { key: 'a' } });
   extended.fail('GET /v1/things/latest', { body: { name: 'two' } });
@@ -186,15 +173,6 @@ it('apply to endpoints that only modules declare, and calls name them', async ()
     ['GET /v1/things/{id}', { id: 'a' }],
     ['GET /v1/things/latest', {}],
     ...Array.from({ length: 3 }, () => ['GET /v1/things/{id}', { id: 'a' }]),
-  ]);
-  extended.clearCalls();
-  extended.fail('POST /v1/things/latest', 'disconnect', { applied: true, times: 1 });
-  const touch = () => extended.client.request('mutation { touch { __typename } }');
-  expect((await touch()).errors?.[0]?.extensions).toMatchObject({ outcome: 'UNKNOWN', retryable: false });
-  expect((await touch()).data).toEqual({ touch: { __typename: 'TouchSuccess' } });
-  expect(extended.calls.map(({ endpoint, status }) => [endpoint, status])).toEqual([
-    ['POST /v1/things/latest', undefined],
-    ['POST /v1/things/latest', 200],
   ]);
   extended.recover('GET /v1/things/{id}');
 });

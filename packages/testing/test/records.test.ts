@@ -93,21 +93,19 @@ describe('own records', () => {
         },
       ],
     });
-    const response = await gateway.fetch(gateway.url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: `ApiKey ${gateway.key}` },
-      body: JSON.stringify({
-        query:
-          '{ workflow(idOrIdentifier: "special") { steps { active template { active extra } filters { children { value extra } } } } }',
-      }),
-    });
-    expect((await response.json()).data.workflow.steps).toEqual([
-      {
-        active: false,
-        template: { active: true, extra: { preheader: 'p' } },
-        filters: [{ children: [{ value: null, extra: group }] }],
+    const steps = '{ steps { active template { active extra } filters { children { value extra } } } }';
+    const { data } = await gateway.client.request(`{ workflow(idOrIdentifier: "special") ${steps} }`);
+    expect(data).toEqual({
+      workflow: {
+        steps: [
+          {
+            active: false,
+            template: { active: true, extra: { preheader: 'p' } },
+            filters: [{ children: [{ value: null, extra: group }] }],
+          },
+        ],
       },
-    ]);
+    });
   });
 
   it('have statistics, messages and subscribers', async () => {

@@ -1,3 +1,5 @@
+// Checks a configuration as a whole, and formats what is found.
+
 import type { GraphQLSchema } from 'graphql';
 import { createManifestFiles } from '../../graphql/documents/manifest.ts';
 import { shippedManifest } from '../../graphql/documents/shipped-operations.ts';
@@ -9,16 +11,14 @@ import { caught } from '../../lib/caught.ts';
 import { withoutControls } from '../../lib/text.ts';
 import { findMemoryProblem } from '../../server/process-limits.ts';
 import { countWorkers } from '../../settings/command.ts';
-import { listAll } from '../../settings/setting.ts';
+import { listAll } from '../../settings/define.ts';
 import { findEmptied } from '../../upstream/cache/store.ts';
 import type { CommandLine, Process } from '../command.ts';
 import { readEnvironment } from '../config/environment.ts';
-import { FILES, type LoadedConfig, loadConfig } from '../config/load-config.ts';
-import { checkModules, loadModules } from '../config/load-modules.ts';
-import { ConfigError, formatProblem, type Problem, sortProblems } from '../config/problem.ts';
+import { type LoadedConfig, loadConfig } from '../config/load-config.ts';
+import { loadCheckedModules } from '../config/load-modules.ts';
+import { ConfigError, formatProblem, type Problem, problemOf, sortProblems } from '../config/problem.ts';
 import { findDocumentWarnings, findSecretFileWarnings, findTenantWarnings, findWarnings } from './warnings.ts';
-
-type CheckedProcess = Pick<Process, 'env' | 'platform'>;
 
 export interface Report {
   isValid: boolean;
@@ -43,63 +43,49 @@ interface ModuleReport {
 /** Checks the configuration that the gateway would start with. */
 export async function createReport(
   commandLine: Pick<CommandLine, 'options' | 'problems'>,
-  host: CheckedProcess,
+  host: Pick<Process, 'env' | 'platform'>,
 ): Promise<Report> {
   const withoutSecrets = commandLine.options['without-secrets'] !== undefined;
   try {
-    const loaded = loadConfig(commandLine, readEnvironment(host.env), { ...FILES, withoutSecrets });
-    const { config, locate } = loaded;
-    const modules = await loadModules(config, locate);
-    await checkModules(config, modules, locate);
-    const schema = createSchema(config, modules.modules);
+    const loaded = loadConfig(commandLine, readEnvironment(host.env), { withoutSecrets });
+    const { config, values, locate } = loaded;
+    const modules = await loadCheckedModules(config, locate);
+    const schema = createSchema(config, modules);
     const problems = [...(await findSandboxProblems(loaded)), ...findToolProblems(loaded, schema)];
-    return problems.length > 0
-      ? toInvalid(problems)
-      : {
-          ...toValid(loaded, findConfigWarnings(loaded, schema, host)),
-          ...(loaded.values.modules !== undefined && { modules: describeModules(modules.modules) }),
-        };
-  } catch (error) {
-    if (error instanceof ConfigError) {
-      return toInvalid(error.problems);
+    if (problems.length > 0) {
+      throw new ConfigError(problems);
     }
-    throw error;
+    const memoryProblem = findMemoryProblem(config, countWorkers(config.workers)); // Of this machine, or the container of the check.
+    const warnings = sortProblems([
+      ...findWarnings(loaded),
+      ...findTenantWarnings(loaded),
+      ...(host.platform === 'win32' ? [] : findSecretFileWarnings(loaded)), // Windows has no such permissions.
+      ...findDocumentWarnings(loaded, schema),
+      ...findEmptiesWarnings(loaded, schema),
+      ...(memoryProblem === undefined ? [] : [{ sentence: memoryProblem }]),
+    ]);
+    const verdict = warnings.length === 0 ? 'valid' : `valid, with ${countOf(warnings.length, 'warning')}`;
+    const isDefault = config.sandbox !== undefined && values.modules === undefined;
+    const hint = isDefault ? ' It starts the sandbox with the shipped modules.' : '';
+    return {
+      isValid: true,
+      problems,
+      warnings,
+      summary: `${config.source ?? 'The configuration'} is ${verdict}.${hint}`,
+      ...(values.modules !== undefined && { modules: describeModules(modules) }),
+    };
+  } catch (error) {
+    if (!(error instanceof ConfigError)) {
+      throw error;
+    }
+    const { problems } = error;
+    const summary = `The configuration is invalid: ${countOf(problems.length, 'problem')}.`;
+    return { isValid: false, problems, warnings: [], summary };
   }
-}
-
-const toInvalid = (problems: readonly Problem[]): Report => ({
-  isValid: false,
-  problems,
-  warnings: [],
-  summary: `The configuration is invalid: ${countOf(problems.length, 'problem')}.`,
-});
-
-const findConfigWarnings = (loaded: LoadedConfig, schema: GraphQLSchema, { platform }: CheckedProcess): Problem[] => [
-  ...findWarnings(loaded),
-  ...findTenantWarnings(loaded),
-  ...(platform === 'win32' ? [] : findSecretFileWarnings(loaded)), // Windows has no such permissions.
-  ...findDocumentWarnings(loaded, schema),
-  ...findEmptiesWarnings(loaded, schema),
-  ...findMemoryWarnings(loaded),
-];
-
-function toValid({ config: { sandbox, source }, values }: LoadedConfig, found: readonly Problem[]): Report {
-  const warnings = sortProblems(found);
-  const verdict = warnings.length === 0 ? 'valid' : `valid, with ${countOf(warnings.length, 'warning')}`;
-  const isDefault = sandbox !== undefined && values.modules === undefined;
-  const hint = isDefault ? ' It starts the sandbox with the shipped modules.' : '';
-  return { isValid: true, problems: [], warnings, summary: `${source ?? 'The configuration'} is ${verdict}.${hint}` };
-}
-
-/** Returns a warning if this machine, or the container of the check, has too little memory. */
-function findMemoryWarnings({ config }: LoadedConfig): Problem[] {
-  const sentence = findMemoryProblem(config, countWorkers(config.workers));
-  return sentence === undefined ? [] : [{ sentence }];
 }
 
 /** Returns a warning for each write of a module that should declare which cached reads it empties. */
 function findEmptiesWarnings({ locate }: LoadedConfig, schema: GraphQLSchema): Problem[] {
-  const { place, name } = locate(['modules']);
   const endpoints = endpointsOf(schema);
   return endpoints.flatMap((endpoint) => {
     const { method, route, module, empties } = endpoint;
@@ -111,11 +97,9 @@ function findEmptiesWarnings({ locate }: LoadedConfig, schema: GraphQLSchema): P
       .get(endpoint)
       ?.map((kind) => `'${kind}'`)
       .join(', ');
-    if (!kinds) {
-      return [];
-    }
     const effect = `${method} ${route} of the module ${module} empties the cached reads ${kinds}, because of its path`;
-    return [{ place, sentence: `${name}: ${effect}; declare empties: [${kinds}], or [] if it changes none of them.` }];
+    const advice = `declare empties: [${kinds}], or [] if it changes none of them`;
+    return kinds ? [problemOf(locate(['modules']), `: ${effect}; ${advice}`)] : [];
   });
 }
 
@@ -171,10 +155,9 @@ function findToolProblems({ config, locate }: LoadedConfig, schema: GraphQLSchem
   const { manifest = shippedManifest(schema), mutations } = config.mcp;
   const manifests = createManifestFiles([manifest]).manifests();
   const { problems } = readTools(manifests, mutations, { schema, limits: config });
-  return problems.map(({ path, problem }) => {
-    const { place, name } = locate(['mcp', ...path]);
-    return { place, sentence: `${name}${path[0] === 'manifest' ? ':' : ''} ${problem}.` };
-  });
+  return problems.map(({ path, problem }) =>
+    problemOf(locate(['mcp', ...path]), `${path[0] === 'manifest' ? ':' : ''} ${problem}`),
+  );
 }
 
 /** Returns why the sandbox couldn't use its file. The file stays unchanged. The sandbox is loaded only if it is configured. */
@@ -192,7 +175,7 @@ async function findSandboxProblems({ config: { sandbox }, locate }: LoadedConfig
 export function formatReport({ isValid, problems, warnings, summary, modules }: Report, format: string): string {
   switch (format) {
     case 'json':
-      return `${JSON.stringify({ valid: isValid, summary, problems: problems.map(toJson), warnings: warnings.map(toJson), ...(modules && { modules }) }, null, 2)}\n`;
+      return `${JSON.stringify({ valid: isValid, summary, problems: problems.map(toJson), warnings: warnings.map(toJson), modules }, null, 2)}\n`;
     case 'github':
       return toLines([
         ...problems.map((problem) => toAnnotation('error', problem)),

@@ -1,3 +1,5 @@
+// Finds settings that are valid, but probably not intended.
+
 import { existsSync, statSync } from 'node:fs';
 import type { GraphQLSchema } from 'graphql';
 import { createManifestFiles } from '../../graphql/documents/manifest.ts';
@@ -7,22 +9,14 @@ import { isLoopbackHost } from '../../lib/urls.ts';
 import { findPartsOfKinds, type PartOfKind, partOf, sourceOf } from '../../settings/kinds.ts';
 import { SETTINGS_TABLE } from '../../settings/settings.ts';
 import type { Config, LoadedConfig } from '../config/load-config.ts';
-import type { Problem } from '../config/problem.ts';
+import { type Problem, problemOf } from '../config/problem.ts';
 
-/** Settings that are valid, but probably not intended. */
 type Rule = [isBroken: boolean, path: string, clause: string];
 
-export function findWarnings({ config, locate }: LoadedConfig): Problem[] {
-  return [...listExposure(config), ...listUnreachable(config), ...listCombinations(config)].flatMap(
-    ([isBroken, path, clause]) => {
-      if (!isBroken) {
-        return [];
-      }
-      const { place, name } = locate(path.split('.'));
-      return [{ place, sentence: `${name} ${clause}.` }];
-    },
-  );
-}
+export const findWarnings = ({ config, locate }: LoadedConfig): Problem[] =>
+  [...listExposure(config), ...listUnreachable(config), ...listCombinations(config)]
+    .filter(([isBroken]) => isBroken)
+    .map(([, path, clause]) => problemOf(locate(path.split('.')), ` ${clause}`));
 
 /** Returns rules about what others can see. */
 function listExposure(config: Config): Rule[] {
@@ -129,8 +123,8 @@ export function findTenantWarnings({ config, locate }: LoadedConfig): Problem[] 
   if (!isEmpty || Object.keys(tenants).length > 0) {
     return [];
   }
-  const { place, name } = locate(['clients', 'browser', 'tenantKeys']);
-  return [{ place, sentence: `${name}: the folder ${directory} contains no key, so all tokens are rejected.` }];
+  const clause = `: the folder ${directory} contains no key, so all tokens are rejected`;
+  return [problemOf(locate(['clients', 'browser', 'tenantKeys']), clause)];
 }
 
 /** Permission of users who are neither the owner nor in the group (POSIX). */
@@ -140,11 +134,11 @@ const OTHERS_READ = 0o004;
 export const findSecretFileWarnings = ({ config, locate }: LoadedConfig): Problem[] =>
   findPartsOfKinds(partOf(SETTINGS_TABLE, config))
     .flatMap(listFiles)
-    .filter(({ file }) => isReadableByEveryone(file))
-    .map(({ path, file }) => {
-      const { place, name } = locate(path);
-      return { place, sentence: `${name}: every user can read the file ${file}; remove that permission.` };
-    });
+    .filter(({ file }) => {
+      const stats = statSync(file, { throwIfNoEntry: false });
+      return stats?.isFile() === true && (stats.mode & OTHERS_READ) !== 0;
+    })
+    .map(({ path, file }) => problemOf(locate(path), `: every user can read the file ${file}; remove that permission`));
 
 /** Returns the files with secrets that a setting refers to. */
 function listFiles(part: PartOfKind): { path: readonly string[]; file: string }[] {
@@ -155,11 +149,6 @@ function listFiles(part: PartOfKind): { path: readonly string[]; file: string }[
   // An address can contain a password.
   const source = ['secret', 'address'].includes(category) || kind === 'upstreamHeader' ? sourceOf(part) : undefined;
   return typeof source === 'object' ? [{ path, file: source.file }] : [];
-}
-
-function isReadableByEveryone(file: string): boolean {
-  const stats = statSync(file, { throwIfNoEntry: false });
-  return stats?.isFile() === true && (stats.mode & OTHERS_READ) !== 0;
 }
 
 /** Maximum number of documents that are named. */
@@ -181,8 +170,8 @@ export function findDocumentWarnings({ config, locate }: LoadedConfig, schema: G
     const isEnforced = [clients.server, clients.browser].some(
       (client) => client && client.trustedDocuments === 'enforce',
     );
-    const { place, name } = locate(['trustedDocuments', 'manifests']);
-    return isEnforced ? [{ place, sentence: `${name} contain no document, so all operations are rejected.` }] : [];
+    const location = locate(['trustedDocuments', 'manifests']);
+    return isEnforced ? [problemOf(location, ' contain no document, so all operations are rejected')] : [];
   }
   const warnings = documents.flatMap(({ index, id, text }): Problem[] => {
     const problem = findDocumentProblem(schema, text, config);

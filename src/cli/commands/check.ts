@@ -1,10 +1,11 @@
+// Checks the configuration that `serve` would start with.
+
 import type { Command } from '../command.ts';
-import { readFormat } from './output.ts';
+import { readFormat } from '../command-line.ts';
 import { serve } from './serve.ts';
 
 const FORMATS = 'text|json|github';
 
-/** Checks the configuration that `serve` would start with. */
 export const check: Command = {
   name: 'check',
   summary: 'Checks the configuration without starting anything.',

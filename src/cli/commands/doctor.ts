@@ -1,5 +1,7 @@
+// Examines the service without changing it.
+
 import type { Command } from '../command.ts';
-import { readFormat } from './output.ts';
+import { readFormat } from '../command-line.ts';
 import { serviceOptions } from './serve.ts';
 
 const FORMATS = 'text|json';

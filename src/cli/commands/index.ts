@@ -1,12 +1,14 @@
+// The table of commands. The first one is the default.
+
 import { VERSION } from '../../lib/version.ts';
 import type { Command } from '../command.ts';
+import { createPrinter } from '../command-line.ts';
 import { writeHelp } from '../help.ts';
 import { check } from './check.ts';
 import { doctor } from './doctor.ts';
 import { init } from './init.ts';
 import { mcp } from './mcp.ts';
 import { moduleNew } from './module.ts';
-import { createPrinter } from './output.ts';
 import { sandbox, sandboxReset } from './sandbox.ts';
 import { schemaDiff, schemaPrint } from './schema.ts';
 import { serve } from './serve.ts';
@@ -14,7 +16,7 @@ import { subscribersImport } from './subscribers-import.ts';
 
 /** Creates a command that prints those whose names continue its own. */
 const createParent = (name: string, summary: string): Command =>
-  createPrinter({ name, summary, options: [], write: ({ command, commands }) => writeHelp(command, commands) });
+  createPrinter({ name, summary, options: [], write: ({ command }) => writeHelp(command, COMMANDS) });
 
 const version = createPrinter({
   name: 'version',
@@ -28,10 +30,9 @@ const help = createPrinter({
   name: 'help',
   summary: 'Prints this help, or that of a command: help sandbox.',
   options: [],
-  write: ({ commands }) => writeHelp(undefined, commands),
+  write: () => writeHelp(undefined, COMMANDS),
 });
 
-/** The table of commands. The first one is the default. */
 export const COMMANDS: readonly [Command, ...Command[]] = [
   serve,
   init,

@@ -1,6 +1,7 @@
+// Writes a configuration file. The options with a value are its questions.
+
 import type { Command } from '../command.ts';
 
-/** Writes a configuration file. The options with a value are its questions. */
 export const init: Command = {
   name: 'init',
   summary: 'Writes a configuration file for your service.',

@@ -1,7 +1,8 @@
+// Serves tools to a desktop client over standard input and output.
+
 import type { Command } from '../command.ts';
 import { serve } from './serve.ts';
 
-/** Serves tools to a desktop client over standard input and output. */
 export const mcp: Command = {
   name: 'mcp',
   summary: 'Serves tools to an AI agent over stdio.',

@@ -1,3 +1,5 @@
+// Writes a module from an OpenAPI document.
+
 import type { Command } from '../command.ts';
 
 export const moduleNew: Command = {

@@ -1,15 +1,17 @@
-import { createInterface } from 'node:readline/promises';
+// Runs the sandbox without a gateway, and resets it.
+
+import { createInterface } from 'node:readline';
 import { isTrait, TRAIT_NAMES } from '../../../packages/sandbox/src/traits.ts';
+import { findFileProblem } from '../../lib/files/text-file.ts';
 import { DEFAULT_SANDBOX_FILE } from '../../settings/command.ts';
-import { unknownName } from '../../settings/setting.ts';
+import { unknownName } from '../../settings/define.ts';
 import type { Command, CommandLine, Process } from '../command.ts';
+import { readInteger } from '../command-line.ts';
 import { ConfigError } from '../config/problem.ts';
-import { findSandboxFileProblem } from '../sandbox-file.ts';
 import { catchStopSignals } from '../signals.ts';
 
 const DEFAULT_PORT = 4010;
 
-/** Runs the sandbox without a gateway. */
 export const sandbox: Command = {
   name: 'sandbox',
   summary: 'Runs only the sandbox, a REST service with sample data.',
@@ -62,7 +64,7 @@ export const sandboxReset: Command = {
 are replaced with the sample records. A sandbox that is using the file shows
 them immediately. Files of other programs are left unchanged.`,
   async run({ options, args: [file = DEFAULT_SANDBOX_FILE], problems: usage }, host) {
-    const problem = file === ':memory:' ? 'data in memory ends with its process' : findSandboxFileProblem(file);
+    const problem = file === ':memory:' ? 'data in memory ends with its process' : findFileProblem(file);
     const problems = [...usage, ...(problem === undefined ? [] : [`There is nothing to reset: ${problem}.`])];
     const mustAsk = options.yes === undefined;
     if (mustAsk && !host.stdin.isTTY) {
@@ -83,34 +85,27 @@ them immediately. Files of other programs are left unchanged.`,
 };
 
 async function confirms(question: string, { stdin, stdout }: Process): Promise<boolean> {
-  using terminal = createInterface({ input: stdin, output: stdout });
-  const { promise: closed, resolve } = Promise.withResolvers<string>();
-  terminal.once('close', () => resolve('')); // Ctrl-C and Ctrl-D.
-  const answer = await Promise.race([terminal.question(`${question} [y/N] `), closed]);
+  using terminal = createInterface({ input: stdin, output: stdout, prompt: `${question} [y/N] ` });
+  terminal.prompt();
+  const { value: answer = '' } = await terminal[Symbol.asyncIterator]().next(); // Nothing after Ctrl-C and Ctrl-D.
   return /^y(?:es)?$/i.test(answer.trim());
 }
 
 function readOptions({ options, problems: usage }: CommandLine) {
-  const { port = String(DEFAULT_PORT), host = '127.0.0.1', file = DEFAULT_SANDBOX_FILE } = options;
-  const rateLimit = options['rate-limit'];
+  const { host = '127.0.0.1', file = DEFAULT_SANDBOX_FILE } = options;
   const problems = [...usage];
-  if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) {
-    problems.push('--port must be a whole number from 0 to 65535.');
-  }
-  if (rateLimit !== undefined && !/^[1-9]\d{0,5}$/.test(rateLimit)) {
-    problems.push('--rate-limit must be a whole number from 1 to 999999.');
-  }
+  const port = readInteger(options, 'port', [0, 65_535], problems) ?? DEFAULT_PORT;
+  const rateLimit = readInteger(options, 'rate-limit', [1, 999_999], problems);
   const traits = options.traits?.split(',').map((name) => name.trim()) ?? [];
   for (const name of traits.filter((each) => !isTrait(each))) {
     problems.push(`--traits: ${unknownName(name, TRAIT_NAMES, 'trait')}. See notigraph sandbox --help.`);
   }
-  const problem = findSandboxFileProblem(file);
+  const problem = file === ':memory:' ? undefined : findFileProblem(file);
   if (problem !== undefined) {
     problems.push(`--file: ${problem}.`);
   }
   if (problems.length > 0) {
     throw new ConfigError(problems);
   }
-  const limit = rateLimit !== undefined && { rateLimit: Number(rateLimit) };
-  return { port: Number(port), host, file, traits: traits.filter(isTrait), ...limit };
+  return { port, host, file, traits: traits.filter(isTrait), ...(rateLimit !== undefined && { rateLimit }) };
 }

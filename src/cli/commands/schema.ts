@@ -1,7 +1,9 @@
+// Prints the schema, or compares two.
+
 import type { GatewayModule } from '../../graphql/module.ts';
 import type { Command, CommandLine, Process } from '../command.ts';
+import { createPrinter, readFormat } from '../command-line.ts';
 import { ConfigError } from '../config/problem.ts';
-import { createPrinter, readFormat } from './output.ts';
 import { serve } from './serve.ts';
 
 const FORMATS = 'text|json';
@@ -15,17 +17,14 @@ async function modulesOf(
   host: Process,
 ): Promise<readonly GatewayModule[]> {
   const { readEnvironment } = await import('../config/environment.ts');
-  const { FILES, loadConfig } = await import('../config/load-config.ts');
-  const { checkModules, loadModules } = await import('../config/load-modules.ts');
+  const { loadConfig } = await import('../config/load-config.ts');
+  const { loadCheckedModules } = await import('../config/load-modules.ts');
   const loaded = loadConfig({ options, problems }, readEnvironment({ ...host.env, NODE_ENV: undefined }), {
-    ...FILES,
     findProblems: () => [],
     withoutSecrets: true,
   });
   const modules = loaded.values.modules === undefined ? [] : loaded.config.modules;
-  const imported = await loadModules({ ...loaded.config, modules }, loaded.locate);
-  await checkModules(loaded.config, imported, loaded.locate);
-  return imported.modules;
+  return loadCheckedModules({ ...loaded.config, modules }, loaded.locate);
 }
 
 export const schemaPrint = createPrinter({

@@ -1,12 +1,13 @@
+// Serves the GraphQL API. Its options are settings of the settings table.
+
 import { z } from 'zod';
 import { withoutMarkdown } from '../../lib/text.ts';
-import { optionOf, SETTING_INFO, variableOf } from '../../settings/setting.ts';
-import { SETTING_GROUPS, SETTINGS, type SettingName } from '../../settings/settings.ts';
+import { optionOf, SETTING_INFO, variableOf } from '../../settings/define.ts';
+import { SETTING_GROUPS, SETTINGS } from '../../settings/settings.ts';
 import type { Command, CommandOption } from '../command.ts';
 import { writeEntries } from '../help.ts';
 import { catchHangups } from '../signals.ts';
 
-/** Serves the GraphQL API. Its options are settings of the settings table. */
 export const serve: Command = {
   name: 'serve',
   summary: 'Serves the GraphQL API. The default command.',
@@ -56,21 +57,19 @@ export const serviceOptions = (variable: string): CommandOption[] => [
   },
 ];
 
-const listOptionSettings = (): SettingName[] =>
-  (Object.keys(SETTINGS) as SettingName[]).filter((name) => SETTING_INFO.get(SETTINGS[name])?.flag !== undefined);
-
 const listSettingOptions = (): CommandOption[] =>
-  listOptionSettings().map((name) => {
-    const { flag, short } = SETTING_INFO.get(SETTINGS[name]) ?? {};
-    return {
+  Object.entries<z.ZodType>(SETTINGS).flatMap(([name, schema]) => {
+    const { flag, short } = SETTING_INFO.get(schema) ?? {};
+    const option = {
       name: optionOf(name),
       short,
       value: flag,
       // Computed for the help only, because every start parses the command line.
       get description() {
-        return `${describe(SETTINGS[name])} ${variableOf(name)}`;
+        return `${describe(schema)} ${variableOf(name)}`;
       },
     };
+    return flag === undefined ? [] : [option];
   });
 
 /** Returns the variables of general settings that are no options, with descriptions. */

@@ -1,3 +1,5 @@
+// Sends the subscribers of a file to the service.
+
 import type { Command } from '../command.ts';
 import { serviceOptions } from './serve.ts';
 

@@ -1,9 +1,12 @@
+// Checks the files and packages that settings need.
+
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { findKeyProblem } from '../../auth/signing-keys.ts';
 import { createTenantUpstreams, findTenantProblem, findUpstreamProblem } from '../../auth/tenants.ts';
 import { findManifestProblems } from '../../graphql/documents/manifest.ts';
 import { type FindProblem, findSecretProblems, type Secret, type SourceProblem } from '../../lib/files/secret-files.ts';
+import { findFileProblem } from '../../lib/files/text-file.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { findMissingPackage } from '../../lib/optional-packages.ts';
 import { findRedisServerProblems } from '../../redis/redis-server.ts';
@@ -20,10 +23,9 @@ import {
 } from '../../settings/kinds.ts';
 import type { SettingProblem } from '../../settings/parse.ts';
 import { SETTINGS_TABLE, type Settings } from '../../settings/settings.ts';
-import { findRedisUrlProblem } from '../../settings/store.ts';
+import { findRedisUrlProblem } from '../../settings/stores.ts';
 import { findAuditProblem } from '../../telemetry/audit-log.ts';
 import { findTlsProblems } from '../../upstream/transport/tls-files.ts';
-import { findSandboxFileProblem } from '../sandbox-file.ts';
 
 /**
  * Reads the files that settings refer to, looks for the packages that they need, and returns all problems.
@@ -169,10 +171,9 @@ function checkAuditLog(part: PartOfKind): SettingProblem[] {
   return message === undefined ? [] : [{ path: part.path, message }];
 }
 
-/** Returns why the sandbox couldn't use its file. */
 function checkSandbox({ path, value }: PartOfKind): SettingProblem[] {
-  const isValid = typeof value === 'string' || typeof value === 'boolean';
-  const message = isValid ? findSandboxFileProblem(sandboxFileOf(value)) : undefined;
+  const file = typeof value === 'string' || typeof value === 'boolean' ? sandboxFileOf(value) : ':memory:';
+  const message = file === ':memory:' ? undefined : findFileProblem(file);
   return message === undefined ? [] : [{ path, message }];
 }
 

@@ -1,3 +1,5 @@
+// Reads the configuration file: its YAML, its references to variables and files, and the places of its settings.
+
 import { dirname, resolve } from 'node:path';
 import {
   type Document,
@@ -13,11 +15,11 @@ import {
 import { orUndefined } from '../../lib/caught.ts';
 import { FileError } from '../../lib/files/text-file.ts';
 import { isRecord } from '../../lib/is-record.ts';
+import { unknownName } from '../../settings/define.ts';
 import { membersOf, type Part, partOf, withKind } from '../../settings/kinds.ts';
-import { unknownName } from '../../settings/setting.ts';
 import { SETTINGS_TABLE } from '../../settings/settings.ts';
 import type { Environment, ReadFile } from './environment.ts';
-import type { Place, Problem } from './problem.ts';
+import type { Place, Problem, SettingPath } from './problem.ts';
 
 interface ConfigSource {
   name: string;
@@ -82,16 +84,10 @@ export function findSource(
   }
 }
 
-export type SettingPath = readonly PropertyKey[];
-
-interface FileProblem extends Problem {
-  path: SettingPath;
-}
-
 export interface ConfigFile {
   /** Settings by name, with paths resolved and environment variables inserted; undefined if the file has no valid syntax. */
   values: Readonly<Record<string, unknown>> | undefined;
-  problems: readonly FileProblem[];
+  problems: readonly (Problem & { path: SettingPath })[];
   /** Returns the place of a setting, or of the section it would be in. */
   placeOf(path: SettingPath): Place;
 }
@@ -116,15 +112,14 @@ export function readConfigFile(
     return { source: name, line, column };
   };
   const placeOf = (at: SettingPath) => placeAt(findOffset(document, at));
-  const unreadable = (...problems: Problem[]): ConfigFile => ({
+  const unreadable = (...found: Problem[]): ConfigFile => ({
     values: undefined,
-    problems: problems.map((problem) => ({ path: [], ...problem })),
+    problems: found.map((problem) => ({ path: [], ...problem })),
     placeOf,
   });
   if (document.errors.length > 0) {
-    const errors = document.errors.slice(0, MAX_SYNTAX_ERRORS);
     return unreadable(
-      ...errors.map((error) => ({
+      ...document.errors.slice(0, MAX_SYNTAX_ERRORS).map((error) => ({
         place: placeAt(error.pos[0]),
         sentence: `invalid YAML: ${explainSyntaxError(error)}.`,
       })),
@@ -137,26 +132,18 @@ export function readConfigFile(
   if (!isRecord(content)) {
     return unreadable({ sentence: `${name} must be an object of settings.` });
   }
-  const unknown = Object.keys(content).filter((key) => key !== SCHEMA && !settingNames.includes(key));
+  const problems: (Problem & { path: SettingPath })[] = [];
+  const report = (at: SettingPath, sentence: string) =>
+    problems.push({ path: at, place: placeOf(at), sentence: `${sentence}.` });
+  for (const key of Object.keys(content).filter((each) => each !== SCHEMA && !settingNames.includes(each))) {
+    report([key], unknownName(key, settingNames, 'setting'));
+  }
   const entries = Object.entries(content).filter(([key, value]) => settingNames.includes(key) && value !== null);
   const locate = (file: string) => (path === undefined ? file : resolve(dirname(path), file));
-  const { values, problems } = resolveReferences(Object.fromEntries(entries), env, locate, withoutSecrets);
-  return {
-    values,
-    problems: [
-      ...unknown.map((key) => ({
-        path: [key],
-        place: placeOf([key]),
-        sentence: `${unknownName(key, settingNames, 'setting')}.`,
-      })),
-      ...problems.map(({ path: at, clause }) => ({
-        path: at,
-        place: placeOf(at),
-        sentence: `${at.join('.')} ${clause}.`,
-      })),
-    ],
-    placeOf,
-  };
+  const values = resolveReferences(Object.fromEntries(entries), env, locate, withoutSecrets, (at, clause) =>
+    report(at, `${at.join('.')} ${clause}`),
+  );
+  return { values, problems, placeOf };
 }
 
 /** Returns the position of a setting's name, or of the innermost section around it. */
@@ -192,25 +179,23 @@ const SWITCHES = /^(?::memory:|on|off|true|false|[01]?)$/i;
 /** Form of variable names. Anything else may be a misplaced secret, so messages omit it. */
 const VARIABLE_NAME = /^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$/;
 
-interface Resolved {
-  values: Readonly<Record<string, unknown>>;
-  /** Problems, each as a clause that follows the path. They never contain values. */
-  problems: readonly { path: SettingPath; clause: string }[];
-}
-
 /**
  * Replaces `{ env: NAME }` with the value of the variable, makes paths absolute, and finds secrets and passwords that must not be in a file.
  *
  * @param locate converts a path in the file to an absolute path
  * @param withoutSecrets whether the variable of a secret may be missing. It is then replaced by a valid value
+ * @param report receives problems, each as a clause that follows the path. They never contain values
  */
 function resolveReferences(
   values: Readonly<Record<string, unknown>>,
   env: Environment['values'],
   locate: (path: string) => string,
   withoutSecrets: boolean,
-): Resolved {
-  const problems: { path: SettingPath; clause: string }[] = [];
+  report: (path: SettingPath, clause: string) => void,
+): Readonly<Record<string, unknown>> {
+  /** Returns the members of a section by name. */
+  const resolveMembers = (part: Part) =>
+    Object.fromEntries(membersOf(part).map((member) => [member.path.at(-1), resolvePart(member)]));
 
   function resolvePart(part: Part): unknown {
     const { path, value } = part;
@@ -222,7 +207,7 @@ function resolveReferences(
       return membersOf(part).map(resolvePart);
     }
     if (isRecord(value)) {
-      return Object.fromEntries(membersOf(part).map((member) => [member.path.at(-1), resolvePart(member)]));
+      return resolveMembers(part);
     }
     return typeof value === 'string' ? resolveText(value, part) : value;
   }
@@ -231,10 +216,10 @@ function resolveReferences(
     const { path } = part;
     const { kind, category } = withKind(part) ?? {};
     if (category === 'secret') {
-      problems.push({ path, clause: 'must not contain the secret itself; use { env: NAME } or { file: PATH }' });
+      report(path, 'must not contain the secret itself; use { env: NAME } or { file: PATH }');
     }
     if (category === 'address' && text.includes('@')) {
-      problems.push({ path, clause: 'must not contain a user name or password; use { env: NAME }' });
+      report(path, 'must not contain a user name or password; use { env: NAME }');
     }
     const isPath =
       category === 'path' &&
@@ -249,13 +234,12 @@ function resolveReferences(
       const clause = VARIABLE_NAME.test(name)
         ? `requires the environment variable ${name}, which is not set`
         : 'requires an environment variable that is not set; env must be its name';
-      problems.push({ path, clause });
+      report(path, clause);
     }
     return value ?? '';
   }
 
-  const members = membersOf(partOf(SETTINGS_TABLE, values));
-  return { values: Object.fromEntries(members.map((member) => [member.path.at(-1), resolvePart(member)])), problems };
+  return resolveMembers(partOf(SETTINGS_TABLE, values));
 }
 
 /** Returns a valid value in place of a secret whose variable is missing; undefined if the variable is not for a secret. */

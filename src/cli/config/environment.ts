@@ -1,3 +1,5 @@
+// Environment variables: those of the process and of the file `.env`, and the proxies that they set.
+
 import { isIP } from 'node:net';
 import { parseEnv } from 'node:util';
 import { caught } from '../../lib/caught.ts';
@@ -46,44 +48,32 @@ const FILE = '.env';
 
 /** Reads the file `.env` of the working directory, if any. The variables of the process override it. */
 export function readEnvironment(variables: Environment['values'], readFile: ReadFile = readConfigText): Environment {
-  const { text, problems } = readDotEnv(readFile);
-  const fromFile: Environment['values'] = parseEnv(text);
+  let fromFile: Environment['values'] = {};
+  const error = caught(FileError, () => {
+    fromFile = parseEnv(readFile(FILE) ?? '');
+  });
+  // The file is optional, and some projects have a directory of this name.
+  const isProblem = error !== undefined && !error.message.startsWith('is a directory');
   return {
     values: { ...fromFile, ...variables },
     nameOf(name, index) {
       const isOfFile = variables[name] === undefined && Object.hasOwn(fromFile, name);
       return `${index === undefined ? name : `${name}.${index}`} (${isOfFile ? FILE : 'environment'})`;
     },
-    problems,
+    problems: isProblem ? [{ sentence: `The file ${FILE} ${error.message}.` }] : [],
   };
-}
-
-function readDotEnv(readFile: ReadFile): { text: string; problems: Problem[] } {
-  let text: string | undefined;
-  const error = caught(FileError, () => {
-    text = readFile(FILE);
-  });
-  // The file is optional, and some projects have a directory of this name.
-  const isProblem = error !== undefined && !error.message.startsWith('is a directory');
-  return { text: text ?? '', problems: isProblem ? [{ sentence: `The file ${FILE} ${error.message}.` }] : [] };
-}
-
-interface WithProxies {
-  values: Readonly<Record<string, unknown>>;
-  /** They never contain values, which may have passwords. */
-  problems: readonly Problem[];
 }
 
 /**
  * Sets the proxy of each upstream and issuer that has no setting `proxy` to that of the environment. Reads the variables that other programs read; lower case
- * takes precedence.
+ * takes precedence. Problems never contain values, which may have passwords.
  *
  * @param values settings before validation
  */
 export function applyProxyVariables(
   values: Readonly<Record<string, unknown>>,
   { values: env, nameOf }: Environment,
-): WithProxies {
+): { values: Readonly<Record<string, unknown>>; problems: readonly Problem[] } {
   const problems: Problem[] = [];
   const excluded = readExclusions(env.no_proxy || env.NO_PROXY);
 
@@ -114,19 +104,13 @@ export function applyProxyVariables(
   const addToIssuer = (issuer: unknown): unknown =>
     isRecord(issuer) && issuer.jwks !== undefined ? addProxy(issuer, issuer.jwks, proxy && 'off') : issuer;
   const { upstreams } = values;
+  const addToUpstream = (entry: unknown) => addProxy(entry, isRecord(entry) ? entry.url : undefined);
   const clients = isRecord(values.clients) ? values.clients : {};
   const browser = isRecord(clients.browser) ? clients.browser : {};
   const issuers = Array.isArray(browser.issuers) ? browser.issuers.map(addToIssuer) : undefined;
   const changed = {
     ...(proxy && { proxy }),
-    ...(isRecord(upstreams) && {
-      upstreams: Object.fromEntries(
-        Object.entries(upstreams).map(([name, entry]) => [
-          name,
-          addProxy(entry, isRecord(entry) ? entry.url : undefined),
-        ]),
-      ),
-    }),
+    ...(isRecord(upstreams) && { upstreams: mapValues(upstreams, addToUpstream) }),
     ...(issuers && { clients: { ...clients, browser: { ...browser, issuers } } }),
   };
   return { values: { ...values, ...changed }, problems };
@@ -136,15 +120,15 @@ export function applyProxyVariables(
 const variableFor = (protocol: string, env: Environment['values']): string | undefined =>
   (protocol === 'https:' ? ['https_proxy', 'HTTPS_PROXY'] : ['http_proxy', 'HTTP_PROXY']).find((name) => env[name]);
 
+const mapValues = (record: Readonly<Record<string, unknown>>, convert: (value: unknown) => unknown) =>
+  Object.fromEntries(Object.entries(record).map(([name, value]) => [name, convert(value)]));
+
 /**
  * Reads a comma-separated list of hosts that are reached directly. Spaces separate too. Entries are host names with their subdomains, addresses, address ranges
  * such as 10.0.0.0/8, each with an optional port, or `*` for all.
  */
 function readExclusions(list = ''): (url: URL) => boolean {
-  const rules = list
-    .split(/[\s,]+/)
-    .filter((entry) => entry !== '')
-    .map(toRule);
+  const rules = (list.match(/[^\s,]+/g) ?? []).map(toRule);
   return (url) => rules.some((isExcluded) => isExcluded(url));
 }
 

@@ -1,21 +1,17 @@
+// Imports modules: those of this package, and files and packages of users, which can be imported again after a change.
+
 import { readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { dirname, relative, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { inspect } from 'node:util';
+import type { GraphQLSchema } from 'graphql';
 import type { GatewayModule } from '../../graphql/module.ts';
 import { orUndefined } from '../../lib/caught.ts';
 import { isRecord } from '../../lib/is-record.ts';
-import { listAny } from '../../settings/setting.ts';
+import { listAny } from '../../settings/define.ts';
 import type { Settings } from '../../settings/settings.ts';
-import type { MergedSettings } from './merge-sources.ts';
-import { ConfigError } from './problem.ts';
-
-/** Modules of a configuration, with the files that they consist of. */
-export interface LoadedModules {
-  modules: readonly GatewayModule[];
-  files: ModuleFiles;
-}
+import { ConfigError, type Locate, problemOf } from './problem.ts';
 
 /** Files of modules by their absolute paths, without those of packages. Undefined for one that could not be read. */
 export type ModuleFiles = Map<string, ModuleFile | undefined>;
@@ -50,6 +46,37 @@ export interface ModuleSource extends Pick<Settings, 'modules'> {
 }
 
 /**
+ * Imports the modules of a configuration, and checks that they can be part of the schema, and that the scopes of clients exist in it.
+ *
+ * @param files receives the files, also those of a module that fails
+ * @throws {ConfigError} with all problems
+ */
+export async function loadCheckedModules(
+  config: ModuleSource & Pick<Settings, 'clients' | 'federation' | 'introspection'>,
+  locate: Locate,
+  files: ModuleFiles = new Map(),
+): Promise<readonly GatewayModule[]> {
+  const modules = await loadModules(config, locate, files);
+  if (modules.length === 0) {
+    return modules;
+  }
+  const { createSchema } = await import('../../graphql/schema.ts');
+  const { scopesOf } = await import('../../graphql/scopes.ts');
+  const { findUnknownScopes } = await import('../../settings/scopes.ts');
+  let schema: GraphQLSchema;
+  try {
+    schema = createSchema(config, modules);
+  } catch (error) {
+    throw new ConfigError([problemOf(locate(['modules']), `: ${describeFailure(error, files)}`)]);
+  }
+  const unknown = findUnknownScopes(config.clients, scopesOf(schema));
+  if (unknown.length > 0) {
+    throw new ConfigError(unknown.map(({ path, message }) => problemOf(locate(path), ` ${message}`)));
+  }
+  return modules;
+}
+
+/**
  * Imports the modules of a configuration: files, packages, and those of this package. Files that are not in `moduleFiles` are imported anew, with
  * the files that import them.
  *
@@ -58,25 +85,26 @@ export interface ModuleSource extends Pick<Settings, 'modules'> {
  */
 export async function loadModules(
   source: ModuleSource,
-  locate: MergedSettings['locate'] = (path) => ({ name: path.join('.') }),
+  locate: Locate = (path) => ({ name: path.join('.') }),
   files: ModuleFiles = new Map(),
-): Promise<LoadedModules> {
+): Promise<readonly GatewayModule[]> {
   const { modules: names } = source;
   const modules: GatewayModule[] = [];
   if (names.length === 0) {
-    return { modules, files };
+    return modules;
   }
-  using imports = new ModuleImports(source, files);
+  using imports = importFiles(source, files);
   for (const [i, name] of names.entries()) {
     const entry = isPath(name) ? relative('.', name) : name;
     try {
       const shipped = /^notigraph\/modules\//.test(name) ? findShipped(name) : undefined;
       modules.push(asModule(entry, await withinTime(entry, shipped?.() ?? imports.load(name))));
     } catch (error) {
-      throw moduleProblem(['modules', String(i)], describeFailure(error, files, entry), locate);
+      const reason = describeFailure(error, files, entry);
+      throw new ConfigError([problemOf(locate(['modules', String(i)]), `: ${reason}`)]);
     }
   }
-  return { modules, files };
+  return modules;
 }
 
 /** Returns the files that are still as they were read, and import only such files. */
@@ -110,43 +138,6 @@ async function withinTime<Result>(name: string, imported: Promise<Result>): Prom
   }
 }
 
-/**
- * Checks that modules can be part of the schema, and that the scopes of clients exist in it.
- *
- * @throws {ConfigError} with all problems
- */
-export async function checkModules(
-  config: Pick<Settings, 'clients' | 'federation' | 'introspection'>,
-  { modules, files }: LoadedModules,
-  locate: MergedSettings['locate'] = (path) => ({ name: path.join('.') }),
-): Promise<void> {
-  if (modules.length === 0) {
-    return;
-  }
-  const { createSchema } = await import('../../graphql/schema.ts');
-  const { scopesOf } = await import('../../graphql/scopes.ts');
-  const { findUnknownScopes } = await import('../../settings/scopes.ts');
-  const createChecked = () => {
-    try {
-      return createSchema(config, modules);
-    } catch (error) {
-      throw moduleProblem(['modules'], describeFailure(error, files), locate);
-    }
-  };
-  const problems = findUnknownScopes(config.clients, scopesOf(createChecked())).map(({ path, message }) => {
-    const { place, name } = locate(path);
-    return { place, sentence: `${name} ${message}.` };
-  });
-  if (problems.length > 0) {
-    throw new ConfigError(problems);
-  }
-}
-
-function moduleProblem(path: readonly string[], clause: string, locate: MergedSettings['locate']): ConfigError {
-  const { place, name } = locate(path);
-  return new ConfigError([{ place, sentence: `${name}: ${clause}.` }]);
-}
-
 function findShipped(name: string): () => Promise<unknown> {
   const load = SHIPPED[name];
   if (load === undefined) {
@@ -177,70 +168,58 @@ const ENTRY = 'notigraph-module:';
 /** Ends the URLs of files of modules. Node.js keeps each URL that it imported, so another number makes it read a file again. */
 const QUERY = '?generation=';
 
-class ModuleImports implements Disposable {
-  readonly #files: ModuleFiles;
-  readonly #generation: number;
-  readonly #known: NonNullable<ModuleSource['moduleFiles']>;
-  readonly #hooks: ReturnType<typeof registerHooks>;
-
-  constructor({ source = '.', generation = 0, moduleFiles = {} }: ModuleSource, files: ModuleFiles) {
-    this.#files = files;
-    this.#generation = generation;
-    this.#known = moduleFiles;
-    for (const [path, file] of Object.entries(moduleFiles)) {
-      files.set(path, file); // Node.js asks for no file of a module that it keeps.
-    }
-    const parentURL = pathToFileURL(resolve(dirname(source), 'package.json')).href; // Packages are searched from here.
-    this.#hooks = registerHooks({
-      resolve: (specifier, context, next) => {
-        if (specifier.startsWith(ENTRY)) {
-          const name = decodeURIComponent(specifier.slice(ENTRY.length, specifier.indexOf('?')));
-          const entry = isPath(name) ? pathToFileURL(resolve(name)).href : name;
-          return this.#pin(next(entry, { ...context, parentURL }));
-        }
-        const importer = context.parentURL?.includes(QUERY) ? fileURLToPath(context.parentURL) : undefined;
-        if (importer !== undefined && isPath(specifier)) {
-          return this.#pin(next(specifier, context), files.get(importer));
-        }
-        return next(importer !== undefined && specifier === 'notigraph/modules' ? INTERFACE : specifier, context);
-      },
-      load: (url, context, next) => {
-        if (!url.includes(QUERY)) {
-          return next(url, context);
-        }
-        const path = fileURLToPath(url);
-        const known = moduleFiles[path];
-        // Otherwise, TypeScript in a package with "type": "commonjs", as npm init writes it, can't have import.
-        const importing = path.endsWith('.ts') ? { ...context, format: 'module-typescript' } : context;
-        const loaded = known === undefined ? next(url, importing) : { ...known, shortCircuit: true };
-        if (typeof loaded.format === 'string' && loaded.source != null) {
-          const numbers = { generation: known?.generation ?? generation, imports: [] };
-          files.set(path, { format: loaded.format, source: toText(loaded.source), ...numbers });
-        }
-        return loaded;
-      },
-    });
-  }
-
-  load(name: string): Promise<unknown> {
-    return import(`${ENTRY}${encodeURIComponent(name)}${QUERY}${this.#generation}`);
-  }
-
-  [Symbol.dispose](): void {
-    this.#hooks.deregister();
+/** Lets Node.js import the files of modules, until it is disposed: again if they have changed, and with the interface of this program. */
+function importFiles({ source = '.', generation = 0, moduleFiles: known = {} }: ModuleSource, files: ModuleFiles) {
+  for (const [path, file] of Object.entries(known)) {
+    files.set(path, file); // Node.js asks for no file of a module that it keeps.
   }
 
   /** Adds the number to the URL of a file, unless it is part of a package. */
-  #pin<Resolved extends { url: string }>(resolved: Resolved, importer?: ModuleFile): Resolved {
+  function pin<Resolved extends { url: string }>(resolved: Resolved, importer?: ModuleFile): Resolved {
     const { url } = resolved;
     if (!url.startsWith('file:') || url.includes('/node_modules/')) {
       return resolved;
     }
     const path = fileURLToPath(url);
     importer?.imports.push(path);
-    this.#files.set(path, this.#files.get(path));
-    return { ...resolved, url: `${url}${QUERY}${this.#known[path]?.generation ?? this.#generation}` };
+    files.set(path, files.get(path));
+    return { ...resolved, url: `${url}${QUERY}${known[path]?.generation ?? generation}` };
   }
+
+  const parentURL = pathToFileURL(resolve(dirname(source), 'package.json')).href; // Packages are searched from here.
+  const hooks = registerHooks({
+    resolve(specifier, context, next) {
+      if (specifier.startsWith(ENTRY)) {
+        const name = decodeURIComponent(specifier.slice(ENTRY.length, specifier.indexOf('?')));
+        const entry = isPath(name) ? pathToFileURL(resolve(name)).href : name;
+        return pin(next(entry, { ...context, parentURL }));
+      }
+      const importer = context.parentURL?.includes(QUERY) ? fileURLToPath(context.parentURL) : undefined;
+      if (importer !== undefined && isPath(specifier)) {
+        return pin(next(specifier, context), files.get(importer));
+      }
+      return next(importer !== undefined && specifier === 'notigraph/modules' ? INTERFACE : specifier, context);
+    },
+    load(url, context, next) {
+      if (!url.includes(QUERY)) {
+        return next(url, context);
+      }
+      const path = fileURLToPath(url);
+      const file = known[path];
+      // Otherwise, TypeScript in a package with "type": "commonjs", as npm init writes it, can't have import.
+      const importing = path.endsWith('.ts') ? { ...context, format: 'module-typescript' } : context;
+      const loaded = file === undefined ? next(url, importing) : { ...file, shortCircuit: true };
+      if (typeof loaded.format === 'string' && loaded.source != null) {
+        const numbers = { generation: file?.generation ?? generation, imports: [] };
+        files.set(path, { format: loaded.format, source: toText(loaded.source), ...numbers });
+      }
+      return loaded;
+    },
+  });
+  return {
+    load: (name: string): Promise<unknown> => import(`${ENTRY}${encodeURIComponent(name)}${QUERY}${generation}`),
+    [Symbol.dispose]: () => hooks.deregister(),
+  };
 }
 
 const toText = (source: string | ArrayBuffer | ArrayBufferView): string =>

@@ -1,3 +1,6 @@
+// Problems of the command line and the configuration: where they are, how they are printed, and the error that reports all of them.
+
+import { FileError, readTextFile } from '../../lib/files/text-file.ts';
 import { withoutControls } from '../../lib/text.ts';
 
 export interface Place {
@@ -9,7 +12,6 @@ export interface Place {
   column: number;
 }
 
-/** Problem of the command line or the configuration. */
 export interface Problem {
   /** Place in a file; undefined for options, variables and whole files, which the sentence names. */
   place?: Place | undefined;
@@ -22,6 +24,21 @@ export interface SettingLocation {
   place?: Place | undefined;
   name: string;
 }
+
+export type SettingPath = readonly PropertyKey[];
+
+/**
+ * Returns the location of a setting.
+ *
+ * @param at path of the value in it that is wrong. @default path
+ */
+export type Locate = (path: SettingPath, at?: SettingPath) => SettingLocation;
+
+/** Returns the problem of a setting: its name with a clause after it, such as ` must be on or off`. */
+export const problemOf = ({ place, name }: SettingLocation, clause: string): Problem => ({
+  place,
+  sentence: `${name}${clause}.`,
+});
 
 /** Returns a problem as one line: `notigraph.config.yaml:12:5: port must be …`. */
 export function formatProblem({ place, sentence }: Problem): string {
@@ -36,9 +53,16 @@ export function sortProblems(problems: readonly Problem[]): Problem[] {
   return [...unique].toSorted(({ place: a = first }, { place: b = first }) => a.line - b.line || a.column - b.column);
 }
 
+/** Ends the command with an exit code. The message is for the person who runs it. */
+export class CommandError extends Error {
+  override readonly name: string = 'CommandError';
+  readonly exitCode: number = 1;
+}
+
 /** Reports all problems of the command line and the configuration together. The message has a line for each. */
-export class ConfigError extends Error {
+export class ConfigError extends CommandError {
   override readonly name = 'ConfigError';
+  override readonly exitCode = 2;
   readonly problems: readonly Problem[];
 
   /** @param problems problems, or sentences that have no place */
@@ -46,5 +70,19 @@ export class ConfigError extends Error {
     const all = problems.map((problem) => (typeof problem === 'string' ? { sentence: problem } : problem));
     super(all.map(formatProblem).join('\n'));
     this.problems = all;
+  }
+}
+
+/**
+ * Reads a text file that somebody has named.
+ *
+ * @param subject words with which a problem begins
+ * @throws {ConfigError} if it can't be read
+ */
+export function readNamedFile(path: string, maxBytes: number, subject = `The file ${path}`): string {
+  try {
+    return readTextFile(path, maxBytes);
+  } catch (error) {
+    throw error instanceof FileError ? new ConfigError([`${subject} ${error.message}.`]) : error;
   }
 }

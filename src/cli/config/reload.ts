@@ -1,3 +1,5 @@
+// Reloads the configuration while the gateway runs: when, what of it applies, and what is logged and counted.
+
 import { closeSync, openSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
@@ -12,23 +14,32 @@ import { counter, type MetricSamples } from '../../telemetry/metrics.ts';
 import type { Process } from '../command.ts';
 import type { Hangups } from '../signals.ts';
 import type { Config } from './load-config.ts';
-import { ConfigError, type Place } from './problem.ts';
+import { ConfigError } from './problem.ts';
 
 type ReloadTrigger = 'SIGHUP' | 'file';
 
-/** Problem of the configuration, as fields of the log. */
-interface LoggedProblem extends Partial<Place> {
-  problem: string;
-}
-
 /** Returns the problems with their places, as fields of the log. */
-function describeProblems(error: unknown): readonly LoggedProblem[] {
-  return error instanceof ConfigError
+const describeProblems = (error: unknown) =>
+  error instanceof ConfigError
     ? error.problems.map(({ place, sentence }) => ({ ...place, problem: sentence }))
     : [{ problem: error instanceof Error ? error.message : String(error) }];
-}
 
-export interface FollowOptions {
+/**
+ * Reloads the configuration at SIGHUP, and when its file changes, one reload at a time. Problems are logged; those that a change of the file still
+ * has, once. A terminal that closes sends SIGHUP too: then the process stops, because its user could no longer see or stop it.
+ *
+ * @returns stops doing so when it is disposed
+ */
+export function followConfig({
+  startup,
+  load,
+  apply,
+  watch,
+  counts,
+  logger,
+  hangups,
+  host,
+}: {
   /** Configuration that the process started with. */
   startup: Config;
   /** Reads the configuration again. @throws {ConfigError} with all problems */
@@ -37,19 +48,10 @@ export interface FollowOptions {
   apply(config: Config): Promise<void>;
   watch: ConfigWatch;
   counts: ReloadCounts;
-  logger: Pick<Logger, 'info' | 'warn' | 'error'>;
+  logger: Logger;
   hangups: Hangups;
   host: Process;
-}
-
-/**
- * Reloads the configuration at SIGHUP, and when its file changes, one reload at a time. Problems are logged; those that a change of the file still
- * has, once. A terminal that closes sends SIGHUP too: then the process stops, because its user could no longer see or stop it.
- *
- * @returns stops doing so when it is disposed
- */
-export function followConfig(options: FollowOptions): Disposable {
-  const { startup, load, apply, watch, counts, logger, hangups, host } = options;
+}): Disposable {
   let { reloadSeconds } = startup;
   let queue = Promise.resolve();
   let lastProblems = '';
@@ -109,21 +111,13 @@ export function followConfig(options: FollowOptions): Disposable {
 const isTerminalGone = ({ stdin, stdout }: Process): boolean =>
   (stdin.isTTY || stdout.isTTY) && caught(Error, () => closeSync(openSync('/dev/tty', 'r'))) !== undefined;
 
-/** Configuration that a running process can apply, and what it can't. */
-export interface ReloadableConfig {
-  /** The new configuration, in which settings that need a restart have the values of the startup. */
-  config: Config;
-  /** Names of changed settings that need a restart. */
-  restartNeeded: readonly string[];
-}
-
 /**
- * Compares a new configuration with that of the startup.
+ * Returns a new configuration in which settings that need a restart have the values of the startup, and the names of those that have changed.
  *
  * @throws {ConfigError} in two cases: it has no upstream although the startup had one, because the previous upstream must not get the calls. Or its
  * settings contradict those that are kept, such as a cache in memory in a process with several workers
  */
-export function keepRestartSettings(startup: Config, next: Config): ReloadableConfig {
+function keepRestartSettings(startup: Config, next: Config) {
   const hadService = startup.sandbox === undefined;
   if (hadService && next.sandbox !== undefined) {
     throw new ConfigError(['No upstream is configured. Changing to the sandbox requires a restart.']);
@@ -181,22 +175,18 @@ export class ReloadCounts {
 
 /** Watch on the files that a configuration can be in. It looks at an interval, because notifications of the file system miss the mounts of orchestrators. */
 export class ConfigWatch {
-  #paths: readonly string[];
+  readonly #paths = new Set<string>();
   /** States of the files when they were read, and at the last look. */
-  #read: string;
-  #last: string;
+  #read = '';
+  #last = '';
 
-  /** @param paths files, which may be absent */
-  constructor(paths: readonly string[]) {
-    this.#paths = paths;
-    this.#read = this.#look();
-    this.#last = this.#read;
-  }
-
-  /** Watches these files from now on. If they are others than before, their current state counts as read. */
-  watch(paths: readonly string[]): void {
-    if (paths.join('\n') !== this.#paths.join('\n')) {
-      this.#paths = paths;
+  /** Watches these files too, which may be absent. If one is new, the current state of all counts as read. */
+  watch(paths: Iterable<string>): void {
+    const { size } = this.#paths;
+    for (const path of paths) {
+      this.#paths.add(path);
+    }
+    if (this.#paths.size > size) {
       this.note();
       this.#last = this.#read;
     }
@@ -226,6 +216,6 @@ export class ConfigWatch {
   }
 
   #look(): string {
-    return fingerprintOf(this.#paths);
+    return fingerprintOf([...this.#paths]);
   }
 }

@@ -1,3 +1,5 @@
+// Connects to the service as the gateway does, and explains why that fails.
+
 import type { Socket } from 'node:net';
 import { type PeerCertificate, TLSSocket } from 'node:tls';
 import { errorCodeOf } from '../../lib/caught.ts';
@@ -28,11 +30,7 @@ const CERTIFICATE_REMEDIES: readonly [code: RegExp, remedy: string][] = [
 ];
 
 /** Connects as the gateway does, and examines the certificate. Sends nothing on the connection. @throws {EndingProblem} if the gateway couldn't connect */
-export async function examineConnection(
-  { url, settings: { proxy }, connect }: Session,
-  now: Date,
-  report: Report,
-): Promise<void> {
+export async function examineConnection({ url, settings: { proxy }, connect }: Session, report: Report): Promise<void> {
   if (proxy !== undefined && proxy !== 'off') {
     report(note(`Connections go through the proxy ${new URL(proxy).host}, which resolves the name.`));
   }
@@ -47,7 +45,7 @@ export async function examineConnection(
   const protocol = socket instanceof TLSSocket ? ` with ${socket.getProtocol()}` : '';
   report(ok(`Port ${portOf(url)} accepts connections${protocol} (${ms} ms).`));
   if (socket instanceof TLSSocket) {
-    report(examineExpiry(socket.getPeerCertificate(), now));
+    report(examineExpiry(socket.getPeerCertificate()));
   } else if (!isLoopbackHost(url.hostname)) {
     report(warning('The address begins with http://, so API keys are sent unencrypted.', 'Use https://.'));
   }
@@ -87,10 +85,9 @@ function explainFailure(url: URL, error: unknown): Finding {
   );
 }
 
-/** Checks that a certificate doesn't expire soon. */
-function examineExpiry({ valid_to }: PeerCertificate, now: Date): Finding {
+function examineExpiry({ valid_to }: PeerCertificate): Finding {
   const end = new Date(valid_to);
-  const days = Math.floor((end.getTime() - now.getTime()) / DAY_MS);
+  const days = Math.floor((end.getTime() - Date.now()) / DAY_MS);
   if (Number.isNaN(days)) {
     return note('The certificate has no readable end.');
   }

@@ -1,8 +1,9 @@
+// Checks every read endpoint of a service against the contract.
+
 import { isRecord } from '../../lib/is-record.ts';
 import { type DeviationKind, findDeviations } from '../../upstream/contract/drift.ts';
-import type { DeclaredEndpoint } from '../../upstream/endpoint.ts';
+import { type DeclaredEndpoint, isEnvelope } from '../../upstream/endpoint.ts';
 import { getNotificationGroup, getNotificationStats, getWorkflow } from '../../upstream/endpoints.ts';
-import { isEnvelope } from '../../upstream/shape.ts';
 import { findIdProblem } from '../../upstream/transport/path.ts';
 import { EndingProblem, type Finding, note, ok, problem, type Report, warning } from './finding.ts';
 import { LIST, type Read, type ReadResponse, type Session } from './session.ts';
@@ -22,10 +23,9 @@ const KINDS: Readonly<Record<DeviationKind, [level: 'problem' | 'warning', claus
 /** Maximum number of places named per finding. */
 const MAX_PATHS = 5;
 
-const CREATE = {
-  problem: (sentence: string) =>
-    problem(sentence, 'Operations that select these fields have errors. Correct the service.'),
-  warning: (sentence: string) => warning(sentence, 'Notigraph leaves out such values.'),
+const REMEDIES = {
+  problem: 'Operations that select these fields have errors. Correct the service.',
+  warning: 'Notigraph leaves out such values.',
 };
 
 /**
@@ -112,18 +112,13 @@ const unusable = ({ endpoint }: Read, clause: string): Finding =>
 
 /** Compares a body with the contract, and returns a finding for each weight of deviations. */
 function describeDeviations(subject: string, endpoint: DeclaredEndpoint, sent: unknown): Finding[] {
-  const byLevel = Map.groupBy(
-    findDeviations(endpoint, sent).map(({ kind, path }) => {
-      const [level, clause] = KINDS[kind];
-      return { level, clause: `${path} ${clause}` };
-    }),
-    ({ level }) => level,
-  );
-  return (['problem', 'warning'] as const).flatMap((level) => {
-    const found = byLevel.get(level) ?? [];
-    const clauses = found.slice(0, MAX_PATHS).map(({ clause }) => clause);
+  const deviations = findDeviations(endpoint, sent);
+  return (['problem', 'warning'] as const).flatMap((level): Finding[] => {
+    const found = deviations.filter(({ kind }) => KINDS[kind][0] === level);
+    const clauses = found.slice(0, MAX_PATHS).map(({ kind, path }) => `${path} ${KINDS[kind][1]}`);
     const more = found.length > clauses.length ? [`${found.length - clauses.length} more`] : [];
-    return found.length === 0 ? [] : [CREATE[level](`${subject}: ${[...clauses, ...more].join(', ')}.`)];
+    const sentence = `${subject}: ${[...clauses, ...more].join(', ')}.`;
+    return found.length === 0 ? [] : [{ level, sentence, remedy: REMEDIES[level] }];
   });
 }
 

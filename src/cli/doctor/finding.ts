@@ -1,3 +1,5 @@
+// Results of the doctor's checks, and their form for people.
+
 import { styleText } from 'node:util';
 
 /** Weight of a finding. A `problem` makes operations fail, a `warning` can, and a `note` is for information. */
@@ -9,7 +11,7 @@ export interface Finding {
   /** One sentence. Never contains the API key or a value of a record. */
   sentence: string;
   /** Sentence that says what to do. @default nothing */
-  remedy?: string;
+  remedy?: string | undefined;
 }
 
 export type Report = (finding: Finding) => void;
@@ -31,17 +33,11 @@ export interface TitledFinding extends Finding {
 
 /** Creates the finding of a check that found nothing wrong. */
 export const ok = (sentence: string): Finding => ({ level: 'ok', sentence });
-export const note = (sentence: string, remedy?: string): Finding => toFinding('note', sentence, remedy);
+export const note = (sentence: string, remedy?: string): Finding => ({ level: 'note', sentence, remedy });
 /** Creates the finding of something that can make operations fail. */
-export const warning = (sentence: string, remedy: string): Finding => toFinding('warning', sentence, remedy);
+export const warning = (sentence: string, remedy: string): Finding => ({ level: 'warning', sentence, remedy });
 /** Creates the finding of something that makes operations fail. */
-export const problem = (sentence: string, remedy: string): Finding => toFinding('problem', sentence, remedy);
-
-const toFinding = (level: Level, sentence: string, remedy: string | undefined): Finding => ({
-  level,
-  sentence,
-  ...(remedy !== undefined && { remedy }),
-});
+export const problem = (sentence: string, remedy: string): Finding => ({ level: 'problem', sentence, remedy });
 
 const STYLES = { ok: 'green', note: 'dim', warning: 'yellow', problem: 'red' } as const satisfies Record<Level, string>;
 

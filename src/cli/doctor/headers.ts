@@ -1,3 +1,5 @@
+// Examines what the headers of a response say about clocks, rate limits, caching and connections.
+
 import { headerOf } from '../../upstream/transport/body.ts';
 import { readRateLimit } from '../../upstream/transport/exchange.ts';
 import { type Finding, note, ok, type Report, warning } from './finding.ts';

@@ -1,9 +1,11 @@
+// Examines a service without changing anything in it, and prints what it finds.
+
 import { createCredentialFilter } from '../../upstream/credential-filter.ts';
 import { headerOf } from '../../upstream/transport/body.ts';
 import { probeUpstream } from '../../upstream/transport/probe.ts';
 import type { CommandLine, Process } from '../command.ts';
 import { type Environment, readEnvironment } from '../config/environment.ts';
-import { type Config, FILES, loadConfig } from '../config/load-config.ts';
+import { type Config, loadConfig } from '../config/load-config.ts';
 import { ConfigError } from '../config/problem.ts';
 import { findService, readAuthorization, type ServiceSettings } from '../find-service.ts';
 import { examineConnection } from './connection.ts';
@@ -32,17 +34,13 @@ export async function runDoctor(commandLine: CommandLine, host: Process, isJson:
   const environment = readEnvironment(host.env);
   const config = loadUsableConfig(commandLine, environment, host);
   const { 'key-file': file, workflow, name } = commandLine.options;
-  const { url, settings } = findService(config, { name, purpose: 'to examine' });
-  const authorization = await readAuthorization(
-    { file, variable: environment.values[KEY_VARIABLE], question: QUESTION },
-    host,
-  );
+  const { url, settings } = findService(config, name, 'to examine');
+  const authorization = await readAuthorization(file, environment.values[KEY_VARIABLE], host, QUESTION);
   const findings: TitledFinding[] = [];
   if (!isJson) {
     host.stdout.write(`${url.href}\n`);
   }
-  const options = { url, settings, authorization, workflow, now: () => new Date() };
-  await examine(options, (finding) => {
+  await examine({ url, settings, authorization, workflow }, (finding) => {
     if (!isJson) {
       host.stdout.write(formatFinding(finding, findings.at(-1)?.section !== finding.section, host.stdout));
     }
@@ -64,7 +62,7 @@ function loadUsableConfig(commandLine: CommandLine, environment: Environment, { 
     if (!(error instanceof ConfigError) || upstream === undefined || config !== undefined) {
       throw error;
     }
-    const loaded = loadConfig(commandLine, environment, { ...FILES, read: () => undefined }); // Options and variables must be valid.
+    const loaded = loadConfig(commandLine, environment, { read: () => undefined }); // Options and variables must be valid.
     stderr.write('The configuration in this folder is invalid and ignored. "notigraph check" lists its problems.\n');
     return loaded.config;
   }
@@ -78,12 +76,11 @@ export interface ExamineOptions {
   authorization: string | undefined;
   /** Id or identifier of a workflow to read. @default one of the statistics */
   workflow: string | undefined;
-  now(): Date;
 }
 
 /** Examines a service without changing anything in it. The checks are in the order in which they depend on each other. */
 export async function examine(options: ExamineOptions, onFinding: (finding: TitledFinding) => void): Promise<void> {
-  const { url, settings, authorization, workflow, now } = options;
+  const { url, settings, authorization, workflow } = options;
   const isShowable = authorization === undefined ? () => true : createCredentialFilter({ authorization });
   let section = 'Connection';
   const report: Report = (finding) => {
@@ -92,7 +89,7 @@ export async function examine(options: ExamineOptions, onFinding: (finding: Titl
   };
   await using session = openSession(url, settings, authorization ?? '');
   try {
-    await examineConnection(session, now(), report);
+    await examineConnection(session, report);
     section = 'Service';
     await examineService(session, report);
     section = 'API key';
@@ -102,7 +99,7 @@ export async function examine(options: ExamineOptions, onFinding: (finding: Titl
       return;
     }
     const list = await examineKey(session, report);
-    const time = now();
+    const time = new Date();
     section = 'Endpoints';
     await examineEndpoints(session, list, workflow, report);
     section = 'Headers';

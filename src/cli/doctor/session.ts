@@ -1,3 +1,5 @@
+// Sends single reads to the service that is examined, without the policies of the gateway's client.
+
 import type { Socket } from 'node:net';
 import { errorCodeOf } from '../../lib/caught.ts';
 import { addressOf } from '../../lib/urls.ts';
@@ -35,10 +37,9 @@ export interface ReadResponse extends Pick<UpstreamResponse, 'status' | 'headers
   ms: number;
 }
 
-/** Connections to the service that is examined, with the time limits of the configuration. */
+/** Connections to the service that is examined, with the time limits of the configuration. They are opened when they are first used. */
 export type Session = ReturnType<typeof openSession>;
 
-/** Opens a session. It connects when it is first used. */
 export function openSession(url: URL, settings: ServiceSettings, authorization: string) {
   const { attemptTimeoutMs } = settings;
   const tls = settings.tls && createTlsFiles(settings.tls);

@@ -1,5 +1,7 @@
+// What an import prints and writes: its progress, the rejected rows, the outcome of every row, and how it ended.
+
 import { closeSync, constants, rmSync, writeSync } from 'node:fs';
-import { be, formatCount, formatDuration, formatRows } from './progress.ts';
+import type { Process } from '../command.ts';
 import { type Counts, type Entry, type Outcome, openPrivateFile, type Results, type SendableRow } from './results.ts';
 import { NOTES, type Row } from './rows.ts';
 
@@ -81,12 +83,7 @@ export function describeRows(results: Results, path: string, outcomes: readonly 
 }
 
 /** Returns the line to print before rows are sent. Nothing, if no row was sent before. */
-export function describeBeginning({
-  path,
-  changed,
-  applied,
-  total,
-}: Record<'changed' | 'applied' | 'total', number> & { path: string }): string {
+export function describeBeginning(path: string, changed: number, applied: number, total: number): string {
   if (changed === total) {
     return '';
   }
@@ -95,16 +92,19 @@ export function describeBeginning({
     : `${path} has changed: ${formatCount(changed)} of ${formatRows(total)} ${be(changed)} new or different. ${formatRows(applied)} ${be(applied)} already applied, and not sent again.\n`;
 }
 
-export interface Ending {
-  /** Rows by outcome, before and after. */
-  before: Counts;
-  after: Counts;
-  startedAt: number;
-  path: string;
-  results: string;
-}
-
-export function describeEnding({ before, after, startedAt, path, results }: Ending): string {
+/**
+ * Returns the lines to print at the end.
+ *
+ * @param before rows by outcome at the beginning
+ * @param seconds duration
+ * @param paths of the imported file and the results
+ */
+export function describeEnding(
+  before: Counts,
+  after: Counts,
+  seconds: number,
+  { path, results }: { path: string; results: string },
+): string {
   const created = after.created - before.created;
   const updated = after.updated - before.updated;
   const { failed, unknown, invalid } = after;
@@ -114,7 +114,7 @@ export function describeEnding({ before, after, startedAt, path, results }: Endi
   const repair = failed > 0 ? ` Rows that you correct in ${path} are sent again, and no others that are applied.` : '';
   const hasResults = applied + failed + unknown > 0;
   return [
-    `Applied ${formatRows(created + updated)} in ${formatDuration((performance.now() - startedAt) / 1_000)}: ${formatCount(created)} created, ${formatCount(updated)} updated.`,
+    `Applied ${formatRows(created + updated)} in ${formatDuration(seconds)}: ${formatCount(created)} created, ${formatCount(updated)} updated.`,
     ...(failed > 0 ? [`${formatRows(failed)} failed and changed nothing.`] : []),
     ...(unknown > 0 ? [`${formatRows(unknown)} failed and may have been applied.`] : []),
     left === 0
@@ -128,4 +128,94 @@ export function describeEnding({ before, after, startedAt, path, results }: Endi
       : []),
     '',
   ].join('\n');
+}
+
+const TERMINAL_MS = 200;
+const LOG_MS = 10_000;
+
+/** Period of the speed that is shown, so that a pause an hour ago doesn't distort the estimate. */
+const WINDOW_MS = 20_000;
+
+/** Returns to the beginning of the line, and erases it. */
+const ERASE = '\r\u001b[K';
+
+/**
+ * Shows progress on standard error until it is disposed: one line that is rewritten on a terminal, otherwise a line every few seconds.
+ *
+ * @param describe returns the current line
+ */
+export function showProgress({ stderr }: Process, describe: (columns: number) => string) {
+  const { isTTY } = stderr;
+  const print = () =>
+    stderr.write(isTTY ? `${ERASE}${describe((stderr.columns || 80) - 1)}` : `${describe(Infinity)}\n`);
+  const timer = setInterval(print, isTTY ? TERMINAL_MS : LOG_MS);
+  let isOver = false;
+  return {
+    /** Prints a line above the display. */
+    note: (text: string): void => void stderr.write(isTTY ? `${ERASE}${text}\n` : `${text}\n`),
+    [Symbol.dispose]() {
+      clearInterval(timer);
+      if (isTTY && !isOver) {
+        stderr.write(ERASE);
+      }
+      isOver = true;
+    },
+  };
+}
+
+/** Rows that are to be applied, that are applied, also by earlier imports, and that were sent and have failed. */
+type Progressing = Readonly<Record<'total' | 'applied' | 'failed', number>>;
+
+/** Creates the function that describes the progress of sending. A narrow terminal shows the beginning, so what matters most comes first. */
+export function createDescription(counts: Progressing): (columns: number) => string {
+  const samples: { at: number; done: number }[] = [{ at: performance.now(), done: doneOf(counts) }];
+
+  function speed(): number {
+    const now = { at: performance.now(), done: doneOf(counts) };
+    samples.push(now);
+    while (samples.length > 2 && now.at - (samples[0]?.at ?? 0) > WINDOW_MS) {
+      samples.shift();
+    }
+    const [first = now] = samples;
+    return now.at > first.at ? ((now.done - first.done) * 1_000) / (now.at - first.at) : 0;
+  }
+
+  return (columns) => {
+    const done = doneOf(counts);
+    const perSecond = speed();
+    const left = perSecond > 0 ? formatDuration((counts.total - done) / perSecond) : 'unknown time';
+    return [
+      `${Math.floor((done / counts.total) * 100)} %`,
+      `${left} left`,
+      ...(counts.failed > 0 ? [`${formatCount(counts.failed)} failed`] : []),
+      `${formatCount(done)} of ${formatCount(counts.total)}`,
+      `${formatCount(Math.round(perSecond))}/s`,
+    ]
+      .join('  ')
+      .slice(0, columns);
+  };
+}
+
+const doneOf = ({ applied, failed }: Progressing): number => applied + failed;
+
+/** Formats a number: `10,000`. */
+export const formatCount = (count: number): string => count.toLocaleString('en-US');
+
+/**
+ * Formats a number with its noun: `1 row`, `10,000 rows`.
+ *
+ * @param kind adjective with a space after it. @default none
+ */
+export const formatRows = (count: number, kind = ''): string =>
+  `${formatCount(count)} ${kind}${count === 1 ? 'row' : 'rows'}`;
+
+const be = (count: number): string => (count === 1 ? 'is' : 'are');
+
+/** Formats a duration: `45 s`, `12 min`, `2 h 5 min`. */
+function formatDuration(seconds: number): string {
+  if (seconds < 100) {
+    return `${Math.ceil(seconds)} s`;
+  }
+  const minutes = Math.round(seconds / 60);
+  return minutes < 100 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }

@@ -1,3 +1,5 @@
+// The results file of an import, and its errors.
+
 import { hash, randomUUID } from 'node:crypto';
 import { closeSync, constants, fchmodSync, openSync, rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
@@ -5,10 +7,10 @@ import { z } from 'zod';
 import { errorCodeOf } from '../../lib/caught.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import type { SubscriberFields } from '../../upstream/endpoints.ts';
-import { ConfigError } from '../config/problem.ts';
+import { CommandError, ConfigError } from '../config/problem.ts';
 
 /** Ends an import that can be resumed. The message is for the operator. */
-export class ImportError extends Error {
+export class ImportError extends CommandError {
   override readonly name = 'ImportError';
 }
 
@@ -29,7 +31,6 @@ const ENTRY = z.object({
   message: z.string().nullable(),
 });
 
-/** Number of rows by outcome. */
 export type Counts = Record<Outcome, number>;
 
 export interface SendableRow {
@@ -90,6 +91,15 @@ const NEXT_PAGE = `
   WHERE subscribers.line > ? AND coalesce(outcome, 'pending') NOT IN ('created', 'updated')
   ORDER BY subscribers.line LIMIT ${PAGE}`;
 
+const prepareStatements = (database: DatabaseSync) => ({
+  add: database.prepare(ADD),
+  lineOf: database.prepare('SELECT line FROM rows WHERE subscriberId = ?'),
+  reject: database.prepare('INSERT INTO problems (line, subscriberId, message) VALUES (?, ?, ?)'),
+  keep: database.prepare('INSERT INTO subscribers VALUES (?, ?, ?)'),
+  nextPage: database.prepare(NEXT_PAGE),
+  record: database.prepare('UPDATE rows SET outcome = ?, code = ?, message = ? WHERE subscriberId = ?'),
+});
+
 /** SQLite's codes for a file that another process has locked, and for one of another kind. */
 const BUSY = 5;
 const NOT_A_DATABASE = 26;
@@ -105,12 +115,7 @@ export class Results implements Disposable {
   readonly #database: DatabaseSync;
   readonly #isNew: boolean;
   #hasOutcomes = false;
-  readonly #add;
-  readonly #lineOf;
-  readonly #reject;
-  readonly #keep;
-  readonly #nextPage;
-  readonly #record;
+  readonly #statements: ReturnType<typeof prepareStatements>;
   /** Number of rows that the last import didn't have, or had with other values. */
   changed = 0;
 
@@ -127,14 +132,7 @@ export class Results implements Disposable {
     this.#database = new DatabaseSync(path ?? '', { timeout: 0 });
     try {
       this.#isNew = this.#open();
-      this.#add = this.#database.prepare(ADD);
-      this.#lineOf = this.#database.prepare('SELECT line FROM rows WHERE subscriberId = ?');
-      this.#reject = this.#database.prepare('INSERT INTO problems (line, subscriberId, message) VALUES (?, ?, ?)');
-      this.#keep = this.#database.prepare('INSERT INTO subscribers VALUES (?, ?, ?)');
-      this.#nextPage = this.#database.prepare(NEXT_PAGE);
-      this.#record = this.#database.prepare(
-        'UPDATE rows SET outcome = ?, code = ?, message = ? WHERE subscriberId = ?',
-      );
+      this.#statements = prepareStatements(this.#database);
       this.#database.exec(`
         BEGIN IMMEDIATE;
         DELETE FROM problems;
@@ -165,18 +163,17 @@ export class Results implements Disposable {
     const { subscriberId } = subscriber;
     const key = randomUUID();
     const fields = JSON.stringify(subscriber);
-    const added = this.#add.get({ subscriberId, line, digest: hash('sha256', fields, 'buffer'), key });
+    const added = this.#statements.add.get({ subscriberId, line, digest: hash('sha256', fields, 'buffer'), key });
     if (added === undefined) {
-      return Number(this.#lineOf.get(subscriberId)?.line);
+      return Number(this.#statements.lineOf.get(subscriberId)?.line);
     }
     this.changed += Number(added.key === key);
-    this.#keep.run(line, subscriberId, fields);
+    this.#statements.keep.run(line, subscriberId, fields);
     return undefined;
   }
 
-  /** Adds a problem of the file. */
   reject({ line, subscriberId }: { line: number; subscriberId?: string | undefined }, message: string): void {
-    this.#reject.run(line, subscriberId ?? null, message);
+    this.#statements.reject.run(line, subscriberId ?? null, message);
   }
 
   /**
@@ -205,7 +202,7 @@ export class Results implements Disposable {
   /** Yields the rows that are not applied, in the order of the file. */
   *pending(): Generator<PendingRow, undefined> {
     for (let last = 0, length = PAGE; length === PAGE; ) {
-      const rows = this.#nextPage.all(last);
+      const rows = this.#statements.nextPage.all(last);
       length = rows.length;
       for (const row of rows) {
         const { line, fields, key, outcome } = PENDING.parse(row);
@@ -218,7 +215,7 @@ export class Results implements Disposable {
   /** Stores the outcome of a row, also that of a try that may have been applied */
   record(subscriberId: string, outcome: Outcome, failure?: { code: string; message: string }): void {
     this.#hasOutcomes = true; // Also if it can't be written: the row may be applied.
-    this.#record.run(outcome, failure?.code ?? null, failure?.message ?? null, subscriberId);
+    this.#statements.record.run(outcome, failure?.code ?? null, failure?.message ?? null, subscriberId);
   }
 
   counts(): Counts {

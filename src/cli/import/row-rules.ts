@@ -1,9 +1,11 @@
+// Checks rows by the rules of `createSubscriber` and those that services have.
+
 import { GraphQLError } from 'graphql';
 import { z } from 'zod';
 import { checkJson } from '../../graphql/scalars.ts';
 import { caught, orUndefined } from '../../lib/caught.ts';
 import { isRecord } from '../../lib/is-record.ts';
-import { suggest } from '../../settings/setting.ts';
+import { suggest } from '../../settings/define.ts';
 import type { SubscriberFields } from '../../upstream/endpoints.ts';
 import { findProfileProblem } from '../../upstream/input-rules.ts';
 import { findIdProblem } from '../../upstream/transport/path.ts';

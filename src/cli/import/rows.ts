@@ -1,3 +1,5 @@
+// Reads the rows of CSV, TSV and JSON lines one by one, in little memory.
+
 import { type FileHandle, open } from 'node:fs/promises';
 import { CsvError, type Parser, parse } from 'csv-parse';
 import { z } from 'zod';

@@ -1,26 +1,32 @@
+// Checks a file of subscribers, and sends its rows.
+
 import { lstatSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
+import { findFileProblem } from '../../lib/files/text-file.ts';
 import { createJsonLogger } from '../../telemetry/json-logger.ts';
 import { isUpstreamError } from '../../upstream/errors.ts';
 import { Abort } from '../../upstream/signal.ts';
 import { serviceAddressOf } from '../../upstream/transport/path.ts';
 import type { CommandLine, Process } from '../command.ts';
-import { type Environment, readEnvironment } from '../config/environment.ts';
+import { readInteger } from '../command-line.ts';
+import { readEnvironment } from '../config/environment.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { ConfigError } from '../config/problem.ts';
 import { findService, readAuthorization } from '../find-service.ts';
 import { formatLogLine } from '../readable-log.ts';
-import { findFileProblem } from '../sandbox-file.ts';
 import { catchStopSignals } from '../signals.ts';
-import { createDescription, formatCount, formatRows, showProgress } from './progress.ts';
 import {
+  createDescription,
   describeBeginning,
   describeEnding,
   describeRows,
   describeSamples,
+  formatCount,
+  formatRows,
   PRINTED,
   RejectedRows,
+  showProgress,
   writeReport,
 } from './report.ts';
 import { explainFileError, ImportError, Results, type SendableRow } from './results.ts';
@@ -30,6 +36,8 @@ import { ImportService } from './service.ts';
 
 /** Variable with the key. A command line would show it to every user of the machine. */
 const KEY_VARIABLE = 'NOTIGRAPH_IMPORT_KEY';
+
+const QUESTION = 'API key of the service (not shown): ';
 
 /** Rows that are shown by a dry run. */
 const SAMPLES = 3;
@@ -41,7 +49,7 @@ const HEAP_FLAGS = ['--heap-growing-percent=30', '--semi-space-growth-factor=1']
 const FORMATS: Readonly<Record<string, Format>> = { csv: 'csv', tsv: 'tsv', jsonl: 'jsonl', ndjson: 'jsonl' };
 
 /** Default of `--max-wait`, in seconds. */
-const DEFAULT_MAX_WAIT = '600';
+const DEFAULT_MAX_WAIT = 600;
 
 /**
  * Checks a file of subscribers, and sends its rows. The exit code is 0 if all are applied, 1 if some are not, and 2 if the file or the configuration is
@@ -49,57 +57,44 @@ const DEFAULT_MAX_WAIT = '600';
  */
 export async function runImport(commandLine: CommandLine, host: Process): Promise<void> {
   const options = readOptions(commandLine);
+  const { isDryRun, report } = options;
+  const { name, 'key-file': keyFile } = commandLine.options;
+  for (const flag of HEAP_FLAGS) {
+    setFlagsFromString(flag);
+  }
   try {
-    const exitCode = await importFile(commandLine, options, host);
+    const environment = readEnvironment(host.env);
+    const service = isDryRun
+      ? undefined
+      : findService(loadConfig(commandLine, environment).config, name, 'to send subscribers to');
+    using results = new Results(isDryRun ? undefined : options.results, options.restarts);
+    const samples = await check(results, options, host);
+    let exitCode = samples === undefined ? 2 : 0;
+    if (samples !== undefined && service === undefined) {
+      host.stdout.write(describeSamples(samples));
+    } else if (samples !== undefined && service !== undefined) {
+      const authorization = await readAuthorization(keyFile, environment.values[KEY_VARIABLE], host, QUESTION);
+      if (authorization === undefined) {
+        throw new ConfigError([`There is no API key. Set ${KEY_VARIABLE}, or use --key-file.`]);
+      }
+      exitCode = await send(service, authorization, results, options, host);
+    }
+    if (report !== undefined) {
+      writeReport(report, results);
+    }
     if (exitCode > 0) {
       host.exitCode = exitCode;
     }
   } catch (error) {
-    host.stderr.write(`${toImportError(error, options).message}\n`);
-    host.exitCode = 1;
+    throw explainFileError(error, options.results);
   }
-}
-
-/** Returns the error that ends an import. @throws any other error */
-function toImportError(error: unknown, { results }: ImportOptions): ImportError {
-  const explained = explainFileError(error, results);
-  if (explained instanceof ImportError) {
-    return explained;
-  }
-  throw explained;
-}
-
-async function importFile(commandLine: CommandLine, options: ImportOptions, host: Process): Promise<number> {
-  for (const flag of HEAP_FLAGS) {
-    setFlagsFromString(flag);
-  }
-  const environment = readEnvironment(host.env);
-  const service = options.isDryRun
-    ? undefined
-    : findService(loadConfig(commandLine, environment).config, {
-        name: commandLine.options.name,
-        purpose: 'to send subscribers to',
-      });
-  using results = new Results(options.isDryRun ? undefined : options.results, options.restarts);
-  const samples = await check(results, options, host);
-  let exitCode = samples === undefined ? 2 : 0;
-  if (samples !== undefined && service === undefined) {
-    host.stdout.write(describeSamples(samples));
-  } else if (samples !== undefined && service !== undefined) {
-    const authorization = await readKey(commandLine, environment, host);
-    exitCode = await send({ results, options, host, authorization, ...service });
-  }
-  if (options.report !== undefined) {
-    writeReport(options.report, results);
-  }
-  return exitCode;
 }
 
 type ImportOptions = ReturnType<typeof readOptions>;
 
 /** Reads the options of the command. @throws {ConfigError} with all problems */
 function readOptions({ args: [path = ''], options, problems: usage }: CommandLine) {
-  const { rate, 'max-wait': maxWait = DEFAULT_MAX_WAIT, results = `${path}.results.db`, report } = options;
+  const { results = `${path}.results.db`, report } = options;
   const format = FORMATS[options.format ?? /\.(\w+)$/.exec(path)?.[1]?.toLowerCase() ?? ''];
   const rejected = options['skip-invalid'] === undefined ? undefined : `${path}.rejected${extname(path)}`;
   const resultsProblem = findFileProblem(results, lstatSync); // SQLite would follow a symbolic link.
@@ -111,12 +106,8 @@ function readOptions({ args: [path = ''], options, problems: usage }: CommandLin
         : '--format must be csv, tsv or jsonl.',
     );
   }
-  if (rate !== undefined && !/^[1-9]\d{0,5}$/.test(rate)) {
-    problems.push('--rate must be a whole number from 1 to 999999.');
-  }
-  if (!/^\d{1,6}$/.test(maxWait)) {
-    problems.push('--max-wait must be a whole number from 0 to 999999.');
-  }
+  const rate = readInteger(options, 'rate', [1, 999_999], problems);
+  const maxWait = readInteger(options, 'max-wait', [0, 999_999], problems) ?? DEFAULT_MAX_WAIT;
   if (report !== undefined && [path, results, rejected ?? path].some((other) => resolve(other) === resolve(report))) {
     problems.push('--report must name another file than those that the import uses.');
   }
@@ -131,9 +122,9 @@ function readOptions({ args: [path = ''], options, problems: usage }: CommandLin
     rejected,
     report,
     /** Maximum calls per second. @default unlimited */
-    rate: rate === undefined ? undefined : Number(rate),
+    rate,
     /** Longest time to wait for the service or its rate limit, in milliseconds. */
-    maxWaitMs: Number(maxWait) * 1_000,
+    maxWaitMs: maxWait * 1_000,
     isDryRun: options['dry-run'] !== undefined,
     /** Whether to send rows again that are applied. */
     restarts: options.restart !== undefined,
@@ -149,7 +140,7 @@ async function check(
   using rejected = rejectedPath === undefined ? undefined : new RejectedRows(rejectedPath);
   const checked = { rows: 0 };
   using progress = showProgress(host, () => `Checking ${path}: ${formatRows(checked.rows)}`);
-  const { samples, problems, isComplete } = await checkRows(readRows(path, format), { results, rejected, checked });
+  const { samples, problems, isComplete } = await checkRows(readRows(path, format), results, checked, rejected);
   const { rows } = checked;
   progress[Symbol.dispose]();
   host.stderr.write(describeRows(results, path, ['invalid'], problems));
@@ -169,15 +160,13 @@ async function check(
   return undefined;
 }
 
-/** Receivers of what the check finds. */
-interface CheckTargets {
-  results: Results;
-  rejected?: RejectedRows | undefined;
-  checked: { rows: number };
-}
-
-/** Adds the rows and their problems to the results. `isComplete` is false if a part of the file couldn't be read. */
-export async function checkRows(all: AsyncIterable<Row>, { results, rejected, checked }: CheckTargets) {
+/** Adds the rows and their problems to the results, and counts the rows in `checked`. `isComplete` is false if a part of the file couldn't be read. */
+export async function checkRows(
+  all: AsyncIterable<Row>,
+  results: Results,
+  checked: { rows: number },
+  rejected?: RejectedRows,
+) {
   const samples: SendableRow[] = [];
   let problems = 0;
   let isComplete = true;
@@ -207,33 +196,18 @@ export async function checkRows(all: AsyncIterable<Row>, { results, rejected, ch
   return { samples, problems, isComplete };
 }
 
-async function readKey({ options }: CommandLine, { values }: Environment, host: Process): Promise<string> {
-  const sources = {
-    file: options['key-file'],
-    variable: values[KEY_VARIABLE],
-    question: 'API key of the service (not shown): ',
-  };
-  const authorization = await readAuthorization(sources, host);
-  if (authorization === undefined) {
-    throw new ConfigError([`There is no API key. Set ${KEY_VARIABLE}, or use --key-file.`]);
-  }
-  return authorization;
-}
-
-interface Job extends ReturnType<typeof findService> {
-  results: Results;
-  options: ImportOptions;
-  authorization: string;
-  host: Process;
-}
-
 /** Sends the rows that are not applied. Returns the exit code. */
-async function send({ results, options, host, url, settings, authorization }: Job): Promise<number> {
+async function send(
+  { url, settings }: ReturnType<typeof findService>,
+  authorization: string,
+  results: Results,
+  options: ImportOptions,
+  host: Process,
+): Promise<number> {
   const { path, results: resultsPath } = options;
   const stopping = new Abort();
   let note = (text: string): void => void host.stderr.write(`${text}\n`);
-  const logFormat = { hasPid: false, stream: host.stderr };
-  const logger = createJsonLogger('warn', { write: (line) => note(formatLogLine(line, logFormat).trimEnd()) });
+  const logger = createJsonLogger('warn', { write: (line) => note(formatLogLine(line, host.stderr).trimEnd()) });
   await using service = new ImportService(
     { ...options, url, settings, authorization, logger, note: (text) => note(text) },
     stopping,
@@ -246,7 +220,7 @@ async function send({ results, options, host, url, settings, authorization }: Jo
     host.stdout.write(`All rows are already applied: see ${resultsPath}. To send them again, use --restart.\n`);
     return before.invalid === 0 ? 0 : 1;
   }
-  host.stdout.write(describeBeginning({ path, changed: results.changed, applied, total }));
+  host.stdout.write(describeBeginning(path, results.changed, applied, total));
   const hint = settings.isProduction ? '' : ' Press Ctrl-C again to quit now.';
   catchStopSignals(host, {
     stop() {
@@ -265,7 +239,11 @@ async function send({ results, options, host, url, settings, authorization }: Jo
     const concurrency = settings.maxConcurrentCallsPerKey;
     await sendRows({ results, service, progress: counts, concurrency, stopping });
   } catch (error) {
-    failure = toImportError(error, options);
+    const explained = explainFileError(error, resultsPath);
+    if (!(explained instanceof ImportError)) {
+      throw explained;
+    }
+    failure = explained;
   }
   progress[Symbol.dispose]();
   const after = results.counts();
@@ -273,7 +251,7 @@ async function send({ results, options, host, url, settings, authorization }: Jo
   if (failure !== undefined) {
     host.stderr.write(`${failure.message}\n`);
   }
-  host.stdout.write(describeEnding({ before, after, startedAt, path, results: resultsPath }));
+  host.stdout.write(describeEnding(before, after, (performance.now() - startedAt) / 1_000, options));
   return failure === undefined && counts.applied === total && after.invalid === 0 ? 0 : 1;
 }
 

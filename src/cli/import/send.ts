@@ -1,3 +1,5 @@
+// Sends rows, several at a time, and decides which failures are temporary.
+
 import { randomUUID } from 'node:crypto';
 import { createSubscriber, type SubscriberFields } from '../../upstream/endpoints.ts';
 import { isUpstreamError, OUTCOME_UNKNOWN, STORED_FAILURE, type UpstreamError } from '../../upstream/errors.ts';

@@ -1,3 +1,5 @@
+// Calls the service of an import: when the next call may be sent, and when to give up.
+
 import type { Logger } from 'pino';
 import { watchFiles } from '../../lib/files/file-watcher.ts';
 import { Usage } from '../../telemetry/usage.ts';
@@ -97,7 +99,7 @@ export class ImportService implements AsyncDisposable {
 
   /** Makes a call, which has the time limit of an operation. Pauses the next ones if those in flight use up the service's rate limit. */
   async call<T>(requestId: string, send: (client: UpstreamClient) => Promise<T>): Promise<T> {
-    const { settings, authorization } = this.#options;
+    const { settings, authorization, maxWaitMs } = this.#options;
     const usage = new Usage();
     const deadlineAt = performance.now() + settings.operationTimeoutMs;
     const context = { authorization, signal: new Abort(), deadlineAt, requestId, events: usage };
@@ -106,8 +108,10 @@ export class ImportService implements AsyncDisposable {
       return await send(this.#upstreams.bind(undefined, context));
     } finally {
       this.#inFlight -= 1;
-      if (usage.rateLimit !== undefined && usage.rateLimit.remaining <= this.#inFlight) {
-        this.#pause(usage.rateLimit.resetSeconds ?? 0);
+      const { remaining = Number.POSITIVE_INFINITY, resetSeconds = 0 } = usage.rateLimit ?? {};
+      // After a longer pause than the user wants, the service's rejection ends the import.
+      if (remaining <= this.#inFlight && resetSeconds * 1_000 <= maxWaitMs) {
+        this.#pausedUntil = Math.max(this.#pausedUntil, performance.now() + resetSeconds * 1_000);
       }
     }
   }
@@ -165,7 +169,7 @@ export class ImportService implements AsyncDisposable {
    * @throws {ImportError} if that time has passed, or the service's rate limit resets later
    */
   async backOff({ code, retryAfterSeconds = 0 }: UpstreamError, message: string, tries: number): Promise<void> {
-    const { maxWaitMs } = this.#options;
+    const { maxWaitMs, note } = this.#options;
     if (code === 'RATE_LIMITED' && retryAfterSeconds * 1_000 > maxWaitMs) {
       throw new ImportError(
         `The service's rate limit permits no call for ${retryAfterSeconds} s, which is longer than --max-wait.`,
@@ -178,25 +182,14 @@ export class ImportService implements AsyncDisposable {
       const seconds = Math.round(waitedMs / 1_000);
       throw new ImportError(`No row was answered for ${seconds} s. The last reason: ${message} (${code})`);
     }
-    this.#reportLater(message);
+    // The user isn't told if the service answers soon.
+    this.#report ??= setTimeout(() => {
+      this.#isReported = true;
+      note(`Waiting: ${message}`);
+    }, REPORTED_MS);
     const pauseMs = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** tries);
     const jitter = 0.5 + Math.random() / 2;
     await this.#wait(Math.min(retryAfterSeconds * 1_000 + pauseMs * jitter, leftMs));
-  }
-
-  #pause(seconds: number): void {
-    // Otherwise, the service's rejection ends the import.
-    if (seconds * 1_000 <= this.#options.maxWaitMs) {
-      this.#pausedUntil = Math.max(this.#pausedUntil, performance.now() + seconds * 1_000);
-    }
-  }
-
-  /** Tells the user, unless the service answers soon. */
-  #reportLater(message: string): void {
-    this.#report ??= setTimeout(() => {
-      this.#isReported = true;
-      this.#options.note(`Waiting: ${message}`);
-    }, REPORTED_MS);
   }
 
   /** Waits, until the import is stopping at the latest. */

@@ -1,8 +1,9 @@
+// Reads an OpenAPI document, and follows its references.
+
 import querystring from 'node:querystring';
 import { parse } from 'yaml';
-import { FileError, readTextFile } from '../../lib/files/text-file.ts';
 import { isRecord } from '../../lib/is-record.ts';
-import { ConfigError } from '../config/problem.ts';
+import { ConfigError, readNamedFile } from '../config/problem.ts';
 
 /** Object of the document. Its members can have any form, and are checked where they are read. */
 export type Part = Readonly<Record<string, unknown>>;
@@ -40,7 +41,6 @@ const MAX_STEPS = 50;
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
 
-/** OpenAPI document, version 3. */
 export class OpenApiDocument {
   readonly #root: Part;
   /** Each schema is resolved once: compositions of compositions would take exponential time. */
@@ -203,17 +203,14 @@ function readDocument(file: string, name: string): Part {
 }
 
 function parseDocument(file: string, name: string): unknown {
+  const text = readNamedFile(file, MAX_BYTES, name);
   try {
-    const text = readTextFile(file, MAX_BYTES);
     // The parser of YAML takes seconds for large documents in JSON. Its aliases can contain themselves, which JSON can't.
     const isJson = text.trimStart().startsWith('{');
     return JSON.parse(
       isJson ? text : JSON.stringify(parse(text, { logLevel: 'silent', merge: true, uniqueKeys: false })),
     );
   } catch (error) {
-    if (error instanceof FileError) {
-      throw new ConfigError([`${name} ${error.message}.`]);
-    }
     const [, line] = /\bline (\d+)/.exec(String(error)) ?? [];
     const reason = line === undefined ? 'it has a mistake, is nested too deeply, or has no end' : `see line ${line}`;
     throw new ConfigError([`${name} is neither JSON nor YAML that can be read: ${reason}.`]);

@@ -1,10 +1,11 @@
+// Converts names of an OpenAPI document to those of GraphQL and TypeScript.
+
 /** Longest name of the document that is written. Longer ones are no names of a usable interface. */
 const MAX_LENGTH = 64;
 
 /** Members that every object of JavaScript has, so that a missing property would have a value. */
 export const INHERITED = Object.getOwnPropertyNames(Object.prototype);
 
-/** Whether a name of the document can be written. */
 export const isName = (name: string): boolean =>
   name.length <= MAX_LENGTH && !INHERITED.includes(name) && toWords(name).length > 0;
 

@@ -1,3 +1,5 @@
+// Writes a module from an OpenAPI document, and prints what it contains and what it doesn't.
+
 import { existsSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { defineModule, ModuleError } from '../../graphql/module.ts';
@@ -12,7 +14,6 @@ import { Planner } from './plan.ts';
 import type { EndpointPlan } from './types.ts';
 import { writeModule } from './write.ts';
 
-/** Writes a module from an OpenAPI document, and prints what it contains and what it doesn't. */
 export function runNewModule({ args, options, problems: usage }: CommandLine, { cwd, stdout }: Process): void {
   const [name = ''] = args;
   const { openapi, path = '*' } = options;

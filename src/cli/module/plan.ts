@@ -1,6 +1,8 @@
+// Plans a module: its endpoints, their fields, and loaders.
+
 import type { GraphQLSchema } from 'graphql';
+import { HEADER_NAME, HEADER_VALUE } from '../../settings/define.ts';
 import { isScope } from '../../settings/scopes.ts';
-import { HEADER_NAME, HEADER_VALUE } from '../../settings/setting.ts';
 import { type Expected, endpoint, kindOf } from '../../upstream/endpoint.ts';
 import { CONTRACT } from '../../upstream/endpoints.ts';
 import { listOf, type OpenApiDocument, type Operation, type Part, recordOf, Unsupported } from './document.ts';

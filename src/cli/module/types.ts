@@ -1,7 +1,7 @@
+// Plans the types of a module: each schema is a scalar, or an object or enum that is declared once.
+
 import { listOf, type OpenApiDocument, type Part, recordOf, Unsupported } from './document.ts';
 import { INHERITED, isName, Names, toCamel, toPascal, toSingular, toUpper, toWords } from './names.ts';
-
-// Plans the types of a module: each schema is a scalar, or an object or enum that is declared once.
 
 export interface Value {
   /** Name of a scalar, or the type. */
@@ -269,7 +269,6 @@ const formOf = ({ properties, required }: Part): unknown =>
 const isComment = (key: string, value: unknown): boolean =>
   /^(?:description|title|summary|examples?)$/.test(key) && (isText(value) || Array.isArray(value));
 
-/** Returns a type without fields and values. */
 const newType = (kind: TypePlan['kind'], wanted: string[], description: string, noun = ''): TypePlan => {
   return { kind, name: '', wanted, description, fields: [], values: [], noun, isRecord: false, todos: [] };
 };

@@ -1,3 +1,5 @@
+// Starts the sandbox of a gateway, and makes it the gateway's service.
+
 import { SANDBOX_KEYS } from '../../../packages/sandbox/src/environments.ts';
 import type { Sandbox } from '../../../packages/sandbox/src/sandbox.ts';
 import type { Config } from '../config/load-config.ts';

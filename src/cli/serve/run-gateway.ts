@@ -1,4 +1,5 @@
-// Runs the gateway from its start to the signal that stops it: in this process, or in workers.
+// Runs the gateway from its start to the signal that stops it: in this process, or in workers, which call it too.
+
 import cluster from 'node:cluster';
 import type { Logger } from 'pino';
 import { VERSION } from '../../lib/version.ts';
@@ -9,7 +10,7 @@ import type { CommandLine, Process } from '../command.ts';
 import { configPathOf } from '../config/config-file.ts';
 import { readEnvironment } from '../config/environment.ts';
 import { type Config, describeConfig, type LoadedConfig, loadConfig } from '../config/load-config.ts';
-import { checkModules, findUnchanged, loadModules, type ModuleFiles } from '../config/load-modules.ts';
+import { findUnchanged, loadCheckedModules, type ModuleFiles } from '../config/load-modules.ts';
 import { ConfigWatch, followConfig, ReloadCounts } from '../config/reload.ts';
 import { createLogger } from '../logger.ts';
 import { catchStopSignals, type Hangups } from '../signals.ts';
@@ -18,7 +19,6 @@ import { openSandbox, withSandbox } from './open-sandbox.ts';
 import { type ServedGateway, serveGateway } from './serve-gateway.ts';
 import { runWorker, serveWorkers } from './serve-workers.ts';
 
-/** Runs the gateway until a signal stops it: in this process, or in workers. Workers call it too. */
 export async function runGateway(commandLine: CommandLine, host: Process, hangups: Hangups): Promise<void> {
   const role = findWorkerRole(host);
   if (role !== undefined) {
@@ -26,22 +26,18 @@ export async function runGateway(commandLine: CommandLine, host: Process, hangup
   }
   const environment = readEnvironment(host.env);
   const path = configPathOf(commandLine.options.config, environment);
-  const watched = new Set(path === undefined ? [] : [path]);
-  const watch = new ConfigWatch([...watched]);
+  const watch = new ConfigWatch();
+  watch.watch(path === undefined ? [] : [path]);
   let loaded = loadConfig(commandLine, environment);
-  let inUse = loaded;
   let generation = 0;
 
   /** Imports and checks the modules of a configuration, also for workers, which get the files as they are now. */
   async function withModules({ config: next, locate, values }: LoadedConfig): Promise<LoadedConfig> {
     const files: ModuleFiles = new Map();
     try {
-      await checkModules(next, await loadModules(next, locate, files), locate);
+      await loadCheckedModules(next, locate, files);
     } finally {
-      for (const path of files.keys()) {
-        watched.add(path); // Also if it is invalid, so that its correction is noticed.
-      }
-      watch.watch([...watched]);
+      watch.watch(files.keys()); // Also if one is invalid, so that its correction is noticed.
     }
     const moduleFiles = Object.fromEntries(
       [...files].flatMap(([path, file]) => (file === undefined ? [] : [[path, file]])),
@@ -49,15 +45,16 @@ export async function runGateway(commandLine: CommandLine, host: Process, hangup
     return { config: { ...next, moduleFiles }, locate, values };
   }
 
-  const load = async () => {
+  async function load(): Promise<Config> {
     generation += 1;
     const next = loadConfig(commandLine, environment);
     const moduleFiles = findUnchanged(loaded.config.moduleFiles);
     loaded = await withModules({ ...next, config: { ...next.config, generation, moduleFiles } });
     return loaded.config;
-  };
+  }
+
   loaded = await withModules(loaded);
-  inUse = loaded;
+  let inUse = loaded;
   const { config } = loaded;
   const logger = createLogger(config, host, host.stdout);
   const counts = new ReloadCounts();
@@ -65,7 +62,7 @@ export async function runGateway(commandLine: CommandLine, host: Process, hangup
   const served = withSandbox(config, sandbox);
   const deps = { logger, host, metrics: () => counts.snapshot(), describeConfig: () => describeConfig(inUse) };
   const count = cluster.isPrimary ? countWorkers(config.workers) : 1;
-  const use = async (service: Service) => {
+  const use = async (service: ServedGateway) => {
     using _ = followConfig({
       startup: config,
       load,
@@ -88,21 +85,25 @@ export async function runGateway(commandLine: CommandLine, host: Process, hangup
   }
 }
 
-interface Service extends ServedGateway {
-  /** Ends the workers immediately. */
-  kill?(): void;
-}
-
 /** Logs and prints what is running, and waits for the signal to stop. */
 async function untilStopped(
   config: Config,
-  { url, adminUrl, checkUpstream, kill }: Service,
+  { url, adminUrl, checkUpstream, kill }: ServedGateway,
   count: number,
   logger: Logger,
   host: Process,
 ): Promise<void> {
   host.exitCode = 0; // A gateway that can't write its output is no failure.
-  const stopped = shutdownSignal(host, kill); // First, because the reader of the banner may stop the process immediately.
+  const stopped = new Promise<undefined>((resolve) =>
+    // First, because the reader of the banner may stop the process immediately.
+    catchStopSignals(host, {
+      stop: () => resolve(undefined),
+      quit() {
+        kill?.();
+        host.exit(1);
+      },
+    }),
+  );
   const upstreams = config.sandbox === undefined ? listServices(config, (each) => new URL(each).host) : ['sandbox'];
   logger.info({ version: VERSION, modules: config.modules, upstreams }, 'started');
   if (config.isProduction && config.sandbox !== undefined) {
@@ -112,7 +113,7 @@ async function untilStopped(
   if (memory !== undefined) {
     logger.warn(memory);
   }
-  host.stdout.write(banner(config, { url, adminUrl, workers: count }));
+  host.stdout.write(banner(config, url, adminUrl, count));
 
   const problem = await Promise.race([checkUpstream(), stopped]);
   if (problem !== undefined) {
@@ -121,17 +122,4 @@ async function untilStopped(
   await stopped;
   const hint = config.isProduction ? '' : ' Press Ctrl-C again to quit now.';
   host.stdout.write(`Shutting down: finishing in-flight requests.${hint}\n`);
-}
-
-/** Resolves at the first SIGINT or SIGTERM. The next one ends the process immediately. */
-function shutdownSignal(host: Process, kill?: () => void): Promise<undefined> {
-  return new Promise((resolve) =>
-    catchStopSignals(host, {
-      stop: () => resolve(undefined),
-      quit() {
-        kill?.();
-        host.exit(1);
-      },
-    }),
-  );
 }

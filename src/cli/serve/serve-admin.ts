@@ -1,3 +1,5 @@
+// Serves health checks, metrics and the configuration on a separate port.
+
 import { createKnownHosts } from '../../http/select-upstream.ts';
 import { isLoopbackHost } from '../../lib/urls.ts';
 import { createProbeListener, type Probes } from '../../server/health.ts';
@@ -7,7 +9,6 @@ import type { Config } from '../config/load-config.ts';
 /** Limits of the separate port. A few probes and scrapers use it. */
 const LIMITS = { maxConnections: 100, maxInFlightRequests: 50, drainTimeoutMs: 1_000 };
 
-/** Server of health checks and metrics on a separate port. */
 export interface AdminServer extends AsyncDisposable {
   readonly url: string;
   /** Answers with these probes from now on. Before, the gateway is not ready. */

@@ -1,4 +1,5 @@
 // Serves a gateway in this process, and replaces it when the configuration changes.
+
 import type { RequestListener } from 'node:http';
 import { setFlagsFromString } from 'node:v8';
 import type { Logger } from 'pino';
@@ -15,7 +16,7 @@ import type { Process } from '../command.ts';
 import type { Config } from '../config/load-config.ts';
 import { loadModules } from '../config/load-modules.ts';
 import { logUndeclaredCalls } from '../logger.ts';
-import type { WorkerRole } from '../workers/worker.ts';
+import { START_REPLY_MS, type WorkerRole } from '../workers/worker.ts';
 import { serveAdmin } from './serve-admin.ts';
 
 /** Gateway that listens, in this process or in workers. */
@@ -28,6 +29,8 @@ export interface ServedGateway {
   checkUpstream(): Promise<string | undefined>;
   /** Handles new requests with another configuration. If it can't be used, throws and changes nothing. */
   apply(config: Config): Promise<void>;
+  /** Ends the workers immediately. @default there are none */
+  kill?(): void;
 }
 
 // On demand: a primary has no gateway. Next to `await using`, the compiler wouldn't rewrite the path, which doesn't exist in the package.
@@ -39,7 +42,7 @@ const loadGateway = () => import('../../gateway.ts');
  */
 const allocateYoung = (): void => setFlagsFromString('--no-allocation-site-pretenuring');
 
-interface ServeDeps {
+export interface ServeDeps {
   /** This process as a worker. @default none: it serves on its own */
   role?: WorkerRole;
   logger: Logger;
@@ -62,7 +65,7 @@ export async function serveGateway(
   const { buildGateway, createGatewayState } = await loadGateway();
   const state = createGatewayState(logger);
   const build = async (current: Config) => {
-    const { modules } = await loadModules(current);
+    const modules = await loadModules(current);
     return buildGateway(current, { logger, ...logUndeclaredCalls(current, logger) }, state, { modules });
   };
   await using gateways = createGenerations(await build(config));
@@ -84,7 +87,11 @@ export async function serveGateway(
   let isKnownHost = createKnownHosts(config);
   await using server = await startServer({
     ...config,
-    ...(role && { port: await role.port(), connectionsArrived: () => role.connectionsArrived() }),
+    ...(role && {
+      port: await role.primary.call('port', undefined, START_REPLY_MS),
+      // The connections that are established arrive before the reply. If the primary has ended, no more will come.
+      connectionsArrived: () => role.primary.call('connectionsArrived', undefined).catch(() => {}),
+    }),
     maxConnections,
     // In production, a proxy on this machine passes on the host that its client used.
     ...(isLoopbackHost(config.host) && !config.isProduction && { isKnownHost: (host) => isKnownHost(host) }),
@@ -133,38 +140,30 @@ const probesOf =
   (role: WorkerRole) =>
   (probes: Probes): Probes => ({
     async alive() {
-      await role.health(); // Fails if the primary doesn't answer.
+      await role.primary.call('health', undefined); // Fails if the primary doesn't answer.
       return {};
     },
     async ready() {
       const { problem } = await probes.ready();
-      return problem === 'stopping' ? { problem } : role.health();
+      return problem === 'stopping' ? { problem } : role.primary.call('health', undefined);
     },
-    metrics: probes.metrics && (() => role.metrics()),
+    metrics: probes.metrics && (() => role.primary.call('metrics', undefined)),
   });
 
-/** Gateways of this process: the one that handles new requests, and those that it replaced, until their requests have ended. */
-export interface Generations extends AsyncDisposable {
-  listener: RequestListener;
-  /** Returns the gateway that handles new requests. */
-  current(): Gateway;
-  /** Returns the bytes of upstream responses that any of the gateways is receiving. */
-  bufferedBytes(): number;
-  /** Replaces the current gateway. Its requests finish on it. */
-  replace(next: Gateway): void;
-}
-
-/** Creates the first generation. All gateways are disposed with it. */
-export function createGenerations(first: Gateway): Generations {
+/** Keeps the gateway that handles new requests, and those that it replaced, until their requests have ended. Disposes all of them. */
+function createGenerations(first: Gateway) {
   let current = first;
   const disposals = new Map<Gateway, Promise<void>>();
 
   const dispose = (gateway: Gateway) => gateway.dispose().finally(() => disposals.delete(gateway));
+  const listener: RequestListener = (request, response) => current.listener(request, response);
   return {
-    listener: (request, response) => current.listener(request, response),
+    listener,
     current: () => current,
+    /** Returns the bytes of upstream responses that any of the gateways is receiving. */
     bufferedBytes: () => [current, ...disposals.keys()].reduce((sum, gateway) => sum + gateway.bufferedBytes(), 0),
-    replace(next) {
+    /** Replaces the current gateway. Its requests finish on it. */
+    replace(next: Gateway) {
       disposals.set(current, dispose(current));
       current = next;
     },

@@ -1,8 +1,7 @@
 // Serves in several processes: the primary, which starts the workers, and one of these workers.
+
 import { randomBytes } from 'node:crypto';
-import type { Logger } from 'pino';
 import { readSecret } from '../../settings/kinds.ts';
-import type { MetricSamples } from '../../telemetry/metrics.ts';
 import type { Process } from '../command.ts';
 import type { Config } from '../config/load-config.ts';
 import { explainFailure } from '../explain-failure.ts';
@@ -10,26 +9,14 @@ import { createLogger } from '../logger.ts';
 import type { WorkerRole } from '../workers/worker.ts';
 import { WorkerGroup } from '../workers/worker-group.ts';
 import { serveAdmin } from './serve-admin.ts';
-import { type ServedGateway, serveGateway } from './serve-gateway.ts';
-
-interface ServedWorkers extends ServedGateway {
-  kill(): void;
-}
-
-interface PrimaryDeps {
-  logger: Logger;
-  host: Process;
-  metrics(): MetricSamples[];
-  /** Returns the configuration in use as JSON, without secrets. */
-  describeConfig(): string;
-}
+import { type ServeDeps, type ServedGateway, serveGateway } from './serve-gateway.ts';
 
 /** Starts workers, and stops them when `use` ends. They get the configuration from this process. */
 export async function serveWorkers(
   config: Config,
   count: number,
-  { logger, host, metrics, describeConfig }: PrimaryDeps,
-  use: (gateway: ServedWorkers) => Promise<void>,
+  { logger, host, metrics, describeConfig }: Required<Omit<ServeDeps, 'role'>>,
+  use: (gateway: ServedGateway) => Promise<void>,
 ): Promise<void> {
   // With the same secret, a tenant has the same name in the log lines of all workers.
   const logSecret = randomBytes(32).toString('hex');

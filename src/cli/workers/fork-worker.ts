@@ -1,9 +1,11 @@
+// A worker as the primary sees it: its process, its state and its end.
+
 import type { ChildProcess } from 'node:child_process';
 import cluster, { type Worker } from 'node:cluster';
 import { setImmediate as immediate } from 'node:timers/promises';
+import type { Config } from '../config/load-config.ts';
 import {
   Channel,
-  type Configuration,
   type Handlers,
   type PrimaryFunctions,
   primaryFunctions,
@@ -37,14 +39,14 @@ export class WorkerProcess {
   /** Resolves when it has ended and its last messages have arrived. */
   readonly ended: Promise<Ending>;
   isListening = false;
-  /** Whether another worker starts in its place. It ends as soon as that listens. */
+  /** Whether another worker starts in its place. It serves as before until that listens, and ends then. */
   isReplaced = false;
   /** Whether it was told to end because its replacement listens. */
   isRetiring = false;
-  /** Last known state. */
   state: WorkerState = { connections: 0, degradations: {}, samples: [] };
-  configuration: Configuration | undefined;
-  readonly #replaced = Promise.withResolvers<undefined>();
+  configuration: Config | undefined;
+  /** Whether it was killed. On a busy machine, its end may take longer than an interval. */
+  isKilled = false;
   readonly #worker: Worker;
   readonly #child: ChildProcess;
   readonly #channel: Channel<WorkerFunctions, PrimaryFunctions>;
@@ -63,23 +65,22 @@ export class WorkerProcess {
     const { process: child } = this.#worker;
     this.#child = child;
     this.pid = child.pid;
+    const own: Pick<Handlers<PrimaryFunctions>, 'alive' | 'refused'> = {
+      alive: (state) => {
+        this.state = state;
+      },
+      refused: (problem) => {
+        this.#refusal = problem;
+      },
+    };
     this.#channel = new Channel<WorkerFunctions, PrimaryFunctions>(
       workerFunctions,
       primaryFunctions,
-      {
-        ...handlers,
-        alive: (state) => {
-          this.state = state;
-        },
-        refused: (problem) => {
-          this.#refusal = problem;
-        },
-      },
-      (message, onSent) => void child.send(message, undefined, {}, onSent),
+      { ...handlers, ...own },
+      child,
     );
-    child.on('message', (message) => {
+    child.on('message', () => {
       this.#silent = 0;
-      this.#channel.receive(message);
     });
     this.ended = this.#waitForEnd(closeLostConnection(child));
   }
@@ -115,17 +116,6 @@ export class WorkerProcess {
     this.state = await this.#channel.call('state', undefined, STATE_MS).catch(() => this.state);
   }
 
-  /** Resolves when another worker is to start in its place. */
-  get replaced(): Promise<undefined> {
-    return this.#replaced.promise;
-  }
-
-  /** Lets another worker start in its place. Until that listens, it serves as before. */
-  replace(): void {
-    this.isReplaced = true;
-    this.#replaced.resolve(undefined);
-  }
-
   /** Tells it to end because its replacement listens. */
   retire(): void {
     this.isRetiring = true;
@@ -138,6 +128,7 @@ export class WorkerProcess {
   }
 
   kill(): void {
+    this.isKilled = true;
     this.#child.kill('SIGKILL');
   }
 }

@@ -1,16 +1,14 @@
+// What the primary and its workers call of each other, and the connection on which they do.
+
+import type { ChildProcess } from 'node:child_process';
 import { z } from 'zod';
 import { isRecord } from '../../lib/is-record.ts';
 import type { MetricSamples } from '../../telemetry/metrics.ts';
+import type { Process } from '../command.ts';
 import type { Config } from '../config/load-config.ts';
 
-/** Argument and result of a function that the other process calls. */
-interface Signature {
-  argument: unknown;
-  result: unknown;
-}
-
 /** Functions of a process that the other one calls, by name. */
-type Functions = Record<string, Signature>;
+type Functions = Record<string, { argument: unknown; result: unknown }>;
 
 /** Schemas of functions. Everything that arrives is validated. */
 type Schemas<F extends Functions> = {
@@ -28,29 +26,23 @@ type FunctionsOf<Table extends Record<string, { argument: z.ZodType; result: z.Z
 const nothing = z.void();
 const problem = z.string().optional();
 
-/** Metrics, in the form in which they are combined. */
-const samples = z.custom<readonly MetricSamples[]>(Array.isArray);
-
 const workerState = z.object({
   connections: z.number(),
   /** Reason for rejecting requests. */
   problem,
   /** Parts of it that don't work although it serves, by name. */
   degradations: z.record(z.string(), z.string()),
-  samples,
+  /** Metrics, in the form in which they are combined. */
+  samples: z.custom<readonly MetricSamples[]>(Array.isArray),
 });
 
 export type WorkerState = z.infer<typeof workerState>;
 
-/** Configuration for workers. The primary has parsed it, so they don't do it again. */
-const configuration = z.custom<Config>(isRecord);
-
-export type Configuration = z.infer<typeof configuration>;
-
 const health = z.object({ problem, details: z.record(z.string(), z.union([z.string(), z.number()])).exactOptional() });
 
 export const primaryFunctions = {
-  configuration: { argument: nothing, result: configuration },
+  /** The primary has parsed it, so workers don't do it again. */
+  configuration: { argument: nothing, result: z.custom<Config>(isRecord) },
   /** Returns the port to listen on, which is free from then on. */
   port: { argument: nothing, result: z.int() },
   /** Returns once the established connections are accepted and passed on. */
@@ -85,8 +77,6 @@ export type WorkerFunctions = FunctionsOf<typeof workerFunctions>;
 const calls = z.object({ call: z.int(), name: z.string(), argument: z.unknown().optional() });
 const replies = z.object({ reply: z.int(), result: z.unknown().optional() });
 
-type Send = (message: object, onSent: (error: Error | null) => void) => void;
-
 /** Time in which the other process replies, in milliseconds. */
 const REPLY_MS = 2_000;
 
@@ -95,15 +85,17 @@ export class Channel<Remote extends Functions, Local extends Functions> {
   readonly #remote: Schemas<Remote>;
   readonly #local: Schemas<Local>;
   readonly #handlers: Handlers<Local>;
-  readonly #send: Send;
+  readonly #send: (message: object, onSent: (error: Error | null) => void) => void;
   readonly #waiting = new Map<number, (result: unknown) => void>();
   #lastCall = 0;
 
-  constructor(remote: Schemas<Remote>, local: Schemas<Local>, handlers: Handlers<Local>, send: Send) {
+  /** @param peer other process, or this one as its child */
+  constructor(remote: Schemas<Remote>, local: Schemas<Local>, handlers: Handlers<Local>, peer: ChildProcess | Process) {
     this.#remote = remote;
     this.#local = local;
     this.#handlers = handlers;
-    this.#send = send;
+    this.#send = (message, onSent) => void peer.send?.(message, undefined, {}, onSent);
+    peer.on('message', (message) => this.#receive(message));
   }
 
   /**
@@ -137,7 +129,7 @@ export class Channel<Remote extends Functions, Local extends Functions> {
   }
 
   /** Handles a message of the other process. Unknown ones are ignored, such as those of `node --watch`. */
-  receive(message: unknown): void {
+  #receive(message: unknown): void {
     const { data: call } = calls.safeParse(message);
     const { data: reply } = replies.safeParse(message);
     if (call !== undefined && this.#isLocal(call.name)) {

@@ -1,3 +1,5 @@
+// Starts the workers, and replaces those that end, hang or have an earlier configuration.
+
 import cluster from 'node:cluster';
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,8 +10,9 @@ import { listen } from '../../server/listen.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { addCounters, counter, formatMetrics, gauge, type MetricSamples } from '../../telemetry/metrics.ts';
 import { type ProcessUsage, usageSnapshot } from '../../telemetry/process-metrics.ts';
+import type { Config } from '../config/load-config.ts';
+import { CommandError } from '../config/problem.ts';
 import { type Ending, WorkerProcess } from './fork-worker.ts';
-import type { Configuration } from './messages.ts';
 import { HEARTBEAT_MS } from './worker.ts';
 
 /** Silence after which a worker is killed, in milliseconds. A full garbage collection or a swapped-out process takes a few seconds at most. */
@@ -18,17 +21,15 @@ const SILENCE_MS = 10_000;
 export interface WorkersOptions extends Pick<Settings, 'host' | 'port' | 'drainDelayMs' | 'drainTimeoutMs'> {
   count: number;
   /** Configuration that workers start with, until another one is applied. */
-  configuration: Configuration;
+  configuration: Config;
   usage: ProcessUsage;
   metrics(): MetricSamples[];
   logger: Pick<Logger, 'info' | 'warn'>;
 }
 
-/** Thrown if a worker does not start. The message is for the person who started the command. */
-export class WorkersError extends Error {
-  override readonly name = 'WorkersError';
-  /** Exit code for this process. A worker that reported a problem ends as this process should. */
-  readonly exitCode: number;
+/** Reports that a worker doesn't start. One that reported a problem ends as this process should. */
+class WorkersError extends CommandError {
+  override readonly exitCode: number;
 
   constructor({ problem, code, signal }: Ending) {
     super(problem ?? `A worker ended (${signal ?? `exit code ${code}`}) before it listened.`);
@@ -42,7 +43,7 @@ const END_MARGIN_MS = 3_000;
 /** Lifetime below which a worker most likely ended for the same reason as the one before, in milliseconds. */
 const SHORT_LIFE_MS = 10_000;
 
-/** Short-lived workers in a row that are replaced immediately. */
+/** Short-lived workers in a row that are replaced immediately. More of them would use up the machine. */
 const MAX_SHORT_LIVES = 5;
 
 /** Delay before the next short-lived worker is replaced, which doubles up to a maximum, in milliseconds. */
@@ -53,22 +54,23 @@ export class WorkerGroup implements AsyncDisposable {
   readonly #options: WorkersOptions;
   readonly #stopping = new AbortController();
   readonly #running = new Set<WorkerProcess>();
-  #configuration: Configuration;
+  #configuration: Config;
   readonly #started = Promise.withResolvers<string>();
   readonly #checked = Promise.withResolvers<string | undefined>();
+  /** Resolves with the first worker's result of checking the service. */
+  readonly checked = this.#checked.promise;
   readonly #liveness = setInterval(() => this.#killSilent(), HEARTBEAT_MS);
-  /** Workers that were killed. On a busy machine, their end may take longer than an interval. */
-  readonly #killed = new WeakSet<WorkerProcess>();
   #killedCount = 0;
   #replacedCount = 0;
   #shortLives = 0;
   #endedCounters: MetricSamples[] = [];
-  #slots: Promise<unknown> = Promise.resolve();
   #closed: Promise<boolean> | undefined;
   #isStarted = false;
   /** Called when a worker listens, or with its end if it ended before. */
   #onStart: (slot: number, ending?: Ending) => void = () => {};
   #lastId = 0;
+  /** Frees the port, which is reserved for the first worker that listens, and returns it. */
+  #freePort = async (): Promise<number> => this.#options.port;
 
   constructor(options: WorkersOptions) {
     this.#options = options;
@@ -84,66 +86,28 @@ export class WorkerGroup implements AsyncDisposable {
   async start(): Promise<string> {
     // Node.js' default, except on Windows. Workers that accept from one queue would get very different shares of the connections.
     cluster.schedulingPolicy = cluster.SCHED_RR;
-    const port = await this.#reservePort();
-    const slots = Array.from({ length: this.#options.count }, (_, i) => this.#keepRunning(i + 1, port));
-    this.#slots = Promise.all(slots);
-    return this.#started.promise;
-  }
-
-  /** Listens until the first worker does, so that the port is known and nobody else takes it. Returns a function that returns the port. */
-  async #reservePort(): Promise<() => Promise<number>> {
-    const { host, port } = this.#options;
+    const { count, host, port } = this.#options;
+    // Listens until the first worker does, so that the port is known and nobody else takes it.
     const server = createServer((connection) => void connection.destroy());
     const url = await listen(server, host, port);
     server.unref();
-    return async () => {
+    this.#freePort = async () => {
       await new Promise((resolve) => server.close(resolve)); // Later calls do nothing.
       return port === 0 ? Number(new URL(url).port) : port;
     };
-  }
-
-  /** Resolves with the first worker's result of checking the service. */
-  get checked(): Promise<string | undefined> {
-    return this.#checked.promise;
-  }
-
-  /** Runs a worker, and another one when it ends or is replaced, until all are to stop. */
-  async #keepRunning(slot: number, port: () => Promise<number>): Promise<void> {
-    const { logger } = this.#options;
-    const { signal } = this.#stopping;
-    while (!signal.aborted) {
-      const startedAt = performance.now();
-      const ending = await this.#run(slot, port);
-      if (ending === undefined) {
-        continue;
-      }
-      if (!this.#isStarted) {
-        return this.#started.reject(new WorkersError(ending));
-      }
-      if (signal.aborted) {
-        return;
-      }
-      const backoffMs = this.#backoffAfter(performance.now() - startedAt);
-      logger.warn({ worker: slot, ...ending, backoffMs }, 'a worker ended and is replaced');
-      this.#replacedCount += 1;
-      await sleep(backoffMs, undefined, { signal }).catch(() => {});
+    for (let slot = 1; slot <= count; slot += 1) {
+      this.#launch(slot);
     }
+    return this.#started.promise;
   }
 
-  /** Returns the delay after a worker that lived this long, so that workers that end at startup don't use up the machine. */
-  #backoffAfter(livedMs: number): number {
-    this.#shortLives = livedMs < SHORT_LIFE_MS ? this.#shortLives + 1 : 0;
-    const excess = this.#shortLives - MAX_SHORT_LIVES;
-    return excess > 0 ? Math.min(BACKOFF_MS.first * 2 ** (excess - 1), BACKOFF_MS.max) : 0;
-  }
-
-  /** Runs a worker until it ends or is to be replaced. Returns undefined in the second case. */
-  async #run(slot: number, port: () => Promise<number>): Promise<Ending | undefined> {
+  /** Starts a worker in a place, and another one when it ends, unless that has been replaced by then. */
+  #launch(slot: number): void {
+    const startedAt = performance.now();
     this.#lastId += 1;
-    let worker: WorkerProcess;
     try {
-      worker = new WorkerProcess(this.#lastId, slot, {
-        port,
+      const worker = new WorkerProcess(this.#lastId, slot, {
+        port: () => this.#freePort(),
         configuration: () => {
           worker.configuration = this.#configuration;
           return this.#configuration;
@@ -155,12 +119,33 @@ export class WorkerGroup implements AsyncDisposable {
         checked: this.#checked.resolve,
         terminated: () => this.#onTerminated(worker),
       });
+      this.#running.add(worker);
+      void worker.ended.then((ending) => {
+        this.#onEnd(worker, ending);
+        return worker.isReplaced ? undefined : this.#relaunch(slot, startedAt, ending);
+      });
     } catch (error) {
-      return { problem: `A worker could not be started (${error}).` }; // There may be more memory in a moment.
+      // There may be more memory in a moment.
+      void this.#relaunch(slot, startedAt, { problem: `A worker could not be started (${error}).` });
     }
-    this.#running.add(worker);
-    const ended = worker.ended.then((ending) => this.#onEnd(worker, ending));
-    return Promise.race([ended, worker.replaced]);
+  }
+
+  /** Starts a worker in the place of one that ended, unless all are to stop. */
+  async #relaunch(slot: number, startedAt: number, ending: Ending): Promise<void> {
+    const { signal } = this.#stopping;
+    if (!this.#isStarted) {
+      this.#started.reject(new WorkersError(ending));
+    } else if (!signal.aborted) {
+      this.#shortLives = performance.now() - startedAt < SHORT_LIFE_MS ? this.#shortLives + 1 : 0;
+      const excess = this.#shortLives - MAX_SHORT_LIVES;
+      const backoffMs = excess > 0 ? Math.min(BACKOFF_MS.first * 2 ** (excess - 1), BACKOFF_MS.max) : 0;
+      this.#options.logger.warn({ worker: slot, ...ending, backoffMs }, 'a worker ended and is replaced');
+      this.#replacedCount += 1;
+      await sleep(backoffMs, undefined, { signal }).catch(() => {});
+      if (!signal.aborted) {
+        this.#launch(slot);
+      }
+    }
   }
 
   #onListening(worker: WorkerProcess, url: string): void {
@@ -179,17 +164,17 @@ export class WorkerGroup implements AsyncDisposable {
 
   /** Replaces a worker that got SIGTERM. Until its replacement listens, it serves as before. */
   #onTerminated(worker: WorkerProcess): void {
-    if (this.#stopping.signal.aborted || !this.#isStarted || worker.isReplaced) {
-      return; // Told to stop already, or about to be.
-    }
-    this.#replacedCount += 1;
-    this.#replace(worker);
+    if (!this.#stopping.signal.aborted && this.#isStarted && !worker.isReplaced) {
+      this.#replacedCount += 1;
+      this.#replace(worker);
+    } // Otherwise, it was told to stop already, or is about to be.
   }
 
   #replace(worker: WorkerProcess): void {
     if (!worker.isReplaced) {
       this.#options.logger.info({ worker: worker.slot, workerPid: worker.pid }, 'a worker retires and is replaced');
-      worker.replace();
+      worker.isReplaced = true;
+      this.#launch(worker.slot);
     }
   }
 
@@ -203,25 +188,22 @@ export class WorkerGroup implements AsyncDisposable {
     }
   }
 
-  #onEnd(worker: WorkerProcess, ending: Ending): Ending {
+  #onEnd(worker: WorkerProcess, ending: Ending): void {
     this.#running.delete(worker);
     if (!worker.isListening) {
       this.#onStart(worker.slot, ending);
     }
     const counters = worker.state.samples.filter(({ type }) => type !== 'gauge');
     this.#endedCounters = addCounters(this.#endedCounters, counters);
-    const { logger } = this.#options;
-    if (this.#stopping.signal.aborted && this.#isStarted && ending.code !== 0) {
-      logger.warn({ worker: worker.slot, ...ending }, 'a worker ended early');
-    } else if (worker.isReplaced && ending.code !== 0) {
-      logger.warn({ worker: worker.slot, ...ending }, 'a retired worker ended early');
+    const isStopping = this.#stopping.signal.aborted && this.#isStarted;
+    if ((isStopping || worker.isReplaced) && ending.code !== 0) {
+      const message = isStopping ? 'a worker ended early' : 'a retired worker ended early';
+      this.#options.logger.warn({ worker: worker.slot, ...ending }, message);
     }
-    return ending;
   }
 
   #kill(worker: WorkerProcess, message: string): void {
-    if (!this.#killed.has(worker)) {
-      this.#killed.add(worker);
+    if (!worker.isKilled) {
       this.#killedCount += 1;
       this.#options.logger.warn({ worker: worker.slot, workerPid: worker.pid }, message);
       worker.kill();
@@ -254,7 +236,7 @@ export class WorkerGroup implements AsyncDisposable {
    *
    * @throws {WorkersError} if one of them doesn't start; then, all use the previous one
    */
-  async configure(next: Configuration): Promise<void> {
+  async configure(next: Config): Promise<void> {
     const previous = this.#configuration;
     this.#configuration = next;
     const ending = await this.#replaceOutdated();
@@ -348,7 +330,7 @@ export class WorkerGroup implements AsyncDisposable {
       worker.stop();
     }
     const { drainDelayMs, drainTimeoutMs } = this.#options;
-    await Promise.all([this.#killUnlessEnded(workers, drainDelayMs + drainTimeoutMs), this.#slots]);
+    await this.#killUnlessEnded(workers, drainDelayMs + drainTimeoutMs);
     await Promise.all([...this.#running].map((worker) => worker.ended));
     clearInterval(this.#liveness);
     return this.#killedCount > killedBefore;

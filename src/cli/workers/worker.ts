@@ -1,8 +1,10 @@
+// The part of a worker's process that talks to the primary.
+
 import cluster from 'node:cluster';
 import type { Process } from '../command.ts';
+import type { Config } from '../config/load-config.ts';
 import {
   Channel,
-  type Configuration,
   type PrimaryFunctions,
   primaryFunctions,
   type WorkerFunctions,
@@ -17,97 +19,55 @@ export const WORKER_ID = 'NOTIGRAPH_WORKER_ID';
 export const HEARTBEAT_MS = 500;
 
 /** Time in which the primary replies while workers start, in milliseconds. It starts several at once. */
-const START_REPLY_MS = 30_000;
+export const START_REPLY_MS = 30_000;
+
+export type WorkerRole = NonNullable<ReturnType<typeof findWorkerRole>>;
 
 /** Returns the role of this process if Notigraph forked it. */
-export function findWorkerRole(host: Process): WorkerRole | undefined {
+export function findWorkerRole(host: Process) {
   const id = host.env[WORKER_ID];
   if (cluster.worker === undefined || id === undefined) {
     return undefined;
   }
   cluster.worker.exitedAfterDisconnect = true; // Otherwise, Node.js would end this process at once when the primary ends.
-  return new WorkerRole(host, Number(id));
-}
+  const { promise: retired, resolve: retire } = Promise.withResolvers<undefined>();
+  const { promise: stopped, resolve: stop } = Promise.withResolvers<undefined>();
+  let getState = (): WorkerState => ({ connections: 0, problem: 'starting', degradations: {}, samples: [] });
+  const handlers = { state: () => getState(), retire: () => retire(undefined), stop: () => stop(undefined) };
+  const primary = new Channel<PrimaryFunctions, WorkerFunctions>(primaryFunctions, workerFunctions, handlers, host);
+  const heartbeat = setInterval(() => primary.tell('alive', getState()), HEARTBEAT_MS).unref();
+  host.once('disconnect', () => {
+    clearInterval(heartbeat);
+    stop(undefined);
+  });
 
-export class WorkerRole {
-  readonly id: number;
-  readonly #host: Process;
-  readonly #channel: Channel<PrimaryFunctions, WorkerFunctions>;
-  readonly #retired = Promise.withResolvers<undefined>();
-  readonly #stopped = Promise.withResolvers<undefined>();
-  #getState = (): WorkerState => ({ connections: 0, problem: 'starting', degradations: {}, samples: [] });
-
-  constructor(host: Process, id: number) {
-    this.id = id;
-    this.#host = host;
-    this.#channel = new Channel<PrimaryFunctions, WorkerFunctions>(
-      primaryFunctions,
-      workerFunctions,
-      {
-        state: () => this.#getState(),
-        retire: () => this.#retired.resolve(undefined),
-        stop: () => this.#stopped.resolve(undefined),
-      },
-      (message, onSent) => void host.send?.(message, undefined, {}, onSent),
-    );
-    host.on('message', (message) => this.#channel.receive(message));
-    const heartbeat = setInterval(() => this.#channel.tell('alive', this.#getState()), HEARTBEAT_MS).unref();
-    host.once('disconnect', () => {
-      clearInterval(heartbeat);
-      this.#stopped.resolve(undefined);
-    });
-  }
-
-  /** Resolves when it should end because another worker took its place. */
-  get retired(): Promise<undefined> {
-    return this.#retired.promise;
-  }
-
-  /** Resolves when it should answer in-flight requests and end: the primary says so or has ended. */
-  get stopped(): Promise<undefined> {
-    return this.#stopped.promise;
-  }
-
-  /** Returns the configuration to start with; undefined if it should end. */
-  configuration(): Promise<Configuration | undefined> {
-    return Promise.race([this.#channel.call('configuration', undefined, START_REPLY_MS), this.stopped]);
-  }
-
-  port(): Promise<number> {
-    return this.#channel.call('port', undefined, START_REPLY_MS);
-  }
-
-  watch(getState: () => WorkerState): void {
-    this.#getState = getState;
-    this.#channel.tell('alive', getState()); // Before it is reported to listen: until the next heartbeat, it would count as starting.
-  }
-
-  /** Reports an event. Resolves when the primary has handled it or has ended. */
-  async report<Name extends 'listening' | 'refused' | 'checked' | 'terminated'>(
-    name: Name,
-    argument: PrimaryFunctions[Name]['argument'],
-  ): Promise<void> {
-    await this.#channel.call(name, argument).catch(() => {});
-  }
-
-  metrics(): Promise<string> {
-    return this.#channel.call('metrics', undefined);
-  }
-
-  health(): Promise<PrimaryFunctions['health']['result']> {
-    return this.#channel.call('health', undefined);
-  }
-
-  /** Waits until the primary has passed on the connections that are established: they arrive before its reply. */
-  async connectionsArrived(): Promise<void> {
-    await this.#channel.call('connectionsArrived', undefined).catch(() => {}); // If it has ended, no more will come.
-  }
-
-  /** Reports the final metrics and closes the connection to the primary, which keeps the process alive. */
-  async leave(): Promise<void> {
-    await this.#channel.call('alive', this.#getState()).catch(() => {});
-    if (this.#host.connected) {
-      this.#host.disconnect();
-    }
-  }
+  return {
+    id: Number(id),
+    primary,
+    /** Resolves when it should end because another worker took its place. */
+    retired,
+    /** Resolves when it should answer in-flight requests and end: the primary says so or has ended. */
+    stopped,
+    /** Returns the configuration to start with; undefined if it should end. */
+    configuration: (): Promise<Config | undefined> =>
+      Promise.race([primary.call('configuration', undefined, START_REPLY_MS), stopped]),
+    watch(getCurrent: () => WorkerState): void {
+      getState = getCurrent;
+      primary.tell('alive', getState()); // Before it is reported to listen: until the next heartbeat, it would count as starting.
+    },
+    /** Reports an event. Resolves when the primary has handled it or has ended. */
+    async report<Name extends 'listening' | 'refused' | 'checked' | 'terminated'>(
+      name: Name,
+      argument: PrimaryFunctions[Name]['argument'],
+    ): Promise<void> {
+      await primary.call(name, argument).catch(() => {});
+    },
+    /** Reports the final metrics and closes the connection to the primary, which keeps the process alive. */
+    async leave(): Promise<void> {
+      await primary.call('alive', getState()).catch(() => {});
+      if (host.connected) {
+        host.disconnect();
+      }
+    },
+  };
 }

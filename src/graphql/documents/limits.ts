@@ -5,7 +5,7 @@ import {
   type FragmentDefinitionNode,
   Kind,
   type OperationDefinitionNode,
-  type SelectionNode,
+  type SelectionSetNode,
 } from 'graphql';
 import type { Settings } from '../../settings/settings.ts';
 
@@ -67,16 +67,10 @@ interface Size {
 
 const EMPTY: Size = { depth: 0, aliases: 0, schemaAliases: 0, directives: 0, ownFields: 0, fields: 0 };
 
-/** Creates a function that counts the fields of an operation with its fragments expanded. */
-export function createFieldCount(document: DocumentNode): (operation: OperationDefinitionNode) => number {
-  const measure = createMeasure(document);
-  return (operation) => measure(operation).fields;
-}
-
 /** Creates a function that measures operations. Measures each fragment once, however often it is spread; a cyclic one counts as empty. */
-function createMeasure(document: DocumentNode): (operation: OperationDefinitionNode) => Size {
+export function createMeasure({ definitions }: DocumentNode): (operation: OperationDefinitionNode) => Size {
   const fragments = new Map<string, FragmentDefinitionNode>();
-  for (const node of document.definitions) {
+  for (const node of definitions) {
     if (node.kind === Kind.FRAGMENT_DEFINITION) {
       fragments.set(node.name.value, node);
     }
@@ -84,55 +78,35 @@ function createMeasure(document: DocumentNode): (operation: OperationDefinitionN
   const measured = new Map<string, Size>();
 
   function measureFragment(name: string): Size {
-    const size = measured.get(name);
-    const fragment = fragments.get(name);
-    if (size !== undefined || fragment === undefined) {
-      return size ?? EMPTY;
+    let size = measured.get(name);
+    if (size === undefined) {
+      measured.set(name, EMPTY);
+      size = measure(fragments.get(name)?.selectionSet);
+      measured.set(name, size);
     }
-    measured.set(name, EMPTY);
-    const measuredSize = measureSelections(fragment.selectionSet.selections);
-    measured.set(name, measuredSize);
-    return measuredSize;
+    return size;
   }
 
-  function measureSelection(node: SelectionNode): Size {
-    if (node.kind === Kind.FRAGMENT_SPREAD) {
-      return measureFragment(node.name.value);
-    }
-    const inner = measureSelections(node.selectionSet?.selections ?? []);
-    if (node.kind === Kind.INLINE_FRAGMENT) {
-      return inner;
-    }
-    const name = node.name.value;
-    const aliases = inner.aliases + Number(node.alias !== undefined);
-    return {
-      depth: name === '__schema' || name === '__type' ? 1 : inner.depth + 1,
-      aliases,
-      schemaAliases: SCHEMA_FIELDS.has(name) ? aliases : inner.schemaAliases,
-      directives: inner.directives,
-      ownFields: 1,
-      fields: inner.fields + 1,
-    };
-  }
-
-  function measureSelections(nodes: readonly SelectionNode[]): Size {
-    let total = EMPTY;
-    for (const node of nodes) {
-      const size = measureSelection(node);
-      total = {
-        depth: Math.max(total.depth, size.depth),
-        aliases: total.aliases + size.aliases,
-        schemaAliases: total.schemaAliases + size.schemaAliases,
-        directives: total.directives + size.directives + (node.directives?.length ?? 0),
-        ownFields: total.ownFields + size.ownFields,
-        fields: total.fields + size.fields,
-      };
+  function measure(selectionSet: SelectionSetNode | undefined): Size {
+    const total = { ...EMPTY };
+    for (const node of selectionSet?.selections ?? []) {
+      const inner = node.kind === Kind.FRAGMENT_SPREAD ? measureFragment(node.name.value) : measure(node.selectionSet);
+      const field = node.kind === Kind.FIELD ? node : undefined;
+      const name = field?.name.value ?? '';
+      const levels = name === '__schema' || name === '__type' ? 1 : inner.depth + Number(field !== undefined);
+      const aliases = inner.aliases + Number(field?.alias !== undefined);
+      total.depth = Math.max(total.depth, levels);
+      total.aliases += aliases;
+      total.schemaAliases += SCHEMA_FIELDS.has(name) ? aliases : inner.schemaAliases;
+      total.directives += inner.directives + (node.directives?.length ?? 0);
+      total.ownFields += field === undefined ? inner.ownFields : 1;
+      total.fields += inner.fields + Number(field !== undefined);
     }
     return total;
   }
 
   return ({ selectionSet, directives = [] }) => {
-    const size = measureSelections(selectionSet.selections);
+    const size = measure(selectionSet);
     return { ...size, directives: size.directives + directives.length };
   };
 }

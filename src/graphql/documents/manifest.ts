@@ -96,7 +96,6 @@ function readFormat(value: unknown): Manifest {
   return parsed.data;
 }
 
-/** Maximum size of a manifest, in bytes. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
 /** Manifests that can be reloaded while the process runs. */

@@ -3,9 +3,9 @@
 import { type DocumentNode, type GraphQLSchema, getOperationAST, type OperationDefinitionNode } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import { memoizeByObject } from '../../lib/memoize.ts';
-import { createPlanSizes, OperationPlans, type PlanSizes } from '../executor/operation-plans.ts';
+import { createPlanSizes, OperationPlans, type PlanSizes } from '../executor/plans.ts';
 import { listDeprecated, readDeprecatedUsage } from './deprecated-usage.ts';
-import { createFieldCount } from './limits.ts';
+import { createMeasure } from './limits.ts';
 import {
   findRepresentations,
   type ReadRepresentations,
@@ -28,14 +28,8 @@ interface Preparation {
   readonly schema: GraphQLSchema;
   /** Schema with the required scopes: the gateway's own, because another one could lack them. */
   readonly scopeSchema: GraphQLSchema;
-  /** Whether elements of the schema are deprecated. */
   readonly hasDeprecated: boolean;
   readonly planSizes: PlanSizes;
-}
-
-interface Cache<Value> {
-  get(text: string): Value | undefined;
-  set(text: string, value: Value): void;
 }
 
 /**
@@ -59,10 +53,10 @@ export class PreparedDocuments {
     return memoizeByObject((node: DocumentNode) => new PreparedDocument(node, preparation));
   });
 
-  readonly parserCaches: { readonly documentCache: Cache<DocumentNode>; readonly errorCache: Cache<Error> } = {
+  readonly parserCaches = {
     documentCache: {
-      get: (text) => this.#byText.get(text)?.node,
-      set: (text, document) => {
+      get: (text: string) => this.#byText.get(text)?.node,
+      set: (text: string, document: DocumentNode) => {
         this.#byText.set(text, this.of(document));
       },
     },
@@ -143,7 +137,7 @@ export class Operation {
   }
 
   get fields(): number {
-    this.#fields ??= createFieldCount(this.#document)(this.#node);
+    this.#fields ??= createMeasure(this.#document)(this.#node).fields;
     return this.#fields;
   }
 

@@ -1,10 +1,8 @@
 // Computes the scopes that an operation requires, given its variables.
 
 import {
-  type DirectiveNode,
   type DocumentNode,
   type FragmentDefinitionNode,
-  type GraphQLCompositeType,
   type GraphQLNamedType,
   type GraphQLSchema,
   getNamedType,
@@ -12,45 +10,31 @@ import {
   isUnionType,
   Kind,
   type OperationDefinitionNode,
+  type SelectionNode,
   type SelectionSetNode,
   type ValueNode,
   valueFromASTUntyped,
   visit,
 } from 'graphql';
+import { LRUCache } from 'lru-cache';
 import { isRecord } from '../../lib/is-record.ts';
 import { memoizeByObject } from '../../lib/memoize.ts';
 import type { Scope } from '../../settings/scopes.ts';
+import { findConditionVariables } from '../executor/collect-fields.ts';
 import { scopesOfField, scopesOfType } from '../scopes.ts';
 
-/** Scopes that an operation requires, computed once for all of its executions. */
+type Variables = Readonly<Record<string, unknown>>;
+
+/** Scopes that an operation requires, computed once for each combination of the conditions in `@skip` and `@include`. */
 export interface RequiredScopes {
   /** Returns the required scopes that are not granted, in the order of the document. */
-  missing(granted: ReadonlySet<Scope>, variables: Readonly<Record<string, unknown>>): readonly Scope[];
+  missing(granted: ReadonlySet<Scope>, variables: Variables): readonly Scope[];
 }
 
-/** Condition of `@skip` or `@include` that depends on a variable. */
-interface Condition {
-  variable: string;
-  value: boolean;
-}
-
-/** Scope that is required if all conditions hold. */
-interface Requirement {
-  scope: Scope;
-  conditions: readonly Condition[];
-}
+/** Maximum remembered combinations of conditions. Clients choose them, so the number must be limited. */
+const MAX_COMBINATIONS = 16;
 
 const NO_SCOPES: readonly Scope[] = [];
-
-/** Returns false only if the condition excludes the field. Values that are not booleans can include it, depending on the executor. */
-function canHold(
-  { variable, value }: Condition,
-  variables: Readonly<Record<string, unknown>>,
-  defaults: ReadonlyMap<string, boolean | undefined>,
-): boolean {
-  const sent = variables[variable];
-  return (sent === undefined ? defaults.get(variable) : sent) !== !value;
-}
 
 /** Reads the scopes that an operation of a valid document requires. */
 export function readRequiredScopes(
@@ -58,137 +42,110 @@ export function readRequiredScopes(
   document: DocumentNode,
   operation: OperationDefinitionNode,
 ): RequiredScopes {
-  const root = schema.getRootType(operation.operation);
-  if (root == null) {
-    return { missing: () => NO_SCOPES };
-  }
+  const conditions = findConditionVariables(document);
   const defaults = new Map(
     (operation.variableDefinitions ?? []).map(({ variable, defaultValue }) => [
       variable.name.value,
       defaultValue?.kind === Kind.BOOLEAN ? defaultValue.value : undefined,
     ]),
   );
-  const requirements = collect(schema, document, operation.selectionSet, root);
+  const byCombination = new LRUCache<string, readonly Scope[]>({ max: MAX_COMBINATIONS });
   const readRepresentations = findRepresentations(schema, document, operation);
   const scopesOf = memoizeByObject((type: GraphQLNamedType) => scopesOfType(schema, type));
+
+  /** Returns the value of a variable that decides about selections. One that is no boolean can include them, depending on the executor. */
+  function conditionOf(name: string, { [name]: sent = defaults.get(name) }: Variables): boolean | undefined {
+    return typeof sent === 'boolean' ? sent : undefined;
+  }
+
+  /** Returns the scopes of the fields that can be included with these variables. */
+  function scopesOfFields(variables: Variables): readonly Scope[] {
+    const key = conditions.length === 0 ? '' : conditions.map((name) => conditionOf(name, variables)).join();
+    let scopes = byCombination.get(key);
+    if (scopes === undefined) {
+      scopes = collectScopes(schema, document, operation, (name) => conditionOf(name, variables));
+      byCombination.set(key, scopes);
+    }
+    return scopes;
+  }
+
   /** Returns the scopes of the record that a representation refers to. Loading it requires them, whatever is selected. */
   function scopesOfRecord(representation: unknown): readonly Scope[] {
     const name = isRecord(representation) ? representation.__typename : undefined;
     const type = typeof name === 'string' ? schema.getType(name) : undefined;
     return type === undefined ? NO_SCOPES : scopesOf(type);
   }
+
   return {
     missing(granted, variables) {
-      let missing: Set<Scope> | undefined;
-      for (const { scope, conditions } of requirements) {
-        if (!granted.has(scope) && conditions.every((condition) => canHold(condition, variables, defaults))) {
-          missing ??= new Set();
-          missing.add(scope);
-        }
-      }
-      for (const representations of new Set(readRepresentations?.(variables))) {
-        for (const scope of representations.flatMap(scopesOfRecord)) {
-          if (!granted.has(scope)) {
-            missing ??= new Set();
-            missing.add(scope);
-          }
-        }
-      }
-      return missing === undefined ? NO_SCOPES : [...missing];
+      const ofFields = scopesOfFields(variables);
+      const lists = [...new Set(readRepresentations?.(variables))];
+      const required =
+        lists.length === 0 ? ofFields : [...new Set([...ofFields, ...lists.flat().flatMap(scopesOfRecord)])];
+      return required.every((scope) => granted.has(scope))
+        ? NO_SCOPES
+        : required.filter((scope) => !granted.has(scope));
     },
   };
 }
 
-/** Collects the requirements of an operation and its fragments. */
-function collect(
+/** Returns false only if `@skip` or `@include` certainly exclude a selection. */
+function canInclude(
+  { directives = [] }: SelectionNode,
+  conditionOf: (variable: string) => boolean | undefined,
+): boolean {
+  return directives.every(({ name, arguments: args = [] }) => {
+    const condition = args.find((argument) => argument.name.value === 'if')?.value;
+    const literal = condition?.kind === Kind.BOOLEAN ? condition.value : undefined;
+    const value = condition?.kind === Kind.VARIABLE ? conditionOf(condition.name.value) : literal;
+    return !((name.value === 'skip' && value === true) || (name.value === 'include' && value === false));
+  });
+}
+
+/** Collects the scopes of an operation and its fragments, each of which is walked once. */
+function collectScopes(
   schema: GraphQLSchema,
-  document: DocumentNode,
-  selectionSet: SelectionSetNode,
-  root: GraphQLCompositeType,
-): Requirement[] {
+  { definitions }: DocumentNode,
+  { operation, selectionSet: root }: OperationDefinitionNode,
+  conditionOf: (variable: string) => boolean | undefined,
+): readonly Scope[] {
   const fragments = new Map(
-    document.definitions
+    definitions
       .filter((definition): definition is FragmentDefinitionNode => definition.kind === Kind.FRAGMENT_DEFINITION)
       .map((fragment) => [fragment.name.value, fragment]),
   );
-  const requirements: Requirement[] = [];
-  /** Visited fragments. Each is walked at most twice: after a second spread it counts as always included. */
-  const seen = new Map<string, 'sometimes' | 'always'>();
+  const scopes: Scope[] = [];
 
-  function walk({ selections }: SelectionSetNode, parent: GraphQLCompositeType, outer: readonly Condition[]): void {
-    for (const selection of selections) {
-      const selectionConditions = conditionsOf(selection.directives);
-      if (selectionConditions === undefined) {
-        continue;
-      }
-      const conditions = [...outer, ...selectionConditions];
-      switch (selection.kind) {
-        case Kind.FIELD: {
-          const field = isUnionType(parent) ? undefined : parent.getFields()[selection.name.value];
-          if (isUnionType(parent) || field === undefined) {
-            break; // `__typename` and introspection require no scope.
-          }
-          const type = getNamedType(field.type);
-          const scopes = scopesOfField(schema, parent, field.name);
-          requirements.push(...scopes.map((scope) => ({ scope, conditions })));
-          if (selection.selectionSet !== undefined && isCompositeType(type)) {
-            walk(selection.selectionSet, type, conditions);
-          }
-          break;
-        }
-        case Kind.INLINE_FRAGMENT:
-          walk(selection.selectionSet, typeNamed(selection.typeCondition?.name.value) ?? parent, conditions);
-          break;
-        case Kind.FRAGMENT_SPREAD:
-          walkFragment(selection.name.value, conditions);
-      }
-    }
-  }
-
-  function walkFragment(name: string, conditions: readonly Condition[]): void {
-    const before = seen.get(name);
-    const fragment = fragments.get(name);
-    const type = typeNamed(fragment?.typeCondition.name.value);
-    if (before === 'always' || fragment === undefined || type === undefined) {
+  function walk(selectionSet: SelectionSetNode | undefined, parent: GraphQLNamedType | null | undefined): void {
+    if (selectionSet === undefined || !isCompositeType(parent)) {
       return;
     }
-    const isUnconditional = before === 'sometimes' || conditions.length === 0;
-    seen.set(name, isUnconditional ? 'always' : 'sometimes');
-    walk(fragment.selectionSet, type, isUnconditional ? [] : conditions);
-  }
-
-  function typeNamed(name: string | undefined): GraphQLCompositeType | undefined {
-    const type = name === undefined ? undefined : schema.getType(name);
-    return isCompositeType(type) ? type : undefined;
-  }
-
-  walk(selectionSet, root, []);
-  return requirements;
-}
-
-/** Returns the conditions of a selection, or undefined if it is never included. */
-function conditionsOf(directives: readonly DirectiveNode[] = []): Condition[] | undefined {
-  const conditions: Condition[] = [];
-  for (const { name, arguments: args = [] } of directives) {
-    const value = args.find((argument) => argument.name.value === 'if')?.value;
-    if (name.value !== 'skip' && name.value !== 'include') {
-      continue;
-    }
-    const isInclude = name.value === 'include';
-    if (value?.kind === Kind.VARIABLE) {
-      conditions.push({ variable: value.name.value, value: isInclude });
-    } else if (value?.kind === Kind.BOOLEAN && value.value !== isInclude) {
-      return undefined;
+    for (const selection of selectionSet.selections.filter((each) => canInclude(each, conditionOf))) {
+      if (selection.kind === Kind.FIELD) {
+        const field = isUnionType(parent) ? undefined : parent.getFields()[selection.name.value];
+        if (field !== undefined && !isUnionType(parent)) {
+          scopes.push(...scopesOfField(schema, parent, field.name));
+          walk(selection.selectionSet, getNamedType(field.type));
+        } // `__typename` and introspection require no scope.
+      } else if (selection.kind === Kind.INLINE_FRAGMENT) {
+        walk(selection.selectionSet, schema.getType(selection.typeCondition?.name.value ?? '') ?? parent);
+      } else {
+        const fragment = fragments.get(selection.name.value);
+        fragments.delete(selection.name.value);
+        walk(fragment?.selectionSet, schema.getType(fragment?.typeCondition.name.value ?? ''));
+      }
     }
   }
-  return conditions;
+
+  walk(root, schema.getRootType(operation));
+  return [...new Set(scopes)];
 }
 
 /**
  * Returns the representations that an operation passes to `_entities`, for the variables that the client sent: one list per use of the field. Uses
  * with the same variable share a list.
  */
-export type ReadRepresentations = (variables: Readonly<Record<string, unknown>>) => readonly (readonly unknown[])[];
+export type ReadRepresentations = (variables: Variables) => readonly (readonly unknown[])[];
 
 /**
  * Finds the representations of an operation. Also counts those of fields that are skipped, because that can only lead to a refusal that
@@ -224,14 +181,9 @@ export function findRepresentations(
   );
   return (variables) => {
     const withDefaults = { ...defaults, ...variables };
-    return values.map((value) => toList(valueFromASTUntyped(value, withDefaults)));
+    return values.map((node) => {
+      const value = valueFromASTUntyped(node, withDefaults);
+      return value == null ? [] : [value].flat(); // A single value is a list of one item.
+    });
   };
-}
-
-/** Converts the value of an argument of a list type. A single value is a list of one item. */
-function toList(value: unknown): readonly unknown[] {
-  if (Array.isArray(value)) {
-    return value;
-  }
-  return value == null ? [] : [value];
 }

@@ -21,7 +21,6 @@ interface TrustedDocument {
 /** Maximum unlisted documents to log; each is logged once. */
 const MAX_LOGGED = 1_000;
 
-/** Maximum cached texts without ignored characters. */
 const MAX_STRIPPED = 100;
 
 /** Creates the lookup. It follows changes of the manifests. */

@@ -20,7 +20,6 @@ import { setNodes, truncateMessage } from '../../errors/located-error.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { type DocumentLimits, findExceededLimit, MAX_CHARACTERS, MAX_TOKENS } from './limits.ts';
 
-/** Maximum errors reported per document. */
 const MAX_ERRORS = 5;
 
 /**

@@ -32,7 +32,7 @@ type CoercedVariables =
   | { readonly errors: readonly GraphQLError[]; readonly variables?: undefined }
   | { readonly variables: Variables; readonly errors?: undefined };
 
-export interface CoerceVariablesOptions extends Pick<Required<Limits>, 'maxInputListItems'> {
+export interface CoerceVariablesOptions extends Pick<Limits, 'maxInputListItems'> {
   /** Whether messages leave out suggestions, which reveal names of the schema. */
   hideSuggestions: boolean;
 }
@@ -47,7 +47,6 @@ const NO_VARIABLES: RawVariables = {};
 /** Thrown when the maximum number of errors is reached. */
 const TOO_MANY_ERRORS = Symbol('too many errors');
 
-/** Looks up the types of an operation's variables. */
 export const planVariables = (
   schema: GraphQLSchema,
   { variableDefinitions = [] }: OperationDefinitionNode,
@@ -66,7 +65,8 @@ export function coerceVariables(
   const raw = rawVariables ?? NO_VARIABLES;
   for (const { name } of plans) {
     if (Object.hasOwn(raw, name) && hasListLongerThan(maxInputListItems, raw[name])) {
-      return { errors: [inputListError(name, maxInputListItems)] };
+      const message = `Variable "$${name}" has a list of more than ${maxInputListItems} items. Send at most ${maxInputListItems} in one list.`;
+      return { errors: [new GraphQLError(message, { extensions: { code: 'BAD_USER_INPUT' } })] };
     }
   }
   const coercion = new Coercion(raw, hideSuggestions);
@@ -252,12 +252,6 @@ function containsLongText(value: unknown): boolean {
 }
 
 const isLongText = (value: unknown): boolean => typeof value === 'string' && value.length > MAX_QUOTED;
-
-const inputListError = (name: string, maxInputListItems: number): GraphQLError =>
-  new GraphQLError(
-    `Variable "$${name}" has a list of more than ${maxInputListItems} items. Send at most ${maxInputListItems} in one list.`,
-    { extensions: { code: 'BAD_USER_INPUT' } },
-  );
 
 /** Checks the length of all lists in a value. Doesn't use recursion, because JSON.parse accepts nesting that would overflow the stack. */
 function hasListLongerThan(maxItems: number, value: unknown): boolean {

@@ -17,8 +17,8 @@ import { ignoreRejection, isPromise } from '../../lib/is-promise.ts';
 import { INEXACT_ID, isInexactId } from './coerce-variables.ts';
 import type { Execution } from './execution.ts';
 import { awaitValue, Pending, PendingList } from './pending.ts';
+import type { Complete, ValuePlan } from './plan-types.ts';
 import { listError, STOPPED } from './result-limits.ts';
-import type { Complete, ValuePlan } from './selection-plan.ts';
 
 /** Completes the result of a resolver or an item of a list: a value or a promise. */
 export const completeResolved: Complete = (execution, plan, info, path, value) =>

@@ -4,10 +4,10 @@ import { type ExecutionArgs, type ExecutionResult, OperationTypeNode } from 'gra
 import { coerceVariables } from './coerce-variables.ts';
 import { executeField, executeFields } from './execute-fields.ts';
 import { Execution, type ExecutionInputs } from './execution.ts';
-import type { OperationPlans } from './operation-plans.ts';
 import { type Destination, Pending, type PendingObject } from './pending.ts';
-import { type Limits, pickLimits, STOPPED } from './result-limits.ts';
-import type { FieldPlan, SelectionPlan } from './selection-plan.ts';
+import type { FieldPlan, SelectionPlan } from './plan-types.ts';
+import type { OperationPlans } from './plans.ts';
+import { type Limits, STOPPED } from './result-limits.ts';
 
 /** Result of an execution, at once if no resolver returned a promise. */
 export type ExecuteResult = ExecutionResult | Promise<ExecutionResult>;
@@ -15,15 +15,12 @@ export type ExecuteResult = ExecutionResult | Promise<ExecutionResult>;
 /** Inputs of an execution besides its operation, as for `execute` of graphql-js. */
 export type ExecuteInputs = ExecutionInputs & Pick<ExecutionArgs, 'variableValues'>;
 
-type Execute = (plans: OperationPlans, inputs: ExecuteInputs) => ExecuteResult;
-
 /**
  * Creates a function that executes operations like `execute` of graphql-js, but with limits and with plans that were made once. See
  * `docs/contributing/graphql-execution.md` for the differences.
  */
-export function createExecutor(settings: Limits): Execute {
-  const limits = pickLimits(settings);
-  return (plans, inputs) => {
+export function createExecutor(limits: Limits) {
+  return (plans: OperationPlans, inputs: ExecuteInputs): ExecuteResult => {
     const { variableValues } = inputs;
     if (variableValues != null && typeof variableValues !== 'object') {
       throw new TypeError('Variables must be an object of values by name.');

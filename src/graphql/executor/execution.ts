@@ -41,7 +41,6 @@ export interface Awaited {
   reject(error: unknown): void;
 }
 
-/** Position of values in the document. */
 export interface Position {
   readonly nodes: readonly FieldNode[];
   readonly isNonNull: boolean;
@@ -58,7 +57,7 @@ export class Execution implements PlanSource, Awaited {
   /** Whether fields without a resolver are properties of their object. */
   readonly readsProperties: boolean;
   readonly typeResolver: GraphQLTypeResolver<unknown, unknown>;
-  readonly limits: Required<Limits>;
+  readonly limits: Limits;
   /** Whether execution has stopped: no more fields are resolved and no more values completed. */
   isStopped = false;
   /** Estimated size of the result so far, in bytes. */
@@ -84,7 +83,7 @@ export class Execution implements PlanSource, Awaited {
     { schema, fragments, operation }: PlanSource & { readonly operation: OperationDefinitionNode },
     variables: Variables,
     inputs: ExecutionInputs,
-    limits: Required<Limits>,
+    limits: Limits,
   ) {
     this.schema = schema;
     this.fragments = fragments;
@@ -121,7 +120,6 @@ export class Execution implements PlanSource, Awaited {
     }
   }
 
-  /** Stops execution and throws STOPPED. */
   #exceed(limit: StopReason): never {
     this.isStopped = true;
     this.#stopReason ??= limit;

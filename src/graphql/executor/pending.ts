@@ -2,8 +2,8 @@
 
 import type { GraphQLResolveInfo, ResponsePath } from 'graphql';
 import type { Awaited, Execution, Position } from './execution.ts';
+import type { Complete, ValuePlan } from './plan-types.ts';
 import { STOPPED } from './result-limits.ts';
-import type { Complete, ValuePlan } from './selection-plan.ts';
 
 export interface Destination {
   /** Whether it accepts no more values. */
@@ -65,12 +65,17 @@ export class Pending {
 }
 
 /** Object or list with pending members. Ignores members that settle after it has failed. */
-abstract class PendingContainer extends Pending implements Destination {
+abstract class PendingContainer<Result> extends Pending implements Destination {
+  readonly result: Result;
   isSettled = false;
   #pendingMembers = 0;
   #failure: { error: unknown } | undefined;
 
-  abstract readonly result: unknown;
+  constructor(execution: Execution, position: Position | undefined, path: ResponsePath | undefined, result: Result) {
+    super(execution, position, path);
+    this.result = result;
+  }
+
   protected abstract set(key: string | number, value: unknown): void;
 
   get isPending(): boolean {
@@ -120,32 +125,13 @@ abstract class PendingContainer extends Pending implements Destination {
   }
 }
 
-export class PendingObject extends PendingContainer {
-  override readonly result: Record<string, unknown>;
-
-  constructor(
-    execution: Execution,
-    position: Position | undefined,
-    path: ResponsePath | undefined,
-    result: Record<string, unknown>,
-  ) {
-    super(execution, position, path);
-    this.result = result;
-  }
-
+export class PendingObject extends PendingContainer<Record<string, unknown>> {
   protected override set(key: string, value: unknown): void {
     this.result[key] = value;
   }
 }
 
-export class PendingList extends PendingContainer {
-  override readonly result: unknown[];
-
-  constructor(execution: Execution, position: Position, path: ResponsePath, result: unknown[]) {
-    super(execution, position, path);
-    this.result = result;
-  }
-
+export class PendingList extends PendingContainer<unknown[]> {
   protected override set(index: number, value: unknown): void {
     this.result[index] = value;
   }

@@ -6,28 +6,26 @@ export interface Limits {
   readonly maxResponseBytes: number;
   /** Whether errors can suggest names of the schema. */
   readonly introspection: boolean;
-  /** Errors of a result. Clients read the first few; validation of graphql-js stops at the same number. @default 100 */
-  readonly maxErrors?: number;
-  /** Values of a result: every field and every list item is one. They take about 0.1 s of CPU time. @default 250_000 */
-  readonly maxResultValues?: number;
-  /** Items of a list that a resolver returns, as in responses of the service. @default 10_000 */
-  readonly maxListItems?: number;
-  /** Items of a list in a variable, ten times what a bulk mutation accepts. @default 1_000 */
-  readonly maxInputListItems?: number;
-  /** Values to complete before yielding to the event loop, about 5 ms of work. @default 10_000 */
-  readonly valuesPerTurn?: number;
+  /** Errors of a result. Clients read the first few; validation of graphql-js stops at the same number. */
+  readonly maxErrors: number;
+  /** Values of a result: every field and every list item is one. They take about 0.1 s of CPU time. */
+  readonly maxResultValues: number;
+  /** Items of a list that a resolver returns, as in responses of the service. */
+  readonly maxListItems: number;
+  /** Items of a list in a variable, ten times what a bulk mutation accepts. */
+  readonly maxInputListItems: number;
+  /** Values to complete before yielding to the event loop, about 5 ms of work. */
+  readonly valuesPerTurn: number;
 }
 
-/** Picks the limits from an object of all settings: a small object, because the executor reads it for every value. */
-export const pickLimits = (settings: Limits): Required<Limits> => ({
-  maxResponseBytes: settings.maxResponseBytes,
-  introspection: settings.introspection,
-  maxErrors: settings.maxErrors ?? 100,
-  maxResultValues: settings.maxResultValues ?? 250_000,
-  maxListItems: settings.maxListItems ?? 10_000,
-  maxInputListItems: settings.maxInputListItems ?? 1_000,
-  valuesPerTurn: settings.valuesPerTurn ?? 10_000,
-});
+/** Limits that no setting changes. */
+export const FIXED_LIMITS = {
+  maxErrors: 100,
+  maxResultValues: 250_000,
+  maxListItems: 10_000,
+  maxInputListItems: 1_000,
+  valuesPerTurn: 10_000,
+} as const;
 
 export type StopReason = 'maxErrors' | 'maxResultValues' | 'maxResponseBytes';
 
@@ -37,7 +35,7 @@ const CODE = 'RESULT_LIMIT_EXCEEDED';
 export const STOPPED = Symbol('execution stopped');
 
 /** Creates the error, without a path, that explains why fields of the result are null. */
-export function stopError(reason: StopReason, limits: Required<Limits>): GraphQLError {
+export function stopError(reason: StopReason, limits: Limits): GraphQLError {
   const limit = {
     maxErrors: `more than ${limits.maxErrors} errors`,
     maxResultValues: `more than ${limits.maxResultValues} values`,

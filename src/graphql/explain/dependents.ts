@@ -14,17 +14,15 @@ import {
 } from 'graphql';
 import type { UpstreamRequest } from '../../upstream/request.ts';
 import { variablesOf } from '../executor/graphql-js.ts';
-import { planSelection } from '../executor/plan.ts';
-import type { FieldPlan } from '../executor/selection-plan.ts';
+import type { FieldPlan } from '../executor/plan-types.ts';
+import { planSelection } from '../executor/plans.ts';
 import { type DependentCalls, dependentCallsOf } from '../field-calls.ts';
 
 /** Selected field. Data of other calls decides how many calls it makes. */
 export interface Dependent {
-  /** Name, such as `Workflow.notificationGroup`. */
   readonly name: string;
-  readonly declared: readonly DependentCalls[];
-  /** Maximum of each declaration, for all objects that it is selected on. */
-  readonly maxima: readonly number[];
+  /** Calls that it can make, each with the maximum for all objects that it is selected on. Not empty. */
+  readonly needs: readonly { readonly calls: DependentCalls; readonly max: number }[];
   /** Ids of the calls that return these objects. */
   readonly after: readonly number[];
   /** Returns the dependent fields of what it returns, once its calls have ids. */
@@ -61,10 +59,11 @@ export function dependentsOfRoot(
   const { parentType, fieldName, returnType: type, fieldNodes: nodes } = info;
   const key = keyOf(info);
   const declared = dependentCallsOf(parentType.getFields()[fieldName]?.extensions);
-  const maxima = declared.map((calls) => {
+  const needs = declared.flatMap((calls) => {
     const isOwn = ({ owner }: RecordedCall) => (owner === key) === (calls.options.loader === undefined);
     const found = recorded.filter((call) => isOwn(call) && call.request.endpoint === calls.endpoint);
-    return Math.max(0, calls.maxOf(() => args) - found.length);
+    const max = calls.maxOf(() => args) - found.length;
+    return max > 0 ? { calls, max } : [];
   });
   // Without data, the length of a list is known if it needs none, or each item is a record that was not read.
   const isKnown =
@@ -73,7 +72,7 @@ export function dependentsOfRoot(
   const isFlat = isListType(list) && !isList(list.ofType);
   const count = !isList(type) ? 1 : isKnown && isFlat ? value.length : Number.POSITIVE_INFINITY;
   const next = (ids: readonly number[]) => findDependents(info, { type, nodes, count, after: [...after, ...ids] });
-  return maxima.some((max) => max > 0) ? [{ name: nameOf(info), declared, maxima, after, next }] : next([]);
+  return needs.length > 0 ? [{ name: nameOf(info), needs, after, next }] : next([]);
 }
 
 /** Returns the dependent fields of objects, for all types that they can have. */
@@ -86,17 +85,15 @@ function findDependents(info: GraphQLResolveInfo, { type, nodes, count, after }:
   const types = isAbstractType(named) ? info.schema.getPossibleTypes(named) : [named];
   const fields = types.flatMap((possible) => fieldsOf(info, possible, selectionSets));
   return fields.flatMap(({ definition, parentType, nodes: fieldNodes, readArguments }) => {
-    const declared = dependentCallsOf(definition.extensions);
+    const needs = dependentCallsOf(definition.extensions).flatMap((calls) => {
+      const max = calls.maxOf(() => readArguments(variablesOf(info)));
+      return max > 0 ? { calls, max: max * count } : [];
+    });
     const items = isList(definition.type) ? Number.POSITIVE_INFINITY : count;
     const objects = { type: definition.type, nodes: fieldNodes, count: items };
-    if (declared.length === 0) {
-      return findDependents(info, { ...objects, after });
-    }
-    const perObject = declared.map((calls) => calls.maxOf(() => readArguments(variablesOf(info))));
-    const maxima = perObject.map((max) => (max === 0 ? 0 : max * count)); // Not NaN, if the count is infinite.
-    const name = `${parentType.name}.${definition.name}`;
     const next = (ids: readonly number[]) => findDependents(info, { ...objects, after: ids });
-    return maxima.some((max) => max > 0) ? [{ name, declared, maxima, after, next }] : next(after);
+    const name = `${parentType.name}.${definition.name}`;
+    return needs.length > 0 ? [{ name, needs, after, next }] : next(after);
   });
 }
 

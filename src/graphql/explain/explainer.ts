@@ -22,7 +22,6 @@ export interface Explanation {
   scopes: string[];
 }
 
-/** Minimum and maximum. */
 export interface Range {
   min: number;
   max: number;
@@ -215,9 +214,13 @@ export class Explainer extends FieldCalls {
   #addDependents(dependents: readonly Dependent[], start: number): void {
     const nested: Dependent[] = [];
     for (const same of Map.groupBy(dependents, ({ name }) => name).values()) {
-      const ids = (same[0]?.declared ?? []).flatMap((calls, i) => {
-        const number = same.reduce((sum, { maxima }) => sum + (maxima[i] ?? 0), 0);
-        return number > 0 && this.#roomFor(calls.endpoint) > 0 ? this.#addCalls(calls, number, same, start) : [];
+      const needs = Map.groupBy(
+        same.flatMap((dependent) => dependent.needs),
+        ({ calls }) => calls,
+      );
+      const ids = [...needs].flatMap(([calls, parts]) => {
+        const number = parts.reduce((sum, { max }) => sum + max, 0);
+        return this.#roomFor(calls.endpoint) > 0 ? this.#addCalls(calls, number, same, start) : [];
       });
       nested.push(...(ids.length > 0 ? same.flatMap(({ next }) => next(ids)) : []));
     }

@@ -3,7 +3,7 @@
 import { type GraphQLSchema, Kind, type OperationDefinitionNode, parse } from 'graphql';
 import type { WatchedFiles } from '../../lib/files/file-watcher.ts';
 import type { McpSettings } from '../../settings/clients.ts';
-import { suggest } from '../../settings/setting.ts';
+import { suggest } from '../../settings/define.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { DocumentLimits } from '../documents/limits.ts';
 import { createManifestFiles, type Manifest, ManifestError, shortenId } from '../documents/manifest.ts';
@@ -38,9 +38,9 @@ export function readTools(
   const tools = new Map<string, Tool>();
   const problems: ToolProblem[] = [];
   for (const [text, id] of documents) {
-    const { tool, problem } = readTool(shortenId(id), text, rules);
-    if (problem !== undefined) {
-      problems.push({ path: ['manifest'], problem });
+    const tool = readTool(shortenId(id), text, rules);
+    if (typeof tool === 'string') {
+      problems.push({ path: ['manifest'], problem: tool });
     } else if (tools.has(tool.name)) {
       problems.push({ path: ['manifest'], problem: `two operations have the name ${tool.name}; rename one` });
     } else {
@@ -58,27 +58,26 @@ export function readTools(
   return { tools: [...tools.values()].filter(isTool), problems };
 }
 
-type Reading = { tool: Tool; problem?: never } | { tool?: never; problem: string };
-
-function readTool(id: string, text: string, { schema, limits }: ToolRules): Reading {
+/** Returns the tool of a document, or why it can't be one. */
+function readTool(id: string, text: string, { schema, limits }: ToolRules): Tool | string {
   const rejection = findDocumentProblem(schema, text, limits);
   if (rejection !== undefined) {
-    return { problem: `the document ${id} is rejected: ${withoutPeriod(rejection)}` };
+    return `the document ${id} is rejected: ${rejection.replace(/\.$/, '')}`;
   }
   const document = parse(text);
   const [operation, ...others] = document.definitions.filter(
     (definition): definition is OperationDefinitionNode => definition.kind === Kind.OPERATION_DEFINITION,
   );
   if (operation === undefined || others.length > 0) {
-    return { problem: `the document ${id} must contain exactly one operation` };
+    return `the document ${id} must contain exactly one operation`;
   }
   const name = operation.name?.value;
   if (name === undefined) {
-    return { problem: `the operation in the document ${id} needs a name, which becomes the name of the tool` };
+    return `the operation in the document ${id} needs a name, which becomes the name of the tool`;
   }
   return name.length > MAX_NAME
-    ? { problem: `the name of the operation in the document ${id} has more than ${MAX_NAME} characters` }
-    : { tool: createTool(name, operation, { document, text, schema }) };
+    ? `the name of the operation in the document ${id} has more than ${MAX_NAME} characters`
+    : createTool(name, operation, { document, text, schema });
 }
 
 function findListProblem(
@@ -92,8 +91,6 @@ function findListProblem(
   }
   return type === 'query' ? `names the query "${name}"; remove it, because queries need no entry` : undefined;
 }
-
-const withoutPeriod = (sentence: string): string => sentence.replace(/\.$/, '');
 
 /** Tools that can be reloaded while the process runs. */
 interface ToolFiles extends WatchedFiles {

@@ -150,7 +150,6 @@ function toInputSchema(
   return toObjectSchema(members);
 }
 
-/** Variable, or field of an input object. */
 interface Member {
   name: string;
   type: GraphQLInputType;

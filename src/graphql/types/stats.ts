@@ -30,7 +30,6 @@ const CHANNELS: readonly unknown[] = ['in_app', 'email', 'sms', 'chat', 'push'] 
 /** Returns the value to sort by. An object can't be compared; the field `key` reports it. */
 const periodOf = ({ _id }: StatsEntryBody): string => (typeof _id === 'object' ? '' : (_id ?? ''));
 
-/** Sorts entries, oldest first. */
 const sortEntries = (entries: readonly StatsEntryBody[]): StatsEntryBody[] =>
   entries.toSorted((a, b) => (periodOf(a) < periodOf(b) ? -1 : Number(periodOf(a) > periodOf(b))));
 
@@ -145,23 +144,16 @@ export function fillGaps(entries: readonly StatsEntryBody[], days: number | unde
     return others;
   }
   const today = Date.parse(dayOf(now.getTime()));
-  let first = days === undefined ? today : today - (days - 1) * DAY_MS;
-  let last = today;
-  const early: StatsEntryBody[] = [];
-  const late: StatsEntryBody[] = [];
-  for (const [day, entry] of byDay) {
-    const time = Date.parse(day);
-    if (Math.abs(time - today) <= MAX_DISTANCE_MS) {
-      first = Math.min(first, time);
-      last = Math.max(last, time);
-    } else {
-      (time < today ? early : late).push(entry);
-    }
-  }
-  const filled: StatsEntryBody[] = [];
-  for (let time = first; time <= last; time += DAY_MS) {
-    const day = dayOf(time);
-    filled.push(byDay.get(day) ?? { _id: day, count: 0, templates: [], channels: [] });
-  }
-  return [...early, ...filled, ...late, ...others];
+  const near = [...byDay.keys()]
+    .map((day) => Date.parse(day))
+    .filter((time) => Math.abs(time - today) <= MAX_DISTANCE_MS);
+  const first = Math.min(today - ((days ?? 1) - 1) * DAY_MS, ...near);
+  const last = Math.max(today, ...near);
+  const filled = Array.from({ length: (last - first) / DAY_MS + 1 }, (_, i) => {
+    const day = dayOf(first + i * DAY_MS);
+    return byDay.get(day) ?? { _id: day, count: 0, templates: [], channels: [] };
+  });
+  const far = (isFar: (time: number) => boolean) =>
+    [...byDay].flatMap(([day, entry]) => (isFar(Date.parse(day)) ? entry : []));
+  return [...far((time) => time < first), ...filled, ...far((time) => time > last), ...others];
 }

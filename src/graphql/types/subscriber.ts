@@ -5,9 +5,8 @@ import { isRecord } from '../../lib/is-record.ts';
 import { createSubscriber, type SubscriberBody } from '../../upstream/endpoints.ts';
 import type { GraphTypes } from '../builder.ts';
 import { defineModule } from '../module.ts';
-import { extraField, idField, mapMembers, timeField } from '../record-fields.ts';
+import { extraField, idField, mapMembers, optional, time } from '../record-fields.ts';
 
-/** Maximum subscribers in one bulk mutation. */
 const MAX_BULK = 100;
 
 export function profileFields(t: PothosSchemaTypes.InputFieldBuilder<GraphTypes, 'InputObject'>) {
@@ -36,12 +35,12 @@ export const subscribers = defineModule('subscribers', (toolkit) => {
           "The id that your system gave the subscriber, usually the user's id. Unique within the environment.",
       }),
       id: idField(t, 'subscriber', ' Use `subscriberId` to identify the subscriber.'),
-      firstName: t.exposeString('firstName', { nullable: true, description: 'The first name.' }),
-      lastName: t.exposeString('lastName', { nullable: true, description: 'The last name.' }),
-      email: t.exposeString('email', { nullable: true, description: 'The email address.' }),
-      phone: t.exposeString('phone', { nullable: true, description: 'The phone number.' }),
-      avatar: t.exposeString('avatar', { nullable: true, description: 'The URL of the profile picture.' }),
-      locale: t.exposeString('locale', { nullable: true, description: 'The language and region, such as `en-US`.' }),
+      firstName: t.exposeString('firstName', optional('The first name.')),
+      lastName: t.exposeString('lastName', optional('The last name.')),
+      email: t.exposeString('email', optional('The email address.')),
+      phone: t.exposeString('phone', optional('The phone number.')),
+      avatar: t.exposeString('avatar', optional('The URL of the profile picture.')),
+      locale: t.exposeString('locale', optional('The language and region, such as `en-US`.')),
       data: t.expose('data', { type: 'JSONObject', nullable: true, description: 'Your own key/value pairs.' }),
       channels: t.field({
         type: ['JSONObject'],
@@ -50,14 +49,13 @@ export const subscribers = defineModule('subscribers', (toolkit) => {
         resolve: ({ channels }, _args, { identity }) =>
           identity.clientKind === 'browser' ? maskCredentials(listOf(channels)) : listOf(channels),
       }),
-      isOnline: t.exposeBoolean('isOnline', {
-        nullable: true,
-        description: 'Whether the subscriber is connected to the in-app feed. Null if unknown.',
-      }),
-      lastOnlineAt: timeField(
-        t,
-        'The time when the subscriber was last connected. Null if never, or unknown.',
-        ({ lastOnlineAt }) => lastOnlineAt,
+      isOnline: t.exposeBoolean(
+        'isOnline',
+        optional('Whether the subscriber is connected to the in-app feed. Null if unknown.'),
+      ),
+      lastOnlineAt: t.expose(
+        'lastOnlineAt',
+        time('The time when the subscriber was last connected. Null if never, or unknown.'),
       ),
       organizationId: t.exposeID('_organizationId', {
         description: 'The id of the organization that owns the subscriber.',
@@ -74,7 +72,7 @@ export const subscribers = defineModule('subscribers', (toolkit) => {
         type: 'DateTime',
         description: 'The time when the subscriber was last changed.',
       }),
-      revision: t.exposeInt('__v', { nullable: true, description: 'The revision number that the service assigned.' }),
+      revision: t.exposeInt('__v', optional('The revision number that the service assigned.')),
       extra: extraField(t, 'subscribers', { toBrowser: maskLikelyCredentials }),
     }),
   });
@@ -138,7 +136,6 @@ export const subscribers = defineModule('subscribers', (toolkit) => {
 
 const MASK = '[masked]';
 
-/** Members that name the provider of a channel. */
 const PROVIDER_MEMBERS = ['providerId', 'provider', 'integrationIdentifier', '_integrationId'];
 
 /** Members that identify the provider of a channel. All others can contain a token or a webhook URL. */

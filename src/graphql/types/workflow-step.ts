@@ -3,15 +3,13 @@
 import { listOf } from '../../errors/field-errors.ts';
 import type { StepBody, StepTemplateBody } from '../../upstream/endpoints.ts';
 import { defineModule } from '../module.ts';
-import { extraField, idField, listField, shows, timeField } from '../record-fields.ts';
+import { extraField, idField, listField, optional, shows, time } from '../record-fields.ts';
 
 type Metadata = NonNullable<StepBody['metadata']>;
 
 type Filter = NonNullable<StepBody['filters']>[number];
 
 type Condition = NonNullable<Filter['children']>[number];
-
-const optional = (description: string) => ({ nullable: true, description }) as const;
 
 /** Whether a condition's fields show a member. In a group, and without a field to compare, `value` and `operator` mean something else. */
 const isShown = (condition: Condition, member: string): boolean =>
@@ -47,25 +45,25 @@ export const workflowSteps = defineModule('workflowSteps', ({ builder }) => {
     description: 'The settings of a digest or delay.',
     fields: (t) => ({
       amount: t.exposeFloat('amount', optional('The time to wait, or to collect events, in `unit`.')),
-      unit: t.exposeString('unit', { nullable: true, description: 'The unit of `amount`, such as `seconds`.' }),
-      digestKey: t.exposeString('digestKey', {
-        nullable: true,
-        description: 'The variable by which a digest groups events. Null if it groups only by subscriber.',
-      }),
+      unit: t.exposeString('unit', optional('The unit of `amount`, such as `seconds`.')),
+      digestKey: t.exposeString(
+        'digestKey',
+        optional('The variable by which a digest groups events. Null if it groups only by subscriber.'),
+      ),
       type: t.exposeString('type', optional('The kind of digest or delay, such as `regular` or `timed`.')),
-      backoff: t.exposeBoolean('backoff', {
-        nullable: true,
-        description: 'Whether the first event is sent immediately, and only further ones are collected.',
-      }),
-      backoffAmount: t.exposeFloat('backoffAmount', {
-        nullable: true,
-        description: 'The time to look back for an earlier event, in `backoffUnit`.',
-      }),
+      backoff: t.exposeBoolean(
+        'backoff',
+        optional('Whether the first event is sent immediately, and only further ones are collected.'),
+      ),
+      backoffAmount: t.exposeFloat(
+        'backoffAmount',
+        optional('The time to look back for an earlier event, in `backoffUnit`.'),
+      ),
       backoffUnit: t.exposeString('backoffUnit', optional('The unit of `backoffAmount`, such as `seconds`.')),
-      updateMode: t.exposeBoolean('updateMode', {
-        nullable: true,
-        description: 'Whether a digest updates the message that it already sent instead of sending another.',
-      }),
+      updateMode: t.exposeBoolean(
+        'updateMode',
+        optional('Whether a digest updates the message that it already sent instead of sending another.'),
+      ),
       timed: t.expose('timed', {
         type: TimedSettings,
         nullable: true,
@@ -95,11 +93,12 @@ export const workflowSteps = defineModule('workflowSteps', ({ builder }) => {
         description: 'The comparison, such as `LARGER` or `EQUAL`.',
         resolve: (condition) => shown(condition, 'operator'),
       }),
-      on: t.exposeString('on', {
-        nullable: true,
-        description:
+      on: t.exposeString(
+        'on',
+        optional(
           'The object that has the field, such as `subscriber` or `payload`, or the kind of another condition, such as `previousStep`.',
-      }),
+        ),
+      ),
       extra: extraField(t, 'workflows', { isShown }),
     }),
   });
@@ -109,9 +108,9 @@ export const workflowSteps = defineModule('workflowSteps', ({ builder }) => {
     fields: (t) => ({
       id: idField(t, 'filter'),
       isNegated: t.exposeBoolean('isNegated', optional('Whether the step runs if the conditions do not hold.')),
-      type: t.exposeString('type', { nullable: true, description: 'The kind of filter, such as `BOOLEAN`.' }),
+      type: t.exposeString('type', optional('The kind of filter, such as `BOOLEAN`.')),
       value: t.exposeString('value', optional('The operator that combines the conditions: `AND` or `OR`.')),
-      children: listField(t, StepFilterCondition, 'The conditions of the group.', ({ children }) => children),
+      children: listField(t, 'children', StepFilterCondition, 'The conditions of the group.'),
       extra: extraField(t, 'workflows'),
     }),
   });
@@ -120,9 +119,9 @@ export const workflowSteps = defineModule('workflowSteps', ({ builder }) => {
     description: 'A step of a workflow: a message over one channel, a digest or a delay.',
     fields: (t) => ({
       id: idField(t, 'step'),
-      uuid: t.exposeString('uuid', { nullable: true, description: 'An id that the step has in every environment.' }),
-      name: t.exposeString('name', { nullable: true, description: 'The name that people see.' }),
-      templateId: t.exposeID('_templateId', { nullable: true, description: 'The id of `template`.' }),
+      uuid: t.exposeString('uuid', optional('An id that the step has in every environment.')),
+      name: t.exposeString('name', optional('The name that people see.')),
+      templateId: t.exposeID('_templateId', optional('The id of `template`.')),
       active: t.exposeBoolean('active', optional('Whether the step runs when the workflow is triggered.')),
       shouldStopOnFail: t.exposeBoolean('shouldStopOnFail', optional('Whether the workflow stops if this step fails.')),
       template: t.expose('template', {
@@ -132,9 +131,9 @@ export const workflowSteps = defineModule('workflowSteps', ({ builder }) => {
       }),
       filters: listField(
         t,
+        'filters',
         StepFilter,
         'The conditions under which the step runs. Empty if it always runs.',
-        ({ filters }) => filters,
       ),
       parentId: t.expose('_parentId', {
         type: 'JSON',
@@ -164,8 +163,8 @@ export const workflowSteps = defineModule('workflowSteps', ({ builder }) => {
         name: t.exposeString('name', {
           description: 'The name, as written between the braces: `name` for `{{name}}`.',
         }),
-        type: t.exposeString('type', { nullable: true, description: 'The type of the value, such as `String`.' }),
-        required: t.exposeBoolean('required', { nullable: true, description: 'Whether a trigger must send a value.' }),
+        type: t.exposeString('type', optional('The type of the value, such as `String`.')),
+        required: t.exposeBoolean('required', optional('Whether a trigger must send a value.')),
         extra: extraField(t, 'workflows'),
       }),
     });
@@ -175,9 +174,9 @@ export const workflowSteps = defineModule('workflowSteps', ({ builder }) => {
     fields: (t) => ({
       templateId: idField(t, 'template', ' Unique only among templates: it can equal the id of the step.'),
       type: t.exposeString('type', optional('The channel or kind of the step, such as `email`, `in_app` or `digest`.')),
-      active: t.exposeBoolean('active', { nullable: true, description: 'Whether the template is active.' }),
+      active: t.exposeBoolean('active', optional('Whether the template is active.')),
       subject: t.exposeString('subject', optional('The subject of an email. Null for other channels.')),
-      variables: listField(t, TemplateVariable, 'The placeholders in the content.', ({ variables }) => variables),
+      variables: listField(t, 'variables', TemplateVariable, 'The placeholders in the content.'),
       content: t.string({
         nullable: true,
         description: 'The text with placeholders such as `{{name}}`. Null if the content is in `contentBlocks`.',
@@ -196,10 +195,10 @@ export const workflowSteps = defineModule('workflowSteps', ({ builder }) => {
       creatorId: t.exposeID('_creatorId', optional('The id of the user who created the template.')),
       organizationId: t.exposeID('_organizationId', optional('The id of the organization that owns the template.')),
       environmentId: t.exposeID('_environmentId', optional('The id of the environment that the template belongs to.')),
-      deleted: t.exposeBoolean('deleted', { nullable: true, description: 'Whether the template is deleted.' }),
-      createdAt: timeField(t, 'The time when the template was created.', ({ createdAt }) => createdAt),
-      updatedAt: timeField(t, 'The time when the template was last changed.', ({ updatedAt }) => updatedAt),
-      revision: t.exposeInt('__v', { nullable: true, description: 'The revision number that the service assigned.' }),
+      deleted: t.exposeBoolean('deleted', optional('Whether the template is deleted.')),
+      createdAt: t.expose('createdAt', time('The time when the template was created.')),
+      updatedAt: t.expose('updatedAt', time('The time when the template was last changed.')),
+      revision: t.exposeInt('__v', optional('The revision number that the service assigned.')),
       extra: extraField(t, 'workflows'),
     }),
   });

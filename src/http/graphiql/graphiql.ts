@@ -5,7 +5,6 @@ import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import type { GraphQLSchema } from 'graphql';
-import type { RulesByClientKind } from '../../auth/identity.ts';
 import { ERROR_CODES } from '../../errors/codes.ts';
 import { loadOperations } from '../../graphql/documents/shipped-operations.ts';
 import { packageUrl } from '../../lib/installation.ts';
@@ -13,6 +12,7 @@ import { isRecord } from '../../lib/is-record.ts';
 import { withoutMarkdown } from '../../lib/text.ts';
 import type { GatewaySettings } from '../../settings/settings.ts';
 import { type IncomingRequest, type OutgoingResponse, pathOf, queryOf } from '../head.ts';
+import type { HttpParts } from '../pipeline.ts';
 import type { PageConfig, PageOperation, Scheme } from './page-config.ts';
 import {
   FILE_PARAMETER,
@@ -40,27 +40,19 @@ const SANDBOX_VARIABLES: Readonly<Record<string, Pick<PageOperation, 'variables'
   DeleteMessagesByTransaction: { variables: '{ "input": { "transactionId": "my-first-notification" } }' },
 };
 
-interface PagesOptions {
-  /** Exact paths of the GraphQL endpoint, which is also that of the pages. */
-  paths: ReadonlySet<string>;
-  schemes: PageConfig['schemes'];
-  clientRules: RulesByClientKind;
-  /** Whether a `Host` is known. Pages of others get no key. */
-  isKnownHost: (host: string | undefined) => boolean;
-  /** Schema with modules, whose operations are listed. @default without modules */
-  moduleSchema: GraphQLSchema | undefined;
-}
-
 /**
  * Creates the function that finds GraphiQL's page and its files, or the page that browsers get without it, among the requests to the endpoint.
  * It also answers what browsers ask for beside the endpoint: `/`, the endpoint's path with a slash, and an icon.
+ *
+ * @param moduleSchema schema with modules, whose operations are listed; undefined if there are none
  */
-export function createPages({ graphiql }: GatewaySettings, options: PagesOptions): FindPage {
-  const { paths } = options;
+export function createPages(parts: HttpParts, moduleSchema: GraphQLSchema | undefined): FindPage {
+  const { graphiql, endpoint } = parts.settings;
+  const paths = parts.upstreamSelector.pathsOf(endpoint);
   const findPage: FindPage =
     graphiql === false
       ? (request) => (wantsPage(request) ? async () => respondTurnedOff() : undefined)
-      : createFindPageByHost(graphiql, options);
+      : createFindPageByHost(graphiql, parts, moduleSchema);
   return (request) => {
     if (request.method !== 'GET') {
       return undefined;
@@ -80,7 +72,8 @@ export function createPages({ graphiql }: GatewaySettings, options: PagesOptions
 /** Creates the function that finds the page and its files: with the configured key, or without it for unknown hosts. */
 function createFindPageByHost(
   graphiql: Exclude<GatewaySettings['graphiql'], false>,
-  { schemes, clientRules, isKnownHost, moduleSchema }: PagesOptions,
+  { schemes, clientRules, isKnownHost }: HttpParts,
+  moduleSchema: GraphQLSchema | undefined,
 ): FindPage {
   const { authorization, sandbox: isSandbox = false } = graphiql === true ? {} : graphiql;
   const explains = schemes.filter((scheme) => !clientRules[CLIENT_KINDS[scheme]].hidesCalls);
@@ -204,14 +197,10 @@ const respondBytes = (
   body,
 });
 
-/** The page as bytes, shared by all responses. */
-interface Page {
-  html: Bytes;
-  gzipped: Bytes;
-  etag: string;
-}
+type Page = Awaited<ReturnType<typeof toPage>>;
 
-const toPage = async (html: string): Promise<Page> => ({
+/** Returns a page as bytes, which all responses share. */
+const toPage = async (html: string) => ({
   html: new TextEncoder().encode(html),
   gzipped: new Uint8Array(await promisify(gzip)(html)),
   etag: `"${createHash('sha256').update(html).digest('base64url')}"`,

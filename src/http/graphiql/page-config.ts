@@ -1,7 +1,7 @@
 // Defines the data that the gateway passes to GraphiQL's page.
 
+import type { Scheme } from '../../auth/authenticate.ts';
 import type { ShippedOperation } from '../../graphql/documents/shipped-operations.ts';
-import type { Scheme } from '../authenticate.ts';
 
 export type { ExplainedCall, Explanation } from '../../graphql/explain/explainer.ts';
 export type { UpstreamReport } from '../respond.ts';

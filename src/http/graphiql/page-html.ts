@@ -35,13 +35,7 @@ const SECURITY_HEADERS = securityHeaders(
   'img-src data:', // The empty icon.
 );
 
-interface Message {
-  status: number;
-  title: string;
-  content: string;
-}
-
-const respondMessage = ({ status, title, content }: Message): OutgoingResponse => ({
+const respondMessage = (status: number, title: string, content: string): OutgoingResponse => ({
   status,
   headers: {
     ...SECURITY_HEADERS,
@@ -70,23 +64,23 @@ ${content}
 
 /** Responds to a browser at a path beside the endpoint's with links to it, which are relative, so that they work behind any path prefix. */
 export const respondLinks = (path: string, endpoints: readonly string[]): OutgoingResponse =>
-  respondMessage({
-    status: 404,
-    title: 'There is no page here',
-    content: endpoints
+  respondMessage(
+    404,
+    'There is no page here',
+    endpoints
       .map((endpoint) => {
         const address = path === '/' ? `.${endpoint}` : `..${endpoint.slice(endpoint.lastIndexOf('/'))}`;
         return `<p>The GraphQL endpoint is <a href="${address}"><code>${endpoint}</code></a>.</p>`;
       })
       .join('\n'),
-  });
+  );
 
 /** Responds to a browser if GraphiQL is off. The page says how to turn it on, and nothing about this gateway. */
 export const respondTurnedOff = (): OutgoingResponse =>
-  respondMessage({
-    status: 404,
-    title: 'This is a GraphQL endpoint',
-    content: `<p>It accepts GraphQL requests from apps and servers. GraphiQL, the page for trying queries in a browser, is off.</p>
+  respondMessage(
+    404,
+    'This is a GraphQL endpoint',
+    `<p>It accepts GraphQL requests from apps and servers. GraphiQL, the page for trying queries in a browser, is off.</p>
 <p>If you run this server, turn it on in one of these ways:</p>
 <ul>
 <li>on the command line: <code>--graphiql on</code></li>
@@ -94,16 +88,15 @@ export const respondTurnedOff = (): OutgoingResponse =>
 <li>in the configuration file: <code>graphiql: on</code></li>
 <li>in your own server: <code>createGateway({ graphiql: true, … })</code></li>
 </ul>`,
-  });
+  );
 
 /** Responds to a browser if GraphiQL is on, but its page has not been built. */
 export const respondNotBuilt = (): OutgoingResponse =>
-  respondMessage({
-    status: 503,
-    title: 'GraphiQL has not been built',
-    content:
-      '<p>Run <code>npm run build:graphiql</code>, then reload this page. The GraphQL endpoint itself works.</p>',
-  });
+  respondMessage(
+    503,
+    'GraphiQL has not been built',
+    '<p>Run <code>npm run build:graphiql</code>, then reload this page. The GraphQL endpoint itself works.</p>',
+  );
 
 /** Notigraph's icon: a bell in the middle of a graph. */
 const ICON =

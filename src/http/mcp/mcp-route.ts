@@ -1,46 +1,28 @@
 // Serves tools to AI agents with the Model Context Protocol (MCP), over HTTP and streams.
 
-import { type GraphQLSchema, isEnumType, isInterfaceType } from 'graphql';
-import type { Logger } from 'pino';
+import { challenge } from '../../auth/authenticate.ts';
 import type { Identity } from '../../auth/identity.ts';
 import { refuse } from '../../errors/codes.ts';
 import { isRecord } from '../../lib/is-record.ts';
-import { type Authenticate, challenge, type Scheme } from '../authenticate.ts';
-import type { Cors } from '../cors.ts';
 import { type IncomingRequest, NOT_STORED, type OutgoingResponse, pathOf, REQUEST_ID, readHead } from '../head.ts';
 import { parseBody, readBody } from '../params.ts';
-import type { CreateRequestState, RequestState, Respond } from '../pipeline.ts';
+import type { HttpParts, RequestState, Respond } from '../pipeline.ts';
 import { findMessageProblem, type McpStreams } from './messages.ts';
 import { serveStreams } from './streams.ts';
-import { createToolServers, loadProtocol, type ToolServerOptions } from './tool-server.ts';
+import { type CreateToolServer, loadProtocol } from './tool-server.ts';
 
 /** Path at which AI agents call tools. */
 export const MCP_PATH = '/mcp';
 
 /** Creates the tools for AI agents. Both ways to call them differ only in how messages arrive. Calls go through the pipeline. */
-export function createMcp({
-  schema,
-  ...options
-}: Omit<ToolServerOptions, 'failures'> & {
-  schema: GraphQLSchema;
-  paths: ReadonlySet<string>;
-  /** Path of the GraphQL endpoint, without the prefix of an upstream. */
-  endpoint: string;
-  /** Maximum request body size, in bytes. */
-  maxBodyBytes: number;
-  cors: Cors;
-  /** Whether a `Host` is known. Pages of others could be an attacker's. */
-  isKnownHost: (host: string | undefined) => boolean;
-  createState: CreateRequestState;
-  authenticate: Authenticate;
-  /** Accepted schemes, for the header `WWW-Authenticate`. */
-  schemes: readonly Scheme[];
-  respond: Respond;
-  logger: Logger;
-}) {
-  const { paths, endpoint, maxBodyBytes, cors, isKnownHost, authenticate, schemes, respond, logger } = options;
+export function createMcp(
+  { settings, upstreamSelector, cors, isKnownHost, createState, authenticate, schemes, logger }: HttpParts,
+  createToolServer: CreateToolServer,
+  respond: Respond,
+) {
+  const { endpoint, maxBodyBytes } = settings;
+  const paths = upstreamSelector.pathsOf(MCP_PATH);
   const { createMcpHandler } = loadProtocol();
-  const createToolServer = createToolServers({ ...options, failures: failuresOf(schema) });
 
   /** @throws {Refusal} METHOD_NOT_ALLOWED, FORBIDDEN, or one of `readHead` */
   function checkHead(request: IncomingRequest): void {
@@ -74,7 +56,7 @@ export function createMcp({
 
   /** Serves the protocol's Streamable HTTP, without sessions, so that any process can answer. Checks and rejects requests as the pipeline does. */
   async function route(request: IncomingRequest): Promise<OutgoingResponse> {
-    const state = options.createState(request);
+    const state = createState(request);
     const { requestId } = state;
     try {
       checkHead(request);
@@ -90,11 +72,7 @@ export function createMcp({
       }
       let hasOwnLine = false;
       const caller = {
-        scheme: request.scheme,
-        host: request.host,
-        remoteAddress: request.remoteAddress,
-        header: (name: string) => request.header(name),
-        toFetchRequest: () => request.toFetchRequest(),
+        request,
         endpoint: pathOf(request).slice(0, -MCP_PATH.length) + endpoint,
         requestId,
         onCall() {
@@ -149,16 +127,4 @@ async function toOutgoing(response: Response, common: OutgoingResponse['headers'
   const { connection: _, ...headers } = Object.fromEntries(response.headers);
   const body = new Uint8Array(await response.arrayBuffer());
   return { status: response.status, headers: { ...headers, ...common }, body: body.length === 0 ? undefined : body };
-}
-
-/** Returns the types of mutation results that are failures, and their codes. */
-function failuresOf(schema: GraphQLSchema): ReadonlySet<unknown> {
-  const codes = schema.getType('MutationErrorCode');
-  const error = schema.getType('MutationError');
-  return new Set(
-    [
-      ...(isEnumType(codes) ? codes.getValues() : []),
-      ...(isInterfaceType(error) ? schema.getPossibleTypes(error) : []),
-    ].map(({ name }) => name),
-  );
 }

@@ -42,16 +42,18 @@ export async function serveStreams(
   }
 
   const caller = {
-    scheme: 'http' as const,
-    host: undefined,
-    remoteAddress: undefined,
+    request: {
+      scheme: 'http' as const,
+      host: undefined,
+      remoteAddress: undefined,
+      header: (name: string) => (name === 'authorization' ? authorization : undefined),
+      toFetchRequest: () =>
+        new Request(new URL(endpoint, 'http://localhost'), { method: 'POST', headers: { authorization } }),
+    },
     endpoint,
     get requestId() {
       return toRequestId(undefined); // A new one for each call.
     },
-    header: (name: string) => (name === 'authorization' ? authorization : undefined),
-    toFetchRequest: () =>
-      new Request(new URL(endpoint, 'http://localhost'), { method: 'POST', headers: { authorization } }),
   };
   const lines = Readable.from(readInput());
   const transport = pending.watch(new StdioServerTransport(lines, output), end);

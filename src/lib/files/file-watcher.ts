@@ -1,3 +1,5 @@
+// Reads files again when they have changed.
+
 import type { Logger } from 'pino';
 
 /** Content of files that can be replaced while the process runs. */

@@ -1,3 +1,5 @@
+// Reads secrets from files, which can be replaced while the process runs.
+
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { caught } from '../caught.ts';

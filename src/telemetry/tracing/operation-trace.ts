@@ -1,3 +1,5 @@
+// Records one operation and its upstream requests as spans.
+
 import {
   type Attributes,
   type Context,
@@ -23,16 +25,13 @@ export interface TracedRequest {
   readonly route?: string | undefined;
 }
 
-export interface TraceParts {
+interface TraceParts {
+  request: TracedRequest;
   guard: GuardSdk;
   /** Spans of requests by their result or error, for links from operations that share it. */
   sources: WeakMap<Outcome, SpanContext>;
-}
-
-export interface OperationSpan {
   tracer: Tracer;
   span: Span;
-  spanContext: SpanContext;
   context: Context;
   /** Headers to send upstream without an SDK, which has no spans for requests. */
   passedHeaders?: TraceHeaders | undefined;
@@ -42,38 +41,34 @@ export interface OperationSpan {
 
 /** Events for calls that were not sent, by code. */
 const NOT_SENT: Partial<Record<UpstreamError['code'], string>> = {
-  RATE_LIMITED: 'notigraph.throttled',
-  UPSTREAM_UNAVAILABLE: 'notigraph.circuit_open',
-  OVERLOADED: 'notigraph.queue_full',
+  RATE_LIMITED: 'throttled',
+  UPSTREAM_UNAVAILABLE: 'circuit_open',
+  OVERLOADED: 'queue_full',
 };
 
 /** Trace of one operation: its server span, and a client span for each request sent for it. */
 export class OperationTrace {
   readonly ids: TraceIds;
-  readonly #operation: OperationSpan;
-  readonly #request: TracedRequest;
   readonly #parts: TraceParts;
   readonly #requests = new Map<UpstreamRequest, { span: Span; spanContext: SpanContext }>();
   /** Whether the span still records. False if it is not sampled. */
   #records: boolean;
 
-  constructor(operation: OperationSpan, request: TracedRequest, parts: TraceParts) {
-    const { traceId, spanId } = operation.spanContext;
+  constructor(parts: TraceParts) {
+    const { traceId, spanId } = parts.span.spanContext();
     this.ids = { trace_id: traceId, span_id: spanId };
-    this.#operation = operation;
-    this.#request = request;
     this.#parts = parts;
-    this.#records = operation.span.isRecording();
+    this.#records = parts.span.isRecording();
   }
 
   /** Runs the operation with its span as the active one, for plugins of the host. */
   run<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#operation.passedHeaders !== undefined) {
+    if (this.#parts.passedHeaders !== undefined) {
       return work();
     }
     let result: Promise<T> | undefined;
     this.#parts.guard(() =>
-      contexts.with(this.#operation.context, () => {
+      contexts.with(this.#parts.context, () => {
         result = work();
       }),
     );
@@ -86,13 +81,13 @@ export class OperationTrace {
       return;
     }
     this.#records = false;
-    const { span } = this.#operation;
+    const { span } = this.#parts;
     const { type, status, code } = summary;
     this.#parts.guard(() => {
       if (type !== undefined) {
         span.updateName(type); // Without the operation's name, which clients choose.
       }
-      span.setAttributes({ ...describeServerRequest(this.#request), ...describeOperation(summary) });
+      span.setAttributes({ ...describeServerRequest(this.#parts.request), ...describeOperation(summary) });
       if (status >= 500 || (status < 400 && code !== undefined)) {
         span.setStatus({ code: SpanStatusCode.ERROR }); // Other statuses are the client's mistakes.
       }
@@ -100,31 +95,26 @@ export class OperationTrace {
     });
   }
 
-  /** A call waits for other calls of its credential. */
-  queued(endpoint: Endpoint): void {
-    this.#addEvent('notigraph.queued', endpoint);
-  }
-
-  dequeued(endpoint: Endpoint, waitedMs: number): void {
-    this.#addEvent('notigraph.dequeued', endpoint, { 'notigraph.wait_ms': waitedMs });
-  }
-
-  /** A call pauses before it is sent again. */
-  retryDelayed(endpoint: Endpoint, delayMs: number): void {
-    this.#addEvent('notigraph.retry_delayed', endpoint, { 'notigraph.wait_ms': delayMs });
+  /** Adds an event about a call, with the time that it has waited or is going to wait. */
+  addEvent(name: string, endpoint: Endpoint, waitMs?: number): void {
+    if (this.#records) {
+      const wait = waitMs !== undefined && { 'notigraph.wait_ms': waitMs };
+      const attributes = { ...describeEndpoint(endpoint), ...wait };
+      this.#parts.guard(() => this.#parts.span.addEvent(`notigraph.${name}`, attributes, this.#now()));
+    }
   }
 
   /** A call has ended. Records if it was not sent, because of a rate limit, the circuit breaker or a full queue. */
   callEnded(endpoint: Endpoint, outcome: Outcome): void {
     const event = isUpstreamError(outcome) && !outcome.sent ? NOT_SENT[outcome.code] : undefined;
     if (event !== undefined) {
-      this.#addEvent(event, endpoint);
+      this.addEvent(event, endpoint);
     }
   }
 
   /** Starts the span of a request. Returns the headers that continue it; undefined if there are none. */
   startRequest(request: UpstreamRequest, resends: number, upstream: URL): TraceHeaders | undefined {
-    const { passedHeaders } = this.#operation;
+    const { passedHeaders } = this.#parts;
     return passedHeaders ?? this.#parts.guard(() => this.#startSpan(request, resends, upstream));
   }
 
@@ -149,12 +139,12 @@ export class OperationTrace {
   share(endpoint: Endpoint, outcome: Outcome): void {
     const context = this.#parts.sources.get(outcome);
     if (context !== undefined && this.#records) {
-      this.#parts.guard(() => this.#operation.span.addLink({ context, attributes: describeEndpoint(endpoint) }));
+      this.#parts.guard(() => this.#parts.span.addLink({ context, attributes: describeEndpoint(endpoint) }));
     }
   }
 
   #startSpan(request: UpstreamRequest, resends: number, upstream: URL): TraceHeaders | undefined {
-    const { tracer, context } = this.#operation;
+    const { tracer, context } = this.#parts;
     const { method, route } = request.endpoint;
     const options: SpanOptions = { kind: SpanKind.CLIENT, startTime: this.#now() };
     if (this.#records) {
@@ -171,15 +161,8 @@ export class OperationTrace {
     return spanContext.traceId === this.ids.trace_id ? writeTraceContext(spanContext) : undefined; // Otherwise it is invalid.
   }
 
-  #addEvent(name: string, endpoint: Endpoint, attributes?: Attributes): void {
-    if (this.#records) {
-      const { span } = this.#operation;
-      this.#parts.guard(() => span.addEvent(name, { ...describeEndpoint(endpoint), ...attributes }, this.#now()));
-    }
-  }
-
   #now(): number {
-    return this.#operation.timeOrigin + performance.now();
+    return this.#parts.timeOrigin + performance.now();
   }
 }
 
@@ -187,51 +170,39 @@ export class OperationTrace {
 const describeServerRequest = ({ request, route }: TracedRequest): Attributes => ({
   'http.request.method': request.method,
   'url.scheme': request.scheme,
-  ...(route !== undefined && { 'http.route': route, 'url.path': route }),
+  'http.route': route,
+  'url.path': route,
 });
 
 /** Result of an operation, as in its log line. */
-export type OperationSummary = Pick<
+type OperationSummary = Pick<
   AccessLogEntry,
   'requestId' | 'identity' | 'operation' | 'type' | 'code' | 'status' | 'upstreamCalls' | 'cached'
 >;
 
-/** Describes an operation and its result. The document is left out, because it can contain data. */
-export function describeOperation(summary: OperationSummary): Attributes {
+/** Describes an operation and its result. The document is left out, because it can contain data. SDKs leave out what is undefined. */
+function describeOperation(summary: OperationSummary): Attributes {
   const { requestId, identity, operation, type, code, status, upstreamCalls, cached } = summary;
-  const attributes: Attributes = {
+  return {
     'http.response.status_code': status,
     'notigraph.request_id': requestId,
     'notigraph.upstream_calls': upstreamCalls,
+    'notigraph.cached_reads': cached,
+    'notigraph.client_kind': identity?.clientKind,
+    'notigraph.upstream': identity?.upstream,
+    'graphql.operation.type': type,
+    'graphql.operation.name': operation === undefined || operation === 'anonymous' ? undefined : shortenName(operation),
+    'error.type': code === undefined || isErrorCode(code) ? code : '_OTHER', // Plugins can choose codes.
   };
-  if (cached !== undefined) {
-    attributes['notigraph.cached_reads'] = cached;
-  }
-  if (identity !== undefined) {
-    attributes['notigraph.client_kind'] = identity.clientKind;
-    if (identity.upstream !== undefined) {
-      attributes['notigraph.upstream'] = identity.upstream;
-    }
-  }
-  if (type !== undefined) {
-    attributes['graphql.operation.type'] = type;
-  }
-  if (operation !== undefined && operation !== 'anonymous') {
-    attributes['graphql.operation.name'] = shortenName(operation);
-  }
-  if (code !== undefined) {
-    attributes['error.type'] = isErrorCode(code) ? code : '_OTHER'; // Plugins can choose codes.
-  }
-  return attributes;
 }
 
 /** Describes an endpoint by its template. There is no `url.full`, because it would contain ids. */
-export const describeEndpoint = ({ method, route }: Endpoint): Attributes => ({
+const describeEndpoint = ({ method, route }: Endpoint): Attributes => ({
   'http.request.method': method,
   'url.template': route,
 });
 
-export function describeRequest(endpoint: Endpoint, resends: number, upstream: URL): Attributes {
+function describeRequest(endpoint: Endpoint, resends: number, upstream: URL): Attributes {
   const attributes = describeEndpoint(endpoint);
   attributes['server.address'] = upstream.hostname;
   attributes['server.port'] = portOf(upstream);
@@ -241,11 +212,7 @@ export function describeRequest(endpoint: Endpoint, resends: number, upstream: U
   return attributes;
 }
 
-/** Describes the response to a request, or its failure. */
-function describeOutcome(outcome: Outcome): Attributes {
-  const attributes: Attributes = isUpstreamError(outcome) ? { 'error.type': outcome.code } : {};
-  if (outcome.status !== undefined) {
-    attributes['http.response.status_code'] = outcome.status;
-  }
-  return attributes;
-}
+const describeOutcome = (outcome: Outcome): Attributes => ({
+  'error.type': isUpstreamError(outcome) ? outcome.code : undefined,
+  'http.response.status_code': outcome.status,
+});

@@ -1,3 +1,5 @@
+// Reads and writes the headers of W3C Trace Context.
+
 import { createTraceState, type SpanContext, TraceFlags, type TraceState } from '@opentelemetry/api';
 import type { Logger } from 'pino';
 import type { TraceHeaders } from '../../upstream/request.ts';

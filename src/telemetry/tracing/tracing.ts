@@ -1,9 +1,12 @@
-import { type Link, ROOT_CONTEXT, SpanKind, trace } from '@opentelemetry/api';
+// Starts traces of operations, with the OpenTelemetry SDK of the operator.
+
+import { type Link, ROOT_CONTEXT, type SpanContext, SpanKind, trace } from '@opentelemetry/api';
 import type { Logger } from 'pino';
 import type { Identity } from '../../auth/identity.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { VERSION } from '../../lib/version.ts';
-import { OperationTrace, type TracedRequest, type TraceParts } from './operation-trace.ts';
+import type { Outcome } from '../../upstream/call-events.ts';
+import { OperationTrace, type TracedRequest } from './operation-trace.ts';
 import { createSdkGuard, readTraceContext, writeTraceContext } from './trace-context.ts';
 
 interface OperationStart extends TracedRequest {
@@ -28,7 +31,7 @@ const UNKNOWN_TYPE = 'GraphQL Operation';
 export function createTracing(logger: Logger): StartTrace {
   warnOfIgnoredSdk(logger);
   const guard = createSdkGuard(logger);
-  const parts: TraceParts = { guard, sources: new WeakMap() };
+  const sources = new WeakMap<Outcome, SpanContext>();
   const readTimeOrigin = createTimeOrigin();
 
   function start(operation: OperationStart) {
@@ -45,18 +48,12 @@ export function createTracing(logger: Logger): StartTrace {
     const options = { kind: SpanKind.SERVER, startTime: timeOrigin + startedAt, links };
     const span = tracer.startSpan(UNKNOWN_TYPE, options, parent);
     const spanContext = span.spanContext();
-    if (spanContext === remote) {
-      const passedHeaders = writeTraceContext(remote); // Without an SDK, the span has the context of its parent.
-      return new OperationTrace(
-        { tracer, span, spanContext, context: parent, timeOrigin, passedHeaders },
-        operation,
-        parts,
-      );
+    if (!trace.isSpanContextValid(spanContext)) {
+      return undefined;
     }
     const context = trace.setSpan(ROOT_CONTEXT, span);
-    return trace.isSpanContextValid(spanContext)
-      ? new OperationTrace({ tracer, span, spanContext, context, timeOrigin }, operation, parts)
-      : undefined;
+    const passedHeaders = spanContext === remote ? writeTraceContext(spanContext) : undefined; // Without an SDK, the span has the context of its parent.
+    return new OperationTrace({ request: operation, guard, sources, tracer, span, context, timeOrigin, passedHeaders });
   }
 
   return (operation) => guard(() => start(operation));
@@ -89,7 +86,7 @@ function registeredSdk(): { trace: unknown; version: unknown } | undefined {
 }
 
 /** Warns if an SDK is registered that the API silently ignores, because it was registered with an older minor version of the API. */
-export function warnOfIgnoredSdk(logger: Logger): void {
+function warnOfIgnoredSdk(logger: Logger): void {
   const sdk = registeredSdk();
   if (sdk !== undefined && sdk.trace !== trace.getTracerProvider()) {
     logger.warn(

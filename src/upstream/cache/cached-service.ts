@@ -1,6 +1,7 @@
-import { isPromise } from '../../lib/is-promise.ts';
-import type { CacheSettings } from '../../settings/cache.ts';
-import { type CallOptions, Reader } from '../call.ts';
+// Answers reads from the cache where possible, and empties it when writes change the data.
+
+import type { CacheSettings } from '../../settings/stores.ts';
+import { afterwards, type CallOptions, Reader } from '../call.ts';
 import type { CacheHit, CallEvents, Outcome } from '../call-events.ts';
 import { type CachedRead, type DeclaredEndpoint, kindOf } from '../endpoint.ts';
 import { endedEarly, isUpstreamError, type UpstreamError, type UpstreamErrorCode } from '../errors.ts';
@@ -8,16 +9,7 @@ import { Deadline, type Waiting } from '../policies/deadline.ts';
 import { readKeyOf, type UpstreamRequest } from '../request.ts';
 import type { CallTarget, Service } from '../service.ts';
 import type { Signal } from '../signal.ts';
-import type {
-  CachedKind,
-  CacheStore,
-  EntryAddress,
-  FoundEntry,
-  Lookup,
-  MaybePromise,
-  Owner,
-  WriteInProgress,
-} from './store.ts';
+import type { CachedKind, CacheStore, EntryAddress, FoundEntry, Lookup, Owner, WriteInProgress } from './store.ts';
 import { type CacheWindows, windowsOf } from './store.ts';
 
 interface CachedServiceDeps {
@@ -47,8 +39,8 @@ const UNAVAILABLE = new Set<UpstreamErrorCode>(['UPSTREAM_UNAVAILABLE', 'UPSTREA
 
 export class CachedService implements CallTarget {
   readonly #deps: CachedServiceDeps;
-  /** Windows of the reads so far; undefined for those that are not cached. */
-  readonly #windows = new Map<CachedRead, CacheWindows | undefined>();
+  /** Windows of the reads so far. */
+  readonly #windows = new Map<CachedRead, CacheWindows>();
 
   constructor(deps: CachedServiceDeps) {
     this.#deps = deps;
@@ -57,14 +49,13 @@ export class CachedService implements CallTarget {
   read(request: UpstreamRequest, reader: Reader): void {
     const { service, store } = this.#deps;
     const { cached } = request.endpoint;
-    const windows = cached && this.#windowsOf(cached);
-    if (cached === undefined || windows === undefined || reader.deadline.endReason() !== undefined) {
+    if (cached === undefined || reader.deadline.endReason() !== undefined) {
       service.read(request, reader, { key: readKeyOf(request), ...this.#confirmation(request, reader.events) });
       return;
     }
     const address = { owner: this.#ownerOf(request), kind: kindOf(cached), read: readKeyOf(request) };
-    const read: Read = { request, reader, address, cached, windows };
-    whenKnown(store.find(address), (lookup) => this.#answer(read, lookup));
+    const read: Read = { request, reader, address, cached, windows: this.#windowsOf(cached) };
+    afterwards(store.find(address), (lookup) => this.#answer(read, lookup));
   }
 
   /** Empties the kinds of reads that a write changes, before it is sent and after it has ended. */
@@ -76,14 +67,16 @@ export class CachedService implements CallTarget {
       return;
     }
     const begun = store.beginWrite(this.#ownerOf(request), kinds, Math.max(0, reader.deadline.at - performance.now()));
-    whenKnown(begun, (write) => this.#send(request, reader, write));
+    afterwards(begun, (write) => this.#send(request, reader, write));
   }
 
-  #windowsOf(cached: CachedRead): CacheWindows | undefined {
-    if (!this.#windows.has(cached)) {
-      this.#windows.set(cached, windowsOf(this.#deps.settings, cached));
+  #windowsOf(cached: CachedRead): CacheWindows {
+    let windows = this.#windows.get(cached);
+    if (windows === undefined) {
+      windows = windowsOf(this.#deps.settings, cached);
+      this.#windows.set(cached, windows);
     }
-    return this.#windows.get(cached);
+    return windows;
   }
 
   #send(request: UpstreamRequest, reader: Reader, write: WriteInProgress): void {
@@ -133,7 +126,7 @@ export class CachedService implements CallTarget {
   #refreshOrUse(read: Read, lookup: Lookup, entry: FoundEntry): void {
     const { request, reader, address, cached } = read;
     const { deadline, events } = reader;
-    const { store, closing } = this.#deps;
+    const { store } = this.#deps;
     const { timeoutMs: attemptTimeoutMs = this.#deps.attemptTimeoutMs } = request.endpoint;
     let isAnswered = false;
     const answer = (use: () => void) => {
@@ -151,7 +144,7 @@ export class CachedService implements CallTarget {
       });
     /** Looks it up again, because a write or a rejection of the key may have dropped it. Then the outcome remains, if there is one already. */
     const answerFromStore = (outcome?: Outcome) =>
-      whenKnown(store.find(address), ({ entry: stored }) => {
+      afterwards(store.find(address), ({ entry: stored }) => {
         if (stored !== undefined) {
           answer(() => this.#use(read, stored, 'stale', true));
         } else if (outcome !== undefined) {
@@ -164,8 +157,7 @@ export class CachedService implements CallTarget {
     const timer = setTimeout(answerFromStore, attemptTimeoutMs / 2);
     deadline.add(waiting);
     this.#refresh(read, lookup, entry, events, (outcome) => {
-      const isClosing = closing.aborted; // Ends the refresh, but neither the operation nor its client.
-      if (isUpstreamError(outcome) && (isClosing || isServiceFailure(outcome))) {
+      if (isUpstreamError(outcome) && isServiceFailure(outcome)) {
         answerFromStore(outcome);
       } else {
         answerWithout(outcome);
@@ -228,15 +220,6 @@ export class CachedService implements CallTarget {
 
   #ownerOf({ authorization }: UpstreamRequest): Owner {
     return { upstream: this.#deps.address, credential: authorization };
-  }
-}
-
-/** Uses a value of the store: at once if it is known, so that stores in memory cost no turn. */
-function whenKnown<T>(value: MaybePromise<T>, use: (value: T) => void): void {
-  if (isPromise(value)) {
-    void value.then(use);
-  } else {
-    use(value);
   }
 }
 

@@ -1,3 +1,5 @@
+// Caches responses in the memory of this process.
+
 import { hash, randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { UpstreamResult } from '../request.ts';

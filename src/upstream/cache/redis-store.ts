@@ -1,10 +1,9 @@
+// Caches responses in Redis, encrypted, for all processes and replicas.
+
 import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import type { Logger } from 'pino';
-import { createRedis } from '../../redis/redis.ts';
-import type { SendCommand } from '../../redis/redis-connection.ts';
-import { NOT_REDIS, RedisError } from '../../redis/redis-failure.ts';
-import type { RedisServer } from '../../redis/redis-server.ts';
+import { createRedis, type RedisStoreOptions } from '../../redis/redis.ts';
+import { NOT_REDIS, RedisError, type SendCommand } from '../../redis/redis-connection.ts';
 import { describeStore } from '../../redis/store-state.ts';
 import type { UpstreamResult } from '../request.ts';
 import { createOwnerKeys, sealResult, toJson, unsealResult } from './sealing.ts';
@@ -19,15 +18,9 @@ import {
   UNKNOWN_WRITE_MS,
 } from './store.ts';
 
-export interface RedisCacheStoreOptions extends RedisServer {
+export interface RedisCacheStoreOptions extends RedisStoreOptions {
   /** Secret from which the keys of all encryption are derived. */
   secret: string;
-  /** Logs when Redis becomes unavailable and when it is back, without the URL. */
-  logger: Logger;
-  /** Prefix of keys. @default 'notigraph:cache:' */
-  prefix?: string;
-  /** Maximum wait for Redis, in milliseconds. @default 100 */
-  timeoutMs?: number;
   /** Time for which a write with an unknown outcome counts as being in progress. @default UNKNOWN_WRITE_MS */
   unknownWriteMs?: number;
   /**
@@ -36,24 +29,6 @@ export interface RedisCacheStoreOptions extends RedisServer {
    * @default 10000
    */
   maxMissed?: number;
-}
-
-/** Names of an owner's state of one kind in Redis. */
-interface StateKeys {
-  version: string;
-  /** Hash of the writes in progress: their deadlines, on the clock of Redis. */
-  writes: string;
-  /** Exists while a write with an unknown outcome counts as being in progress. */
-  unknown: string;
-}
-
-interface State {
-  /** Time of Redis, in milliseconds. */
-  now: number;
-  version: string | undefined;
-  epoch: string | undefined;
-  isWriting: boolean;
-  value: Buffer | undefined;
 }
 
 /** Time after which the state of an owner that nobody uses is forgotten, in milliseconds. Entries live for two days at most. */
@@ -87,16 +62,8 @@ const MAX_HEADER_BYTES = 256;
  * @throws {SecretError} if the URL or the certificates are invalid
  * @throws {MissingPackageError} if the Redis client is not installed
  */
-export function createRedisCacheStore({
-  url,
-  ca,
-  secret,
-  logger,
-  prefix = 'notigraph:cache:',
-  timeoutMs,
-  unknownWriteMs = UNKNOWN_WRITE_MS,
-  maxMissed = 10_000,
-}: RedisCacheStoreOptions): CacheStore {
+export function createRedisCacheStore(options: RedisCacheStoreOptions): CacheStore {
+  const { secret, prefix = 'notigraph:cache:', unknownWriteMs = UNKNOWN_WRITE_MS, maxMissed = 10_000 } = options;
   const keysOf = createOwnerKeys(secret);
   /** Replaced by every write of anybody. A first version is only as good as a lookup that no write has followed. */
   const epochKey = `${prefix}epoch`;
@@ -112,10 +79,7 @@ export function createRedisCacheStore({
   /** Server and the history of its data: another one has no usable entries. */
   let history = '';
   let pendingBytes = 0;
-  const redis = createRedis({
-    url,
-    ca,
-    logger,
+  const redis = createRedis(options, {
     messages: { whileDown: 'reads are not cached', onceUp: 'Reads are cached.' },
     async trial(send) {
       const [server, replication] = await Promise.all([
@@ -126,13 +90,19 @@ export function createRedisCacheStore({
       history = readHistory(server, replication);
     },
     onUp: () => void replaceMissed(),
-    ...(timeoutMs !== undefined && { timeoutMs }),
   });
 
-  const stateOf = (owner: Owner, kind: CachedKind): StateKeys => {
+  /** Returns the names of an owner's state of one kind. */
+  const stateOf = (owner: Owner, kind: CachedKind) => {
     const { id } = keysOf(owner);
     const keyOf = (name: string) => `${prefix}${name}:${id}:${kind}`;
-    return { version: keyOf('version'), writes: keyOf('writes'), unknown: keyOf('unknown') };
+    return {
+      version: keyOf('version'),
+      /** Hash of the writes in progress: their deadlines, on the clock of Redis. */
+      writes: keyOf('writes'),
+      /** Exists while a write with an unknown outcome counts as being in progress. */
+      unknown: keyOf('unknown'),
+    };
   };
   const entryKeyOf = ({ owner, kind, read }: EntryAddress) =>
     `${prefix}entry:${keysOf(owner).digestOf(`${kind} ${read}`)}`;
@@ -303,11 +273,12 @@ export function createRedisCacheStore({
   };
 }
 
+/** Reads an owner's state of one kind, and the time of Redis in milliseconds. */
 async function readState(
   send: SendCommand,
   keys: readonly [version: string, epoch: string, unknown: string, entry: string],
   writes: string,
-): Promise<State> {
+) {
   const [time, values, deadlines] = await Promise.all([send('TIME'), send('MGET', ...keys), send('HVALS', writes)]);
   const now = toMilliseconds(time);
   if (!Array.isArray(values) || !Array.isArray(deadlines)) {

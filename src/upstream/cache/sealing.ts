@@ -1,3 +1,5 @@
+// Compresses and encrypts responses for Redis, with a key per credential.
+
 import {
   createCipheriv,
   createDecipheriv,
@@ -15,35 +17,31 @@ import { memoize } from '../../lib/memoize.ts';
 import type { UpstreamResult } from '../request.ts';
 import type { Owner } from './store.ts';
 
-/** Keys and names of an owner in Redis. Without the secret and the credential, none can be derived, recognized or read. */
-interface OwnerKeys {
-  readonly id: string;
-  /** Key of AES-256-GCM. Each credential has its own, so that random nonces never repeat. */
-  readonly encryption: KeyObject;
-  digestOf(path: string): string;
-}
-
 /** Part of the derivation, so that versions of Notigraph with another format don't see each other's values. */
 const FORMAT = 'notigraph cache 2';
 
 /** Maximum credentials whose keys are kept. Deriving them takes 20 µs. */
 const MAX_KEPT = 1_000;
 
-export function createOwnerKeys(secret: string): (owner: Owner) => OwnerKeys {
-  const derive = memoize((owner: string): OwnerKeys => {
+/**
+ * Creates a function that returns the keys and names of an owner in Redis. Without the secret and the credential, none can be derived, recognized or
+ * read.
+ */
+export function createOwnerKeys(secret: string) {
+  const derive = memoize((owner: string) => {
     const seed = createHmac('sha256', secret).update(owner).digest();
     const bytes = Buffer.from(hkdfSync('sha256', seed, '', FORMAT, 80));
     const [encryption, naming] = [createSecretKey(bytes.subarray(0, 32)), createSecretKey(bytes.subarray(32, 64))]; // As bytes, they cost 15 µs per use.
     return {
       id: bytes.toString('base64url', 64),
+      /** Key of AES-256-GCM. Each credential has its own, so that random nonces never repeat. */
       encryption,
-      digestOf: (path) => createHmac('sha256', naming).update(path).digest('base64url'),
+      digestOf: (path: string) => createHmac('sha256', naming).update(path).digest('base64url'),
     };
   }, MAX_KEPT);
-  return ({ upstream, credential }) => derive(`${upstream}\n${credential}`); // A URL has no line break.
+  return ({ upstream, credential }: Owner) => derive(`${upstream}\n${credential}`); // A URL has no line break.
 }
 
-/** Maximum size of a response as JSON, in bytes. */
 const MAX_JSON_BYTES = 8 * 1024 * 1024;
 
 /** Maximum size of a sealed response, in bytes. Reading larger ones would delay other lookups on the connection. */
@@ -116,7 +114,6 @@ export async function unsealResult(sealed: Buffer, key: KeyObject, bound: string
 
 const isResult = (value: unknown): value is UpstreamResult => isRecord(value) && 'body' in value;
 
-/** Encrypts bytes. */
 function seal(bytes: Buffer, key: KeyObject, bound: string): Buffer {
   const nonce = randomBytes(NONCE_BYTES);
   const cipher = createCipheriv(ALGORITHM, key, nonce).setAAD(Buffer.from(bound));

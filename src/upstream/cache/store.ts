@@ -1,6 +1,7 @@
 // The store of a cache, as its users see it: the rules of what is stored for how long and what a write empties, and the interface of stores.
-import type { CacheSettings } from '../../settings/cache.ts';
-import { type CachedRead, type CacheWindowSeconds, type DeclaredEndpoint, kindOf } from '../endpoint.ts';
+
+import type { CacheSettings } from '../../settings/stores.ts';
+import { type CachedRead, type DeclaredEndpoint, FRESH_SECONDS, kindOf } from '../endpoint.ts';
 import type { UpstreamResult } from '../request.ts';
 
 /** Credential of an upstream, which owns its entries. No option shares entries across owners. Stores keep only a keyed digest of it. */
@@ -88,7 +89,6 @@ export interface CacheStore extends AsyncDisposable {
 export interface StoreStats {
   /** Entries in this process; undefined if other processes share the store. */
   entries?: number;
-  /** Their size in bytes. */
   bytes?: number;
   /** Entries that were removed because the store was full. */
   evictions?: number;
@@ -143,41 +143,25 @@ export interface CacheWindows {
   freshMs: number;
   /** For use while it is requested again in the background. */
   revalidateMs: number;
-  /** For use if the service fails. */
-  errorMs: number;
+  /** For any use: after `revalidateMs`, only if the service fails. */
   lifetimeMs: number;
 }
-
-/** Returns the windows of a read; undefined if it isn't cached. */
-export function windowsOf(settings: CacheSettings, read: CachedRead): CacheWindows | undefined {
-  const windows = read.windows ?? builtInWindows(settings, read.resource);
-  if (windows === undefined) {
-    return undefined;
-  }
-  const { freshSeconds, staleWhileRevalidateSeconds, staleIfErrorSeconds } = windows;
-  const revalidateMs = (freshSeconds + staleWhileRevalidateSeconds) * 1_000;
-  const errorMs = (freshSeconds + staleIfErrorSeconds) * 1_000;
-  return { freshMs: freshSeconds * 1_000, revalidateMs, errorMs, lifetimeMs: Math.max(revalidateMs, errorMs) };
-}
-
-/** Default of `freshSeconds` for each built-in kind of read: half a minute is a user's visit. Statistics change with every notification, but are read as trends. */
-const FRESH_SECONDS = new Map([
-  ['workflows', 30],
-  ['notificationGroups', 30],
-  ['statistics', 60],
-]);
 
 /** Time in which a response is requested again in the background: long enough for the next visit, short enough that a page shows its own time. */
 const STALE_WHILE_REVALIDATE_SECONDS = 30;
 
-/** Returns the windows of a built-in read. Modules declare theirs. */
-function builtInWindows(settings: CacheSettings, resource: string): CacheWindowSeconds | undefined {
-  const byDefault = FRESH_SECONDS.get(resource);
-  if (byDefault === undefined) {
-    return undefined;
-  }
-  const { freshSeconds = byDefault, staleIfErrorSeconds } = settings;
-  return { freshSeconds, staleWhileRevalidateSeconds: STALE_WHILE_REVALIDATE_SECONDS, staleIfErrorSeconds };
+/** Returns the windows of a read. Modules declare theirs, and those of built-in reads follow from the settings. */
+export function windowsOf(settings: CacheSettings, { resource, windows }: CachedRead): CacheWindows {
+  const { freshSeconds, staleWhileRevalidateSeconds, staleIfErrorSeconds } = windows ?? {
+    freshSeconds: settings.freshSeconds ?? FRESH_SECONDS.get(resource) ?? 0, // Others than built-in resources can't be declared without windows.
+    staleWhileRevalidateSeconds: STALE_WHILE_REVALIDATE_SECONDS,
+    staleIfErrorSeconds: settings.staleIfErrorSeconds,
+  };
+  return {
+    freshMs: freshSeconds * 1_000,
+    revalidateMs: (freshSeconds + staleWhileRevalidateSeconds) * 1_000,
+    lifetimeMs: (freshSeconds + Math.max(staleWhileRevalidateSeconds, staleIfErrorSeconds)) * 1_000,
+  };
 }
 
 /**

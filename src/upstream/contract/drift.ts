@@ -1,8 +1,9 @@
+// Compares responses with the contract, to report services that deviate from it.
+
 import { isRecord } from '../../lib/is-record.ts';
-import type { DeclaredEndpoint } from '../endpoint.ts';
+import { type DeclaredEndpoint, isEnvelope, type JsonType, type Shape } from '../endpoint.ts';
 import type { Endpoint } from '../errors.ts';
-import type { JsonType, Shape } from '../shape.ts';
-import { isEnvelope } from '../shape.ts';
+import { RESPONSES } from './responses.gen.ts';
 
 /** Difference between a response and the contract that doesn't fail the operation unless it uses the field. */
 export type DeviationKind = 'missing' | 'null' | 'wrong_type' | 'unknown_value';
@@ -19,7 +20,8 @@ interface Deviation {
  *
  * @param body the body as the service sent it, with or without an envelope
  */
-export function findDeviations({ response: shape, expect }: DeclaredEndpoint, body: unknown): readonly Deviation[] {
+export function findDeviations(endpoint: DeclaredEndpoint, body: unknown): readonly Deviation[] {
+  const shape = shapeOf(endpoint);
   const found = new Map<string, Deviation>();
   const names: string[] = []; // Of the members around the visited value. Joined for deviations only, because most bodies have none.
   const report = (kind: DeviationKind, ...last: string[]) => {
@@ -59,13 +61,17 @@ export function findDeviations({ response: shape, expect }: DeclaredEndpoint, bo
     }
   }
 
-  if (shape !== undefined && expect !== 'page' && isEnvelope(body)) {
+  if (shape !== undefined && endpoint.expect !== 'page' && isEnvelope(body)) {
     visitMember('data', body.data, shape);
   } else if (shape !== undefined) {
     visit(body, shape);
   }
   return [...found.values()];
 }
+
+/** Returns the shape that an endpoint declares, or that it has in the contract; undefined if its responses are not compared. */
+const shapeOf = ({ response, module, method, route }: DeclaredEndpoint): Shape | undefined =>
+  response ?? (module === undefined ? RESPONSES[`${method} ${route}`] : undefined);
 
 function typeOf(value: unknown): JsonType {
   if (value === null) {

@@ -1,3 +1,5 @@
+// Stops calls to a service that is down, and probes it until it is back.
+
 import type { CircuitState, Outcome } from '../call-events.ts';
 import { type Endpoint, errorOf, isUpstreamError, type UpstreamError } from '../errors.ts';
 

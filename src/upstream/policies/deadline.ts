@@ -1,3 +1,5 @@
+// Ends whatever waits once the time of an operation is over, or its client has disconnected.
+
 import { clientDisconnected, type Signal, timeoutError } from '../signal.ts';
 
 /** Something that waits until a deadline at most. */
@@ -15,7 +17,8 @@ export class Deadline {
   readonly #onTimeout = () => this.#pass(timeoutError());
   readonly #onDisconnect = () => this.#pass(clientDisconnected());
   #timer: NodeJS.Timeout | undefined;
-  #reason: DOMException | undefined;
+  /** Reason why waiting was stopped; undefined if it wasn't. */
+  reason: DOMException | undefined;
 
   /** @param client aborted when the client disconnects */
   constructor(client: Signal, at: number) {
@@ -23,17 +26,12 @@ export class Deadline {
     this.at = at;
   }
 
-  /** Reason why waiting was stopped; undefined if it wasn't. */
-  get reason(): DOMException | undefined {
-    return this.#reason;
-  }
-
   /** Returns why nothing more may start; undefined if it may. */
   endReason(): DOMException | undefined {
     if (this.#client.aborted) {
       return clientDisconnected();
     }
-    return performance.now() >= this.at ? timeoutError() : this.#reason; // The timer can be a fraction of a millisecond early.
+    return performance.now() >= this.at ? timeoutError() : this.reason; // The timer can be a fraction of a millisecond early.
   }
 
   /** Adds something that waits. Timer and listener exist only while something does. */
@@ -58,7 +56,7 @@ export class Deadline {
   }
 
   #pass(reason: DOMException): void {
-    this.#reason ??= reason;
+    this.reason ??= reason;
     for (const waiting of [...this.#waiting]) {
       waiting.stop(reason);
     }

@@ -1,3 +1,5 @@
+// Decides whether and when a failed call is sent again.
+
 import type { Settings } from '../../settings/settings.ts';
 import type { UpstreamError } from '../errors.ts';
 

@@ -1,3 +1,5 @@
+// Pauses calls with a credential whose rate limit at the service is exhausted.
+
 import { LRUCache } from 'lru-cache';
 import type { Outcome } from '../call-events.ts';
 import { type Endpoint, errorOf, isUpstreamError, type UpstreamError, type UpstreamRateLimit } from '../errors.ts';
@@ -8,7 +10,6 @@ const MIN_SECONDS = 3;
 /** Maximum duration of a pause, in seconds. */
 const MAX_SECONDS = 60;
 
-/** Pauses of the calls of credentials. */
 export type UpstreamThrottle = ReturnType<typeof createThrottle>;
 
 interface Pause {

@@ -1,3 +1,5 @@
+// Sends one request on a socket, and collects its response within a time limit.
+
 import { type Dispatcher, errors } from 'undici';
 import { timeoutError } from '../signal.ts';
 import type { PoolRequest, SocketPool, WaitingHandler } from './socket-pool.ts';
@@ -59,6 +61,8 @@ export class Attempt implements WaitingHandler, Progress {
   isRetry = false;
   /** Start time, as in `performance.now()`. */
   readonly startedAt = performance.now();
+  sentAt: number | undefined;
+  status: number | undefined;
   readonly #pool: SocketPool;
   readonly #owner: AttemptOwner;
   readonly #timer: NodeJS.Timeout;
@@ -66,9 +70,7 @@ export class Attempt implements WaitingHandler, Progress {
   /** Reason why it was ended early. */
   #ended: Error | undefined;
   #isReported = false;
-  #sentAt: number | undefined;
   #interimResponses = 0;
-  #status: number | undefined;
   #headers: Headers = {};
   #body: BodyPlan = { keep: false, maxBytes: 0 };
   #chunks: Buffer[] | undefined;
@@ -83,15 +85,7 @@ export class Attempt implements WaitingHandler, Progress {
   }
 
   get sent(): boolean {
-    return this.#sentAt !== undefined;
-  }
-
-  get sentAt(): number | undefined {
-    return this.#sentAt;
-  }
-
-  get status(): number | undefined {
-    return this.#status;
+    return this.sentAt !== undefined;
   }
 
   get isAbandoned(): boolean {
@@ -115,7 +109,7 @@ export class Attempt implements WaitingHandler, Progress {
       return;
     }
     this.#controller = controller;
-    this.#sentAt = performance.now();
+    this.sentAt = performance.now();
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: Headers): void {
@@ -126,7 +120,7 @@ export class Attempt implements WaitingHandler, Progress {
       }
       return;
     }
-    this.#status = status;
+    this.status = status;
     this.#headers = headers;
     this.isOutage = status > 500;
     this.#body = this.#owner.planBody(status, headers);
@@ -164,7 +158,7 @@ export class Attempt implements WaitingHandler, Progress {
   }
 
   #fail(reason: unknown): void {
-    const status = this.#status;
+    const status = this.status;
     if (status !== undefined && (status > 299 || !this.#body.keep)) {
       this.#finish(undefined); // The status is sufficient.
     } else if (this.#report()) {
@@ -175,7 +169,7 @@ export class Attempt implements WaitingHandler, Progress {
   #finish(body: Buffer | undefined): void {
     if (this.#report()) {
       const isTooLong = this.#size > this.#body.maxBytes;
-      this.#owner.onResponse({ status: this.#status ?? 0, headers: this.#headers, body, isTooLong });
+      this.#owner.onResponse({ status: this.status ?? 0, headers: this.#headers, body, isTooLong });
     }
   }
 

@@ -1,8 +1,9 @@
+// Decides which bodies are read, and reads them as the endpoint expects.
+
 import { isUtf8 } from 'node:buffer';
 import { withoutByteOrderMark } from '../../lib/files/text-file.ts';
 import { isRecord } from '../../lib/is-record.ts';
-import { type DeclaredEndpoint, type Expected, isIdentified } from '../endpoint.ts';
-import { unwrap } from '../shape.ts';
+import { type DeclaredEndpoint, type Expected, isIdentified, unwrap } from '../endpoint.ts';
 import type { BodyPlan, Headers, UpstreamResponse } from './attempt.ts';
 
 /** Response body that violates the contract. The message is for the log. */
@@ -31,23 +32,17 @@ export function planBody(status: number, headers: Headers, expected?: Expected):
   return { keep, maxBytes: keep ? (isFailure ? MAX_ERROR_BYTES : MAX_BODY_BYTES) : MAX_DISCARDED_BYTES };
 }
 
-/** Body of a successful response, with and without its envelope. */
-interface SuccessBody {
-  sent: unknown;
-  body: unknown;
-}
-
-const NO_BODY: SuccessBody = { sent: undefined, body: undefined };
+const NO_BODY = { sent: undefined, body: undefined };
 
 /**
- * Reads the body of a 2xx response.
+ * Reads the body of a 2xx response, as it was sent and without its envelope.
  *
  * @throws {BodyError} if the body violates the contract
  */
 export function readSuccess(
   response: UpstreamResponse,
   { expect: expected, identifiedBy }: Pick<DeclaredEndpoint, 'expect' | 'identifiedBy'>,
-): SuccessBody {
+): { sent: unknown; body: unknown } {
   if ((expected === 'nothing' || expected === 'value') && isEmpty(response)) {
     return NO_BODY;
   }

@@ -1,4 +1,5 @@
 // Opens connections to the service, also through the tunnel of a proxy.
+
 import { isIPv6, Socket } from 'node:net';
 import { buildConnector, Client } from 'undici';
 import { errorCodeOf } from '../../lib/caught.ts';
@@ -8,7 +9,6 @@ import { VERSION } from '../../lib/version.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { TlsFiles } from './tls-files.ts';
 
-/** Function that opens a connection to the service. */
 export type Connect = buildConnector.connector;
 
 export interface ConnectorOptions {
@@ -49,7 +49,7 @@ export function createConnector(
 
   return (options, callback) => {
     const { toService, toProxy } = connectors();
-    openTunnel(options, { proxy, connect: toProxy, timeoutMs: TIMEOUT_MS }).then(
+    openTunnel(options, proxy, toProxy).then(
       (tunnel) => {
         onTunnel?.(undefined);
         if (options.protocol === 'https:') {
@@ -84,25 +84,17 @@ export class ProxyError extends Error {
 /**
  * Opens a tunnel to the service through a proxy (RFC 9110, 9.3.6).
  *
+ * @param proxy URL of the proxy, with its user name and password if it requires them
+ * @param connect opens a connection to the proxy
  * @throws {ProxyError}
  */
 async function openTunnel(
   { hostname, port, protocol }: Pick<buildConnector.Options, 'hostname' | 'port' | 'protocol'>,
-  {
-    proxy,
-    connect,
-    timeoutMs,
-  }: {
-    /** URL of the proxy, with its user name and password if it requires them. */
-    proxy: URL;
-    /** Opens a connection to the proxy. */
-    connect: buildConnector.connector;
-    /** Time limit of the connection, and of the response to the request for a tunnel, in milliseconds. */
-    timeoutMs: number;
-  },
+  proxy: URL,
+  connect: Connect,
 ): Promise<Socket> {
   const authority = `${isIPv6(hostname) ? `[${hostname}]` : hostname}:${portOf({ port, protocol })}`;
-  const client = new Client(proxy.origin, { connect, headersTimeout: timeoutMs });
+  const client = new Client(proxy.origin, { connect, headersTimeout: TIMEOUT_MS });
   try {
     const { statusCode, socket } = await client.connect({
       path: authority,
@@ -115,7 +107,9 @@ async function openTunnel(
     }
     return socket;
   } catch (error) {
-    throw error instanceof ProxyError ? error : new ProxyError(`is unreachable${codeOf(error)}`, { cause: error });
+    const code = errorCodeOf(error);
+    const problem = code === undefined ? 'is unreachable' : `is unreachable (${code})`;
+    throw error instanceof ProxyError ? error : new ProxyError(problem, { cause: error });
   } finally {
     void client.destroy(); // The tunnel's socket no longer belongs to it.
   }
@@ -137,10 +131,4 @@ function refused(status: number): ProxyError {
   return status >= 200 && status <= 299
     ? new ProxyError('sent data before the service could')
     : new ProxyError(`refuses to connect to the service (status ${status})`, { isPermanent });
-}
-
-/** Returns the code of an error in parentheses, if it has one. */
-function codeOf(error: unknown): string {
-  const code = errorCodeOf(error);
-  return typeof code === 'string' ? ` (${code})` : '';
 }

@@ -1,15 +1,15 @@
+// Writes requests and reads responses in the form that they have on the wire.
+
 import { VERSION } from '../../lib/version.ts';
 import type { DriftCheck } from '../contract/drift.ts';
 import type { DeclaredEndpoint } from '../endpoint.ts';
-import { type Endpoint, endedEarly, isUpstreamError, type UpstreamError, type UpstreamRateLimit } from '../errors.ts';
+import type { UpstreamRateLimit } from '../errors.ts';
 import type { TraceHeaders, UpstreamRequest, UpstreamResult } from '../request.ts';
-import { isTimeoutError } from '../signal.ts';
-import type { Headers, Progress, UpstreamResponse } from './attempt.ts';
-import { BodyError, headerOf, readErrorBody, readSuccess } from './body.ts';
+import type { Headers, UpstreamResponse } from './attempt.ts';
+import { headerOf, readErrorBody, readSuccess } from './body.ts';
 import type { PoolRequest } from './socket-pool.ts';
-import { errorFromFailure, errorFromResponse, parseRetryAfter } from './to-error.ts';
+import { errorFromResponse, parseRetryAfter } from './to-error.ts';
 
-/** Sent as `User-Agent`. */
 const USER_AGENT = `notigraph/${VERSION}`;
 
 /** Returns a request in undici's form. Headers of the client's request are not forwarded. */
@@ -66,7 +66,7 @@ export function readResult(
   checkDrift: DriftCheck | undefined,
   upstreamHeaders: ReadonlyMap<string, string>,
 ): UpstreamResult {
-  const { endpoint, authorization, path, args, known } = request;
+  const { endpoint, known } = request;
   const { status, headers } = response;
   const bytes = response.body?.byteLength ?? 0;
   if (status <= 299) {
@@ -85,41 +85,10 @@ export function readResult(
     return { status, body: known.body, replayed: false, rateLimit, etag: known.etag, bytes: known.bytes };
   }
   throw errorFromResponse(
-    { endpoint, authorization, upstreamHeaders, path, body: args.body, idempotencyKey: args.idempotencyKey },
+    { ...request, upstreamHeaders },
     { status, body: readErrorBody(response), retryAfter: headerOf(headers, 'retry-after'), rateLimit },
   );
 }
-
-/**
- * Returns the error for an attempt that failed in any way.
- *
- * @param abortReason reason for which the call was aborted; undefined if it wasn't
- */
-export function toUpstreamError(
-  endpoint: Endpoint,
-  failure: unknown,
-  progress: Progress,
-  abortReason: unknown,
-  attemptTimeoutMs: number,
-): UpstreamError {
-  if (isUpstreamError(failure)) {
-    return failure;
-  }
-  if (failure instanceof BodyError) {
-    return errorFromFailure(endpoint, failure, progress);
-  }
-  if (abortReason !== undefined) {
-    return endedEarly(endpoint, progress, abortReason); // By the operation or its client, which says nothing about the service.
-  }
-  const { sent, status } = progress;
-  return isTimeoutError(failure)
-    ? endedEarly(endpoint, { sent, status, isOutage: isUnanswered(progress, attemptTimeoutMs) }, failure)
-    : errorFromFailure(endpoint, failure, progress);
-}
-
-/** Whether the service sent no headers although it had most of the attempt. The request may have waited for a socket before. */
-const isUnanswered = ({ sentAt, status }: Progress, attemptTimeoutMs: number): boolean =>
-  sentAt !== undefined && status === undefined && performance.now() - sentAt >= attemptTimeoutMs / 2;
 
 /** `ETag` (RFC 9110, section 8.8.3) of at most 256 characters. Without bytes above ASCII, which `If-None-Match` could change. */
 const ETAG = /^(?:W\/)?"[\x21\x23-\x7e]{0,250}"$/;

@@ -1,3 +1,5 @@
+// Writes paths, queries and bodies of calls, so that no id or text leads to another endpoint.
+
 import { type CallArgs, type DeclaredEndpoint, invalidCall } from '../endpoint.ts';
 import { invalidInput } from '../errors.ts';
 
@@ -95,7 +97,8 @@ export function buildPath(endpoint: DeclaredEndpoint, args: CallArgs): string {
 export function fillPath(endpoint: DeclaredEndpoint, args: CallArgs): string {
   const { route, params } = endpoint;
   const path = params.length === 0 ? route : fillRoute(route, args);
-  return args.query === undefined ? path : path + buildQuery(endpoint, args.query);
+  const query = args.query === undefined ? '' : encodeFields(endpoint, 'query', args.query).toString();
+  return query === '' ? path : `${path}?${query}`;
 }
 
 /** Returns the path of the service's address, to which the paths of calls are added. */
@@ -103,12 +106,6 @@ export const pathPrefixOf = ({ pathname }: URL): string => pathname.replace(/\/+
 
 /** Returns the address of the service, the same for all ways to write it. */
 export const serviceAddressOf = (upstream: URL): string => upstream.origin + pathPrefixOf(upstream);
-
-/** Returns the query with its question mark, or an empty string. */
-function buildQuery(endpoint: DeclaredEndpoint, query: NonNullable<CallArgs['query']>): string {
-  const search = encodeFields(endpoint, 'query', query);
-  return search.size > 0 ? `?${search}` : '';
-}
 
 /** Returns a body as it is sent. @throws {TypeError} if it can't be written in its format */
 export function encodeBody(endpoint: DeclaredEndpoint, body: object): string {

@@ -1,3 +1,5 @@
+// Checks at startup whether the service is there.
+
 import { errorCodeOf, orUndefined } from '../../lib/caught.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { VERSION } from '../../lib/version.ts';
@@ -47,8 +49,7 @@ export async function probeUpstream(baseUrl: URL, pool: SocketPool, name?: strin
     if (error.code === 'UPSTREAM_TIMEOUT') {
       return `The ${subject} did not respond in time.`;
     }
-    const code = errorCodeOf(failure);
-    return `The ${subject} is unreachable (${typeof code === 'string' ? code : error.message.replace(/\.$/, '')}).`;
+    return `The ${subject} is unreachable (${errorCodeOf(failure) ?? error.message.replace(/\.$/, '')}).`;
   }
 }
 

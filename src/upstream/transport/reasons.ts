@@ -1,7 +1,7 @@
+// Reads why the service rejected a request, but never the values that it quotes, which can be personal.
+
 import { isRecord } from '../../lib/is-record.ts';
 import type { Endpoint, InputIssue } from '../errors.ts';
-
-// Reads why the service rejected a request, in any of the forms that services use. They also quote values, which can be personal and are never read.
 
 /** Maximum length of a message of the service that is passed on. */
 const MAX_MESSAGE_LENGTH = 500;
@@ -31,7 +31,8 @@ export const REJECTED = 'The notification service rejected the input.';
  */
 export function readReasons(
   sent: unknown,
-  { endpoint: { route }, body = {} }: { endpoint: Endpoint; body: object | undefined },
+  { route }: Endpoint,
+  body: object | undefined = {},
   isShowable: (text: string) => boolean,
 ): { message: string; issues: InputIssue[] } {
   const { message, errors, cause } = isRecord(sent) ? sent : {};

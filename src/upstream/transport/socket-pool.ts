@@ -1,3 +1,5 @@
+// Pools sockets to one service, and keeps credentials apart on them.
+
 import type { Socket } from 'node:net';
 import { Client, type Dispatcher, errors } from 'undici';
 import { createSecretFiles, type SecretFiles } from '../../lib/files/secret-files.ts';

@@ -1,3 +1,5 @@
+// Reads certificates and the private key of connections to the service, again when they change.
+
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
 import { caught } from '../../lib/caught.ts';

@@ -1,7 +1,21 @@
+// Converts failed responses, and attempts without a response, to errors: the meaning of each status and of each way to break.
+
+import { errorCodeOf } from '../../lib/caught.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { createCredentialFilter, type Secrets } from '../credential-filter.ts';
-import type { UpstreamRateLimit } from '../errors.ts';
-import { type ConflictReason, type Endpoint, errorOf, UpstreamError, type UpstreamErrorOptions } from '../errors.ts';
+import {
+  type ConflictReason,
+  type Endpoint,
+  endedEarly,
+  errorOf,
+  isUpstreamError,
+  UpstreamError,
+  type UpstreamErrorCode,
+  type UpstreamErrorOptions,
+  type UpstreamRateLimit,
+} from '../errors.ts';
+import type { UpstreamRequest } from '../request.ts';
+import { isTimeoutError } from '../signal.ts';
 import { BufferLimitError, type Progress } from './attempt.ts';
 import { BodyError, type ErrorBody } from './body.ts';
 import { ProxyError } from './connector.ts';
@@ -17,13 +31,35 @@ interface FailedResponse {
 }
 
 /** Parts of the request that are needed to interpret its response. Messages that quote a part of a secret are dropped. */
-interface FailedRequest extends Secrets {
+interface FailedRequest extends Secrets, Pick<UpstreamRequest, 'path' | 'args'> {
   endpoint: Endpoint;
-  /** Path with encoded ids and query. */
-  path: string;
-  body: object | undefined;
-  idempotencyKey: string | undefined;
 }
+
+interface StatusRule extends Pick<UpstreamErrorOptions, 'code' | 'message' | 'retryable' | 'retry'> {
+  /** Whether the service's own message is quoted instead, because the caller can act on it. @default false */
+  quotes?: boolean;
+}
+
+/** Failures of the call itself. All other statuses are failures of the service, or of what is in front of it. */
+const RULES_BY_STATUS: Readonly<Partial<Record<number, StatusRule>>> = {
+  400: { code: 'BAD_USER_INPUT', message: REJECTED, quotes: true },
+  401: { code: 'UNAUTHENTICATED', message: 'The notification service does not accept this API key.', quotes: true },
+  402: { code: 'FORBIDDEN', message: "This API key's plan does not include this action." },
+  403: { code: 'FORBIDDEN', message: 'This API key is not permitted to do this.', quotes: true },
+  404: { code: 'NOT_FOUND', message: 'The notification service has no such record.', quotes: true },
+  409: { code: 'CONFLICT', message: 'The request conflicts with the current state of the record.', quotes: true },
+  410: { code: 'NOT_FOUND', message: 'The notification service has no such record.' },
+  422: { code: 'BAD_USER_INPUT', message: REJECTED, quotes: true },
+  429: {
+    code: 'RATE_LIMITED',
+    message: 'This API key has exceeded the rate limit of the notification service.',
+    retryable: true,
+    retry: 'always',
+  },
+};
+
+/** Failures whose `Retry-After` is meant for the caller. */
+const WITH_RETRY_AFTER: readonly UpstreamErrorCode[] = ['CONFLICT', 'RATE_LIMITED'];
 
 /** Status of a proxy that took the gateway's disconnect for granted (nginx): the handler may have gone on. */
 const CLIENT_GONE = 499;
@@ -32,13 +68,13 @@ const TOO_EARLY = 425;
 
 /** Converts a response other than 2xx to an `UpstreamError`. Passes on the service's own message if the caller can act on it. */
 export function errorFromResponse(request: FailedRequest, response: FailedResponse): UpstreamError {
-  const { endpoint } = request;
+  const { endpoint, args } = request;
   const { status } = response;
   const retryAfterSeconds = parseRetryAfter(response.retryAfter);
   const fail = (options: Omit<UpstreamErrorOptions, 'endpoint' | 'status'>) =>
     new UpstreamError({ endpoint, status, rateLimit: response.rateLimit, ...options });
-  const isShowable = createCredentialFilter(request, () => request.path + JSON.stringify(request.body));
-  const { message, issues } = readReasons(response.body.json, request, isShowable);
+  const isShowable = createCredentialFilter(request, () => request.path + JSON.stringify(args.body));
+  const { message, issues } = readReasons(response.body.json, endpoint, args.body, isShowable);
 
   if (status < 400) {
     return errorOf('badResponse', endpoint, { status, cause: `status ${status} is neither success nor failure` });
@@ -54,63 +90,35 @@ export function errorFromResponse(request: FailedRequest, response: FailedRespon
       rateLimit: undefined,
     });
   }
-  if (status === 422 && request.idempotencyKey !== undefined && mentionsIdempotency(message, request.idempotencyKey)) {
+  if (status === 422 && args.idempotencyKey !== undefined && mentionsIdempotency(message, args.idempotencyKey)) {
     return fail({ code: 'CONFLICT', message, conflict: 'IDEMPOTENCY_KEY_REUSED' });
   }
-  switch (status) {
-    case 400:
-    case 422:
-      return fail({
-        code: 'BAD_USER_INPUT',
-        message: message || REJECTED,
-        issues,
-      });
-    case 401:
-      return fail({
-        code: 'UNAUTHENTICATED',
-        message: message || 'The notification service does not accept this API key.',
-      });
-    case 402:
-      return fail({ code: 'FORBIDDEN', message: "This API key's plan does not include this action." });
-    case 403:
-      return fail({ code: 'FORBIDDEN', message: message || 'This API key is not permitted to do this.' });
-    case 404:
-    case 410:
-      return fail({
-        code: 'NOT_FOUND',
-        message: (status === 404 && message) || 'The notification service has no such record.',
-      });
-    case 409:
-      return fail({
-        code: 'CONFLICT',
-        message: message || 'The request conflicts with the current state of the record.',
-        conflict: conflictReason(request, retryAfterSeconds),
-        retryAfterSeconds,
-      });
-    case 429:
-      return fail({
-        code: 'RATE_LIMITED',
-        message: 'This API key has exceeded the rate limit of the notification service.',
-        retryable: true,
-        retryAfterSeconds,
-        retry: 'always',
-      });
-    case 504:
-      return errorOf('timedOut', endpoint, { status, isOutage: true });
-    default:
-      if (isUnavailable(status)) {
-        return errorOf(status === TOO_EARLY ? 'tooEarly' : 'unavailable', endpoint, { status, retryAfterSeconds });
-      }
-      return fail({
-        code: 'UPSTREAM_ERROR',
-        message:
-          status >= 500
-            ? 'The notification service failed on this request.'
-            : `The notification service rejected the request (status ${status}).`,
-        outcome: status >= 500 || status === CLIENT_GONE ? 'UNKNOWN' : 'NOT_APPLIED',
-        errorId: readErrorId(response.body.json, isShowable),
-      });
+  const rule = RULES_BY_STATUS[status];
+  if (rule !== undefined) {
+    const { quotes, ...common } = rule;
+    return fail({
+      ...common,
+      message: (quotes && message) || rule.message,
+      issues: rule.code === 'BAD_USER_INPUT' ? issues : [],
+      conflict: rule.code === 'CONFLICT' ? conflictReason(request, retryAfterSeconds) : 'OTHER',
+      retryAfterSeconds: WITH_RETRY_AFTER.includes(rule.code) ? retryAfterSeconds : undefined,
+    });
   }
+  if (status === 504) {
+    return errorOf('timedOut', endpoint, { status, isOutage: true });
+  }
+  if (isUnavailable(status)) {
+    return errorOf(status === TOO_EARLY ? 'tooEarly' : 'unavailable', endpoint, { status, retryAfterSeconds });
+  }
+  return fail({
+    code: 'UPSTREAM_ERROR',
+    message:
+      status >= 500
+        ? 'The notification service failed on this request.'
+        : `The notification service rejected the request (status ${status}).`,
+    outcome: status >= 500 || status === CLIENT_GONE ? 'UNKNOWN' : 'NOT_APPLIED',
+    errorId: readErrorId(response.body.json, isShowable),
+  });
 }
 
 /**
@@ -151,7 +159,7 @@ const isUnavailable = (status: number): boolean =>
 
 /** Returns the reason for a 409. It has a `Retry-After` if an earlier request with the same idempotency key is still in flight. */
 function conflictReason(request: FailedRequest, retryAfterSeconds: number | undefined): ConflictReason {
-  if (request.idempotencyKey !== undefined && retryAfterSeconds !== undefined) {
+  if (request.args.idempotencyKey !== undefined && retryAfterSeconds !== undefined) {
     return 'IDEMPOTENCY_IN_PROGRESS';
   }
   return request.endpoint.method === 'POST' ? 'ALREADY_EXISTS' : 'OTHER';
@@ -165,6 +173,37 @@ function readErrorId(body: unknown, isShowable: (text: string) => boolean): stri
   return typeof id === 'string' && /^[\w.:-]{1,100}$/.test(id) && isShowable(id) ? id : undefined;
 }
 
+/**
+ * Returns the error for an attempt that failed in any way.
+ *
+ * @param abortReason reason for which the call was aborted; undefined if it wasn't
+ */
+export function errorFromAttempt(
+  endpoint: Endpoint,
+  failure: unknown,
+  progress: Progress,
+  abortReason: unknown,
+  attemptTimeoutMs: number,
+): UpstreamError {
+  if (isUpstreamError(failure)) {
+    return failure;
+  }
+  if (failure instanceof BodyError) {
+    return errorFromFailure(endpoint, failure, progress);
+  }
+  if (abortReason !== undefined) {
+    return endedEarly(endpoint, progress, abortReason); // By the operation or its client, which says nothing about the service.
+  }
+  const { sent, status } = progress;
+  return isTimeoutError(failure)
+    ? endedEarly(endpoint, { sent, status, isOutage: isUnanswered(progress, attemptTimeoutMs) }, failure)
+    : errorFromFailure(endpoint, failure, progress);
+}
+
+/** Whether the service sent no headers although it had most of the attempt. The request may have waited for a socket before. */
+const isUnanswered = ({ sentAt, status }: Progress, attemptTimeoutMs: number): boolean =>
+  sentAt !== undefined && status === undefined && performance.now() - sentAt >= attemptTimeoutMs / 2;
+
 /** Converts a failure of undici or of reading the body to an `UpstreamError`. */
 export function errorFromFailure(endpoint: Endpoint, failure: unknown, { sent, status }: Progress): UpstreamError {
   if (failure instanceof BodyError) {
@@ -173,7 +212,8 @@ export function errorFromFailure(endpoint: Endpoint, failure: unknown, { sent, s
   if (failure instanceof BufferLimitError) {
     return errorOf('buffersFull', endpoint, { status });
   }
-  const { code, name, message } = describe(failure);
+  const code = errorCodeOf(failure) ?? ''; // A refused connection to `localhost` is an AggregateError that has the code itself.
+  const { name, message } = failure instanceof Error ? failure : { name: '', message: '' };
   if (!sent) {
     // It would fail again.
     const isPermanent = isTlsFailure(code) || (failure instanceof ProxyError && failure.isPermanent);
@@ -199,15 +239,6 @@ const isProtocolError = (code: string, name: string, message: string, status: nu
   code === 'ERR_ASSERTION' || // A status below 100, which undici doesn't expect.
   (code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH' && status === undefined) || // Contradictory headers; with a status, a truncated body.
   (code === 'UND_ERR_SOCKET' && /^bad (?:response|upgrade)$/.test(message));
-
-/** Returns code, name and message of a failure. A refused connection to `localhost` is an AggregateError that has the code itself. */
-function describe(failure: unknown): { code: string; name: string; message: string } {
-  if (!(failure instanceof Error) && !(failure instanceof DOMException)) {
-    return { code: '', name: '', message: '' };
-  }
-  const code: unknown = Reflect.get(failure, 'code');
-  return { code: typeof code === 'string' ? code : '', name: failure.name, message: failure.message };
-}
 
 /** Upper bound in seconds; fits the schema's Int. */
 const MAX_RETRY_AFTER = 999_999_999;

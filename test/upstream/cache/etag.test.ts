@@ -42,12 +42,6 @@ it.each(['1', '"a"b"', `"${'x'.repeat(255)}"`, '"é"'])('an invalid or long ETag
   expect(cached.service.requests.map(({ headers }) => headers['if-none-match'])).toEqual([undefined, undefined]);
 });
 
-it('a 304 that was not asked for is an invalid response', async () => {
-  await using cached = await startCachedGateway();
-  cached.service.script = () => ({ status: 304 });
-  expect(await cached.run(READ_WORKFLOW)).toEqual(['UPSTREAM_BAD_RESPONSE']);
-});
-
 it('the sandbox confirms what has not changed', async () => {
   let time = 0;
   const sandbox = await startSandbox({});

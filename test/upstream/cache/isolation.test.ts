@@ -1,7 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { READ_WORKFLOW, respondTo, startCachedGateway } from '../../support/cached-gateway.ts';
-import { group } from '../../support/records.ts';
-import { startThreeUpstreams } from '../../support/three-upstreams.ts';
 
 const GET = 'GET /v1/workflows/welcome';
 const READ_GROUPS = '{ notificationGroups { name } }';
@@ -65,15 +63,4 @@ describe('a rejected key', () => {
     cached.change();
     expect(await cached.run(READ_GROUPS)).toEqual({ notificationGroups: [{ name: 'v1' }] });
   });
-});
-
-it('upstreams share nothing, even for the same key', async () => {
-  await using trio = await startThreeUpstreams((_, { answer }) => answer({ body: { data: [group()] } }), {
-    cache: true,
-  });
-  const read = (path: string) => trio.send({ path, authorization: 'ApiKey us-1', document: READ_GROUPS });
-  await read('/us/graphql');
-  await read('/us/graphql');
-  await read('/graphql');
-  expect([trio.upstreams.us.requests.length, trio.upstreams.ap.requests.length]).toEqual([1, 1]);
 });

@@ -1,10 +1,7 @@
-import { pino } from 'pino';
 import { expect, it } from 'vitest';
-import { createGateway } from '../../../src/gateway.ts';
-import { fetchFrom, READ_WORKFLOW, respondTo, startCachedGateway } from '../../support/cached-gateway.ts';
+import { READ_WORKFLOW, startCachedGateway } from '../../support/cached-gateway.ts';
 import { guards } from '../../support/guards.ts';
 import { sampleSize } from '../../support/samples.ts';
-import { startService } from '../../support/service.ts';
 import { STORES, startTestCache } from '../../support/test-cache.ts';
 
 guards('src/upstream/cache/cached-service.ts', 'CachedService.#confirmation.confirm');
@@ -130,28 +127,3 @@ it('a refresh in the background ends when the gateway is closed', async () => {
   await held.arrived;
   await cached[Symbol.asyncDispose](); // Would wait for the time limit of an attempt.
 }, 40_000);
-
-it('a read that waits for the service gets the stored response when its gateway is closed', async () => {
-  let time = 0;
-  await using upstream = await startService(({ method, path }) => respondTo(method, path, 'v0'));
-  const options = { cache: true, upstream: upstream.url, attemptTimeoutMs: 60_000, operationTimeoutMs: 60_000 };
-  const gateway = createGateway(options, { monotonicNow: () => time, logger: pino({ level: 'silent' }) });
-  const read = () => fetchFrom(gateway, READ_WORKFLOW);
-  await read();
-  time += 61_000;
-  upstream.script = () => {};
-  const stale = read();
-  await upstream.arrived(2);
-  await gateway.dispose();
-  expect((await stale).data).toEqual(nameOf(0));
-});
-
-it('without a cache, every read calls the service, as before', async () => {
-  await using cached = await startCachedGateway({ cache: false });
-  const etag = '"1"';
-  cached.service.script = ({ method, path }) => ({ ...respondTo(method, path, 'v0'), headers: { etag } });
-  await cached.run(READ_WORKFLOW);
-  await cached.run(READ_WORKFLOW);
-  expect(cached.service.calls()).toEqual([GET, GET]);
-  expect(cached.service.requests.map(({ headers }) => headers['if-none-match'])).toEqual([undefined, undefined]);
-});

@@ -1,10 +1,10 @@
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setImmediate as immediate } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { cacheOf, newOwner } from '../../support/cache-store-contract.ts';
 import { READ_WORKFLOW, startCachedGateway } from '../../support/cached-gateway.ts';
 import { guards } from '../../support/guards.ts';
 import { hasRedis, redisOnly, startRedis, type TestRedis } from '../../support/redis.ts';
+import { startRedisProxy } from '../../support/redis-proxy.ts';
 import { createRedisCache, SECRET } from '../../support/test-cache.ts';
 
 guards('src/upstream/cache/redis-store.ts', 'createRedisCacheStore.find');
@@ -31,25 +31,20 @@ describe.runIf(hasRedis)(`a cache store whose Redis${redisOnly}`, () => {
   async function startProcesses(options: Parameters<typeof createRedisCache>[1] = {}) {
     const first = createRedisCache(redis.url, { timeoutMs: 1_000, ...options });
     const second = createRedisCache(redis.url);
+    onTestFinished(async () => {
+      await first[Symbol.asyncDispose]();
+      await second[Symbol.asyncDispose]();
+    });
     const owner = newOwner();
     const [mine, theirs] = [cacheOf(first.store, owner), cacheOf(second.store, owner)];
     await expect.poll(() => mine.find('/a'), SLOW_POLL).toMatchObject({ version: expect.any(String) });
     await theirs.load('/a');
     await theirs.load('/stats', 2, 'statistics');
-    return {
-      first,
-      mine,
-      theirs,
-      async [Symbol.asyncDispose]() {
-        await first[Symbol.asyncDispose]();
-        await second[Symbol.asyncDispose]();
-      },
-    };
+    return { first, mine, theirs };
   }
 
   it('does not respond is waited for once, and then not at all', async () => {
-    await using processes = await startProcesses();
-    const { first, mine } = processes;
+    const { first, mine } = await startProcesses();
     redis.pause();
     expect(await mine.find('/a')).toEqual(NOTHING);
     let isSettled = false;
@@ -66,8 +61,7 @@ describe.runIf(hasRedis)(`a cache store whose Redis${redisOnly}`, () => {
   });
 
   it('misses the beginning of a write is not used for its kinds until the write has ended and their entries are gone', async () => {
-    await using processes = await startProcesses();
-    const { first, mine, theirs } = processes;
+    const { first, mine, theirs } = await startProcesses();
     redis.pause();
     const write = await mine.begin();
     redis.resume();
@@ -80,8 +74,7 @@ describe.runIf(hasRedis)(`a cache store whose Redis${redisOnly}`, () => {
   });
 
   it('misses a write whose outcome is unknown is not used for its kinds for a while', async () => {
-    await using processes = await startProcesses();
-    const { first, mine } = processes;
+    const { first, mine } = await startProcesses();
     const write = await mine.begin();
     redis.pause();
     expect(await cacheOf(first.store).find('/a')).toEqual(NOTHING);
@@ -93,8 +86,7 @@ describe.runIf(hasRedis)(`a cache store whose Redis${redisOnly}`, () => {
   });
 
   it('has no memory to end a write, or to drop a rejected credential, does so as soon as it has some', async () => {
-    await using processes = await startProcesses();
-    const { first, mine, theirs } = processes;
+    const { first, mine, theirs } = await startProcesses();
     const rejected = cacheOf(first.store);
     await rejected.load('/a');
     const write = await mine.begin();
@@ -112,7 +104,7 @@ describe.runIf(hasRedis)(`a cache store whose Redis${redisOnly}`, () => {
   });
 
   it('misses a write again while it replaces what it has missed replaces it once more', async () => {
-    await using proxy = await startProxy(redis.url);
+    await using proxy = await startRedisProxy(redis);
     await using mine = createRedisCache(proxy.url, { timeoutMs: 2_000 });
     const owner = newOwner();
     const cache = cacheOf(mine.store, owner);
@@ -142,8 +134,7 @@ describe.runIf(hasRedis)(`a cache store whose Redis${redisOnly}`, () => {
   });
 
   it('misses a whole write loses its entries once it is back', async () => {
-    await using processes = await startProcesses();
-    const { first, mine, theirs } = processes;
+    const { first, mine, theirs } = await startProcesses();
     redis.pause();
     await mine.write();
     redis.resume();
@@ -154,8 +145,7 @@ describe.runIf(hasRedis)(`a cache store whose Redis${redisOnly}`, () => {
   });
 
   it('misses more writes than a process remembers has no entries from before for this process, but those it has found', async () => {
-    await using processes = await startProcesses({ maxMissed: 0 });
-    const { first, mine } = processes;
+    const { first, mine } = await startProcesses({ maxMissed: 0 });
     const [found, written] = [cacheOf(first.store), cacheOf(first.store)];
     await found.load('/a');
     await written.load('/a');
@@ -175,8 +165,7 @@ describe.runIf(hasRedis)(`a cache store whose Redis${redisOnly}`, () => {
   });
 
   it('is killed and loads an old snapshot has no entries from before, and stores no read in flight', async () => {
-    await using processes = await startProcesses();
-    const { first, mine, theirs } = processes;
+    const { first, mine, theirs } = await startProcesses();
     const other = cacheOf(first.store);
     const [known, unknown] = [await mine.find('/b'), await other.find('/b')];
     await redis.command('SAVE');
@@ -222,65 +211,10 @@ describe.runIf(hasRedis)(`a cache store whose Redis${redisOnly}`, () => {
   });
 
   it('loses a process in the middle of a write does not use what the write changes until it must have ended', async () => {
-    await using processes = await startProcesses();
-    const { first, mine, theirs } = processes;
+    const { first, mine, theirs } = await startProcesses();
     await mine.begin();
     await first.store[Symbol.asyncDispose]();
     await theirs.load('/a');
     expect([await theirs.body('/a'), await theirs.body('/stats', 'statistics')]).toEqual([undefined, 2]);
   });
 });
-
-/** Starts a proxy of Redis that can make commands fail, and hold replies back. */
-async function startProxy(target: string) {
-  let isHeld = false;
-  let broken = 0;
-  let holdAt: { key: string; reached: () => void } | undefined;
-  let releaseAll = () => {};
-  const sockets = new Set<Socket>();
-  const { hostname, port } = new URL(target);
-  const state = { /** Whether SET and HSET fail. */ breaksWrites: false };
-  const server = createServer((client) => {
-    const upstream = connect(Number(port), hostname);
-    const held: Buffer[] = [];
-    releaseAll = () => {
-      isHeld = false;
-      client.write(Buffer.concat(held.splice(0)));
-    };
-    client.on('data', (data: Buffer) => {
-      const text = data.toString('latin1');
-      if (holdAt !== undefined && text.includes(holdAt.key)) {
-        isHeld = true;
-        holdAt.reached();
-        holdAt = undefined;
-      }
-      const sent = state.breaksWrites
-        ? text.replace(/(\$[34]\r\n)(?:H?SET)\r\n/g, (command) => command.replace(/SET/, 'XXX'))
-        : text;
-      broken += sent === text ? 0 : 1;
-      upstream.write(Buffer.from(sent, 'latin1'));
-    });
-    upstream.on('data', (data: Buffer) => void (isHeld ? held.push(data) : client.write(data)));
-    for (const [socket, other] of [
-      [client, upstream],
-      [upstream, client],
-    ] as const) {
-      sockets.add(socket.on('error', () => {}).on('close', () => other.destroy()));
-    }
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return Object.assign(state, {
-    url: `redis://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    /** Returns how often commands were made to fail. */
-    broken: () => broken,
-    /** Resolves when a command names the key. From then on, replies are held back. */
-    holdReplies: (key: string) => new Promise<void>((reached) => (holdAt = { key, reached })),
-    release: () => releaseAll(),
-    async [Symbol.asyncDispose]() {
-      for (const socket of sockets) {
-        socket.destroy();
-      }
-      server.close();
-    },
-  });
-}

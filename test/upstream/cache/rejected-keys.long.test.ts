@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { respondTo } from '../../support/cached-gateway.ts';
 import { startGateway } from '../../support/gateway.ts';
 import { type Script, startService } from '../../support/service.ts';
@@ -10,6 +10,7 @@ const READ_GROUPS = '{ notificationGroups { name } }';
 /** Starts two gateways with the same store, or one if it can't be shared, in front of a service that accepts all keys. */
 async function start(kind: StoreKind) {
   const stack = new AsyncDisposableStack();
+  onTestFinished(() => stack.disposeAsync());
   const cache = stack.use(await startTestCache(kind));
   const rejected = new Set<string>();
   let script: Script = ({ method, path }) => respondTo(method, path, 'v0');
@@ -49,14 +50,12 @@ async function start(kind: StoreKind) {
     respond(next: Script) {
       script = next;
     },
-    [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }
 
 describe.each(STORES)('with a cache in %s, the entries of a key', (kind) => {
   it('are gone once the service rejects it, and those of others stay', async () => {
-    await using gateways = await start(kind);
-    const { upstream, viaFirst, viaSecond, reject } = gateways;
+    const { upstream, viaFirst, viaSecond, reject } = await start(kind);
     reject('a');
     expect(await viaSecond(READ)).toBe('workflow'); // The gateway can't know.
     expect(await viaFirst(READ_GROUPS)).toBe('UNAUTHENTICATED');
@@ -67,8 +66,7 @@ describe.each(STORES)('with a cache in %s, the entries of a key', (kind) => {
   });
 
   it('do not come back with the response to a read that was in flight', async () => {
-    await using gateways = await start(kind);
-    const { viaFirst, viaSecond, reject, respond } = gateways;
+    const { viaFirst, viaSecond, reject, respond } = await start(kind);
     const [arrived, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     respond(async ({ method, path }) => {
       arrived.resolve();
@@ -85,8 +83,7 @@ describe.each(STORES)('with a cache in %s, the entries of a key', (kind) => {
   });
 
   it('are gone if it is rejected during a refresh in the background', async () => {
-    await using gateways = await start(kind);
-    const { cache, viaFirst, viaSecond, reject } = gateways;
+    const { cache, viaFirst, viaSecond, reject } = await start(kind);
     await cache.pass(40);
     reject('a');
     expect(await viaFirst(READ)).toBe('workflow');

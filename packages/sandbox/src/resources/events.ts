@@ -1,3 +1,5 @@
+// Endpoints of events, which start workflows.
+
 import type { SandboxDatabase } from '../database.ts';
 import type { Environment } from '../environments.ts';
 import { ApiError } from '../errors.ts';

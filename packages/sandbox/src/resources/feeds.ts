@@ -1,3 +1,5 @@
+// Tables and endpoints of feeds.
+
 import type { Environment } from '../environments.ts';
 import { ApiError } from '../errors.ts';
 import { createId } from '../ids.ts';
@@ -7,7 +9,6 @@ import { type Row, text } from '../rows.ts';
 
 const INSERT = 'INSERT INTO feeds (id, environment_id, name) VALUES (?, ?, ?)';
 
-/** In-app feeds. */
 export const resource: Resource = {
   schema: `
     CREATE TABLE feeds (
@@ -78,7 +79,6 @@ function toFeed(environment: Environment, row: Row) {
     _id: text(row, 'id'),
     name,
     identifier: name,
-    _organizationId: environment.organizationId,
-    _environmentId: environment.id,
+    ...environment.owner,
   };
 }

@@ -1,3 +1,5 @@
+// All resources of the sandbox.
+
 import type { Resource } from '../resource.ts';
 import { resource as events } from './events.ts';
 import { resource as feeds } from './feeds.ts';

@@ -1,8 +1,9 @@
+// Endpoints of messages.
+
 import { ApiError } from '../errors.ts';
 import type { Resource } from '../resource.ts';
 import { emptyResponse } from '../response.ts';
 import { optionalText, text } from '../rows.ts';
-import { createTopUp } from './stats.ts';
 
 /** Channels of a notification's messages that are not deleted. The column is null while none is, so that there is nothing to write before. */
 const REMAINING = 'coalesce(notifications.message_channels, notifications.channels)';
@@ -22,8 +23,7 @@ export const resource: Resource = {
     `,
   },
 
-  createHandlers(database, clock, samples) {
-    const topUp = createTopUp(database, clock, samples);
+  createHandlers(database, _clock, topUp) {
     const remove = database.prepare(`
       UPDATE notifications SET message_channels = (
         SELECT json_group_array(value) FROM json_each(${REMAINING}) WHERE value <> :channel

@@ -1,9 +1,10 @@
+// Tables and endpoints of notification groups.
+
 import type { Environment } from '../environments.ts';
-import { ApiError } from '../errors.ts';
 import { createId } from '../ids.ts';
 import type { Resource } from '../resource.ts';
 import { dataResponse } from '../response.ts';
-import { type Row, text } from '../rows.ts';
+import { type Row, requireRow, text } from '../rows.ts';
 
 const INSERT = 'INSERT INTO notification_groups (id, environment_id, name) VALUES (?, ?, ?)';
 
@@ -32,24 +33,24 @@ export const resource: Resource = {
 
   createHandlers(database, clock) {
     const insert = database.prepare(INSERT);
-    const rename = database.prepare('UPDATE notification_groups SET name = ? WHERE id = ? AND environment_id = ?');
+    const rename = database.prepare('UPDATE notification_groups SET name = ? WHERE id = ?');
     const find = database.prepare('SELECT id, name FROM notification_groups WHERE id = ? AND environment_id = ?');
     const list = database.prepare('SELECT id, name FROM notification_groups WHERE environment_id = ? ORDER BY rowid');
-    const remove = database.prepare('DELETE FROM notification_groups WHERE id = ? AND environment_id = ?');
+    const remove = database.prepare('DELETE FROM notification_groups WHERE id = ?');
+
+    function findExisting(environment: Environment, params: Row): Row {
+      const id = text(params, 'id');
+      return requireRow(find.get(id, environment.id), 'notification group with the id', id);
+    }
+
     return {
       listNotificationGroups({ environment }) {
         const groups = list.all(environment.id).map((row) => toGroup(environment, row));
         return dataResponse(200, groups);
       },
 
-      getNotificationGroup({ environment, params }) {
-        const id = text(params, 'id');
-        const row = find.get(id, environment.id);
-        if (row === undefined) {
-          throw unknownGroup(id);
-        }
-        return dataResponse(200, toGroup(environment, row));
-      },
+      getNotificationGroup: ({ environment, params }) =>
+        dataResponse(200, toGroup(environment, findExisting(environment, params))),
 
       createNotificationGroup({ environment, body }) {
         const id = createId(clock());
@@ -59,20 +60,14 @@ export const resource: Resource = {
       },
 
       updateNotificationGroup({ environment, params, body }) {
-        const id = text(params, 'id');
-        const name = text(body, 'name');
-        if (rename.run(name, id, environment.id).changes === 0) {
-          throw unknownGroup(id);
-        }
-        return dataResponse(200, toGroup(environment, { id, name }));
+        const group = { ...findExisting(environment, params), name: text(body, 'name') };
+        rename.run(group.name, text(group, 'id'));
+        return dataResponse(200, toGroup(environment, group));
       },
 
       /** Deletes a group. As in the real service, workflows of the group keep its id. */
       deleteNotificationGroup({ environment, params }) {
-        const id = text(params, 'id');
-        if (remove.run(id, environment.id).changes === 0) {
-          throw unknownGroup(id);
-        }
+        remove.run(text(findExisting(environment, params), 'id'));
         return dataResponse(200, { acknowledged: true, status: 'deleted' });
       },
     };
@@ -85,11 +80,6 @@ function toGroup(environment: Environment, row: Row) {
     _id: id,
     id,
     name: text(row, 'name'),
-    _organizationId: environment.organizationId,
-    _environmentId: environment.id,
+    ...environment.owner,
   };
-}
-
-function unknownGroup(id: string): ApiError {
-  return new ApiError(404, `This environment has no notification group with the id "${id}".`);
 }

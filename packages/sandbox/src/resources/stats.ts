@@ -1,3 +1,5 @@
+// Tables and endpoints of statistics, and the sample traffic that they count.
+
 import type { SandboxDatabase } from '../database.ts';
 import type { Environment } from '../environments.ts';
 import { ApiError } from '../errors.ts';
@@ -41,8 +43,7 @@ export const resource: Resource = {
     }
   },
 
-  createHandlers(database, clock, samples) {
-    const topUp = createTopUp(database, clock, samples);
+  createHandlers(database, clock, topUp) {
     // The outer join keeps notifications without a channel. The sample has those of the rest of today, too.
     const countByDay = database.prepare(`
       SELECT

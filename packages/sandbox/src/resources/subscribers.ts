@@ -1,12 +1,13 @@
+// Tables and endpoints of subscribers.
+
 import type { SandboxDatabase } from '../database.ts';
 import type { Environment } from '../environments.ts';
 import { ApiError } from '../errors.ts';
 import { createId, sampleId } from '../ids.ts';
 import type { Resource } from '../resource.ts';
 import { bareResponse, dataResponse } from '../response.ts';
-import { integer, isRow, json, optionalText, type Row, text } from '../rows.ts';
+import { integer, isRow, json, optionalText, type Row, readPage, requireRow, text } from '../rows.ts';
 
-/** Recipients. */
 export const resource: Resource = {
   schema: `
     CREATE TABLE subscribers (
@@ -58,11 +59,7 @@ export const resource: Resource = {
 
     function findExisting(environment: Environment, params: Row): Row {
       const subscriberId = text(params, 'subscriberId');
-      const row = find.get(environment.id, subscriberId);
-      if (row === undefined) {
-        throw new ApiError(404, `This environment has no subscriber with the id "${subscriberId}".`);
-      }
-      return row;
+      return requireRow(find.get(environment.id, subscriberId), 'subscriber with the id', subscriberId);
     }
 
     return {
@@ -74,11 +71,10 @@ export const resource: Resource = {
         dataResponse(200, toSubscriber(environment, findExisting(environment, params))),
 
       listSubscribers({ environment, query }) {
-        const { page = 0, limit = DEFAULT_PAGE_SIZE } = query;
-        const [size, offset] = [Number(limit), Number(page) * Number(limit)];
+        const { page, size: pageSize, limit, offset } = readPage(query.page, query.limit);
         const totalCount = integer(count.get(environment.id) ?? {}, 'total');
-        const data = list.all(environment.id, size, offset).map((row) => toSubscriber(environment, row));
-        return bareResponse(200, { page, hasMore: offset + size < totalCount, pageSize: limit, totalCount, data });
+        const data = list.all(environment.id, limit, offset).map((row) => toSubscriber(environment, row));
+        return bareResponse(200, { page, hasMore: offset + limit < totalCount, pageSize, totalCount, data });
       },
 
       updateSubscriber({ environment, params, body }) {
@@ -95,8 +91,6 @@ export const resource: Resource = {
     };
   },
 };
-
-const DEFAULT_PAGE_SIZE = 10;
 
 /** Creates the function that creates a subscriber, or updates the one with the same id, and returns its row. It throws an `ApiError` for invalid fields. */
 export function createSubscriberWriter(database: SandboxDatabase) {
@@ -150,8 +144,7 @@ function toSubscriber(environment: Environment, row: Row) {
     ...Object.fromEntries(profile.filter(([, value]) => value !== null)),
     ...(row.data !== null && { data: json(row, 'data') }),
     channels: toChannels(environment, row.channels === null ? [] : json(row, 'channels')),
-    _organizationId: environment.organizationId,
-    _environmentId: environment.id,
+    ...environment.owner,
     deleted: false,
     createdAt: text(row, 'created_at'),
     updatedAt: text(row, 'updated_at'),

@@ -1,11 +1,11 @@
+// Tables and endpoints of topics.
+
 import type { Environment } from '../environments.ts';
 import { ApiError } from '../errors.ts';
 import { createId } from '../ids.ts';
 import type { Resource } from '../resource.ts';
 import { bareResponse, dataResponse, emptyResponse } from '../response.ts';
-import { integer, json, optionalText, type Row, text } from '../rows.ts';
-
-const DEFAULT_PAGE_SIZE = 10;
+import { integer, json, optionalText, type Row, readPage, requireRow, text } from '../rows.ts';
 
 /** Topics: lists of subscribers that are notified together. */
 export const resource: Resource = {
@@ -49,11 +49,7 @@ export const resource: Resource = {
 
     function find(environment: Environment, params: Row): Row {
       const key = text(params, 'topicKey');
-      const row = findByKey.get(environment.id, key);
-      if (row === undefined) {
-        throw new ApiError(404, `This environment has no topic with the key "${key}".`);
-      }
-      return row;
+      return requireRow(findByKey.get(environment.id, key), 'topic with the key', key);
     }
 
     return {
@@ -68,9 +64,8 @@ export const resource: Resource = {
       },
 
       listTopics({ environment, query }) {
-        const { page = 0, pageSize = DEFAULT_PAGE_SIZE } = query;
+        const { page, size: pageSize, limit, offset } = readPage(query.page, query.pageSize);
         const selected = { environment: environment.id, key: optionalText(query, 'key') };
-        const [limit, offset] = [Number(pageSize), Number(page) * Number(pageSize)];
         return bareResponse(200, {
           page,
           pageSize,
@@ -129,6 +124,5 @@ const toTopic = (environment: Environment, row: Row) => ({
   key: text(row, 'key'),
   name: text(row, 'name'),
   subscribers: subscribersOf(row),
-  _organizationId: environment.organizationId,
-  _environmentId: environment.id,
+  ...environment.owner,
 });

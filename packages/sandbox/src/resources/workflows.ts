@@ -1,9 +1,9 @@
+// Tables and endpoints of workflows.
+
 import { ApiError } from '../errors.ts';
 import type { Resource } from '../resource.ts';
 import { bareResponse, dataResponse } from '../response.ts';
-import { flag, integer, isRow, json, optionalText, type Row, text } from '../rows.ts';
-
-const DEFAULT_PAGE_SIZE = 10;
+import { flag, integer, isRow, json, optionalText, type Row, readPage, requireRow, text } from '../rows.ts';
 
 /** Notification templates made of steps and triggers. */
 export const resource: Resource = {
@@ -64,28 +64,22 @@ export const resource: Resource = {
       getWorkflow({ environment, params }) {
         const key = text(params, 'workflowIdOrIdentifier');
         const row = findByIdOrIdentifier.get({ environment: environment.id, key });
-        if (row === undefined) {
-          throw unknownWorkflow('id or trigger identifier', key);
-        }
-        return dataResponse(200, toWorkflow(row));
+        return dataResponse(200, toWorkflow(requireRow(row, 'workflow with the id or trigger identifier', key)));
       },
 
       listWorkflows({ environment, query }) {
-        const { page = 0, limit = DEFAULT_PAGE_SIZE } = query;
+        const { page, size: pageSize, limit, offset } = readPage(query.page, query.limit);
         const selected = { environment: environment.id, query: optionalText(query, 'query') ?? '' };
-        const rows = list.all({ ...selected, limit: Number(limit), offset: Number(page) * Number(limit) });
+        const rows = list.all({ ...selected, limit, offset });
         const totalCount = integer(count.get(selected) ?? {}, 'total');
-        return bareResponse(200, { page, pageSize: limit, totalCount, data: rows.map(toWorkflow) });
+        return bareResponse(200, { page, pageSize, totalCount, data: rows.map(toWorkflow) });
       },
 
       /** Switches a workflow on or off. As in the real service, setting the status it already has is an error. */
       updateWorkflowStatus({ environment, params, body }) {
         const id = text(params, 'workflowId');
         const isActive = body.active === true;
-        const row = find.get(environment.id, id);
-        if (row === undefined) {
-          throw unknownWorkflow('id', id);
-        }
+        const row = requireRow(find.get(environment.id, id), 'workflow with the id', id);
         if (flag(row, 'active') === isActive) {
           throw new ApiError(400, `The workflow is already ${isActive ? 'active' : 'inactive'}.`);
         }
@@ -104,8 +98,4 @@ function toWorkflow(row: Row) {
     throw new TypeError(`The document of workflow ${text(row, 'id')} is not an object`);
   }
   return { ...document, active: flag(row, 'active'), draft: flag(row, 'draft'), updatedAt: text(row, 'updated_at') };
-}
-
-function unknownWorkflow(kind: string, key: string): ApiError {
-  return new ApiError(404, `This environment has no workflow with the ${kind} "${key}".`);
 }

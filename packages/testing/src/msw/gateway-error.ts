@@ -1,3 +1,5 @@
+// Errors as the gateway sends them.
+
 import { ERROR_CODES, type ErrorCode, type ErrorCodeEntry } from '../../../../src/errors/codes.ts';
 import { withoutMarkdown } from '../../../../src/lib/text.ts';
 import type { ErrorExtensions, GatewayError } from '../../../client/src/index.ts';
@@ -19,7 +21,7 @@ export function gatewayError(code: ErrorCode, options: GatewayErrorOptions = {})
   if (!Object.hasOwn(ERROR_CODES, code)) {
     throw new TypeError(`Unknown error code "${code}". Codes of the gateway: ${Object.keys(ERROR_CODES).join(', ')}.`);
   }
-  const { meaning, retryable } = ERROR_CODES[code];
+  const { meaning, retryable }: ErrorCodeEntry = ERROR_CODES[code];
   const { message = withoutMarkdown(meaning), path, ...extensions } = options;
   return {
     message,

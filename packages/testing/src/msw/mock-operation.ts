@@ -1,3 +1,5 @@
+// Mocks an operation, whichever client sends it.
+
 import { type HttpHandler, HttpResponse, http, matchRequestUrl, type Path } from 'msw';
 import { type Params, paramsFromBody, paramsFromQuery } from '../../../../src/http/params.ts';
 import { isRecord } from '../../../../src/lib/is-record.ts';

@@ -1,10 +1,11 @@
+// Defines settings: their schemas, documentation and names.
+
 import { closestMatch } from 'leven';
 import { z } from 'zod';
 
 /** Part of the program that a setting configures. `gateway`: an option of `createGateway`; `server`: of `startServer`; `process`: of the command. */
 export type SettingTarget = 'gateway' | 'server' | 'process';
 
-/** Settings that are documented together. */
 export interface SettingGroup {
   title: string;
   appliesTo: readonly SettingTarget[];
@@ -19,7 +20,7 @@ export interface SettingInfo {
   flag?: string;
   /** Letter of the option's short form. @default none */
   short?: string;
-  /** Default in words, for settings whose default is computed. */
+  /** Default in words, for settings whose default is computed. @default `none` for optional settings */
   defaultText?: string;
   /** Values that editors offer. */
   examples?: readonly unknown[];
@@ -32,33 +33,37 @@ export interface SettingInfo {
 /** Documentation of every setting, by its schema. */
 export const SETTING_INFO = z.registry<SettingInfo>();
 
-/** Documents a setting in the table. */
 export function setting<Schema extends z.ZodType>(
   schema: Schema,
   description: string,
   info: Partial<SettingInfo> = {},
 ): Schema {
-  SETTING_INFO.add(schema, { description, ...info });
+  SETTING_INFO.add(schema, {
+    description,
+    ...(schema instanceof z.ZodExactOptional && { defaultText: 'none' }),
+    ...info,
+  });
   return schema;
 }
 
-/** Whole number in a range. */
 export function integer(min: number, max: number, problem = `must be a whole number from ${min} to ${max}`) {
   return z.int(problem).min(min, problem).max(max, problem);
 }
 
-const SHARE = 'must be a number from 0 to 1';
-
-/** Share of a whole: 0 to 1. */
-export const share = () => z.number(SHARE).min(0, SHARE).max(1, SHARE);
-
-/** Number above zero. */
-export const positive = () => z.number(ABOVE_ZERO).positive(ABOVE_ZERO);
-
-const ABOVE_ZERO = 'must be a number above 0';
+/** Number in a range, which may have a fraction. */
+export function number(min: number, max: number, problem = `must be a number from ${min} to ${max}`) {
+  return z.number(problem).min(min, problem).max(max, problem);
+}
 
 /** Text of at least one character. */
 export const text = () => z.string('must be a string').min(1, 'must not be empty');
+
+/** Text that a pattern matches. @param problem clause about any other value */
+export const matching = (pattern: RegExp, problem: string) => z.string(problem).regex(pattern, problem);
+
+/** Text that is valid. @param problem clause about any other value */
+export const textThat = (isValid: (text: string) => boolean, problem: string) =>
+  z.string(problem).refine(isValid, problem);
 
 /** Switch. Flags and variables say `on` or `off`. */
 export const onOff = () => z.boolean(SWITCH_PROBLEM);
@@ -69,13 +74,15 @@ export const onOffInSection = () =>
     .union([z.boolean(), choice(['on', 'off'])], SWITCH_PROBLEM)
     .transform((value): boolean => value === true || value === 'on');
 
+/** Documents a switch in a section that is off by default. */
+export const offByDefault = (description: string) =>
+  setting(onOffInSection().default(false), description, { defaultText: '`off`' });
+
 const SWITCH_PROBLEM = 'must be on or off (true or false)';
 
-/** One of a few words. */
 export const choice = <const Words extends readonly [string, ...string[]]>(words: Words) =>
   z.enum(words, `must be ${listAny(words)}`);
 
-/** List of values. */
 export const listOf = <Item extends z.ZodType>(item: Item, problem = 'must be a list') => z.array(item, problem);
 
 /** Matches values that a header can have (RFC 9110, section 5.5), in Latin-1. */

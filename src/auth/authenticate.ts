@@ -1,0 +1,165 @@
+// Identifies callers by the API key or token in their `Authorization` header, and rejects all other credentials.
+
+import type { Logger } from 'pino';
+import { gatewayOverloaded, type Refusal, refuse } from '../errors/codes.ts';
+import { toPrintable } from '../lib/text.ts';
+import {
+  ANONYMOUS,
+  AuthenticationError,
+  type ClaimMismatch,
+  type Identity,
+  isCredential,
+  normalizeScheme,
+} from './identity.ts';
+import type { TenantKeys } from './tenants.ts';
+import type { VerifiedToken, VerifiedTokenCache } from './token-verifier.ts';
+
+export type Scheme = 'ApiKey' | 'Bearer';
+
+/**
+ * Identifies the caller by the `Authorization` header. Without one, the caller is anonymous.
+ *
+ * @param requestId id of the request, for the log
+ */
+export type Authenticate = (authorization: string | undefined, requestId?: string) => Identity | Promise<Identity>;
+
+/** Value of `Retry-After` while an issuer's signing keys are unavailable. */
+const KEYS_RETRY_SECONDS = 5;
+
+/** Share of the requests in flight whose tokens may be being verified, which can take as long as an issuer hangs. One more is OVERLOADED. */
+const WAITING_SHARE = 1 / 2;
+
+/** `Bearer`, one space, and three Base64 parts separated by dots (RFC 6750, 2.1; RFC 7519). */
+const BEARER = /^Bearer ([\w-]+\.[\w-]+\.[\w-]*)$/;
+
+/**
+ * Creates the step that rejects malformed, forged and expired credentials with UNAUTHENTICATED or SIGN_IN_UNAVAILABLE.
+ *
+ * @param schemes accepted schemes
+ * @param browser what turns a token into an identity; undefined if tokens are not accepted
+ */
+export function createAuthenticate(
+  schemes: readonly Scheme[],
+  browser: { verifiedTokens: VerifiedTokenCache; tenantKeys: TenantKeys } | undefined,
+  maxInFlightRequests: number,
+  logger: Logger,
+): Authenticate {
+  const servesServers = schemes.includes('ApiKey');
+  const maxWaiting = Math.ceil(WAITING_SHARE * maxInFlightRequests);
+  let waiting = 0;
+
+  /** Returns the identity if nothing has to be verified. */
+  function identifyNow(authorization: string | undefined): Identity | undefined {
+    if (authorization === undefined) {
+      return ANONYMOUS;
+    }
+    if (isCredential(authorization)) {
+      return servesServers
+        ? {
+            clientKind: 'server',
+            credential: authorization,
+            upstream: browser?.tenantKeys.upstreamOfKey(authorization),
+            scopes: 'all',
+            documents: undefined,
+            callerId: authorization,
+          }
+        : undefined;
+    }
+    const verified = browser?.verifiedTokens.get(authorization);
+    return verified && browser && identityOf(verified, browser.tenantKeys);
+  }
+
+  /** @throws {AuthenticationError} if the credential is invalid */
+  async function identify(authorization: string): Promise<Identity> {
+    if (isCredential(authorization)) {
+      throw new AuthenticationError('CREDENTIAL_NOT_ACCEPTED');
+    }
+    if (browser === undefined || !/^Bearer /.test(authorization)) {
+      throw malformed(schemes);
+    }
+    const token = BEARER.exec(authorization)?.[1];
+    if (token === undefined) {
+      throw new AuthenticationError('TOKEN_INVALID');
+    }
+    const identity = identityOf(await browser.verifiedTokens.verify(authorization, token), browser.tenantKeys);
+    if (identity === undefined) {
+      throw new AuthenticationError('TENANT_UNKNOWN');
+    }
+    return identity;
+  }
+
+  function logMismatch({ claim, found, expected }: ClaimMismatch, requestId: string | undefined): void {
+    const text = typeof found === 'string' ? found : JSON.stringify(found);
+    const printable = found === undefined ? undefined : toPrintable(text);
+    logger.debug({ requestId, claim, found: printable, expected }, 'a token was issued for another gateway');
+  }
+
+  async function verify(authorization: string, requestId: string | undefined): Promise<Identity> {
+    if (waiting >= maxWaiting) {
+      throw gatewayOverloaded();
+    }
+    waiting += 1;
+    try {
+      return await identify(authorization);
+    } catch (error) {
+      if (!(error instanceof AuthenticationError)) {
+        throw error;
+      }
+      if (error.mismatch !== undefined) {
+        logMismatch(error.mismatch, requestId);
+      }
+      throw toRefusal(error, authorization, schemes);
+    } finally {
+      waiting -= 1;
+    }
+  }
+
+  return (header, requestId) => {
+    const authorization = header && normalizeScheme(header);
+    return identifyNow(authorization) ?? verify(authorization ?? '', requestId);
+  };
+}
+
+/** Returns undefined if the gateway has no API key of the tenant, or the tenant has moved to another upstream than the token's. */
+function identityOf(token: VerifiedToken, tenantKeys: TenantKeys): Identity | undefined {
+  const credential = tenantKeys.credentialOf(token.tenant);
+  const upstream = tenantKeys.upstreamOf(token.tenant);
+  if (credential === undefined || (token.upstream !== undefined && token.upstream !== (upstream ?? ''))) {
+    return undefined;
+  }
+  return { ...token, clientKind: 'browser', credential, upstream };
+}
+
+const CREDENTIALS = { ApiKey: '<your key>', Bearer: '<your token>' } as const satisfies Record<Scheme, string>;
+
+function malformed(schemes: readonly Scheme[]): AuthenticationError {
+  const forms = schemes.map((scheme) => `"Authorization: ${scheme} ${CREDENTIALS[scheme]}"`).join(' or ');
+  return forms === ''
+    ? new AuthenticationError('CREDENTIAL_NOT_ACCEPTED')
+    : new AuthenticationError('CREDENTIAL_MALFORMED', {
+        message: `The Authorization header is malformed. Send ${forms}, with one space in between.`,
+      });
+}
+
+function toRefusal(
+  { message, reason }: AuthenticationError,
+  authorization: string,
+  schemes: readonly Scheme[],
+): Refusal {
+  if (reason === 'KEYS_UNAVAILABLE') {
+    return refuse('SIGN_IN_UNAVAILABLE', message, { retryAfterSeconds: KEYS_RETRY_SECONDS });
+  }
+  const isToken = authorization.startsWith('Bearer ') && reason !== 'CREDENTIAL_MALFORMED';
+  const details = isToken ? `, error="invalid_token", error_description="${message}"` : '';
+  return refuse('UNAUTHENTICATED', message, { reason, headers: challenge(schemes, details) });
+}
+
+/**
+ * Returns the header that names the accepted schemes.
+ *
+ * @param tokenDetails further parameters of the scheme `Bearer`. @default none
+ */
+export function challenge(schemes: readonly Scheme[], tokenDetails = ''): { 'www-authenticate'?: string } {
+  const challenges = schemes.map((scheme) => `${scheme} realm="notigraph"${scheme === 'Bearer' ? tokenDetails : ''}`);
+  return challenges.length > 0 ? { 'www-authenticate': challenges.join(', ') } : {};
+}
