@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { PEERS } from './peers/index.ts';
 import { CACHED, FLOOR, LEAN_FLOOR, OURS, type Subject, variantOf } from './subjects.ts';
-import { MEASURED, MIX, type Workload } from './workloads.ts';
+import { MEASURED, MIX } from './workloads.ts';
 
 /** Part of a run that is measured on its own, besides the workloads. */
 export type Part = (typeof PARTS)[number];
@@ -9,24 +9,10 @@ export type Part = (typeof PARTS)[number];
 const PARTS = ['start', 'instructions', 'documents', 'memory'] as const;
 
 /** Options of `npm run bench`. */
-export interface Options {
-  /** Number of times that each subject is started. */
-  starts: number;
-  /** Number of rounds per start and workload. */
-  rounds: number;
-  /** Duration of the load per subject and round. */
-  seconds: number;
-  /** Workloads by key. */
-  workloads: readonly [key: string, workload: Workload][];
-  parts: readonly Part[];
-  /** Subjects that take turns. The floor comes first. */
-  subjects: readonly Subject[];
-  /** Whether the results are saved, because no option was set. */
-  isSaved: boolean;
-}
+export type Options = ReturnType<typeof readOptions>;
 
 /** Parses the command line. @throws {Error} with a message for the user if an option is invalid */
-export function readOptions(args: string[]): Options {
+export function readOptions(args: string[]) {
   const { values } = parseArgs({
     args,
     options: {
@@ -46,15 +32,20 @@ export function readOptions(args: string[]): Options {
   rejectUnknown(only, [...Object.keys(workloads), ...PARTS]);
   rejectUnknown(names, known);
   return {
+    /** Number of times that each subject is started. */
     starts: readNumber('starts', values.starts ?? '5'),
+    /** Number of rounds per start and workload. */
     rounds: readNumber('rounds', values.rounds ?? '2'),
+    /** Duration of the load per subject and round. */
     seconds: readNumber('seconds', values.seconds ?? '1.5'),
     workloads: Object.entries(workloads).filter(([key]) => only.includes(key)),
     parts: PARTS.filter((part) => only.includes(part)),
+    /** Subjects that take turns. The floor comes first. */
     subjects: [
       ...all.filter(({ name }) => name === FLOOR.name || names.includes(name)),
       ...(values.variant ?? []).map(createVariant),
     ],
+    /** Whether the results are saved, because no option was set. */
     isSaved: args.length === 0,
   };
 }

@@ -11,16 +11,10 @@ import type { Subject } from './subjects.ts';
 import { WORKLOADS, type Workload } from './workloads.ts';
 
 /** Canned upstream that is running. */
-export interface RunningUpstream extends AsyncDisposable {
-  url: string;
-  /** Sets the response time, in milliseconds. @default 0 */
-  setLatency(latencyMs?: number): Promise<number>;
-  /** Returns the number of requests received so far. */
-  count(): Promise<number>;
-}
+export type RunningUpstream = Awaited<ReturnType<typeof startUpstream>>;
 
 /** Starts the canned upstream in a separate process. */
-export async function startUpstream(): Promise<RunningUpstream> {
+export async function startUpstream() {
   const child = fork(new URL('upstream/main.ts', import.meta.url));
   const next = async (): Promise<unknown> => (await once(child, 'message'))[0];
   const url = String(await next());
@@ -31,28 +25,16 @@ export async function startUpstream(): Promise<RunningUpstream> {
   }
   return {
     url,
+    /** Sets the response time, in milliseconds. @returns the number of requests received so far */
     setLatency: (latencyMs = 0) => send(latencyMs),
+    /** Returns the number of requests received so far. */
     count: () => send('count'),
     [Symbol.asyncDispose]: () => stop(child),
   };
 }
 
 /** Subject that is running. */
-export interface RunningSubject extends AsyncDisposable {
-  subject: Subject;
-  url: string;
-  /** Time from the start of the process to its first response, in milliseconds. */
-  startMs: number;
-  child: ChildProcess;
-  /** Returns the CPU time of its processes so far, in microseconds. */
-  cpuUs(): number;
-  /** Returns the resident memory of its processes, in bytes. */
-  rssBytes(): number;
-  /** Returns the peak resident memory of its processes, in bytes. */
-  peakRssBytes(): number;
-  /** Empties its log file, so that the disk doesn't fill up. */
-  emptyLog(): void;
-}
+export type RunningSubject = Awaited<ReturnType<typeof startSubject>>;
 
 /** Kills a child process when this process exits or is interrupted. */
 function killOnExit(child: ChildProcess): void {
@@ -68,7 +50,7 @@ function killOnExit(child: ChildProcess): void {
 const START_TIMEOUT_MS = 600_000;
 
 /** Starts a subject and waits for its first response. Its output is written to a log file in the folder. */
-export async function startSubject(subject: Subject, upstream: string, folder: string): Promise<RunningSubject> {
+export async function startSubject(subject: Subject, upstream: string, folder: string) {
   const port = await freePort();
   const { file, args, env, hasChannel = false } = subject.command({ port, upstream });
   const log = join(folder, `${subject.name}.log`);
@@ -96,11 +78,16 @@ export async function startSubject(subject: Subject, upstream: string, folder: s
   return {
     subject,
     url,
+    /** Time from the start of the process to its first response, in milliseconds. */
     startMs: performance.now() - startedAt,
     child,
+    /** Returns the CPU time of its processes so far, in microseconds. */
     cpuUs: () => cpuUs(pid),
+    /** Returns the resident memory of its processes, in bytes. */
     rssBytes: () => rssBytes(pid),
+    /** Returns the peak resident memory of its processes, in bytes. */
     peakRssBytes: () => peakRssBytes(pid),
+    /** Empties its log file, so that the disk doesn't fill up. */
     emptyLog: () => truncateSync(log),
     [Symbol.asyncDispose]: () => stop(child),
   };

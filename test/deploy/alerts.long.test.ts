@@ -7,7 +7,7 @@ import { readKit } from '../support/deploy.ts';
 import { ROOT, read } from '../support/docs.ts';
 import { listSources } from '../support/imports.ts';
 import { findPrograms } from '../support/programs.ts';
-import { listQueries, readAlerts, readDashboard } from '../support/queries.ts';
+import { listQueries, readAlerts, readDashboard } from './queries.ts';
 
 const RUNBOOKS = read('docs/runbooks.md');
 const alerts = readAlerts();

@@ -81,36 +81,24 @@ it('the sidebar leads to every page', () => {
   expect([...pages.keys()].filter((page) => page !== '/index.html' && !linked.includes(page))).toEqual([]);
 });
 
-it.each(SCREENS)('every page can be read on $viewport.width px in the $colorScheme theme', async (screen) => {
-  const page = await browser.newPage(screen);
-  const problems: string[] = [];
-  page.on('console', (message) => ['error', 'warning'].includes(message.type()) && problems.push(message.text()));
-  page.on('pageerror', ({ message }) => problems.push(message));
-  page.on('request', (request) => request.url().startsWith(site.url) || problems.push(`requests ${request.url()}`));
-  const found: Record<string, string[]> = {};
-  for (const path of sampleOf([...pages.keys()].toSorted(), 8)) {
-    await page.goto(site.url + path);
-    await page.locator('main h1').waitFor();
-    const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
-    problems.push(...(await findViolations(page)), ...(overflow > 0 ? [`is ${overflow} px too wide`] : []));
-    if (problems.length > 0) {
-      found[path] = problems.splice(0);
+it.each(SCREENS)(
+  'every page is accessible on $viewport.width px in the $colorScheme theme, and requests nothing from elsewhere',
+  async (screen) => {
+    const page = await browser.newPage(screen);
+    const problems: string[] = [];
+    page.on('console', (message) => ['error', 'warning'].includes(message.type()) && problems.push(message.text()));
+    page.on('pageerror', ({ message }) => problems.push(message));
+    page.on('request', (request) => request.url().startsWith(site.url) || problems.push(`requests ${request.url()}`));
+    const found: Record<string, string[]> = {};
+    for (const path of sampleOf([...pages.keys()].toSorted(), 8)) {
+      await page.goto(site.url + path);
+      await page.locator('main h1').waitFor();
+      problems.push(...(await findViolations(page)));
+      if (problems.length > 0) {
+        found[path] = problems.splice(0);
+      }
     }
-  }
-  expect(found).toEqual({});
-  await page.close();
-});
-
-it('finds words of a page without a service', async () => {
-  const page = await browser.newPage();
-  await page.goto(site.url);
-  // The shortcut works from the moment that Vue has mounted the page, which can be after its load event.
-  await page.waitForFunction('document.querySelector("#app")?.__vue_app__ !== undefined');
-  await page.keyboard.press('Control+k');
-  await page.getByRole('searchbox').fill('attemptTimeoutMs');
-  await page.getByRole('option').first().waitFor();
-  await page.keyboard.press('Enter');
-  await page.waitForURL(/\.html/);
-  await expect.poll(() => page.getByRole('main').textContent()).toContain('attemptTimeoutMs');
-  await page.close();
-});
+    expect(found).toEqual({});
+    await page.close();
+  },
+);

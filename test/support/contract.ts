@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { type Document, OpenAPIBackend } from 'openapi-backend';
+import { type Document, OpenAPIBackend, type Options } from 'openapi-backend';
 import { parse } from 'yaml';
 import type { Exchange } from './service.ts';
 
@@ -14,24 +14,20 @@ export function createContractCheck(): Promise<ContractCheck> {
   return check;
 }
 
-const readDocument = (name: string): Document =>
-  parse(readFileSync(new URL(`../../schema/${name}.openapi.yaml`, import.meta.url), 'utf8'));
+/** Reads an OpenAPI document in `schema/`. */
+export function openContract(name: 'upstream' | 'modules', options: Partial<Options> = {}): Promise<OpenAPIBackend> {
+  const text = readFileSync(new URL(`../../schema/${name}.openapi.yaml`, import.meta.url), 'utf8');
+  const definition: Document = parse(text);
+  return new OpenAPIBackend({ definition, quick: true, ...options }).init();
+}
 
 async function readContract(): Promise<ContractCheck> {
-  const definition = readDocument('upstream');
-  const ofModules = await new OpenAPIBackend({
-    definition: readDocument('modules'),
-    quick: true,
-    coerceTypes: true,
-  }).init();
-  const api = await new OpenAPIBackend({
-    definition,
-    quick: true,
+  const ofModules = await openContract('modules', { coerceTypes: true });
+  const api = await openContract('upstream', {
     strict: true,
     coerceTypes: true,
     customizeAjv: (ajv) => ajv.addFormat('date-time', (text: string) => !Number.isNaN(Date.parse(text))),
-  }).init();
-
+  });
   return ({ method, path, headers, body, status, responseBody }, prefix = '') => {
     const name = `${method} ${path}`;
     if (!path.startsWith(`${prefix}/v1/`)) {

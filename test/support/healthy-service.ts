@@ -1,7 +1,5 @@
-import { readFileSync } from 'node:fs';
-import { type Document, OpenAPIBackend } from 'openapi-backend';
-import { parse } from 'yaml';
 import type { NotificationGroupBody, SubscriberBody, WorkflowBody } from '../../src/upstream/endpoints.ts';
+import { openContract } from './contract.ts';
 import { feed, group, subscriber, workflow } from './records.ts';
 import type { Script, ServiceRequest, ServiceResponse } from './service.ts';
 
@@ -63,10 +61,7 @@ export const healthyService: Script = (request) =>
 
 /** Returns the example of the OpenAPI document. */
 async function exampleOf({ method, path }: Target): Promise<ServiceResponse> {
-  const definition: Document = parse(
-    readFileSync(new URL('../../schema/upstream.openapi.yaml', import.meta.url), 'utf8'),
-  );
-  const api = await new OpenAPIBackend({ definition, quick: true }).init();
+  const api = await openContract('upstream');
   const operation = api.matchOperation({ method, path, headers: {} });
   if (operation?.operationId === undefined) {
     return { status: 404, body: { message: 'unknown path' } };

@@ -1,10 +1,7 @@
-import { readFileSync } from 'node:fs';
-
-import { type Document, OpenAPIBackend } from 'openapi-backend';
+import type { OpenAPIBackend } from 'openapi-backend';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { parse } from 'yaml';
-
 import { SANDBOX_KEYS, type SandboxOptions, startSandbox } from '../../packages/sandbox/src/sandbox.ts';
+import { openContract } from './contract.ts';
 
 export interface SandboxRequest {
   /** Environment whose key is sent; null sends no key. @default 'development' */
@@ -13,28 +10,16 @@ export interface SandboxRequest {
   headers?: Record<string, string>;
 }
 
-export interface SandboxResponse {
-  status: number;
-  headers: Headers;
-  text: string;
-  /** Parsed body, or null if it is empty. */
-  body: unknown;
-  /** `data` of the body, as a record. */
-  data: Record<string, unknown>;
-  /** `data` of the body, as a list of records. */
-  list: Record<string, unknown>[];
-}
-
-export type SandboxClient = (target: string, request?: SandboxRequest) => Promise<SandboxResponse>;
+export type SandboxClient = Awaited<ReturnType<typeof createSandboxClient>>;
 
 const DATE_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 /** Returns a function that sends a request, written as 'GET /v1/…', and validates every response against the OpenAPI document. */
-export async function createSandboxClient(url: string): Promise<SandboxClient> {
+export async function createSandboxClient(url: string) {
   contract ??= loadContract();
   const loaded = await contract;
 
-  return async (target, { as = 'development', body, headers = {} } = {}) => {
+  return async (target: string, { as = 'development', body, headers = {} }: SandboxRequest = {}) => {
     const [method = '', path = ''] = target.split(' ');
     const response = await fetch(url + path, {
       method,
@@ -50,10 +35,13 @@ export async function createSandboxClient(url: string): Promise<SandboxClient> {
       status: response.status,
       headers: response.headers,
       text,
+      /** Parsed body, or null if it is empty. */
       body: text === '' ? null : JSON.parse(text),
     };
     expectContract(loaded, method, path, result);
-    return { ...result, data: result.body?.data ?? {}, list: result.body?.data ?? [] };
+    const data: Record<string, unknown> = result.body?.data ?? {};
+    const list: Record<string, unknown>[] = result.body?.data ?? [];
+    return { ...result, body: result.body as unknown, data, list };
   };
 }
 
@@ -80,22 +68,14 @@ export function openSandboxOfFile(): SandboxClient & { url(): string } {
 /** Loaded once per process, because it takes long. */
 let contract: Promise<OpenAPIBackend> | undefined;
 
-async function loadContract(): Promise<OpenAPIBackend> {
-  const definition: Document = parse(readFileSync('schema/upstream.openapi.yaml', 'utf8'));
-  const contract = new OpenAPIBackend({
-    definition,
-    quick: true,
-    strict: true,
-    customizeAjv: (ajv) => ajv.addFormat('date-time', DATE_TIME),
-  });
-  return contract.init();
-}
+const loadContract = () =>
+  openContract('upstream', { strict: true, customizeAjv: (ajv) => ajv.addFormat('date-time', DATE_TIME) });
 
 function expectContract(
   contract: OpenAPIBackend,
   method: string,
   path: string,
-  { status, body, headers }: Pick<SandboxResponse, 'status' | 'body' | 'headers'>,
+  { status, body, headers }: { status: number; body: unknown; headers: Headers },
 ): void {
   // Other paths have no operation, but respond with the same errors as those of the contract.
   const own = contract.matchOperation({ method, path, headers: {} });

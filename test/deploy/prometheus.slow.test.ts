@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
 import { startNotigraph } from '../support/process.ts';
-import { hasPrometheus, prometheusOnly, startPrometheus } from '../support/prometheus.ts';
-import { listQueries } from '../support/queries.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { startService } from '../support/service.ts';
+import { hasPrometheus, prometheusOnly, startPrometheus } from './prometheus.ts';
+import { listQueries } from './queries.ts';
 
 /** Queries without a result: nothing in the schema is deprecated, all gateways are up and have no bug, and no tenant's key is rejected. */
 const EMPTY = [

@@ -5,9 +5,9 @@ import { startServer } from '../../src/server/server.ts';
 import { formatMetrics } from '../../src/telemetry/metrics.ts';
 import { processSnapshot } from '../../src/telemetry/process-metrics.ts';
 import { healthyService } from '../support/healthy-service.ts';
-import { hasPrometheus, prometheusOnly, startPrometheus } from '../support/prometheus.ts';
 import { type Script, startService } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
+import { hasPrometheus, prometheusOnly, startPrometheus } from './prometheus.ts';
 
 const WORKFLOW = 'query ($id: ID!) { workflow(idOrIdentifier: $id) { name } }';
 

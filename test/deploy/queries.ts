@@ -1,6 +1,6 @@
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { readKit } from './deploy.ts';
+import { readKit } from '../support/deploy.ts';
 
 const Alert = z.object({
   alert: z.string(),

@@ -4,10 +4,10 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
 import { z } from 'zod';
-import { readKit } from './deploy.ts';
-import { ROOT } from './docs.ts';
-import { findPrograms } from './programs.ts';
-import { createTemporaryFolder } from './sandbox-files.ts';
+import { readKit } from '../support/deploy.ts';
+import { ROOT } from '../support/docs.ts';
+import { findPrograms } from '../support/programs.ts';
+import { createTemporaryFolder } from '../support/sandbox-files.ts';
 
 /** Whether Prometheus and its `promtool` are installed, and what ends the titles of tests that are left out without them. */
 export const { areThere: hasPrometheus, note: prometheusOnly } = findPrograms('prometheus', 'promtool');
