@@ -31,7 +31,7 @@ async function compile(file: string): Promise<void> {
     include: [],
     exclude: [],
   });
-  await promisify(execFile)(process.execPath, [join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', '.'], {
+  await promisify(execFile)(process.execPath, [join(ROOT, 'node_modules/typescript-7/bin/tsc'), '-p', '.'], {
     cwd: folder.path(),
   });
 }

@@ -207,7 +207,7 @@ beforeAll(async () => {
 afterAll(() => stack.disposeAsync());
 
 it('the code of docs/react.md has no type errors', async () => {
-  const compiler = join(ROOT, 'node_modules/typescript/bin/tsc');
+  const compiler = join(ROOT, 'node_modules/typescript-7/bin/tsc');
   const result = await promisify(execFile)(process.execPath, [compiler, '-p', folder.path()]).catch(String);
   expect(result).toEqual({ stdout: '', stderr: '' });
 });

@@ -197,7 +197,7 @@ fragment Type on CreateSubscriberResult { __typename }`;
         run(
           process.execPath,
           [
-            join(ROOT, 'node_modules/typescript/bin/tsc'),
+            join(ROOT, 'node_modules/typescript-7/bin/tsc'),
             ...['--noEmit', '--strict', '--skipLibCheck', '--allowImportingTsExtensions'],
             ...['--target', 'es2022', '--module', 'nodenext', '--lib', 'es2024,dom,esnext.disposable'],
             ...['--typeRoots', join(ROOT, 'node_modules/@types'), '--types', 'node', program],
