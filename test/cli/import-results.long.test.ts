@@ -23,8 +23,9 @@ it('does not overwrite a file of another kind, or the database of another progra
   await rm(folder.path(RESULTS));
   using database = new DatabaseSync(folder.path(RESULTS));
   database.exec('CREATE TABLE mine (a)');
+  const before = await readFile(folder.path(RESULTS));
   expect(await run()).toMatchObject(refusal);
-  expect(database.prepare('SELECT * FROM sqlite_schema').all()).toHaveLength(1);
+  expect(before.equals(await readFile(folder.path(RESULTS)))).toBe(true);
   expect(sent()).toEqual([]);
 });
 

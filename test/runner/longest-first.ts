@@ -4,7 +4,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 const PROJECTS = ['long', 'slow', 'quick'];
 
 /** Folders with the slowest test files, slowest first. */
-const LONG = ['cli', 'browser', 'slow', 'add-a-noun', 'attacks', 'docs', 'upstream', 'client'];
+const LONG = ['cli', 'docs', 'graphiql', 'redis', 'browser', 'slow', 'add-a-noun', 'attacks', 'upstream', 'client'];
 
 /** Starts slow files first, so that no worker is left with a slow one at the end. */
 export default class LongestFirst extends BaseSequencer {
@@ -12,7 +12,7 @@ export default class LongestFirst extends BaseSequencer {
     const bySize = await super.sort(specifications);
     const projectOf = ({ project }: TestSpecification): number => PROJECTS.indexOf(project.name);
     const rankOf = ({ moduleId }: TestSpecification): number => {
-      const [, folder = ''] = /\/test\/([^/]+)/.exec(moduleId) ?? [];
+      const [, folder = ''] = /\/(?:packages|test)\/([^/]+)/.exec(moduleId) ?? [];
       return LONG.includes(folder) ? LONG.indexOf(folder) : LONG.length;
     };
     return bySize.toSorted((a, b) => projectOf(a) - projectOf(b) || rankOf(a) - rankOf(b));

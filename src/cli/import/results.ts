@@ -145,15 +145,14 @@ export class Results implements Disposable {
 
   /** Locks the file, and creates its tables. Returns whether it is new. */
   #open(): boolean {
-    // Without the shared memory of other modes, which some network file systems don't have.
-    this.#database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
+    this.#database.exec('PRAGMA locking_mode = EXCLUSIVE'); // Without shared memory, which some network file systems don't have.
     const number = (sql: string) => z.int().parse(Object.values(this.#database.prepare(sql).get() ?? {})[0]);
     const id = number('PRAGMA application_id');
     const isNew = id === 0 && number('SELECT count(*) FROM sqlite_schema') === 0;
     if (!isNew && id !== APPLICATION_ID) {
       throw notResults(this.#path);
     }
-    this.#database.exec(SCHEMA);
+    this.#database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; ${SCHEMA}`);
     return isNew;
   }
 
