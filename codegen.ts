@@ -1,4 +1,4 @@
-// Writes the generated files, or with --check fails if one is not up to date. ARCHITECTURE.md lists them, and what each is derived from.
+// Writes the generated files, or with --check fails if one is not up to date. `generate` lists them.
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { lexicographicSortSchema } from 'graphql';

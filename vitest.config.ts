@@ -19,7 +19,7 @@ export default defineConfig({
     globalSetup: ['./test/runner/build-graphiql.ts', './test/runner/unpack-browser.ts'],
     env: { NODE_COMPILE_CACHE: CHILD_ENV.NODE_COMPILE_CACHE },
     isolate: false, // Files that a worker runs share its process, and the modules of src/ in it.
-    maxWorkers: 3, // For two cores: many tests wait.
+    maxWorkers: 4, // For two cores: many tests wait.
     testTimeout: 60_000, // Generous, as all limits here: it costs nothing on a machine that is not busy.
     hookTimeout: 120_000,
     expect: { poll: { timeout: 20_000 } },

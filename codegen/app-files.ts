@@ -90,7 +90,7 @@ export function writeManifest(operations: readonly AppOperation[], otherTexts: r
 /** Writes the module of `notigraph/testing/msw` with one mock per operation. */
 export function writeMocks(operations: readonly AppOperation[]): string {
   const names = operations.map(({ name }) => name).sort();
-  return `import * as documents from '../../../client/src/documents.gen.ts';
+  return `import * as documents from '../../../client/src/index.ts';
 import { mockOperation } from './mock-operation.ts';
 
 /** Mocks of the shipped operations, by name. */

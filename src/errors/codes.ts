@@ -248,8 +248,7 @@ export function refuse(
     ...details
   }: Pick<RefusalError, 'retryAfterSeconds' | 'reason' | 'scope'> & { headers?: Refusal['headers'] } = {},
 ): Refusal {
-  const { status } = ERROR_CODES[code];
-  const retryable = 'retryable' in ERROR_CODES[code];
+  const { status, retryable = false }: { status: number; retryable?: boolean } = ERROR_CODES[code];
   const { retryAfterSeconds } = details;
   return new Refusal(status, [{ code, message, retryable, ...details }], {
     ...(retryAfterSeconds !== undefined && { 'retry-after': String(retryAfterSeconds) }),

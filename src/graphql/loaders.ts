@@ -1,4 +1,4 @@
-// Batches and caches the reads of records within one operation.
+// Batches and caches the reads of records within one operation, or within one field of a mutation.
 
 import { types } from 'node:util';
 import DataLoader from 'dataloader';

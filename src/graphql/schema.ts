@@ -1,4 +1,4 @@
-// Builds the schema from modules, and controls which fields may make calls.
+// Builds the schema from modules, and wraps resolvers: they count calls for reports and explanations, and only fields of mutations write.
 
 import {
   type GraphQLNamedType,

@@ -1,4 +1,4 @@
-// Parses, validates and executes operations with Yoga and its plugins.
+// Prepares operations with Yoga, which parses and validates them, and runs them with the gateway's own executor.
 
 import {
   type DocumentNode,

@@ -1,4 +1,4 @@
-// A request before its body: path, method, protection against other sites, media types, and what its headers say about the client.
+// Requests and responses as the pipeline sees them, and the checks before the body arrives: path, method, protection against other sites, media types.
 
 import { randomUUID } from 'node:crypto';
 import { isIP } from 'node:net';
@@ -242,8 +242,8 @@ export const toRequestId = (given: string | undefined): string =>
   given !== undefined && REQUEST_ID_FORM.test(given) ? given : randomUUID();
 
 /**
- * Creates the function that finds the IP addresses of clients; undefined if they are not logged, or unknown. It believes only trusted proxies, each of which adds the address of its own client at the
- * end of a header: that of another client could be invented.
+ * Creates a function that returns the IP address of a client; undefined if it is not logged, or unknown. It believes only trusted proxies, each
+ * of which adds the address of its own client at the end of a header: that of another client could be invented.
  */
 export function createAddressOf(
   trustedProxies: GatewaySettings['trustedProxies'],

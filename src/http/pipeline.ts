@@ -84,7 +84,7 @@ export class RunningRequests {
 
 export type StartTrace = (state: RequestState) => OperationTrace | undefined;
 
-export type CreateRequestState = (request: IncomingRequest) => RequestState;
+type CreateRequestState = (request: IncomingRequest) => RequestState;
 
 export function createRequestStates(trustedProxies: GatewaySettings['trustedProxies']): CreateRequestState {
   const negotiateMediaType = createNegotiateMediaType();

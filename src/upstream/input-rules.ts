@@ -1,4 +1,4 @@
-// Validates what a call sends: arguments, headers, and texts in bodies.
+// Validates what a call sends: arguments, headers, and texts in bodies; returns headers and body as they are sent.
 
 import { HEADER_VALUE, suggest } from '../settings/define.ts';
 import {

@@ -220,6 +220,14 @@ it('has a client of which a bundle contains only what the app uses', async () =>
   expect(words.filter((word) => code.includes(word))).toEqual(['NotificationGroups']);
 });
 
+it('has a client whose folder contains all of it, so that it can be served as it is', async () => {
+  const folder = join(clientFolder, 'node_modules', 'notigraph', 'dist', 'library', 'client');
+  const files = (await readdir(folder)).filter((name) => name.endsWith('.js'));
+  const texts = await Promise.all(files.map((name) => readFile(join(folder, name), 'utf8')));
+  expect(texts.join('\n')).toContain('NotificationGroups');
+  expect(texts.filter((text) => /(?:from|import)\s*["']\.\.\//.test(text))).toEqual([]);
+});
+
 it.each([
   ['a bundled browser app', ['--module', 'esnext', '--moduleResolution', 'bundler', '--lib', 'es2022,dom']],
   ['a program for Node.js', ['--module', 'nodenext', ...TYPES]],

@@ -1,6 +1,8 @@
 import { pino } from 'pino';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createCounts } from '../../src/telemetry/gateway-metrics.ts';
+import { RESPONSES } from '../../src/upstream/contract/responses.gen.ts';
+import { CONTRACT } from '../../src/upstream/endpoints.ts';
 import { deviationsIn, startGateway, startScriptedGateway, type TestGateway } from '../support/gateway.ts';
 import { metricValues } from '../support/metrics-text.ts';
 import { feed, group, subscriber, workflow } from '../support/records.ts';
@@ -241,4 +243,11 @@ describe('the sample', () => {
     await ask(gateway, 1);
     expect(deviationsIn(gateway.log)).toEqual(['GET /v1/notification-groups [].name null']);
   });
+});
+
+it('every endpoint of the contract with a response has a shape to compare it with', () => {
+  const declared = CONTRACT.filter(({ expect: form }) => form !== 'nothing').map(
+    ({ method, route }) => `${method} ${route}`,
+  );
+  expect(Object.keys(RESPONSES).toSorted()).toEqual(declared.toSorted());
 });

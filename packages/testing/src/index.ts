@@ -1,9 +1,5 @@
-// The entry point of `notigraph/testing`.
-
-/**
- * Public API of `notigraph/testing`: a gateway with a notification service in memory, for tests of apps and services. It has no port, and
- * imports node:sqlite.
- */
+// Public API of `notigraph/testing`: a gateway with a notification service in memory, for tests of apps and services. It has no port, and
+// imports node:sqlite.
 
 export type {
   Channel,

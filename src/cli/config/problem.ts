@@ -20,7 +20,7 @@ export interface Problem {
 }
 
 /** A setting's name in its source: `--port`, `NOTIGRAPH_PORT (environment)`, or `port` with its place in a file. */
-export interface SettingLocation {
+interface SettingLocation {
   place?: Place | undefined;
   name: string;
 }

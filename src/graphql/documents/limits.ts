@@ -2,6 +2,7 @@
 
 import {
   type DocumentNode,
+  type FieldNode,
   type FragmentDefinitionNode,
   Kind,
   type OperationDefinitionNode,
@@ -91,18 +92,28 @@ export function createMeasure({ definitions }: DocumentNode): (operation: Operat
     const total = { ...EMPTY };
     for (const node of selectionSet?.selections ?? []) {
       const inner = node.kind === Kind.FRAGMENT_SPREAD ? measureFragment(node.name.value) : measure(node.selectionSet);
-      const field = node.kind === Kind.FIELD ? node : undefined;
-      const name = field?.name.value ?? '';
-      const levels = name === '__schema' || name === '__type' ? 1 : inner.depth + Number(field !== undefined);
-      const aliases = inner.aliases + Number(field?.alias !== undefined);
-      total.depth = Math.max(total.depth, levels);
-      total.aliases += aliases;
-      total.schemaAliases += SCHEMA_FIELDS.has(name) ? aliases : inner.schemaAliases;
+      const size = node.kind === Kind.FIELD ? sizeOfField(node, inner) : inner;
+      total.depth = Math.max(total.depth, size.depth);
+      total.aliases += size.aliases;
+      total.schemaAliases += size.schemaAliases;
       total.directives += inner.directives + (node.directives?.length ?? 0);
-      total.ownFields += field === undefined ? inner.ownFields : 1;
-      total.fields += inner.fields + Number(field !== undefined);
+      total.ownFields += size.ownFields;
+      total.fields += size.fields;
     }
     return total;
+  }
+
+  function sizeOfField({ name, alias }: FieldNode, inner: Size): Size {
+    const isSchema = name.value === '__schema' || name.value === '__type';
+    const aliases = inner.aliases + Number(alias !== undefined);
+    return {
+      depth: isSchema ? 1 : inner.depth + 1,
+      aliases,
+      schemaAliases: SCHEMA_FIELDS.has(name.value) ? aliases : inner.schemaAliases,
+      directives: inner.directives,
+      ownFields: 1,
+      fields: inner.fields + 1,
+    };
   }
 
   return ({ selectionSet, directives = [] }) => {

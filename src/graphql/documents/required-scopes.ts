@@ -55,8 +55,10 @@ export function readRequiredScopes(
   const scopesOf = memoizeByObject((type: GraphQLNamedType) => scopesOfType(schema, type));
 
   /** Returns the value of a variable that decides about selections. One that is no boolean can include them, depending on the executor. */
-  function conditionOf(name: string, { [name]: sent = defaults.get(name) }: Variables): boolean | undefined {
-    return typeof sent === 'boolean' ? sent : undefined;
+  function conditionOf(name: string, variables: Variables): boolean | undefined {
+    const sent = variables[name];
+    const value = sent === undefined ? defaults.get(name) : sent;
+    return typeof value === 'boolean' ? value : undefined;
   }
 
   /** Returns the scopes of the fields that can be included with these variables. */

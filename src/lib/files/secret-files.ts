@@ -22,7 +22,7 @@ export interface SecretFiles extends WatchedFiles {
   secrets(): ReadonlyMap<string, string>;
 }
 
-export interface SecretChange {
+interface SecretChange {
   added: string[];
   replaced: string[];
   removed: string[];

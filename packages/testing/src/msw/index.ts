@@ -1,9 +1,5 @@
-// The entry point of `notigraph/testing/msw`.
-
-/**
- * Public API of `notigraph/testing/msw`: typed mocks of the shipped operations and of your own, for apps that test with msw. They imitate
- * responses; `notigraph/testing` runs a real gateway.
- */
+// Public API of `notigraph/testing/msw`: typed mocks of the shipped operations and of your own, for apps that test with msw. They imitate
+// responses; `notigraph/testing` runs a real gateway.
 
 export { type GatewayErrorOptions, gatewayError } from './gateway-error.ts';
 export {
