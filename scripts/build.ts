@@ -48,7 +48,10 @@ const buildBundle = ({ folder, empties = true, entries, packages, minify = false
         output: {
           entryFileNames: '[name].js',
           // The client runs in browsers, so its folder contains all of it.
-          chunkFileNames: ({ name }) => (name === 'client' ? 'client/[name]-[hash].js' : '[name]-[hash].js'),
+          chunkFileNames: ({ moduleIds }) =>
+            moduleIds.every((id) => /[\\/]packages[\\/]client[\\/]/.test(id))
+              ? 'client/[name]-[hash].js'
+              : '[name]-[hash].js',
           minify,
         },
       },

@@ -105,7 +105,7 @@ export class WorkerGroup implements AsyncDisposable {
     const startedAt = performance.now();
     this.#lastId += 1;
     try {
-      const worker = new WorkerProcess(this.#lastId, slot, {
+      const worker: WorkerProcess = new WorkerProcess(this.#lastId, slot, {
         port: () => this.#freePort(),
         configuration: () => {
           worker.configuration = this.#configuration;

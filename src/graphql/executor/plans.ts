@@ -52,7 +52,13 @@ interface SizeEntry {
   readonly roots: WeakRef<Map<string, Root>>;
 }
 
-export type PlanSizes = LRUCache<SizeEntry, true>;
+/** Part of `LRUCache` that plans use. The types of the package name none of the bundled `lru-cache`. */
+export interface PlanSizes {
+  get(entry: SizeEntry): true | undefined;
+  has(entry: SizeEntry): boolean;
+  set(entry: SizeEntry, value: true, options: { size: number }): unknown;
+  delete(entry: SizeEntry): boolean;
+}
 
 /** Creates a cache that limits the total size of plans, and evicts the least recently used. */
 export const createPlanSizes = (): PlanSizes =>
