@@ -50,7 +50,7 @@ const repeat: Workload['callerOf'] = () => ({ credential: 0, number: 0 });
 const Q3_WORKFLOWS = 20;
 
 /** Returns the ids of `count` workflows, starting with number `first`. */
-export const workflowIdsFrom = (first: number, count: number): string[] =>
+const workflowIdsFrom = (first: number, count: number): string[] =>
   Array.from({ length: count }, (_, offset) => workflowId((first + offset) % POPULATION));
 
 const workflowVariables = (number: number) => ({ id: workflowId(number) });

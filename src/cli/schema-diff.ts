@@ -47,7 +47,7 @@ interface AppOperation {
 }
 
 /** Differences between two schemas, and their effect on operations. */
-export interface SchemaDiff {
+interface SchemaDiff {
   breaking: readonly Change[];
   dangerous: readonly Change[];
   other: readonly Change[];

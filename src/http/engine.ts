@@ -156,7 +156,7 @@ export const createExecuteDocument =
   };
 
 /** Creates a plugin that executes operations with the gateway's executor. */
-export function useExecutor(executeFn: (args: ExecutionArgs) => ExecuteResult): Plugin {
+function useExecutor(executeFn: (args: ExecutionArgs) => ExecuteResult): Plugin {
   return {
     onExecute({ setExecuteFn }) {
       setExecuteFn(executeFn);
@@ -242,7 +242,11 @@ const UNUSED_HOOKS = [
   'onResultProcess',
   'onResponse',
   'onSubscribe',
-  ...['request', 'requestParse', 'operation', 'resultProcess', 'subscribe'].map((name) => `instrumentation.${name}`),
+  'instrumentation.request',
+  'instrumentation.requestParse',
+  'instrumentation.operation',
+  'instrumentation.resultProcess',
+  'instrumentation.subscribe',
 ];
 
 /**

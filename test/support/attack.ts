@@ -22,7 +22,7 @@ export interface Cost {
 }
 
 export const JSON_TYPE = { 'content-type': 'application/json' };
-export const WITH_KEY = { ...JSON_TYPE, authorization: 'ApiKey a' };
+const WITH_KEY = { ...JSON_TYPE, authorization: 'ApiKey a' };
 
 /** Three times the time for which a request may block the event loop (docs/reliability.md), for slow processors. */
 export const MAX_BLOCK_MS = 150;

@@ -26,7 +26,7 @@ export const TENANTS = {
 };
 
 /** Returns the settings of the upstreams: `eu` by host, `us` by path, `ap` as the default. */
-export const upstreamsOf = (urls: Readonly<Record<Name, { url: string }>>) => ({
+const upstreamsOf = (urls: Readonly<Record<Name, { url: string }>>) => ({
   eu: { url: urls.eu.url, hosts: ['EU.example.test'] },
   us: { url: urls.us.url, pathPrefix: '/us' },
   ap: { url: urls.ap.url, hosts: ['ap.example.test'], default: true },

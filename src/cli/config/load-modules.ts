@@ -16,7 +16,7 @@ import { ConfigError, type Locate, problemOf } from './problem.ts';
 /** Files of modules by their absolute paths, without those of packages. Undefined for one that could not be read. */
 export type ModuleFiles = Map<string, ModuleFile | undefined>;
 
-export interface ModuleFile {
+interface ModuleFile {
   /** Format in the terms of Node.js, such as `module-typescript`. */
   format: string;
   source: string;

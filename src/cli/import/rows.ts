@@ -12,7 +12,7 @@ import { type CheckedRow, checkRow, describeUnknown, FIELD_NAMES, hasKnownName, 
 export type Format = 'csv' | 'tsv' | 'jsonl';
 
 /** Form in which a file is written, so that its rejected rows can be written in the same one. */
-export interface Dialect {
+interface Dialect {
   /** Byte order mark, or nothing. */
   mark: string;
   lineEnd: string;

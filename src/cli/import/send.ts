@@ -7,7 +7,7 @@ import type { Abort } from '../../upstream/signal.ts';
 import { ImportError, type PendingRow, type Results } from './results.ts';
 import type { ImportService } from './service.ts';
 
-export interface Sending {
+interface Sending {
   results: Results;
   service: ImportService;
   /** Number of rows that are applied, also by earlier imports, and that failed. They are updated. */

@@ -23,7 +23,7 @@ const FIRST_PAUSE_MS = 100;
 /** Time without an answer after which the user is told, in milliseconds. */
 const REPORTED_MS = 5_000;
 
-export interface ServiceOptions {
+interface ServiceOptions {
   url: URL;
   settings: ServiceSettings;
   authorization: string;

@@ -14,7 +14,7 @@ export class Unsupported extends Error {
 }
 
 /** Schema without references, compositions and null. */
-export interface ResolvedSchema {
+interface ResolvedSchema {
   /** The same object each time, so that it identifies a type. */
   readonly schema: Part;
   readonly isNullable: boolean;

@@ -18,7 +18,7 @@ import { HEARTBEAT_MS } from './worker.ts';
 /** Silence after which a worker is killed, in milliseconds. A full garbage collection or a swapped-out process takes a few seconds at most. */
 const SILENCE_MS = 10_000;
 
-export interface WorkersOptions extends Pick<Settings, 'host' | 'port' | 'drainDelayMs' | 'drainTimeoutMs'> {
+interface WorkersOptions extends Pick<Settings, 'host' | 'port' | 'drainDelayMs' | 'drainTimeoutMs'> {
   count: number;
   /** Configuration that workers start with, until another one is applied. */
   configuration: Config;

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import type { CallToolResult, Server } from '@modelcontextprotocol/server';
 import { type GraphQLSchema, isEnumType, isInterfaceType } from 'graphql';
 import type { Identity } from '../../auth/identity.ts';
-import { bodyTooLarge, ERROR_CODES, isErrorCode, refuse } from '../../errors/codes.ts';
+import { bodyTooLarge, ERROR_CODES, type ErrorCodeEntry, isErrorCode, refuse } from '../../errors/codes.ts';
 import type { Tool } from '../../graphql/tools/tool.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { withoutMarkdown } from '../../lib/text.ts';
@@ -207,7 +207,8 @@ function advise(code: unknown, retryable: boolean, retryAfterSeconds: unknown): 
       ? `Call the tool again in ${retryAfterSeconds} s.`
       : 'Calling the tool again can succeed.';
   }
-  return isErrorCode(code) && !('retryable' in ERROR_CODES[code])
-    ? withoutMarkdown(ERROR_CODES[code].remedy)
+  const entry: ErrorCodeEntry | undefined = isErrorCode(code) ? ERROR_CODES[code] : undefined;
+  return entry !== undefined && entry.retryable === undefined
+    ? withoutMarkdown(entry.remedy)
     : 'Do not call the tool again with the same arguments.';
 }

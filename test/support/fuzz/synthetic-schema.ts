@@ -242,7 +242,7 @@ function chooseType(value: unknown, names: [string, ...string[]], label: string,
 }
 
 /** Returns a value of the type that is partly wrong, late or failing. */
-export function valueFor(type: GraphQLOutputType, label: string, context: SyntheticContext): unknown {
+function valueFor(type: GraphQLOutputType, label: string, context: SyntheticContext): unknown {
   return corrupt(goodValue(type, label, createRandom(context.seed, label)), label, context);
 }
 
