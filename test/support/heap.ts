@@ -2,12 +2,13 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-/** Returns the size of the heap after garbage collection, in bytes. */
+/** Returns the size of the heap and of the buffers outside it after garbage collection, in bytes. */
 export function bytesInUse(): number {
   setFlagsFromString('--expose-gc');
   const collect: () => void = runInNewContext('gc');
   collect();
-  return getHeapStatistics().used_heap_size;
+  const { used_heap_size, external_memory } = getHeapStatistics();
+  return used_heap_size + external_memory;
 }
 
 /** Growth below which the heap counts as settled, in bytes. */

@@ -16,6 +16,7 @@ import {
 import { startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { healthyResponse } from '../support/healthy-service.ts';
+import { settledBytes } from '../support/heap.ts';
 import { MISBEHAVIORS, type Misbehavior } from '../support/misbehaviors.ts';
 import { workflow } from '../support/records.ts';
 import { formatResponse, type Script, startService } from '../support/service.ts';
@@ -350,8 +351,7 @@ describe('a response body', () => {
       connection.send(`HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n${length}\r\n`);
       connection.flood(chunk);
     });
-    const usedBytes = () => process.memoryUsage().arrayBuffers + process.memoryUsage().heapUsed;
-    const before = usedBytes();
+    const before = await settledBytes();
     for (let i = 0; i < 20; i += 1) {
       const { error } = await setup.run(`{ workflow(idOrIdentifier: "${i % 2 === 0 ? 'endless' : 'large'}") { id } }`);
       expect(error).toMatchObject({ code: 'UPSTREAM_BAD_RESPONSE' });
@@ -359,7 +359,7 @@ describe('a response body', () => {
     await setup.upstream.allClosed();
     expect(setup.calls()).toHaveLength(20);
     expect(Math.max(...written.map((count) => count()))).toBeLessThan(20 * 1024 * 1024);
-    expect(usedBytes() - before).toBeLessThan(64 * 1024 * 1024);
+    expect((await settledBytes()) - before).toBeLessThan(8 * 1024 * 1024);
   });
 });
 
