@@ -98,12 +98,13 @@ export const CACHED: Subject = {
   requests: { h2: { query: Q1 } },
 };
 
-/** Notigraph as installed from the package, which `buildPackage` builds. */
+/** Notigraph as installed from the package, which `buildPackage` builds. In a clone, `bin/notigraph.js` would run the source. */
 export const PACKAGED: Subject = {
   ...OURS,
   command(settings) {
     const { args, ...command } = OURS.command(settings);
-    return { ...command, args: [local('../bin/notigraph.js'), ...args.slice(1)] };
+    const built = ['--import', local('../bin/compile-cache.js'), local('../dist/cli/main.js')];
+    return { ...command, args: [...built, ...args.slice(1)] };
   },
 };
 
