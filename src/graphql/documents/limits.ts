@@ -68,14 +68,17 @@ interface Size {
 
 const EMPTY: Size = { depth: 0, aliases: 0, schemaAliases: 0, directives: 0, ownFields: 0, fields: 0 };
 
+/** Returns the fragments of a document by name. */
+export const fragmentsOf = ({ definitions }: DocumentNode): Map<string, FragmentDefinitionNode> =>
+  new Map(
+    definitions
+      .filter((definition) => definition.kind === Kind.FRAGMENT_DEFINITION)
+      .map((fragment) => [fragment.name.value, fragment]),
+  );
+
 /** Creates a function that measures operations. Measures each fragment once, however often it is spread; a cyclic one counts as empty. */
-export function createMeasure({ definitions }: DocumentNode): (operation: OperationDefinitionNode) => Size {
-  const fragments = new Map<string, FragmentDefinitionNode>();
-  for (const node of definitions) {
-    if (node.kind === Kind.FRAGMENT_DEFINITION) {
-      fragments.set(node.name.value, node);
-    }
-  }
+export function createMeasure(document: DocumentNode): (operation: OperationDefinitionNode) => Size {
+  const fragments = fragmentsOf(document);
   const measured = new Map<string, Size>();
 
   function measureFragment(name: string): Size {

@@ -6,6 +6,7 @@ import {
   type ExecutionArgs,
   type ExecutionResult,
   type FieldNode,
+  type FragmentDefinitionNode,
   type GraphQLError,
   type GraphQLFieldResolver,
   type GraphQLSchema,
@@ -15,7 +16,6 @@ import {
   type ResponsePath,
 } from 'graphql';
 import { locate, toOperationError } from '../../errors/located-error.ts';
-import type { Fragments, PlanSource } from './collect-fields.ts';
 import type { Variables } from './graphql-js.ts';
 import { earlyEnd, type Limits, outcomeError, STOPPED, type StopReason, stopError } from './result-limits.ts';
 
@@ -41,6 +41,12 @@ export interface Awaited {
   reject(error: unknown): void;
 }
 
+/** Parts of a document and its schema from which selections are planned. */
+export interface PlanSource {
+  readonly schema: GraphQLSchema;
+  readonly fragments: Record<string, FragmentDefinitionNode>;
+}
+
 export interface Position {
   readonly nodes: readonly FieldNode[];
   readonly isNonNull: boolean;
@@ -48,7 +54,7 @@ export interface Position {
 
 export class Execution implements PlanSource, Awaited {
   readonly schema: GraphQLSchema;
-  readonly fragments: Fragments;
+  readonly fragments: Record<string, FragmentDefinitionNode>;
   readonly operation: OperationDefinitionNode;
   readonly variables: Variables;
   readonly rootValue: unknown;
@@ -70,7 +76,6 @@ export class Execution implements PlanSource, Awaited {
 
   readonly #deadline: TimeLimit | undefined;
   readonly #errors: GraphQLError[] = [];
-  #visitedLists: WeakSet<object> | undefined;
   /** Paths that are null because of an error. */
   #nulledPaths: Set<ResponsePath> | undefined;
   #stopReason: StopReason | undefined;
@@ -211,14 +216,6 @@ export class Execution implements PlanSource, Awaited {
   /** Whether execution should yield, because enough values were completed in this turn of the event loop. */
   get shouldYield(): boolean {
     return this.#values >= this.#yieldAt;
-  }
-
-  /** Returns true if a list is passed for the first time. */
-  isFirstVisit(list: object): boolean {
-    this.#visitedLists ??= new WeakSet();
-    const isFirst = !this.#visitedLists.has(list);
-    this.#visitedLists.add(list);
-    return isFirst;
   }
 
   /** Counts other work as a number of values, so that execution yields to the event loop after the same time. */
