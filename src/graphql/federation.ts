@@ -25,7 +25,7 @@ import {
 import { badUserInput } from '../errors/field-errors.ts';
 import { isRecord } from '../lib/is-record.ts';
 import { memoizeByObject } from '../lib/memoize.ts';
-import { listAll, listAny } from '../settings/define.ts';
+import { listAny } from '../settings/define.ts';
 import { readSecret } from '../settings/kinds.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { GatewayContext } from './context.ts';
@@ -105,7 +105,7 @@ function createEntitiesField(
   });
   return {
     type: new GraphQLNonNull(new GraphQLList(union)),
-    description: `Returns the records that other subgraphs refer to, in the order of the references, with null for each that does not exist. For federation routers.\n\nREST: \`GET /v1/workflows/{workflowIdOrIdentifier}\` per distinct key of a workflow. \`GET /v1/notification-groups/{id}\` for one group, or a single \`GET /v1/notification-groups\` for several.${describeOthers(types)}\n\nToken scope: the scope of each record's type.`,
+    description: `Returns the records that other subgraphs refer to, in the order of the references, with null for each that does not exist. For federation routers.\n\nREST: \`GET /v1/workflows/{workflowIdOrIdentifier}\` per distinct key of a workflow. \`GET /v1/notification-groups/{id}\` for one group, or a single \`GET /v1/notification-groups\` for several. One call per distinct key of a record of other types.\n\nToken scope: the scope of each record's type.`,
     args: {
       representations: {
         type: new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(representation))),
@@ -125,14 +125,6 @@ function callsOfEntity({ name, extensions }: GraphQLObjectType): DependentCalls[
       .filter(isRecord)
       .filter(({ __typename }) => __typename === name);
   return dependentCallsOf(extensions).map(({ options }) => new DependentCalls(options, argsOf));
-}
-
-/** Entities of the contract, whose calls the description of `_entities` names. */
-const DESCRIBED = ['Workflow', 'NotificationGroup'];
-
-function describeOthers(types: readonly GraphQLObjectType[]): string {
-  const others = types.map(({ name }) => name).filter((name) => !DESCRIBED.includes(name));
-  return others.length === 0 ? '' : ` For ${listAll(others)}, one call per distinct key.`;
 }
 
 function createServiceField(sdl: string, maySeeSchema: MaySeeSchema): GraphQLFieldConfig<unknown, GatewayContext> {

@@ -30,20 +30,14 @@ import {
 import { sha256Of } from '../documents/manifest.ts';
 import { type RequiredScopes, readRequiredScopes } from '../documents/required-scopes.ts';
 
-/** Hints for the people and programs that decide about a call. */
-interface ToolAnnotations {
-  readOnlyHint: boolean;
-  /** Whether a call may change or delete what exists. Absent for reads. */
-  destructiveHint?: boolean;
-}
-
 /** Operation of a trusted document that AI agents can call. */
 export interface Tool {
   name: string;
   type: 'query' | 'mutation';
   description: string;
   inputSchema: ObjectSchema;
-  annotations: ToolAnnotations;
+  /** Hints for the people and programs that decide about a call. `destructiveHint`: whether it may change or delete what exists; absent for reads. */
+  annotations: { readOnlyHint: boolean; destructiveHint?: boolean };
   requiredScopes: RequiredScopes;
   text: string;
   /** SHA-256 of the text, by which requests refer to it. */
