@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import type { InputFieldMap, InputShapeFromFields, ObjectFieldsShape } from '@pothos/core';
-import { type GraphQLResolveInfo, Kind } from 'graphql';
+import type { GraphQLResolveInfo } from 'graphql';
 import { afterWrite, assertRange, badUserInput, findInputIssues, toFailure } from '../errors/field-errors.ts';
 import { ignoreRejection } from '../lib/is-promise.ts';
 import { isRecord } from '../lib/is-record.ts';
@@ -347,11 +347,10 @@ export async function runMutation(ctx: GatewayContext, field: string, resolve: (
 }
 
 /** Returns a context that sends only the writes of one field of a mutation: its resolver can still run while the next field writes. */
-export function withOwnWrites(ctx: GatewayContext, { operation }: GraphQLResolveInfo): GatewayContext {
-  const [first, ...others] = operation.selectionSet.selections;
-  const isOnly = first?.kind === Kind.FIELD && others.length === 0; // After it, no write is sent.
-  return isOnly ? ctx : { ...ctx, upstream: ownClient(ctx, new WriteCount()) };
-}
+export const withOwnWrites = (ctx: GatewayContext): GatewayContext => ({
+  ...ctx,
+  upstream: ownClient(ctx, new WriteCount()),
+});
 
 /** Returns the path in the input of a parameter, a header, or a member of the body: that of the field with the same value. */
 function findInInput([name = '', ...rest]: readonly string[], input: Input, args: CallArgs): readonly string[] {

@@ -204,7 +204,7 @@ function watchFields(schema: GraphQLSchema, moduleOf: ModuleOf, report?: (proble
         const { explainer, fieldCalls, loaders } = context;
         const resolveWith = (own?: FieldContext) => {
           const changed = own === undefined ? context : { ...context, ...own };
-          return resolve(source, args, type === mutation ? withOwnWrites(changed, info) : changed, info);
+          return resolve(source, args, type === mutation ? withOwnWrites(changed) : changed, info);
         };
         const run = () => {
           if (explainer !== undefined && isRoot) {

@@ -56,17 +56,10 @@ export function findExceededLimit(
   return exceeded && `The operation has ${exceeded[0]} ${exceeded[2]}; at most ${exceeded[1]} are allowed.`;
 }
 
-/** Size of a selection with its fragments expanded. */
-interface Size {
-  depth: number;
-  aliases: number;
-  schemaAliases: number;
-  directives: number;
-  ownFields: number;
-  fields: number;
-}
+const EMPTY = { depth: 0, aliases: 0, schemaAliases: 0, directives: 0, ownFields: 0, fields: 0 };
 
-const EMPTY: Size = { depth: 0, aliases: 0, schemaAliases: 0, directives: 0, ownFields: 0, fields: 0 };
+/** Size of a selection with its fragments expanded. */
+type Size = typeof EMPTY;
 
 /** Returns the fragments of a document by name. */
 export const fragmentsOf = ({ definitions }: DocumentNode): Map<string, FragmentDefinitionNode> =>

@@ -204,7 +204,7 @@ const toJson = (node: ValueNode): Json => JSON.parse(JSON.stringify(valueFromAST
 function describeVariables(document: DocumentNode, schema: GraphQLSchema): Map<string, string> {
   const descriptions = new Map<string, string>();
   const types = new TypeInfo(schema);
-  function describe(value: ValueNode, description: string | null | undefined): void {
+  function note(value: ValueNode, description: string | null | undefined): void {
     if (value.kind === Kind.VARIABLE && description && !descriptions.has(value.name.value)) {
       descriptions.set(value.name.value, description);
     }
@@ -212,10 +212,10 @@ function describeVariables(document: DocumentNode, schema: GraphQLSchema): Map<s
   visit(
     document,
     visitWithTypeInfo(types, {
-      Argument: ({ value }) => describe(value, types.getArgument()?.description),
+      Argument: ({ value }) => note(value, types.getArgument()?.description),
       ObjectField({ name, value }) {
         const parent = getNamedType(types.getParentInputType());
-        describe(value, isInputObjectType(parent) ? parent.getFields()[name.value]?.description : undefined);
+        note(value, isInputObjectType(parent) ? parent.getFields()[name.value]?.description : undefined);
       },
     }),
   );
