@@ -250,7 +250,7 @@ const isLongText = (value: unknown): boolean => typeof value === 'string' && val
 
 /** Checks the length of all lists in a value. Doesn't use recursion, because JSON.parse accepts nesting that would overflow the stack. */
 function hasListLongerThan(maxItems: number, value: unknown): boolean {
-  if (typeof value !== 'object' || value === null || maxItems === Number.POSITIVE_INFINITY) {
+  if (typeof value !== 'object' || value === null) {
     return false;
   }
   const values: object[] = [value];

@@ -177,8 +177,8 @@ export class Execution implements PlanSource, Awaited {
 
   /** Reports an error at a position and returns null, or rethrows it if the position is non-null. */
   handleError(error: unknown, { isNonNull, nodes }: Position, path: ResponsePath): null {
-    if (error === STOPPED) {
-      this.#reportOutcome(nodes, path);
+    if (error === STOPPED && this.#isOfMutation(path)) {
+      this.#errors.push(locate(outcomeError('UNKNOWN'), nodes, path)); // It was executed, but its result exceeds a limit.
     }
     if (isNonNull) {
       throw error === STOPPED ? error : locate(error, nodes, path);
@@ -250,7 +250,7 @@ export class Execution implements PlanSource, Awaited {
   }
 
   #addError(error: unknown, nodes: readonly FieldNode[], path: ResponsePath): void {
-    const isOutcome = this.isMutation && path.prev === undefined;
+    const isOutcome = this.#isOfMutation(path);
     if ((this.isStopped && this.endError === undefined && !isOutcome) || this.#isNulled(path)) {
       return;
     }
@@ -273,10 +273,8 @@ export class Execution implements PlanSource, Awaited {
     return at !== undefined;
   }
 
-  /** Reports a mutation that was executed, but whose result exceeds a limit. */
-  #reportOutcome(nodes: readonly FieldNode[], path: ResponsePath): void {
-    if (this.isMutation && path.prev === undefined) {
-      this.#errors.push(locate(outcomeError('UNKNOWN'), nodes, path));
-    }
+  /** Whether the path is that of a root field of a mutation. */
+  #isOfMutation(path: ResponsePath): boolean {
+    return this.isMutation && path.prev === undefined;
   }
 }
