@@ -1,23 +1,16 @@
 // Errors of resolvers: those that they throw about arguments and about values of the service, and the failures that mutations return.
 
-import {
-  GraphQLError,
-  type GraphQLInputObjectType,
-  type GraphQLType,
-  getNamedType,
-  getNullableType,
-  isInputObjectType,
-  isListType,
-} from 'graphql';
+import { GraphQLError, type GraphQLType, getNamedType, getNullableType, isInputObjectType, isListType } from 'graphql';
 import { ignoreRejection } from '../lib/is-promise.ts';
 import { isRecord } from '../lib/is-record.ts';
-import { memoizeByObject } from '../lib/memoize.ts';
 import {
   addUnknownOutcome,
   afterUnknownOutcome,
+  type ConflictReason,
   type InputIssue,
   isUpstreamError,
   type UpstreamError,
+  type WriteOutcome,
 } from '../upstream/errors.ts';
 import { findProfileProblem, findTextProblem } from '../upstream/input-rules.ts';
 import { findIdProblem } from '../upstream/transport/path.ts';
@@ -60,30 +53,21 @@ export function findInputIssues(
 ): InputIssue[] {
   const inner = getNullableType(type);
   if (isRecord(value) && isInputObjectType(inner)) {
-    return checkedFieldsOf(inner).flatMap(({ name, type: fieldType, extensions }) =>
-      value[name] == null
-        ? []
-        : findInputIssues(value[name], fieldType, [...path, name], extensions.isProfile === true),
+    return Object.values(inner.getFields()).flatMap(({ name, type: fieldType, extensions }) =>
+      findInputIssues(value[name], fieldType, [...path, name], extensions.isProfile === true),
     );
   }
   if (Array.isArray(value) && isListType(inner)) {
     return value.flatMap((item, i) => findInputIssues(item, inner.ofType, [...path, String(i)]));
   }
-  if (typeof value !== 'string') {
+  const isId = getNamedType(inner)?.name === 'ID';
+  if (typeof value !== 'string' || !(isProfile || isId)) {
     return [];
   }
   const name = path.slice(path.findLastIndex((part) => !/^\d+$/.test(part))).join('.');
   const problem = isProfile ? findProfileProblem(name, value) : (findTextProblem(name, value) ?? findIdProblem(value));
   return problem === undefined ? [] : [{ path, message: `${name} ${problem}.` }];
 }
-
-/** Returns the fields of an input that can have problems: ids, profile fields, and other inputs, of which most inputs have few. */
-const checkedFieldsOf = memoizeByObject((type: GraphQLInputObjectType) =>
-  Object.values(type.getFields()).filter(({ type: fieldType, extensions }) => {
-    const named = getNamedType(fieldType);
-    return named.name === 'ID' || extensions.isProfile === true || isInputObjectType(named);
-  }),
-);
 
 /** Returns an id that the service must send. Throws UPSTREAM_BAD_RESPONSE if it is missing, or neither a string nor a number. */
 export function requireId(sent: string | null | undefined): string {
@@ -129,35 +113,19 @@ export function listOf<T>(sent: readonly T[] | null | undefined): readonly T[] {
  * Failure that a client can act on: a member of the mutations' result unions. All other errors of resolvers become entries of `errors[]`
  * (see `client-errors.ts`).
  */
-export interface Failure {
-  code: 'NOT_FOUND' | 'CONFLICT' | 'INVALID_INPUT' | 'UPSTREAM_FAILURE';
-  message: string;
-  replayed: boolean;
-}
-
-export interface NotFoundFailure extends Failure {
-  __typename: 'NotFoundError';
-  resource: string;
-  id: string;
-}
-
-export interface ConflictFailure extends Failure {
-  __typename: 'ConflictError';
-  reason: UpstreamError['conflict'];
-}
-
-export interface InvalidInputFailure extends Failure {
-  __typename: 'InvalidInputError';
-  issues: UpstreamError['issues'];
-}
-
-export interface BulkItemFailure extends Failure {
-  __typename: 'UpstreamFailure';
-  status: number | undefined;
-  retryable: boolean;
-  retryAfterSeconds: number | undefined;
-  outcome: 'NOT_APPLIED' | 'UNKNOWN';
-}
+export type Failure = { message: string; replayed: boolean } & (
+  | { __typename: 'NotFoundError'; code: 'NOT_FOUND'; resource: string; id: string }
+  | { __typename: 'ConflictError'; code: 'CONFLICT'; reason: ConflictReason }
+  | { __typename: 'InvalidInputError'; code: 'INVALID_INPUT'; issues: InputIssue[] }
+  | {
+      __typename: 'UpstreamFailure';
+      code: 'UPSTREAM_FAILURE';
+      status: number | undefined;
+      retryable: boolean;
+      retryAfterSeconds: number | undefined;
+      outcome: WriteOutcome;
+    }
+);
 
 interface ReturnedFailures {
   /** Record that the service may not have. @default reported in `errors` */
@@ -173,10 +141,7 @@ interface ReturnedFailures {
 }
 
 /** Returns the failure that is the result of a mutation; undefined if the error is reported in `errors`. */
-export function toFailure(
-  error: UpstreamError,
-  returned: ReturnedFailures,
-): NotFoundFailure | InvalidInputFailure | ConflictFailure | BulkItemFailure | undefined {
+export function toFailure(error: UpstreamError, returned: ReturnedFailures): Failure | undefined {
   const { notFound, canConflict, path, toInputPath, isBulkItem, hasWritten } = returned;
   if (hasWritten) {
     return isBulkItem ? toItemFailure(afterUnknownOutcome(error)) : undefined;
@@ -212,7 +177,7 @@ function saysNotFound({ status, message }: UpstreamError, { resource, id }: { re
   return status === 400 && new RegExp(`\\b(?:${forms.join('|')})`, 'i').test(words.join(' '));
 }
 
-const toItemFailure = (error: UpstreamError): BulkItemFailure => ({
+const toItemFailure = (error: UpstreamError): Failure => ({
   __typename: 'UpstreamFailure',
   code: 'UPSTREAM_FAILURE',
   message: error.message,

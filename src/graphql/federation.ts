@@ -25,7 +25,7 @@ import {
 import { badUserInput } from '../errors/field-errors.ts';
 import { isRecord } from '../lib/is-record.ts';
 import { memoizeByObject } from '../lib/memoize.ts';
-import { listAll, listAny } from '../settings/define.ts';
+import { listAny } from '../settings/define.ts';
 import { readSecret } from '../settings/kinds.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { GatewayContext } from './context.ts';
@@ -35,25 +35,11 @@ import type { FieldContext } from './loaders.ts';
 /** Returns the record that has this key, or null. */
 export type LoadByKey = (key: string, context: FieldContext) => Promise<object | null>;
 
-/** Identity of a type's records in a federated graph, declared with the type: `extensions: { entity: new Entity({ id: … }) }`. */
-export class Entity {
-  /** Fields that identify a record, each with the function that loads it; null if the service has no endpoint that reads it. */
-  readonly keys: Map<string, LoadByKey | null>;
-
-  constructor(keys: Readonly<Record<string, LoadByKey | null>>) {
-    this.keys = new Map(Object.entries(keys));
-  }
-
-  /** Makes records loadable by a key that had no endpoint. */
-  resolveBy(key: string, load: LoadByKey): void {
-    this.keys.set(key, load);
-  }
-
-  /** Whether the service can be asked for a record. */
-  get isResolvable(): boolean {
-    return [...this.keys.values()].some((load) => load !== null);
-  }
-}
+/**
+ * Identity of a type's records in a federated graph, declared as `extensions: { entity }` of the type: fields that identify a record, each with the
+ * function that loads it; null if the service has no endpoint that reads it.
+ */
+export class Entity extends Map<string, LoadByKey | null> {}
 
 /** Returns the entity of a type; undefined if other subgraphs can't refer to its records. */
 export const entityOf = ({ extensions }: { extensions: { entity?: unknown } }): Entity | undefined =>
@@ -80,12 +66,16 @@ export function toSubgraph(schema: GraphQLSchema, maySeeSchema: MaySeeSchema): G
   return new GraphQLSchema({ ...config, query: subgraphQuery, types: types.filter((type) => type !== query) });
 }
 
+/** Whether the service can be asked for a record. */
+const isResolvable = (entity: Entity | undefined): boolean =>
+  [...(entity?.values() ?? [])].some((load) => load !== null);
+
 function createEntitiesField(
   schema: GraphQLSchema,
   maySeeSchema: MaySeeSchema,
 ): GraphQLFieldConfig<unknown, GatewayContext, { representations: readonly Representation[] }> {
   const types = Object.values(schema.getTypeMap()).filter(
-    (type): type is GraphQLObjectType => isObjectType(type) && entityOf(type)?.isResolvable === true,
+    (type): type is GraphQLObjectType => isObjectType(type) && isResolvable(entityOf(type)),
   );
   const resolveReference = createResolveReference(types, maySeeSchema);
   const union = new GraphQLUnionType({
@@ -105,7 +95,7 @@ function createEntitiesField(
   });
   return {
     type: new GraphQLNonNull(new GraphQLList(union)),
-    description: `Returns the records that other subgraphs refer to, in the order of the references, with null for each that does not exist. For federation routers.\n\nREST: \`GET /v1/workflows/{workflowIdOrIdentifier}\` per distinct key of a workflow. \`GET /v1/notification-groups/{id}\` for one group, or a single \`GET /v1/notification-groups\` for several.${describeOthers(types)}\n\nToken scope: the scope of each record's type.`,
+    description: `Returns the records that other subgraphs refer to, in the order of the references, with null for each that does not exist. For federation routers.\n\nREST: \`GET /v1/workflows/{workflowIdOrIdentifier}\` per distinct key of a workflow. \`GET /v1/notification-groups/{id}\` for one group, or a single \`GET /v1/notification-groups\` for several. One call per distinct key of a record of other types.\n\nToken scope: the scope of each record's type.`,
     args: {
       representations: {
         type: new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(representation))),
@@ -125,14 +115,6 @@ function callsOfEntity({ name, extensions }: GraphQLObjectType): DependentCalls[
       .filter(isRecord)
       .filter(({ __typename }) => __typename === name);
   return dependentCallsOf(extensions).map(({ options }) => new DependentCalls(options, argsOf));
-}
-
-/** Entities of the contract, whose calls the description of `_entities` names. */
-const DESCRIBED = ['Workflow', 'NotificationGroup'];
-
-function describeOthers(types: readonly GraphQLObjectType[]): string {
-  const others = types.map(({ name }) => name).filter((name) => !DESCRIBED.includes(name));
-  return others.length === 0 ? '' : ` For ${listAll(others)}, one call per distinct key.`;
 }
 
 function createServiceField(sdl: string, maySeeSchema: MaySeeSchema): GraphQLFieldConfig<unknown, GatewayContext> {
@@ -174,7 +156,7 @@ export function printSubgraph(schema: GraphQLSchema): string {
 
 function keysOf(type: GraphQLNamedType | undefined): readonly ConstDirectiveNode[] {
   const entity = isObjectType(type) ? entityOf(type) : undefined;
-  const directives = [...(entity?.keys ?? [])].map(([field, load]) =>
+  const directives = [...(entity ?? [])].map(([field, load]) =>
     load === null ? `@key(fields: "${field}", resolvable: false)` : `@key(fields: "${field}")`,
   );
   return parse(`scalar Keys ${directives.join(' ')}`).definitions.flatMap((definition) =>
@@ -213,7 +195,7 @@ function createResolveReference(types: readonly GraphQLObjectType[], maySeeSchem
     }
     const found = findKey(known.entity, representation);
     if (found === undefined) {
-      throw invalid(`A representation of ${typeName} must have a key as a string`, known.entity.keys.keys(), context);
+      throw invalid(`A representation of ${typeName} must have a key as a string`, known.entity.keys(), context);
     }
     const record = await found.load(found.key, context);
     return record && known.withType(record);
@@ -221,8 +203,8 @@ function createResolveReference(types: readonly GraphQLObjectType[], maySeeSchem
 }
 
 /** Returns the first key of an entity that a representation has, and the function that loads the record by it. */
-function findKey({ keys }: Entity, representation: Representation) {
-  for (const [field, load] of keys) {
+function findKey(entity: Entity, representation: Representation) {
+  for (const [field, load] of entity) {
     const value = representation[field];
     if (load !== null && (typeof value === 'string' || Number.isSafeInteger(value))) {
       return { key: String(value), load };

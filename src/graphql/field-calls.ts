@@ -1,5 +1,6 @@
 // Calls of fields: those that they declare, those that they make, and the comparison of both.
 
+import { orUndefined } from '../lib/caught.ts';
 import { ignoreRejection } from '../lib/is-promise.ts';
 import type { CallBudget, UpstreamClient } from '../upstream/client.ts';
 import type { DeclaredEndpoint } from '../upstream/endpoint.ts';
@@ -49,12 +50,9 @@ export class DependentCalls {
   /** Returns the maximum for one value of the field. With invalid arguments, it is 0, because the field fails. */
   maxOf(readArguments: () => Args): number {
     const { max = 1 } = this.options;
-    try {
-      const parts = this.#argsOf(readArguments());
-      return parts.reduce((sum, args) => sum + (typeof max === 'number' ? max : Math.max(0, max(args))), 0);
-    } catch {
-      return 0;
-    }
+    const maxOfPart = (args: Args) => (typeof max === 'number' ? max : Math.max(0, max(args)));
+    const parts = orUndefined(() => this.#argsOf(readArguments()).map(maxOfPart)) ?? [];
+    return parts.reduce((sum, each) => sum + each, 0);
   }
 }
 

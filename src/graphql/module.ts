@@ -5,7 +5,7 @@ import { assertRange, badResponse, badUserInput, loadBySentId } from '../errors/
 import { isPromise } from '../lib/is-promise.ts';
 import { type DeclaredEndpoint, endpoint } from '../upstream/endpoint.ts';
 import { type Builder, createBuilder, type GraphTypes } from './builder.ts';
-import { Entity } from './federation.ts';
+import { Entity, type LoadByKey } from './federation.ts';
 import { declareCalls } from './field-calls.ts';
 import type { Loader } from './loaders.ts';
 import { defineMutationErrors, type MutationErrors } from './mutation-errors.ts';
@@ -21,7 +21,7 @@ const HELPERS = {
   /** Extension of a mutation's field that changes or deletes nothing that exists, for AI agents. */
   ADDS_ONLY,
   /** Creates the extension `entity` of a type to which other subgraphs can refer. */
-  entity: (keys: ConstructorParameters<typeof Entity>[0]) => ({ entity: new Entity(keys) }),
+  entity: (keys: Readonly<Record<string, LoadByKey | null>>) => ({ entity: new Entity(Object.entries(keys)) }),
   /** Loads a record by an id that the service sent. */
   loadBySentId,
   /** Throws BAD_USER_INPUT unless a number is in a range. */

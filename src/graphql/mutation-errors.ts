@@ -1,16 +1,12 @@
 // Types of the failures that mutations return.
 
-import type {
-  BulkItemFailure,
-  ConflictFailure,
-  Failure,
-  InvalidInputFailure,
-  NotFoundFailure,
-} from '../errors/field-errors.ts';
-import type { UpstreamError } from '../upstream/errors.ts';
+import type { Failure } from '../errors/field-errors.ts';
+import type { InputIssue as Issue } from '../upstream/errors.ts';
 import type { Builder } from './builder.ts';
 
 export type MutationErrors = ReturnType<typeof defineMutationErrors>;
+
+type FailureOf<Name extends Failure['__typename']> = Extract<Failure, { __typename: Name }>;
 
 export function defineMutationErrors(builder: Builder) {
   const MutationErrorCode = builder.enumType('MutationErrorCode', {
@@ -64,7 +60,7 @@ export function defineMutationErrors(builder: Builder) {
     }),
   });
 
-  const NotFoundError = builder.objectRef<NotFoundFailure>('NotFoundError').implement({
+  const NotFoundError = builder.objectRef<FailureOf<'NotFoundError'>>('NotFoundError').implement({
     description: 'The service has no record with this id. Nothing was changed.',
     interfaces: [MutationError],
     fields: (t) => ({
@@ -75,7 +71,7 @@ export function defineMutationErrors(builder: Builder) {
     }),
   });
 
-  const ConflictError = builder.objectRef<ConflictFailure>('ConflictError').implement({
+  const ConflictError = builder.objectRef<FailureOf<'ConflictError'>>('ConflictError').implement({
     description:
       'The input is valid, but conflicts with an existing record or an earlier request. This request changed nothing.',
     interfaces: [MutationError],
@@ -84,7 +80,7 @@ export function defineMutationErrors(builder: Builder) {
     }),
   });
 
-  const InputIssue = builder.objectRef<UpstreamError['issues'][number]>('InputIssue').implement({
+  const InputIssue = builder.objectRef<Issue>('InputIssue').implement({
     description: 'One problem with the input.',
     fields: (t) => ({
       path: t.exposeStringList('path', {
@@ -95,7 +91,7 @@ export function defineMutationErrors(builder: Builder) {
     }),
   });
 
-  const InvalidInputError = builder.objectRef<InvalidInputFailure>('InvalidInputError').implement({
+  const InvalidInputError = builder.objectRef<FailureOf<'InvalidInputError'>>('InvalidInputError').implement({
     description: 'The input is invalid. Nothing was changed.',
     interfaces: [MutationError],
     fields: (t) => ({
@@ -106,7 +102,7 @@ export function defineMutationErrors(builder: Builder) {
     }),
   });
 
-  const UpstreamFailure = builder.objectRef<BulkItemFailure>('UpstreamFailure').implement({
+  const UpstreamFailure = builder.objectRef<FailureOf<'UpstreamFailure'>>('UpstreamFailure').implement({
     description: 'The service failed on one item of a bulk mutation. Other mutations report such failures in `errors`.',
     interfaces: [MutationError],
     fields: (t) => ({

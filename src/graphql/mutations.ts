@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import type { InputFieldMap, InputShapeFromFields, ObjectFieldsShape } from '@pothos/core';
-import { type GraphQLResolveInfo, Kind } from 'graphql';
+import type { GraphQLResolveInfo } from 'graphql';
 import { afterWrite, assertRange, badUserInput, findInputIssues, toFailure } from '../errors/field-errors.ts';
 import { ignoreRejection } from '../lib/is-promise.ts';
 import { isRecord } from '../lib/is-record.ts';
@@ -88,7 +88,8 @@ export interface DeclaredMutation {
   readonly Input: PothosSchemaTypes.InputObjectRef<GraphTypes, Input> | undefined;
   readonly Success: PothosSchemaTypes.ObjectRef<GraphTypes, object>;
   readonly failureTypes: readonly PothosSchemaTypes.ObjectRef<GraphTypes, object>[];
-  readonly prepare: (input: Input, ctx: GatewayContext, info: WrittenField, item?: BulkItem) => Apply;
+  /** Checks the key of an input. Returns the function that applies the input. */
+  readonly accept: (input: Input, ctx: GatewayContext, info: WrittenField, item?: BulkItem) => Apply;
 }
 
 /** Extension of a mutation's field that changes or deletes nothing that exists, for AI agents: `extensions: ADDS_ONLY`. */
@@ -171,7 +172,7 @@ export function createMutations(builder: Builder, errors: MutationErrors): Mutat
       types: [Success, ...failureTypes],
     });
     const required = options.input !== undefined;
-    const prepare = createPreparation(typeName, options, conflict);
+    const accept = createAccept(typeName, options, conflict);
     builder.mutationField(name, (t) =>
       t.field({
         type: Result,
@@ -183,10 +184,10 @@ export function createMutations(builder: Builder, errors: MutationErrors): Mutat
           ? { input: t.arg({ type: Input, required, description: input?.argument ?? input?.description }) }
           : {},
         resolve: (_root, args: { input?: Input | null | undefined }, ctx, info) =>
-          prepare(args.input ?? {}, ctx, info)(),
+          accept(args.input ?? {}, ctx, info)(),
       }),
     );
-    return { endpoint, scope, extensions, Input, Success, failureTypes, prepare };
+    return { endpoint, scope, extensions, Input, Success, failureTypes, accept };
   }
 
   return {
@@ -236,11 +237,11 @@ export function createMutations(builder: Builder, errors: MutationErrors): Mutat
             const inputs = args.input[items] ?? [];
             assertRange(`the number of ${items}`, inputs.length, 1, max);
             // Before the first is sent: an invalid key rejects all.
-            const prepared = inputs.map((each, index) =>
-              single.prepare(each, ctx, info, { index, path: ['input', items, String(index)] }),
+            const accepted = inputs.map((each, index) =>
+              single.accept(each, ctx, info, { index, path: ['input', items, String(index)] }),
             );
             const applyAll = createBoundedMap<Apply, Result>(BULK_CONCURRENCY);
-            return { results: await applyAll(prepared, (apply, end, fail) => void apply().then(end, fail)) };
+            return { results: await applyAll(accepted, (apply, end, fail) => void apply().then(end, fail)) };
           },
         }),
       );
@@ -258,12 +259,12 @@ function declareItemCalls({ endpoint, extensions }: DeclaredMutation, items: str
   };
 }
 
-/** Creates the function that checks an input of a mutation, and returns the function that applies it. */
-function createPreparation(
+/** Creates the function that accepts an input of a mutation. */
+function createAccept(
   typeName: string,
   { endpoint, input: declared, failures: { notFound } = {}, inputPath, resolve }: AnyMutation,
   canConflict: boolean,
-): DeclaredMutation['prepare'] {
+): DeclaredMutation['accept'] {
   return (fields, ctx, info, item) => {
     const { idempotencyKey: sent, ...input } = fields;
     const inputKey = typeof sent === 'string' ? sent : undefined;
@@ -346,11 +347,10 @@ export async function runMutation(ctx: GatewayContext, field: string, resolve: (
 }
 
 /** Returns a context that sends only the writes of one field of a mutation: its resolver can still run while the next field writes. */
-export function withOwnWrites(ctx: GatewayContext, { operation }: GraphQLResolveInfo): GatewayContext {
-  const [first, ...others] = operation.selectionSet.selections;
-  const isOnly = first?.kind === Kind.FIELD && others.length === 0; // After it, no write is sent.
-  return isOnly ? ctx : { ...ctx, upstream: ownClient(ctx, new WriteCount()) };
-}
+export const withOwnWrites = (ctx: GatewayContext): GatewayContext => ({
+  ...ctx,
+  upstream: ownClient(ctx, new WriteCount()),
+});
 
 /** Returns the path in the input of a parameter, a header, or a member of the body: that of the field with the same value. */
 function findInInput([name = '', ...rest]: readonly string[], input: Input, args: CallArgs): readonly string[] {

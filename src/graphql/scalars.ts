@@ -1,6 +1,7 @@
 // Defines the scalars for times, dates and JSON, and rejects values that would change in transit.
 
 import { GraphQLError, type ValueNode, valueFromASTUntyped, visit } from 'graphql';
+import { caught } from '../lib/caught.ts';
 import { isRecord } from '../lib/is-record.ts';
 import { memoizeByObject } from '../lib/memoize.ts';
 import { defineModule } from './module.ts';
@@ -101,14 +102,7 @@ export function checkJson(value: unknown): unknown {
 }
 
 /** Returns the reason why a value is rejected. Cached, because one record is often selected under several names. */
-const findJsonError = memoizeByObject((value: object): unknown => {
-  try {
-    countNodes(value, 0, 0);
-    return undefined;
-  } catch (error) {
-    return error;
-  }
-});
+const findJsonError = memoizeByObject((value: object) => caught(GraphQLError, () => countNodes(value, 0, 0)));
 
 /**
  * Adds to the number of members and items of a value.

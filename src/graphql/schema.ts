@@ -89,7 +89,7 @@ export function createSchema(
   return served;
 }
 
-function buildSchema(modules: readonly GatewayModule[]): BuiltSchema {
+function buildSchema(modules: readonly GatewayModule[]): { schema: GraphQLSchema; moduleOf: ModuleOf } {
   assertNames(modules);
   try {
     const { builder, endpoints, moduleOf } = defineAll([...BUILT_IN, ...modules]);
@@ -112,8 +112,6 @@ function buildSchema(modules: readonly GatewayModule[]): BuiltSchema {
     throw new ModuleError(`the module ${last.name} fails: ${message}`, { cause: error });
   }
 }
-
-type BuiltSchema = { schema: GraphQLSchema; moduleOf: ModuleOf };
 
 /** Throws a `ModuleError` if two modules have the same name. */
 function assertNames(modules: readonly GatewayModule[]): void {
@@ -206,7 +204,7 @@ function watchFields(schema: GraphQLSchema, moduleOf: ModuleOf, report?: (proble
         const { explainer, fieldCalls, loaders } = context;
         const resolveWith = (own?: FieldContext) => {
           const changed = own === undefined ? context : { ...context, ...own };
-          return resolve(source, args, type === mutation ? withOwnWrites(changed, info) : changed, info);
+          return resolve(source, args, type === mutation ? withOwnWrites(changed) : changed, info);
         };
         const run = () => {
           if (explainer !== undefined && isRoot) {

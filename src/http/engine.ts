@@ -136,7 +136,7 @@ type ExecuteOperation = (operation: Operation, inputs: ExecuteInputs) => Execute
 /** Creates the function that executes every operation. Rules about an operation with its variables belong here; those about documents are plugins. */
 function createExecuteOperation(settings: GatewaySettings): ExecuteOperation {
   const { maxResponseBytes, introspection, maxFields } = settings;
-  const executePlans = createExecutor({ ...FIXED_LIMITS, maxResponseBytes, introspection });
+  const executePlans = createExecutor({ ...FIXED_LIMITS, maxResponseBytes, hideSuggestions: !introspection });
   return (operation, inputs) => {
     checkRepresentations(operation, inputs.variableValues ?? {}, maxFields);
     const { deadline }: { deadline?: unknown } = Object(inputs.contextValue);

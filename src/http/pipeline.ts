@@ -98,11 +98,11 @@ export function createRequestStates(trustedProxies: GatewaySettings['trustedProx
   });
 }
 
-/** Result of an execution, or the value that was thrown instead. */
-export type Outcome = { result: ExecutionResult } | { error: unknown };
+/** End of a request: the result of its execution, or the value that was thrown instead. */
+export type RequestEnd = { result: ExecutionResult } | { error: unknown };
 
 /** Creates the response. Called exactly once per request, even if the client has disconnected. */
-export type Respond = (state: RequestState, outcome: Outcome) => OutgoingResponse;
+export type Respond = (state: RequestState, end: RequestEnd) => OutgoingResponse;
 
 /** Parts of a gateway that its endpoints share. */
 export interface HttpParts {

@@ -1,4 +1,4 @@
-// Turns the outcome of a request into its response, and records its log line, metrics and trace.
+// Turns the end of a request into its response, and records its log line, metrics and trace.
 
 import { type ExecutionResult, GraphQLError } from 'graphql';
 import type { ClientError, CreateClientErrors, ToClientError } from '../errors/client-errors.ts';
@@ -13,7 +13,7 @@ import type { UpstreamRateLimit } from '../upstream/errors.ts';
 import type { AdmissionAllowance } from './admission.ts';
 import { InvalidDocument } from './engine.ts';
 import { NOT_STORED, REQUEST_ID, readClientName } from './head.ts';
-import type { HttpParts, Outcome, RequestState, Respond } from './pipeline.ts';
+import type { HttpParts, RequestEnd, RequestState, Respond } from './pipeline.ts';
 
 interface Content {
   status: number;
@@ -33,14 +33,14 @@ export function createRespond(
   clientErrors: CreateClientErrors,
   log: (entry: AccessLogEntry) => void,
 ): Respond {
-  return (state, outcome) => {
+  return (state, end) => {
     const { request, startedAt, requestId, mediaType = JSON_TYPE, identity, allowance } = state;
     const { extensions, context, operation } = state;
     if (identity === undefined) {
       state.trace = startTrace(state); // Rejected before the caller was identified.
     }
     const { trace } = state;
-    const { status, headers, body } = toContent(state, outcome, clientErrors);
+    const { status, headers, body } = toContent(state, end, clientErrors);
     const upstream = context && createUpstreamReport(context);
     if (upstream !== undefined) {
       body.extensions = { ...body.extensions, upstream };
@@ -93,9 +93,9 @@ export function createRespond(
 }
 
 /** Converts errors and chooses the status. An executed operation has status 200, even with errors. */
-function toContent(state: RequestState, outcome: Outcome, clientErrors: CreateClientErrors): Content {
-  if ('result' in outcome && 'data' in outcome.result) {
-    const { data, errors, extensions } = outcome.result;
+function toContent(state: RequestState, end: RequestEnd, clientErrors: CreateClientErrors): Content {
+  if ('result' in end && 'data' in end.result) {
+    const { data, errors, extensions } = end.result;
     const body: ResponseBody = { data };
     if (errors !== undefined && errors.length > 0) {
       body.errors = errors.map(createToClientError(state, clientErrors));
@@ -108,7 +108,7 @@ function toContent(state: RequestState, outcome: Outcome, clientErrors: CreateCl
     }
     return { status: 200, headers: NO_HEADERS, body };
   }
-  const failure = 'error' in outcome ? outcome.error : outcome.result.errors;
+  const failure = 'error' in end ? end.error : end.result.errors;
   const toClientError = createToClientError(state, clientErrors);
   try {
     return toFailure(state, failure, toClientError);

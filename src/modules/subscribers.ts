@@ -28,7 +28,7 @@ export default defineModule('subscriberProfiles', (toolkit) => {
     .returns<SubscriberBody>();
   const remove = endpoint('DELETE /v1/subscribers/{subscriberId}', { expect: 'value' });
   const subscriber = loader<SubscriberBody>({ name: 'subscriber', get });
-  keys.entity.resolveBy('subscriberId', (key, { loaders }) => loaders.load(subscriber, key));
+  keys.entity.set('subscriberId', (key, { loaders }) => loaders.load(subscriber, key));
 
   const SubscriberPage = builder.objectRef<PageBody>('SubscriberPage').implement({
     description: 'A page of the list of subscribers.',

@@ -1,5 +1,6 @@
 // Adds topics, their queries, and the mutations of topics and their subscribers.
 
+import type { GraphTypes } from '../graphql/builder.ts';
 import { defineModule } from '../graphql/module.ts';
 import { isRecord } from '../lib/is-record.ts';
 
@@ -22,6 +23,11 @@ interface PageBody {
 /** Returns the ids in a value: a list of them, or one. Other values are left out. */
 const idsIn = (value: unknown): string[] =>
   [value].flat().flatMap((id) => (typeof id === 'string' || typeof id === 'number' ? String(id) : []));
+
+const subscribersOfTopic = (t: PothosSchemaTypes.InputFieldBuilder<GraphTypes, 'InputObject'>) => ({
+  key: t.id({ required: true, description: "The topic's key." }),
+  subscriberIds: t.idList({ required: true, description: 'The ids of the subscribers in your system.' }),
+});
 
 export default defineModule('topics', (toolkit) => {
   const { ADDS_ONLY, assertRange, builder, declareCalls, endpoint, entity, loader, mutation, requireScopes } = toolkit;
@@ -172,10 +178,7 @@ export default defineModule('topics', (toolkit) => {
     endpoint: add,
     input: {
       description: 'The topic and the subscribers to add.',
-      fields: (t) => ({
-        key: t.id({ required: true, description: "The topic's key." }),
-        subscriberIds: t.idList({ required: true, description: 'The ids of the subscribers in your system.' }),
-      }),
+      fields: subscribersOfTopic,
     },
     failures: { notFound: { resource: 'Topic', id: ({ key }) => key } },
     resolve: async ({ key, subscriberIds }, send) => {
@@ -201,10 +204,7 @@ export default defineModule('topics', (toolkit) => {
     endpoint: removeSubscribers,
     input: {
       description: 'The topic and the subscribers to remove.',
-      fields: (t) => ({
-        key: t.id({ required: true, description: "The topic's key." }),
-        subscriberIds: t.idList({ required: true, description: 'The ids of the subscribers in your system.' }),
-      }),
+      fields: subscribersOfTopic,
     },
     failures: { notFound: { resource: 'Topic', id: ({ key }) => key } },
     resolve: async ({ key, subscriberIds }, send) => {

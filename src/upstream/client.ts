@@ -87,7 +87,7 @@ export interface UpstreamClient {
 /** Part of a caller that decides which calls may be sent. */
 export type CallAuthor = Pick<Caller, 'authorization' | 'requestId' | 'writes'>;
 
-/** Prepares the calls of one operation, within its limits. */
+/** Creates the requests of one operation, within its limits. */
 export class CallBudget {
   calls = 0;
   bulkItems = 0;
@@ -100,11 +100,11 @@ export class CallBudget {
   }
 
   /**
-   * Adds the credential to a call, and counts it.
+   * Creates the request of a call, with the credential, and counts it.
    *
    * @throws {Error} if it must not be sent
    */
-  prepare(kind: 'read' | 'write', endpoint: DeclaredEndpoint, args: UpstreamRequest['args']): UpstreamRequest {
+  createRequest(kind: 'read' | 'write', endpoint: DeclaredEndpoint, args: UpstreamRequest['args']): UpstreamRequest {
     const { authorization, requestId, writes } = this.#caller;
     const { upstream, maxUpstreamCalls } = this.#settings;
     const expected = endpoint.method === 'GET' ? 'read' : 'write';
@@ -155,7 +155,7 @@ export class OperationClient implements UpstreamClient {
 
   read<Args extends CallArgs, Body>(endpoint: ReadEndpoint<Args, Body>, args: NoInfer<Args>): Promise<Body | null> {
     const read = new Promise<Body | null>((resolve, reject) => {
-      const request = this.budget.prepare('read', endpoint, args);
+      const request = this.budget.createRequest('read', endpoint, args);
       const reader = this.#createReader((outcome) => {
         if (!isUpstreamError(outcome)) {
           resolve(withInvalidItems(endpoint, outcome.body) as Body); // The contract's type: GraphQL validates the requested fields.
@@ -175,7 +175,7 @@ export class OperationClient implements UpstreamClient {
     args: NoInfer<Args> & WriteOptions,
   ): Promise<WriteResult<Body>> {
     const sent = new Promise<WriteResult<Body>>((resolve, reject) => {
-      const request = this.budget.prepare('write', endpoint, args);
+      const request = this.budget.createRequest('write', endpoint, args);
       const reader = this.#createReader((outcome) => {
         if (isUpstreamError(outcome)) {
           reject(outcome);

@@ -43,7 +43,8 @@ export class Recorder {
    */
   client(onCall: (request: UpstreamRequest) => void): UpstreamClient {
     const budget = this.#budget;
-    const record = async (...call: Parameters<CallBudget['prepare']>) => void onCall(budget.prepare(...call));
+    const record = async (...call: Parameters<CallBudget['createRequest']>) =>
+      void onCall(budget.createRequest(...call));
     const notSent = () => Promise.reject(new NotSent('The write was recorded, but not sent.'));
     return {
       read: (endpoint, args) => ignoreRejection(record('read', endpoint, args).then(() => null)),
@@ -53,7 +54,7 @@ export class Recorder {
 
   /** Returns the request of a read without recording it. */
   requestOf(endpoint: DeclaredEndpoint): UpstreamRequest {
-    return new CallBudget(this.#settings, this.#caller).prepare('read', endpoint, {});
+    return new CallBudget(this.#settings, this.#caller).createRequest('read', endpoint, {});
   }
 
   /**

@@ -4,7 +4,7 @@ import { type ScriptedGateway, startScriptedGateway } from '../support/gateway.t
 import { guards } from '../support/guards.ts';
 import { workflow } from '../support/records.ts';
 
-guards('src/graphql/executor/execute.ts', 'createExecutor.coercion.hideSuggestions');
+guards('src/http/engine.ts', 'createExecuteOperation.executePlans.hideSuggestions');
 guards('src/http/respond.ts', 'limitSize');
 
 let gateway: ScriptedGateway;

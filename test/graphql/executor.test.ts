@@ -18,11 +18,7 @@ import {
   versionInfo,
 } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import {
-  type CoerceVariablesOptions,
-  coerceVariables,
-  planVariables,
-} from '../../src/graphql/executor/coerce-variables.ts';
+import { coerceVariables, planVariables } from '../../src/graphql/executor/coerce-variables.ts';
 import type { Limits } from '../../src/graphql/executor/result-limits.ts';
 import { executorWith } from '../support/executor.ts';
 import { DEFAULTS } from '../support/settings.ts';
@@ -593,11 +589,7 @@ describe('error locations', () => {
 });
 
 describe('input', () => {
-  const coerce = (
-    document: DocumentNode,
-    variables: Record<string, unknown>,
-    options: Partial<CoerceVariablesOptions> = {},
-  ) => {
+  const coerce = (document: DocumentNode, variables: Record<string, unknown>, options: Partial<Limits> = {}) => {
     const [operation] = document.definitions;
     if (operation?.kind !== 'OperationDefinition') {
       throw new Error('The document has no operation.');

@@ -6,9 +6,9 @@ import { createExecuteDocument } from '../../src/http/engine.ts';
 
 /** Creates the gateway's replacement for `execute` of graphql-js. */
 export function executorWith(
-  limits: Partial<Limits> & Pick<Limits, 'maxResponseBytes' | 'introspection'>,
+  limits: Partial<Limits> & Pick<Limits, 'maxResponseBytes'>,
 ): (args: ExecutionArgs) => ExecuteResult {
-  const execute = createExecutor({ ...FIXED_LIMITS, ...limits });
+  const execute = createExecutor({ ...FIXED_LIMITS, hideSuggestions: false, ...limits });
   return createExecuteDocument(new PreparedDocuments(new GraphQLSchema({})), ({ plans }, inputs) =>
     execute(plans, inputs),
   );

@@ -2,7 +2,14 @@
 
 import { closeSync, constants, rmSync, writeSync } from 'node:fs';
 import type { Process } from '../command.ts';
-import { type Counts, type Entry, type Outcome, openPrivateFile, type Results, type SendableRow } from './results.ts';
+import {
+  type Counts,
+  type Entry,
+  openPrivateFile,
+  type Results,
+  type RowOutcome,
+  type SendableRow,
+} from './results.ts';
 import { NOTES, type Row } from './rows.ts';
 
 /** Problems and failed rows that are printed. */
@@ -74,7 +81,7 @@ export const describeSamples = (samples: readonly SendableRow[]): string =>
  * @param path file
  * @param count number of problems or rows
  */
-export function describeRows(results: Results, path: string, outcomes: readonly Outcome[], count: number): string {
+export function describeRows(results: Results, path: string, outcomes: readonly RowOutcome[], count: number): string {
   const lines = [...results.entries(outcomes, PRINTED)].map(
     ({ line, code, message }: Entry) => `${path}:${line}: ${message}${code === null ? '' : ` (${code})`}\n`,
   );

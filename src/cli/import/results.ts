@@ -18,7 +18,7 @@ export class ImportError extends CommandError {
  * Outcome of a row. `failed`: the service rejected it, so nothing was changed; `unknown`: it may have been applied; `pending`: it was not sent;
  * `invalid`: the file has to be corrected.
  */
-export type Outcome = z.output<typeof OUTCOME>;
+export type RowOutcome = z.output<typeof OUTCOME>;
 const OUTCOME = z.enum(['created', 'updated', 'failed', 'unknown', 'pending', 'invalid']);
 
 export type Entry = z.output<typeof ENTRY>;
@@ -30,7 +30,7 @@ const ENTRY = z.object({
   message: z.string().nullable(),
 });
 
-export type Counts = Record<Outcome, number>;
+export type Counts = Record<RowOutcome, number>;
 
 export interface SendableRow {
   line: number;
@@ -40,7 +40,7 @@ export interface SendableRow {
 /** Row that is not applied, with its idempotency key and its outcome so far. */
 export interface PendingRow extends SendableRow {
   key: string;
-  outcome: Outcome | null;
+  outcome: RowOutcome | null;
 }
 
 const COUNT = z.object({ outcome: OUTCOME, rows: z.int() });
@@ -211,7 +211,7 @@ export class Results implements Disposable {
   }
 
   /** Stores the outcome of a row, also that of a try that may have been applied */
-  record(subscriberId: string, outcome: Outcome, failure?: { code: string; message: string }): void {
+  record(subscriberId: string, outcome: RowOutcome, failure?: { code: string; message: string }): void {
     this.#hasOutcomes = true; // Also if it can't be written: the row may be applied.
     this.#statements.record.run(outcome, failure?.code ?? null, failure?.message ?? null, subscriberId);
   }
@@ -227,7 +227,7 @@ export class Results implements Disposable {
   }
 
   /** Yields rows with these outcomes, in the order of the file. A row with several problems is yielded several times. */
-  *entries(outcomes: readonly Outcome[] = OUTCOME.options, limit = -1): Generator<Entry> {
+  *entries(outcomes: readonly RowOutcome[] = OUTCOME.options, limit = -1): Generator<Entry> {
     const sql = 'SELECT * FROM outcomes WHERE outcome IN (SELECT value FROM json_each(?)) ORDER BY line LIMIT ?';
     for (const row of this.#database.prepare(sql).iterate(JSON.stringify(outcomes), limit)) {
       yield ENTRY.parse(row);

@@ -56,26 +56,22 @@ export function findExceededLimit(
   return exceeded && `The operation has ${exceeded[0]} ${exceeded[2]}; at most ${exceeded[1]} are allowed.`;
 }
 
-/** Size of a selection with its fragments expanded. */
-interface Size {
-  depth: number;
-  aliases: number;
-  schemaAliases: number;
-  directives: number;
-  ownFields: number;
-  fields: number;
-}
+const EMPTY = { depth: 0, aliases: 0, schemaAliases: 0, directives: 0, ownFields: 0, fields: 0 };
 
-const EMPTY: Size = { depth: 0, aliases: 0, schemaAliases: 0, directives: 0, ownFields: 0, fields: 0 };
+/** Size of a selection with its fragments expanded. */
+type Size = typeof EMPTY;
+
+/** Returns the fragments of a document by name. */
+export const fragmentsOf = ({ definitions }: DocumentNode): Map<string, FragmentDefinitionNode> =>
+  new Map(
+    definitions
+      .filter((definition) => definition.kind === Kind.FRAGMENT_DEFINITION)
+      .map((fragment) => [fragment.name.value, fragment]),
+  );
 
 /** Creates a function that measures operations. Measures each fragment once, however often it is spread; a cyclic one counts as empty. */
-export function createMeasure({ definitions }: DocumentNode): (operation: OperationDefinitionNode) => Size {
-  const fragments = new Map<string, FragmentDefinitionNode>();
-  for (const node of definitions) {
-    if (node.kind === Kind.FRAGMENT_DEFINITION) {
-      fragments.set(node.name.value, node);
-    }
-  }
+export function createMeasure(document: DocumentNode): (operation: OperationDefinitionNode) => Size {
+  const fragments = fragmentsOf(document);
   const measured = new Map<string, Size>();
 
   function measureFragment(name: string): Size {

@@ -34,24 +34,13 @@ const apolloFormat = z.object({
 export const withoutHashPrefix = (id: string): string => (id.startsWith('sha256:') ? id.slice('sha256:'.length) : id);
 
 /**
- * Parses a manifest: a JSON object of texts by id, or Apollo's format.
- *
- * @throws {ManifestError} if the format is unknown, or an id is the SHA-256 of another text because the file was edited or damaged
- */
-export function parseManifest(text: string): Manifest {
-  const manifest = readFormat(parseJson(text));
-  assertIds([manifest]);
-  return manifest;
-}
-
-/**
  * Checks that every id stands for one document, so that no app executes the document of another.
  *
- * @throws {ManifestError} if an id stands for two documents, or is the SHA-256 of another text
+ * @throws {ManifestError} if an id stands for two documents, or is the SHA-256 of another text because the file was edited or damaged
  */
-export function assertIds(manifests: readonly Manifest[]): void {
+function assertIds(documents: readonly (readonly [id: string, text: string])[]): void {
   const texts = new Map<string, string>();
-  for (const [id, document] of manifests.flatMap((manifest) => Object.entries(manifest))) {
+  for (const [id, document] of documents) {
     const hash = SHA256_ID.exec(id)?.[1];
     if (hash !== undefined && hash !== sha256Of(document)) {
       throw new ManifestError(`the id ${shortenId(id)} is not the SHA-256 of its text`);
@@ -79,12 +68,11 @@ function parseJson(text: string): unknown {
   }
 }
 
-function readFormat(value: unknown): Manifest {
+/** Reads a JSON object of texts by id, or Apollo's format. */
+function readFormat(value: unknown): [id: string, text: string][] {
   const apolloResult = apolloFormat.safeParse(value);
   if (apolloResult.success) {
-    const { operations } = apolloResult.data;
-    assertIds(operations.map(({ id, body }) => ({ [id]: body }))); // Before duplicate ids are merged.
-    return Object.fromEntries(operations.map(({ id, body }) => [id, body]));
+    return apolloResult.data.operations.map(({ id, body }) => [id, body]);
   }
   if (isRecord(value) && Object.hasOwn(value, '__proto__')) {
     throw new ManifestError('the id __proto__ is not supported'); // zod would drop it, and its document would be unknown.
@@ -93,7 +81,7 @@ function readFormat(value: unknown): Manifest {
   if (!parsed.success) {
     throw new ManifestError('it is neither an object of documents by id nor an Apollo manifest');
   }
-  return parsed.data;
+  return Object.entries(parsed.data);
 }
 
 const MAX_BYTES = 64 * 1024 * 1024;
@@ -121,7 +109,7 @@ export function createManifestFiles(
     (): Manifest[] =>
       sources.flatMap((source) => (typeof source === 'string' ? findManifests(source).map(readManifest) : [source])),
     (manifests) => {
-      assertIds(manifests);
+      assertIds(manifests.flatMap((manifest) => Object.entries(manifest)));
       const isReload = current !== undefined;
       current = manifests;
       if (isReload) {
@@ -170,12 +158,15 @@ function findManifests(path: string): string[] {
 
 function readManifest(file: string): Manifest {
   try {
-    return parseManifest(readTextFile(file, MAX_BYTES));
+    const documents = readFormat(parseJson(readTextFile(file, MAX_BYTES)));
+    assertIds(documents);
+    return Object.fromEntries(documents);
   } catch (cause) {
     if (cause instanceof FileError) {
       throw new ManifestError(`the manifest ${file} ${cause.message}`, { cause });
     }
-    const reason = cause instanceof ManifestError ? cause.message : 'it is invalid';
-    throw new ManifestError(`the manifest ${file} cannot be used: ${reason}`, { cause });
+    throw cause instanceof ManifestError
+      ? new ManifestError(`the manifest ${file} cannot be used: ${cause.message}`, { cause })
+      : cause;
   }
 }

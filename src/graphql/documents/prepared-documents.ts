@@ -17,7 +17,7 @@ import {
  * Maximum characters of all cached documents, and of all syntax errors with their documents. A parsed document takes 60 to 260 bytes of heap per
  * character: most if it consists of comments. Plans have a limit of their own.
  */
-const MAX_CHARACTERS = 100_000;
+const MAX_CACHED_CHARACTERS = 100_000;
 
 /** Characters that count for an entry besides its text, for at most 5 validation errors. */
 const CHARACTERS_PER_ENTRY = 100;
@@ -45,7 +45,7 @@ interface Cache<Value> {
 export class PreparedDocuments {
   readonly #schema: GraphQLSchema;
   readonly #byText = new LRUCache<string, PreparedDocument>({
-    maxSize: MAX_CHARACTERS,
+    maxSize: MAX_CACHED_CHARACTERS,
     sizeCalculation: (_document, text) => CHARACTERS_PER_ENTRY + text.length,
   });
   readonly #planSizes = createPlanSizes();
@@ -67,7 +67,7 @@ export class PreparedDocuments {
       },
     },
     errorCache: new LRUCache<string, Error>({
-      maxSize: MAX_CHARACTERS,
+      maxSize: MAX_CACHED_CHARACTERS,
       sizeCalculation: ({ message }, text) => CHARACTERS_PER_ENTRY + text.length + message.length,
     }),
   };

@@ -2,7 +2,6 @@
 
 import {
   type DocumentNode,
-  type FragmentDefinitionNode,
   type GraphQLNamedType,
   type GraphQLSchema,
   getNamedType,
@@ -21,8 +20,9 @@ import { LRUCache } from 'lru-cache';
 import { isRecord } from '../../lib/is-record.ts';
 import { memoizeByObject } from '../../lib/memoize.ts';
 import type { Scope } from '../../settings/scopes.ts';
-import { findConditionVariables } from '../executor/collect-fields.ts';
+import { findConditionVariables } from '../executor/selections.ts';
 import { scopesOfField, scopesOfType } from '../scopes.ts';
+import { fragmentsOf } from './limits.ts';
 
 type Variables = Readonly<Record<string, unknown>>;
 
@@ -108,15 +108,11 @@ function canInclude(
 /** Collects the scopes of an operation and its fragments, each of which is walked once. */
 function collectScopes(
   schema: GraphQLSchema,
-  { definitions }: DocumentNode,
+  document: DocumentNode,
   { operation, selectionSet: root }: OperationDefinitionNode,
   conditionOf: (variable: string) => boolean | undefined,
 ): readonly Scope[] {
-  const fragments = new Map(
-    definitions
-      .filter((definition): definition is FragmentDefinitionNode => definition.kind === Kind.FRAGMENT_DEFINITION)
-      .map((fragment) => [fragment.name.value, fragment]),
-  );
+  const fragments = fragmentsOf(document);
   const scopes: Scope[] = [];
   const typeOf = (node: NamedTypeNode | undefined) => node && schema.getType(node.name.value);
 

@@ -37,19 +37,15 @@ export const shippedManifest = (schema?: GraphQLSchema): Manifest =>
 const readModuleOperations = (schema: GraphQLSchema): ShippedOperation[] =>
   readOperations('schema/module-operations/').filter(({ query }) => validate(schema, parse(query)).length === 0);
 
-const readOperations = (folder: string): ShippedOperation[] =>
-  readOperationFiles(packageUrl(folder)).map(([file, text]) => ({
-    name: file.slice(0, -'.graphql'.length),
-    ...parseFile(text),
-  }));
-
-/** Returns the texts of the operations by the names of their files, in the order of the names. */
-function readOperationFiles(folder: URL): [file: string, text: string][] {
+/** Reads the operations of a folder, in the order of the names of their files. */
+function readOperations(path: string): ShippedOperation[] {
+  const folder = packageUrl(path);
   try {
-    return readdirSync(folder)
-      .filter((file) => file.endsWith('.graphql'))
-      .sort()
-      .map((file) => [file, readFileSync(new URL(file, folder), 'utf8')]);
+    const files = readdirSync(folder).filter((file) => file.endsWith('.graphql'));
+    return files.sort().map((file) => ({
+      name: file.slice(0, -'.graphql'.length),
+      ...parseFile(readFileSync(new URL(file, folder), 'utf8')),
+    }));
   } catch (error) {
     throw new InstallationError(folder, error);
   }

@@ -32,11 +32,6 @@ type CoercedVariables =
   | { readonly errors: readonly GraphQLError[]; readonly variables?: undefined }
   | { readonly variables: Variables; readonly errors?: undefined };
 
-export interface CoerceVariablesOptions extends Pick<Limits, 'maxInputListItems'> {
-  /** Whether messages leave out suggestions, which reveal names of the schema. */
-  hideSuggestions: boolean;
-}
-
 type RawVariables = Readonly<Record<string, unknown>>;
 
 /** Maximum objects in one variable, more than a request body can contain. */
@@ -60,7 +55,7 @@ export const planVariables = (
 export function coerceVariables(
   plans: readonly VariablePlan[],
   rawVariables: RawVariables | null | undefined,
-  { maxInputListItems, hideSuggestions }: CoerceVariablesOptions,
+  { maxInputListItems, hideSuggestions }: Pick<Limits, 'maxInputListItems' | 'hideSuggestions'>,
 ): CoercedVariables {
   const raw = rawVariables ?? NO_VARIABLES;
   for (const { name } of plans) {
@@ -255,7 +250,7 @@ const isLongText = (value: unknown): boolean => typeof value === 'string' && val
 
 /** Checks the length of all lists in a value. Doesn't use recursion, because JSON.parse accepts nesting that would overflow the stack. */
 function hasListLongerThan(maxItems: number, value: unknown): boolean {
-  if (typeof value !== 'object' || value === null || maxItems === Number.POSITIVE_INFINITY) {
+  if (typeof value !== 'object' || value === null) {
     return false;
   }
   const values: object[] = [value];

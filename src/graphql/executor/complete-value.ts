@@ -14,11 +14,12 @@ import {
 import { inspect } from 'graphql/jsutils/inspect.js';
 import { excerpt, markInvalidValue } from '../../errors/located-error.ts';
 import { ignoreRejection, isPromise } from '../../lib/is-promise.ts';
+import { memoizeByObject } from '../../lib/memoize.ts';
 import { INEXACT_ID, isInexactId } from './coerce-variables.ts';
 import type { Execution } from './execution.ts';
 import { awaitValue, Pending, PendingList } from './pending.ts';
-import type { Complete, ValuePlan } from './plan-types.ts';
 import { listError, STOPPED } from './result-limits.ts';
+import type { Complete, ValuePlan } from './selections.ts';
 
 /** Completes the result of a resolver or an item of a list: a value or a promise. */
 export const completeResolved: Complete = (execution, plan, info, path, value) =>
@@ -126,9 +127,7 @@ function toItems(execution: Execution, value: unknown, info: GraphQLResolveInfo)
   const maxItems = execution.limits.maxListItems;
   if (Array.isArray(value)) {
     if (value.length > maxItems) {
-      if (execution.isFirstVisit(value)) {
-        ignoreRejections(value); // Only once: many aliases can select the same list of a million items.
-      }
+      ignoreRejectionsOnce(value);
       throw listError(value.length, maxItems);
     }
     return value;
@@ -155,6 +154,9 @@ function ignoreRejections(items: readonly unknown[]): void {
     }
   }
 }
+
+/** Many aliases can select the same list of a million items. */
+const ignoreRejectionsOnce = memoizeByObject(ignoreRejections);
 
 const isIterable = (value: unknown): value is Iterable<unknown> =>
   typeof value === 'object' &&

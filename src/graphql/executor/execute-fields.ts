@@ -15,8 +15,8 @@ import { completeLeaf, completeResolved, isPrimitive } from './complete-value.ts
 import type { Execution } from './execution.ts';
 import { getAbortSignal, getAsyncHelpers, toInfoVariables } from './graphql-js.ts';
 import { awaitValue, Pending, PendingObject } from './pending.ts';
-import type { Complete, FieldPlan, SelectionPlan, ValuePlan } from './plan-types.ts';
 import { STOPPED } from './result-limits.ts';
+import type { Complete, FieldPlan, SelectionPlan, ValuePlan } from './selections.ts';
 
 /** Executes the fields of an object. Returns its result, or a pending one if a field is pending. */
 export function executeFields(

@@ -1,13 +1,13 @@
 // Executes operations with their plans: the fields of a mutation run one after another.
 
-import { type ExecutionArgs, type ExecutionResult, OperationTypeNode } from 'graphql';
+import type { ExecutionArgs, ExecutionResult } from 'graphql';
 import { coerceVariables } from './coerce-variables.ts';
 import { executeField, executeFields } from './execute-fields.ts';
 import { Execution, type ExecutionInputs } from './execution.ts';
 import { type Destination, Pending, type PendingObject } from './pending.ts';
-import type { FieldPlan, SelectionPlan } from './plan-types.ts';
 import type { OperationPlans } from './plans.ts';
 import { type Limits, STOPPED } from './result-limits.ts';
+import type { FieldPlan, SelectionPlan } from './selections.ts';
 
 /** Result of an execution, at once if no resolver returned a promise. */
 export type ExecuteResult = ExecutionResult | Promise<ExecutionResult>;
@@ -25,30 +25,21 @@ export function createExecutor(limits: Limits) {
     if (variableValues != null && typeof variableValues !== 'object') {
       throw new TypeError('Variables must be an object of values by name.');
     }
-    const coercion = coerceVariables(plans.variables, variableValues, {
-      maxInputListItems: limits.maxInputListItems,
-      hideSuggestions: !limits.introspection,
-    });
+    const coercion = coerceVariables(plans.variables, variableValues, limits);
     if (coercion.errors !== undefined) {
       return { errors: coercion.errors };
     }
     const execution = new Execution(plans, coercion.variables, inputs, limits);
     try {
-      const data = executeRoot(execution, plans.root(coercion.variables));
+      const root = plans.root(coercion.variables);
+      const data = execution.isMutation
+        ? new SerialExecution(execution, root).run()
+        : executeFields(execution, root, execution.rootValue, undefined, undefined);
       return data instanceof Pending ? resultOf(execution, data) : execution.finish(data);
     } catch (error) {
       return execution.fail(error);
     }
   };
-}
-
-function executeRoot(
-  execution: Execution,
-  root: SelectionPlan,
-): Record<string, unknown> | PendingObject | SerialExecution {
-  return execution.operation.operation === OperationTypeNode.MUTATION
-    ? new SerialExecution(execution, root).run()
-    : executeFields(execution, root, execution.rootValue, undefined, undefined);
 }
 
 const resultOf = (execution: Execution, pending: PendingObject | SerialExecution): Promise<ExecutionResult> =>

@@ -6,6 +6,7 @@ import {
   type ExecutionArgs,
   type ExecutionResult,
   type FieldNode,
+  type FragmentDefinitionNode,
   type GraphQLError,
   type GraphQLFieldResolver,
   type GraphQLSchema,
@@ -15,7 +16,6 @@ import {
   type ResponsePath,
 } from 'graphql';
 import { locate, toOperationError } from '../../errors/located-error.ts';
-import type { Fragments, PlanSource } from './collect-fields.ts';
 import type { Variables } from './graphql-js.ts';
 import { earlyEnd, type Limits, outcomeError, STOPPED, type StopReason, stopError } from './result-limits.ts';
 
@@ -41,6 +41,12 @@ export interface Awaited {
   reject(error: unknown): void;
 }
 
+/** Parts of a document and its schema from which selections are planned. */
+export interface PlanSource {
+  readonly schema: GraphQLSchema;
+  readonly fragments: Record<string, FragmentDefinitionNode>;
+}
+
 export interface Position {
   readonly nodes: readonly FieldNode[];
   readonly isNonNull: boolean;
@@ -48,7 +54,7 @@ export interface Position {
 
 export class Execution implements PlanSource, Awaited {
   readonly schema: GraphQLSchema;
-  readonly fragments: Fragments;
+  readonly fragments: Record<string, FragmentDefinitionNode>;
   readonly operation: OperationDefinitionNode;
   readonly variables: Variables;
   readonly rootValue: unknown;
@@ -70,7 +76,6 @@ export class Execution implements PlanSource, Awaited {
 
   readonly #deadline: TimeLimit | undefined;
   readonly #errors: GraphQLError[] = [];
-  #visitedLists: WeakSet<object> | undefined;
   /** Paths that are null because of an error. */
   #nulledPaths: Set<ResponsePath> | undefined;
   #stopReason: StopReason | undefined;
@@ -172,8 +177,8 @@ export class Execution implements PlanSource, Awaited {
 
   /** Reports an error at a position and returns null, or rethrows it if the position is non-null. */
   handleError(error: unknown, { isNonNull, nodes }: Position, path: ResponsePath): null {
-    if (error === STOPPED) {
-      this.#reportOutcome(nodes, path);
+    if (error === STOPPED && this.#isOfMutation(path)) {
+      this.#errors.push(locate(outcomeError('UNKNOWN'), nodes, path)); // It was executed, but its result exceeds a limit.
     }
     if (isNonNull) {
       throw error === STOPPED ? error : locate(error, nodes, path);
@@ -213,14 +218,6 @@ export class Execution implements PlanSource, Awaited {
     return this.#values >= this.#yieldAt;
   }
 
-  /** Returns true if a list is passed for the first time. */
-  isFirstVisit(list: object): boolean {
-    this.#visitedLists ??= new WeakSet();
-    const isFirst = !this.#visitedLists.has(list);
-    this.#visitedLists.add(list);
-    return isFirst;
-  }
-
   /** Counts other work as a number of values, so that execution yields to the event loop after the same time. */
   countWork(values: number): void {
     this.#yieldAt -= values;
@@ -253,7 +250,7 @@ export class Execution implements PlanSource, Awaited {
   }
 
   #addError(error: unknown, nodes: readonly FieldNode[], path: ResponsePath): void {
-    const isOutcome = this.isMutation && path.prev === undefined;
+    const isOutcome = this.#isOfMutation(path);
     if ((this.isStopped && this.endError === undefined && !isOutcome) || this.#isNulled(path)) {
       return;
     }
@@ -276,10 +273,8 @@ export class Execution implements PlanSource, Awaited {
     return at !== undefined;
   }
 
-  /** Reports a mutation that was executed, but whose result exceeds a limit. */
-  #reportOutcome(nodes: readonly FieldNode[], path: ResponsePath): void {
-    if (this.isMutation && path.prev === undefined) {
-      this.#errors.push(locate(outcomeError('UNKNOWN'), nodes, path));
-    }
+  /** Whether the path is that of a root field of a mutation. */
+  #isOfMutation(path: ResponsePath): boolean {
+    return this.isMutation && path.prev === undefined;
   }
 }

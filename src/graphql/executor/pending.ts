@@ -2,8 +2,8 @@
 
 import type { GraphQLResolveInfo, ResponsePath } from 'graphql';
 import type { Awaited, Execution, Position } from './execution.ts';
-import type { Complete, ValuePlan } from './plan-types.ts';
 import { STOPPED } from './result-limits.ts';
+import type { Complete, ValuePlan } from './selections.ts';
 
 export interface Destination {
   /** Whether it accepts no more values. */

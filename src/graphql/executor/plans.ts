@@ -4,6 +4,7 @@ import {
   assertValidSchema,
   type DocumentNode,
   type FieldNode,
+  type FragmentDefinitionNode,
   type GraphQLField,
   type GraphQLObjectType,
   type GraphQLOutputType,
@@ -22,9 +23,7 @@ import {
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import { DocumentError } from '../../errors/located-error.ts';
-import { createReadArguments } from './arguments.ts';
 import { planVariables } from './coerce-variables.ts';
-import { collectFields, type Fragments, findConditionVariables, type PlanSource } from './collect-fields.ts';
 import { createLeafCompletion, createListCompletion } from './complete-value.ts';
 import {
   createAbstractCompletion,
@@ -32,8 +31,17 @@ import {
   createResultFactory,
   type PlanSelection,
 } from './execute-fields.ts';
+import type { PlanSource } from './execution.ts';
 import type { VariablePlan, Variables } from './graphql-js.ts';
-import type { Complete, FieldPlan, SelectionPlan, ValuePlan } from './plan-types.ts';
+import {
+  type Complete,
+  collectFields,
+  createReadArguments,
+  type FieldPlan,
+  findConditionVariables,
+  type SelectionPlan,
+  type ValuePlan,
+} from './selections.ts';
 
 /** Maximum plans per operation. Clients choose the values of `@skip` and `@include`, so the number must be limited. */
 const MAX_PLANS = 16;
@@ -70,7 +78,7 @@ export const createPlanSizes = (): PlanSizes =>
 /** Plans of one operation: of its variables, and of its selections for each combination of conditions. */
 export class OperationPlans implements PlanSource {
   readonly schema: GraphQLSchema;
-  readonly fragments: Fragments = Object.create(null);
+  readonly fragments: Record<string, FragmentDefinitionNode> = Object.create(null);
   readonly operation: OperationDefinitionNode;
   readonly variables: readonly VariablePlan[];
   readonly #conditionVariables: readonly string[];
@@ -136,17 +144,11 @@ export class OperationPlans implements PlanSource {
 
 /** Returns a key of the variables' values. Variables with the same key include the same selections. */
 const conditionsKey = (names: readonly string[], variables: Variables): string =>
-  names.length === 0 ? '' : names.map((name) => keyOf(variables, name)).join('');
+  names.length === 0 ? '' : names.map((name) => keyOf(variables, name)).join();
 
 function keyOf({ coerced }: Variables, name: string): string {
-  if (!Object.hasOwn(coerced, name)) {
-    return '-';
-  }
-  const value = coerced[name];
-  if (typeof value === 'boolean') {
-    return value ? 't' : 'f';
-  }
-  return value == null ? 'n' : 'o';
+  const value = Object.hasOwn(coerced, name) ? coerced[name] : undefined;
+  return typeof value === 'boolean' || value == null ? String(value) : 'other';
 }
 
 /** Plans the selection set of an operation, or the merged selection sets of a field's nodes, for one object type. */

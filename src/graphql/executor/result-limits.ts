@@ -4,8 +4,8 @@ import { GraphQLError } from 'graphql';
 
 export interface Limits {
   readonly maxResponseBytes: number;
-  /** Whether errors can suggest names of the schema. */
-  readonly introspection: boolean;
+  /** Whether messages leave out suggestions, which reveal names of the schema. */
+  readonly hideSuggestions: boolean;
   /** Errors of a result. Clients read the first few; validation of graphql-js stops at the same number. */
   readonly maxErrors: number;
   /** Values of a result: every field and every list item is one. They take about 0.1 s of CPU time. */

@@ -12,10 +12,11 @@ import {
   isListType,
   type SelectionSetNode,
 } from 'graphql';
+import { orUndefined } from '../../lib/caught.ts';
 import type { UpstreamRequest } from '../../upstream/request.ts';
 import { variablesOf } from '../executor/graphql-js.ts';
-import type { FieldPlan } from '../executor/plan-types.ts';
 import { planSelection } from '../executor/plans.ts';
+import type { FieldPlan } from '../executor/selections.ts';
 import { type DependentCalls, dependentCallsOf } from '../field-calls.ts';
 
 /** Selected field. Data of other calls decides how many calls it makes. */
@@ -103,11 +104,7 @@ function fieldsOf(
   type: GraphQLObjectType,
   selectionSets: readonly SelectionSetNode[],
 ): readonly FieldPlan[] {
-  try {
-    return planSelection(info, type, selectionSets, variablesOf(info)).fields;
-  } catch {
-    return [];
-  }
+  return orUndefined(() => planSelection(info, type, selectionSets, variablesOf(info)).fields) ?? [];
 }
 
 const isList = (type: GraphQLOutputType): boolean => isListType(getNullableType(type));

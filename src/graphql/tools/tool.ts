@@ -30,20 +30,14 @@ import {
 import { sha256Of } from '../documents/manifest.ts';
 import { type RequiredScopes, readRequiredScopes } from '../documents/required-scopes.ts';
 
-/** Hints for the people and programs that decide about a call. */
-interface ToolAnnotations {
-  readOnlyHint: boolean;
-  /** Whether a call may change or delete what exists. Absent for reads. */
-  destructiveHint?: boolean;
-}
-
 /** Operation of a trusted document that AI agents can call. */
 export interface Tool {
   name: string;
   type: 'query' | 'mutation';
   description: string;
   inputSchema: ObjectSchema;
-  annotations: ToolAnnotations;
+  /** Hints for the people and programs that decide about a call. `destructiveHint`: whether it may change or delete what exists; absent for reads. */
+  annotations: { readOnlyHint: boolean; destructiveHint?: boolean };
   requiredScopes: RequiredScopes;
   text: string;
   /** SHA-256 of the text, by which requests refer to it. */
@@ -210,7 +204,7 @@ const toJson = (node: ValueNode): Json => JSON.parse(JSON.stringify(valueFromAST
 function describeVariables(document: DocumentNode, schema: GraphQLSchema): Map<string, string> {
   const descriptions = new Map<string, string>();
   const types = new TypeInfo(schema);
-  function describe(value: ValueNode, description: string | null | undefined): void {
+  function note(value: ValueNode, description: string | null | undefined): void {
     if (value.kind === Kind.VARIABLE && description && !descriptions.has(value.name.value)) {
       descriptions.set(value.name.value, description);
     }
@@ -218,10 +212,10 @@ function describeVariables(document: DocumentNode, schema: GraphQLSchema): Map<s
   visit(
     document,
     visitWithTypeInfo(types, {
-      Argument: ({ value }) => describe(value, types.getArgument()?.description),
+      Argument: ({ value }) => note(value, types.getArgument()?.description),
       ObjectField({ name, value }) {
         const parent = getNamedType(types.getParentInputType());
-        describe(value, isInputObjectType(parent) ? parent.getFields()[name.value]?.description : undefined);
+        note(value, isInputObjectType(parent) ? parent.getFields()[name.value]?.description : undefined);
       },
     }),
   );

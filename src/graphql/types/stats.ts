@@ -106,18 +106,13 @@ export const stats = defineModule('stats', ({ builder, declareCalls, requireScop
         }),
       },
       resolve: async (_root, { days, ...args }, ctx) => {
-        const includesAllDays = args.fillGaps ?? false;
-        if (days != null) {
-          assertRange(
-            includesAllDays ? 'days with fillGaps' : 'days',
-            days,
-            1,
-            includesAllDays ? MAX_FILLED_DAYS : MAX_DAYS,
-          );
-        }
+        const [name, max] = args.fillGaps
+          ? (['days with fillGaps', MAX_FILLED_DAYS] as const)
+          : (['days', MAX_DAYS] as const);
+        assertRange(name, days ?? 1, 1, max);
         const entries = await ctx.upstream.read(getNotificationStats, { query: { days: days ?? undefined } });
         const sorted = entries && sortEntries(entries);
-        return sorted && includesAllDays ? fillGaps(sorted, days ?? undefined, ctx.now()) : sorted;
+        return sorted && args.fillGaps ? fillGaps(sorted, days ?? undefined, ctx.now()) : sorted;
       },
     }),
   }));

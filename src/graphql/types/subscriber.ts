@@ -47,7 +47,7 @@ export const subscribers = defineModule('subscribers', (toolkit) => {
         description:
           'The settings per provider, such as push tokens and webhooks. With a token, credentials are `[masked]`.',
         resolve: ({ channels }, _args, { identity }) =>
-          identity.clientKind === 'browser' ? maskCredentials(listOf(channels)) : listOf(channels),
+          identity.clientKind === 'browser' ? listOf(channels).map(maskMembers) : listOf(channels),
       }),
       isOnline: t.exposeBoolean(
         'isOnline',
@@ -148,20 +148,13 @@ const MEMBER_NAME = /^[a-z_]{1,32}$/i;
 const MAX_DEPTH = 16;
 
 /**
- * Masks the credentials in a subscriber's channel settings. Shows the providers and which settings have a value.
+ * Masks all members of a channel's settings but those that identify its provider. Shows which of them have a value.
  *
- * @param channels the settings as the service sent them
- * @throws {GraphQLError} UPSTREAM_BAD_RESPONSE if they are not a list of objects
+ * @throws {GraphQLError} UPSTREAM_BAD_RESPONSE if they are not an object
  */
-function maskCredentials(channels: unknown): Record<string, unknown>[] {
-  const records: unknown[] | undefined = Array.isArray(channels) ? channels : undefined;
-  return requireValue(records).map((channel) => maskMembers(requireValue(isRecord(channel) ? channel : undefined)));
-}
-
-/** Masks all members of a channel but those that identify its provider. */
-const maskMembers = (channel: Record<string, unknown>): Record<string, unknown> =>
+const maskMembers = (channel: unknown): Record<string, unknown> =>
   Object.fromEntries(
-    Object.entries(channel).map(([name, value]) =>
+    Object.entries(requireValue(isRecord(channel) ? channel : undefined)).map(([name, value]) =>
       VISIBLE_MEMBERS.has(name) && typeof value === 'string' ? [name, value] : [maskName(name), mask(value, 1)],
     ),
   );

@@ -1,14 +1,13 @@
 import { type ExecutionResult, execute, GraphQLError, type GraphQLSchema, parse, validate } from 'graphql';
 import { FIXED_LIMITS, type Limits } from '../../../src/graphql/executor/result-limits.ts';
 import { executorWith } from '../executor.ts';
-import { DEFAULTS } from '../settings.ts';
 import type { GeneratedRequest } from './documents.ts';
 import { VirtualTime } from './virtual-time.ts';
 
 /** Settings without limits, because graphql-js has none. */
 const UNLIMITED: Limits = {
-  ...DEFAULTS,
   ...FIXED_LIMITS,
+  hideSuggestions: false,
   maxErrors: Number.POSITIVE_INFINITY,
   maxResultValues: Number.POSITIVE_INFINITY,
   maxResponseBytes: Number.POSITIVE_INFINITY,
