@@ -14,7 +14,6 @@ import {
 import { inspect } from 'graphql/jsutils/inspect.js';
 import { excerpt, markInvalidValue } from '../../errors/located-error.ts';
 import { ignoreRejection, isPromise } from '../../lib/is-promise.ts';
-import { memoizeByObject } from '../../lib/memoize.ts';
 import { INEXACT_ID, isInexactId } from './coerce-variables.ts';
 import type { Execution } from './execution.ts';
 import { awaitValue, Pending, PendingList } from './pending.ts';
@@ -127,7 +126,9 @@ function toItems(execution: Execution, value: unknown, info: GraphQLResolveInfo)
   const maxItems = execution.limits.maxListItems;
   if (Array.isArray(value)) {
     if (value.length > maxItems) {
-      ignoreRejectionsOnce(value);
+      if (execution.isFirstVisit(value)) {
+        ignoreRejections(value); // Only once: many aliases can select the same list of a million items.
+      }
       throw listError(value.length, maxItems);
     }
     return value;
@@ -154,9 +155,6 @@ function ignoreRejections(items: readonly unknown[]): void {
     }
   }
 }
-
-/** Many aliases can select the same list of a million items. */
-const ignoreRejectionsOnce = memoizeByObject(ignoreRejections);
 
 const isIterable = (value: unknown): value is Iterable<unknown> =>
   typeof value === 'object' &&

@@ -76,6 +76,7 @@ export class Execution implements PlanSource, Awaited {
 
   readonly #deadline: TimeLimit | undefined;
   readonly #errors: GraphQLError[] = [];
+  #visitedLists: WeakSet<object> | undefined;
   /** Paths that are null because of an error. */
   #nulledPaths: Set<ResponsePath> | undefined;
   #stopReason: StopReason | undefined;
@@ -216,6 +217,14 @@ export class Execution implements PlanSource, Awaited {
   /** Whether execution should yield, because enough values were completed in this turn of the event loop. */
   get shouldYield(): boolean {
     return this.#values >= this.#yieldAt;
+  }
+
+  /** Returns true if a list is passed for the first time. */
+  isFirstVisit(list: object): boolean {
+    this.#visitedLists ??= new WeakSet();
+    const isFirst = !this.#visitedLists.has(list);
+    this.#visitedLists.add(list);
+    return isFirst;
   }
 
   /** Counts other work as a number of values, so that execution yields to the event loop after the same time. */
