@@ -1,16 +1,8 @@
-// Reads the command line, and what commands do with it: read options of one kind, or only print a text.
+// Reads the command line, and options of one kind.
 
 import { parseArgs } from 'node:util';
 import { listAny, unknownName } from '../settings/define.ts';
-import {
-  COMMON_OPTIONS,
-  type Command,
-  type CommandLine,
-  type CommandOption,
-  innerOf,
-  isOptional,
-  type Process,
-} from './command.ts';
+import { COMMON_OPTIONS, type Command, type CommandLine, type CommandOption, innerOf, isOptional } from './command.ts';
 import { ConfigError } from './config/problem.ts';
 
 /**
@@ -21,8 +13,9 @@ import { ConfigError } from './config/problem.ts';
  */
 export function readCommandLine(argv: readonly string[], commands: readonly [Command, ...Command[]]): CommandLine {
   const [first, ...others] = argv;
-  const isHelp = first === 'help' && others.length > 0; // `help sandbox` is `sandbox --help`.
-  const { command, isNamed, rest } = findCommand(isHelp ? [...others, '--help'] : argv, commands);
+  const isHelp = first === 'help'; // `help sandbox` is `sandbox --help`.
+  const line = isHelp || first === 'version' ? [...others, `--${first}`] : argv;
+  const { command, isNamed, rest } = findCommand(line, commands);
   const allOptions = [...command.options, ...COMMON_OPTIONS];
   const optionOf = (name: string) => allOptions.find((option) => option.name === name);
   const { tokens } = parseArgs({
@@ -148,22 +141,6 @@ export function readFormat({ options, problems }: CommandLine, formats: string):
   }
   return format;
 }
-
-/** Creates a command that only prints a text. */
-export const createPrinter = ({
-  write,
-  ...command
-}: Omit<Command, 'run'> & {
-  write(commandLine: CommandLine, host: Process): string | Promise<string>;
-}): Command => ({
-  ...command,
-  async run(commandLine, host) {
-    if (commandLine.problems.length > 0) {
-      throw new ConfigError(commandLine.problems);
-    }
-    host.stdout.write(await write(commandLine, host));
-  },
-});
 
 /**
  * Returns the number of an option; undefined if it is not given.
