@@ -97,7 +97,5 @@ function formatFields({ msg, err, ...fields }: Readonly<Record<string, unknown>>
 /** Returns the local time: `09:05:07.123`. */
 function timeOf(time: string): string {
   const date = new Date(time);
-  const two = (value: number) => String(value).padStart(2, '0');
-  const clock = [date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(':');
-  return `${clock}.${String(date.getMilliseconds()).padStart(3, '0')}`;
+  return `${date.toTimeString().slice(0, 8)}.${String(date.getMilliseconds()).padStart(3, '0')}`;
 }
