@@ -2,7 +2,7 @@
 
 import { stripVTControlCharacters, styleText } from 'node:util';
 import { z } from 'zod';
-import { isRecord } from '../lib/is-record.ts';
+import { recordOf } from '../lib/is-record.ts';
 
 /** Levels that are printed in another color and capital letters. */
 const COLORS: Readonly<Record<string, Style>> = { warn: 'yellow', error: 'red', fatal: 'red' };
@@ -88,7 +88,7 @@ function formatCall({
 /** Formats a message and its fields. Errors are shown with their stack. */
 function formatFields({ msg, err, ...fields }: Readonly<Record<string, unknown>>): string {
   const pairs = Object.entries(fields).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
-  const { stack, message }: Readonly<Record<string, unknown>> = isRecord(err) ? err : {};
+  const { stack, message } = recordOf(err);
   const text = [msg, ...pairs].join(' ');
   const details = stack ?? message;
   return stripVTControlCharacters(details === undefined ? text : `${text}\n${details}`);
