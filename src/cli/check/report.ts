@@ -17,14 +17,7 @@ import type { CommandLine, Process } from '../command.ts';
 import { readEnvironment } from '../config/environment.ts';
 import { type LoadedConfig, loadConfig } from '../config/load-config.ts';
 import { loadCheckedModules } from '../config/load-modules.ts';
-import {
-  ConfigError,
-  formatProblem,
-  type Problem,
-  problemOf,
-  rejectProblems,
-  sortProblems,
-} from '../config/problem.ts';
+import { ConfigError, formatProblem, type Problem, problemOf, sortProblems } from '../config/problem.ts';
 import { findDocumentWarnings, findSecretFileWarnings, findTenantWarnings, findWarnings } from './warnings.ts';
 
 export interface Report {
@@ -58,7 +51,10 @@ export async function createReport(
     const { config, values, locate } = loaded;
     const modules = await loadCheckedModules(config, locate);
     const schema = createSchema(config, modules);
-    rejectProblems([...(await findSandboxProblems(loaded)), ...findToolProblems(loaded, schema)]);
+    const problems = [...(await findSandboxProblems(loaded)), ...findToolProblems(loaded, schema)];
+    if (problems.length > 0) {
+      throw new ConfigError(problems);
+    }
     const memoryProblem = findMemoryProblem(config, countWorkers(config.workers)); // Of this machine, or the container of the check.
     const warnings = sortProblems([
       ...findWarnings(loaded),
@@ -73,7 +69,7 @@ export async function createReport(
     const hint = isDefault ? ' It starts the sandbox with the shipped modules.' : '';
     return {
       isValid: true,
-      problems: [],
+      problems,
       warnings,
       summary: `${config.source ?? 'The configuration'} is ${verdict}.${hint}`,
       ...(values.modules !== undefined && { modules: describeModules(modules) }),
