@@ -25,7 +25,7 @@ const ENV = { $ref: '#/$defs/env' };
 const FILE = { $ref: '#/$defs/file' };
 
 /** Names that describe a setting elsewhere, and are no keywords of JSON Schema. */
-const DOCUMENTATION = ['flag', 'short', 'defaultText', 'isReloadable', 'needsRestart'];
+const DOCUMENTATION = ['flag', 'short', 'defaultText', 'needsRestart'];
 
 /** Forms of secrets, keys and addresses in the file, which are others than those of `createGateway`. */
 const FORMS: Readonly<Partial<Record<string, readonly object[]>>> = {
@@ -33,11 +33,6 @@ const FORMS: Readonly<Partial<Record<string, readonly object[]>>> = {
   text: [{ type: 'string', minLength: 1 }, ENV, FILE],
   address: [{ type: 'string' }, ENV],
 };
-
-/** Settings at the top level that are no sections. Like variables and options, they may be texts, and say `on` and `off`. */
-const SINGLE: ReadonlySet<unknown> = new Set(
-  Object.entries(SETTINGS).flatMap(([name, schema]) => (SECTION_NAMES.includes(name) ? [] : [schema])),
-);
 
 type Schema = Record<string, unknown>;
 
@@ -72,17 +67,6 @@ function adapt(zodSchema: unknown, schema: Schema): void {
     delete schema.type;
     delete schema.minLength;
     schema.anyOf = forms;
-  } else if (SINGLE.has(zodSchema)) {
-    acceptWords(schema);
-  }
-}
-
-/** Lets a switch also say `on` and `off`. */
-function acceptWords(schema: Schema): void {
-  const forms = Array.isArray(schema.anyOf) ? schema.anyOf : [schema];
-  for (const form of forms.filter(isRecord).filter(({ type }) => type === 'boolean')) {
-    delete form.type;
-    form.enum = [true, false, 'on', 'off'];
   }
 }
 
@@ -91,8 +75,8 @@ function withVariables(schema: unknown, isSingle = false): unknown {
   if (!isRecord(schema)) {
     return schema;
   }
-  const { anyOf, default: fallback, description, examples, ...form } = schema;
-  const forms = (Array.isArray(anyOf) ? anyOf : [form]).filter(isRecord);
+  const { default: fallback, description, examples, ...form } = schema;
+  const forms = listForms(form);
   const inner = forms.map(({ properties, items, additionalProperties, ...rest }) => ({
     ...rest,
     properties: isRecord(properties) ? mapValues(properties, (member) => withVariables(member)) : undefined,
@@ -104,8 +88,12 @@ function withVariables(schema: unknown, isSingle = false): unknown {
   const documentation = { default: fallback, description, examples };
   return takesVariable && !hasVariable
     ? { ...documentation, anyOf: [...inner, ENV] }
-    : { ...documentation, ...(anyOf === undefined ? inner[0] : { anyOf: inner }) };
+    : { ...documentation, ...(inner.length === 1 ? inner[0] : { anyOf: inner }) };
 }
+
+/** Returns the alternatives of a schema, and those of an alternative in its place. */
+const listForms = (schema: Schema): Schema[] =>
+  Array.isArray(schema.anyOf) ? schema.anyOf.filter(isRecord).flatMap(listForms) : [schema];
 
 const mapValues = (members: object, change: (member: unknown, name: string) => unknown): Schema =>
   Object.fromEntries(Object.entries(members).map(([name, member]) => [name, change(member, name)]));

@@ -58,12 +58,12 @@ const RESTART = 'Changes take effect after a restart.';
 /** Writes the tables of docs/settings.md: all settings, by group and section. */
 export function writeSettingTables(): string {
   const seen = new Set<string>();
-  const groups = SETTING_GROUPS.map(({ title, appliesTo, settings }) => {
+  const groups = SETTING_GROUPS.map(({ title, needsRestart, settings }) => {
     const all = Object.entries(describe(settings));
     const single = all.filter(([, { type }]) => type !== 'object');
     return join(
       `## ${title}\n`,
-      appliesTo.every((target) => target === 'gateway') ? '' : `${RESTART}\n`,
+      needsRestart ? `${RESTART}\n` : '',
       single.length === 0 ? '' : table(HEAD, single.map(toRow)),
       ...all.flatMap(([name, schema]) => {
         const section = schema.type === 'object' ? schema : sectionIn(schema);
@@ -135,11 +135,10 @@ function sectionIn(schema: Described): Described | undefined {
 function toDescription(name: string, { description = '', enum: values, flag, needsRestart }: Described): string {
   const words = values?.map((word) => code(String(word)));
   const isExplained = name === 'scopes' || flag !== undefined || words?.every((word) => description.includes(word));
-  const restart = needsRestart === false ? RESTART.replace('after a restart', 'without a restart') : RESTART;
   return joinSentences(
     description,
     words === undefined || isExplained ? '' : `One of ${words.join(', ')}.`,
-    needsRestart === undefined ? '' : restart,
+    needsRestart === false ? RESTART.replace('after a restart', 'without a restart') : '',
   );
 }
 

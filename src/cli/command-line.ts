@@ -1,17 +1,11 @@
-// Reads the command line, and what commands do with it: read options of one kind, or only print a text.
+// Reads the command line, and options of one kind.
 
-import { parseArgs } from 'node:util';
 import { listAny, unknownName } from '../settings/define.ts';
-import {
-  COMMON_OPTIONS,
-  type Command,
-  type CommandLine,
-  type CommandOption,
-  innerOf,
-  isOptional,
-  type Process,
-} from './command.ts';
+import { COMMON_OPTIONS, type Command, type CommandLine, innerOf, isOptional } from './command.ts';
 import { ConfigError } from './config/problem.ts';
+
+/** Matches `--name`, `--name=value`, `-n`, `-n=value` and `-nvalue`. */
+const OPTION = /^(?:--([^=]+)(?:=(.*))?|-([^-])=?(.+)?)$/s;
 
 /**
  * Parses the command line leniently, so that all problems are reported together. Messages never contain values, which may be secrets.
@@ -21,42 +15,35 @@ import { ConfigError } from './config/problem.ts';
  */
 export function readCommandLine(argv: readonly string[], commands: readonly [Command, ...Command[]]): CommandLine {
   const [first, ...others] = argv;
-  const isHelp = first === 'help' && others.length > 0; // `help sandbox` is `sandbox --help`.
-  const { command, isNamed, rest } = findCommand(isHelp ? [...others, '--help'] : argv, commands);
+  const isHelp = first === 'help'; // `help sandbox` is `sandbox --help`.
+  const line = isHelp || first === 'version' ? [...others, `--${first}`] : argv;
+  const { command, isNamed, rest } = findCommand(line, commands);
   const allOptions = [...command.options, ...COMMON_OPTIONS];
-  const optionOf = (name: string) => allOptions.find((option) => option.name === name);
-  const { tokens } = parseArgs({
-    args: normalize(rest, allOptions),
-    options: Object.fromEntries(
-      allOptions.map(({ name, value }) => [name, { type: value ? 'string' : 'boolean' } as const]),
-    ),
-    strict: false,
-    allowPositionals: true,
-    tokens: true,
-  });
   const options: Record<string, string> = {};
   const words: string[] = [];
   const problems: string[] = [];
-  for (const [i, token] of tokens.entries()) {
-    const previous = tokens[i - 1];
-    if (token.kind !== 'option') {
-      const isValue = previous?.kind === 'option' && previous.value === undefined && !optionOf(previous.name);
-      if (!isValue) {
-        words.push(token.kind === 'positional' ? token.value : '--');
-      }
-      continue; // A word after an unknown option is probably its value, and reported with it.
+  const unread = [...rest];
+  for (let arg = unread.shift(); arg !== undefined; arg = unread.shift()) {
+    const [, long, assigned, letter, attached] = OPTION.exec(arg) ?? [];
+    if (long === undefined && letter === undefined) {
+      words.push(arg, ...(arg === '--' ? unread.splice(0) : []));
+      continue;
     }
-    const option = optionOf(token.name);
+    const option = allOptions.find(({ name, short }) => name === long || (letter !== undefined && short === letter));
+    const takesValue = option === undefined || option.value !== undefined; // A word after an unknown option is probably its value.
+    const isNext = takesValue && !/^--?[a-z]|^--$/i.test(unread[0] ?? '--');
+    const value = assigned ?? attached ?? (isNext ? unread.shift() : undefined);
     if (option === undefined) {
       const names = allOptions.map(({ name }) => `--${name}`);
-      problems.push(`${toSentence(unknownName(token.rawName, names, 'option'))} See ${helpOf(command)}.`);
-    } else if (option.value !== undefined && !token.value && !isOptional(option.value)) {
+      const name = long === undefined ? `-${letter}` : `--${long}`; // The rest may be a secret.
+      problems.push(`${toSentence(unknownName(name, names, 'option'))} See ${helpOf(command)}.`);
+    } else if (option.value !== undefined && !value && !isOptional(option.value)) {
       problems.push(`--${option.name} requires a value.`);
-    } else if (option.value === undefined && token.value !== undefined) {
+    } else if (option.value === undefined && value !== undefined) {
       problems.push(`--${option.name} takes no value.`);
     } else {
       const before = option.value?.endsWith(',…') ? options[option.name] : undefined;
-      options[option.name] = before === undefined ? (token.value ?? '') : `${before},${token.value}`;
+      options[option.name] = before === undefined ? (value ?? '') : `${before},${value}`;
     }
   }
   const placeholders = command.args ?? [];
@@ -90,26 +77,6 @@ function findCommand(argv: readonly string[], commands: readonly [Command, ...Co
     throw new ConfigError([`${toSentence(unknownName(name, inner, 'command'))} See ${helpOf(named)}.`]);
   }
   return { command: named ?? commands[0], isNamed: named !== undefined, rest };
-}
-
-/** Rewrites short options as long ones, and missing values as empty ones: parseArgs would use the next option as the value. */
-function normalize(args: readonly string[], allOptions: readonly CommandOption[]): string[] {
-  const end = args.indexOf('--');
-  return args.map((arg, i) => {
-    if (end >= 0 && i >= end) {
-      return arg;
-    }
-    const [, letter, inline = ''] = /^-([^-])(.*)$/s.exec(arg) ?? [];
-    const option = allOptions.find(
-      ({ name, short }) => arg === `--${name}` || (letter !== undefined && short === letter),
-    );
-    if (option === undefined) {
-      return letter === undefined ? arg : `-${letter}`; // The rest may be a secret.
-    }
-    const isMissing = option.value !== undefined && inline === '' && /^--?[a-z]|^--$/i.test(args[i + 1] ?? '--');
-    const value = inline.replace(/^=/, '');
-    return `--${option.name}${inline === '' ? '' : `=${value}`}${isMissing ? '=' : ''}`;
-  });
 }
 
 /** Returns the problems of words that the command doesn't take. Those after a misplaced command belong to it. */
@@ -148,22 +115,6 @@ export function readFormat({ options, problems }: CommandLine, formats: string):
   }
   return format;
 }
-
-/** Creates a command that only prints a text. */
-export const createPrinter = ({
-  write,
-  ...command
-}: Omit<Command, 'run'> & {
-  write(commandLine: CommandLine, host: Process): string | Promise<string>;
-}): Command => ({
-  ...command,
-  async run(commandLine, host) {
-    if (commandLine.problems.length > 0) {
-      throw new ConfigError(commandLine.problems);
-    }
-    host.stdout.write(await write(commandLine, host));
-  },
-});
 
 /**
  * Returns the number of an option; undefined if it is not given.

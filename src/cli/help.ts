@@ -40,23 +40,15 @@ const toEntry = ({ name, short, value, description }: CommandOption): readonly [
 const WIDTH = 80;
 const INDENT = ' '.repeat(24);
 
+/** Matches the words that fit into a line, or a longer one. */
+const LINE = new RegExp(`\\S.{0,${WIDTH - INDENT.length - 1}}(?= |$)|\\S+`, 'g');
+
 /** Formats terms and their descriptions, wrapped to `WIDTH`. */
 export const writeEntries = (entries: readonly (readonly [term: string, description: string])[]): string =>
   entries.map(([term, description]) => writeEntry(term, description)).join('');
 
 function writeEntry(term: string, description: string): string {
-  const lines: string[] = [];
-  let line = `  ${term}`.padEnd(INDENT.length);
-  if (!line.endsWith(' ')) {
-    lines.push(line);
-    line = INDENT;
-  }
-  for (const word of description.split(' ')) {
-    if (line.length + word.length + 1 > WIDTH) {
-      lines.push(line);
-      line = INDENT;
-    }
-    line += line.endsWith(' ') ? word : ` ${word}`;
-  }
-  return `${[...lines, line].join('\n')}\n`;
+  const start = `  ${term}`.padEnd(INDENT.length);
+  const lines = [...(start.endsWith(' ') ? [] : ['']), ...(description.match(LINE) ?? [])];
+  return `${start}${lines.join(`\n${INDENT}`)}\n`;
 }

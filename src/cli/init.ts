@@ -12,7 +12,7 @@ import { parseSettings } from '../settings/parse.ts';
 import { SCOPES } from '../settings/scopes.ts';
 import type { CommandLine, Process } from './command.ts';
 import { CONFIG_FILE } from './config/config-file.ts';
-import { ConfigError } from './config/problem.ts';
+import { ConfigError, rejectProblems } from './config/problem.ts';
 
 const ENV_EXAMPLE = '.env.example';
 
@@ -56,9 +56,7 @@ export async function runInit(commandLine: CommandLine, host: Process): Promise<
     problems.push(`${reason}Add ${listAll(missing)}. See notigraph init --help.`);
   }
   const answers = asks || missing.length > 0 ? {} : readOptions(options, problems);
-  if (problems.length > 0) {
-    throw new ConfigError(problems);
-  }
+  rejectProblems(problems);
   if (asks) {
     await askAll(answers, commandLine, host);
   }

@@ -60,7 +60,7 @@ export function createLogStream(
   { fd }: { fd: number },
   format = (line: string): string => line,
   maxWaitingBytes = MAX_WAITING_BYTES,
-): DestinationStream & { flushSync(): void } {
+): DestinationStream {
   let lines = '';
   let waiting: Buffer[] = [];
   let waitingBytes = 0;
@@ -158,7 +158,6 @@ export function createLogStream(
         append(line);
       }
     },
-    flushSync,
   };
 }
 

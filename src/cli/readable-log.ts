@@ -2,7 +2,7 @@
 
 import { stripVTControlCharacters, styleText } from 'node:util';
 import { z } from 'zod';
-import { isRecord } from '../lib/is-record.ts';
+import { recordOf } from '../lib/is-record.ts';
 
 /** Levels that are printed in another color and capital letters. */
 const COLORS: Readonly<Record<string, Style>> = { warn: 'yellow', error: 'red', fatal: 'red' };
@@ -88,7 +88,7 @@ function formatCall({
 /** Formats a message and its fields. Errors are shown with their stack. */
 function formatFields({ msg, err, ...fields }: Readonly<Record<string, unknown>>): string {
   const pairs = Object.entries(fields).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
-  const { stack, message }: Readonly<Record<string, unknown>> = isRecord(err) ? err : {};
+  const { stack, message } = recordOf(err);
   const text = [msg, ...pairs].join(' ');
   const details = stack ?? message;
   return stripVTControlCharacters(details === undefined ? text : `${text}\n${details}`);
@@ -97,7 +97,5 @@ function formatFields({ msg, err, ...fields }: Readonly<Record<string, unknown>>
 /** Returns the local time: `09:05:07.123`. */
 function timeOf(time: string): string {
   const date = new Date(time);
-  const two = (value: number) => String(value).padStart(2, '0');
-  const clock = [date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(':');
-  return `${clock}.${String(date.getMilliseconds()).padStart(3, '0')}`;
+  return `${date.toTimeString().slice(0, 8)}.${String(date.getMilliseconds()).padStart(3, '0')}`;
 }

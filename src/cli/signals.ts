@@ -1,4 +1,4 @@
-// Signals: those that stop a process, SIGHUP, and those that npm doesn't pass on.
+// Signals: those that stop a process, and those that npm doesn't pass on.
 
 import { basename } from 'node:path';
 import type { Process } from './command.ts';
@@ -45,32 +45,4 @@ export function endWithShellOfNpm(host: Pick<Process, 'argv' | 'env' | 'kill' | 
       }
     }, SHELL_CHECK_MS).unref();
   }
-}
-
-/** SIGHUP of this process, which no longer ends it. */
-export interface Hangups {
-  /** Handles each SIGHUP, and one that arrived before, until the result is disposed. Then they are ignored again. */
-  handle(onHangup: () => void): Disposable;
-}
-
-/** Catches SIGHUP from now on: it must not end a process that is starting or shutting down. */
-export function catchHangups(host: Process): Hangups {
-  let isPending = false;
-  const ignore = () => {
-    isPending = true;
-  };
-  let handler = ignore;
-  host.on('SIGHUP', () => handler());
-  return {
-    handle(onHangup) {
-      handler = onHangup;
-      const pending = setImmediate(() => isPending && onHangup()); // When the caller handles the other signals too.
-      return {
-        [Symbol.dispose]() {
-          clearImmediate(pending);
-          handler = ignore;
-        },
-      };
-    },
-  };
 }

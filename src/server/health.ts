@@ -50,7 +50,7 @@ export function respondProbe(request: IncomingMessage, response: ServerResponse,
  * @param describeConfig returns the configuration as JSON, without secrets
  */
 export const createProbeListener =
-  (probes: Probes, describeConfig: () => string): RequestListener =>
+  (probes: () => Probes, describeConfig: () => string): RequestListener =>
   (request, response) => {
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       const allow = { allow: 'GET, HEAD' };
@@ -58,7 +58,7 @@ export const createProbeListener =
     } else if (request.url === '/config') {
       response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-store' });
       response.end(describeConfig());
-    } else if (!respondProbe(request, response, probes)) {
+    } else if (!respondProbe(request, response, probes())) {
       sendRefusal(response, refuse('NOT_FOUND', 'Unknown path. This port has /livez, /readyz, /metrics and /config.'));
     }
   };

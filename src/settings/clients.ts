@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { parseIpRange } from '../lib/ip-addresses.ts';
 import { isKeysAddress, isOrigin } from '../lib/urls.ts';
-import { choice, group, integer, listOf, offByDefault, setting, text, textThat } from './define.ts';
+import { choice, group, integer, listOf, offByDefault, onOff, setting, text, textThat } from './define.ts';
 import { file, ofKind, ownSecret, path, pem, proxyAddress, secret, textOrFile } from './kinds.ts';
 import { SCOPE_ACTIONS, SCOPE_PROBLEM, SCOPES } from './scopes.ts';
 import { rateLimit, rateLimits } from './stores.ts';
@@ -75,12 +75,10 @@ const issuer = group({
   publicKey: setting(
     ofKind('publicKey', textOrFile('must be a PEM or JSON Web Key, { env: NAME } or { file: PATH }')).exactOptional(),
     'Public key in place of `jwks`: PEM or JSON Web Key, inline, `{ env }` or `{ file }`. RSA keys need 2048 bits.',
-    { isReloadable: true },
   ),
   ca: setting(
     pem('certificate').exactOptional(),
     'Certificates of private authorities that sign the certificate of `jwks`, in PEM: inline, `{ env }` or `{ file }`.',
-    { isReloadable: true },
   ),
   proxy: setting(
     proxyAddress.exactOptional(),
@@ -121,12 +119,12 @@ const serverGroup = group(clientKind);
 
 /** Whether servers are served: a switch, or their settings. The output is `false` if they are not. */
 const server = z
-  .union([z.boolean(), choice(['on', 'off']), z.null(), serverGroup], 'must be on, off or an object of settings')
+  .union([onOff(), z.null(), serverGroup], 'must be on, off or an object of settings')
   .transform((value) => {
-    if (value === false || value === 'off') {
+    if (value === false) {
       return false as const;
     }
-    return typeof value === 'object' && value !== null ? value : serverGroup.parse({});
+    return value === true || value === null ? serverGroup.parse({}) : value;
   });
 
 /** API key of a tenant whose upstream is not the default one. */
@@ -153,7 +151,7 @@ const browser = group({
       )
       .exactOptional(),
     "The service's API key of each tenant, without `ApiKey`, or `{ key, upstream }`. Names have up to 128 letters, digits, dots, dashes and underscores.",
-    { isReloadable: true, examples: [{ acme: { env: 'ACME_KEY' } }] },
+    { examples: [{ acme: { env: 'ACME_KEY' } }] },
   ),
   tenantKeys: setting(
     group({
@@ -164,7 +162,6 @@ const browser = group({
       ),
     }).exactOptional(),
     'Directory with one file per tenant, named after it, that contains its API key.',
-    { isReloadable: true },
   ),
   ...clientKind,
   explain: offByDefault(
@@ -211,7 +208,7 @@ export const clientSections = {
       secrets: setting(
         listOf(ownSecret('clientTokenSecret')).nonempty('must contain at least one secret'),
         'Secrets of at least 32 characters, the same on all replicas. The first one signs (HS256); all of them verify.',
-        { isReloadable: true, examples: [[{ env: 'CLIENT_TOKEN_SECRET' }]] },
+        { examples: [[{ env: 'CLIENT_TOKEN_SECRET' }]] },
       ),
       maxLifetimeSeconds: setting(integer(1, 3_600).default(3_600), 'Maximum lifetime of a token.'),
       rateLimit: setting(
@@ -226,7 +223,7 @@ export const clientSections = {
       manifests: setting(
         listOf(manifestSource, 'must be a list of paths').default([]),
         'Manifests: files, and directories whose `.json` files are read. Each maps ids to documents, or has the format of Apollo.',
-        { isReloadable: true, examples: [['manifests']] },
+        { examples: [['manifests']] },
       ),
     }).prefault({}),
     'Documents that apps were built with.',
@@ -255,7 +252,7 @@ export const mcpSettings = {
         manifest: setting(
           manifestSource.exactOptional(),
           'Manifest whose operations are tools: a file, a directory, or an object of documents by id, as in `trustedDocuments`.',
-          { defaultText: 'the shipped operations', isReloadable: true, examples: ['tools.json'] },
+          { defaultText: 'the shipped operations', examples: ['tools.json'] },
         ),
         mutations: setting(
           listOf(text(), 'must be a list of names of operations').default([]),

@@ -3,12 +3,10 @@
 import { closestMatch } from 'leven';
 import { z } from 'zod';
 
-/** Part of the program that a setting configures. `gateway`: an option of `createGateway`; `server`: of `startServer`; `process`: of the command. */
-export type SettingTarget = 'gateway' | 'server' | 'process';
-
 export interface SettingGroup {
   title: string;
-  appliesTo: readonly SettingTarget[];
+  /** Whether changes take effect only after a restart: what the process and its server use is read at startup. */
+  needsRestart: boolean;
   settings: Readonly<Record<string, z.ZodType>>;
 }
 
@@ -24,10 +22,8 @@ export interface SettingInfo {
   defaultText?: string;
   /** Values that editors offer. */
   examples?: readonly unknown[];
-  /** Whether files that the setting refers to are read again when they change. @default false */
-  isReloadable?: boolean;
-  /** Whether a change takes effect only after a restart. @default false for settings of the gateway only, true for all others */
-  needsRestart?: boolean;
+  /** Changes take effect without a restart, unlike those of other settings in its group. @default as for the group */
+  needsRestart?: false;
 }
 
 /** Documentation of every setting, by its schema. */
@@ -65,18 +61,14 @@ export const matching = (pattern: RegExp, problem: string) => z.string(problem).
 export const textThat = (isValid: (text: string) => boolean, problem: string) =>
   z.string(problem).refine(isValid, problem);
 
-/** Switch. Flags and variables say `on` or `off`. */
-export const onOff = () => z.boolean(SWITCH_PROBLEM);
-
-/** Switch in a section, whose words are not converted like those of flags and variables. */
-export const onOffInSection = () =>
+/** Switch: true or false, or in words. */
+export const onOff = () =>
   z
     .union([z.boolean(), choice(['on', 'off'])], SWITCH_PROBLEM)
     .transform((value): boolean => value === true || value === 'on');
 
 /** Documents a switch in a section that is off by default. */
-export const offByDefault = (description: string) =>
-  setting(onOffInSection().default(false), description, { defaultText: '`off`' });
+export const offByDefault = (description: string) => setting(onOff().prefault(false), description);
 
 const SWITCH_PROBLEM = 'must be on or off (true or false)';
 

@@ -6,16 +6,16 @@ export interface GatewaySettingOptions {
   /** Path of the GraphQL endpoint. @default '/graphql' */
   endpoint?: string;
   /** Whether browsers get GraphiQL at the endpoint. @default `on`, but `off` in production and in `createGateway` */
-  graphiql?: boolean | {
+  graphiql?: boolean | 'on' | 'off' | {
     /** Value of the header `Authorization`, filled in for every visitor. Without it, the page asks for a credential. @default none */
     authorization?: string;
-    /** Whether the page says that the service is a sandbox. @default `off` */
+    /** Whether the page says that the service is a sandbox. @default false */
     sandbox?: boolean | 'on' | 'off';
   };
   /** Whether clients can query the schema. @default true */
-  introspection?: boolean;
+  introspection?: boolean | 'on' | 'off';
   /** Whether the gateway is a subgraph of a federated graph. `{ routerSecret }` turns it on, and lets its router read the schema although `introspection` is off. @default false */
-  federation?: boolean | {
+  federation?: boolean | 'on' | 'off' | {
     /** Value of the header `Router-Authorization` with which the router reads the schema. At least 32 characters. A file is read at startup and with a reload. @default none */
     routerSecret?: string | {
       /** Path of the file. */
@@ -122,7 +122,7 @@ export interface GatewaySettingOptions {
         /** Period of the limit. A shorter one with fewer calls permits smaller bursts. @default 60 */
         perSeconds?: number;
       };
-      /** Whether requests can use `extensions.explain` and `extensions.upstream`, as those of servers can. @default `off` */
+      /** Whether requests can use `extensions.explain` and `extensions.upstream`, as those of servers can. @default false */
       explain?: boolean | 'on' | 'off';
     };
   };
@@ -155,7 +155,7 @@ export interface GatewaySettingOptions {
       /** Path of the file. */
       file: string;
     };
-    /** Whether a write is sent only after a line about it was written. Otherwise it is `AUDIT_UNAVAILABLE`. @default `off` */
+    /** Whether a write is sent only after a line about it was written. Otherwise it is `AUDIT_UNAVAILABLE`. @default false */
     required?: boolean | 'on' | 'off';
   };
   /** Storage of rate limits. */
@@ -205,7 +205,7 @@ export interface GatewaySettingOptions {
   /** Maximum calls per operation. One more is `BUDGET_EXCEEDED` and not sent. 1 to 10000. @default 50 */
   maxUpstreamCalls?: number;
   /** Whether the service honors `Idempotency-Key`. Writes that carry one are then retried like reads. @default false */
-  upstreamIdempotency?: boolean;
+  upstreamIdempotency?: boolean | 'on' | 'off';
   /** TLS to the service. Changed files apply to new connections. See certificates. @default none */
   tls?: {
     /** Certificates of private authorities in PEM, trusted in addition to those of Node.js: inline, `{ env }` or `{ file }`. @default none */
@@ -233,7 +233,7 @@ export interface GatewaySettingOptions {
   upstreams?: Readonly<Record<string, {
     /** Base address of the service. May have a path prefix. */
     url: string;
-    /** Whether requests and tenants that select no upstream use this one. @default `off` */
+    /** Whether requests and tenants that select no upstream use this one. @default false */
     default?: boolean | 'on' | 'off';
     /** Values of the header `Host`, without port, by which servers select it. @default none */
     hosts?: readonly string[];
@@ -280,7 +280,7 @@ export interface GatewaySettingOptions {
     upstreamIdempotency?: boolean | 'on' | 'off';
   }>>;
   /** Whether responses to reads are kept for a short time and used again for the same key. @default false */
-  cache?: boolean | {
+  cache?: boolean | 'on' | 'off' | {
     /** Store of the responses. `memory` requires a single worker; `{ redis: { url, ca, keyPrefix } }` is shared by all workers and replicas; see Redis. @default 'memory' */
     store?: 'memory' | {
       /** A Redis server that all workers and replicas share. */

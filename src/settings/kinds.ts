@@ -197,6 +197,19 @@ export const membersOf = ({ path: parent, value, forms }: Part): Part[] =>
       }))
     : [];
 
+/** Returns the value of a part, in which other values are in place of those for which `replace` returns one. */
+export function replaceIn(part: Part, replace: (part: Part) => unknown): unknown {
+  const replaced = replace(part);
+  if (replaced !== undefined) {
+    return replaced;
+  }
+  const members = membersOf(part).map((member) => [member.path.at(-1), replaceIn(member, replace)] as const);
+  if (Array.isArray(part.value)) {
+    return members.map(([, member]) => member);
+  }
+  return isRecord(part.value) ? Object.fromEntries(members) : part.value;
+}
+
 /** Returns the parts with a kind inside of a part, also inside of invalid settings. */
 export function findPartsOfKinds(part: Part): PartOfKind[] {
   const found = withKind(part);

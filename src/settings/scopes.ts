@@ -1,6 +1,6 @@
 // Permissions of tokens, by noun and action.
 
-import { isRecord } from '../lib/is-record.ts';
+import { listOf, recordOf } from '../lib/is-record.ts';
 import { SCOPES } from './scopes.gen.ts';
 
 export { SCOPES };
@@ -24,9 +24,8 @@ export const SCOPE_PROBLEM = 'must be a scope such as groups:read; see docs/fron
  * @param all scopes of the schema. @default those without modules
  */
 export function findUnknownScopes(clients: unknown, all: readonly string[] = SCOPES) {
-  const browser = isRecord(clients) && isRecord(clients.browser) ? clients.browser : {};
-  const scopes = Array.isArray(browser.scopes) ? browser.scopes : [];
-  return scopes.flatMap((scope, i) =>
+  const { scopes } = recordOf(recordOf(clients).browser);
+  return listOf(scopes).flatMap((scope, i) =>
     isScope(scope) && !all.includes(scope)
       ? [{ path: ['clients', 'browser', 'scopes', String(i)], message: SCOPE_PROBLEM }]
       : [],

@@ -1,4 +1,4 @@
-// The settings table: every setting once, with its type, range, default, description and target.
+// The settings table: every setting once, with its type, range, default and description.
 // The options of the command, environment variables, the configuration file, `--help`, docs/settings.md, the JSON Schema and the options of
 // `createGateway` follow from it. A name ends with its unit: `Ms` (milliseconds), `Seconds`, `Bytes` or `Percent`.
 
@@ -51,11 +51,11 @@ const general = {
         ],
         'must be on or off (true or false)',
       )
-      .default(false),
+      .prefault(false),
     'Whether browsers get GraphiQL at the endpoint.',
     { flag: 'on|off', defaultText: '`on`, but `off` in production and in `createGateway`' },
   ),
-  introspection: setting(onOff().default(true), 'Whether clients can query the schema.'),
+  introspection: setting(onOff().prefault(true), 'Whether clients can query the schema.'),
   federation: setting(
     z
       .union(
@@ -70,7 +70,7 @@ const general = {
         ],
         'must be on or off (true or false), or an object of settings',
       )
-      .default(false),
+      .prefault(false),
     'Whether the gateway is [a subgraph](federation.md) of a federated graph. `{ routerSecret }` turns it on, and lets its router read the schema although `introspection` is off.',
     { flag: 'on|off' },
   ),
@@ -148,19 +148,19 @@ const httpServer = {
   ),
 };
 
-/** Groups of settings, in the order of docs/settings.md, with the parts of the program that they configure. */
+/** Groups of settings, in the order of docs/settings.md. */
 export const SETTING_GROUPS = [
-  { title: 'Command', appliesTo: ['process'], settings: command },
-  { title: 'General', appliesTo: ['gateway'], settings: general },
-  { title: 'Clients, tokens and documents', appliesTo: ['gateway'], settings: clientSections },
-  { title: 'Tools for AI agents', appliesTo: ['gateway'], settings: mcpSettings },
-  { title: 'Upstream calls', appliesTo: ['gateway'], settings: upstreamCalls },
-  { title: 'Upstream connections', appliesTo: ['gateway'], settings: upstreamSections },
-  { title: 'Cache', appliesTo: ['gateway'], settings: cacheSettings },
-  { title: 'Documents and results', appliesTo: ['gateway'], settings: operations },
-  { title: 'Memory', appliesTo: ['gateway', 'server'], settings: memory },
-  { title: 'Requests in flight', appliesTo: ['gateway', 'server'], settings: inFlight },
-  { title: 'HTTP server', appliesTo: ['server'], settings: httpServer },
+  { title: 'Command', needsRestart: true, settings: command },
+  { title: 'General', needsRestart: false, settings: general },
+  { title: 'Clients, tokens and documents', needsRestart: false, settings: clientSections },
+  { title: 'Tools for AI agents', needsRestart: false, settings: mcpSettings },
+  { title: 'Upstream calls', needsRestart: false, settings: upstreamCalls },
+  { title: 'Upstream connections', needsRestart: false, settings: upstreamSections },
+  { title: 'Cache', needsRestart: false, settings: cacheSettings },
+  { title: 'Documents and results', needsRestart: false, settings: operations },
+  { title: 'Memory', needsRestart: true, settings: memory },
+  { title: 'Requests in flight', needsRestart: true, settings: inFlight },
+  { title: 'HTTP server', needsRestart: true, settings: httpServer },
 ] as const satisfies readonly SettingGroup[];
 
 /** Schema of every option of `createGateway` that is a setting. */
@@ -191,16 +191,11 @@ export const SECTION_NAMES: readonly string[] = Object.keys({
 
 export type SettingName = keyof typeof SETTINGS;
 
-/** Whether a change of a setting takes effect only after a restart: what the server and the process use is read at startup. */
-export function needsRestart(schema: z.ZodType, { appliesTo }: Pick<SettingGroup, 'appliesTo'>): boolean {
-  return SETTING_INFO.get(schema)?.needsRestart ?? appliesTo.some((target) => target !== 'gateway');
-}
-
 /** Returns the names of the settings that take effect only after a restart. */
 export const listRestartSettings = (): SettingName[] =>
-  SETTING_GROUPS.flatMap((group: SettingGroup) =>
-    Object.entries(group.settings).flatMap(([name, schema]) =>
-      isSettingName(name) && needsRestart(schema, group) ? [name] : [],
+  SETTING_GROUPS.flatMap(({ needsRestart, settings }: SettingGroup) =>
+    Object.entries(settings).flatMap(([name, schema]) =>
+      isSettingName(name) && (SETTING_INFO.get(schema)?.needsRestart ?? needsRestart) ? [name] : [],
     ),
   );
 

@@ -17,46 +17,30 @@ const redisUrl = ofKind(
   }),
 );
 
+const redisServer = group(
+  {
+    url: setting(
+      z.union([redisUrl, file()], REDIS_URL_FORM),
+      'URL of the server: `redis://…` or `rediss://…`, with user name and password only as `{ env: NAME }` or `{ file: PATH }`. A file is read again whenever Notigraph connects.',
+      { examples: [{ env: 'REDIS_URL' }, { file: '/run/secrets/redis-url' }] },
+    ),
+    ca: setting(
+      pem('redisCertificate').exactOptional(),
+      'Certificates of private authorities in PEM, trusted in addition to those of Node.js: inline, `{ env }` or `{ file }`. Requires `rediss://…`. A file is read again whenever Notigraph connects.',
+    ),
+    keyPrefix: setting(
+      matching(/^[!-~]{1,64}$/, 'must be a text of 1 to 64 visible ASCII characters').default('notigraph:'),
+      'Beginning of all keys, for servers that several applications share: `limit:…` and `cache:…` follow.',
+    ),
+  },
+  'must be an object with the url of the server: { url: { env: NAME } }',
+);
+
+const redis = group({ redis: setting(redisServer, 'A Redis server that all workers and replicas share.') });
+
 /** Store in the memory of a process, or in a Redis server. */
 const store = () =>
-  z
-    .union(
-      [
-        z.literal('memory'),
-        ofKind(
-          'redis',
-          group({
-            redis: setting(
-              group(
-                {
-                  url: setting(
-                    z.union([redisUrl, file()], REDIS_URL_FORM),
-                    'URL of the server: `redis://…` or `rediss://…`, with user name and password only as `{ env: NAME }` or `{ file: PATH }`. A file is read again whenever Notigraph connects.',
-                    {
-                      examples: [{ env: 'REDIS_URL' }, { file: '/run/secrets/redis-url' }],
-                    },
-                  ),
-                  ca: setting(
-                    pem('redisCertificate').exactOptional(),
-                    'Certificates of private authorities in PEM, trusted in addition to those of Node.js: inline, `{ env }` or `{ file }`. Requires `rediss://…`. A file is read again whenever Notigraph connects.',
-                  ),
-                  keyPrefix: setting(
-                    matching(/^[!-~]{1,64}$/, 'must be a text of 1 to 64 visible ASCII characters').default(
-                      'notigraph:',
-                    ),
-                    'Beginning of all keys, for servers that several applications share: `limit:…` and `cache:…` follow.',
-                  ),
-                },
-                'must be an object with the url of the server: { url: { env: NAME } }',
-              ),
-              'A Redis server that all workers and replicas share.',
-            ),
-          }),
-        ),
-      ],
-      'must be memory, or { redis: { url } }',
-    )
-    .default('memory');
+  z.union([z.literal('memory'), ofKind('redis', redis)], 'must be memory, or { redis: { url } }').default('memory');
 
 /** Returns a problem of a Redis server's URL as a clause that doesn't quote it, or undefined. */
 export function findRedisUrlProblem(url: string): string | undefined {
@@ -137,7 +121,7 @@ export const cacheSettings = {
   cache: setting(
     z
       .union([onOff(), cacheGroup], 'must be on or off (true or false), or an object of settings')
-      .default(false)
+      .prefault(false)
       .transform((value) => (value === true ? cacheGroup.parse({}) : value)),
     'Whether responses to reads are [kept for a short time](caching.md) and used again for the same key.',
     { flag: 'on|off' },

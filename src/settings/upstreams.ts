@@ -10,7 +10,6 @@ import {
   matching,
   offByDefault,
   onOff,
-  onOffInSection,
   SETTING_INFO,
   setting,
 } from './define.ts';
@@ -50,7 +49,7 @@ export const upstreamCalls = {
     'Maximum calls per operation. One more is `BUDGET_EXCEEDED` and not sent.',
   ),
   upstreamIdempotency: setting(
-    onOff().default(false),
+    onOff().prefault(false),
     'Whether the service honors `Idempotency-Key`. Writes that carry one are then retried like reads.',
   ),
 };
@@ -77,19 +76,14 @@ const tls = group({
   ca: setting(
     pem('certificate').exactOptional(),
     'Certificates of private authorities in PEM, trusted in addition to those of Node.js: inline, `{ env }` or `{ file }`.',
-    { isReloadable: true },
   ),
   clientCertificate: setting(
     pem('certificate').exactOptional(),
     'Certificate that the gateway shows the service, in PEM, followed by its intermediate ones.',
-    { isReloadable: true },
   ),
   clientKey: setting(
     secret('clientKey').exactOptional(),
     'Private key of `clientCertificate` in PEM, without a passphrase.',
-    {
-      isReloadable: true,
-    },
   ),
 }).refine(
   ({ clientCertificate, clientKey }) => (clientCertificate === undefined) === (clientKey === undefined),
@@ -104,7 +98,9 @@ const upstreamHeaders = () => headersByName(upstreamHeader, "which can't be set 
 export const AS_FOR_ALL = 'as for all upstreams';
 
 /** Makes a general setting one of a single upstream, which overrides it. */
-const override = <Inner extends z.ZodType>(general: z.ZodDefault<Inner>) =>
+const override = <Inner extends z.ZodType>(
+  general: z.ZodDefault<Inner> | z.ZodPrefault<Inner> | z.ZodExactOptional<Inner>,
+) =>
   setting(general.unwrap().exactOptional(), SETTING_INFO.get(general)?.description ?? '', {
     defaultText: AS_FOR_ALL,
   });
@@ -120,9 +116,7 @@ const upstream = group({
     matching(/^(?:\/[\w~-][\w.~-]*)+$/, 'must be a path such as /eu, without a slash at the end').exactOptional(),
     'Path before that of the endpoint by which servers select it: `/eu` for `/eu/graphql`.',
   ),
-  proxy: setting(proxyAddress.exactOptional(), SETTING_INFO.get(upstreamCalls.proxy)?.description ?? '', {
-    defaultText: AS_FOR_ALL,
-  }),
+  proxy: override(upstreamCalls.proxy),
   tls: setting(tls.exactOptional(), 'TLS to this service, in place of the general section `tls`.', {
     defaultText: AS_FOR_ALL,
   }),
@@ -133,11 +127,7 @@ const upstream = group({
   attemptTimeoutMs: override(upstreamCalls.attemptTimeoutMs),
   maxRetries: override(upstreamCalls.maxRetries),
   maxConcurrentCallsPerKey: override(upstreamCalls.maxConcurrentCallsPerKey),
-  upstreamIdempotency: setting(
-    onOffInSection().exactOptional(),
-    SETTING_INFO.get(upstreamCalls.upstreamIdempotency)?.description ?? '',
-    { defaultText: AS_FOR_ALL },
-  ),
+  upstreamIdempotency: override(upstreamCalls.upstreamIdempotency),
 });
 
 /** Services besides a single one, and TLS to them. */
@@ -149,7 +139,7 @@ export const upstreamSections = {
   upstreamHeaders: setting(
     upstreamHeaders(),
     'Headers that every request to the service has, by name: each a text, `{ env }` or `{ file }`. See [headers](network.md#headers-for-the-service).',
-    { isReloadable: true, examples: [{ 'X-Access-Token': { env: 'ACCESS_TOKEN' } }] },
+    { examples: [{ 'X-Access-Token': { env: 'ACCESS_TOKEN' } }] },
   ),
   upstreams: setting(
     z

@@ -29,16 +29,15 @@ describe('the command line', () => {
     ],
     ['-h', { command: '(serve)', options: { help: '' } }],
     ['serve --help', { command: 'serve', options: { help: '' } }],
-    ['help', { command: 'help', options: {} }],
+    ['help', { command: '(serve)', options: { help: '' } }],
     ['help serve', { command: 'serve', options: { help: '' } }],
-    ['help help', { command: 'help', options: { help: '' } }],
     ['help sandbox reset', { command: 'sandbox reset', options: { help: '' } }],
     ['sandbox -v --help', { command: 'sandbox', options: { version: '', help: '' } }],
     ['sandbox -p 1 --file a.db', { command: 'sandbox', options: { port: '1', file: 'a.db' } }],
     ['sandbox reset', { command: 'sandbox reset', options: {} }],
     ['sandbox reset a.db -y', { command: 'sandbox reset', options: { yes: '' }, args: ['a.db'] }],
     ['schema diff - --format json b', { command: 'schema diff', options: { format: 'json' }, args: ['-', 'b'] }],
-    ['version', { command: 'version', options: {} }],
+    ['version', { command: '(serve)', options: { version: '' } }],
   ])('%j selects a command with its options', (line, expected) => {
     expect(read(line)).toEqual({ ...expected, problems: [] });
   });

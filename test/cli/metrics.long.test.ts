@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
+import { SETTINGS } from '../../src/settings/settings.ts';
 import { metricValues } from '../support/metrics-text.ts';
 import { startNotigraph } from '../support/process.ts';
 import { hasRedis, redisOnly, startRedis } from '../support/redis.ts';
@@ -98,7 +99,9 @@ it('/config on the admin port shows the configuration in use with its sources, a
     expect(text).not.toMatch(/obvious-test/);
     return JSON.parse(text);
   };
-  expect(await readSettings()).toMatchObject({
+  const settings = await readSettings();
+  expect(Object.keys(SETTINGS)).toEqual(expect.arrayContaining(Object.keys(settings))); // No texts of modules.
+  expect(settings).toMatchObject({
     maxRetries: { value: 1, from: 'notigraph.config.yaml:1' },
     logLevel: { value: 'info', from: '--log-level' },
     maxFields: { from: 'default' },

@@ -9,18 +9,16 @@ const FORMATS = 'text|json|github';
 export const check: Command = {
   name: 'check',
   summary: 'Checks the configuration without starting anything.',
-  get options() {
-    return [
-      { name: 'strict', description: 'Fail if there are warnings.' },
-      { name: 'without-secrets', description: 'Accept missing secrets, and a missing folder of the audit log.' },
-      {
-        name: 'format',
-        value: FORMATS,
-        description: 'Form of the output; github prints annotations for GitHub Actions. Default: text.',
-      },
-      ...serve.options,
-    ];
-  },
+  options: [
+    { name: 'strict', description: 'Fail if there are warnings.' },
+    { name: 'without-secrets', description: 'Accept missing secrets, and a missing folder of the audit log.' },
+    {
+      name: 'format',
+      value: FORMATS,
+      description: 'Form of the output; github prints annotations for GitHub Actions. Default: text.',
+    },
+    ...serve.options,
+  ],
   details: `Options, environment variables, .env and the configuration file are those of
 notigraph serve. Keys, secrets and manifests are read; nothing is sent, written
 or started. Run it with the environment of the gateway, for example with

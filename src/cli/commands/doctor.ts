@@ -9,17 +9,15 @@ const FORMATS = 'text|json';
 export const doctor: Command = {
   name: 'doctor',
   summary: 'Examines the service and suggests remedies.',
-  get options() {
-    return [
-      ...serviceOptions('NOTIGRAPH_DOCTOR_KEY'),
-      {
-        name: 'workflow',
-        value: 'ID',
-        description: 'Id or identifier of a workflow to read. Default: one of the statistics.',
-      },
-      { name: 'format', value: FORMATS, description: 'Form of the output. Default: text.' },
-    ];
-  },
+  options: [
+    ...serviceOptions('NOTIGRAPH_DOCTOR_KEY'),
+    {
+      name: 'workflow',
+      value: 'ID',
+      description: 'Id or identifier of a workflow to read. Default: one of the statistics.',
+    },
+    { name: 'format', value: FORMATS, description: 'Form of the output. Default: text.' },
+  ],
   details: `It checks DNS, TLS, the API key, every read endpoint against the contract, the
 clock, rate limits, ETags and keep-alive, with the time limits of your
 configuration. It sends only GET requests and never prints the key.

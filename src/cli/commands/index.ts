@@ -1,8 +1,7 @@
 // The table of commands. The first one is the default.
 
-import { VERSION } from '../../lib/version.ts';
 import type { Command } from '../command.ts';
-import { createPrinter } from '../command-line.ts';
+import { rejectProblems } from '../config/problem.ts';
 import { writeHelp } from '../help.ts';
 import { check } from './check.ts';
 import { doctor } from './doctor.ts';
@@ -15,22 +14,14 @@ import { serve } from './serve.ts';
 import { subscribersImport } from './subscribers-import.ts';
 
 /** Creates a command that prints those whose names continue its own. */
-const createParent = (name: string, summary: string): Command =>
-  createPrinter({ name, summary, options: [], write: ({ command }) => writeHelp(command, COMMANDS) });
-
-const version = createPrinter({
-  name: 'version',
-  summary: 'Prints the version.',
+const createParent = (name: string, summary: string): Command => ({
+  name,
+  summary,
   options: [],
-  write: () => `${VERSION}\n`,
-});
-
-/** Prints the help of the program. `help` before a command is read as its option `--help`. */
-const help = createPrinter({
-  name: 'help',
-  summary: 'Prints this help, or that of a command: help sandbox.',
-  options: [],
-  write: () => writeHelp(undefined, COMMANDS),
+  async run({ command, problems }, host) {
+    rejectProblems(problems);
+    host.stdout.write(writeHelp(command, COMMANDS));
+  },
 });
 
 export const COMMANDS: readonly [Command, ...Command[]] = [
@@ -48,6 +39,4 @@ export const COMMANDS: readonly [Command, ...Command[]] = [
   moduleNew,
   createParent('subscribers', 'Prints the commands for subscribers.'),
   subscribersImport,
-  version,
-  help,
 ];

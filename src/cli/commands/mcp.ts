@@ -6,23 +6,21 @@ import { serve } from './serve.ts';
 export const mcp: Command = {
   name: 'mcp',
   summary: 'Serves tools to an AI agent over stdio.',
-  get options() {
-    return [
-      ...serve.options.filter(({ name }) =>
-        ['upstream', 'sandbox', 'config', 'modules', 'log-level', 'log-format'].includes(name),
-      ),
-      {
-        name: 'name',
-        value: 'NAME',
-        description: 'Name of the service, if upstreams lists several. Default: the one with default.',
-      },
-      {
-        name: 'key-file',
-        value: 'FILE',
-        description: 'File with an API key of the service. Default: NOTIGRAPH_MCP_KEY, or the key of the sandbox.',
-      },
-    ];
-  },
+  options: [
+    ...serve.options.filter(({ name }) =>
+      ['upstream', 'sandbox', 'config', 'modules', 'log-level', 'log-format'].includes(name),
+    ),
+    {
+      name: 'name',
+      value: 'NAME',
+      description: 'Name of the service, if upstreams lists several. Default: the one with default.',
+    },
+    {
+      name: 'key-file',
+      value: 'FILE',
+      description: 'File with an API key of the service. Default: NOTIGRAPH_MCP_KEY, or the key of the sandbox.',
+    },
+  ],
   details: `The program that uses the tools starts this command, and talks to it over
 standard input and output. The log is on standard error. The tools are those of
 the setting mcp, by default the shipped queries. Calls take the same path as

@@ -7,7 +7,7 @@ import { DEFAULT_SANDBOX_FILE } from '../../settings/command.ts';
 import { unknownName } from '../../settings/define.ts';
 import type { Command, CommandLine, Process } from '../command.ts';
 import { readInteger } from '../command-line.ts';
-import { ConfigError } from '../config/problem.ts';
+import { rejectProblems } from '../config/problem.ts';
 import { catchStopSignals } from '../signals.ts';
 
 const DEFAULT_PORT = 4010;
@@ -70,9 +70,7 @@ them immediately. Files of other programs are left unchanged.`,
     if (mustAsk && !host.stdin.isTTY) {
       problems.push('Confirm the reset with --yes, because there is no terminal to ask.');
     }
-    if (problems.length > 0) {
-      throw new ConfigError(problems);
-    }
+    rejectProblems(problems);
     const { assertSandboxFile, resetSandbox } = await import('../../../packages/sandbox/src/sandbox.ts');
     assertSandboxFile(file);
     if (mustAsk && !(await confirms(`Replace all records in ${file} with the sample records?`, host))) {
@@ -104,8 +102,6 @@ function readOptions({ options, problems: usage }: CommandLine) {
   if (problem !== undefined) {
     problems.push(`--file: ${problem}.`);
   }
-  if (problems.length > 0) {
-    throw new ConfigError(problems);
-  }
+  rejectProblems(problems);
   return { port, host, file, traits: traits.filter(isTrait), ...(rateLimit !== undefined && { rateLimit }) };
 }

@@ -2,8 +2,8 @@
 
 import type { GatewayModule } from '../../graphql/module.ts';
 import type { Command, CommandLine, Process } from '../command.ts';
-import { createPrinter, readFormat } from '../command-line.ts';
-import { ConfigError } from '../config/problem.ts';
+import { readFormat } from '../command-line.ts';
+import { rejectProblems } from '../config/problem.ts';
 import { serve } from './serve.ts';
 
 const FORMATS = 'text|json';
@@ -27,20 +27,21 @@ async function modulesOf(
   return loadCheckedModules({ ...loaded.config, modules }, loaded.locate);
 }
 
-export const schemaPrint = createPrinter({
+export const schemaPrint: Command = {
   name: 'schema print',
   summary: "Prints the gateway's schema.",
   options: [
     { name: 'federation', description: 'Print the schema of the subgraph, for the composition of a federated graph.' },
     ...MODULE_OPTIONS,
   ],
-  async write(commandLine, host) {
+  async run(commandLine, host) {
+    rejectProblems(commandLine.problems);
     const { createSchema, printSdl } = await import('../../graphql/schema.ts');
     const { printSubgraph } = await import('../../graphql/federation.ts');
     const schema = createSchema(undefined, await modulesOf(commandLine, host));
-    return (commandLine.options.federation === undefined ? printSdl : printSubgraph)(schema);
+    host.stdout.write((commandLine.options.federation === undefined ? printSdl : printSubgraph)(schema));
   },
-});
+};
 
 export const schemaDiff: Command = {
   name: 'schema diff',
@@ -71,10 +72,8 @@ is invalid. With --documents, it is 1 only if an operation breaks.`,
   async run(commandLine, host) {
     const format = readFormat(commandLine, FORMATS);
     const { args, options, problems } = commandLine;
+    rejectProblems(problems);
     const [before = '', after] = args;
-    if (problems.length > 0) {
-      throw new ConfigError(problems);
-    }
     const { diffSchemas, formatDiff } = await import('../schema-diff.ts');
     const diff = await diffSchemas(
       { before, after, documents: options.documents, modules: await modulesOf(commandLine, host) },

@@ -1,26 +1,24 @@
 // Serves the GraphQL API. Its options are settings of the settings table.
 
+import { on } from 'node:events';
 import { z } from 'zod';
 import { withoutMarkdown } from '../../lib/text.ts';
 import { optionOf, SETTING_INFO, variableOf } from '../../settings/define.ts';
 import { SETTING_GROUPS, SETTINGS } from '../../settings/settings.ts';
 import type { Command, CommandOption } from '../command.ts';
 import { writeEntries } from '../help.ts';
-import { catchHangups } from '../signals.ts';
 
 export const serve: Command = {
   name: 'serve',
   summary: 'Serves the GraphQL API. The default command.',
-  get options() {
-    return [
-      ...listSettingOptions(),
-      {
-        name: 'config',
-        value: 'FILE',
-        description: 'Configuration file. Default: notigraph.config.yaml, if it exists. NOTIGRAPH_CONFIG',
-      },
-    ];
-  },
+  options: [
+    ...listSettingOptions(),
+    {
+      name: 'config',
+      value: 'FILE',
+      description: 'Configuration file. Default: notigraph.config.yaml, if it exists. NOTIGRAPH_CONFIG',
+    },
+  ],
   get details() {
     return `Environment variables:
 
@@ -36,7 +34,8 @@ working directory, which overrides the configuration file. Without an upstream,
 Notigraph runs the sandbox; with NODE_ENV=production, it exits with an error.`;
   },
   async run(commandLine, host) {
-    const hangups = catchHangups(host); // Before anything else, because a SIGHUP would end the process.
+    // Before anything else, because a SIGHUP would end the process. One that arrives during the start is kept until it is handled.
+    const hangups = on(host, 'SIGHUP');
     const { runGateway } = await import('../serve/run-gateway.ts');
     return runGateway(commandLine, host, hangups);
   },
@@ -57,8 +56,8 @@ export const serviceOptions = (variable: string): CommandOption[] => [
   },
 ];
 
-const listSettingOptions = (): CommandOption[] =>
-  Object.entries<z.ZodType>(SETTINGS).flatMap(([name, schema]) => {
+function listSettingOptions(): CommandOption[] {
+  return Object.entries<z.ZodType>(SETTINGS).flatMap(([name, schema]) => {
     const { flag, short } = SETTING_INFO.get(schema) ?? {};
     const option = {
       name: optionOf(name),
@@ -71,6 +70,7 @@ const listSettingOptions = (): CommandOption[] =>
     };
     return flag === undefined ? [] : [option];
   });
+}
 
 /** Returns the variables of general settings that are no options, with descriptions. */
 const listSettingVariables = (): [name: string, description: string][] =>

@@ -7,31 +7,29 @@ export const subscribersImport: Command = {
   name: 'subscribers import',
   summary: 'Creates or updates the subscribers of a file.',
   args: ['FILE'],
-  get options() {
-    return [
-      { name: 'dry-run', description: 'Check the file and show the first rows. Sends nothing, and needs no key.' },
-      {
-        name: 'format',
-        value: 'csv|tsv|jsonl',
-        description: "Form of the file. Default: the end of the file's name.",
-      },
-      {
-        name: 'skip-invalid',
-        description:
-          'Send the valid rows if others are invalid, and write those to FILE.rejected.csv (.tsv, .jsonl), with reasons.',
-      },
-      { name: 'results', value: 'FILE', description: 'Results file, a SQLite database. Default: FILE.results.db.' },
-      { name: 'report', value: 'FILE', description: 'Write the outcome of every row to this file, as JSON lines.' },
-      { name: 'restart', description: 'Send all rows, also those that are already applied.' },
-      { name: 'rate', value: 'N', description: 'Maximum calls per second. Default: unlimited.' },
-      {
-        name: 'max-wait',
-        value: 'SECONDS',
-        description: 'Longest time to wait for the service, or for its rate limit. Default: 600.',
-      },
-      ...serviceOptions('NOTIGRAPH_IMPORT_KEY'),
-    ];
-  },
+  options: [
+    { name: 'dry-run', description: 'Check the file and show the first rows. Sends nothing, and needs no key.' },
+    {
+      name: 'format',
+      value: 'csv|tsv|jsonl',
+      description: "Form of the file. Default: the end of the file's name.",
+    },
+    {
+      name: 'skip-invalid',
+      description:
+        'Send the valid rows if others are invalid, and write those to FILE.rejected.csv (.tsv, .jsonl), with reasons.',
+    },
+    { name: 'results', value: 'FILE', description: 'Results file, a SQLite database. Default: FILE.results.db.' },
+    { name: 'report', value: 'FILE', description: 'Write the outcome of every row to this file, as JSON lines.' },
+    { name: 'restart', description: 'Send all rows, also those that are already applied.' },
+    { name: 'rate', value: 'N', description: 'Maximum calls per second. Default: unlimited.' },
+    {
+      name: 'max-wait',
+      value: 'SECONDS',
+      description: 'Longest time to wait for the service, or for its rate limit. Default: 600.',
+    },
+    ...serviceOptions('NOTIGRAPH_IMPORT_KEY'),
+  ],
   details: `FILE is CSV or TSV with a header, or one JSON object per line. Its columns are
 fields of the input of createSubscriber; data.plan is a member of data.
 All rows are checked before the first is sent. To resume after an interruption,

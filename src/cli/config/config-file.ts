@@ -16,7 +16,7 @@ import { orUndefined } from '../../lib/caught.ts';
 import { FileError } from '../../lib/files/text-file.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { unknownName } from '../../settings/define.ts';
-import { membersOf, type Part, partOf, withKind } from '../../settings/kinds.ts';
+import { membersOf, type Part, partOf, replaceIn, withKind } from '../../settings/kinds.ts';
 import { SETTINGS_TABLE } from '../../settings/settings.ts';
 import type { Environment, ReadFile } from './environment.ts';
 import type { Place, Problem, SettingPath } from './problem.ts';
@@ -193,23 +193,13 @@ function resolveReferences(
   withoutSecrets: boolean,
   report: (path: SettingPath, clause: string) => void,
 ): Readonly<Record<string, unknown>> {
-  /** Returns the members of a section by name. */
-  const resolveMembers = (part: Part) =>
-    Object.fromEntries(membersOf(part).map((member) => [member.path.at(-1), resolvePart(member)]));
-
-  function resolvePart(part: Part): unknown {
+  function resolveValue(part: Part): unknown {
     const { path, value } = part;
     if (isReference(value)) {
       const isMissing = withoutSecrets && !env[value.env] && VARIABLE_NAME.test(value.env);
       return (isMissing ? replaceMissing(value.env, part) : undefined) ?? readVariable(value.env, path);
     }
-    if (Array.isArray(value)) {
-      return membersOf(part).map(resolvePart);
-    }
-    if (isRecord(value)) {
-      return resolveMembers(part);
-    }
-    return typeof value === 'string' ? resolveText(value, part) : value;
+    return typeof value === 'string' ? resolveText(value, part) : undefined;
   }
 
   function resolveText(text: string, part: Part): string {
@@ -239,7 +229,8 @@ function resolveReferences(
     return value ?? '';
   }
 
-  return resolveMembers(partOf(SETTINGS_TABLE, values));
+  const settings = membersOf(partOf(SETTINGS_TABLE, values));
+  return Object.fromEntries(settings.map((setting) => [setting.path[0], replaceIn(setting, resolveValue)]));
 }
 
 /** Returns a valid value in place of a secret whose variable is missing; undefined if the variable is not for a secret. */

@@ -5,7 +5,7 @@ import { parseEnv } from 'node:util';
 import { caught } from '../../lib/caught.ts';
 import { FileError, readTextFile } from '../../lib/files/text-file.ts';
 import { parseIpRange } from '../../lib/ip-addresses.ts';
-import { isRecord } from '../../lib/is-record.ts';
+import { isRecord, listOf, recordOf } from '../../lib/is-record.ts';
 import { addressOf, isLoopbackHost, portOf } from '../../lib/urls.ts';
 import { proxyAddress } from '../../settings/kinds.ts';
 import type { Problem } from './problem.ts';
@@ -92,36 +92,29 @@ export function applyProxyVariables(
     return undefined;
   }
 
-  if (values.proxy !== undefined) {
-    return { values, problems };
+  const changed = structuredClone(values);
+  const setProxy = (section: unknown, address: unknown, fallback?: string) => {
+    if (isRecord(section) && section.proxy === undefined && address !== undefined) {
+      const proxy = proxyFor(address) ?? fallback;
+      Object.assign(section, proxy && { proxy });
+    }
+  };
+  if (values.proxy === undefined) {
+    setProxy(changed, values.upstream);
+    for (const entry of Object.values(recordOf(changed.upstreams))) {
+      setProxy(entry, recordOf(entry).url);
+    }
+    for (const issuer of listOf(recordOf(recordOf(changed.clients).browser).issuers)) {
+      // Otherwise, an issuer that NO_PROXY excludes would use the upstream's proxy.
+      setProxy(issuer, recordOf(issuer).jwks, changed.proxy ? 'off' : undefined);
+    }
   }
-  const proxy = proxyFor(values.upstream);
-  const addProxy = (section: unknown, address: unknown, fallback?: string): unknown => {
-    const own = isRecord(section) && section.proxy === undefined ? (proxyFor(address) ?? fallback) : undefined;
-    return own === undefined || !isRecord(section) ? section : { ...section, proxy: own };
-  };
-  // Otherwise, an issuer that NO_PROXY excludes would use the upstream's proxy.
-  const addToIssuer = (issuer: unknown): unknown =>
-    isRecord(issuer) && issuer.jwks !== undefined ? addProxy(issuer, issuer.jwks, proxy && 'off') : issuer;
-  const { upstreams } = values;
-  const addToUpstream = (entry: unknown) => addProxy(entry, isRecord(entry) ? entry.url : undefined);
-  const clients = isRecord(values.clients) ? values.clients : {};
-  const browser = isRecord(clients.browser) ? clients.browser : {};
-  const issuers = Array.isArray(browser.issuers) ? browser.issuers.map(addToIssuer) : undefined;
-  const changed = {
-    ...(proxy && { proxy }),
-    ...(isRecord(upstreams) && { upstreams: mapValues(upstreams, addToUpstream) }),
-    ...(issuers && { clients: { ...clients, browser: { ...browser, issuers } } }),
-  };
-  return { values: { ...values, ...changed }, problems };
+  return { values: changed, problems };
 }
 
 /** Returns the name of the variable with the proxy for a protocol, if it is set. */
 const variableFor = (protocol: string, env: Environment['values']): string | undefined =>
   (protocol === 'https:' ? ['https_proxy', 'HTTPS_PROXY'] : ['http_proxy', 'HTTP_PROXY']).find((name) => env[name]);
-
-const mapValues = (record: Readonly<Record<string, unknown>>, convert: (value: unknown) => unknown) =>
-  Object.fromEntries(Object.entries(record).map(([name, value]) => [name, convert(value)]));
 
 /**
  * Reads a comma-separated list of hosts that are reached directly. Spaces separate too. Entries are host names with their subdomains, addresses, address ranges

@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { optionOf, suggest, variableOf } from '../../settings/define.ts';
-import { formsOf, membersOf, type Part, partOf, withKind } from '../../settings/kinds.ts';
+import { formsOf, membersOf, type Part, partOf, replaceIn, withKind } from '../../settings/kinds.ts';
 import { parseSettings, type SettingProblem } from '../../settings/parse.ts';
 import { SECTION_NAMES, SETTINGS, SETTINGS_TABLE, type SettingName, type Settings } from '../../settings/settings.ts';
 import type { CommandLine } from '../command.ts';
@@ -179,28 +179,23 @@ const REDACTED = '(not shown)';
  * of the file, any other is not shown.
  */
 export function describeConfig({ config, values, locate }: LoadedConfig): string {
-  const { source: _source, isProduction: _isProduction, ...all } = config; // Not settings.
-  const settings = membersOf(partOf(SETTINGS_TABLE, all)).map((part): [string, object] => {
+  const all = membersOf(partOf(SETTINGS_TABLE, config)).map((part): [string, object] => {
     const [name = ''] = part.path;
     const { place, name: origin } = locate([name]);
     const unset = name === 'proxy' ? 'environment' : 'default'; // Only a proxy of HTTPS_PROXY or HTTP_PROXY has a value then.
     const from = values[name] === undefined ? unset : place ? `${place.source}:${place.line}` : origin;
-    return [name, { value: redact(part), from }];
+    return [name, { value: replaceIn(part, redact), from }];
   });
+  const settings = all.filter(([name]) => Object.hasOwn(SETTINGS, name)); // Without the texts of modules.
   return `${JSON.stringify(Object.fromEntries(settings), null, 2)}\n`;
 }
 
-function redact(part: Part): unknown {
+/** Returns what is shown in place of a text; undefined for other values. */
+function redact(part: Part): string | undefined {
   const { value } = part;
-  const { category } = withKind(part) ?? {};
-  if (typeof value === 'string') {
-    const isShown = category === undefined || category === 'path';
-    return !isShown ? REDACTED : value.replace(/^(https?:[^?]*\?).+$/, '$1…'); // A query can contain a token.
+  if (typeof value !== 'string') {
+    return undefined;
   }
-  if (Array.isArray(value)) {
-    return membersOf(part).map(redact);
-  }
-  return typeof value === 'object' && value !== null && !(value instanceof URL)
-    ? Object.fromEntries(membersOf(part).map((member) => [member.path.at(-1), redact(member)]))
-    : value;
+  const { category = 'path' } = withKind(part) ?? {};
+  return category === 'path' ? value.replace(/^(https?:[^?]*\?).+$/, '$1…') : REDACTED; // A query can contain a token.
 }

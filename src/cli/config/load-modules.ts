@@ -11,7 +11,7 @@ import { orUndefined } from '../../lib/caught.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { listAny } from '../../settings/define.ts';
 import type { Settings } from '../../settings/settings.ts';
-import { ConfigError, type Locate, problemOf } from './problem.ts';
+import { ConfigError, type Locate, problemOf, rejectProblems } from './problem.ts';
 
 /** Files of modules by their absolute paths, without those of packages. Undefined for one that could not be read. */
 export type ModuleFiles = Map<string, ModuleFile | undefined>;
@@ -70,9 +70,7 @@ export async function loadCheckedModules(
     throw new ConfigError([problemOf(locate(['modules']), `: ${describeFailure(error, files)}`)]);
   }
   const unknown = findUnknownScopes(config.clients, scopesOf(schema));
-  if (unknown.length > 0) {
-    throw new ConfigError(unknown.map(({ path, message }) => problemOf(locate(path), ` ${message}`)));
-  }
+  rejectProblems(unknown.map(({ path, message }) => problemOf(locate(path), ` ${message}`)));
   return modules;
 }
 

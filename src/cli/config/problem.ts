@@ -73,6 +73,13 @@ export class ConfigError extends CommandError {
   }
 }
 
+/** @throws {ConfigError} if there are problems */
+export function rejectProblems(problems: readonly (Problem | string)[]): void {
+  if (problems.length > 0) {
+    throw new ConfigError(problems);
+  }
+}
+
 /**
  * Reads a text file that somebody has named.
  *

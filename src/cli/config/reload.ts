@@ -12,9 +12,8 @@ import { listRestartSettings, type SettingName } from '../../settings/settings.t
 import { fileSamples } from '../../telemetry/gateway-metrics.ts';
 import { counter, type MetricSamples } from '../../telemetry/metrics.ts';
 import type { Process } from '../command.ts';
-import type { Hangups } from '../signals.ts';
 import type { Config } from './load-config.ts';
-import { ConfigError } from './problem.ts';
+import { ConfigError, rejectProblems } from './problem.ts';
 
 type ReloadTrigger = 'SIGHUP' | 'file';
 
@@ -49,7 +48,8 @@ export function followConfig({
   watch: ConfigWatch;
   counts: ReloadCounts;
   logger: Logger;
-  hangups: Hangups;
+  /** Each SIGHUP of this process. */
+  hangups: AsyncIterable<unknown>;
   host: Process;
 }): Disposable {
   let { reloadSeconds } = startup;
@@ -91,18 +91,22 @@ export function followConfig({
     () => reloadSeconds,
     () => enqueue('file'),
   );
-  const handling = hangups.handle(() => {
-    if (isTerminalGone(host)) {
-      host.emit('SIGTERM', 'SIGTERM');
-    } else {
-      enqueue('SIGHUP');
+
+  async function handleHangups(): Promise<void> {
+    for await (const _ of hangups) {
+      if (!isDisposed && isTerminalGone(host)) {
+        host.emit('SIGTERM', 'SIGTERM');
+      } else {
+        enqueue('SIGHUP');
+      }
     }
-  });
+  }
+
+  void handleHangups();
   return {
     [Symbol.dispose]() {
       isDisposed = true;
       looks[Symbol.dispose]();
-      handling[Symbol.dispose]();
     },
   };
 }
@@ -125,10 +129,7 @@ function keepRestartSettings(startup: Config, next: Config) {
   const names = listRestartSettings();
   const keepsSandbox = !hadService && startup.sandbox !== next.sandbox;
   const config = withValuesOf(startup, next, keepsSandbox ? [...names, 'upstream', 'upstreams'] : names);
-  const conflicts = findConflicts(config);
-  if (conflicts.length > 0) {
-    throw new ConfigError(conflicts.map(toSentence));
-  }
+  rejectProblems(findConflicts(config).map(toSentence));
   const isChanged = (name: SettingName) => !isDeepStrictEqual(startup[name], next[name]);
   return {
     config,
@@ -141,15 +142,10 @@ function keepRestartSettings(startup: Config, next: Config) {
 
 /** Returns a configuration in which settings have the values of another one. */
 function withValuesOf(other: Config, config: Config, names: readonly SettingName[]): Config {
-  const result: Writable<Config> = { ...config };
-  const copy = <Name extends SettingName>(name: Name) => {
-    result[name] = other[name];
-  };
-  names.forEach(copy);
+  const result = { ...config };
+  Object.assign(result, Object.fromEntries(names.map((name) => [name, other[name]])));
   return result;
 }
-
-type Writable<Type> = { -readonly [Name in keyof Type]: Type[Name] };
 
 /** Counters of reloads. The configuration that a process starts with counts as loaded, but not as a reload. */
 export class ReloadCounts {

@@ -151,24 +151,22 @@ const ERASE = '\r\u001b[K';
  *
  * @param describe returns the current line
  */
-export function showProgress({ stderr }: Process, describe: (columns: number) => string) {
+export function showProgress({ stderr }: Process, describe: (columns: number) => string): Disposable {
   const { isTTY } = stderr;
   const print = () =>
     stderr.write(isTTY ? `${ERASE}${describe((stderr.columns || 80) - 1)}` : `${describe(Infinity)}\n`);
   const timer = setInterval(print, isTTY ? TERMINAL_MS : LOG_MS);
-  let isOver = false;
   return {
-    /** Prints a line above the display. */
-    note: (text: string): void => void stderr.write(isTTY ? `${ERASE}${text}\n` : `${text}\n`),
     [Symbol.dispose]() {
       clearInterval(timer);
-      if (isTTY && !isOver) {
-        stderr.write(ERASE);
-      }
-      isOver = true;
+      stderr.write(isTTY ? ERASE : '');
     },
   };
 }
+
+/** Prints a line on standard error, above the progress if that is shown. */
+export const printNote = ({ stderr }: Process, text: string): void =>
+  void stderr.write(`${stderr.isTTY ? ERASE : ''}${text}\n`);
 
 /** Rows that are to be applied, that are applied, also by earlier imports, and that were sent and have failed. */
 type Progressing = Readonly<Record<'total' | 'applied' | 'failed', number>>;

@@ -73,7 +73,7 @@ export interface CheckedRow {
 
 /** Checks a row. Null clears a field, as in GraphQL. */
 export function checkRow(value: unknown): CheckedRow {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (!isRecord(value)) {
     return { problems: ['The line must be a JSON object.'] };
   }
   const fields = Object.fromEntries(Object.entries(value).filter(([, each]) => each !== null));

@@ -6,7 +6,6 @@ import { setFlagsFromString } from 'node:v8';
 import { findFileProblem } from '../../lib/files/text-file.ts';
 import { createJsonLogger } from '../../telemetry/json-logger.ts';
 import { isUpstreamError } from '../../upstream/errors.ts';
-import { Abort } from '../../upstream/signal.ts';
 import { serviceAddressOf } from '../../upstream/transport/path.ts';
 import type { CommandLine, Process } from '../command.ts';
 import { readInteger } from '../command-line.ts';
@@ -25,6 +24,7 @@ import {
   formatCount,
   formatRows,
   PRINTED,
+  printNote,
   RejectedRows,
   showProgress,
   writeReport,
@@ -205,13 +205,11 @@ async function send(
   host: Process,
 ): Promise<number> {
   const { path, results: resultsPath } = options;
-  const stopping = new Abort();
-  let note = (text: string): void => void host.stderr.write(`${text}\n`);
+  const stopping = new AbortController();
+  const note = (text: string) => printNote(host, text);
   const logger = createJsonLogger('warn', { write: (line) => note(formatLogLine(line, host.stderr).trimEnd()) });
-  await using service = new ImportService(
-    { ...options, url, settings, authorization, logger, note: (text) => note(text) },
-    stopping,
-  );
+  const target = { url, settings, authorization, logger, note };
+  await using service = new ImportService({ ...options, ...target, stopping: stopping.signal });
   results.begin(serviceAddressOf(url), await readEnvironmentId(service));
   const before = results.counts();
   const applied = before.created + before.updated;
@@ -232,7 +230,6 @@ async function send(
   });
   const counts = { total, applied, failed: 0 };
   using progress = showProgress(host, createDescription(counts));
-  note = progress.note;
   const startedAt = performance.now();
   let failure: ImportError | undefined;
   try {

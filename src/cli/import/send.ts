@@ -3,7 +3,6 @@
 import { randomUUID } from 'node:crypto';
 import { createSubscriber, type SubscriberFields } from '../../upstream/endpoints.ts';
 import { isUpstreamError, OUTCOME_UNKNOWN, STORED_FAILURE, type UpstreamError } from '../../upstream/errors.ts';
-import type { Abort } from '../../upstream/signal.ts';
 import { ImportError, type PendingRow, type Results } from './results.ts';
 import type { ImportService } from './service.ts';
 
@@ -15,7 +14,7 @@ interface Sending {
   /** Rows that are sent at a time. */
   concurrency: number;
   /** Aborted to stop the import, also by a failure. */
-  stopping: Abort;
+  stopping: AbortController;
 }
 
 /** Tries after which a row has failed although the service works. Each has the retries of the client. */
@@ -36,7 +35,7 @@ export async function sendRows(sending: Sending): Promise<void> {
 
   async function work(maxRows: number): Promise<void> {
     try {
-      for (let sent = 0; sent < maxRows && !stopping.aborted; sent += 1) {
+      for (let sent = 0; sent < maxRows && !stopping.signal.aborted; sent += 1) {
         const { value: row } = rows.next();
         if (row === undefined) {
           return;

@@ -1,12 +1,13 @@
 // Calls the service of an import: when the next call may be sent, and when to give up.
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { watchFiles } from '../../lib/files/file-watcher.ts';
 import { Usage } from '../../telemetry/usage.ts';
 import type { UpstreamClient } from '../../upstream/client.ts';
 import { listNotificationGroups, type NotificationGroupBody } from '../../upstream/endpoints.ts';
 import { isUpstreamError, type UpstreamError } from '../../upstream/errors.ts';
-import { Abort, type Signal } from '../../upstream/signal.ts';
+import { Abort } from '../../upstream/signal.ts';
 import { createCacheStores, createUpstreams } from '../../upstream/upstreams.ts';
 import type { ServiceSettings } from '../find-service.ts';
 import { ImportError } from './results.ts';
@@ -33,6 +34,8 @@ interface ServiceOptions {
   rate: number | undefined;
   /** Longest time without an answer, and longest pause for the rate limit, in milliseconds. */
   maxWaitMs: number;
+  /** Aborted to make no more calls. Those in flight end by themselves. */
+  stopping: AbortSignal;
 }
 
 /**
@@ -43,8 +46,6 @@ export class ImportService implements AsyncDisposable {
   readonly #options: ServiceOptions;
   readonly #upstreams: ReturnType<typeof createUpstreams>;
   readonly #certificates: Disposable;
-  /** Aborted to make no more calls. Those in flight end by themselves. */
-  readonly #stopping: Signal;
   #inFlight = 0;
   #nextAt = 0;
   /** End of the pause for the service's rate limit. */
@@ -56,10 +57,9 @@ export class ImportService implements AsyncDisposable {
   hasApplied = false;
 
   /** @throws {SecretError} if a certificate is invalid */
-  constructor(options: ServiceOptions, stopping: Signal) {
+  constructor(options: ServiceOptions) {
     const { url, settings, logger } = options;
     this.#options = options;
-    this.#stopping = stopping;
     this.#upstreams = createUpstreams(
       {
         ...settings,
@@ -82,7 +82,7 @@ export class ImportService implements AsyncDisposable {
    * @returns whether it may; otherwise the import is stopping
    */
   async turn(): Promise<boolean> {
-    while (!this.#stopping.aborted) {
+    while (!this.#options.stopping.aborted) {
       const now = performance.now();
       const at = Math.max(now, this.#nextAt, this.#pausedUntil);
       if (at === now) {
@@ -190,12 +190,7 @@ export class ImportService implements AsyncDisposable {
 
   /** Waits, until the import is stopping at the latest. */
   async #wait(milliseconds: number): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, milliseconds);
-    this.#stopping.addEventListener('abort', resolve, { once: true });
-    await promise;
-    clearTimeout(timer);
-    this.#stopping.removeEventListener('abort', resolve);
+    await sleep(milliseconds, undefined, { signal: this.#options.stopping }).catch(() => {});
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -2,7 +2,7 @@
 
 import querystring from 'node:querystring';
 import { parse } from 'yaml';
-import { isRecord } from '../../lib/is-record.ts';
+import { isRecord, listOf, recordOf } from '../../lib/is-record.ts';
 import { ConfigError, readNamedFile } from '../config/problem.ts';
 
 /** Object of the document. Its members can have any form, and are checked where they are read. */
@@ -167,12 +167,6 @@ export class OpenApiDocument {
     return { part, name };
   }
 }
-
-/** Returns the members of an object; none of any other value. */
-export const recordOf = (value: unknown): Part => (isRecord(value) ? value : {});
-
-/** Returns the items of a list; none of any other value. */
-export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 const memberOf = (value: unknown, name: string): unknown =>
   isRecord(value) && Object.hasOwn(value, name) ? value[name] : Array.isArray(value) ? value[Number(name)] : undefined;

@@ -1,11 +1,12 @@
 // Plans a module: its endpoints, their fields, and loaders.
 
 import type { GraphQLSchema } from 'graphql';
+import { listOf, recordOf } from '../../lib/is-record.ts';
 import { HEADER_NAME, HEADER_VALUE } from '../../settings/define.ts';
 import { isScope } from '../../settings/scopes.ts';
 import { type Expected, endpoint, kindOf } from '../../upstream/endpoint.ts';
 import { CONTRACT } from '../../upstream/endpoints.ts';
-import { listOf, type OpenApiDocument, type Operation, type Part, recordOf, Unsupported } from './document.ts';
+import { type OpenApiDocument, type Operation, type Part, Unsupported } from './document.ts';
 import { fieldNameOf, INHERITED, isSecret, Names, segmentsOf, toCamel, toPascal, toWords } from './names.ts';
 import type { EndpointPlan, FieldPlan, LoaderPlan, TypePlan, Use, Value } from './types.ts';
 import { assertName, describe, isText, json, newField, scalar, Types } from './types.ts';

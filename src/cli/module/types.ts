@@ -1,6 +1,7 @@
 // Plans the types of a module: each schema is a scalar, or an object or enum that is declared once.
 
-import { listOf, type OpenApiDocument, type Part, recordOf, Unsupported } from './document.ts';
+import { listOf, recordOf } from '../../lib/is-record.ts';
+import { type OpenApiDocument, type Part, Unsupported } from './document.ts';
 import { INHERITED, isName, Names, toCamel, toPascal, toSingular, toUpper, toWords } from './names.ts';
 
 export interface Value {

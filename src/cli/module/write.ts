@@ -1,7 +1,6 @@
 // Writes the code of a module, with one member per line. Formatters of users change what they like.
 
-import { isRecord } from '../../lib/is-record.ts';
-import { recordOf } from './document.ts';
+import { isRecord, recordOf } from '../../lib/is-record.ts';
 import { Names, nounOf, toCamel, toPascal, toWords } from './names.ts';
 import type { ModulePlan } from './plan.ts';
 import type { EndpointPlan, FieldPlan, LoaderPlan, TypePlan, Value } from './types.ts';

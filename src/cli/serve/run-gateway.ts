@@ -13,13 +13,18 @@ import { type Config, describeConfig, type LoadedConfig, loadConfig } from '../c
 import { findUnchanged, loadCheckedModules, type ModuleFiles } from '../config/load-modules.ts';
 import { ConfigWatch, followConfig, ReloadCounts } from '../config/reload.ts';
 import { createLogger } from '../logger.ts';
-import { catchStopSignals, type Hangups } from '../signals.ts';
+import { catchStopSignals } from '../signals.ts';
 import { findWorkerRole } from '../workers/worker.ts';
 import { openSandbox, withSandbox } from './open-sandbox.ts';
 import { type ServedGateway, serveGateway } from './serve-gateway.ts';
 import { runWorker, serveWorkers } from './serve-workers.ts';
 
-export async function runGateway(commandLine: CommandLine, host: Process, hangups: Hangups): Promise<void> {
+/** @param hangups each SIGHUP of this process */
+export async function runGateway(
+  commandLine: CommandLine,
+  host: Process,
+  hangups: AsyncIterable<unknown>,
+): Promise<void> {
   const role = findWorkerRole(host);
   if (role !== undefined) {
     return runWorker(role, host); // It ignores SIGHUP, which a terminal sends to all processes.
@@ -28,32 +33,30 @@ export async function runGateway(commandLine: CommandLine, host: Process, hangup
   const path = configPathOf(commandLine.options.config, environment);
   const watch = new ConfigWatch();
   watch.watch(path === undefined ? [] : [path]);
-  let loaded = loadConfig(commandLine, environment);
   let generation = 0;
 
-  /** Imports and checks the modules of a configuration, also for workers, which get the files as they are now. */
-  async function withModules({ config: next, locate, values }: LoadedConfig): Promise<LoadedConfig> {
+  /**
+   * Loads the configuration, and imports and checks its modules, also for workers, which get the files as they are now.
+   *
+   * @param previous the configuration before. Its files of modules that haven't changed are not imported again
+   */
+  async function load(previous?: Config): Promise<LoadedConfig> {
+    const { config, locate, values } = loadConfig(commandLine, environment);
+    const source = { ...config, generation, moduleFiles: findUnchanged(previous?.moduleFiles) };
     const files: ModuleFiles = new Map();
+    generation += 1;
     try {
-      await loadCheckedModules(next, locate, files);
+      await loadCheckedModules(source, locate, files);
     } finally {
       watch.watch(files.keys()); // Also if one is invalid, so that its correction is noticed.
     }
     const moduleFiles = Object.fromEntries(
       [...files].flatMap(([path, file]) => (file === undefined ? [] : [[path, file]])),
     );
-    return { config: { ...next, moduleFiles }, locate, values };
+    return { config: { ...source, moduleFiles }, locate, values };
   }
 
-  async function load(): Promise<Config> {
-    generation += 1;
-    const next = loadConfig(commandLine, environment);
-    const moduleFiles = findUnchanged(loaded.config.moduleFiles);
-    loaded = await withModules({ ...next, config: { ...next.config, generation, moduleFiles } });
-    return loaded.config;
-  }
-
-  loaded = await withModules(loaded);
+  let loaded = await load();
   let inUse = loaded;
   const { config } = loaded;
   const logger = createLogger(config, host, host.stdout);
@@ -65,7 +68,10 @@ export async function runGateway(commandLine: CommandLine, host: Process, hangup
   const use = async (service: ServedGateway) => {
     using _ = followConfig({
       startup: config,
-      load,
+      async load() {
+        loaded = await load(loaded.config);
+        return loaded.config;
+      },
       watch,
       async apply(next) {
         await service.apply(withSandbox(next, sandbox));

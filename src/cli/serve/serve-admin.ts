@@ -23,15 +23,8 @@ export async function serveAdmin(
   if (port === undefined) {
     return undefined;
   }
-  let probes: Probes = { alive: () => ({}), ready: () => ({ problem: 'starting' }) };
-  const listener = createProbeListener(
-    {
-      alive: () => probes.alive(),
-      ready: () => probes.ready(),
-      metrics: async () => probes.metrics?.() ?? '',
-    },
-    describeConfig,
-  );
+  let probes: Probes = { alive: () => ({}), ready: () => ({ problem: 'starting' }), metrics: async () => '' };
+  const listener = createProbeListener(() => probes, describeConfig);
   const server = await startServer({
     ...LIMITS,
     ...{ host, port, portOption: '--admin-port', listener, probes: false },

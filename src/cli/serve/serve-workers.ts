@@ -6,7 +6,7 @@ import type { Process } from '../command.ts';
 import type { Config } from '../config/load-config.ts';
 import { explainFailure } from '../explain-failure.ts';
 import { createLogger } from '../logger.ts';
-import type { WorkerRole } from '../workers/worker.ts';
+import { START_REPLY_MS, type WorkerRole } from '../workers/worker.ts';
 import { WorkerGroup } from '../workers/worker-group.ts';
 import { serveAdmin } from './serve-admin.ts';
 import { type ServeDeps, type ServedGateway, serveGateway } from './serve-gateway.ts';
@@ -52,15 +52,15 @@ const withSecret = (cache: Config['cache']): Config['cache'] =>
 /** Serves as one of several workers, until the primary stops it or lets it retire. The primary also sends its configuration. */
 export async function runWorker(role: WorkerRole, host: Process): Promise<void> {
   host.on('SIGINT', () => {}); // A terminal sends it to the primary too, which tells the first from the second.
-  host.on('SIGTERM', () => void role.report('terminated', undefined)); // The primary knows whether others stay.
+  host.on('SIGTERM', () => void role.primary.tell('terminated', undefined)); // The primary knows whether others stay.
   try {
-    const config = await role.configuration();
+    const config = await Promise.race([role.primary.call('configuration', undefined, START_REPLY_MS), role.stopped]);
     if (config !== undefined) {
       await serveAsWorker(config, role, host);
     }
   } catch (error) {
     const { message, exitCode } = explainFailure(error);
-    await role.report('refused', message);
+    await role.primary.tell('refused', message);
     host.exitCode = exitCode;
   }
   await role.leave();
@@ -69,9 +69,9 @@ export async function runWorker(role: WorkerRole, host: Process): Promise<void> 
 async function serveAsWorker(config: Config, role: WorkerRole, host: Process): Promise<void> {
   const logger = createLogger(config, host, host.stdout);
   await serveGateway(config, { role, logger, host }, async (service, server) => {
-    await role.report('listening', service.url);
+    await role.primary.tell('listening', service.url);
     if (role.id === 1) {
-      await role.report('checked', await Promise.race([service.checkUpstream(), role.stopped]));
+      await role.primary.tell('checked', await Promise.race([service.checkUpstream(), role.stopped]));
     }
     await Promise.race([role.retired.then(server.retire), role.stopped]);
   });

@@ -26,7 +26,10 @@ export interface Ending {
 /** Time in which a worker returns its state, in milliseconds. */
 const STATE_MS = 1_000;
 
-/** Time without a sign of life in which a worker may start, in milliseconds. */
+/** Silence after which a worker is killed, in milliseconds. A full garbage collection or a swapped-out process takes a few seconds at most. */
+const SILENCE_MS = 10_000;
+
+/** The same for a worker that starts. */
 const START_MS = 60_000;
 
 export class WorkerProcess {
@@ -45,7 +48,6 @@ export class WorkerProcess {
   /** Whether it was killed. On a busy machine, its end may take longer than an interval. */
   isKilled = false;
   readonly #worker: Worker;
-  readonly #child: ChildProcess;
   readonly #channel: Channel<WorkerFunctions, PrimaryFunctions>;
   /** Intervals without a sign of life. */
   #silent = 0;
@@ -61,9 +63,9 @@ export class WorkerProcess {
     this.slot = slot;
     this.#worker = cluster.fork({ [WORKER_ID]: String(id) });
     const { process: child } = this.#worker;
-    this.#child = child;
     this.pid = child.pid;
-    const own: Pick<Handlers<PrimaryFunctions>, 'alive' | 'refused'> = {
+    const all: Handlers<PrimaryFunctions> = {
+      ...handlers,
       alive: (state) => {
         this.state = state;
       },
@@ -71,12 +73,7 @@ export class WorkerProcess {
         this.#refusal = problem;
       },
     };
-    this.#channel = new Channel<WorkerFunctions, PrimaryFunctions>(
-      workerFunctions,
-      primaryFunctions,
-      { ...handlers, ...own },
-      child,
-    );
+    this.#channel = new Channel<WorkerFunctions, PrimaryFunctions>(workerFunctions, primaryFunctions, all, child);
     child.on('message', () => {
       this.#silent = 0;
     });
@@ -84,7 +81,7 @@ export class WorkerProcess {
   }
 
   async #waitForEnd(closeLost: () => void): Promise<Ending> {
-    const child = this.#child;
+    const { process: child } = this.#worker;
     const { promise: failed, resolve: fail } = Promise.withResolvers<Error>();
     this.#worker.on('error', fail);
     if (child.pid === undefined) {
@@ -103,10 +100,10 @@ export class WorkerProcess {
     return { problem: this.#refusal, workerPid, code, signal };
   }
 
-  /** Counts an interval. Returns whether the worker has been silent for longer than this. While it starts, it may be. */
-  isSilent(timeoutMs: number): boolean {
+  /** Counts an interval. Returns whether the worker has been silent for too long. */
+  isSilent(): boolean {
     this.#silent += 1;
-    return this.#silent * HEARTBEAT_MS > (this.isListening ? timeoutMs : Math.max(START_MS, timeoutMs));
+    return this.#silent * HEARTBEAT_MS > (this.isListening ? SILENCE_MS : START_MS);
   }
 
   /** Updates the state. If the worker is busy or has ended, the last known one stays. */
@@ -117,17 +114,17 @@ export class WorkerProcess {
   /** Tells it to end because its replacement listens. */
   retire(): void {
     this.isRetiring = true;
-    this.#channel.tell('retire', undefined);
+    void this.#channel.tell('retire', undefined);
   }
 
   /** Tells it to answer in-flight requests and end. */
   stop(): void {
-    this.#channel.tell('stop', undefined);
+    void this.#channel.tell('stop', undefined);
   }
 
   kill(): void {
     this.isKilled = true;
-    this.#child.kill('SIGKILL');
+    this.#worker.kill('SIGKILL');
   }
 }
 

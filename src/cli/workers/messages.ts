@@ -124,9 +124,9 @@ export class Channel<Remote extends Functions, Local extends Functions> {
     }
   }
 
-  /** Calls a function of the other process, which may have ended. */
-  tell<Name extends keyof Remote & string>(name: Name, argument: Remote[Name]['argument']): void {
-    this.call(name, argument).catch(() => {});
+  /** Calls a function of the other process, which may have ended. Resolves when it has replied or can't. */
+  async tell<Name extends keyof Remote & string>(name: Name, argument: Remote[Name]['argument']): Promise<void> {
+    await this.call(name, argument).catch(() => {});
   }
 
   /** Handles a message of the other process. Unknown ones are ignored, such as those of `node --watch`. */

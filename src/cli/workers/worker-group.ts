@@ -1,6 +1,7 @@
 // Starts the workers, and replaces those that end, hang or have an earlier configuration.
 
 import cluster from 'node:cluster';
+import { EventEmitter, once } from 'node:events';
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
@@ -14,9 +15,6 @@ import type { Config } from '../config/load-config.ts';
 import { CommandError } from '../config/problem.ts';
 import { type Ending, WorkerProcess } from './fork-worker.ts';
 import { HEARTBEAT_MS } from './worker.ts';
-
-/** Silence after which a worker is killed, in milliseconds. A full garbage collection or a swapped-out process takes a few seconds at most. */
-const SILENCE_MS = 10_000;
 
 interface WorkersOptions extends Pick<Settings, 'host' | 'port' | 'drainDelayMs' | 'drainTimeoutMs'> {
   count: number;
@@ -60,20 +58,21 @@ export class WorkerGroup implements AsyncDisposable {
   /** Resolves with the first worker's result of checking the service. */
   readonly checked = this.#checked.promise;
   readonly #liveness = setInterval(() => this.#killSilent(), HEARTBEAT_MS);
-  #killedCount = 0;
   #replacedCount = 0;
   #shortLives = 0;
   #endedCounters: MetricSamples[] = [];
   #isStarted = false;
-  /** Called when a worker listens, or with its end if it ended before. */
-  #onStart: (slot: number, ending?: Ending) => void = () => {};
+  /** Emits the slot of a worker when it listens, or with its end if it ended before. */
+  readonly #starts = new EventEmitter();
   #lastId = 0;
-  /** Frees the port, which is reserved for the first worker that listens, and returns it. */
-  #freePort = async (): Promise<number> => this.#options.port;
+  /** Listens until the first worker does, so that the port is known and nobody else takes it. */
+  readonly #reservation = createServer((connection) => void connection.destroy());
+  #port: number;
 
   constructor(options: WorkersOptions) {
     this.#options = options;
     this.#configuration = options.configuration;
+    this.#port = options.port;
   }
 
   /**
@@ -86,14 +85,9 @@ export class WorkerGroup implements AsyncDisposable {
     // Node.js' default, except on Windows. Workers that accept from one queue would get very different shares of the connections.
     cluster.schedulingPolicy = cluster.SCHED_RR;
     const { count, host, port } = this.#options;
-    // Listens until the first worker does, so that the port is known and nobody else takes it.
-    const server = createServer((connection) => void connection.destroy());
-    const url = await listen(server, host, port);
-    server.unref();
-    this.#freePort = async () => {
-      await new Promise((resolve) => server.close(resolve)); // Later calls do nothing.
-      return port === 0 ? Number(new URL(url).port) : port;
-    };
+    const url = await listen(this.#reservation, host, port);
+    this.#reservation.unref();
+    this.#port ||= Number(new URL(url).port);
     for (let slot = 1; slot <= count; slot += 1) {
       this.#launch(slot);
     }
@@ -106,7 +100,10 @@ export class WorkerGroup implements AsyncDisposable {
     this.#lastId += 1;
     try {
       const worker: WorkerProcess = new WorkerProcess(this.#lastId, slot, {
-        port: () => this.#freePort(),
+        port: async () => {
+          await new Promise((resolve) => this.#reservation.close(resolve)); // Later calls do nothing.
+          return this.#port;
+        },
         configuration: () => {
           worker.configuration = this.#configuration;
           return this.#configuration;
@@ -154,7 +151,7 @@ export class WorkerGroup implements AsyncDisposable {
     } else if (this.#isStarted) {
       this.#options.logger.info({ worker: worker.slot, workerPid: worker.pid }, 'a worker listens in its place');
       this.#retireBefore(worker);
-      this.#onStart(worker.slot);
+      this.#starts.emit(String(worker.slot));
     } else if (this.#listening().length === this.#options.count) {
       this.#isStarted = true;
       this.#started.resolve(url);
@@ -190,7 +187,7 @@ export class WorkerGroup implements AsyncDisposable {
   #onEnd(worker: WorkerProcess, ending: Ending): void {
     this.#running.delete(worker);
     if (!worker.isListening) {
-      this.#onStart(worker.slot, ending);
+      this.#starts.emit(String(worker.slot), ending);
     }
     const counters = worker.state.samples.filter(({ type }) => type !== 'gauge');
     this.#endedCounters = addCounters(this.#endedCounters, counters);
@@ -203,7 +200,6 @@ export class WorkerGroup implements AsyncDisposable {
 
   #kill(worker: WorkerProcess, message: string): void {
     if (!worker.isKilled) {
-      this.#killedCount += 1;
       this.#options.logger.warn({ worker: worker.slot, workerPid: worker.pid }, message);
       worker.kill();
     }
@@ -212,7 +208,7 @@ export class WorkerGroup implements AsyncDisposable {
   /** Ends workers whose event loop doesn't run. They hold requests that nobody will answer. */
   #killSilent(): void {
     for (const worker of this.#running) {
-      if (worker.isSilent(SILENCE_MS)) {
+      if (worker.isSilent()) {
         this.#kill(worker, 'a worker does not respond and is killed');
       }
     }
@@ -220,11 +216,10 @@ export class WorkerGroup implements AsyncDisposable {
 
   /** Waits for workers that were told to end, and kills those that don't. */
   async #killUnlessEnded(workers: readonly WorkerProcess[], drainMs: number): Promise<void> {
-    const timeout = AbortSignal.timeout(drainMs + END_MARGIN_MS);
-    const late = new Promise((resolve) => timeout.addEventListener('abort', resolve, { once: true }));
+    const late = sleep(drainMs + END_MARGIN_MS, undefined, { ref: false });
     await Promise.race([Promise.all(workers.map(({ ended }) => ended)), late]);
     for (const worker of workers) {
-      if (timeout.aborted && this.#running.has(worker)) {
+      if (this.#running.has(worker)) {
         this.#kill(worker, 'a worker does not end and is killed');
       }
     }
@@ -267,15 +262,10 @@ export class WorkerGroup implements AsyncDisposable {
   }
 
   /** Resolves when the next worker listens in this place, with its end if it doesn't, or when the group stops. */
-  #nextStart(slot: number): Promise<Ending | undefined> {
-    const { promise, resolve } = Promise.withResolvers<Ending | undefined>();
-    this.#onStart = (started, ending) => {
-      if (started === slot) {
-        resolve(ending);
-      }
-    };
-    this.#stopping.signal.addEventListener('abort', () => resolve(undefined), { once: true });
-    return promise;
+  async #nextStart(slot: number): Promise<Ending | undefined> {
+    const { signal } = this.#stopping;
+    const [ending]: (Ending | undefined)[] = await once(this.#starts, String(slot), { signal }).catch(() => []);
+    return ending;
   }
 
   #listening = () => [...this.#running].filter(({ isListening, isRetiring }) => isListening && !isRetiring);
@@ -317,7 +307,6 @@ export class WorkerGroup implements AsyncDisposable {
 
   /** Lets all workers answer in-flight requests and end. Returns whether one had to be killed because it didn't end. */
   async close(): Promise<boolean> {
-    const killedBefore = this.#killedCount;
     this.#stopping.abort();
     const workers = [...this.#running];
     for (const worker of workers) {
@@ -327,7 +316,7 @@ export class WorkerGroup implements AsyncDisposable {
     await this.#killUnlessEnded(workers, drainDelayMs + drainTimeoutMs);
     await Promise.all([...this.#running].map((worker) => worker.ended));
     clearInterval(this.#liveness);
-    return this.#killedCount > killedBefore;
+    return workers.some(({ isKilled }) => isKilled);
   }
 
   kill(): void {

@@ -2,7 +2,6 @@
 
 import cluster from 'node:cluster';
 import type { Process } from '../command.ts';
-import type { Config } from '../config/load-config.ts';
 import {
   Channel,
   type PrimaryFunctions,
@@ -48,23 +47,13 @@ export function findWorkerRole(host: Process) {
     retired,
     /** Resolves when it should answer in-flight requests and end: the primary says so or has ended. */
     stopped,
-    /** Returns the configuration to start with; undefined if it should end. */
-    configuration: (): Promise<Config | undefined> =>
-      Promise.race([primary.call('configuration', undefined, START_REPLY_MS), stopped]),
     watch(getCurrent: () => WorkerState): void {
       getState = getCurrent;
-      primary.tell('alive', getState()); // Before it is reported to listen: until the next heartbeat, it would count as starting.
-    },
-    /** Reports an event. Resolves when the primary has handled it or has ended. */
-    async report<Name extends 'listening' | 'refused' | 'checked' | 'terminated'>(
-      name: Name,
-      argument: PrimaryFunctions[Name]['argument'],
-    ): Promise<void> {
-      await primary.call(name, argument).catch(() => {});
+      void primary.tell('alive', getState()); // Before it is reported to listen: until the next heartbeat, it would count as starting.
     },
     /** Reports the final metrics and closes the connection to the primary, which keeps the process alive. */
     async leave(): Promise<void> {
-      await primary.call('alive', getState()).catch(() => {});
+      await primary.tell('alive', getState());
       if (host.connected) {
         host.disconnect();
       }
