@@ -1,9 +1,12 @@
 import { useRef } from 'react';
 import { Permitted } from '../session/permitted.tsx';
 import { View } from '../shell/view.tsx';
+import { Button } from '../ui/button.tsx';
+import { Field } from '../ui/field.tsx';
 import { useToast } from '../ui/toasts-context.ts';
+import { useConfirmedText } from '../ui/use-confirmed-text.ts';
 import { CreateFeed } from './create-feed.tsx';
-import { DeleteFeedForm } from './delete-feed-form.tsx';
+import { DeleteFeed, type OnFeedDeleted } from './delete-feed.tsx';
 import { FeedList } from './feed-list.tsx';
 import { type KnownFeed, useKnownFeeds } from './known-feeds.ts';
 
@@ -21,7 +24,7 @@ export function FeedsView() {
 }
 
 function Feeds() {
-  const { items: feeds, replace } = useKnownFeeds();
+  const [feeds, replace] = useKnownFeeds();
   const toast = useToast();
   const heading = useRef<HTMLHeadingElement>(null);
 
@@ -43,5 +46,36 @@ function Feeds() {
       <FeedList feeds={feeds} headingRef={heading} onDeleted={onDeleted} />
       <DeleteFeedForm feeds={feeds} onDeleted={onDeleted} />
     </>
+  );
+}
+
+interface DeleteFeedFormProps {
+  feeds: readonly KnownFeed[];
+  onDeleted: OnFeedDeleted;
+}
+
+/** The form to delete a feed that this browser doesn't know. */
+function DeleteFeedForm({ feeds, onDeleted }: DeleteFeedFormProps) {
+  const { text: id, field, isAsking, ask, close, clear } = useConfirmedText('Enter the id of a feed.');
+  return (
+    <form className="card" noValidate onSubmit={ask} aria-label="Delete a feed">
+      <div className="inline-form">
+        <Field {...field} label="Delete a feed by its id" autoCapitalize="off" spellCheck={false} />
+        <Button type="submit" kind="delete">
+          Delete…
+        </Button>
+      </div>
+      {isAsking && (
+        <DeleteFeed
+          id={id}
+          name={feeds.find((feed) => feed.id === id)?.name}
+          onDeleted={(deleted, remaining) => {
+            clear();
+            onDeleted(deleted, remaining);
+          }}
+          onClose={close}
+        />
+      )}
+    </form>
   );
 }
