@@ -118,16 +118,12 @@ function cancellable(
       }
     }
   }
-  const iterator = results();
-  return {
-    [Symbol.asyncIterator]: () => ({
-      next: () => iterator.next(),
-      async return() {
-        abort.abort(); // A generator would return only after its promise.
-        return { done: true, value: undefined };
-      },
-    }),
-  };
+  return Object.assign(results(), {
+    async return() {
+      abort.abort(); // That of a generator would wait for its promise.
+      return { done: true as const, value: undefined };
+    },
+  });
 }
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
