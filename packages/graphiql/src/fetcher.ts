@@ -20,7 +20,7 @@ export interface Run {
   failure?: string;
 }
 
-export type HistoryItem = Parameters<ReturnType<typeof useHistoryActions>['addToHistory']>[0];
+type HistoryItem = Parameters<ReturnType<typeof useHistoryActions>['addToHistory']>[0];
 
 /** Connection of the function that runs operations with the parts of the page that show runs. */
 export interface RunChannel {
