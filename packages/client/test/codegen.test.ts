@@ -145,11 +145,6 @@ it.each([
     'a.graphql:2:23: Syntax Error: Expected Name, found <EOF>.',
   ],
   [
-    'an unknown field',
-    { 'a.graphql': 'query A {\n  nothing\n}' },
-    'a.graphql:2:3: Cannot query field "nothing" on type "Query".',
-  ],
-  [
     'an unknown field in a fragment of another file',
     {
       'a.graphql': 'query A { notificationGroups { ...F } }',
@@ -162,13 +157,6 @@ it.each([
     { 'a.graphql': '{ notificationGroups { name } }' },
     'a.graphql has an operation without a name.',
   ],
-  [
-    'two operations of one name',
-    { 'a.graphql': 'query A { notificationGroups { name } }', 'b.graphql': 'query A { notificationGroups { id } }' },
-    'a.graphql:1:7: There can be only one operation named "A".',
-  ],
-  ['an unused fragment', { 'a.graphql': 'fragment F on Feed { id }' }, 'a.graphql:1:1: Fragment "F" is never used.'],
-  ['a type', { 'a.graphql': 'type A { b: Int }' }, 'a.graphql:1:1: The "A" definition is not executable.'],
 ])('%s stops codegen with one sentence', async (_title, files, sentence) => {
   await expect(load(files)).rejects.toThrow(new DocumentError(sentence));
 });

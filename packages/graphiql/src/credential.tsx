@@ -121,7 +121,7 @@ export function CredentialField({
           Use the sandbox’s key
         </button>
       )}
-      <p id={`${id}-note`} className={isAskedFor ? 'problem' : 'note'} role={isAskedFor ? 'alert' : undefined}>
+      <p id={`${id}-note`} className={isAskedFor ? 'problem' : undefined} role={isAskedFor ? 'alert' : undefined}>
         {isAskedFor && `Enter your ${scheme === 'ApiKey' ? 'API key' : 'token'} to run operations.`}
         {!isAskedFor && isOfServer && (isSandbox ? 'The sandbox’s key' : 'Filled in by this server')}
         {!isAskedFor && !isOfServer && 'Kept until you close the page'}

@@ -131,7 +131,7 @@ export function useFieldCounts(report: UpstreamReport | undefined): void {
           const { line } = loc.startToken;
           const column = model.getLineMaxColumn(line);
           const after = {
-            content: countCalls({ min: count, max: count }).replace(' ', '\u00a0'),
+            content: countCalls(count).replace(' ', '\u00a0'),
             inlineClassName: 'field-count',
             inlineClassNameAffectsLetterSpacing: true, // The editor then measures it.
             cursorStops,

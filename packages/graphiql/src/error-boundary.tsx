@@ -27,7 +27,7 @@ export class ErrorBoundary extends Component<{ part: string; children: ReactNode
           Reload the page. If it fails again, reset it: this deletes the tabs, history and settings that your browser
           has stored for this page. The data of the service stays as it is.
         </p>
-        <button type="button" className="button" onClick={reset}>
+        <button type="button" onClick={reset}>
           Reset the page
         </button>
       </section>

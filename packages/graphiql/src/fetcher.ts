@@ -20,7 +20,7 @@ export interface Run {
   failure?: string;
 }
 
-export type HistoryItem = Parameters<ReturnType<typeof useHistoryActions>['addToHistory']>[0];
+type HistoryItem = Parameters<ReturnType<typeof useHistoryActions>['addToHistory']>[0];
 
 /** Connection of the function that runs operations with the parts of the page that show runs. */
 export interface RunChannel {
@@ -118,16 +118,12 @@ function cancellable(
       }
     }
   }
-  const iterator = results();
-  return {
-    [Symbol.asyncIterator]: () => ({
-      next: () => iterator.next(),
-      async return() {
-        abort.abort(); // A generator would return only after its promise.
-        return { done: true, value: undefined };
-      },
-    }),
-  };
+  return Object.assign(results(), {
+    async return() {
+      abort.abort(); // That of a generator would wait for its promise.
+      return { done: true as const, value: undefined };
+    },
+  });
 }
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -5,7 +5,7 @@ import { useCopy } from './controls.tsx';
 import { VARIABLES, withKey } from './snippets.ts';
 
 /** Returns a number with its noun, such as `1 call` or `0–20 calls`. */
-export function countCalls({ min, max }: { min: number; max: number }): string {
+export function countCalls(min: number, max = min): string {
   const count = min === max ? `${min}` : `${min}–${max}`;
   return `${count} ${count === '1' ? 'call' : 'calls'}`;
 }
@@ -24,8 +24,9 @@ export function Plan({ explanation, publicKey }: { explanation: Explanation; pub
     <section className="plan" aria-label="Plan">
       <h2>Plan</h2>
       <p>
-        {`${countCalls(budget)} of at most ${budget.limit}. `}
-        {bulkItems && `${countCalls(bulkItems)} for items of bulk writes, of at most ${bulkItems.limit}. `}
+        {`${countCalls(budget.min, budget.max)} of at most ${budget.limit}. `}
+        {bulkItems &&
+          `${countCalls(bulkItems.min, bulkItems.max)} for items of bulk writes, of at most ${bulkItems.limit}. `}
         {scopes.length > 0 && `A token needs the scope${scopes.length === 1 ? '' : 's'} ${scopes.join(', ')}. `}
         Nothing was sent to the service.
       </p>
@@ -45,8 +46,8 @@ function Call({ call, publicKey }: { call: ExplainedCall; publicKey: string | un
     <li>
       <code>{`${method} ${route}`}</code>
       <p>
-        {countCalls(call)} for {fields.join(', ')}, {after.length === 0 ? 'at once' : `after ${after.join(' and ')}`}.{' '}
-        {reason && <span>{reason}</span>}
+        {countCalls(call.min, call.max)} for {fields.join(', ')},{' '}
+        {after.length === 0 ? 'at once' : `after ${after.join(' and ')}`}. {reason && <span>{reason}</span>}
       </p>
       <p>
         {cache === undefined ? 'Not cached' : CACHE[cache.state](cache.freshSeconds)}.{' '}

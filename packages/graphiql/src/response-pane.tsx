@@ -119,7 +119,7 @@ function Welcome({ isSandbox, tabs }: Pick<PageConfig, 'isSandbox' | 'tabs'>) {
 function CostBar({ report }: { report: UpstreamReport }) {
   const { calls, shared, cached, unsent = 0, retries, ms, rateLimitRemaining, fields } = report;
   const summary = [
-    countCalls({ min: calls, max: calls }),
+    countCalls(calls),
     shared > 0 && `${shared} shared`,
     cached > 0 && `${cached} cached`,
     unsent > 0 && `${unsent} not sent`,
@@ -135,7 +135,7 @@ function CostBar({ report }: { report: UpstreamReport }) {
           .toSorted(([, a], [, b]) => b - a)
           .map(([field, count]) => (
             <li key={field}>
-              <code>{field}</code>: {countCalls({ min: count, max: count })}
+              <code>{field}</code>: {countCalls(count)}
             </li>
           ))}
       </ul>

@@ -7,7 +7,7 @@ import { readResult } from '../../client/src/result.ts';
 import { canRepeat, sleep, waitOf } from '../../client/src/retry.ts';
 import { mayWrite } from '../../client/src/typed-document.ts';
 
-export type GatewayResult = ExecutionResult<
+type GatewayResult = ExecutionResult<
   Record<string, unknown>,
   { upstream?: UpstreamReport; explain?: Explanation; [name: string]: unknown }
 >;

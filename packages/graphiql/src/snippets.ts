@@ -4,7 +4,7 @@ import { parse, print, separateOperations } from 'graphql';
 import type { PageOperation, Scheme } from '../../../src/http/graphiql/page-config.ts';
 import { quoteForShell } from '../../../src/lib/text.ts';
 
-export interface SnippetCredential {
+interface SnippetCredential {
   scheme: Scheme;
   /** The sandbox's key. Code has a variable of the environment in place of any other. */
   publicKey: string | undefined;

@@ -14,6 +14,9 @@ const APPLICATION_ID = 0x4e_54_47_52;
 /** Maximum time that a write waits for another process's write lock, for example while that one creates the tables. */
 const BUSY_TIMEOUT_MS = 5000;
 
+const TRANSACTION = { begin: 'BEGIN IMMEDIATE', commit: 'COMMIT', undo: 'ROLLBACK' };
+const SAVEPOINT = { begin: 'SAVEPOINT inner', commit: 'RELEASE inner', undo: 'ROLLBACK TO inner; RELEASE inner' };
+
 /** Returns the number that identifies a schema in files (SQLite's `user_version`). It follows from the text, so any change of the schema changes it. */
 const versionOf = (schema: string): number => createHash('sha256').update(schema).digest().readUInt32BE() >>> 1;
 
@@ -63,43 +66,34 @@ export class SandboxDatabase {
   }
 
   /**
-   * Runs the function in a write transaction, or in the current one. If the function throws, nothing is written.
+   * Runs the function in a write transaction, or in a savepoint of the current one. If the function throws, its writes are undone.
    *
    * @throws {SandboxError} if the file can't be written, for example because the disk is full
    */
   transaction<T>(run: () => T): T {
-    if (this.#connection.isTransaction) {
-      return run();
-    }
+    const { begin, commit, undo } = this.#connection.isTransaction ? SAVEPOINT : TRANSACTION;
     try {
-      this.#connection.exec('BEGIN IMMEDIATE');
+      this.#connection.exec(begin);
       const result = run();
-      this.#connection.exec('COMMIT');
+      this.#connection.exec(commit);
       return result;
     } catch (error) {
       // After some failures, such as a full disk, SQLite has already rolled back.
       if (this.#connection.isTransaction) {
-        this.#connection.exec('ROLLBACK');
+        this.#connection.exec(undo);
       }
       throw describeFailure(error, this.#file);
     }
   }
 
-  /** Runs the function in a savepoint of the current transaction. If the function throws, only its own writes are undone. */
-  savepoint<T>(run: () => T): T {
-    this.#connection.exec('SAVEPOINT attempt');
-    try {
-      return run();
-    } catch (error) {
-      if (this.#connection.isTransaction) {
-        this.#connection.exec('ROLLBACK TO attempt');
-      }
-      throw error;
-    } finally {
-      if (this.#connection.isTransaction) {
-        this.#connection.exec('RELEASE attempt');
-      }
-    }
+  /** Makes the current records those that `restore()` returns to. Nothing is written to a file from then on. */
+  keep(): void {
+    this.#connection.exec('BEGIN');
+  }
+
+  /** Undoes everything since `keep()`. */
+  restore(): void {
+    this.#connection.exec('ROLLBACK; BEGIN');
   }
 
   [Symbol.dispose](): void {
@@ -201,16 +195,10 @@ const FILE_FAILURES = new Map([
   [26, 'is not a SQLite database'],
 ]);
 
-/** Returns the problem of the file that caused an error of SQLite, as a clause, or undefined if the file didn't cause it. */
-export function fileFailureOf(error: unknown): string | undefined {
-  return error instanceof Error && 'errcode' in error && typeof error.errcode === 'number'
-    ? FILE_FAILURES.get(error.errcode & 0xff)
-    : undefined;
-}
-
 /** Returns the failure as a `SandboxError` if its cause is the file or its folder, or else the error itself. */
 function describeFailure(error: unknown, file: string): unknown {
-  const failure = fileFailureOf(error);
+  const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : 0;
+  const failure = FILE_FAILURES.get(code);
   if (failure !== undefined) {
     return new SandboxError(`${file} ${failure}.`, { cause: error });
   }

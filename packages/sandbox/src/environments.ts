@@ -29,6 +29,12 @@ export const PRODUCTION = createEnvironment('production', '65f000000000000000000
 
 export const ENVIRONMENTS = [DEVELOPMENT, PRODUCTION];
 
+/** Returns a record with the members that all records of its environment have. */
+export const owned = <Fields extends object>(environment: Environment, fields: Fields) => ({
+  ...fields,
+  ...environment.owner,
+});
+
 /** Returns the environment of an `Authorization` header, or undefined if the key is unknown. */
 export function findEnvironment(authorization: string | undefined): Environment | undefined {
   return ENVIRONMENTS.find(({ name }) => authorization === `ApiKey ${SANDBOX_KEYS[name]}`);

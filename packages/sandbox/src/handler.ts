@@ -2,12 +2,13 @@
 
 import { createHash, randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { fileFailureOf, type SandboxDatabase } from './database.ts';
+import type { SandboxDatabase } from './database.ts';
 import { type Environment, findEnvironment } from './environments.ts';
 import { ApiError, SandboxError } from './errors.ts';
 import { createIdempotency } from './idempotency.ts';
-import type { CountRequest } from './rate-limit.ts';
-import type { OperationHandler } from './resource.ts';
+import { writePage } from './page.ts';
+import { createRateLimit } from './rate-limit.ts';
+import { resources } from './resources/index.ts';
 import { errorResponse, type Respond, type SandboxRequest, type SandboxResponse } from './response.ts';
 import type { Router } from './router.ts';
 import { isRow, type Row } from './rows.ts';
@@ -19,20 +20,23 @@ import { isRow, type Row } from './rows.ts';
 export function createHandler({
   database,
   router,
-  countRequest,
-  operations,
-  writePage,
+  rateLimit,
   clock,
+  topUp,
 }: {
   database: SandboxDatabase;
   router: Router;
-  countRequest: CountRequest;
-  operations: ReadonlyMap<string, OperationHandler>;
-  /** Writes the page at `/` for a client that knows the sandbox by this host. */
-  writePage(host: string): SandboxResponse;
+  /** Requests per second that each API key can send, per category. */
+  rateLimit: number;
   clock: () => Date;
+  /** Writes the sample traffic up to today. */
+  topUp: () => void;
 }): Respond {
-  const idempotency = createIdempotency(database);
+  const operations = new Map(
+    resources.flatMap(({ createHandlers }) => Object.entries(createHandlers(database, clock, topUp))),
+  );
+  const countRequest = createRateLimit(rateLimit, clock);
+  const respondOnce = createIdempotency(database);
   let loggedProblem: string | undefined;
 
   /** @param headers receives the headers of the response, whether the request fails or not */
@@ -46,34 +50,30 @@ export function createHandler({
       throw new Error(`The operation ${operation.operationId} has no handler.`);
     }
 
+    const readBody = async () => (operation.requestBody === undefined ? undefined : readJsonBody(request));
+    const run = (body: Row | undefined): SandboxResponse => {
+      const { params, query } = router.validate(operation, method, url, body);
+      return handle({ environment, params, query, body: body ?? {} });
+    };
     const key = readIdempotencyKey(request);
-    if (key !== undefined) {
-      headers['Idempotency-Key'] = key;
+    if (key === undefined) {
+      const body = await readBody();
+      return method === 'GET'
+        ? withETag(run(body), request.headers['if-none-match'])
+        : database.transaction(() => run(body));
     }
-    const release = key === undefined ? undefined : idempotency.reserve(environment, key);
-    try {
-      const body = operation.requestBody === undefined ? undefined : await readJsonBody(request);
-      const run = (): SandboxResponse => {
-        const { params, query } = router.validate(operation, method, url, body);
-        return handle({ environment, params, query, body: body ?? {} });
-      };
-      if (key !== undefined) {
-        // An error response undoes the operation's writes, and is itself stored for the key, unless the file can't be written.
-        return idempotency.respond(environment, key, body ?? null, () => {
-          try {
-            return database.savepoint(run);
-          } catch (error) {
-            if (fileFailureOf(error) !== undefined) {
-              throw error;
-            }
-            return toErrorResponse(error, request);
-          }
-        });
+    headers['Idempotency-Key'] = key;
+    return respondOnce(environment, key, readBody, (body) => {
+      // An error response undoes the operation's writes, and is itself stored for the key, unless the file can't be written.
+      try {
+        return database.transaction(() => run(body));
+      } catch (error) {
+        if (error instanceof SandboxError) {
+          throw error;
+        }
+        return toErrorResponse(error, request);
       }
-      return method === 'GET' ? withETag(run(), request.headers['if-none-match']) : database.transaction(run);
-    } finally {
-      release?.();
-    }
+    });
   }
 
   /** Logs a problem with the file once, until a write succeeds or there is another problem. */
@@ -106,7 +106,7 @@ export function createHandler({
     let response: SandboxResponse;
     try {
       const isPage = url === '/' && method === 'GET';
-      response = isPage ? writePage(request.headers.host ?? 'localhost') : await respond(request, headers);
+      response = isPage ? writePage(request.headers.host ?? 'localhost', database) : await respond(request, headers);
       loggedProblem = method === 'GET' ? loggedProblem : undefined;
     } catch (error) {
       if (request.destroyed && !request.complete) {

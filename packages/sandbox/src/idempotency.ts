@@ -5,7 +5,7 @@ import type { SandboxDatabase } from './database.ts';
 import type { Environment } from './environments.ts';
 import { ApiError } from './errors.ts';
 import type { SandboxResponse } from './response.ts';
-import { integer, optionalText, text } from './rows.ts';
+import { integer, optionalText, type Row, text } from './rows.ts';
 
 export const IDEMPOTENCY_SCHEMA = `
   CREATE TABLE idempotent_responses (
@@ -24,8 +24,8 @@ const MAX_KEY_LENGTH = 255;
 const KEY_REUSE_HELP = 'https://datatracker.ietf.org/doc/html/draft-ietf-httpapi-idempotency-key-header-06#section-2.7';
 
 /**
- * Stores the responses of requests with an `Idempotency-Key`. As in the real service, a key applies to its whole environment and not to one
- * path: the same key and body sent to another endpoint replay the first response.
+ * Creates the function that responds to requests with an `Idempotency-Key`, and stores the responses. As in the real service, a key applies to
+ * its whole environment and not to one path: the same key and body sent to another endpoint replay the first response.
  */
 export function createIdempotency(database: SandboxDatabase) {
   const find = database.prepare('SELECT * FROM idempotent_responses WHERE environment_id = ? AND key = ?');
@@ -34,49 +34,56 @@ export function createIdempotency(database: SandboxDatabase) {
   );
   const inFlight = new Set<string>();
 
-  return {
-    /**
-     * Reserves the key for its first request as soon as the headers arrive, because the body can take time.
-     *
-     * @returns a function that releases the key
-     */
-    reserve(environment: Environment, key: string): () => void {
-      if (key.length > MAX_KEY_LENGTH) {
-        throw new ApiError(400, `The Idempotency-Key must not be longer than ${MAX_KEY_LENGTH} characters.`);
-      }
-      const slot = `${environment.id} ${key}`;
-      if (inFlight.has(slot)) {
-        const message = 'A request with this Idempotency-Key is still in flight. Try again in a second.';
-        throw new ApiError(409, message, { 'Retry-After': '1' });
-      }
-      if (find.get(environment.id, key) !== undefined) {
-        return () => {};
-      }
-      inFlight.add(slot);
-      return () => inFlight.delete(slot);
-    },
+  function replay(row: Row, requestHash: string): SandboxResponse {
+    if (text(row, 'request_hash') !== requestHash) {
+      const message = 'This Idempotency-Key was already used with another body. For idempotency, use a new key.';
+      throw new ApiError(422, message, { Link: `<${KEY_REUSE_HELP}>; rel="describedby"` });
+    }
+    const headers = { 'Idempotency-Replay': 'true' };
+    return { status: integer(row, 'status'), body: optionalText(row, 'body'), headers };
+  }
 
-    /**
-     * Returns the stored response, or runs the request and stores its response in the same transaction as its writes.
-     *
-     * @param run returns error responses too, and they are stored like any other; if it throws, nothing is stored
-     */
-    respond(environment: Environment, key: string, requestBody: unknown, run: () => SandboxResponse): SandboxResponse {
-      const requestHash = createHash('sha256').update(JSON.stringify(requestBody)).digest('hex');
+  /**
+   * Returns the stored response, or runs the request and stores its response in the same transaction as its writes.
+   *
+   * @param run returns error responses too, and they are stored like any other; if it throws, nothing is stored
+   */
+  return async (
+    environment: Environment,
+    key: string,
+    readBody: () => Promise<Row | undefined>,
+    run: (body: Row | undefined) => SandboxResponse,
+  ): Promise<SandboxResponse> => {
+    if (key.length > MAX_KEY_LENGTH) {
+      throw new ApiError(400, `The Idempotency-Key must not be longer than ${MAX_KEY_LENGTH} characters.`);
+    }
+    const slot = `${environment.id} ${key}`;
+    if (inFlight.has(slot)) {
+      const message = 'A request with this Idempotency-Key is still in flight. Try again in a second.';
+      throw new ApiError(409, message, { 'Retry-After': '1' });
+    }
+    const isFirst = find.get(environment.id, key) === undefined;
+    if (isFirst) {
+      inFlight.add(slot); // Before the body arrives, which can take time.
+    }
+    try {
+      const body = await readBody();
+      const requestHash = createHash('sha256')
+        .update(JSON.stringify(body ?? null))
+        .digest('hex');
       return database.transaction(() => {
-        const row = find.get(environment.id, key);
-        if (row !== undefined) {
-          if (text(row, 'request_hash') !== requestHash) {
-            const message = 'This Idempotency-Key was already used with another body. For idempotency, use a new key.';
-            throw new ApiError(422, message, { Link: `<${KEY_REUSE_HELP}>; rel="describedby"` });
-          }
-          const headers = { 'Idempotency-Replay': 'true' };
-          return { status: integer(row, 'status'), body: optionalText(row, 'body'), headers };
+        const stored = find.get(environment.id, key);
+        if (stored !== undefined) {
+          return replay(stored, requestHash);
         }
-        const response = run();
+        const response = run(body);
         insert.run(environment.id, key, requestHash, response.status, response.body);
         return response;
       });
-    },
+    } finally {
+      if (isFirst) {
+        inFlight.delete(slot);
+      }
+    }
   };
 }

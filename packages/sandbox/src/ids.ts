@@ -2,6 +2,7 @@
 
 import { createHash, randomBytes } from 'node:crypto';
 import type { Environment } from './environments.ts';
+import type { NamedRecord } from './records.ts';
 
 /** Creates a record id in the real service's format: 24 hexadecimal digits, of which the first eight are the time in seconds. */
 export function createId(now: Date): string {
@@ -16,3 +17,11 @@ export function sampleId(environment: Environment, kind: string, ...path: (strin
     .digest('hex')
     .slice(0, 24);
 }
+
+/** Returns a function that adds the id of a named record unless it has one. */
+export const withId =
+  (environment: Environment, kind: 'group' | 'feed') =>
+  (record: NamedRecord): { id: string; name: string } => {
+    const { id, name } = typeof record === 'string' ? { name: record } : record;
+    return { id: id ?? sampleId(environment, kind, name), name };
+  };

@@ -16,18 +16,15 @@ const CATEGORIES: Readonly<Record<string, RegExp>> = {
 export const categoryOf = (path: string): string =>
   Object.keys(CATEGORIES).find((name) => CATEGORIES[name]?.test(path)) ?? 'global';
 
-/** Counts a request. Returns headers of its response. Throws 429 if the key has no requests of this category left in this second. */
-export type CountRequest = (environment: Environment, path: string) => Record<string, string>;
-
 /**
- * Creates the function that counts the requests of each API key and category in windows of one second, and reports them in the `RateLimit` headers of
- * the service.
+ * Creates the function that counts the requests of each API key and category in windows of one second. It returns the `RateLimit` headers of the
+ * response, and throws 429 if the key has no requests of this category left in this second.
  *
  * @param limit requests per second, API key and category
  */
-export function createRateLimit(limit: number, clock: () => Date): CountRequest {
+export function createRateLimit(limit: number, clock: () => Date) {
   const windows = new Map<string, { second: number; count: number }>();
-  return ({ id }, path) => {
+  return ({ id }: Environment, path: string): Record<string, string> => {
     const category = categoryOf(path);
     const key = `${id} ${category}`;
     const second = Math.floor(clock().getTime() / 1000);

@@ -96,6 +96,12 @@ export interface TransactionRecord {
   channels?: readonly Channel[];
 }
 
+/** Messages of a transaction. Those of the sample have a workflow and a subscriber, so that the statistics count them. */
+export type MessageRecord = TransactionRecord & { workflow?: string; subscriberId?: string };
+
+/** Records of the sample or of tests. */
+export type AllRecords = Omit<Records, 'messages'> & { messages?: readonly MessageRecord[] };
+
 /** Statistics of one day. Its notifications have the transactions `YYYY-MM-DD-0`, `YYYY-MM-DD-1` and so on, with a message per channel. */
 export interface DayRecord {
   /** UTC day, `YYYY-MM-DD`. */
@@ -106,4 +112,15 @@ export interface DayRecord {
   count?: number;
   /** @default ['email'] */
   channels?: readonly Channel[];
+}
+
+/** Notification as it is stored. It has a message on each of its channels. */
+export interface NotificationRecord {
+  id: string;
+  /** Empty for messages that tests add, which no statistics count. */
+  workflowId: string;
+  subscriberId: string;
+  transactionId: string;
+  channels: readonly Channel[];
+  createdAt: string;
 }

@@ -2,7 +2,7 @@
 
 import type { SandboxDatabase } from './database.ts';
 import type { Environment } from './environments.ts';
-import type { RecordRows } from './record-rows.ts';
+import type { AllRecords } from './records.ts';
 import type { SandboxResponse } from './response.ts';
 import type { Row } from './rows.ts';
 
@@ -12,8 +12,18 @@ export interface Resource {
   schema?: string;
   /** Writes sample records that only this noun knows. Runs once per file, after its tables are created. @default no samples */
   writeSamples?(database: SandboxDatabase, clock: () => Date): void;
-  /** Writes the noun's records: those of the sample, at the same time, and those that tests add. @default none */
-  writeRecords?(database: SandboxDatabase, records: RecordRows): void;
+  /**
+   * Writes the noun's records: those of the sample, at the same time, and those that tests add. They can refer to records of the nouns below it in
+   * `resources`. It throws a `TypeError` for an invalid one.
+   *
+   * @param target environment of the records, and the time of those without one, in ISO 8601
+   * @default none
+   */
+  writeRecords?(
+    database: SandboxDatabase,
+    records: AllRecords,
+    target: { environment: Environment; now: string },
+  ): void;
   /**
    * Lists the noun's records on the landing page: its plural name, and a query with the id of an environment as its parameter, which returns the
    * columns `id`, as requests use it, and `label`. @default not listed
@@ -32,7 +42,7 @@ export interface Resource {
 }
 
 /** A request that conforms to the OpenAPI document. */
-export interface OperationRequest {
+interface OperationRequest {
   environment: Environment;
   params: Row;
   query: Row;
@@ -41,4 +51,4 @@ export interface OperationRequest {
 }
 
 /** Runs an operation. Throws an `ApiError` to reject the request. */
-export type OperationHandler = (request: OperationRequest) => SandboxResponse;
+type OperationHandler = (request: OperationRequest) => SandboxResponse;

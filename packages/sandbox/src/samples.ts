@@ -2,8 +2,14 @@
 
 import { DEVELOPMENT, type Environment, PRODUCTION } from './environments.ts';
 import { sampleId } from './ids.ts';
-import type { MessageRecord, NotificationRow } from './record-rows.ts';
-import type { Channel, Records, SubscriberRecord, WorkflowRecord } from './records.ts';
+import type {
+  Channel,
+  MessageRecord,
+  NotificationRecord,
+  Records,
+  SubscriberRecord,
+  WorkflowRecord,
+} from './records.ts';
 import samples from './samples.json' with { type: 'json' };
 
 /** The sample records of one environment, without ids. */
@@ -59,7 +65,7 @@ export function createDay(
   day: string,
   age: number,
   active: ReadonlySet<string>,
-): NotificationRow[] {
+): NotificationRecord[] {
   if (QUIET_AGES.has(age)) {
     return [];
   }

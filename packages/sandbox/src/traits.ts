@@ -40,11 +40,11 @@ const TRAITS = {
 
   /** Responds with 503 to every request on the first connection, which stays open. */
   'sick-pod': ({ socket }, respond, seen) =>
-    seen.has(socket) || (seen.size === 0 && isNew(seen, socket)) ? failure(503) : respond(),
+    seen.has(socket) || (seen.size === 0 && addIfNew(seen, socket)) ? failure(503) : respond(),
 
   /** Responds with 408 to every other read of a URL, beginning with the first. */
   'read-timeouts': ({ method, url }, respond, seen) =>
-    method === 'GET' && !seen.delete(url) && isNew(seen, url) ? failure(408) : respond(),
+    method === 'GET' && !seen.delete(url) && addIfNew(seen, url) ? failure(408) : respond(),
 
   /** Applies writes, but responds to them with 408. */
   'write-timeouts': change((response, { method }) => (method === 'GET' ? response : failure(408))),
@@ -58,7 +58,7 @@ const TRAITS = {
     if (seen.has(`${url} ${key}`)) {
       return withHeaders(failure(503), { 'Idempotency-Replay': 'true' });
     }
-    const isFirst = key !== undefined && isNew(seen, url) && isNew(seen, `${url} ${key}`);
+    const isFirst = key !== undefined && addIfNew(seen, url) && addIfNew(seen, `${url} ${key}`);
     return isFirst ? failure(503) : respond();
   },
 
@@ -181,4 +181,4 @@ const isDeletion = ({ method, url }: SandboxRequest): boolean =>
   method === 'DELETE' && url?.startsWith('/v1/events/') === false;
 
 /** Adds a value. Returns whether it is new. */
-const isNew = (seen: Set<unknown>, value: unknown): boolean => seen.size < seen.add(value).size;
+const addIfNew = (seen: Set<unknown>, value: unknown): boolean => seen.size < seen.add(value).size;

@@ -5,7 +5,7 @@ import { sampleId } from './ids.ts';
 import { CHANNELS, type StepRecord, type WorkflowRecord } from './records.ts';
 
 /**
- * Creates the JSON object of a workflow, without `active`, `draft` and `updatedAt`, which have their own columns.
+ * Creates the JSON object of a workflow.
  *
  * @param context ids of the workflow, its group and its feeds, and the time of a record without one
  */
@@ -14,7 +14,7 @@ export function createWorkflowDocument(
   workflow: WorkflowRecord,
   { id, groupId, feedIdOf, now }: { id: string; groupId: string; feedIdOf(feed: string): string; now: string },
 ) {
-  const { identifier, name = identifier, critical = false, tags = [], steps = [] } = workflow;
+  const { identifier, name = identifier, active = true, critical = false, tags = [], steps = [] } = workflow;
   const { createdAt = now, updatedAt = now } = workflow;
 
   const idOf = (kind: string, ...path: (string | number)[]) => sampleId(environment, kind, identifier, ...path);
@@ -93,6 +93,8 @@ export function createWorkflowDocument(
     _id: id,
     id,
     name,
+    active,
+    draft: !active,
     ...(workflow.description !== undefined && { description: workflow.description }),
     preferenceSettings: Object.fromEntries(
       CHANNELS.map((channel) => [channel, (workflow.preferred ?? CHANNELS).includes(channel)]),
@@ -109,6 +111,7 @@ export function createWorkflowDocument(
     ...(workflow.data !== undefined && { data: workflow.data }),
     isBlueprint: false,
     createdAt,
+    updatedAt,
     __v: 0,
   };
 }

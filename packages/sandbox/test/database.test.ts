@@ -19,6 +19,12 @@ async function failure(start: Promise<unknown>): Promise<SandboxError> {
   return error;
 }
 
+/** Expects that no connection to a database is open. */
+function expectReleased(file: string): void {
+  using database = new DatabaseSync(file);
+  database.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; ROLLBACK');
+}
+
 describe('a sandbox file', () => {
   it('is created with its folder and keeps what was written', async () => {
     await using folder = await createTemporaryFolder();
@@ -79,6 +85,18 @@ describe('a sandbox file', () => {
     expect(await failure(startSandbox({ file }))).toMatchObject({ name: 'SandboxError' });
   });
 
+  it('that lacks a table is rejected and released', async () => {
+    await using folder = await createTemporaryFolder();
+    const file = folder.path('sandbox.db');
+    await (await startSandbox({ file })).close();
+    {
+      using database = new DatabaseSync(file);
+      database.exec('DROP TABLE sample_traffic');
+    }
+    await expect(startSandbox({ file })).rejects.toThrow('no such table: sample_traffic');
+    expectReleased(file);
+  });
+
   it('may be shared by two sandboxes', async () => {
     await using folder = await createTemporaryFolder();
     const file = folder.path('sandbox.db');
@@ -97,9 +115,7 @@ describe('a port', () => {
     const port = Number(new URL(sandbox.url).port);
     const error = await failure(startSandbox({ port, file }));
     expect(error.message).toBe(`Port ${port} on 127.0.0.1 is already in use. Choose another port.`);
-    const database = new DatabaseSync(file);
-    database.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; ROLLBACK');
-    database.close();
+    expectReleased(file);
   });
 
   it('that is out of range, or on an address of another machine, is rejected', async () => {

@@ -132,7 +132,7 @@ describe('an internal error', () => {
     const file = folder.path('sandbox.db');
     await using sendBroken = await openSandbox({ file });
     const database = new DatabaseSync(file);
-    database.exec(`UPDATE workflows SET document = '[]'`);
+    database.exec(`UPDATE workflows SET document = '{'`);
     database.close();
     const log = vi.spyOn(console, 'error').mockImplementation(() => {});
 

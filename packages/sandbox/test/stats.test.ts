@@ -74,23 +74,16 @@ describe('statistics', () => {
     const before = await readStats(send, '?days=90');
     for (const { environment_id, transaction_id, channels } of notifications.filter((_, i) => i % 400 === 0)) {
       const as = environment_id === PRODUCTION.id ? 'production' : 'development';
-      const other = as === 'production' ? 'development' : 'production';
-      const address = `DELETE /v1/messages/transaction/${transaction_id}`;
       const sent: string[] = JSON.parse(String(channels));
-      const [last, ...others] = sent;
-      const statusOf = async (query = '', environment: typeof as = as) =>
-        (await send(`${address}${query}`, { as: environment })).status;
-      expect(await statusOf('', other)).toBe(404);
-      for (const channel of ['in_app', 'email', 'sms', 'chat', 'push'].filter((name) => name !== last)) {
-        expect([transaction_id, channel, await statusOf(`?channel=${channel}`)]).toEqual([
+      for (const channel of ['in_app', 'email', 'sms', 'chat', 'push']) {
+        const { status } = await send(`DELETE /v1/messages/transaction/${transaction_id}?channel=${channel}`, { as });
+        expect([transaction_id, channel, status]).toEqual([
           transaction_id,
           channel,
-          others.includes(channel) ? 204 : 404,
+          sent.includes(channel) ? 204 : 404,
         ]);
-        expect(await statusOf(`?channel=${channel}`)).toBe(404);
       }
-      expect(await statusOf()).toBe(204);
-      expect(await statusOf()).toBe(404);
+      expect((await send(`DELETE /v1/messages/transaction/${transaction_id}`, { as })).status).toBe(404);
     }
     expect(await readStats(send, '?days=90')).toEqual(before);
   });
@@ -135,7 +128,6 @@ describe('sample traffic', () => {
     let now = new Date('2026-03-17T12:00:00.000Z'); // Creates the sample transactions on the day before.
     await using send = await openSandbox({ now: () => now });
     const counts: number[] = [];
-    const months: (readonly [string, Entry])[] = [];
     for (const time of [
       '00:00:00.000',
       '00:10:00.000',
@@ -145,14 +137,9 @@ describe('sample traffic', () => {
       '23:59:59.999',
     ]) {
       now = new Date(`2026-03-18T${time}Z`);
-      const day = await readStats(send, '?days=1', as);
-      const week = await readStats(send, '?days=7', as);
-      const month = await readStats(send, '?days=30', as);
-      expect([day.size, week.size, month.size]).toEqual([1, 7, 30]);
-      expect([...week, ...day].map(([date]) => month.get(date))).toEqual([...week.values(), ...day.values()]);
-      counts.push(day.get('2026-03-18')?.count ?? 0);
-      month.delete('2026-03-18');
-      months.push(...month);
+      const stats = await readStats(send, '?days=30', as);
+      expect(stats.size).toBe(30);
+      counts.push(stats.get('2026-03-18')?.count ?? 0);
     }
 
     now = TOMORROW;
@@ -166,8 +153,6 @@ describe('sample traffic', () => {
       expect(Math.abs(count / complete - (i + 1) / 4)).toBeLessThan(0.2);
       expect(count).toBeLessThan(complete);
     }
-    // Earlier days are complete.
-    expect(months).toEqual(months.map(([date]) => [date, stats.get(date)]));
   });
 
   it('omits workflows that are switched off', async () => {

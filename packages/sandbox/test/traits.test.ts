@@ -59,40 +59,32 @@ const UNKNOWN_WORKFLOW: [string, Message] = [
   'POST /v1/events/trigger',
   { body: { name: 'none', to: 's1', payload: {} } },
 ];
-const EVERYTHING = ['GET /v1/feeds', 'GET /v1/workflows/payment-failed', 'PATCH /v1/notification-groups/a?b=c'];
+
+/** Checks that every request gets this response. */
+function answersAll(status: number, type: string, textFor: (target: string) => string) {
+  return async (send: Send): Promise<void> => {
+    for (const target of ['GET /v1/feeds', 'GET /v1/workflows/payment-failed', 'PATCH /v1/notification-groups/a?b=c']) {
+      const response = await send(target);
+      expect([response.status, response.headers['content-type'], response.text]).toEqual([
+        status,
+        type,
+        textFor(target),
+      ]);
+    }
+  };
+}
 
 /** Checks of each trait, with a sandbox that has only this one. */
 const CHECKS: Record<TraitName, (send: Send) => Promise<void>> = {
-  async 'ingress-404'(send) {
-    for (const target of EVERYTHING) {
-      const { status, headers, text } = await send(target);
-      expect([status, headers['content-type'], text]).toEqual([404, 'text/plain', 'default backend - 404']);
-    }
-  },
+  'ingress-404': answersAll(404, 'text/plain', () => 'default backend - 404'),
 
-  async 'framework-404-html'(send) {
-    for (const target of EVERYTHING) {
-      const { status, headers, text } = await send(target);
-      expect([status, headers['content-type']]).toEqual([404, 'text/html']);
-      expect(text).toContain(`Cannot ${target}<`);
-    }
-  },
+  'framework-404-html': answersAll(404, 'text/html', (target) => `<pre>Cannot ${target}</pre>`),
 
-  async 'framework-404-json'(send) {
-    for (const target of EVERYTHING) {
-      const response = await send(target);
-      expect([response.status, response.headers['content-type']]).toEqual([404, 'application/json; charset=utf-8']);
-      expect(json(response)).toEqual({ message: `Cannot ${target}`, error: 'Not Found', statusCode: 404 });
-    }
-  },
+  'framework-404-json': answersAll(404, 'application/json; charset=utf-8', (target) =>
+    JSON.stringify({ message: `Cannot ${target}`, error: 'Not Found', statusCode: 404 }),
+  ),
 
-  async 'firewall-403'(send) {
-    for (const target of EVERYTHING) {
-      const { status, headers, text } = await send(target);
-      expect([status, headers['content-type']]).toEqual([403, 'text/html']);
-      expect(text).toContain('403 Forbidden');
-    }
-  },
+  'firewall-403': answersAll(403, 'text/html', () => '<h1>403 Forbidden</h1>'),
 
   async 'sick-pod'(send) {
     const [first, second] = [new Agent({ keepAlive: true }), new Agent({ keepAlive: true })];

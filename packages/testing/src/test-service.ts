@@ -84,14 +84,10 @@ export class TestService {
     if (invalid !== undefined) {
       throw new TypeError(`The endpoint "${invalid}" must be a method and a path, such as "GET /v1/layouts/{id}".`);
     }
-    if (records !== 'sample') {
-      checkRecords(records);
-    }
-    const samples = records === 'sample' ? SAMPLES : [];
+    const [samples, own] = records === 'sample' ? [SAMPLES, {}] : [[], records];
+    checkRecords(own);
     const service = await openService({ file: ':memory:', rateLimit: DEFAULT_RATE_LIMIT, clock: now, samples });
-    if (records !== 'sample') {
-      service.add(DEVELOPMENT, records);
-    }
+    service.add(DEVELOPMENT, own);
     service.keep();
     return new TestService(service, now, responders, declared);
   }

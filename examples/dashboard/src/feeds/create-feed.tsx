@@ -2,8 +2,7 @@ import { type FormEvent, useRef, useState } from 'react';
 import { CreateFeedDocument } from '../documents.gen.ts';
 import { FailureNote } from '../failures/failure-note.tsx';
 import { useChange } from '../failures/use-change.ts';
-import { useIdempotencyKey } from '../failures/use-idempotency-key.ts';
-import { useDraft } from '../session/drafts-context.ts';
+import { useDraft } from '../session/use-drafts.ts';
 import { Button } from '../ui/button.tsx';
 import { Field } from '../ui/field.tsx';
 import { useToast } from '../ui/toasts-context.ts';
@@ -14,7 +13,6 @@ export function CreateFeed({ onCreated }: { onCreated: (feed: KnownFeed) => void
   const [typed, setTyped] = useDraft('New feed', 'name');
   const [problem, setProblem] = useState<string>();
   const { run, isRunning, failure } = useChange(CreateFeedDocument, (data) => data.createFeed);
-  const idempotency = useIdempotencyKey();
   const toast = useToast();
   const input = useRef<HTMLInputElement>(null);
 
@@ -23,12 +21,15 @@ export function CreateFeed({ onCreated }: { onCreated: (feed: KnownFeed) => void
     const name = typed.trim();
     setProblem(name === '' ? 'Enter a name.' : undefined);
     if (name !== '') {
-      const outcome = await run({ name, idempotencyKey: idempotency.keyFor(name) }, undefined, ({ createFeed }) => {
-        if (createFeed?.__typename === 'CreateFeedSuccess' && createFeed.feed.id !== null) {
-          onCreated({ id: createFeed.feed.id, name: createFeed.feed.name });
-        }
-      });
-      idempotency.settle(outcome);
+      const outcome = await run(
+        (idempotencyKey) => ({ name, idempotencyKey }),
+        undefined,
+        ({ createFeed }) => {
+          if (createFeed?.__typename === 'CreateFeedSuccess' && createFeed.feed.id !== null) {
+            onCreated({ id: createFeed.feed.id, name: createFeed.feed.name });
+          }
+        },
+      );
       if (outcome === undefined) {
         setTyped('');
         toast(`“${name}” was created.`);

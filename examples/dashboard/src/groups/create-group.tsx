@@ -2,8 +2,7 @@ import { type FormEvent, useRef, useState } from 'react';
 import { CreateGroupDocument } from '../documents.gen.ts';
 import { FailureNote } from '../failures/failure-note.tsx';
 import { useChange } from '../failures/use-change.ts';
-import { useIdempotencyKey } from '../failures/use-idempotency-key.ts';
-import { useDraft } from '../session/drafts-context.ts';
+import { useDraft } from '../session/use-drafts.ts';
 import { Button } from '../ui/button.tsx';
 import { useToast } from '../ui/toasts-context.ts';
 import { cleanName, type NameProblem, problemOfName } from './group-name.ts';
@@ -23,7 +22,6 @@ export function CreateGroup({ taken, refusal, onReload }: CreateGroupProps) {
   const [typed, setTyped] = useDraft('New group', 'name');
   const [problem, setProblem] = useState<NameProblem>();
   const { run, isRunning, failure, dismiss } = useChange(CreateGroupDocument, (data) => data.createNotificationGroup);
-  const idempotency = useIdempotencyKey();
   const toast = useToast();
   const input = useRef<HTMLInputElement>(null);
 
@@ -34,9 +32,7 @@ export function CreateGroup({ taken, refusal, onReload }: CreateGroupProps) {
     setProblem(found);
     if (found === undefined) {
       const name = cleanName(typed);
-      const outcome = await run({ name, idempotencyKey: idempotency.keyFor(name) });
-      idempotency.settle(outcome);
-      if (outcome === undefined) {
+      if ((await run((idempotencyKey) => ({ name, idempotencyKey }))) === undefined) {
         setTyped('');
         toast(`“${name}” was created.`);
       }

@@ -1,7 +1,8 @@
 import { useRef, useState } from 'react';
 import { flushSync } from 'react-dom';
-import { useDrafts } from '../session/drafts-context.ts';
-import { useWho } from '../session/session-context.ts';
+import { useApp } from '../app-context.ts';
+import { unsentForms } from '../session/drafts.ts';
+import { useWho } from '../session/who-context.ts';
 import { Button } from '../ui/button.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { DeleteGroup } from './delete-group.tsx';
@@ -24,9 +25,9 @@ export interface GroupRowProps {
 export function GroupRow({ group, count, taken, refusal, onDeleted, onReload }: GroupRowProps) {
   const { id, name } = group;
   const { person } = useWho();
-  const drafts = useDrafts();
+  const { drafts } = useApp();
   // A name that was typed before and not sent is still there.
-  const [isRenaming, setIsRenaming] = useState(() => drafts.forms(person).includes(renameForm(name)));
+  const [isRenaming, setIsRenaming] = useState(() => unsentForms(drafts.get(), person).includes(renameForm(name)));
   const [isDeleting, setIsDeleting] = useState(false);
   const renameButton = useRef<HTMLButtonElement>(null);
   const reason = refusal ?? (id === null ? 'The service sent no id for this group.' : undefined);

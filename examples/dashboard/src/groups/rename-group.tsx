@@ -2,8 +2,7 @@ import { type FormEvent, useEffect, useRef, useState } from 'react';
 import { RenameGroupDocument } from '../documents.gen.ts';
 import { FailureNote } from '../failures/failure-note.tsx';
 import { useChange } from '../failures/use-change.ts';
-import { useIdempotencyKey } from '../failures/use-idempotency-key.ts';
-import { useClearDraft, useDraft } from '../session/drafts-context.ts';
+import { useClearDraft, useDraft } from '../session/use-drafts.ts';
 import { Button } from '../ui/button.tsx';
 import { useToast } from '../ui/toasts-context.ts';
 import { cleanName, type NameProblem, problemOfName } from './group-name.ts';
@@ -28,7 +27,6 @@ export function RenameGroup({ id, name, taken, onClose, onReload }: RenameGroupP
   const clearDraft = useClearDraft(renameForm(name));
   const [problem, setProblem] = useState<NameProblem>();
   const { run, isRunning, failure, dismiss } = useChange(RenameGroupDocument, (data) => data.updateNotificationGroup);
-  const idempotency = useIdempotencyKey();
   const toast = useToast();
   const input = useRef<HTMLInputElement>(null);
   useEffect(() => input.current?.select(), []);
@@ -42,9 +40,7 @@ export function RenameGroup({ id, name, taken, onClose, onReload }: RenameGroupP
     if (found === undefined && next === name) {
       close();
     } else if (found === undefined) {
-      const outcome = await run({ id, name: next, idempotencyKey: idempotency.keyFor(next) });
-      idempotency.settle(outcome);
-      if (outcome === undefined) {
+      if ((await run((idempotencyKey) => ({ id, name: next, idempotencyKey }))) === undefined) {
         toast(`“${name}” is now “${next}”.`);
         close();
         return;

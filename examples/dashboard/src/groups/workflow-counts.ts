@@ -1,6 +1,6 @@
 import { useQuery } from 'urql';
 import { WorkflowGroupsDocument } from '../documents.gen.ts';
-import { useMay } from '../session/session-context.ts';
+import { useMay } from '../session/who-context.ts';
 
 /** Maximum workflows of one page. */
 const LIMIT = 100;

@@ -2,7 +2,7 @@ import { flushSync } from 'react-dom';
 import { type Channel, DeleteMessagesDocument } from '../documents.gen.ts';
 import { FailureNote } from '../failures/failure-note.tsx';
 import { useChange } from '../failures/use-change.ts';
-import { useWho } from '../session/session-context.ts';
+import { useWho } from '../session/who-context.ts';
 import { CHANNEL_NAMES } from '../statistics/day.ts';
 import { ConfirmDialog } from '../ui/confirm-dialog.tsx';
 

@@ -1,7 +1,8 @@
 import type { ReactNode } from 'react';
+import { useApp } from '../app-context.ts';
+import { useStore } from '../store.ts';
 import { Note } from '../ui/note.tsx';
-import { useWhomToAsk } from './people.ts';
-import { useMay, useWho } from './session-context.ts';
+import { useMay, useWho } from './who-context.ts';
 
 interface PermittedProps {
   scope: string;
@@ -32,6 +33,18 @@ export function Permitted({ scope, verb = 'see', what, children }: PermittedProp
 export function useRefusal(scope: string): string | undefined {
   const ask = useWhomToAsk(scope);
   return useMay(scope) ? undefined : `You have read-only access. Changes require ${scope}. ${ask}`;
+}
+
+/** Returns whom to ask for a permission, as a sentence: the people of the same tenant who have it. */
+function useWhomToAsk(scope: string): string {
+  const { tenant } = useWho();
+  const { people = [] } = useStore(useApp().people);
+  const names = people
+    .filter((person) => person.tenant === tenant && person.scopes.includes(scope))
+    .map(({ name, role }) => `${name} (${role})`);
+  return names.length === 0
+    ? `Nobody at ${tenant} has it: ask whoever manages your accounts.`
+    : `Ask ${new Intl.ListFormat('en', { type: 'disjunction' }).format(names)}.`;
 }
 
 /** Says above the content that it can't be changed. */

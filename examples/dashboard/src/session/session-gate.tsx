@@ -1,13 +1,19 @@
-import { useEffect } from 'react';
+import { type ReactNode, useEffect, useState } from 'react';
+import { Provider } from 'urql';
+import { useApp } from '../app-context.ts';
 import { Shell } from '../shell/shell.tsx';
-import { useUnsentForms } from './drafts-context.ts';
-import { useSessionState, WhoContext } from './session-context.ts';
+import { useStore } from '../store.ts';
+import { ToastList } from '../ui/toast-list.tsx';
+import { createToasts, ToastsContext } from '../ui/toasts-context.ts';
+import { createKnownStates, KnownStatesContext } from '../workflows/known-states.ts';
+import { createClient } from './client.ts';
 import { SignIn } from './sign-in.tsx';
-import { SignedIn } from './signed-in.tsx';
+import { useUnsentForms } from './use-drafts.ts';
+import { WhoContext } from './who-context.ts';
 
 /** The app for signed-in people, the sign-in screen for everybody else. */
 export function SessionGate() {
-  const state = useSessionState();
+  const state = useStore(useApp().session);
   useWarningBeforeLeaving();
   if (state.kind === 'resuming') {
     return <main aria-busy="true" />; // For one short request: a placeholder would only flash.
@@ -34,4 +40,22 @@ function useWarningBeforeLeaving(): void {
       return () => removeEventListener('beforeunload', warn);
     }
   }, [hasUnsent]);
+}
+
+/** State of one sign-in, discarded at sign-out. */
+function SignedIn({ children }: { children: ReactNode }) {
+  const { session } = useApp();
+  const [client] = useState(() => createClient(session));
+  const [knownStates] = useState(createKnownStates);
+  const [toasts] = useState(createToasts);
+  return (
+    <Provider value={client}>
+      <KnownStatesContext value={knownStates}>
+        <ToastsContext value={toasts}>
+          {children}
+          <ToastList />
+        </ToastsContext>
+      </KnownStatesContext>
+    </Provider>
+  );
 }

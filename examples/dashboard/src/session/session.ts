@@ -1,4 +1,4 @@
-import { createListeners } from '../listeners.ts';
+import { createStore, type ReadOnlyStore } from '../store.ts';
 import { type Credentials, endSession, fetchCredentials, SessionRefused, startSession } from './server.ts';
 
 /** The person who uses the app, or nobody, perhaps because the server `ended` the session. */
@@ -10,9 +10,7 @@ export type SessionState =
 export type Who = Pick<Credentials, 'person' | 'name' | 'tenant' | 'scopes'>;
 
 /** The session of this page. The token exists only here, in memory; the session's cookie is for the app's server only. */
-export interface Session {
-  getState(): SessionState;
-  subscribe(listener: () => void): () => void;
+export interface Session extends ReadOnlyStore<SessionState> {
   /** Continues the session that the browser has a cookie of, if there is one. */
   resume(): Promise<void>;
   signIn(person: string): Promise<void>;
@@ -36,16 +34,10 @@ export class RenewalFailed extends Error {}
 const MARGIN_SECONDS = 10;
 
 export function createSession(): Session {
-  let state: SessionState = { kind: 'resuming' };
+  const { get, set: become, subscribe } = createStore<SessionState>({ kind: 'resuming' });
   let held: { token: string; expiresAt: number } | undefined;
   let signIns = 0;
   let signingOut: Promise<void> | undefined;
-  const { subscribe, notify } = createListeners();
-
-  function become(next: SessionState): void {
-    state = next;
-    notify();
-  }
 
   function hold({ token, expiresInSeconds, person, name, tenant, scopes }: Credentials): void {
     // A token that is hardly longer than the margin is not renewed all the time.
@@ -55,7 +47,7 @@ export function createSession(): Session {
   }
 
   return {
-    getState: () => state,
+    get,
     subscribe,
     async resume() {
       try {
@@ -74,6 +66,7 @@ export function createSession(): Session {
       held = undefined;
       become({ kind: 'signed-out' });
       signingOut = endSession().catch(() => {
+        const state = get();
         if (state.kind === 'signed-out') {
           become({ ...state, hasSignOutFailed: true });
         }
@@ -83,6 +76,7 @@ export function createSession(): Session {
     token: () => held?.token,
     isExpiring: () => held === undefined || Date.now() >= held.expiresAt,
     async renew() {
+      const state = get();
       if (state.kind !== 'signed-in') {
         throw new SessionRefused('Nobody is signed in.');
       }

@@ -1,21 +1,20 @@
 import { useEffect, useRef, useState } from 'react';
+import { useApp } from '../app-context.ts';
 import { Brand } from '../shell/brand.tsx';
 import { ThemeMenu } from '../shell/theme-menu.tsx';
 import { useTitle } from '../shell/use-title.ts';
+import { useStore } from '../store.ts';
 import { Note } from '../ui/note.tsx';
 import { RetryButton } from '../ui/retry-button.tsx';
-import { EndedNote } from './ended-note.tsx';
-import { usePeople } from './people.ts';
-import { PeopleSkeleton } from './people-skeleton.tsx';
-import { PersonButton } from './person-button.tsx';
-import { SessionRefused } from './server.ts';
-import type { SessionState } from './session.ts';
-import { useSession } from './session-context.ts';
+import { Skeleton, SkeletonLine } from '../ui/skeleton.tsx';
+import { type Person, SessionRefused } from './server.ts';
+import type { SessionState, Who } from './session.ts';
+import { useUnsentForms } from './use-drafts.ts';
 
 /** The people of the development issuer. Replace this with your identity provider's page. */
 export function SignIn({ ended, hasSignOutFailed }: Extract<SessionState, { kind: 'signed-out' }>) {
-  const session = useSession();
-  const { people, hasFailed, reload } = usePeople();
+  const { session, people: all } = useApp();
+  const { people, hasFailed } = useStore(all);
   const [pending, setPending] = useState<string>();
   const [failure, setFailure] = useState<string>();
   const heading = useRef<HTMLHeadingElement>(null);
@@ -60,7 +59,7 @@ export function SignIn({ ended, hasSignOutFailed }: Extract<SessionState, { kind
       {hasFailed && (
         <Note kind="error" title="The sign-in service cannot be reached.">
           <p>It starts together with the app: npm run dashboard.</p>
-          <RetryButton label="Try again" waitSeconds={0} onRetry={reload} />
+          <RetryButton label="Try again" waitSeconds={0} onRetry={all.load} />
         </Note>
       )}
       {people === undefined && !hasFailed && <PeopleSkeleton />}
@@ -73,4 +72,89 @@ export function SignIn({ ended, hasSignOutFailed }: Extract<SessionState, { kind
       </ul>
     </main>
   );
+}
+
+/** Says that the session ended by itself, and what becomes of what was typed. */
+function EndedNote({ who }: { who: Who }) {
+  const forms = useUnsentForms(who.person);
+  return (
+    <Note kind="error" title={`The session of ${who.name} has ended.`}>
+      <p>The sign-in service did not renew it. Sign in again to go on.</p>
+      {forms.length > 0 && (
+        <p>
+          What was typed in {forms.map((form) => `“${form}”`).join(' and ')} is not sent. It is kept on this page for{' '}
+          {who.name}, until the page is closed.
+        </p>
+      )}
+    </Note>
+  );
+}
+
+interface PersonButtonProps {
+  person: Person;
+  isBusy: boolean;
+  onChoose: () => void;
+}
+
+/** Somebody to sign in as. */
+function PersonButton({ person, isBusy, onChoose }: PersonButtonProps) {
+  const { name, role, tenant, scopes } = person;
+  return (
+    <button type="button" className="person" aria-busy={isBusy || undefined} onClick={onChoose}>
+      <span className="avatar" aria-hidden="true">
+        {name.charAt(0)}
+      </span>
+      <span className="person-text">
+        <span className="person-name">{name}</span>
+        <span className="person-role">
+          {role} at {tenant}
+        </span>
+        <span className="person-scopes">{summarizeScopes(scopes)}</span>
+      </span>
+    </button>
+  );
+}
+
+/** A placeholder for the people at sign-in, as high as they are. */
+function PeopleSkeleton() {
+  return (
+    <Skeleton list="people" label="people" rows={4}>
+      <span className="person">
+        <span className="avatar" />
+        <span className="person-text">
+          <span className="person-name">
+            <SkeletonLine width="9em" />
+          </span>
+          <span className="person-role">
+            <SkeletonLine width="11em" />
+          </span>
+          <span className="person-scopes">
+            <SkeletonLine width="16em" />
+          </span>
+        </span>
+      </span>
+    </Skeleton>
+  );
+}
+
+const NOUNS: Readonly<Record<string, string>> = { stats: 'statistics' };
+
+/** Nouns that the app deletes but never changes. */
+const ONLY_DELETED = ['messages'];
+
+/** `stats:read groups:read groups:write messages:write` becomes "Sees statistics, groups. Changes groups. Deletes messages." */
+function summarizeScopes(scopes: readonly string[]): string {
+  const nounsWith = (action: string) =>
+    scopes
+      .filter((scope) => scope.endsWith(`:${action}`))
+      .map((scope) => scope.slice(0, scope.indexOf(':')))
+      .map((noun) => NOUNS[noun] ?? noun);
+  const read = nounsWith('read');
+  const written = nounsWith('write').filter((noun) => !ONLY_DELETED.includes(noun));
+  const deleted = nounsWith('write').filter((noun) => ONLY_DELETED.includes(noun));
+  return [
+    read.length > 0 ? `Sees ${read.join(', ')}.` : 'Sees nothing.',
+    written.length > 0 ? `Changes ${written.join(', ')}.` : 'Changes nothing.',
+    ...(deleted.length > 0 ? [`Deletes ${deleted.join(', ')}.`] : []),
+  ].join(' ');
 }

@@ -6,8 +6,7 @@ import { StatisticsView } from '../statistics/statistics-view.tsx';
 import { SubscribersView } from '../subscribers/subscribers-view.tsx';
 import { WorkflowsView } from '../workflows/workflows-view.tsx';
 import { Brand } from './brand.tsx';
-import { Navigation } from './navigation.tsx';
-import { type RouteName, useRoute } from './routes.ts';
+import { ROUTES, type RouteName, useRoute } from './routes.ts';
 import { UserMenu } from './user-menu.tsx';
 
 const VIEWS: Readonly<Record<RouteName, () => ReactNode>> = {
@@ -39,5 +38,22 @@ export function Shell() {
         <View key={route} />
       </main>
     </div>
+  );
+}
+
+/** Links to the views. */
+function Navigation({ route }: { route: RouteName }) {
+  return (
+    <nav className="navigation" aria-label="Views">
+      <ul>
+        {ROUTES.map(({ name, label }) => (
+          <li key={name}>
+            <a href={`#/${name}`} aria-current={name === route ? 'page' : undefined} data-label={label}>
+              {label}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </nav>
   );
 }

@@ -1,13 +1,16 @@
 import { Button } from 'react-aria-components/Button';
 import { Menu, MenuItem, MenuTrigger, Popover } from 'react-aria-components/Menu';
+import { useApp } from '../app-context.ts';
+import { useStore } from '../store.ts';
 import { Icon } from '../ui/icon.tsx';
-import { THEMES, type Theme, useTheme } from './theme.ts';
+import { THEMES, type Theme } from './theme.ts';
 
 const LABELS: Readonly<Record<Theme, string>> = { system: 'Same as system', light: 'Light', dark: 'Dark' };
 
 /** The button that opens the choice of a theme. */
 export function ThemeMenu() {
-  const [theme, setTheme] = useTheme();
+  const { theme: store } = useApp();
+  const theme = useStore(store);
   return (
     <MenuTrigger>
       <Button className="icon-button" aria-label={`Theme: ${LABELS[theme]}`}>
@@ -20,7 +23,7 @@ export function ThemeMenu() {
           selectionMode="single"
           disallowEmptySelection
           selectedKeys={[theme]}
-          onAction={(key) => setTheme(THEMES.find((candidate) => candidate === key) ?? 'system')}
+          onAction={(key) => store.set(THEMES.find((candidate) => candidate === key) ?? 'system')}
         >
           {THEMES.map((name) => (
             <MenuItem key={name} id={name} className="menu-item" textValue={LABELS[name]}>

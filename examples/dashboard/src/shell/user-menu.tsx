@@ -1,6 +1,8 @@
 import { useState } from 'react';
-import { useDrafts, useUnsentForms } from '../session/drafts-context.ts';
-import { useSession, useWho } from '../session/session-context.ts';
+import { useApp } from '../app-context.ts';
+import { clearDrafts } from '../session/drafts.ts';
+import { useUnsentForms } from '../session/use-drafts.ts';
+import { useWho } from '../session/who-context.ts';
 import { Button } from '../ui/button.tsx';
 import { ConfirmDialog } from '../ui/confirm-dialog.tsx';
 import { forgetRoute } from './routes.ts';
@@ -8,14 +10,13 @@ import { ThemeMenu } from './theme-menu.tsx';
 
 /** The signed-in person, and the button to sign out. */
 export function UserMenu() {
-  const session = useSession();
-  const drafts = useDrafts();
+  const { session, drafts } = useApp();
   const { person, name, tenant } = useWho();
   const unsent = useUnsentForms(person);
   const [isAsking, setIsAsking] = useState(false);
 
   function signOut() {
-    drafts.clear(person);
+    clearDrafts(drafts, person);
     void session.signOut();
     forgetRoute();
   }

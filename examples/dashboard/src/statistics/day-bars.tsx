@@ -1,3 +1,4 @@
+import { useEffect, useState } from 'react';
 import {
   Bar,
   BarChart,
@@ -13,8 +14,7 @@ import {
   YAxis,
 } from 'recharts';
 import { type Day, partialDay } from './day.ts';
-import { DayTip } from './day-tip.tsx';
-import { formatCompact, formatCount } from './formats.ts';
+import { formatCompact, formatCount, formatDay, formatSent } from './formats.ts';
 import { type Tick, ticksOf } from './ticks.ts';
 
 const MARGIN = { top: 20, right: 16, bottom: 4, left: 0 };
@@ -118,5 +118,27 @@ function AxisLabel({ ticks, x, y, index }: XAxisTickContentProps & { ticks: read
         </tspan>
       ))}
     </text>
+  );
+}
+
+/** The value of the day under the pointer or finger. Escape hides it, because it covers other days. */
+function DayTip({ day, days }: { day: Day; days: readonly Day[] }) {
+  const [isHidden, setIsHidden] = useState(false);
+  useEffect(() => {
+    const onKeyDown = ({ key }: KeyboardEvent) => {
+      if (key === 'Escape') {
+        setIsHidden(true);
+      }
+    };
+    addEventListener('keydown', onKeyDown);
+    return () => removeEventListener('keydown', onKeyDown);
+  }, []);
+  return (
+    !isHidden && (
+      <div className="chart-tip">
+        <span>{formatDay(day)}</span>
+        <strong>{formatSent(day, days)}</strong>
+      </div>
+    )
   );
 }

@@ -1,9 +1,10 @@
-import { useMay } from '../session/session-context.ts';
-import { ChannelTags } from './channel-tags.tsx';
-import { type Day, partialDay } from './day.ts';
-import { DaySteps } from './day-steps.tsx';
+import { useState } from 'react';
+import type { Channel } from '../documents.gen.ts';
+import { useMay } from '../session/who-context.ts';
+import { Button } from '../ui/button.tsx';
+import { CHANNEL_NAMES, CHANNELS, type Day, partialDay } from './day.ts';
 import { DayWorkflows } from './day-workflows.tsx';
-import { formatCount, formatDay } from './formats.ts';
+import { formatCount, formatDay, formatSent } from './formats.ts';
 
 interface DayDetailsProps {
   day: Day;
@@ -44,5 +45,47 @@ export function DayDetails({ day, days, onChoose }: DayDetailsProps) {
         </>
       )}
     </section>
+  );
+}
+
+/** The channels of something, each as a small label. */
+function ChannelTags({ channels }: { channels: readonly Channel[] }) {
+  return (
+    <span className="tags">
+      {CHANNELS.filter((channel) => channels.includes(channel)).map((channel) => (
+        <span key={channel} className="tag">
+          {CHANNEL_NAMES[channel]}
+        </span>
+      ))}
+    </span>
+  );
+}
+
+/** Buttons for the previous and next day, because bars of the chart can be too narrow for a finger. Screen readers announce the new day. */
+function DaySteps({ day, days, onChoose }: DayDetailsProps) {
+  const [announced, setAnnounced] = useState('');
+  const at = days.indexOf(day);
+  const step = (label: string, sign: string, to: Day | undefined) => (
+    <Button
+      aria-label={label}
+      refusal={to === undefined ? 'There are no more days.' : undefined}
+      onClick={() => {
+        if (to) {
+          onChoose(to);
+          setAnnounced(`${formatDay(to)}: ${formatSent(to, days)}`);
+        }
+      }}
+    >
+      <span aria-hidden="true">{sign}</span>
+    </Button>
+  );
+  return (
+    <span className="day-steps">
+      {step('Day before', '‹', days[at - 1])}
+      {step('Day after', '›', days[at + 1])}
+      <span className="visually-hidden" aria-live="polite">
+        {announced}
+      </span>
+    </span>
   );
 }

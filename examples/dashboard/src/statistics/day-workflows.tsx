@@ -5,7 +5,9 @@ import { Skeleton } from '../ui/skeleton.tsx';
 import { useIsActive } from '../workflows/known-states.ts';
 import { workflowAddress } from '../workflows/workflow-address.ts';
 import type { Day } from './day.ts';
-import { mostUsedWorkflowIds } from './workflow-ids.ts';
+
+/** Workflows whose names are loaded: each costs an upstream call, and an operation may make 50. */
+const LIMIT = 40;
 
 /** The workflows of a day. The most used ones are loaded once for all days, so that changing the day loads nothing. */
 export function DayWorkflows({ day, days }: { day: Day; days: readonly Day[] }) {
@@ -37,6 +39,16 @@ export function DayWorkflows({ day, days }: { day: Day; days: readonly Day[] }) 
       )}
     </ul>
   );
+}
+
+/** The ids of the workflows used on most days. */
+function mostUsedWorkflowIds(days: readonly Day[]): string[] {
+  const uses = new Map<string, number>();
+  for (const id of days.flatMap(({ workflowIds }) => workflowIds)) {
+    uses.set(id, (uses.get(id) ?? 0) + 1);
+  }
+  const ids = [...uses].toSorted(([, a], [, b]) => b - a).map(([id]) => id);
+  return ids.slice(0, LIMIT);
 }
 
 /** The number of days with a workflow that isn't used daily. The service has no counts per workflow. */

@@ -1,9 +1,8 @@
 import { useState } from 'react';
 import { Permitted } from '../session/permitted.tsx';
-import { useMay } from '../session/session-context.ts';
+import { useMay } from '../session/who-context.ts';
 import { View } from '../shell/view.tsx';
-import { useRange } from './range.ts';
-import { RangeLinks } from './range-links.tsx';
+import { RangeLinks, useRange } from './range.tsx';
 import { Statistics } from './statistics.tsx';
 
 /** Notifications per day. */

@@ -1,23 +1,16 @@
 import { type ReactNode, useEffect, useRef } from 'react';
 import type { CombinedError } from 'urql';
 import { ReadFailure } from '../failures/read-failure.tsx';
-import { Updated } from '../shell/updated.tsx';
-import { useLoadedAt } from '../shell/use-loaded-at.ts';
-import { Button } from '../ui/button.tsx';
+import { type LoadState, Refresh } from '../shell/refresh.tsx';
+import { Skeleton, SkeletonLine } from '../ui/skeleton.tsx';
 import { useKnownStates } from './known-states.ts';
 import type { Workflow } from './workflow.ts';
 import { WorkflowCard } from './workflow-card.tsx';
-import { WorkflowSkeleton } from './workflow-skeleton.tsx';
 
 interface WorkflowSectionProps {
   title: string;
   /** The state of the query. */
-  result: {
-    fetching: boolean;
-    stale: boolean;
-    error?: CombinedError | undefined;
-    extensions?: Record<string, unknown>;
-  };
+  result: LoadState & { error?: CombinedError | undefined };
   /** The loaded ones; undefined before they are. */
   workflows: readonly Workflow[] | undefined;
   /** Number of rows of the placeholder. */
@@ -30,9 +23,8 @@ interface WorkflowSectionProps {
 
 /** A list of workflows that are loaded together. */
 export function WorkflowSection({ title, result, workflows, rows, onReload, children }: WorkflowSectionProps) {
-  const { error, fetching, stale } = result;
+  const { error, fetching } = result;
   const heading = useRef<HTMLHeadingElement>(null);
-  const loadedAt = useLoadedAt(result);
   const knownStates = useKnownStates();
 
   useEffect(() => {
@@ -42,7 +34,7 @@ export function WorkflowSection({ title, result, workflows, rows, onReload, chil
   }, []);
 
   function reload() {
-    knownStates.clear();
+    knownStates.set(new Map()); // They are loaded again.
     onReload();
   }
 
@@ -52,12 +44,7 @@ export function WorkflowSection({ title, result, workflows, rows, onReload, chil
         <h2 ref={heading} tabIndex={-1}>
           {title}
         </h2>
-        <span className="section-actions">
-          <Updated at={loadedAt} />
-          <Button kind="quiet" isBusy={fetching || stale} onClick={reload} aria-label={`Refresh: ${title}`}>
-            Refresh
-          </Button>
-        </span>
+        <Refresh result={result} label={`Refresh: ${title}`} onRefresh={reload} />
       </div>
       {error && <ReadFailure error={error} onRetry={reload} />}
       {fetching && !workflows && <WorkflowSkeleton rows={rows} />}
@@ -70,5 +57,40 @@ export function WorkflowSection({ title, result, workflows, rows, onReload, chil
       </ul>
       {children}
     </section>
+  );
+}
+
+/** A placeholder for workflows, as high as most of them are. */
+function WorkflowSkeleton({ rows }: { rows: number }) {
+  return (
+    <Skeleton list="cards" label="workflows" rows={rows}>
+      <span className="card workflow">
+        <span className="workflow-text">
+          <span className="workflow-name">
+            <SkeletonLine width="10em" />
+          </span>
+          <span className="tags">
+            <span className="tag">
+              <SkeletonLine width="4em" />
+            </span>
+          </span>
+        </span>
+        <span className="workflow-description">
+          <SkeletonLine width="22em" />
+        </span>
+        <span className="steps">
+          {[6, 8].map((width) => (
+            <span key={width} className="step">
+              <span className="step-kind">
+                <SkeletonLine width="3em" />
+              </span>
+              <span className="step-name">
+                <SkeletonLine width={`${width}em`} />
+              </span>
+            </span>
+          ))}
+        </span>
+      </span>
+    </Skeleton>
   );
 }

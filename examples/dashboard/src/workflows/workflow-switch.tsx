@@ -26,7 +26,7 @@ export function WorkflowSwitch({ workflow, onReload }: { workflow: Workflow; onR
     startTransition(async () => {
       show(!active);
       if ((await run({ workflowId: id, active: !active })) === undefined) {
-        knownStates.set(id, !active);
+        knownStates.set(new Map(knownStates.get()).set(id, !active));
       }
     });
   }

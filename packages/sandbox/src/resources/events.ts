@@ -48,7 +48,9 @@ export const resource: Resource = {
 
 /** Creates the function that runs one event, and returns what the service responds. */
 function createTrigger(database: SandboxDatabase) {
-  const findWorkflow = database.prepare('SELECT * FROM workflows WHERE environment_id = ? AND identifier = ?');
+  const findWorkflow = database.prepare(
+    "SELECT id, document, document ->> '$.active' AS active FROM workflows WHERE environment_id = ? AND identifier = ?",
+  );
   const findTransaction = database.prepare(`
     SELECT 1 FROM notifications
     WHERE environment_id = ? AND transaction_id = ? AND coalesce(message_channels, channels) <> '[]' LIMIT 1

@@ -1,11 +1,11 @@
 // Tables and endpoints of feeds.
 
-import type { Environment } from '../environments.ts';
+import { owned } from '../environments.ts';
 import { ApiError } from '../errors.ts';
-import { createId } from '../ids.ts';
+import { createId, withId } from '../ids.ts';
 import type { Resource } from '../resource.ts';
 import { dataResponse } from '../response.ts';
-import { type Row, text } from '../rows.ts';
+import { text } from '../rows.ts';
 
 const INSERT = 'INSERT INTO feeds (id, environment_id, name) VALUES (?, ?, ?)';
 
@@ -19,9 +19,9 @@ export const resource: Resource = {
     ) STRICT;
   `,
 
-  writeRecords(database, { environment, feeds }) {
+  writeRecords(database, { feeds = [] }, { environment }) {
     const insert = database.prepare(INSERT);
-    for (const { id, name } of feeds) {
+    for (const { id, name } of feeds.map(withId(environment, 'feed'))) {
       insert.run(id, environment.id, name);
     }
   },
@@ -33,7 +33,9 @@ export const resource: Resource = {
 
   createHandlers(database, clock) {
     const insert = database.prepare(INSERT);
-    const list = database.prepare('SELECT id, name FROM feeds WHERE environment_id = ? ORDER BY rowid');
+    const list = database.prepare(
+      'SELECT id AS _id, name, name AS identifier FROM feeds WHERE environment_id = ? ORDER BY rowid',
+    );
     const findByName = database.prepare('SELECT id FROM feeds WHERE environment_id = ? AND name = ?');
     const findUse = database.prepare(`
       SELECT workflows.identifier
@@ -50,7 +52,7 @@ export const resource: Resource = {
         }
         const id = createId(clock());
         insert.run(id, environment.id, name);
-        return dataResponse(201, toFeed(environment, { id, name }));
+        return dataResponse(201, owned(environment, { _id: id, name, identifier: name }));
       },
 
       /** Deletes a feed and returns the remaining feeds. Both errors are 400, as in the real service. */
@@ -66,19 +68,9 @@ export const resource: Resource = {
         if (remove.run(id, environment.id).changes === 0) {
           throw new ApiError(400, `This environment has no feed with the id "${id}".`);
         }
-        const feeds = list.all(environment.id).map((row) => toFeed(environment, row));
+        const feeds = list.all(environment.id).map((row) => owned(environment, row));
         return dataResponse(200, feeds);
       },
     };
   },
 };
-
-function toFeed(environment: Environment, row: Row) {
-  const name = text(row, 'name');
-  return {
-    _id: text(row, 'id'),
-    name,
-    identifier: name,
-    ...environment.owner,
-  };
-}

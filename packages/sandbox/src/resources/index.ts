@@ -10,14 +10,17 @@ import { resource as subscribers } from './subscribers.ts';
 import { resource as topics } from './topics.ts';
 import { resource as workflows } from './workflows.ts';
 
-/** The resources of the sandbox, one per file of this folder, in the order of the page at `/`. */
+/**
+ * The resources of the sandbox, one per file of this folder, in the order of the page at `/`. Records refer only to those of resources below, so
+ * they are written in the reverse order.
+ */
 export const resources: readonly Resource[] = [
+  stats,
   workflows,
   subscribers,
   topics,
   notificationGroups,
   feeds,
   events,
-  stats,
   messages,
 ];

@@ -1,15 +1,31 @@
 // Endpoints of messages.
 
 import { ApiError } from '../errors.ts';
+import { sampleId } from '../ids.ts';
 import type { Resource } from '../resource.ts';
 import { emptyResponse } from '../response.ts';
 import { optionalText, text } from '../rows.ts';
+import { createNotificationWriter } from './stats.ts';
 
 /** Channels of a notification's messages that are not deleted. The column is null while none is, so that there is nothing to write before. */
 const REMAINING = 'coalesce(notifications.message_channels, notifications.channels)';
 
 /** Messages: one per notification and channel. */
 export const resource: Resource = {
+  writeRecords(database, { messages = [] }, { environment, now }) {
+    const write = createNotificationWriter(database);
+    for (const { transactionId, channels = ['email'] as const, workflow, subscriberId } of messages) {
+      write(environment, {
+        id: sampleId(environment, 'notification', transactionId, ...channels),
+        workflowId: workflow === undefined ? '' : sampleId(environment, 'workflow', workflow),
+        subscriberId: subscriberId === undefined ? '' : sampleId(environment, 'subscriber', subscriberId),
+        transactionId,
+        channels,
+        createdAt: now,
+      });
+    }
+  },
+
   recordList: {
     title: 'Transactions with messages',
     // The sample transactions are the first ones.

@@ -1,7 +1,7 @@
 // Tables and endpoints of notification groups.
 
-import type { Environment } from '../environments.ts';
-import { createId } from '../ids.ts';
+import { type Environment, owned } from '../environments.ts';
+import { createId, withId } from '../ids.ts';
 import type { Resource } from '../resource.ts';
 import { dataResponse } from '../response.ts';
 import { type Row, requireRow, text } from '../rows.ts';
@@ -19,9 +19,9 @@ export const resource: Resource = {
     CREATE INDEX notification_groups_by_environment ON notification_groups (environment_id);
   `,
 
-  writeRecords(database, { environment, notificationGroups }) {
+  writeRecords(database, { notificationGroups = [] }, { environment }) {
     const insert = database.prepare(INSERT);
-    for (const { id, name } of notificationGroups) {
+    for (const { id, name } of notificationGroups.map(withId(environment, 'group'))) {
       insert.run(id, environment.id, name);
     }
   },
@@ -34,35 +34,36 @@ export const resource: Resource = {
   createHandlers(database, clock) {
     const insert = database.prepare(INSERT);
     const rename = database.prepare('UPDATE notification_groups SET name = ? WHERE id = ?');
-    const find = database.prepare('SELECT id, name FROM notification_groups WHERE id = ? AND environment_id = ?');
-    const list = database.prepare('SELECT id, name FROM notification_groups WHERE environment_id = ? ORDER BY rowid');
+    const select = 'SELECT id AS _id, id, name FROM notification_groups WHERE environment_id = ?';
+    const find = database.prepare(`${select} AND id = ?`);
+    const list = database.prepare(`${select} ORDER BY rowid`);
     const remove = database.prepare('DELETE FROM notification_groups WHERE id = ?');
 
     function findExisting(environment: Environment, params: Row): Row {
       const id = text(params, 'id');
-      return requireRow(find.get(id, environment.id), 'notification group with the id', id);
+      return requireRow(find.get(environment.id, id), 'notification group with the id', id);
     }
 
     return {
       listNotificationGroups({ environment }) {
-        const groups = list.all(environment.id).map((row) => toGroup(environment, row));
+        const groups = list.all(environment.id).map((row) => owned(environment, row));
         return dataResponse(200, groups);
       },
 
       getNotificationGroup: ({ environment, params }) =>
-        dataResponse(200, toGroup(environment, findExisting(environment, params))),
+        dataResponse(200, owned(environment, findExisting(environment, params))),
 
       createNotificationGroup({ environment, body }) {
         const id = createId(clock());
         const name = text(body, 'name');
         insert.run(id, environment.id, name);
-        return dataResponse(201, toGroup(environment, { id, name }));
+        return dataResponse(201, owned(environment, { _id: id, id, name }));
       },
 
       updateNotificationGroup({ environment, params, body }) {
         const group = { ...findExisting(environment, params), name: text(body, 'name') };
         rename.run(group.name, text(group, 'id'));
-        return dataResponse(200, toGroup(environment, group));
+        return dataResponse(200, owned(environment, group));
       },
 
       /** Deletes a group. As in the real service, workflows of the group keep its id. */
@@ -73,13 +74,3 @@ export const resource: Resource = {
     };
   },
 };
-
-function toGroup(environment: Environment, row: Row) {
-  const id = text(row, 'id');
-  return {
-    _id: id,
-    id,
-    name: text(row, 'name'),
-    ...environment.owner,
-  };
-}

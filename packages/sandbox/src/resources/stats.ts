@@ -3,7 +3,9 @@
 import type { SandboxDatabase } from '../database.ts';
 import type { Environment } from '../environments.ts';
 import { ApiError } from '../errors.ts';
-import type { NotificationRow } from '../record-rows.ts';
+import { sampleId } from '../ids.ts';
+import type { DayRecord, NotificationRecord } from '../records.ts';
+import { findId } from '../references.ts';
 import type { Resource } from '../resource.ts';
 import { bareResponse } from '../response.ts';
 import { integer, json, text } from '../rows.ts';
@@ -36,9 +38,9 @@ export const resource: Resource = {
     ) STRICT;
   `,
 
-  writeRecords(database, { environment, notifications }) {
+  writeRecords(database, { statistics = [] }, { environment }) {
     const write = createNotificationWriter(database);
-    for (const notification of notifications) {
+    for (const notification of statistics.flatMap((day) => createNotifications(database, environment, day))) {
       write(environment, notification);
     }
   },
@@ -80,6 +82,37 @@ export const resource: Resource = {
   },
 };
 
+/** Id of a record that was deleted: statistics of the real service contain them. */
+const ANY_ID = /^[0-9a-f]{24}$/;
+
+/** Creates the notifications of a day. @throws {TypeError} if the day is invalid, or refers to a workflow that doesn't exist */
+function createNotifications(
+  database: SandboxDatabase,
+  environment: Environment,
+  { date, workflows = [], count = Math.max(1, workflows.length), channels = ['email'] }: DayRecord,
+): NotificationRecord[] {
+  if (!/^\d{4}-\d\d-\d\d$/.test(date) || Number.isNaN(Date.parse(date))) {
+    throw new TypeError(`The statistics have the day "${date}". Use YYYY-MM-DD.`);
+  }
+  if (count < Math.max(1, workflows.length)) {
+    throw new TypeError(`The statistics of ${date} need a count of at least ${Math.max(1, workflows.length)}.`);
+  }
+  const workflowIds = workflows.map((workflow) =>
+    ANY_ID.test(workflow)
+      ? workflow
+      : findId(database, environment, 'workflow', workflow, `The statistics record of ${date}`),
+  );
+  return Array.from({ length: count }, (_, i) => ({
+    // Day and number, which no endpoint returns.
+    id: sampleId(environment, 'notification', date, ...workflows, i),
+    workflowId: workflowIds[i % workflowIds.length] ?? sampleId(environment, 'workflow', ''),
+    subscriberId: sampleId(environment, 'subscriber', ''),
+    transactionId: `${date}-${i}`,
+    channels,
+    createdAt: `${date}T00:00:00.000Z`,
+  }));
+}
+
 /** Creates the function that writes the sample notifications of all missing days up to today. */
 export function createTopUp(
   database: SandboxDatabase,
@@ -92,7 +125,7 @@ export function createTopUp(
     INSERT INTO sample_traffic (environment_id, last_day) VALUES (?, ?)
     ON CONFLICT DO UPDATE SET last_day = excluded.last_day
   `);
-  const listActive = database.prepare('SELECT id FROM workflows WHERE environment_id = ? AND active');
+  const listActive = database.prepare("SELECT id FROM workflows WHERE environment_id = ? AND document ->> '$.active'");
 
   /** Returns the last day that has been written, or an empty text. */
   const lastDayOf = ({ id }: Environment): string => text(findLastDay.get(id) ?? { last_day: '' }, 'last_day');
@@ -127,7 +160,7 @@ export function createTopUp(
 /** Creates a function that writes a notification, which the statistics count. */
 export function createNotificationWriter(
   database: SandboxDatabase,
-): (environment: Environment, notification: NotificationRow) => void {
+): (environment: Environment, notification: NotificationRecord) => void {
   const insert = database.prepare(`
     INSERT INTO notifications (id, environment_id, workflow_id, subscriber_id, transaction_id, channels, created_at)
     VALUES (?, ?, ?, ?, ?, ?, ?)

@@ -28,10 +28,11 @@ export const resource: Resource = {
     ) STRICT;
   `,
 
-  writeRecords(database, { environment, subscribers }) {
+  writeRecords(database, { subscribers = [] }, { environment, now }) {
     const upsert = database.prepare(UPSERT);
-    for (const { id, createdAt, ...fields } of subscribers) {
-      upsert.run(toParameters(environment, id, createdAt, fields));
+    for (const { id, createdAt = now, ...fields } of subscribers) {
+      const ownId = id ?? sampleId(environment, 'subscriber', fields.subscriberId);
+      upsert.run(toParameters(environment, ownId, createdAt, fields));
     }
   },
 

@@ -1,9 +1,12 @@
 // Tables and endpoints of workflows.
 
 import { ApiError } from '../errors.ts';
+import { sampleId } from '../ids.ts';
+import { findId } from '../references.ts';
 import type { Resource } from '../resource.ts';
 import { bareResponse, dataResponse } from '../response.ts';
-import { flag, integer, isRow, json, optionalText, type Row, readPage, requireRow, text } from '../rows.ts';
+import { flag, integer, json, optionalText, readPage, requireRow, text } from '../rows.ts';
+import { createWorkflowDocument } from '../workflow-document.ts';
 
 /** Notification templates made of steps and triggers. */
 export const resource: Resource = {
@@ -12,29 +15,33 @@ export const resource: Resource = {
       id TEXT PRIMARY KEY,
       environment_id TEXT NOT NULL,
       identifier TEXT NOT NULL,
-      active INTEGER NOT NULL,
-      draft INTEGER NOT NULL,
-      updated_at TEXT NOT NULL,
       document TEXT NOT NULL,
       UNIQUE (environment_id, identifier)
     ) STRICT;
   `,
 
-  writeRecords(database, { environment, workflows }) {
-    const insert = database.prepare(`
-      INSERT INTO workflows (id, environment_id, identifier, active, draft, updated_at, document)
-      VALUES (?, ?, ?, ?, ?, ?, ?)
-    `);
-    for (const { id, identifier, active, updatedAt, document } of workflows) {
-      const status = [Number(active), Number(!active)] as const;
-      insert.run(id, environment.id, identifier, ...status, updatedAt, JSON.stringify(document));
+  writeRecords(database, { workflows = [] }, { environment, now }) {
+    const insert = database.prepare(
+      'INSERT INTO workflows (id, environment_id, identifier, document) VALUES (?, ?, ?, ?)',
+    );
+    for (const workflow of workflows) {
+      const { identifier, id = sampleId(environment, 'workflow', identifier), group } = workflow;
+      const idOf = (kind: 'notification group' | 'feed', idOrName: string) =>
+        findId(database, environment, kind, idOrName, `The workflow "${identifier}"`);
+      const document = createWorkflowDocument(environment, workflow, {
+        id,
+        groupId: group === undefined ? sampleId(environment, 'group', '') : idOf('notification group', group),
+        feedIdOf: (feed) => idOf('feed', feed),
+        now,
+      });
+      insert.run(id, environment.id, identifier, JSON.stringify(document));
     }
   },
 
   recordList: {
     title: 'Workflows',
     sql: `
-      SELECT identifier AS id, document ->> '$.name' || iif(active, '', ' (inactive)') AS label
+      SELECT identifier AS id, document ->> '$.name' || iif(document ->> '$.active', '', ' (inactive)') AS label
       FROM workflows
       WHERE environment_id = ?
       ORDER BY rowid
@@ -42,10 +49,12 @@ export const resource: Resource = {
   },
 
   createHandlers(database, clock) {
-    const find = database.prepare('SELECT * FROM workflows WHERE environment_id = ? AND id = ?');
+    const findStatus = database.prepare(
+      "SELECT document ->> '$.active' AS active FROM workflows WHERE environment_id = ? AND id = ?",
+    );
     // A trigger identifier can equal the id of another workflow. The id takes precedence.
     const findByIdOrIdentifier = database.prepare(`
-      SELECT * FROM workflows
+      SELECT document FROM workflows
       WHERE environment_id = :environment AND (id = :key OR identifier = :key)
       ORDER BY id = :key DESC
       LIMIT 1
@@ -56,46 +65,40 @@ export const resource: Resource = {
         AND (instr(lower(document ->> '$.name'), lower(:query)) OR instr(lower(identifier), lower(:query)))
     `;
     const count = database.prepare(`SELECT count(*) AS total ${filter}`);
-    const list = database.prepare(`SELECT * ${filter} ORDER BY rowid LIMIT :limit OFFSET :offset`);
-    const setStatus = database.prepare(
-      'UPDATE workflows SET active = ?, draft = ?, updated_at = ? WHERE environment_id = ? AND id = ?',
-    );
+    const list = database.prepare(`SELECT document ${filter} ORDER BY rowid LIMIT :limit OFFSET :offset`);
+    const setStatus = database.prepare(`
+      UPDATE workflows
+      SET document = json_set(document, '$.active', json(?), '$.draft', json(?), '$.updatedAt', ?)
+      WHERE environment_id = ? AND id = ?
+      RETURNING document
+    `);
     return {
       getWorkflow({ environment, params }) {
         const key = text(params, 'workflowIdOrIdentifier');
         const row = findByIdOrIdentifier.get({ environment: environment.id, key });
-        return dataResponse(200, toWorkflow(requireRow(row, 'workflow with the id or trigger identifier', key)));
+        return dataResponse(200, json(requireRow(row, 'workflow with the id or trigger identifier', key), 'document'));
       },
 
       listWorkflows({ environment, query }) {
         const { page, size: pageSize, limit, offset } = readPage(query.page, query.limit);
         const selected = { environment: environment.id, query: optionalText(query, 'query') ?? '' };
-        const rows = list.all({ ...selected, limit, offset });
+        const data = list.all({ ...selected, limit, offset }).map((row) => json(row, 'document'));
         const totalCount = integer(count.get(selected) ?? {}, 'total');
-        return bareResponse(200, { page, pageSize, totalCount, data: rows.map(toWorkflow) });
+        return bareResponse(200, { page, pageSize, totalCount, data });
       },
 
       /** Switches a workflow on or off. As in the real service, setting the status it already has is an error. */
       updateWorkflowStatus({ environment, params, body }) {
         const id = text(params, 'workflowId');
         const isActive = body.active === true;
-        const row = requireRow(find.get(environment.id, id), 'workflow with the id', id);
-        if (flag(row, 'active') === isActive) {
+        const status = requireRow(findStatus.get(environment.id, id), 'workflow with the id', id);
+        if (flag(status, 'active') === isActive) {
           throw new ApiError(400, `The workflow is already ${isActive ? 'active' : 'inactive'}.`);
         }
-        const [active, draft] = [Number(isActive), Number(!isActive)];
-        const updatedAt = clock().toISOString();
-        setStatus.run(active, draft, updatedAt, environment.id, id);
-        return dataResponse(200, toWorkflow({ ...row, active, draft, updated_at: updatedAt }));
+        const [active, draft] = [String(isActive), String(!isActive)];
+        const row = setStatus.get(active, draft, clock().toISOString(), environment.id, id) ?? {};
+        return dataResponse(200, json(row, 'document'));
       },
     };
   },
 };
-
-function toWorkflow(row: Row) {
-  const document = json(row, 'document');
-  if (!isRow(document)) {
-    throw new TypeError(`The document of workflow ${text(row, 'id')} is not an object`);
-  }
-  return { ...document, active: flag(row, 'active'), draft: flag(row, 'draft'), updatedAt: text(row, 'updated_at') };
-}

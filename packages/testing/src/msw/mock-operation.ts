@@ -84,7 +84,7 @@ function toResponse(result: MockedResult<unknown> | Response, { headers }: Reque
 }
 
 /** Parameters of a request that sends a known document. */
-type ParamsOf<Variables> = Params & { variables: Variables };
+type KnownParams<Variables> = Params & { variables: Variables };
 
 /** Returns the parameters of a GraphQL request; undefined if it is none, or one that a gateway would reject. */
 async function readParams(request: Request): Promise<Params | undefined> {
@@ -104,13 +104,13 @@ async function readParams(request: Request): Promise<Params | undefined> {
  */
 function createMatcher<Variables>(
   document: RequestDocument<unknown, Variables>,
-): (params: Params | undefined) => params is ParamsOf<Variables> {
+): (params: Params | undefined) => params is KnownParams<Variables> {
   const id = withoutPrefix(document.__meta__?.hash);
   const name = nameOf(document);
   if (name === undefined && id === undefined) {
     throw new TypeError('The operation has no name. Only operations with a name can be mocked.');
   }
-  return (params): params is ParamsOf<Variables> => {
+  return (params): params is KnownParams<Variables> => {
     const sentName = params?.operationName ?? nameIn(params?.query);
     const sentId = params && idOf(params);
     return (name !== undefined && sentName === name) || (id !== undefined && sentId === id);
