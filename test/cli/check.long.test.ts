@@ -10,6 +10,7 @@ import { COMMANDS } from '../../src/cli/commands/index.ts';
 import { TOOLS } from '../support/agent.ts';
 import { createAuthority } from '../support/certificates.ts';
 import { runCommand } from '../support/command.ts';
+import { environmentOfImage } from '../support/deploy.ts';
 import { ROOT } from '../support/docs.ts';
 import { createTestFolder } from '../support/sandbox-files.ts';
 import { startService } from '../support/service.ts';
@@ -428,7 +429,7 @@ it('accepts missing secrets with --without-secrets, and checks everything else',
 });
 
 it.each([
-  ['production', { NODE_ENV: 'production' }],
+  ['production', environmentOfImage()],
   ['compose', {}],
 ])('the shipped configuration in %s has no warning, without its secrets', async (path, env) => {
   const text = await readFile(new URL(`../../deploy/${path}/notigraph.config.yaml`, import.meta.url), 'utf8');

@@ -120,10 +120,13 @@ it('it has tools of the shipped modules on the sandbox, unless modules is set', 
     [[], true],
     [['--modules', 'off'], false],
   ] as const) {
-    const { code, messages } = await pipe([INITIALIZE, list], ['--config', 'default.json', ...options]);
-    const text = JSON.stringify(messages);
-    expect([code, text.includes('"NotificationGroups"')]).toEqual([0, true]);
-    const found = ['"Subscribers"', '"Topics"', '"WorkflowPage"'].map((name) => text.includes(name));
+    const { code, stdout } = await runCommand({
+      cwd: folder.path(),
+      args: ['mcp', '--config', 'default.json', ...options],
+      input: { text: `${JSON.stringify(INITIALIZE)}\n${JSON.stringify(list)}\n`, isTTY: false },
+    });
+    expect([code, stdout.includes('"NotificationGroups"')]).toEqual([0, true]);
+    const found = ['"Subscribers"', '"Topics"', '"WorkflowPage"'].map((name) => stdout.includes(name));
     expect(found).toEqual([hasModules, hasModules, hasModules]);
   }
 });

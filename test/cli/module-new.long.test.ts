@@ -5,10 +5,11 @@ import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { runCommand } from '../support/command.ts';
 import { ROOT } from '../support/docs.ts';
-import { startNotigraph } from '../support/process.ts';
+import { startScriptedGateway } from '../support/gateway.ts';
+import { generateModule } from '../support/generated-module.ts';
 import { createFolderOfEachTest } from '../support/sandbox-files.ts';
 import { sendOperation } from '../support/send-operation.ts';
-import { startService } from '../support/service.ts';
+import type { Script } from '../support/service.ts';
 
 const folder = createFolderOfEachTest();
 
@@ -17,8 +18,8 @@ const write = (file: string, content: unknown) =>
 
 const run = (...args: string[]) => runCommand({ cwd: folder.path(), args });
 
-/** Compiles a file strictly. Rejects if that fails. */
-async function compile(file: string): Promise<void> {
+/** Compiles files strictly. Rejects if that fails. */
+async function compile(...files: string[]): Promise<void> {
   await write('package.json', { type: 'module' });
   await write('tsconfig.json', {
     extends: join(ROOT, 'tsconfig.json'),
@@ -27,7 +28,7 @@ async function compile(file: string): Promise<void> {
       paths: { 'notigraph/modules': [join(ROOT, 'src/modules/index.ts')] },
       typeRoots: [join(ROOT, 'node_modules/@types')],
     },
-    files: [file],
+    files,
     include: [],
     exclude: [],
   });
@@ -36,9 +37,14 @@ async function compile(file: string): Promise<void> {
   });
 }
 
-it('a document becomes a module that compiles, passes the check and serves', async () => {
+/** Writes `books.ts`, the module of the document of a library. */
+async function writeBooks() {
   await cp(join(ROOT, 'test/cli/documents/library.yaml'), folder.path('library.yaml'));
-  const { code, stdout } = await run('module', 'new', 'books', '--openapi', 'library.yaml');
+  return run('module', 'new', 'books', '--openapi', 'library.yaml');
+}
+
+it('a document becomes a module that passes the check and declares kinds of stored reads, ids, texts with lines and scopes', async () => {
+  const { code, stdout } = await writeBooks();
   expect(code).toBe(0);
   expect(stdout).toBe(`Wrote books.ts:
   Query.books: GET /v1/books
@@ -66,11 +72,22 @@ Next steps:
   Decide what its TODO comments ask: there are 7.
   Name the file in the setting modules, and run npx notigraph check. See docs/modules.md.
 `);
-  await compile('books.ts');
+  const text = await readFile(folder.path('books.ts'), 'utf8');
+  expect(text).toMatch(
+    /endpoint\('DELETE \/v1\/messages\/\{messageId\}', \{\s+expect: 'nothing',\s+empties: \['statistics'\],/,
+  );
+  expect(text).toMatch(/endpoint\('GET \/v1\/authors\/\{id\}', \{\s+identifiedBy: \['id'\],/);
+  expect(text).toContain("multiline: ['description'],");
+  expect(text.match(/interface Author\w*Body/g)).toEqual(['interface AuthorBody']); // Also for the copy.
+  const checked = await run('check', '--modules', './books.ts', '--without-secrets');
+  expect(checked.stdout).toContain('\n  Author.apiKey (authors-secrets:read)\n');
+  expect(checked.stdout).toContain('\n  Author (authors:read)\n');
+});
 
+it('a module of a document serves', async () => {
   const book = { _id: 'b 1', title: 'Emma', status: 'on-loan', author_id: 'a1', published_at: null };
   const author = (id: string) => ({ id, name: `Author ${id}`, apiKey: 's3cret', _workflowId: 'w1' });
-  await using service = await startService(({ method, path, body }) => {
+  const respond: Script = ({ method, path, body }) => {
     if (path.startsWith('/v1/books?')) {
       return { body: { data: [book, { ...book, status: 'lost' }, { title: 'No id' }], hasMore: false } };
     }
@@ -94,13 +111,12 @@ Next steps:
       : method === 'GET'
         ? { body: { data: book } }
         : { status: 204 };
-  });
-  await using notigraph = await startNotigraph({
-    cwd: folder.path(),
-    args: ['--modules', './books.ts', '--upstream', service.url],
-  });
-  const send = (document: string) => sendOperation(notigraph.url, document);
-  const calls = () => service.calls().filter((call) => call !== 'GET /v1/notification-groups');
+  };
+  const books = await generateModule('books', 'test/cli/documents/library.yaml');
+  await using gateway = await startScriptedGateway(respond, { modules: [books] });
+  const { service } = gateway;
+  const send = (document: string) => sendOperation(gateway.url, document);
+  const { calls } = service;
 
   // Invalid records and unknown values of enums affect only themselves.
   const page = await send(
@@ -175,21 +191,6 @@ Next steps:
   ]);
 });
 
-it('what the document shows is declared: kinds of stored reads, ids, texts with lines, scopes of secrets', async () => {
-  await cp(join(ROOT, 'test/cli/documents/library.yaml'), folder.path('library.yaml'));
-  await run('module', 'new', 'books', '--openapi', 'library.yaml');
-  const text = await readFile(folder.path('books.ts'), 'utf8');
-  expect(text).toMatch(
-    /endpoint\('DELETE \/v1\/messages\/\{messageId\}', \{\s+expect: 'nothing',\s+empties: \['statistics'\],/,
-  );
-  expect(text).toMatch(/endpoint\('GET \/v1\/authors\/\{id\}', \{\s+identifiedBy: \['id'\],/);
-  expect(text).toContain("multiline: ['description'],");
-  expect(text.match(/interface Author\w*Body/g)).toEqual(['interface AuthorBody']); // Also for the copy.
-  const { stdout } = await run('check', '--modules', './books.ts', '--without-secrets');
-  expect(stdout).toContain('\n  Author.apiKey (authors-secrets:read)\n');
-  expect(stdout).toContain('\n  Author (authors:read)\n');
-});
-
 it('names fields after the path where the id of an operation says nothing about it', async () => {
   const read = (operationId?: string) => ({
     get: {
@@ -252,7 +253,7 @@ it('nested compositions take no exponential time', async () => {
 /** Text that would be code if it were not escaped, in a string, a template, a comment or a type. */
 const CODE = '\'"`*/\n\u2028});\r\nglobalThis.wasRun = true; // $\u007bglobalThis.wasRun = true}';
 
-it('texts of a hostile document are only literals, and impossible parts are skipped', async () => {
+it('modules compile, and texts of a hostile document are only literals in them, and impossible parts are skipped', async () => {
   const circle = { type: 'object', properties: { self: { $ref: '#/components/schemas/Circle' } } };
   const respond = (schema: unknown) => ({ 200: { description: CODE, content: { 'application/json': { schema } } } });
   let deep: object = { type: 'string' };
@@ -291,7 +292,8 @@ it('texts of a hostile document are only literals, and impossible parts are skip
   const { code, stdout, stderr } = await run('module', 'new', 'hostile', '--openapi', 'hostile.json');
   expect([code, stderr]).toEqual([0, '']);
   expect(stdout).toMatch(/\/v1\/outside: it refers to another document\.\n/);
-  await compile('hostile.ts');
+  await writeBooks();
+  await compile('books.ts', 'hostile.ts');
   const text = await readFile(folder.path('hostile.ts'), 'utf8');
   const withoutLiterals = text.replace(/'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"/g, "''");
   expect(withoutLiterals).not.toMatch(/globalThis|wasRun/);

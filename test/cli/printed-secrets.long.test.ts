@@ -76,17 +76,13 @@ it("a server's key, a tenant's key and a browser's token appear in no response a
     );
 
   const batches = Array.from({ length: Math.ceil(names.length / 4) }, (_, i) => names.slice(4 * i, 4 * i + 4));
-  for (const [credential, batch] of credentials.flatMap((each) => batches.map((batch) => [each, batch] as const))) {
-    await askHealthy(credential);
-    await Promise.all(
-      batch.flatMap((name) => [
-        ask(`{ workflow(idOrIdentifier: "${name}") { id name } }`, credential),
-        ask(
-          `mutation { createFeed(input: { name: "${name}" }) { __typename ... on MutationError { message } } }`,
-          credential,
-        ),
-      ]),
-    );
+  for (const batch of batches) {
+    await Promise.all(credentials.map(askHealthy));
+    const documents = batch.flatMap((name) => [
+      `{ workflow(idOrIdentifier: "${name}") { id name } }`,
+      `mutation { createFeed(input: { name: "${name}" }) { __typename ... on MutationError { message } } }`,
+    ]);
+    await Promise.all(credentials.flatMap((credential) => documents.map((document) => ask(document, credential))));
   }
   for (const key of [OF_SERVER, OF_TENANT]) {
     const calls = upstream.requests.filter(

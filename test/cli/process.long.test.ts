@@ -5,10 +5,12 @@ import { rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
+import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
 import { COMMANDS } from '../../src/cli/commands/index.ts';
+import { SHIPPED_MODULES } from '../../src/cli/config/load-modules.ts';
 import { writeHelp } from '../../src/cli/help.ts';
 import { VERSION } from '../../src/lib/version.ts';
 import { CHILD_ENV } from '../support/child-env.ts';
@@ -26,7 +28,6 @@ const GROUPS = '{ notificationGroups { id name } }';
 const CREATE_FEED = `mutation ($name: String!) {
   createFeed(input: { name: $name }) {
     ... on CreateFeedSuccess { feed { name } }
-    ... on ConflictError { reason }
   }
 }`;
 
@@ -52,37 +53,31 @@ function runExample(output: string): unknown {
 /** Returns the result of a process that only prints an error. */
 const failure = (code: number, stderr: string) => ({ code, signal: null, stdout: '', stderr });
 
-const SERVICES = { eu: { url: 'http://127.0.0.1:9/path', default: true }, us: { url: 'http://127.0.0.1:9' } };
+/** Returns the levels of the log's warnings of the sandbox, after a line that says what has started. */
+function expectStarted(stdout: string, modules: readonly string[], upstreams: readonly string[]): unknown[] {
+  const lines = (stdout.match(/^\{.*$/gm) ?? []).map((line) => JSON.parse(line));
+  expect(lines.filter(({ msg }) => msg === 'started')).toMatchObject([
+    { level: 'info', version: VERSION, modules, upstreams },
+  ]);
+  const sentence = 'the sandbox serves sample records with public API keys in production';
+  return lines.filter(({ msg }) => msg.includes(sentence)).map(({ level }) => level);
+}
 
-it.each([
-  ['production', ['--sandbox', ':memory:'], { modules: ['notigraph/modules/events'] }, ['sandbox'], 1],
-  ['production', ['--sandbox', ':memory:', '--workers', '2'], { modules: [] }, ['sandbox'], 1],
-  ['production', ['--upstream', 'http://127.0.0.1:9'], { modules: [] }, ['127.0.0.1:9'], 0],
-  ['development', ['--sandbox', ':memory:'], { modules: [] }, ['sandbox'], 0],
-  [
-    'development',
-    ['--workers', '2'],
-    { upstreams: SERVICES, modules: ['notigraph/modules/topics'] },
-    ['eu: 127.0.0.1:9', 'us: 127.0.0.1:9'],
-    0,
-  ],
-])(
-  'with NODE_ENV=%s, %j and %j, one line of the log names the services %j, and %i warns of the sandbox',
-  async (NODE_ENV, args, config, upstreams, count) => {
-    const env = { NODE_ENV, NOTIGRAPH_CONFIG_TEXT: JSON.stringify(config) };
-    await using notigraph = await startNotigraph({ args: [...args, '--log-format', 'json'], env });
-    await notigraph.printed('stdout', /"msg":"started"\}/);
-    const { stdout } = await notigraph.stop('SIGTERM');
-    const lines = (stdout.match(/^\{.*$/gm) ?? []).map((line) => JSON.parse(line));
-    expect(lines.filter(({ msg }) => msg === 'started')).toMatchObject([
-      { level: 'info', version: VERSION, modules: config.modules, upstreams },
-    ]);
-    const sentence = 'the sandbox serves sample records with public API keys in production';
-    expect(lines.filter(({ msg }) => msg.includes(sentence)).map(({ level }) => level)).toEqual(
-      Array(count).fill('warn'),
-    );
-  },
-);
+it('one line of the log names what has started, also with workers, and one warns of the sandbox in production', async () => {
+  const modules = ['notigraph/modules/events'];
+  const env = { NODE_ENV: 'production', NOTIGRAPH_CONFIG_TEXT: JSON.stringify({ modules }) };
+  const args = ['--sandbox', ':memory:', '--workers', '2'];
+  await using notigraph = await startNotigraph({ args, env });
+  const { stdout } = await notigraph.stop('SIGTERM');
+  expect(expectStarted(stdout, modules, ['sandbox'])).toEqual(['warn']);
+});
+
+it('the line of the log that names what has started names several services', async () => {
+  const upstreams = { eu: { url: 'http://127.0.0.1:9/path', default: true }, us: { url: 'http://127.0.0.1:9' } };
+  await using notigraph = await startNotigraph({ env: { NOTIGRAPH_CONFIG_TEXT: JSON.stringify({ upstreams }) } });
+  const { stdout } = await notigraph.stop('SIGTERM');
+  expect(expectStarted(stdout, [], ['eu: 127.0.0.1:9', 'us: 127.0.0.1:9'])).toEqual([]);
+});
 
 describe('the printed banner', () => {
   it.runIf(CURL.areThere)(
@@ -102,10 +97,8 @@ describe('the printed banner', () => {
       });
       expect(await killed.stop('SIGKILL')).toMatchObject({ signal: 'SIGKILL' });
 
-      await using restarted = await startNotigraph({ cwd: path() });
-      expect(await sendOperation(restarted.url, CREATE_FEED, { name })).toEqual({
-        data: { createFeed: { reason: 'ALREADY_EXISTS' } },
-      });
+      using database = new DatabaseSync(path('.notigraph', 'sandbox.db'));
+      expect(database.prepare('SELECT name FROM feeds').all()).toContainEqual({ name });
     },
   );
 
@@ -161,6 +154,8 @@ describe('the printed banner', () => {
     const env = { NOTIGRAPH_CONFIG_TEXT: JSON.stringify(config) };
     await using notigraph = await startNotigraph({ args: ['--sandbox', ':memory:'], env });
     expect(notigraph.output()).toContain('\nTo try it, send the id of a trusted document as "documentId", ');
+    const { stdout } = await notigraph.stop('SIGTERM');
+    expect(expectStarted(stdout, SHIPPED_MODULES, ['sandbox'])).toEqual([]); // Only production warns of the sandbox.
   });
 });
 
@@ -181,7 +176,9 @@ describe('a process whose output is closed', () => {
   });
 
   it('keeps serving, without its log, and then does not wait for a connection without a request', async () => {
-    await using notigraph = await startNotigraph({ args: ['--sandbox', ':memory:'] });
+    await using notigraph = await startNotigraph({ args: ['--sandbox', ':memory:'], maxOpenFiles: 256 });
+    const [line] = await notigraph.printed('stdout', /\{.*limit of open files.*/); // Permits fewer than maxConnections.
+    expect(JSON.parse(line)).toMatchObject({ level: 'warn', maxConnections: 128 });
     notigraph.closeOutput();
     for (let i = 0; i < 3; i += 1) {
       expect(await sendOperation(notigraph.url, '{ __typename }')).toEqual({ data: { __typename: 'Query' } });
@@ -225,25 +222,18 @@ it.runIf(canCopy)(`an incomplete installation is reported by the start, with wha
   );
 });
 
-it.each<[string, readonly string[], RegExp]>([
-  ['port is in use', [], /^Port \d+ on 127\.0\.0\.1 is already in use\. [^\n]+\.\n$/],
-  [
-    'port is in use, once for all workers',
-    ['--workers', '2'],
-    /^Port \d+ on 127\.0\.0\.1 is already in use\. [^\n]+\.\n$/,
-  ],
-  [
-    'host is not an address of the machine',
-    ['--host', '192.0.2.1'],
-    /^This machine has no address 192\.0\.2\.1\. [^\n]+\.\n$/,
-  ],
-  ['database file is broken', ['--sandbox', import.meta.filename], /^\S+ is not a SQLite database\.\n$/],
-])('a process that cannot start says in one sentence that its %s', async (_, args, message) => {
+it('a process that cannot start says in one sentence why, once for all workers', async () => {
   const other = await listen(createServer());
   onTestFinished(() => other.close());
-  const { port } = new URL(other.url);
-  expect(await runNotigraph({ args: ['--port', port, '--sandbox', ':memory:', ...args] })).toEqual(
-    failure(1, expect.stringMatching(message)),
+  const args = ['--port', new URL(other.url).port, '--sandbox', ':memory:'];
+  const inUse = failure(1, expect.stringMatching(/^Port \d+ on 127\.0\.0\.1 is already in use\. [^\n]+\.\n$/));
+  expect(await runNotigraph({ args: [...args, '--workers', '2'] })).toEqual(inUse);
+  expect(await runCommand({ args })).toEqual(inUse);
+  expect(await runCommand({ args: [...args, '--host', '192.0.2.1'] })).toEqual(
+    failure(1, expect.stringMatching(/^This machine has no address 192\.0\.2\.1\. [^\n]+\.\n$/)),
+  );
+  expect(await runCommand({ args: [...args, '--sandbox', import.meta.filename] })).toEqual(
+    failure(1, expect.stringMatching(/^\S+ is not a SQLite database\.\n$/)),
   );
 });
 
@@ -275,6 +265,7 @@ it('in production, nothing is printed for a person at a terminal, and an unreach
   expect(answer.errors).toMatchObject([{ extensions: { code: 'UPSTREAM_UNAVAILABLE' } }]);
 
   const { stdout, stderr } = await notigraph.stop('SIGTERM');
+  expect(expectStarted(stdout, [], [new URL(unreachable.url).host])).toEqual([]);
   expect(stdout).toContain(`Upstream   ${unreachable.url}/\n`);
   expect(stdout).toMatch(/\nShutting down: finishing in-flight requests\.\n$/);
   expect(stdout + stderr).not.toMatch(/curl|ctrl|try it/i);
@@ -328,12 +319,6 @@ describe('a process that is stopped', () => {
     const answeredAt = performance.now();
     expect(await ended).toMatchObject({ code: 0, signal: null, stderr: '' });
     expect(performance.now() - answeredAt).toBeLessThan(10_000); // The process does not wait for the caller's keep-alive connection.
-  });
-
-  it('says so if the limit of open files permits fewer clients than maxConnections', async () => {
-    await using notigraph = await startNotigraph({ args: ['--sandbox', ':memory:'], maxOpenFiles: 256 });
-    const [line] = await notigraph.printed('stdout', /\{.*limit of open files.*/);
-    expect(JSON.parse(line)).toMatchObject({ level: 'warn', maxConnections: 128 });
   });
 
   it.runIf(existsSync('/dev/full'))('finishes in-flight requests although its output is on a full disk', async () => {

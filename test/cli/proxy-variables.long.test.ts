@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { loadFrom, problemsOf } from '../support/configuration.ts';
 
-/** Returns the proxy of an upstream in an environment. */
 const proxyOf = (upstream: string, env: Record<string, string>) =>
   loadFrom({ env, argv: ['--upstream', upstream] }).proxy;
 

@@ -17,7 +17,6 @@ function change(file: string, sql: string): void {
   database.exec(sql);
 }
 
-/** Returns the names of a sandbox's notification groups. */
 async function groupsOf(url: string): Promise<unknown[]> {
   const send = await createSandboxClient(url);
   return (await send('GET /v1/notification-groups')).list.map(({ name }) => name);

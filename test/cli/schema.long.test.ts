@@ -1,11 +1,10 @@
-import { spawnSync } from 'node:child_process';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { runCommand } from '../support/command.ts';
 import { blocks, read, readConsole } from '../support/docs.ts';
-import { type ExitResult, MAIN } from '../support/process.ts';
+import type { ExitResult } from '../support/process.ts';
 import { createFolderOfEachTest } from '../support/sandbox-files.ts';
 
 const folder = createFolderOfEachTest();
@@ -124,9 +123,11 @@ describe('notigraph schema diff', () => {
   });
 
   it('reads a schema from standard input', async () => {
-    const args = [MAIN, 'schema', 'diff', '-'];
-    const { status, stdout } = spawnSync(process.execPath, args, { input: GATEWAY, encoding: 'utf8' });
-    expect({ status, stdout }).toEqual({ status: 0, stdout: expect.stringMatching(/^No breaking/) });
+    const input = { text: GATEWAY, isTTY: false };
+    expect(await runCommand({ args: ['schema', 'diff', '-'], input })).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^No breaking/),
+    });
   });
 
   it('finds operations that break: invalid ones, and those with incompatible results or variables', async () => {

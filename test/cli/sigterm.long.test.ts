@@ -37,40 +37,6 @@ it('100 in-flight operations return data after SIGTERM', async () => {
   expect(stdout).not.toContain('drainTimeoutMs');
 });
 
-it('warns of the requests that it cuts off', async () => {
-  const { promise: allArrived, resolve: arrive } = Promise.withResolvers<void>();
-  let arrived = 0;
-  await using upstream = await startService(({ headers }) => {
-    if (headers.authorization === undefined) {
-      return { status: 401 };
-    }
-    arrived += 1;
-    if (arrived === 2) {
-      arrive();
-    }
-    // Never answered.
-  });
-  await using notigraph = await startNotigraph({
-    args: ['--upstream', upstream.url],
-    env: { NOTIGRAPH_DRAIN_TIMEOUT_MS: '300' },
-  });
-  const answers = [1, 2].map((key) => sendOperation(notigraph.url, GROUPS, {}, `ApiKey key-${key}`));
-  const cutOff = Promise.allSettled(answers);
-  await allArrived;
-  const { code, stdout } = await notigraph.stop('SIGTERM');
-  expect(code).toBe(0);
-  expect(await cutOff).toMatchObject([{ status: 'rejected' }, { status: 'rejected' }]);
-  const warnings = stdout.split('\n').filter((line) => line.includes('drainTimeoutMs'));
-  expect(warnings.map((line) => JSON.parse(line))).toMatchObject([
-    {
-      level: 'warn',
-      requests: 2,
-      drainTimeoutMs: 300,
-      msg: 'requests were cut off at shutdown, because they were not finished within drainTimeoutMs',
-    },
-  ]);
-});
-
 it('requests on connections made before a server closes are answered', async () => {
   const server = await startServer({ host: '127.0.0.1', port: 0, listener: (_, response) => void response.end() });
   const { promise: made, resolve: make } = Promise.withResolvers<void>();

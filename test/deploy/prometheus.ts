@@ -88,7 +88,6 @@ export async function startPrometheus(targets: readonly Targets[], { divisor }: 
   const evaluate = async (query: string) =>
     Vector.parse(await api(`query?query=${encodeURIComponent(query)}`)).data.result;
   return {
-    /** Evaluates a query and returns its values. */
     query: async (query: string): Promise<number[]> =>
       (await evaluate(query)).map(({ value: [, value] }) => Number(value)),
     /** Returns the names of the alerts that fire for a namespace. */

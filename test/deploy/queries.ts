@@ -35,7 +35,6 @@ export interface Query {
 
 const readRules = () => Rules.parse(parse(readKit('helm/alerts.yml'))).groups.flatMap(({ rules }) => rules);
 
-/** Returns the alerts of the deployment kit. */
 export const readAlerts = () => readRules().filter((rule) => 'alert' in rule);
 
 export const readDashboard = () => Dashboard.parse(JSON.parse(readKit('grafana/dashboard.json')));

@@ -7,7 +7,6 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
-import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
 import { connectAgent } from '../support/agent.ts';
 import { CHILD_ENV } from '../support/child-env.ts';
 import { blocks, load, ROOT, read } from '../support/docs.ts';
@@ -38,24 +37,6 @@ it('the configuration of a desktop client in docs/mcp.md works with a clone, in 
   const { structuredContent } = await client.callTool({ name: 'NotificationGroups', arguments: {} });
   expect(structuredContent).toHaveProperty('data.notificationGroups');
   await client.close();
-});
-
-it('the shipped operations are tools with descriptions', async () => {
-  const [settings = ''] = blocks(PAGE, 'yaml');
-  const { mcp } = parse(settings);
-  await using gateway = await startSandboxedGateway({ options: { mcp } });
-  await using agent = await connectAgent(gateway, `ApiKey ${SANDBOX_KEYS.development}`);
-  const { tools } = await agent.client.listTools();
-  expect(tools.map(({ name }) => name).sort()).toEqual([
-    'CreateSubscriber',
-    'NotificationGroup',
-    'NotificationGroups',
-    'NotificationStats',
-    'Workflow',
-    'Workflows',
-  ]);
-  const operations = new Map(loadOperations().map(({ name, description }) => [name, description]));
-  expect(tools.map(({ description }) => description)).toEqual(tools.map(({ name }) => operations.get(name)));
 });
 
 it('the command of docs/mcp.md makes a manifest of files, with their comments', async () => {

@@ -31,7 +31,6 @@ import {
 import { startNotigraph } from '../support/process.ts';
 import { shippedModules, shippedSchema } from '../support/shipped-documents.ts';
 
-/** Returns the paths of the package's files. */
 async function readPackedFiles(): Promise<string[]> {
   const args = ['pack', '--dry-run', '--json', '--ignore-scripts', '--offline'];
   const { stdout } = await promisify(execFile)('npm', args, { cwd: ROOT });

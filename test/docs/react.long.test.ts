@@ -4,7 +4,6 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
-import { buffer } from 'node:stream/consumers';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import type { Browser } from 'playwright-core';
@@ -34,8 +33,7 @@ type ServerComponent = (props: { params: Promise<{ id: string }> }) => Promise<R
 interface ServerModule {
   workflows: ServerComponent;
   pages: Record<ClientName, ServerComponent>;
-  TREES: Record<ClientName | 'feeds' | 'browser-feeds', (state: unknown, id: string) => ReactNode>;
-  createFeedAction(state: { name: string }, form: FormData): Promise<{ name: string; error?: string }>;
+  TREES: Record<ClientName | 'feeds', (state: unknown, id: string) => ReactNode>;
   POST(request: Request): Promise<Response>;
 }
 
@@ -51,8 +49,6 @@ const RENDERING: Record<string, string> = {
     import { QueryApp, QueryWorkflow } from '@/components/query-workflow';
     import { UrqlApp, UrqlWorkflow } from '@/components/urql-workflow';
 
-    const callAction = async (_state: FormState, form: FormData): Promise<FormState> =>
-      (await fetch('/feeds', { method: 'POST', body: form })).json();
     const callGateway = (_state: FormState, form: FormData) => {
       const { url, authorization } = JSON.parse(document.getElementById('state')?.textContent ?? '');
       return createFeed(createClient({ url, authorization }), form);
@@ -67,8 +63,7 @@ const RENDERING: Record<string, string> = {
         </QueryApp>
       ),
       urql: (state, id) => <UrqlApp state={state as never}><UrqlWorkflow id={id} /></UrqlApp>,
-      feeds: () => <FeedForm action={callAction} />,
-      'browser-feeds': () => <FeedForm action={callGateway} />,
+      feeds: () => <FeedForm action={callGateway} />,
       apollo: (state, id) => <ApolloApp state={state as never}><ApolloWorkflow id={id} /></ApolloApp>,
     };
   `,
@@ -77,7 +72,6 @@ const RENDERING: Record<string, string> = {
     import query from '@/app/query/[id]/page';
     import urql from '@/app/urql/[id]/page';
 
-    export { createFeedAction } from '@/app/feeds/actions';
     export { POST } from '@/app/notification-token/route';
     export { default as workflows } from '@/app/workflows/[id]/page';
     export { TREES } from './trees';
@@ -105,16 +99,9 @@ function serveApp(server: ServerModule, script: string): RequestListener {
       response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text());
       return;
     }
-    if (name.endsWith('feeds')) {
-      if (request.method === 'POST') {
-        const headers = { 'content-type': String(request.headers['content-type']) };
-        const form = await new Response(await buffer(request), { headers }).formData();
-        response.writeHead(200, { 'content-type': 'application/json' });
-        response.end(JSON.stringify(await server.createFeedAction({ name: '' }, form)));
-      } else {
-        const state = { url: gateway.url, authorization: `Bearer ${await createToken(['feeds:read', 'feeds:write'])}` };
-        sendPage(response, server.TREES[name === 'feeds' ? 'feeds' : 'browser-feeds']({}, ''), JSON.stringify(state));
-      }
+    if (name === 'feeds') {
+      const state = { url: gateway.url, authorization: `Bearer ${await createToken(['feeds:read', 'feeds:write'])}` };
+      sendPage(response, server.TREES.feeds({}, ''), JSON.stringify(state));
       return;
     }
     const client = CLIENTS.find((candidate) => candidate === name);
@@ -286,29 +273,26 @@ it.each(CLIENTS)('with %s, the page starts with the data of the server, and load
   expect(sent()).toHaveLength(name === 'apollo' ? 2 : 3); // Apollo Client has the result in its cache.
 });
 
-it.each(['feeds', 'browser-feeds'])(
-  'the form of /%s creates a feed, and shows that its name is taken',
-  async (path) => {
-    gateway.forget();
-    await using visitor = await visit(browser, `${app.url}/${path}`);
-    const { page } = visitor;
-    await page.waitForFunction('globalThis.show');
-    const field = page.getByRole('textbox', { name: 'Name' });
-    const submit = async () => {
-      await field.fill(`News of ${path}`);
-      await page.getByRole('button', { name: 'Create' }).click();
-    };
-    await submit();
-    await expect.poll(() => field.inputValue()).toBe('');
-    await submit();
-    await page.getByText(`A feed named "News of ${path}" already exists.`).waitFor();
-    expect(await field.inputValue()).toBe(`News of ${path}`);
-    expect(await field.getAttribute('aria-invalid')).toBe('true');
-    expect(gateway.upstream('POST /v1/feeds')).toHaveLength(2);
-    const calls = visitor.requests.filter((request) => request.url() === gateway.url && request.method() === 'POST');
-    expect(calls).toHaveLength(path === 'feeds' ? 0 : 2);
-  },
-);
+it('its form creates a feed from the browser, and shows that its name is taken', async () => {
+  gateway.forget();
+  await using visitor = await visit(browser, `${app.url}/feeds`);
+  const { page } = visitor;
+  await page.waitForFunction('globalThis.show');
+  const field = page.getByRole('textbox', { name: 'Name' });
+  const submit = async () => {
+    await field.fill('Offers');
+    await page.getByRole('button', { name: 'Create' }).click();
+  };
+  await submit();
+  await expect.poll(() => field.inputValue()).toBe('');
+  await submit();
+  await page.getByText('A feed named "Offers" already exists.').waitFor();
+  expect(await field.inputValue()).toBe('Offers');
+  expect(await field.getAttribute('aria-invalid')).toBe('true');
+  expect(gateway.upstream('POST /v1/feeds')).toHaveLength(2);
+  const calls = visitor.requests.filter((request) => request.url() === gateway.url && request.method() === 'POST');
+  expect(calls).toHaveLength(2);
+});
 
 /** Returns the places of objects that server components can't pass to components of the browser: those with another prototype. */
 function findSpecialObjects(value: unknown, path = 'state'): string[] {

@@ -1,8 +1,8 @@
-import { createServer } from 'node:net';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type ScriptedGateway, startGateway, startScriptedGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { feed, group, workflow } from '../support/records.ts';
+import { findFreePort } from '../support/redis.ts';
 import type { Script, ServiceResponse } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
@@ -281,11 +281,7 @@ it('Retry-After, in seconds or as a date, is passed on in seconds', async () => 
 });
 
 it('no connection to the service is UPSTREAM_UNAVAILABLE, and a write is NOT_APPLIED', async () => {
-  const server = createServer().listen(0);
-  await new Promise((resolve) => server.once('listening', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  const port = typeof address === 'object' ? address?.port : undefined;
+  const port = await findFreePort();
   // The error of localhost, which has several addresses, is an AggregateError.
   for (const [url, cause] of [
     [`http://127.0.0.1:${port}`, 'ECONNREFUSED'],

@@ -17,7 +17,7 @@ import {
   parse,
   versionInfo,
 } from 'graphql';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { coerceVariables, planVariables } from '../../src/graphql/executor/coerce-variables.ts';
 import type { Limits } from '../../src/graphql/executor/result-limits.ts';
 import { executorWith } from '../support/executor.ts';
@@ -109,7 +109,6 @@ function runSync(query: string, options: RunOptions = {}): ExecutionResult {
   return result;
 }
 
-/** Resolves to the value after a delay. */
 const later = <T>(value: T, ms = 5): Promise<T> =>
   new Promise((resolve) => {
     setTimeout(() => resolve(value), ms);
@@ -119,6 +118,15 @@ const failLater = (ms: number, message = 'late'): Promise<never> =>
   later(undefined, ms).then(() => {
     throw new Error(message);
   });
+
+/** Records the rejections that nothing handles, until the end of the test. */
+function recordRejections(): readonly unknown[] {
+  const rejections: unknown[] = [];
+  const record = (reason: unknown) => void rejections.push(reason);
+  process.on('unhandledRejection', record);
+  onTestFinished(() => void process.off('unhandledRejection', record));
+  return rejections;
+}
 
 /** Returns the CPU time in milliseconds: the lowest of five runs, because other processes and garbage collection only add time. */
 async function cpuOf(work: () => unknown): Promise<number> {
@@ -143,9 +151,7 @@ describe('results', () => {
   });
 
   it('do not change after they were returned', async () => {
-    const rejections: unknown[] = [];
-    const record = (reason: unknown) => rejections.push(reason);
-    process.on('unhandledRejection', record);
+    const rejections = recordRejections();
     const rootValue = {
       item: {
         required: failLater(1, 'first'),
@@ -157,7 +163,6 @@ describe('results', () => {
     const result = await run('{ item { required number items { required } } requiredNumbers }', { rootValue });
     const text = JSON.stringify(result);
     await later(undefined, 60);
-    process.off('unhandledRejection', record);
     expect(JSON.stringify(result)).toBe(text);
     expect(result.errors?.map(({ message }) => message).sort()).toEqual([
       'Int cannot represent non-integer value: "no number"',
@@ -181,9 +186,7 @@ describe('results', () => {
   });
 
   it('cause no unhandled rejections from abandoned lists', async () => {
-    const rejections: unknown[] = [];
-    const record = (reason: unknown) => rejections.push(reason);
-    process.on('unhandledRejection', record);
+    const rejections = recordRejections();
     const rejected = (length: number) => Array.from({ length }, () => Promise.reject(new Error('no')));
     const lists = [
       () => ['no number', ...rejected(3)],
@@ -198,7 +201,6 @@ describe('results', () => {
         errors: [{ message: expect.any(String) }],
       });
     }
-    process.off('unhandledRejection', record);
     expect(rejections).toEqual([]);
   });
 

@@ -59,7 +59,6 @@ beforeAll(async () => {
 });
 beforeEach(() => gateway.service.forget());
 
-/** Returns the paths of the upstream calls. */
 const calls = () => gateway.service.requests.map(({ path }) => path);
 
 const references = (typeName: string, prefix: string, count: number, key = 'id') =>

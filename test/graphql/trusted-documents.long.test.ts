@@ -44,12 +44,21 @@ const start = ({ browser, server }: Modes, manifests: readonly (string | Manifes
     trustedDocuments: { manifests },
   });
 
-/** Gateway that enforces the manifest for browsers. */
+/** Gateway that enforces the manifest for browsers, and one that accepts all documents. */
 let gateway: ScriptedGateway;
+let open: ScriptedGateway;
 beforeAll(async () => {
   gateway = await start({ browser: 'enforce' });
-  return () => gateway[Symbol.asyncDispose]();
+  open = await start({ browser: 'off' });
+  return async () => {
+    await gateway[Symbol.asyncDispose]();
+    await open[Symbol.asyncDispose]();
+  };
 });
+
+/** Runs a test in the modes off and enforce. */
+const inBothModes = (title: string, test: (gateway: ScriptedGateway) => Promise<void>) =>
+  it.each(['off', 'enforce'])(`${title}, in mode %s`, (mode) => test(mode === 'off' ? open : gateway));
 
 /** Sends a request with a browser's token, or with other headers. Returns the upstream calls with the response. */
 async function send(
@@ -73,7 +82,6 @@ const ask = (gateway: ScriptedGateway, body: unknown, headers?: Record<string, s
 const askByGet = (gateway: ScriptedGateway, params: Record<string, string>) =>
   send(gateway, { method: 'GET' }, {}, `?${new URLSearchParams(params)}`);
 
-/** Headers of a server. */
 const AS_SERVER = { authorization: 'ApiKey of-a-server' };
 
 const apq = (sha256Hash: unknown) => ({ persistedQuery: { version: 1, sha256Hash } });
@@ -92,31 +100,27 @@ function expectRefusal(answer: Answer, outcome: unknown[]): void {
 }
 
 describe('a trusted document', () => {
-  it.each<TrustedDocumentsMode>(['off', 'enforce'])(
-    'is accepted by its id in every form, in mode %s',
-    async (browser) => {
-      await using gateway = await start({ browser });
-      const id = sha256Of(LISTED);
-      for (const body of [
-        { documentId: id },
-        { documentId: `sha256:${id}` },
-        { documentId: CUSTOM_ID },
-        { documentId: id, query: null, operationName: null, variables: null, extensions: null },
-        { documentId: id, query: LISTED },
-        { documentId: id, operationName: 'Groups', variables: {}, extensions: { other: 1 } },
-        { extensions: apq(id) },
-        { extensions: apq(id), query: LISTED },
-        { documentId: null, extensions: apq(id) },
-        { query: LISTED },
-        { query: LISTED, extensions: { persistedQuery: null } },
-      ]) {
-        const answer = await ask(gateway, body);
-        expect([body, outcomeOf(answer)]).toEqual([body, SERVED]);
-        expect(answer.upstream).toHaveLength(1);
-        expect(dataOf(answer)).toEqual({ notificationGroups: [{ name: 'Group' }, { name: 'Group' }] });
-      }
-    },
-  );
+  inBothModes('is accepted by its id in every form', async (gateway) => {
+    const id = sha256Of(LISTED);
+    for (const body of [
+      { documentId: id },
+      { documentId: `sha256:${id}` },
+      { documentId: CUSTOM_ID },
+      { documentId: id, query: null, operationName: null, variables: null, extensions: null },
+      { documentId: id, query: LISTED },
+      { documentId: id, operationName: 'Groups', variables: {}, extensions: { other: 1 } },
+      { extensions: apq(id) },
+      { extensions: apq(id), query: LISTED },
+      { documentId: null, extensions: apq(id) },
+      { query: LISTED },
+      { query: LISTED, extensions: { persistedQuery: null } },
+    ]) {
+      const answer = await ask(gateway, body);
+      expect([body, outcomeOf(answer)]).toEqual([body, SERVED]);
+      expect(answer.upstream).toHaveLength(1);
+      expect(dataOf(answer)).toEqual({ notificationGroups: [{ name: 'Group' }, { name: 'Group' }] });
+    }
+  });
 
   it('is accepted by GET', async () => {
     const id = sha256Of(OTHER);
@@ -186,29 +190,25 @@ describe('a document id', () => {
     'x'.repeat(10_000),
   ];
 
-  it.each<TrustedDocumentsMode>(['off', 'enforce'])(
-    'that is in no manifest gets one clear error, in mode %s',
-    async (browser) => {
-      await using gateway = await start({ browser });
-      for (const id of IDS) {
-        for (const [body, message] of [
-          [
-            { documentId: id },
-            'No manifest of this gateway contains a document with this id. Add the manifest of the app to the gateway.',
-          ],
-          [{ extensions: apq(id) }, 'PersistedQueryNotFound'],
-        ] as const) {
-          const answer = await ask(gateway, body);
-          expectRefusal(answer, NOT_FOUND);
-          expect(errorOf(answer)).toEqual({
-            message,
-            extensions: { code: 'PERSISTED_QUERY_NOT_FOUND', retryable: false, requestId: 'r1' },
-          });
-        }
-        expectRefusal(await askByGet(gateway, { documentId: id }), NOT_FOUND);
+  inBothModes('that is in no manifest gets one clear error', async (gateway) => {
+    for (const id of IDS) {
+      for (const [body, message] of [
+        [
+          { documentId: id },
+          'No manifest of this gateway contains a document with this id. Add the manifest of the app to the gateway.',
+        ],
+        [{ extensions: apq(id) }, 'PersistedQueryNotFound'],
+      ] as const) {
+        const answer = await ask(gateway, body);
+        expectRefusal(answer, NOT_FOUND);
+        expect(errorOf(answer)).toEqual({
+          message,
+          extensions: { code: 'PERSISTED_QUERY_NOT_FOUND', retryable: false, requestId: 'r1' },
+        });
       }
-    },
-  );
+      expectRefusal(await askByGet(gateway, { documentId: id }), NOT_FOUND);
+    }
+  });
 
   it('that is not a string is rejected', async () => {
     for (const id of [1, false, {}, [sha256Of(LISTED)], { toString: sha256Of(LISTED) }]) {
@@ -218,22 +218,18 @@ describe('a document id', () => {
     }
   });
 
-  it.each<TrustedDocumentsMode>(['off', 'enforce'])(
-    'together with a different text is rejected, in mode %s',
-    async (browser) => {
-      await using gateway = await start({ browser });
-      for (const body of [
-        { documentId: sha256Of(LISTED), query: UNLISTED },
-        { documentId: sha256Of(LISTED), query: `${LISTED} ` },
-        { documentId: sha256Of(LISTED), query: '' },
-        { documentId: CUSTOM_ID, query: UNLISTED },
-        { documentId: 'unknown', query: LISTED },
-        { extensions: apq(sha256Of(LISTED)), query: UNLISTED },
-      ]) {
-        expectRefusal(await ask(gateway, body), BAD);
-      }
-    },
-  );
+  inBothModes('together with a different text is rejected', async (gateway) => {
+    for (const body of [
+      { documentId: sha256Of(LISTED), query: UNLISTED },
+      { documentId: sha256Of(LISTED), query: `${LISTED} ` },
+      { documentId: sha256Of(LISTED), query: '' },
+      { documentId: CUSTOM_ID, query: UNLISTED },
+      { documentId: 'unknown', query: LISTED },
+      { extensions: apq(sha256Of(LISTED)), query: UNLISTED },
+    ]) {
+      expectRefusal(await ask(gateway, body), BAD);
+    }
+  });
 
   it('in malformed `extensions` is ignored', async () => {
     const hash = sha256Of(UNLISTED);
@@ -283,7 +279,6 @@ describe('a text that is in no manifest', () => {
   });
 
   it('is rejected for a browser even if a server has already run it', async () => {
-    await using gateway = await start({ browser: 'enforce', server: 'off' });
     for (const text of [UNLISTED, `Groups\n${LISTED}`, `${LISTED}\n${UNLISTED}`]) {
       await ask(gateway, { query: text }, AS_SERVER);
       await ask(gateway, { query: text }, AS_SERVER);

@@ -46,9 +46,3 @@ it.each([404, 503])('returns the rejection if reading the workflow fails with %i
   });
   expect(updateWorkflowStatus).toMatchObject({ code: 'INVALID_INPUT' });
 });
-
-it('accepts only an id, not a trigger identifier', async () => {
-  const input = { workflowId: 'welcome-onboarding', active: false };
-  const { updateWorkflowStatus } = await gateway.data(UpdateWorkflowStatus, { input });
-  expect(updateWorkflowStatus).toMatchObject({ code: 'NOT_FOUND' });
-});

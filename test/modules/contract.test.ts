@@ -102,81 +102,41 @@ it('every endpoint of the contract has a field that is tested', () => {
   );
 });
 
-const shelves = await generateModule('shelves', 'test/modules/shelves.yaml');
-const SHELF = { data: { _id: 's1', name: 'Shelf' } };
+const books = await generateModule('books', 'test/cli/documents/library.yaml');
+const BOOK = { data: { _id: 'b1', title: 'Emma', status: 'on-loan', author_id: 'a1' } };
 
-/** The fields of the generated module. */
-const SHELF_FIELDS: readonly Field[] = [
-  { endpoint: 'GET /v1/shelves', text: 'shelves { __typename }', body: { data: [SHELF.data] } },
+const GENERATED: readonly Field[] = [
   {
-    endpoint: 'POST /v1/shelves',
-    text: 'createShelf(input: { name: "n" })',
-    body: SHELF,
+    endpoint: 'GET /v1/books',
+    text: 'books(page: 3) { __typename }',
+    path: '/v1/books?page=3',
+    body: { data: [BOOK.data], hasMore: false },
+  },
+  {
+    endpoint: 'POST /v1/books',
+    text: 'createBook(input: { title: "n", inPrint: true })',
+    body: BOOK,
     isIdempotent: true,
     returns: ['ConflictError'],
   },
-  { endpoint: 'GET /v1/shelves/{id}', text: 'shelf(id: $id) { __typename }', body: SHELF },
   {
-    endpoint: 'PATCH /v1/shelves/{id}',
-    text: 'updateShelf(input: { id: $id, name: "n" })',
-    body: SHELF,
+    endpoint: 'GET /v1/books/{bookId}',
+    text: 'book(bookId: $id, lang: "en") { __typename }',
+    path: '/v1/books/{}?lang=en',
+    body: BOOK,
+  },
+  {
+    endpoint: 'PATCH /v1/books/{bookId}',
+    text: 'renameBook(input: { bookId: $id, title: "n" })',
+    body: BOOK,
     returns: ['NotFoundError', 'ConflictError'],
   },
-  {
-    endpoint: 'DELETE /v1/shelves/{id}',
-    text: 'deleteShelf(input: { id: $id })',
-    returns: ['NotFoundError', 'ConflictError'],
-  },
-  {
-    endpoint: 'GET /v1/shelves/{id}/items',
-    text: 'shelfItems(id: $id, limit: 3) { __typename }',
-    path: '/v1/shelves/{}/items?limit=3',
-    body: { data: [{ _id: 'i1', shelfId: 's1' }], hasMore: false },
-  },
+  { endpoint: 'DELETE /v1/books/{bookId}', text: 'deleteBook(input: { bookId: $id })', returns: ['NotFoundError'] },
+  { endpoint: 'GET /v1/authors', text: 'authors { __typename }', body: [{ id: 'a1', name: 'Jane' }] },
+  { endpoint: 'GET /v1/authors/{id}', text: 'author(id: $id) { __typename }', body: { id: 'a1', name: 'Jane' } },
 ];
 
-describeContract([...BUILT_IN, ...SHELF_FIELDS], [shelves]);
-
-describe('a generated module', () => {
-  it('reads several records with one call, links ids, and loses no record to an unknown value', async () => {
-    await using gateway = await startScriptedGateway(
-      ({ path }) => ({
-        body: path.includes('items')
-          ? {
-              data: [
-                { _id: 'i1', shelfId: 's1' },
-                { _id: 'i2', shelfId: 's2' },
-              ],
-              hasMore: false,
-            }
-          : { data: ['s1', 's2'].map((id) => ({ _id: id, name: id, width: id === 's1' ? 'wide' : 'huge' })) },
-      }),
-      { modules: [shelves] },
-    );
-    const { body, codes } = await gateway.send('{ shelfItems(id: "s1", limit: 2) { items { shelf { id width } } } }');
-    const [first, second] = [
-      { id: 's1', width: 'WIDE' },
-      { id: 's2', width: null },
-    ];
-    expect(body.data).toEqual({ shelfItems: { items: [{ shelf: first }, { shelf: second }] } });
-    expect(codes).toEqual(['UPSTREAM_BAD_RESPONSE']);
-    expect(gateway.service.calls()).toEqual(['GET /v1/shelves/s1/items?limit=2', 'GET /v1/shelves']);
-  });
-
-  it('requires scopes of its own of tokens, for records wherever they are and for secrets', async () => {
-    const signer = createSigner();
-    const clients = clientsOf(signer, { scopes: ['groups:read', 'shelves:read', 'shelves-secrets:read'] });
-    await using gateway = await startScriptedGateway(() => ({ body: SHELF }), { modules: [shelves], clients });
-    const send = async (scope: string, field: string) => {
-      const authorization = await signer.bearer({ scope });
-      return (await gateway.send(`{ shelf(id: "s1") { ${field} } }`, {}, { authorization })).codes;
-    };
-    expect(await send('groups:read', 'name')).toEqual(['FORBIDDEN']);
-    expect(await send('shelves:read', 'name')).toEqual([]);
-    expect(await send('shelves:read', 'accessToken')).toEqual(['FORBIDDEN']);
-    expect(await send('shelves:read shelves-secrets:read', 'accessToken')).toEqual([]);
-  });
-});
+describeContract([...BUILT_IN, ...GENERATED], [books]);
 
 const layout = (id: string) => ({ _id: id, name: `Layout ${id}` });
 

@@ -56,17 +56,15 @@ export const layouts = defineModule('layouts', (toolkit) => {
   });
 
   const Layout = builder.objectRef<LayoutBody>('Layout').implement({
-    description: 'A frame around the content of emails.',
     extensions: {
       ...requireScopes('layouts:read'),
       ...entity({ id: (id, { loaders }) => loaders.load(layout, id) }),
     },
     fields: (t) => ({
-      id: t.exposeID('_id', { description: "The layout's id." }),
-      name: t.exposeString('name', { description: 'The name that people see.' }),
+      id: t.exposeID('_id'),
+      name: t.exposeString('name'),
       secret: t.string({
         nullable: true,
-        description: 'The secret of its webhook, masked for browsers.',
         resolve: ({ secret }, _args, { identity }) => (identity.clientKind === 'browser' ? '[masked]' : secret),
       }),
     }),
@@ -77,14 +75,12 @@ export const layouts = defineModule('layouts', (toolkit) => {
       type: Layout,
       nullable: true,
       extensions: declareCalls('1 for the whole operation'),
-      description: 'Returns a layout.\n\nREST: `GET /v1/layouts/{id}`.',
-      args: { id: t.arg.id({ required: true, description: "The layout's id." }) },
+      args: { id: t.arg.id({ required: true }) },
       resolve: (_root, { id }, ctx) => ctx.loaders.load(layout, id),
     }),
     layoutCount: t.int({
       nullable: true,
       extensions: requireScopes('layouts:read'),
-      description: 'Returns the number of layouts.\n\nREST: `GET /v1/layouts/count`.',
       resolve: async (_root, _args, ctx) => (await ctx.upstream.read(countAll, { query: { kind: 'a&b' } }))?.count,
     }),
   }));
@@ -95,15 +91,12 @@ export const layouts = defineModule('layouts', (toolkit) => {
     endpoint: create,
     input: {
       description: 'The layout to create.',
-      fields: (t) => ({
-        name: t.string({ required: true, description: 'The name.' }),
-        content: t.string({ required: true, description: 'The HTML.' }),
-      }),
+      fields: (t) => ({ name: t.string({ required: true }), content: t.string({ required: true }) }),
     },
     resolve: async ({ name, content }, send) => ({ layout: await send({ body: { name, content } }) }),
     success: {
       description: 'The layout was created.',
-      fields: (t) => ({ layout: t.expose('layout', { type: Layout, description: 'The new layout.' }) }),
+      fields: (t) => ({ layout: t.expose('layout', { type: Layout }) }),
     },
   });
 
@@ -114,18 +107,12 @@ export const layouts = defineModule('layouts', (toolkit) => {
     deprecationReason: 'Use archiveLayouts.',
     scope: 'layouts:write',
     endpoint: archive,
-    input: {
-      description: 'The layout to archive.',
-      fields: (t) => ({ layoutId: t.id({ required: true, description: "The layout's id." }) }),
-    },
-    failures: {
-      notFound: { resource: 'Layout', id: ({ layoutId }) => layoutId },
-      conflict: true,
-    },
+    input: { description: 'The layout to archive.', fields: (t) => ({ layoutId: t.id({ required: true }) }) },
+    failures: { notFound: { resource: 'Layout', id: ({ layoutId }) => layoutId }, conflict: true },
     resolve: async ({ layoutId }, send) => ({ layout: await send({ id: layoutId }) }),
     success: {
       description: 'The layout was archived.',
-      fields: (t) => ({ layout: t.expose('layout', { type: Layout, description: 'The archived layout.' }) }),
+      fields: (t) => ({ layout: t.expose('layout', { type: Layout }) }),
     },
   });
 
@@ -135,14 +122,11 @@ export const layouts = defineModule('layouts', (toolkit) => {
     description: 'Publishes a layout.',
     scope: 'layouts:write',
     endpoint: publish,
-    input: {
-      description: 'The layout to publish.',
-      fields: (t) => ({ id: t.id({ required: true, description: "The layout's id." }) }),
-    },
+    input: { description: 'The layout to publish.', fields: (t) => ({ id: t.id({ required: true }) }) },
     resolve: async ({ id }, send) => ({ layout: await send({ id }) }),
     success: {
       description: 'The layout was published.',
-      fields: (t) => ({ layout: t.expose('layout', { type: Layout, description: 'The published layout.' }) }),
+      fields: (t) => ({ layout: t.expose('layout', { type: Layout }) }),
     },
   });
 

@@ -1,6 +1,6 @@
 import { ObjectFieldBuilder } from '@pothos/core';
 import { getNamedType, isCompositeType, isObjectType } from 'graphql';
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { GraphTypes } from '../../src/graphql/builder.ts';
 import { declareCalls } from '../../src/graphql/field-calls.ts';
 import { ModuleError } from '../../src/graphql/module.ts';
@@ -14,7 +14,7 @@ import subscriberProfiles from '../../src/modules/subscribers.ts';
 import topics from '../../src/modules/topics.ts';
 import workflowPages from '../../src/modules/workflows.ts';
 import type { Scope } from '../../src/settings/scopes.ts';
-import { startScriptedGateway } from '../support/gateway.ts';
+import { type ScriptedGateway, startScriptedGateway } from '../support/gateway.ts';
 import { group, workflow } from '../support/records.ts';
 import type { Script } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
@@ -103,6 +103,13 @@ const vault = defineModule('vault', ({ builder, requireScopes }) => {
 });
 
 describe('a token with only groups:read gets nothing of another scope', () => {
+  let gateway: ScriptedGateway;
+  beforeAll(async () => {
+    const clients = clientsOf(signer, { scopes: scopesOf(createSchema(undefined, [vault])) }); // Each can be granted.
+    gateway = await startScriptedGateway(() => ({}), { modules: [vault], clients });
+    return () => gateway[Symbol.asyncDispose]();
+  });
+
   it.each<[string, string, Scope[]]>([
     ['an open object', '{ plain { name size } }', []],
     ['an enum', '{ level }', ['levels:read']],
@@ -120,8 +127,6 @@ describe('a token with only groups:read gets nothing of another scope', () => {
     ['a record through a union', '{ mixed { __typename ... on Drawer { row } } }', ['safes:read']],
   ])('%s', async (_, query, needed) => {
     const scopes: Scope[] = ['groups:read', ...needed];
-    const clients = clientsOf(signer, { scopes }); // Each can be granted.
-    await using gateway = await startScriptedGateway(() => ({}), { modules: [vault], clients });
     const send = async (granted: readonly Scope[]) =>
       gateway.send(query, {}, { authorization: await signer.bearer({ scope: granted.join(' ') }) });
     for (const missing of scopes) {

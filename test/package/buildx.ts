@@ -14,7 +14,6 @@ export const LOG = 'commands.log';
 
 const forget = process.env.FORGET ?? 'nothing';
 
-/** Returns the values of an option. */
 const valuesOf = (args: readonly string[], option: string): string[] =>
   args.filter((_, index) => args[index - 1] === option);
 

@@ -5,7 +5,6 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { build } from 'vite';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { startSandbox } from '../../packages/sandbox/src/sandbox.ts';
 import { VERSION } from '../../src/lib/version.ts';
 import { runNotigraph, startNotigraph } from '../support/process.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
@@ -13,7 +12,6 @@ import { sendOperation } from '../support/send-operation.ts';
 import { packProject, refusalOf } from './packed-project.ts';
 import {
   CLIENT_PROGRAM,
-  FETCH_PROGRAM,
   MOCKS_PROGRAM,
   MODULES_PROGRAM,
   PLUGIN_PROGRAM,
@@ -32,7 +30,6 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url)).slice(0, -1);
 const GROUPS =
   '{"data":{"notificationGroups":[{"name":"Lifecycle"},{"name":"Community"},{"name":"Billing"},{"name":"Orders"}]}}';
 
-/** Ways to load the package. */
 const LOADING = [
   ['module', "import 'notigraph'"],
   ['commonjs', "require('notigraph')"],
@@ -155,14 +152,6 @@ it('names the command that installs the client of Redis', async () => {
     stderr:
       'NOTIGRAPH_CONFIG_TEXT:1:15: rateLimits.store: Redis needs the package @redis/client. Install it with "npm install @redis/client@6".\n',
   });
-});
-
-it('can be used in a program without a server', async () => {
-  await using sandbox = await startSandbox();
-  await writeFile(join(installFolder, 'program.js'), FETCH_PROGRAM);
-  const { stdout, stderr } = await outputOf(installFolder, 'program.js', sandbox.url);
-  const lines = stdout.split('\n').filter((line) => !line.startsWith('{"level":'));
-  expect({ stderr, lines }).toEqual({ stderr: '', lines: [GROUPS, ''] });
 });
 
 it.each([

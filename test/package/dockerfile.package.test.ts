@@ -11,13 +11,13 @@ import { environmentOfImage, readDockerfile, readKit } from '../support/deploy.t
 import { ROOT } from '../support/docs.ts';
 import { listen } from '../support/listen.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
+import { sendOperation } from '../support/send-operation.ts';
 
 const run = promisify(execFile);
 
 /** User of the container, and group. */
 const USER = 65_532;
 
-/** Node.js in the image. */
 const NODE = '/nodejs/bin/node';
 
 /** Prevents load shedding on a busy machine. */
@@ -33,7 +33,6 @@ const context = readKit('Dockerfile.dockerignore')
 
 let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
 
-/** Stage of the Dockerfile. */
 interface Stage {
   /** Folder with what the stage adds to its base image. */
   root: string;
@@ -190,12 +189,8 @@ it.each(['image', 'tracing'])(
     const checkHealth = () => start(stage, stage.healthcheck, ports).ended;
     await expect.poll(async () => (await checkHealth()).code, { timeout: 20_000 }).toBe(0);
 
-    const response = await fetch(`http://127.0.0.1:${ports.NOTIGRAPH_PORT}/graphql`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: 'ApiKey sandbox-development-key' },
-      body: '{"query":"{ notificationGroups { name } }"}',
-    });
-    expect(await response.text()).toContain('"Lifecycle"');
+    const url = `http://127.0.0.1:${ports.NOTIGRAPH_PORT}/graphql`;
+    expect(JSON.stringify(await sendOperation(url, '{ notificationGroups { name } }'))).toContain('"Lifecycle"');
     child.kill('SIGTERM');
     const { code, output } = await ended;
     expect({ code, output }).toMatchObject({ code: 0, output: expect.stringContaining('Shutting down') });
@@ -243,12 +238,8 @@ describe.each(KIT)('with %s, the stage %s', (file, name, env) => {
       expect(await fetch(new URL(path, url))).toMatchObject({ status: 200 });
     }
 
-    const response = await fetch(url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: 'ApiKey sandbox-development-key' },
-      body: `{"query":"${isSandbox ? '{ notificationGroups { name } }' : '{ __typename }'}"}`,
-    });
-    expect(await response.text()).toContain(isSandbox ? '"Lifecycle"' : '"Query"');
+    const response = await sendOperation(url, isSandbox ? '{ notificationGroups { name } }' : '{ __typename }');
+    expect(JSON.stringify(response)).toContain(isSandbox ? '"Lifecycle"' : '"Query"');
     child.kill('SIGTERM');
     expect(await ended).toMatchObject({ code: 0 });
   });

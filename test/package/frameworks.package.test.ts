@@ -2,7 +2,6 @@ import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { cp, mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
@@ -16,8 +15,8 @@ import { CHILD_ENV } from '../support/child-env.ts';
 import { visit } from '../support/dashboard.ts';
 import { addTo, blocks, CLIENT_TOKENS, GATEWAY, load, ROOT, read, SERVICE } from '../support/docs.ts';
 import { startSandboxedGateway } from '../support/gateway.ts';
-import { listen } from '../support/listen.ts';
 import { writeReactApp } from '../support/react-app.ts';
+import { findFreePort } from '../support/redis.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { packProject } from './packed-project.ts';
 
@@ -149,13 +148,6 @@ it('graphql-codegen makes a manifest of operations with a module, as docs/fronte
 /** Returns a program of docs/embedding.md, which begins with the name of its file. */
 const recipeOf = (name: string): string => EMBEDDING.find((block) => block.startsWith(`// ${name}\n`)) ?? '';
 
-async function findFreePort(): Promise<number> {
-  const { url, close } = await listen(createServer());
-  await close();
-  return Number(new URL(url).port);
-}
-
-/** Server of a recipe. */
 interface Host extends AsyncDisposable {
   post(path: string, body: string): Promise<{ status: number; body: unknown }>;
   url: string;

@@ -22,21 +22,6 @@ export const PLUGIN_PROGRAM = `
   main();
 `;
 
-/** Program that uses the gateway without a server. */
-export const FETCH_PROGRAM = `
-  import { createGateway } from 'notigraph';
-
-  await using gateway = createGateway({ upstream: process.argv[2] });
-  const response = await gateway.fetch(
-    new Request('https://example.com/graphql', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: 'ApiKey sandbox-development-key' },
-      body: JSON.stringify({ query: '{ notificationGroups { name } }' }),
-    }),
-  );
-  console.log(await response.text());
-`;
-
 export const TYPED_PROGRAM = `
   import { createServer } from 'node:http';
   import { createGateway, type Gateway, type GatewayDeps, type GatewayOptions } from 'notigraph';
@@ -57,7 +42,6 @@ export const TYPED_PROGRAM = `
   type Withheld = import('notigraph').Config;
 `;
 
-/** Program that only uses the client. */
 export const CLIENT_PROGRAM = `
   import { createClient, NotificationGroupsDocument } from 'notigraph/client';
 

@@ -1,9 +1,9 @@
 import { execFile, execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
 import client from '../../packages/client/package.json' with { type: 'json' };
 import { hasHelm, helmOnly, readDockerfile } from '../support/deploy.ts';
@@ -19,7 +19,6 @@ const CLIENT_TARBALL = `notigraph-client-${client.version}.tgz`;
 /** Environment without what CI sets. */
 const { GITHUB_ACTIONS: _actions, GITHUB_REF_NAME: _name, GITHUB_REF_TYPE: _type, ...ENV } = process.env;
 
-/** Runs the release in a copy of the project. */
 async function release(copy: ProjectCopy, args: readonly string[], env: Record<string, string> = {}) {
   const options = {
     cwd: copy.path(),
@@ -32,7 +31,6 @@ async function release(copy: ProjectCopy, args: readonly string[], env: Record<s
   );
 }
 
-/** Commits everything in a copy of the project. */
 function commit(copy: ProjectCopy): void {
   const git = (...args: string[]) => execFileSync('git', args, { cwd: copy.path() });
   git('init', '--quiet');
@@ -40,7 +38,6 @@ function commit(copy: ProjectCopy): void {
   git('-c', 'user.name=test', '-c', 'user.email=test@example.com', 'commit', '--quiet', '--message', 'Everything');
 }
 
-/** Changes a file of a copy. */
 const edit = async (copy: ProjectCopy, file: string, change: (text: string) => string) =>
   writeFile(copy.path(file), change(await copy.read(file)));
 
@@ -125,18 +122,26 @@ it('only CI publishes, on the tag of the version', async () => {
 });
 
 describe('the images', () => {
-  /** Publishes them to a registry that forgets something. */
-  async function publishImages(forget?: string) {
-    await using copy = await copyProject();
-    const programs = copy.path('dist/programs');
+  let copy: ProjectCopy;
+  let programs: string;
+  beforeAll(async () => {
+    copy = await copyProject();
+    programs = copy.path('dist/programs');
     await mkdir(programs, { recursive: true });
-    await mkdir(copy.path('dist/release'));
-    const components = ['pkg:npm/graphql@16.14.0', 'pkg:npm/%40redis/client@6.0.0'].map((purl) => ({ purl }));
-    await writeFile(copy.path('dist/release', TARBALL.replace('.tgz', '.cdx.json')), JSON.stringify({ components }));
     const docker = `exec ${process.execPath} ${copy.path('test/package/buildx.ts')} "$@"`;
     for (const [program, script] of Object.entries({ docker, cosign: `echo "cosign $*" >> ${LOG}` })) {
       await writeFile(join(programs, program), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
     }
+    return () => copy[Symbol.asyncDispose]();
+  });
+
+  /** Publishes them to a registry that forgets something. */
+  async function publishImages(forget?: string) {
+    await rm(copy.path('dist/release'), { recursive: true, force: true });
+    await rm(copy.path(LOG), { force: true });
+    await mkdir(copy.path('dist/release'));
+    const components = ['pkg:npm/graphql@16.14.0', 'pkg:npm/%40redis/client@6.0.0'].map((purl) => ({ purl }));
+    await writeFile(copy.path('dist/release', TARBALL.replace('.tgz', '.cdx.json')), JSON.stringify({ components }));
     const result = await release(copy, ['image'], {
       PATH: `${programs}:${ENV.PATH}`,
       GITHUB_ACTIONS: 'true',

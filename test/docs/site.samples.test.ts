@@ -1,14 +1,24 @@
+// Builds the site of the docs, and reads it in a browser.
+
 import { execFile } from 'node:child_process';
-import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { existsSync } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
+import { join, sep } from 'node:path';
 import { promisify } from 'node:util';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { findViolations } from '../support/axe.ts';
 import { launchBrowser } from '../support/browser.ts';
 import { CHILD_ENV } from '../support/child-env.ts';
 import { ROOT, read } from '../support/docs.ts';
+import { sampleOf } from '../support/samples.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
-import { startStaticFiles } from '../support/static-files.ts';
+import { type StaticFiles, startStaticFiles } from '../support/static-files.ts';
+
+const BASE = '/notigraph/';
+
+/** Sources to which pages link. */
+const SOURCES = 'https://github.com/notigraph/notigraph/blob/main/';
 
 /** Questions of people, and the pages that answer them. */
 const QUESTIONS: readonly [question: string, page: string][] = [
@@ -27,30 +37,32 @@ const QUESTIONS: readonly [question: string, page: string][] = [
 ];
 
 const stack = new AsyncDisposableStack();
+let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
+let site: StaticFiles;
 let browser: Browser;
-let site: string;
-let paths: string[];
+
+/** The built pages by their paths, such as `/notigraph/contributing/index.html`. */
+const pages = new Map<string, string>();
 
 beforeAll(async () => {
-  const folder = stack.use(await createTemporaryFolder());
+  folder = stack.use(await createTemporaryFolder());
   const vitepress = join(ROOT, 'node_modules/vitepress/bin/vitepress.js');
-  const args = [vitepress, 'build', 'docs', '--outDir', folder.path('notigraph')];
+  const args = [vitepress, 'build', 'docs', '--outDir', folder.path(BASE)];
   await promisify(execFile)(process.execPath, args, { cwd: ROOT, env: { ...CHILD_ENV, NODE_ENV: 'production' } });
-  const built = await readdir(folder.path('notigraph'), { recursive: true });
-  paths = built
-    .filter((file) => file.endsWith('.html') && file !== '404.html')
-    .map((file) => file.slice(0, -'.html'.length));
-  const files = stack.use(await startStaticFiles(folder.path()));
-  site = `${files.url}/notigraph`;
+  const built = await readdir(folder.path(BASE), { recursive: true });
+  for (const file of built.filter((name) => name.endsWith('.html') && name !== '404.html')) {
+    pages.set(BASE + file.replaceAll(sep, '/'), await readFile(folder.path(BASE, file), 'utf8'));
+  }
+  site = stack.use(await startStaticFiles(folder.path()));
   browser = await launchBrowser();
   stack.defer(() => browser.close());
 });
 
 afterAll(() => stack.disposeAsync());
 
-async function open(path: string, width: number, height: number): Promise<Page> {
+async function open(name: string, width: number, height: number): Promise<Page> {
   const page = await browser.newPage({ viewport: { width, height } });
-  await page.goto(`${site}/${path}.html`);
+  await page.goto(`${site.url}${BASE}${name}.html`);
   return page;
 }
 
@@ -102,15 +114,15 @@ const findOddCells = (page: Page): Promise<object[]> =>
 describe('the pages of the site', () => {
   it('fit into a window and a phone, which lists the cells of each row below their heads', async () => {
     await using page = await open('index', 1366, 768);
-    for (const path of paths) {
+    for (const path of pages.keys()) {
       await page.setViewportSize({ width: 1366, height: 768 });
-      await page.goto(`${site}/${path}.html`);
+      await page.goto(site.url + path);
       expect([path, await findCutOff(page, 'html, .vp-doc pre, .vp-doc table')]).toEqual([path, []]);
       await page.setViewportSize({ width: 390, height: 844 });
       expect([path, await findCutOff(page, 'html, .vp-doc table')]).toEqual([path, []]);
       expect([path, await findOddCells(page)]).toEqual([path, []]);
     }
-    expect(paths.length).toBeGreaterThan(40);
+    expect(pages.size).toBeGreaterThan(40);
   });
 
   it('show on a phone what to do about each error', async () => {
@@ -144,5 +156,64 @@ it.each(['light', 'dark'])(
         .map(({ text }) => text);
     });
     expect(tight).toEqual([]);
+  },
+);
+
+const idsOf = (html: string): string[] => [...html.matchAll(/ id="([^"]+)"/g)].map(([, id = '']) => id);
+
+/** Returns what is wrong with a link of a page, or undefined. */
+function findProblem(page: string, link: string): string | undefined {
+  if (link.startsWith(SOURCES)) {
+    return existsSync(join(ROOT, link.slice(SOURCES.length).replace(/#.*/, ''))) ? undefined : 'no such file';
+  }
+  const { origin, pathname, hash } = new URL(link, `http://site.invalid${page}`);
+  if (origin !== 'http://site.invalid') {
+    return undefined;
+  }
+  const target = pages.get(pathname.endsWith('/') ? `${pathname}index.html` : pathname);
+  if (target === undefined) {
+    return existsSync(folder.path(pathname.slice(1))) ? undefined : 'no such page';
+  }
+  return hash === '' || idsOf(target).includes(decodeURIComponent(hash.slice(1))) ? undefined : 'no such heading';
+}
+
+it('every link and anchor of the site leads somewhere', () => {
+  const broken = [...pages].flatMap(([page, html]) =>
+    [...html.matchAll(/<a [^>]*href="([^"]+)"/g)].flatMap(([, link = '']) => {
+      const problem = findProblem(page, link.replaceAll('&amp;', '&'));
+      return problem === undefined ? [] : [{ page, link, problem }];
+    }),
+  );
+  expect(broken).toEqual([]);
+});
+
+it('the sidebar leads to every page', () => {
+  const [, sidebar = ''] =
+    /<aside class="VPSidebar"[\s\S]*?>([\s\S]*?)<\/aside>/.exec(pages.get(`${BASE}index.html`) ?? '') ?? [];
+  const linked = [...sidebar.matchAll(/href="([^"]+)"/g)].map(([, link = '']) => link.replace(/\/$/, '/index.html'));
+  expect([...pages.keys()].filter((page) => page !== `${BASE}index.html` && !linked.includes(page))).toEqual([]);
+});
+
+it.each([
+  { viewport: { width: 1366, height: 768 }, colorScheme: 'light' },
+  { viewport: { width: 390, height: 844 }, colorScheme: 'dark' },
+] as const)(
+  'every page is accessible on $viewport.width px in the $colorScheme theme, and requests nothing from elsewhere',
+  async (screen) => {
+    await using page = await browser.newPage(screen);
+    const problems: string[] = [];
+    page.on('console', (message) => ['error', 'warning'].includes(message.type()) && problems.push(message.text()));
+    page.on('pageerror', ({ message }) => problems.push(message));
+    page.on('request', (request) => request.url().startsWith(site.url) || problems.push(`requests ${request.url()}`));
+    const found: Record<string, string[]> = {};
+    for (const path of sampleOf([...pages.keys()].toSorted(), 8)) {
+      await page.goto(site.url + path);
+      await page.locator('main h1').waitFor();
+      problems.push(...(await findViolations(page)));
+      if (problems.length > 0) {
+        found[path] = problems.splice(0);
+      }
+    }
+    expect(found).toEqual({});
   },
 );
