@@ -9,9 +9,9 @@ import {
   isInputObjectType,
   isListType,
 } from 'graphql';
-import { ignoreRejection } from '../lib/is-promise.ts';
 import { isRecord } from '../lib/is-record.ts';
 import { memoizeByObject } from '../lib/memoize.ts';
+import { ignoreRejection } from '../lib/promises.ts';
 import {
   addUnknownOutcome,
   afterUnknownOutcome,

@@ -2,8 +2,13 @@
 
 import type { Logger } from 'pino';
 import { assertInstalled } from '../lib/optional-packages.ts';
-import { RedisConnection, RedisError, type SendCommand } from './redis-connection.ts';
-import { type RedisServer, readRedisServer } from './redis-server.ts';
+import {
+  RedisConnection,
+  RedisError,
+  type RedisServer,
+  readRedisServer,
+  type SendCommand,
+} from './redis-connection.ts';
 import { createStoreState, type StoreMessages } from './store-state.ts';
 
 export type RedisWork<Reply> = (send: SendCommand) => Promise<Reply>;

@@ -1,6 +1,6 @@
 // The table of commands. The first one is the default.
 
-import { VERSION } from '../../lib/version.ts';
+import { VERSION } from '../../lib/installation.ts';
 import type { Command } from '../command.ts';
 import { createPrinter } from '../command-line.ts';
 import { writeHelp } from '../help.ts';
