@@ -338,6 +338,7 @@ export class Call implements AttemptOwner, RetryingCall {
     breaker.ended(this, this.request.authorization, outcome, attempt !== undefined);
     throttle.ended(this, outcome);
     if (attempt !== undefined) {
+      attempt.isOutage = isUpstreamError(outcome) && outcome.isOutage; // A stored failure says nothing about the connection.
       this.#events.attemptEnded(this.request, outcome, performance.now() - attempt.startedAt);
     }
     if (this.#retries > 0) {

@@ -55,6 +55,8 @@ export class BufferLimitError extends Error {
  * else here.
  */
 export class Attempt implements WaitingHandler, Progress {
+  /** A call sets it when it knows the error. Requests without a call, such as the check at start, have only the status. */
+  isOutage = false;
   /** Whether the call has failed on another connection. */
   readonly isRetry: boolean;
   /** Start time, as in `performance.now()`. */
@@ -95,10 +97,6 @@ export class Attempt implements WaitingHandler, Progress {
     return this.#status;
   }
 
-  get isOutage(): boolean {
-    return this.#status !== undefined && (this.#status > 500 || this.#status === 408 || this.#status === 425);
-  }
-
   get isAbandoned(): boolean {
     return this.#ended !== undefined;
   }
@@ -133,6 +131,7 @@ export class Attempt implements WaitingHandler, Progress {
     }
     this.#status = status;
     this.#headers = headers;
+    this.isOutage = status > 500;
     this.#body = this.#owner.planBody(status, headers);
   }
 
