@@ -414,12 +414,10 @@ export class Call implements AttemptOwner, RetryingCall {
     if (this.request.endpoint.method !== 'GET') {
       this.#lane.separateReads();
     }
-    afterwards(this.#options.store?.(outcome), () => this.#stopSharing());
-  }
-
-  #stopSharing(): void {
-    this.#lane.stopSharing(this);
-    this.#onGone();
+    afterwards(this.#options.store?.(outcome), () => {
+      this.#lane.stopSharing(this);
+      this.#onGone();
+    });
   }
 }
 

@@ -16,14 +16,7 @@ export interface UpstreamRequest {
   /** Body as it is sent; undefined if there is none. */
   body: string | undefined;
   /** Earlier response of a read, which the service can confirm with a 304. @default none */
-  known?: KnownResponse;
-}
-
-interface KnownResponse {
-  etag: string;
-  body: unknown;
-  /** Size of the body as received, in bytes. */
-  bytes: number;
+  known?: Required<Pick<UpstreamResult, 'etag' | 'body' | 'bytes'>>;
 }
 
 export interface WriteResult<T> {

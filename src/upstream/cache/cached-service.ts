@@ -178,7 +178,7 @@ export class CachedService implements CallTarget {
     }
     const put = (outcome: Outcome) =>
       isUpstreamError(outcome)
-        ? isGone(outcome) && lookup.entry !== undefined
+        ? outcome.code === 'NOT_FOUND' && lookup.entry !== undefined
           ? store.drop(address.owner, [address.kind])
           : undefined
         : store.put(address, lookup, outcome, windows.lifetimeMs);
@@ -216,5 +216,3 @@ const isServiceFailure = ({ code, status = 0, isForeign }: UpstreamError): boole
   UNAVAILABLE.has(code) || (code === 'UPSTREAM_ERROR' && status >= 500) || (isForeign && !isRejection(status));
 
 const isRejection = (status: number | undefined): boolean => status === 401 || status === 403;
-
-const isGone = ({ code }: { code: UpstreamErrorCode }): boolean => code === 'NOT_FOUND';
