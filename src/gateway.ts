@@ -32,7 +32,7 @@ import { createKnownHosts, createUpstreamSelector } from './http/select-upstream
 import { watchFiles } from './lib/files/file-watcher.ts';
 import { assertInstalled, assertRuntime } from './lib/optional-packages.ts';
 import { createRateLimiters } from './rate-limits/redis-rate-limiter.ts';
-import { describeStore } from './redis/store-state.ts';
+import { describeStore } from './redis/redis.ts';
 import type { Degradations } from './server/health.ts';
 import type { GatewaySettingOptions } from './settings/gateway-options.gen.ts';
 import { readSecret } from './settings/kinds.ts';
