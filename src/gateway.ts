@@ -15,7 +15,7 @@ import type { GatewayModule } from './graphql/module.ts';
 import { createSchema, endpointsOf } from './graphql/schema.ts';
 import { scopesOf } from './graphql/scopes.ts';
 import { createToolFiles } from './graphql/tools/tool-files.ts';
-import { createAdmission, InFlightRequests } from './http/admission.ts';
+import { createAdmission, createInFlightRequests } from './http/admission.ts';
 import { createClientTokenRoute } from './http/client-token-route.ts';
 import { createCors } from './http/cors.ts';
 import { createEngine, type HostPlugin } from './http/engine.ts';
@@ -32,14 +32,14 @@ import { createKnownHosts, createUpstreamSelector } from './http/select-upstream
 import { watchFiles } from './lib/files/file-watcher.ts';
 import { assertInstalled, assertRuntime } from './lib/optional-packages.ts';
 import { createRateLimiters } from './rate-limits/redis-rate-limiter.ts';
-import { describeStore } from './redis/store-state.ts';
+import { describeStore } from './redis/redis.ts';
 import type { Degradations } from './server/health.ts';
 import type { GatewaySettingOptions } from './settings/gateway-options.gen.ts';
 import { readSecret } from './settings/kinds.ts';
 import { parseOptions, toSentence } from './settings/parse.ts';
 import { findUnknownScopes } from './settings/scopes.ts';
 import type { GatewaySettings } from './settings/settings.ts';
-import { createAccessLog, createTenantNames } from './telemetry/access-log.ts';
+import { createAccessLog, createJsonLogger, createTenantNames } from './telemetry/access-log.ts';
 import { createAuditLog } from './telemetry/audit-log.ts';
 import {
   cacheSamples,
@@ -48,7 +48,6 @@ import {
   rateLimitSamples,
   serviceSamples,
 } from './telemetry/gateway-metrics.ts';
-import { createJsonLogger } from './telemetry/json-logger.ts';
 import { formatMetrics, type MetricSamples } from './telemetry/metrics.ts';
 import { createTracing } from './telemetry/tracing/tracing.ts';
 import { createCircuitLog, createForeignLog } from './telemetry/upstream-log.ts';
@@ -117,7 +116,7 @@ export interface Gateway extends AsyncDisposable {
   connected(): Promise<void>;
   /** Returns what doesn't work although requests are served, for health checks. */
   degradations(): Degradations;
-  /** Closes the connections to the service once in-flight requests have ended. */
+  /** Closes the connections to the service once in-flight requests and calls of tools have ended. */
   dispose(): Promise<void>;
 }
 
@@ -257,7 +256,7 @@ export function buildGateway(
     accessLog(entry);
   });
   const pipeline = createPipeline(parts, {
-    inFlight: new InFlightRequests(settings, logger, nameTenant),
+    inFlight: createInFlightRequests(settings, logger, nameTenant),
     trustedDocuments,
     createContext: createContextFactory({
       upstreams,
@@ -272,14 +271,14 @@ export function buildGateway(
     prepare: engine.prepare,
     respond,
   });
-  const mcp = tools && createMcp(parts, createToolServers(tools.tools, schema, pipeline), respond);
+  const running = new RunningRequests();
+  const mcp = tools && createMcp(parts, createToolServers(tools.tools, schema, pipeline, running), respond);
   const findPage = createPages(parts, modules.length > 0 ? schema : undefined);
   const clientTokens = browser?.clientTokens && {
     paths: upstreamSelector.pathsOf(CLIENT_TOKENS_PATH),
     route: createClientTokenRoute(browser.clientTokens, limiter, parts),
   };
   const handle = createRouter(cors, findPage, { mcp, clientTokens, pipeline });
-  const running = new RunningRequests();
 
   const metricsSnapshot = () => [
     ...metrics.snapshot(),

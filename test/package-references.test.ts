@@ -4,7 +4,7 @@ import manifest from '../package.json' with { type: 'json' };
 import lock from '../package-lock.json' with { type: 'json' };
 
 const FILES =
-  '{README.md,deploy/**/*.yaml,deploy/Dockerfile,docs/**/*.{md,svg},packages/*/package.json,src/lib/version.ts}';
+  '{README.md,deploy/**/*.yaml,deploy/Dockerfile,docs/**/*.{md,svg},packages/*/package.json,src/lib/installation.ts}';
 
 /** Version of this package: of its tarball, image and chart, of its tag, and after its name or the word. */
 const VERSION =

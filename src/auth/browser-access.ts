@@ -23,24 +23,8 @@ import {
   findTenantProblem,
   findUpstreamProblem,
   secretsOf,
-  type TenantKeys,
 } from './tenants.ts';
-import {
-  createTokenVerifier,
-  createVerifiedTokenCache,
-  readText,
-  type TrustedIssuer,
-  type VerifiedTokenCache,
-} from './token-verifier.ts';
-
-interface BrowserAccess {
-  verifiedTokens: VerifiedTokenCache;
-  tenantKeys: TenantKeys;
-  /** Issues client tokens; undefined if they are not configured. */
-  clientTokens: ClientTokens | undefined;
-  /** Files of keys, secrets and certificates to reload. */
-  files: readonly WatchedFiles[];
-}
+import { createTokenVerifier, createVerifiedTokenCache, readText, type TrustedIssuer } from './token-verifier.ts';
 
 /**
  * Creates the services for browsers; undefined if they are not served.
@@ -54,7 +38,7 @@ export function createBrowserAccess(
   documentOf: (id: string) => string | undefined,
   logger: Logger,
   now: () => Date,
-): BrowserAccess | undefined {
+) {
   if (browser === undefined) {
     return undefined;
   }
@@ -102,7 +86,8 @@ export function createBrowserAccess(
   }
 
   const verifiedTokens = createVerifiedTokenCache(createTokenVerifier(trusted, ceiling, now), keyFiles, now);
-  return { verifiedTokens, tenantKeys, clientTokens: issued, files: [tenantFiles, ...keyFiles, ...certificates] };
+  const files: readonly WatchedFiles[] = [tenantFiles, ...keyFiles, ...certificates];
+  return { verifiedTokens, tenantKeys, clientTokens: issued, files };
 }
 
 function trust(options: TokenIssuer, keys: TrustedIssuer['keys']): TrustedIssuer {

@@ -13,18 +13,6 @@ import type { TenantKeys } from './tenants.ts';
 /** Signature algorithm of client tokens: with a shared secret, because only the gateway signs and verifies them. */
 export const CLIENT_TOKEN_ALGORITHM = 'HS256';
 
-interface ClientToken {
-  token: string;
-  tokenType: 'Bearer';
-  /** Expiry, in ISO 8601. */
-  expiresAt: string;
-  expiresInSeconds: number;
-  tenant: string;
-  scopes: readonly Scope[];
-  /** SHA-256 of the only documents it permits; absent if it is not restricted. */
-  documents?: readonly string[];
-}
-
 export type ClientTokens = ReturnType<typeof createClientTokens>;
 
 /** Maximum documents per token, because a token is sent in a header. */
@@ -91,7 +79,7 @@ export function createClientTokens(
      * @param request parsed body of the request
      * @throws {Refusal} BAD_USER_INPUT or FORBIDDEN, with a message for the developer of the server
      */
-    async issue(tenant: string, request: unknown): Promise<ClientToken> {
+    async issue(tenant: string, request: unknown) {
       const parsed = body.safeParse(request);
       if (!parsed.success) {
         const problems = [...new Set(parsed.error.issues.map(({ message }) => message))].join('; ');
@@ -143,7 +131,7 @@ export function createClientTokens(
         expiresInSeconds,
         tenant,
         scopes,
-        ...(documents && { documents }),
+        ...(documents && { documents }), // The SHA-256 of each.
       };
     },
   };

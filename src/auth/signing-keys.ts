@@ -6,8 +6,8 @@ import type { Logger } from 'pino';
 import { Client, errors as undiciErrors } from 'undici';
 import { caught } from '../lib/caught.ts';
 import { SecretError, type SecretFiles, type SecretProblem } from '../lib/files/secret-files.ts';
+import { USER_AGENT } from '../lib/installation.ts';
 import { memoizeBySource } from '../lib/memoize.ts';
-import { VERSION } from '../lib/version.ts';
 import { describeCause } from '../upstream/errors.ts';
 import { isTimeoutError } from '../upstream/signal.ts';
 import type { Connect } from '../upstream/transport/connector.ts';
@@ -103,7 +103,7 @@ async function readJwks(url: URL, connect: Connect): Promise<JWTVerifyGetKey> {
       headers: {
         accept: 'application/json, application/jwk-set+json',
         'accept-encoding': 'identity',
-        'user-agent': `notigraph/${VERSION}`,
+        'user-agent': USER_AGENT,
       },
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });

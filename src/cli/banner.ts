@@ -1,7 +1,7 @@
 // What the gateway prints when it has started.
 
 import { SANDBOX_KEYS } from '../../packages/sandbox/src/environments.ts';
-import { VERSION } from '../lib/version.ts';
+import { VERSION } from '../lib/installation.ts';
 import type { Config } from './config/load-config.ts';
 import { SHIPPED_MODULES } from './config/load-modules.ts';
 

@@ -1,8 +1,8 @@
 // The entry point of the command, and the only file that uses the global `process`.
 
 import { setTimeout } from 'node:timers/promises';
+import { VERSION } from '../lib/installation.ts';
 import { withoutControls } from '../lib/text.ts';
-import { VERSION } from '../lib/version.ts';
 import { readCommandLine } from './command-line.ts';
 import { COMMANDS } from './commands/index.ts';
 import { explainFailure } from './explain-failure.ts';

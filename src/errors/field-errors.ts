@@ -1,8 +1,8 @@
 // Errors of resolvers: those that they throw about arguments and about values of the service, and the failures that mutations return.
 
 import { GraphQLError, type GraphQLType, getNamedType, getNullableType, isInputObjectType, isListType } from 'graphql';
-import { ignoreRejection } from '../lib/is-promise.ts';
 import { isRecord } from '../lib/is-record.ts';
+import { ignoreRejection } from '../lib/promises.ts';
 import {
   addUnknownOutcome,
   afterUnknownOutcome,

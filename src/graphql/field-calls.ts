@@ -1,7 +1,7 @@
 // Calls of fields: those that they declare, those that they make, and the comparison of both.
 
 import { orUndefined } from '../lib/caught.ts';
-import { ignoreRejection } from '../lib/is-promise.ts';
+import { ignoreRejection } from '../lib/promises.ts';
 import type { CallBudget, UpstreamClient } from '../upstream/client.ts';
 import type { DeclaredEndpoint } from '../upstream/endpoint.ts';
 import {

@@ -3,10 +3,10 @@
 import { types } from 'node:util';
 import DataLoader from 'dataloader';
 import { badResponse, toId } from '../errors/field-errors.ts';
-import { ignoreRejection } from '../lib/is-promise.ts';
+import { ignoreRejection } from '../lib/promises.ts';
 import type { UpstreamClient } from '../upstream/client.ts';
 import type { CallArgs, DeclaredEndpoint, ReadEndpoint } from '../upstream/endpoint.ts';
-import { assertIds } from '../upstream/transport/path.ts';
+import { assertPathIds } from '../upstream/transport/path.ts';
 
 export interface LoaderEndpoints {
   /** Name of a record, such as `workflow`. Unique in the schema. */
@@ -137,7 +137,7 @@ class LoadedRecords<Row> {
     if (promise === undefined) {
       const { get, many } = this.#loader;
       if (many !== undefined) {
-        assertIds(get, argsOf(get, key)); // A call for several would accept an invalid id and return null.
+        assertPathIds(get, argsOf(get, key)); // A call for several would accept an invalid id and return null.
       }
       promise = ignoreRejection(this.#batches.load(key));
       recent.set(key, promise);

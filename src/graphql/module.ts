@@ -2,7 +2,7 @@
 
 import { type FieldMap, InterfaceRef, ObjectRef } from '@pothos/core';
 import { assertRange, badResponse, badUserInput, loadBySentId } from '../errors/field-errors.ts';
-import { isPromise } from '../lib/is-promise.ts';
+import { isPromise } from '../lib/promises.ts';
 import { type DeclaredEndpoint, endpoint } from '../upstream/endpoint.ts';
 import { type Builder, createBuilder, type GraphTypes } from './builder.ts';
 import { Entity, type LoadByKey } from './federation.ts';

@@ -3,13 +3,14 @@
 import type { Logger } from 'pino';
 import type { Identity, RulesByClientKind } from '../auth/identity.ts';
 import { gatewayOverloaded, type Refusal, refuse } from '../errors/codes.ts';
-import { logEpisodes, type NoteEvent } from '../lib/episodes.ts';
-import { isPromise } from '../lib/is-promise.ts';
+import { logEpisodes } from '../lib/episodes.ts';
 import { createPerCredential } from '../lib/per-credential.ts';
+import { isPromise } from '../lib/promises.ts';
 import type { Allowance, RateLimiter } from '../rate-limits/rate-limiter.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
 import type { TenantNames } from '../telemetry/access-log.ts';
 import type { Usage } from '../telemetry/usage.ts';
+import type { UpstreamRateLimit } from '../upstream/errors.ts';
 
 /** State of a rate limit, with the time in which one call is refilled. */
 export type AdmissionAllowance = Allowance & { secondsPerCall: number };
@@ -53,16 +54,23 @@ function requireAllowed(allowance: Allowance, secondsPerCall: number): Admission
   if (allowance.isAllowed) {
     return Object.assign(allowance, { secondsPerCall });
   }
-  const { limit, remaining, resetSeconds, retryAfterSeconds = 1 } = allowance;
+  const { retryAfterSeconds = 1 } = allowance;
   throw refuse('RATE_LIMITED', 'The rate limit of this gateway is exceeded. Send the request again later.', {
     retryAfterSeconds,
-    headers: {
-      'ratelimit-limit': String(limit),
-      'ratelimit-remaining': String(remaining),
-      'ratelimit-reset': String(resetSeconds),
-    },
+    headers: rateLimitHeaders(allowance),
   });
 }
+
+/** Returns the headers that report a rate limit, as far as it is known. */
+export const rateLimitHeaders = ({
+  limit,
+  remaining,
+  resetSeconds,
+}: Partial<UpstreamRateLimit>): Readonly<Record<string, string>> => ({
+  ...(limit !== undefined && { 'ratelimit-limit': String(limit) }),
+  ...(remaining !== undefined && { 'ratelimit-remaining': String(remaining) }),
+  ...(resetSeconds !== undefined && { 'ratelimit-reset': String(resetSeconds) }),
+});
 
 /** Share of one caller: four that send without end can't keep others out. */
 const CALLER_SHARE = 1 / 4;
@@ -76,90 +84,50 @@ interface Count {
   running: number;
 }
 
+export type InFlightRequests = ReturnType<typeof createInFlightRequests>;
+
 /**
  * Counts the requests in flight, so that neither a caller nor a service that hangs takes the room of all others. It counts requests and not calls,
  * because a request that joins a call waits as long as the one that started it.
  */
-export class InFlightRequests {
-  /** Maximum requests in flight. */
-  readonly #limits: { total: number; perCaller: number; perUpstream: number };
-  readonly #nameTenant: TenantNames;
-  readonly #noteRefused: NoteEvent;
-  readonly #all: Count = { running: 0 };
-  readonly #callers = createPerCredential<Count>(() => ({ running: 0 }));
-  readonly #upstreams = new Map<string | undefined, Count>(); // As many as are configured.
-
-  constructor({ maxInFlightRequests: total, upstreams }: GatewaySettings, logger: Logger, nameTenant: TenantNames) {
-    this.#limits = {
-      total,
-      perCaller: Math.ceil(CALLER_SHARE * total),
-      perUpstream: upstreams === undefined ? total : Math.ceil(UPSTREAM_SHARE * total), // There is no other to leave the rest to.
-    };
-    this.#nameTenant = nameTenant;
-    this.#noteRefused = logEpisodes(logger, {
-      began: 'too many requests are in flight, and further ones are rejected',
-      ended: 'requests in flight are below the limit again',
-    });
-  }
-
-  /**
-   * Counts a request until `leave` is called.
-   *
-   * @throws {Refusal} RATE_LIMITED for the caller's share, OVERLOADED for the others. The request is not counted
-   */
-  enter(identity: Identity): void {
-    const { total, perCaller, perUpstream } = this.#limits;
-    const upstream = this.#upstreamOf(identity);
-    const caller = this.#callers.enter(identity.callerId);
-    if (caller.running >= perCaller) {
-      throw this.#refuse('caller', perCaller, identity);
-    }
-    if (this.#all.running >= total) {
-      throw this.#refuse('total', total, identity);
-    }
-    if (upstream !== undefined && upstream.running >= perUpstream) {
-      throw this.#refuse('upstream', perUpstream, identity);
-    }
-    this.#all.running += 1;
-    caller.running += 1;
-    if (upstream !== undefined) {
-      upstream.running += 1;
-    }
-  }
-
-  /** Called exactly once for each counted request, when it has ended. */
-  leave(identity: Identity): void {
-    this.#all.running -= 1;
-    this.#callers.leave(identity.callerId).running -= 1;
-    const upstream = this.#upstreamOf(identity);
-    if (upstream !== undefined) {
-      upstream.running -= 1;
-    }
-  }
+export function createInFlightRequests(
+  { maxInFlightRequests: total, upstreams }: GatewaySettings,
+  logger: Logger,
+  nameTenant: TenantNames,
+) {
+  const perCaller = Math.ceil(CALLER_SHARE * total);
+  const perUpstream = upstreams === undefined ? total : Math.ceil(UPSTREAM_SHARE * total); // There is no other to leave the rest to.
+  const noteRefused = logEpisodes(logger, {
+    began: 'too many requests are in flight, and further ones are rejected',
+    ended: 'requests in flight are below the limit again',
+  });
+  const all: Count = { running: 0 };
+  const callers = createPerCredential<Count>(() => ({ running: 0 }));
+  const byUpstream = new Map<string | undefined, Count>(); // As many as are configured.
 
   /** Returns the count of the upstream; undefined without a credential, because no upstream is called then. */
-  #upstreamOf({ credential, upstream: name }: Identity): Count | undefined {
+  function upstreamOf({ credential, upstream: name }: Identity): Count | undefined {
     if (credential === undefined) {
       return undefined;
     }
-    let count = this.#upstreams.get(name);
+    let count = byUpstream.get(name);
     if (count === undefined) {
       count = { running: 0 };
-      this.#upstreams.set(name, count);
+      byUpstream.set(name, count);
     }
     return count;
   }
 
   /** Logs that a limit is reached, and returns the refusal. */
-  #refuse(
+  function refuseFor(
     limitOf: 'total' | 'caller' | 'upstream',
     limit: number,
     { callerId, credential, upstream }: Identity,
   ): Refusal {
-    this.#callers.leave(callerId);
-    this.#noteRefused(`${limitOf} ${upstream}`, () => ({
+    callers.leave(callerId);
+    noteRefused(`${limitOf} ${upstream}`, () => ({
       both: { limitOf, upstream },
-      first: { limit, ...(limitOf === 'caller' && credential && { tenant: this.#nameTenant(credential) }) },
+      first: { limit, ...(limitOf === 'caller' && credential && { tenant: nameTenant(credential) }) },
     }));
     const details = { retryAfterSeconds: RETRY_AFTER_SECONDS };
     switch (limitOf) {
@@ -175,4 +143,39 @@ export class InFlightRequests {
         return gatewayOverloaded();
     }
   }
+
+  return {
+    /**
+     * Counts a request until `leave` is called.
+     *
+     * @throws {Refusal} RATE_LIMITED for the caller's share, OVERLOADED for the others. The request is not counted
+     */
+    enter(identity: Identity): void {
+      const upstream = upstreamOf(identity);
+      const caller = callers.enter(identity.callerId);
+      if (caller.running >= perCaller) {
+        throw refuseFor('caller', perCaller, identity);
+      }
+      if (all.running >= total) {
+        throw refuseFor('total', total, identity);
+      }
+      if (upstream !== undefined && upstream.running >= perUpstream) {
+        throw refuseFor('upstream', perUpstream, identity);
+      }
+      all.running += 1;
+      caller.running += 1;
+      if (upstream !== undefined) {
+        upstream.running += 1;
+      }
+    },
+    /** Called exactly once for each counted request, when it has ended. */
+    leave(identity: Identity): void {
+      all.running -= 1;
+      callers.leave(identity.callerId).running -= 1;
+      const upstream = upstreamOf(identity);
+      if (upstream !== undefined) {
+        upstream.running -= 1;
+      }
+    },
+  };
 }

@@ -19,7 +19,7 @@ import { createExecutor, type ExecuteInputs, type ExecuteResult } from '../graph
 import { earlyEnd, FIXED_LIMITS } from '../graphql/executor/result-limits.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
 import type { DeprecatedCounts } from '../telemetry/gateway-metrics.ts';
-import { Deadline } from '../upstream/policies/deadline.ts';
+import { Deadline } from '../upstream/signal.ts';
 
 interface PreparedOperation {
   readonly operation: Operation;
@@ -57,7 +57,10 @@ export function createEngine(
   const executeOperation = createExecuteOperation(settings);
   const yoga = createYoga<object, GatewayContext>({
     schema,
-    plugins: [...ownPlugins(documents, executeOperation, settings, deprecatedCounts), ...plugins.map(checkPlugin)],
+    plugins: [
+      ...ownPlugins(documents, createExecuteDocument(documents, executeOperation), settings, deprecatedCounts),
+      ...plugins.map(checkPlugin),
+    ],
     parserAndValidationCache: documents.parserCaches,
     maskedErrors: false, // createClientErrors masks.
     logging: false,
@@ -121,13 +124,13 @@ export function createEngine(
 /** Returns the gateway's own plugins, in the order in which they run. */
 const ownPlugins = (
   documents: PreparedDocuments,
-  executeOperation: ExecuteOperation,
+  executeDocument: (args: ExecutionArgs) => ExecuteResult,
   settings: GatewaySettings,
   counts: DeprecatedCounts,
-) => [
-  useExecutor(createExecuteDocument(documents, executeOperation)),
+): HostPlugin[] => [
+  { onExecute: ({ setExecuteFn }) => setExecuteFn(executeDocument) },
   useDocumentLimits(settings),
-  useDeprecatedElements(counts),
+  { onSchemaChange: ({ schema }) => counts.declare([...listDeprecated(schema).keys()]) },
   useOperationRules(documents), // After the limits: they tell more about a document that breaks both.
 ];
 
@@ -154,22 +157,6 @@ export const createExecuteDocument =
     }
     return executeOperation(operation, args);
   };
-
-/** Creates a plugin that executes operations with the gateway's executor. */
-function useExecutor(executeFn: (args: ExecutionArgs) => ExecuteResult): Plugin {
-  return {
-    onExecute({ setExecuteFn }) {
-      setExecuteFn(executeFn);
-    },
-  };
-}
-
-/** Creates a plugin that declares the deprecated elements of the schema. */
-const useDeprecatedElements = (counts: DeprecatedCounts): Plugin => ({
-  onSchemaChange({ schema }) {
-    counts.declare([...listDeprecated(schema).keys()]);
-  },
-});
 
 /** Creates a plugin that resolves the operation as soon as the document is parsed, because Yoga applies the same rules later and with other error codes. */
 function useOperationRules(documents: PreparedDocuments): Plugin<GatewayContext> {

@@ -2,7 +2,7 @@
 
 import { bodyTooLarge } from '../errors/codes.ts';
 import { type HandleRequest, type IncomingRequest, type OutgoingResponse, schemeOf } from './head.ts';
-import { bodyAlreadyRead, clientClosed, decodeBody } from './params.ts';
+import { bodyAlreadyRead, decodeBody, requestAborted } from './params.ts';
 import type { RunningRequests } from './pipeline.ts';
 
 export const createFetchHandler =
@@ -65,7 +65,7 @@ class FetchRequest implements IncomingRequest {
         chunks.push(part.value);
       }
     } catch (error) {
-      throw this.signal.aborted ? clientClosed() : error;
+      throw this.signal.aborted ? requestAborted() : error;
     }
     return decodeBody(Buffer.concat(chunks, size));
   }

@@ -3,8 +3,8 @@
 import { randomUUID } from 'node:crypto';
 import { isIP } from 'node:net';
 import { refuse } from '../errors/codes.ts';
-import { parseIpRange } from '../lib/ip-addresses.ts';
 import { memoize } from '../lib/memoize.ts';
+import { parseIpRange } from '../lib/urls.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
 import type { Signal } from '../upstream/signal.ts';
 

@@ -5,7 +5,7 @@ import { bodyTooLarge, refuse, sendRefusal } from '../errors/codes.ts';
 import { memoize } from '../lib/memoize.ts';
 import { Abort } from '../upstream/signal.ts';
 import { type HandleRequest, type IncomingRequest, type OutgoingResponse, schemeOf } from './head.ts';
-import { bodyAlreadyRead, clientClosed, decodeBody, toBytes } from './params.ts';
+import { bodyAlreadyRead, decodeBody, requestAborted, toBytes } from './params.ts';
 import type { RunningRequests } from './pipeline.ts';
 
 export function createListener(handle: HandleRequest, running: RunningRequests): RequestListener {
@@ -82,7 +82,7 @@ class NodeRequest implements IncomingRequest {
     const request = this.#request;
     return new Promise((resolve, reject) => {
       if (this.signal.aborted) {
-        throw clientClosed();
+        throw requestAborted();
       }
       if (request.readableDidRead || request.readableEnded) {
         resolve(decodeBody(readParsed(request, maxBytes)));
@@ -99,7 +99,7 @@ class NodeRequest implements IncomingRequest {
           chunks.push(chunk);
         }
       });
-      const onAbort = () => reject(clientClosed());
+      const onAbort = () => reject(requestAborted());
       this.signal.addEventListener('abort', onAbort);
       request.once('end', () => {
         this.signal.removeEventListener('abort', onAbort);
@@ -120,7 +120,7 @@ class NodeRequest implements IncomingRequest {
       }
     }
     const signal = new AbortController();
-    this.signal.addEventListener('abort', () => signal.abort(this.signal.reason));
+    this.signal.addEventListener('abort', () => signal.abort());
     const { host = 'localhost' } = this.#request.headers;
     return new Request(`http://${host}${this.target ?? '/'}`, {
       method: this.method,

@@ -145,7 +145,7 @@ export const bodyAlreadyRead = (): Refusal =>
   );
 
 /** Creates the error that stops a request whose client has disconnected. */
-export const clientClosed = (): Refusal => refuse('CLIENT_CLOSED', 'The client disconnected.');
+export const requestAborted = (): Refusal => refuse('CLIENT_CLOSED', 'The client disconnected.');
 
 /** Flags in the `extensions` of a request. */
 export interface RequestExtensions {

@@ -5,15 +5,15 @@ import type { GraphQLParams } from 'graphql-yoga';
 import type { Logger } from 'pino';
 import type { Authenticate, Scheme } from '../auth/authenticate.ts';
 import type { Identity, RulesByClientKind } from '../auth/identity.ts';
+import { Refusal, type RefusalError } from '../errors/codes.ts';
 import type { CreateContext, GatewayContext } from '../graphql/context.ts';
 import type { Operation } from '../graphql/documents/prepared-documents.ts';
 import type { TrustedDocuments } from '../graphql/documents/trusted-documents.ts';
-import { createCondition } from '../lib/condition.ts';
-import { isPromise } from '../lib/is-promise.ts';
+import { createCondition, isPromise } from '../lib/promises.ts';
+import type { Scope } from '../settings/scopes.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
 import type { OperationTrace } from '../telemetry/tracing/operation-trace.ts';
 import type { Admission, AdmissionAllowance, InFlightRequests } from './admission.ts';
-import { authorize } from './authorize.ts';
 import type { Cors } from './cors.ts';
 import type { Prepare } from './engine.ts';
 import {
@@ -75,6 +75,13 @@ export class RunningRequests {
   leave(): void {
     this.#running -= 1;
     this.#idle.check();
+  }
+
+  /** Counts a request until it has ended. */
+  track(request: Promise<unknown>): void {
+    this.enter();
+    const leave = () => this.leave();
+    void request.then(leave, leave);
   }
 
   finished(): Promise<void> {
@@ -214,6 +221,36 @@ export function createPipeline(
   };
 }
 
+/**
+ * Checks the scopes of the whole operation before executing any of it, so that a mutation doesn't apply its first field if the second one is
+ * forbidden.
+ *
+ * @throws {Refusal} FORBIDDEN with one error per missing scope
+ */
+function authorize(
+  operation: Operation,
+  { scopes, withheldScopes }: Identity,
+  variables: Readonly<Record<string, unknown>>,
+): void {
+  if (scopes === 'all') {
+    return; // Before the scopes of the operation, which are computed when they are first read.
+  }
+  const missing = operation.requiredScopes.missing(scopes, variables);
+  const [first, ...others] = missing.map((scope) => forbidden(scope, withheldScopes?.has(scope)));
+  if (first !== undefined) {
+    throw new Refusal(403, [first, ...others]);
+  }
+}
+
+const forbidden = (scope: Scope, isWithheld = false): RefusalError => ({
+  code: 'FORBIDDEN',
+  message: isWithheld
+    ? `This operation requires the scope ${scope}. The token has it, but clients.browser.scopes doesn't permit it.`
+    : `The token lacks the scope ${scope}, which this operation requires.`,
+  retryable: false,
+  scope,
+});
+
 /** Returns the parameters in Yoga's form for plugins, without absent ones. */
 const toYogaParams = ({ operationName, variables, extensions }: Params, query: string): GraphQLParams => ({
   query,
@@ -225,7 +262,7 @@ const toYogaParams = ({ operationName, variables, extensions }: Params, query: s
 const NO_SCOPES = new Set<never>();
 
 /** Adds the explanation to the result of an operation that was executed without sending anything upstream. */
-export async function explain(
+async function explain(
   result: ExecutionResult,
   { requiredScopes }: Operation,
   { explainer }: GatewayContext,

@@ -10,7 +10,7 @@ import { isRecord } from '../lib/is-record.ts';
 import { type AccessLogEntry, CLIENT_CLOSED } from '../telemetry/access-log.ts';
 import type { Usage } from '../telemetry/usage.ts';
 import type { UpstreamRateLimit } from '../upstream/errors.ts';
-import type { AdmissionAllowance } from './admission.ts';
+import { type AdmissionAllowance, rateLimitHeaders } from './admission.ts';
 import { InvalidDocument } from './engine.ts';
 import { NOT_STORED, REQUEST_ID, readClientName } from './head.ts';
 import type { HttpParts, RequestEnd, RequestState, Respond } from './pipeline.ts';
@@ -84,7 +84,7 @@ export function createRespond(
         [REQUEST_ID]: requestId,
         ...NOT_STORED,
         ...cors.headers(request.header('origin'), request.header('authorization')),
-        ...rateLimitHeaders(allowance, cost, usage, errors),
+        ...limitHeaders(allowance, cost, usage, errors),
         ...headers,
       },
       body: text,
@@ -111,9 +111,9 @@ function toContent(state: RequestState, end: RequestEnd, clientErrors: CreateCli
   const failure = 'error' in end ? end.error : end.result.errors;
   const toClientError = createToClientError(state, clientErrors);
   try {
-    return toFailure(state, failure, toClientError);
+    return toErrorContent(state, failure, toClientError);
   } catch {
-    return toFailure(state, new Error(UNREADABLE), toClientError); // For example a revoked proxy, or a getter that throws.
+    return toErrorContent(state, new Error(UNREADABLE), toClientError); // For example a revoked proxy, or a getter that throws.
   }
 }
 
@@ -138,7 +138,7 @@ const createToClientError = (
 const DOCUMENT_ERROR_CODES = new Set<string>(['GRAPHQL_PARSE_FAILED', 'GRAPHQL_VALIDATION_FAILED', 'BAD_USER_INPUT']);
 
 /** Converts what was thrown instead of executing. The client sees refusals and GraphQL errors; everything else is a bug and masked. */
-function toFailure(
+function toErrorContent(
   { request, requestId, mediaType, operation }: RequestState,
   failure: unknown,
   toClientError: ToClientError,
@@ -251,7 +251,7 @@ const findNotApplied = (errors: readonly ClientError[] = [], name: string): Clie
 const ROUNDING_ERROR = 1e-6;
 
 /** Returns the `RateLimit-*` headers of the lower limit, and `Retry-After` if a field failed because of a rate limit. */
-function rateLimitHeaders(
+function limitHeaders(
   allowance: AdmissionAllowance | undefined,
   cost: number,
   usage: Readonly<Usage> | undefined,
@@ -262,12 +262,9 @@ function rateLimitHeaders(
     return NO_HEADERS;
   }
   const gatewayLimit = allowance && afterCharge(allowance, cost);
-  const { limit, remaining, resetSeconds } = lowerOf(gatewayLimit, upstream) ?? {};
   const retryAfterSeconds = errors && findRetryAfter(errors);
   return {
-    ...(limit !== undefined && { 'ratelimit-limit': String(limit) }),
-    ...(remaining !== undefined && { 'ratelimit-remaining': String(remaining) }),
-    ...(resetSeconds !== undefined && { 'ratelimit-reset': String(resetSeconds) }),
+    ...rateLimitHeaders(lowerOf(gatewayLimit, upstream) ?? {}),
     ...(retryAfterSeconds !== undefined && { 'retry-after': String(retryAfterSeconds) }),
   };
 }

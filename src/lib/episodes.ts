@@ -2,28 +2,24 @@
 
 import type { Logger } from 'pino';
 
-export type NoteEvent = (
-  /** Identifies the episode: its kind, and what it concerns. A closed set, because open episodes are kept. */
-  key: string,
-  /** Returns the fields of the line that is written if an episode begins. Those in `both` are also in the line about its end. */
-  describe: () => { both: object; first: object },
-) => void;
-
 /** Time without an event after which an episode has ended, in milliseconds. A limit that is reached again and again is one episode. */
 const QUIET_MS = 5_000;
 
 /**
  * Creates a function that logs events which can come in thousands: one warning when they begin, and one when they have ended. Both are warnings, so
  * that a log of warnings shows how long it lasted.
+ *
+ * @returns function of a key and of the fields of the first line. The key identifies the episode, by its kind and what it concerns. It is from a closed set,
+ * because open episodes are kept. The fields in `both` are also in the line about its end
  */
 export function logEpisodes(
   logger: Pick<Logger, 'warn'>,
   { began, ended }: { began: string; ended: string },
   quietMs = QUIET_MS,
-): NoteEvent {
+) {
   const open = new Map<string, { count: number; timer: NodeJS.Timeout }>();
 
-  return (key, describe) => {
+  return (key: string, describe: () => { both: object; first: object }): void => {
     const current = open.get(key);
     if (current !== undefined) {
       current.count += 1;

@@ -1,7 +1,7 @@
 // Counts upstream calls per caller in the memory of this process, and defines what every rate limiter is and how its buckets work.
 
 import { createHash } from 'node:crypto';
-import type { StoreStatus } from '../redis/store-state.ts';
+import type { StoreStatus } from '../redis/redis.ts';
 import type { RateLimit } from '../settings/stores.ts';
 
 /** State of a caller's limit. */

@@ -123,7 +123,7 @@ export function createRateLimiters(logger: Logger, now?: () => number, redisTime
      * @throws {MissingPackageError} if the store is Redis and its client is not installed
      */
     open(store: Settings['rateLimits']['store']): RateLimiter {
-      const { resource, release } = limiters.open(JSON.stringify(store), () =>
+      return limiters.open(JSON.stringify(store), () =>
         store === 'memory'
           ? createMemoryRateLimiter(now)
           : createRedisRateLimiter({
@@ -133,7 +133,6 @@ export function createRateLimiters(logger: Logger, now?: () => number, redisTime
               timeoutMs: redisTimeoutMs,
             }),
       );
-      return { ...resource, [Symbol.asyncDispose]: release };
     },
   };
 }

@@ -2,7 +2,7 @@
 
 import { IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { createCondition } from '../lib/condition.ts';
+import { createCondition } from '../lib/promises.ts';
 
 /** Sweeps until a response must have been read. */
 const SWEEPS = 60;

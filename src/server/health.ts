@@ -2,7 +2,6 @@
 
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { refuse, sendRefusal } from '../errors/codes.ts';
-import { isPromise } from '../lib/is-promise.ts';
 
 /** Parts that don't work although requests are served, by name. */
 export type Degradations = Readonly<Record<string, string>>;
@@ -65,7 +64,7 @@ export const createProbeListener =
 
 /** Responds to a health check: 200, or 503 with the problem. */
 async function respondHealth(response: ServerResponse, health: Health | Promise<Health>): Promise<void> {
-  const { problem, details = {} } = isPromise(health) ? await health.catch(toUnavailable) : health;
+  const { problem, details = {} } = await Promise.resolve(health).catch(toUnavailable);
   response.writeHead(problem === undefined ? 200 : 503, { 'content-type': 'text/plain', 'cache-control': 'no-store' });
   const lines = Object.entries(details).map(([name, value]) => `${name}: ${value}\n`);
   response.end(`${problem ?? 'ok'}\n${lines.join('')}`);

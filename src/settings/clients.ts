@@ -1,8 +1,7 @@
 // Settings of clients: who may use the gateway, how often, and what is recorded.
 
 import { z } from 'zod';
-import { parseIpRange } from '../lib/ip-addresses.ts';
-import { isKeysAddress, isOrigin } from '../lib/urls.ts';
+import { isKeysAddress, isOrigin, parseIpRange } from '../lib/urls.ts';
 import { choice, group, integer, listOf, offByDefault, onOff, setting, text, textThat } from './define.ts';
 import { file, ofKind, ownSecret, path, pem, proxyAddress, secret, textOrFile } from './kinds.ts';
 import { SCOPE_ACTIONS, SCOPE_PROBLEM, SCOPES } from './scopes.ts';

@@ -7,7 +7,7 @@ import type { Logger } from 'pino';
 import type { Identity } from '../auth/identity.ts';
 import { caught, errorCodeOf } from '../lib/caught.ts';
 import { isRecord } from '../lib/is-record.ts';
-import { pauseSync } from '../lib/pause-sync.ts';
+import { pauseSync } from '../lib/promises.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { Outcome } from '../upstream/call-events.ts';
 import { createCredentialFilter } from '../upstream/credential-filter.ts';

@@ -1,7 +1,7 @@
 // Measures the process: its load, CPU time and memory.
 
 import { performance } from 'node:perf_hooks';
-import { VERSION } from '../lib/version.ts';
+import { VERSION } from '../lib/installation.ts';
 import { counter, gauge, type MetricSamples } from './metrics.ts';
 
 export interface ServerLoad {

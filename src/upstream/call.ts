@@ -1,6 +1,6 @@
 // Makes one call, from its first reader to its result: waiting for a slot of its credential, sending, and retries.
 
-import { isPromise } from '../lib/is-promise.ts';
+import { isPromise } from '../lib/promises.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { CallEvents, Outcome } from './call-events.ts';
 import type { DriftCheck } from './contract/drift.ts';
@@ -14,11 +14,10 @@ import {
   type UpstreamError,
 } from './errors.ts';
 import type { CircuitBreaker } from './policies/circuit-breaker.ts';
-import type { Deadline, Waiting } from './policies/deadline.ts';
-import type { Retry, RetryableCall, RetryingCall } from './policies/retry.ts';
+import type { Retry, RetryingCall } from './policies/retry.ts';
 import type { UpstreamThrottle } from './policies/throttle.ts';
 import type { UpstreamRequest } from './request.ts';
-import { isTimeoutError } from './signal.ts';
+import { type Deadline, isTimeoutError, type Waiting } from './signal.ts';
 import { Attempt, type AttemptOwner, type BodyPlan, type Headers, type UpstreamResponse } from './transport/attempt.ts';
 import { planBody } from './transport/body.ts';
 import { isReplay, readRateLimit, readResult, toDispatchOptions } from './transport/exchange.ts';
@@ -89,18 +88,19 @@ export class Reader implements Waiting {
   }
 
   end(outcome: Outcome): void {
-    const { reason } = this.deadline;
     this.deadline.remove(this);
     if (this.#request !== undefined) {
       this.events.ended(this.#request, outcome, this.#isShared);
     }
-    this.#onOutcome(reason === undefined || !isUpstreamError(outcome) ? outcome : errorAfterEnd(outcome, reason));
+    this.#onOutcome(isUpstreamError(outcome) ? errorAfterEnd(outcome, this.deadline.endReason()) : outcome);
   }
 }
 
-/** Returns the error of a call whose operation ended while it was in flight. If the client disconnected, no other failure matters. */
-const errorAfterEnd = (error: UpstreamError, reason: DOMException): UpstreamError =>
-  isTimeoutError(reason) || error.code === 'CLIENT_CLOSED' ? error : clientClosed(error.endpoint, error, reason);
+/** Returns the error of a call whose operation may have ended while it was in flight. If the client disconnected, no other failure matters. */
+const errorAfterEnd = (error: UpstreamError, reason: DOMException | undefined): UpstreamError =>
+  reason === undefined || isTimeoutError(reason) || error.code === 'CLIENT_CLOSED'
+    ? error
+    : clientClosed(error.endpoint, error, reason);
 
 /** Calls of one credential to a service. A call uses its lane to the end, so that a read after a write can't join one from before it. */
 export class Lane {
@@ -165,12 +165,12 @@ export class Lane {
 type CallState = 'new' | 'waiting' | 'sending' | 'pausing' | 'ended';
 
 /** One call with its retries, from the first reader to the result. */
-export class Call implements AttemptOwner, RetryableCall, RetryingCall {
+export class Call implements AttemptOwner, RetryingCall {
   readonly request: UpstreamRequest;
   readonly key: string | undefined;
-  readonly deadlineAt: number;
-  readonly isRepeatable: boolean;
-  retries = 0;
+  readonly #deadlineAt: number;
+  /** Whether the service can apply it twice without harm. */
+  readonly #isRepeatable: boolean;
   readonly #policies: CallPolicies;
   readonly #lane: Lane;
   readonly #options: CallOptions;
@@ -180,13 +180,10 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
   readonly #readers: Reader[] = [];
   #state: CallState = 'new';
   #waitsSince = 0;
-  /** Whether it is a retry that the budget counts. */
-  #isRetry = false;
-  /** Whether an attempt may have been applied. */
-  #isOutcomeUnknown = false;
+  #retries = 0;
   #attempt: Attempt | undefined;
   #pause: NodeJS.Timeout | undefined;
-  /** Failure of the last attempt that is repeated. */
+  /** Failure of the last attempt that is repeated. Its outcome remains unknown if that of an earlier one was. */
   #failure: UpstreamError | undefined;
   #abortReason: unknown;
   #outcome: Outcome | undefined;
@@ -202,8 +199,8 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
   ) {
     this.request = request;
     this.key = options.key;
-    this.deadlineAt = reader.deadline.at;
-    this.isRepeatable =
+    this.#deadlineAt = reader.deadline.at;
+    this.#isRepeatable =
       request.endpoint.repeatable ||
       (policies.settings.upstreamIdempotency && request.args.idempotencyKey !== undefined);
     this.#policies = policies;
@@ -235,7 +232,6 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
     const sent = this.#state !== 'waiting';
     remove(this.#readers, reader);
     if (this.#readers.length === 0) {
-      this.#lane.stopSharing(this);
       this.#abort(reason);
     }
     reader.end(endedEarly(endpoint, { sent }, reason));
@@ -246,7 +242,7 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
     if (slot === 'full') {
       this.#end(errorOf('queueFull', this.request.endpoint));
     } else if (slot === 'running') {
-      this.#policies.retry.budget.startCall();
+      this.#policies.retry.startCall();
       this.#send();
     } else {
       this.#state = 'waiting';
@@ -259,7 +255,7 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
   /** Called when another call hands its slot over, perhaps because the operation of both has ended. */
   proceed(): void {
     this.#endWait();
-    this.#policies.retry.budget.startCall();
+    this.#policies.retry.startCall();
     const reasons = this.#readers.map(({ deadline }) => deadline.endReason());
     const [reason] = reasons;
     if (reason !== undefined && !reasons.includes(undefined)) {
@@ -271,7 +267,6 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
 
   resend(): void {
     clearTimeout(this.#pause);
-    this.#isRetry = true;
     this.#send();
   }
 
@@ -293,10 +288,10 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
       this.#attemptEnded(refusal);
       return;
     }
-    const traceHeaders = this.#events.sent(this.request, this.retries, settings.upstream);
-    const attempt = new Attempt(pool, this, endpoint.timeoutMs ?? settings.attemptTimeoutMs);
+    const traceHeaders = this.#events.sent(this.request, this.#retries, settings.upstream);
+    const hasFailed = this.#failure !== undefined && this.#failure.code !== 'RATE_LIMITED'; // Which says nothing about the connection.
+    const attempt = new Attempt(pool, this, endpoint.timeoutMs ?? settings.attemptTimeoutMs, hasFailed);
     this.#attempt = attempt;
-    attempt.isRetry = this.#failure !== undefined && this.#failure.code !== 'RATE_LIMITED'; // Which says nothing about the connection.
     try {
       attempt.send(authorization, toDispatchOptions(settings.upstream.origin, this.request, traceHeaders));
     } catch (failure) {
@@ -343,40 +338,41 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
     breaker.ended(this, this.request.authorization, outcome, attempt !== undefined);
     throttle.ended(this, outcome);
     if (attempt !== undefined) {
-      attempt.isOutage = isUpstreamError(outcome) && outcome.isOutage;
+      attempt.isOutage = isUpstreamError(outcome) && outcome.isOutage; // A stored failure says nothing about the connection.
       this.#events.attemptEnded(this.request, outcome, performance.now() - attempt.startedAt);
     }
-    if (this.#isRetry) {
-      this.#isRetry = false;
-      retry.budget.endRetry();
+    if (this.#retries > 0) {
+      retry.endRetry();
     }
     if (!isUpstreamError(outcome)) {
       this.#endRunning(outcome);
       return;
     }
-    const failure = this.#isOutcomeUnknown ? afterUnknownOutcome(outcome) : outcome;
+    const failure = this.#failure?.outcome === 'UNKNOWN' ? afterUnknownOutcome(outcome) : outcome;
     const { isRetried = true } = this.#options;
-    const delay = isRetried && this.#abortReason === undefined ? retry.delayOf(this, failure) : undefined;
+    const delay =
+      isRetried && this.#abortReason === undefined
+        ? retry.delayOf(failure, this.#isRepeatable, this.#retries, this.#deadlineAt)
+        : undefined;
     if (delay === undefined) {
       this.#endRunning(failure);
       return;
     }
-    this.#isOutcomeUnknown ||= failure.outcome === 'UNKNOWN';
     this.#pauseBeforeRetry(failure, delay);
   }
 
   #pauseBeforeRetry(failure: UpstreamError, delay: number): void {
-    const { budget } = this.#policies.retry;
+    const { retry } = this.#policies;
     this.#state = 'pausing';
     this.#failure = failure;
-    this.retries += 1;
+    this.#retries += 1;
     this.#events.retryDelayed(this.request, delay);
     this.#pause = setTimeout(() => {
       this.#pause = setTimeout(() => {
-        budget.withdraw(this);
+        retry.withdraw(this);
         this.#endRunning(failure);
-      }, this.#policies.retry.maxWaitMs(this.deadlineAt));
-      budget.request(this);
+      }, retry.maxWaitMs(this.#deadlineAt));
+      retry.request(this);
     }, delay);
   }
 
@@ -393,14 +389,14 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
         break;
       case 'pausing':
         clearTimeout(this.#pause);
-        this.#policies.retry.budget.withdraw(this);
+        this.#policies.retry.withdraw(this);
         this.#endRunning(this.#failure ?? endedEarly(this.request.endpoint, { sent: true }, reason));
         break;
     }
   }
 
   #endRunning(outcome: Outcome): void {
-    this.#policies.retry.budget.endCall();
+    this.#policies.retry.endCall();
     this.#lane.release();
     this.#end(outcome);
   }
@@ -418,12 +414,10 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
     if (this.request.endpoint.method !== 'GET') {
       this.#lane.separateReads();
     }
-    afterwards(this.#options.store?.(outcome), () => this.#stopSharing());
-  }
-
-  #stopSharing(): void {
-    this.#lane.stopSharing(this);
-    this.#onGone();
+    afterwards(this.#options.store?.(outcome), () => {
+      this.#lane.stopSharing(this);
+      this.#onGone();
+    });
   }
 }
 

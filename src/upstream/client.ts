@@ -1,7 +1,7 @@
 // Lets resolvers and loaders call the service: reads and writes of one operation, within its budget.
 
-import { ignoreRejection } from '../lib/is-promise.ts';
 import { isRecord } from '../lib/is-record.ts';
+import { ignoreRejection } from '../lib/promises.ts';
 import type { Settings } from '../settings/settings.ts';
 import { Reader } from './call.ts';
 import type { CallEvents, Outcome } from './call-events.ts';
@@ -16,10 +16,9 @@ import {
 } from './endpoint.ts';
 import { errorOf, isUpstreamError, UpstreamError } from './errors.ts';
 import { assertArgs, bodyOf, headersOf } from './input-rules.ts';
-import { Deadline } from './policies/deadline.ts';
 import type { UpstreamRequest, WriteResult } from './request.ts';
 import type { CallTarget } from './service.ts';
-import type { Signal } from './signal.ts';
+import { Deadline, type Signal } from './signal.ts';
 import { buildPath, pathPrefixOf } from './transport/path.ts';
 
 /** Credential, deadline and cancellation of the operation that makes the calls. */
@@ -140,17 +139,13 @@ export class OperationClient implements UpstreamClient {
   readonly budget: CallBudget;
   readonly deadline: Deadline;
   readonly #target: CallTarget;
-  readonly #events: CallEvents;
-  readonly #bypassesCache: boolean;
-  readonly #writes: OperationWrites | undefined;
+  readonly #caller: Caller;
 
   constructor(settings: OperationSettings, target: CallTarget, caller: Caller) {
     this.budget = new CallBudget(settings, caller);
-    this.#target = target;
     this.deadline = new Deadline(caller.signal, caller.deadlineAt);
-    this.#events = caller.events;
-    this.#bypassesCache = caller.bypassesCache === true;
-    this.#writes = caller.writes;
+    this.#target = target;
+    this.#caller = caller;
   }
 
   read<Args extends CallArgs, Body>(endpoint: ReadEndpoint<Args, Body>, args: NoInfer<Args>): Promise<Body | null> {
@@ -185,11 +180,12 @@ export class OperationClient implements UpstreamClient {
       });
       this.#target.write(request, reader);
     });
-    return (this.#writes?.ofField ?? new WriteCount()).track(sent);
+    return (this.#caller.writes?.ofField ?? new WriteCount()).track(sent);
   }
 
   #createReader(onOutcome: (outcome: Outcome) => void): Reader {
-    return new Reader(this.deadline, this.#events, onOutcome, this.#bypassesCache);
+    const { events, bypassesCache } = this.#caller;
+    return new Reader(this.deadline, events, onOutcome, bypassesCache);
   }
 }
 

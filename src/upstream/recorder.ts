@@ -1,11 +1,12 @@
 // Records the calls of an operation instead of sending them, for explanations of operations.
 
-import { ignoreRejection } from '../lib/is-promise.ts';
+import { ignoreRejection } from '../lib/promises.ts';
 import { quoteForShell } from '../lib/text.ts';
 import { type ServiceCache, windowsOf } from './cache/store.ts';
 import { type CallAuthor, CallBudget, MAX_BULK_ITEMS, type OperationSettings, type UpstreamClient } from './client.ts';
 import { type DeclaredEndpoint, kindOf } from './endpoint.ts';
-import { readKeyOf, type UpstreamRequest } from './request.ts';
+import type { UpstreamRequest } from './request.ts';
+import { readKeyOf } from './service.ts';
 import { contentTypeOf } from './transport/exchange.ts';
 
 export interface RecordedCache {
@@ -20,90 +21,80 @@ export class NotSent extends Error {
   override readonly name = 'NotSent';
 }
 
-/** Records the calls of one caller. Sends nothing, and counts toward nothing but its own limits. */
-export class Recorder {
-  readonly limits: { readonly calls: number; readonly bulkItems: number };
-  readonly #settings: OperationSettings;
-  /** Cache that the calls would use. */
-  readonly #cache: ServiceCache | undefined;
-  readonly #caller: CallAuthor;
-  readonly #budget: CallBudget;
+export type Recorder = ReturnType<typeof createRecorder>;
 
-  constructor(settings: OperationSettings, cache: ServiceCache | undefined, caller: CallAuthor) {
-    this.limits = { calls: settings.maxUpstreamCalls, bulkItems: MAX_BULK_ITEMS };
-    this.#settings = settings;
-    this.#cache = cache;
-    this.#caller = caller;
-    this.#budget = new CallBudget(settings, caller);
-  }
-
-  /**
-   * Creates a client that records calls. Calls that would be rejected before they are sent fail in the same way. Other reads return null, and writes
-   * fail with `NotSent`.
-   */
-  client(onCall: (request: UpstreamRequest) => void): UpstreamClient {
-    const budget = this.#budget;
-    const record = async (...call: Parameters<CallBudget['createRequest']>) =>
-      void onCall(budget.createRequest(...call));
-    const notSent = () => Promise.reject(new NotSent('The write was recorded, but not sent.'));
-    return {
-      read: (endpoint, args) => ignoreRejection(record('read', endpoint, args).then(() => null)),
-      write: (endpoint, args) => ignoreRejection(record('write', endpoint, args).then(notSent)),
-    };
-  }
-
-  /** Returns the request of a read without recording it. */
-  requestOf(endpoint: DeclaredEndpoint): UpstreamRequest {
-    return new CallBudget(this.#settings, this.#caller).createRequest('read', endpoint, {});
-  }
-
-  /**
-   * Returns a curl command that sends a request, for POSIX shells. `***` takes the place of the key.
-   *
-   * Returns undefined if the key is also in another part of the request, because then the command can't be shown.
-   */
-  curlOf({ endpoint, authorization, path, args, body, headers: declared = {} }: UpstreamRequest): string | undefined {
-    const url = this.#settings.upstream.origin + path;
-    const own = Object.entries(declared).map(([name, value]) => (value === '' ? `${name};` : `${name}: ${value}`)); // As curl sends empty ones.
-    const key = authorization.slice(authorization.indexOf(' ') + 1);
-    const forms = [
-      key,
-      encodeURIComponent(key),
-      JSON.stringify(key).slice(1, -1),
-      `${new URLSearchParams([['', key]])}`.slice(1),
-    ];
-    if ([url, body, ...own].some((text) => forms.some((form) => text?.includes(form)))) {
-      return undefined;
-    }
-    const headers = [
-      `Authorization: ${authorization.slice(0, authorization.indexOf(' '))} ***`,
-      ...(body === undefined ? [] : [`Content-Type: ${contentTypeOf(endpoint)}`]),
-      ...(args.idempotencyKey === undefined ? [] : [`Idempotency-Key: ${args.idempotencyKey}`]),
-      ...own,
-    ];
-    return [
-      `curl --request ${endpoint.method}`,
-      ...(/[[\]]/.test(url) ? ['--globoff'] : []), // Only a prefix can contain them. To curl, they are ranges.
-      quoteForShell(url),
-      ...headers.map((header) => `--header ${quoteForShell(header)}`),
-      ...(body === undefined ? [] : [`--data-raw ${quoteForShell(body)}`]),
-    ].join(' ');
-  }
-
-  /** Returns the use of the cache for an endpoint, and for a request if its path is known; undefined if responses are not cached. Leaves no trace in the cache. */
-  async cacheOf({ cached }: DeclaredEndpoint, request?: UpstreamRequest): Promise<RecordedCache | undefined> {
-    if (this.#cache === undefined || cached === undefined) {
-      return undefined;
-    }
-    const windows = windowsOf(this.#cache.settings, cached);
-    const freshSeconds = windows.freshMs / 1_000;
-    if (request === undefined) {
-      return { state: 'unknown', freshSeconds };
-    }
-    const owner = { upstream: this.#cache.address, credential: request.authorization };
-    const { entry } = await this.#cache.store.find({ owner, kind: kindOf(cached), read: readKeyOf(request) });
-    const ageMs = entry?.ageMs;
-    const isUsable = ageMs !== undefined && ageMs <= windows.lifetimeMs;
-    return { state: !isUsable ? 'absent' : ageMs <= windows.freshMs ? 'fresh' : 'stale', freshSeconds };
-  }
+/**
+ * Creates a recorder of the calls of one caller. It sends nothing, and counts toward nothing but its own limits.
+ *
+ * @param cache cache that the calls would use
+ */
+export function createRecorder(settings: OperationSettings, cache: ServiceCache | undefined, caller: CallAuthor) {
+  const budget = new CallBudget(settings, caller);
+  return {
+    limits: { calls: settings.maxUpstreamCalls, bulkItems: MAX_BULK_ITEMS },
+    /**
+     * Creates a client that records calls. Calls that would be rejected before they are sent fail in the same way. Other reads return null, and writes
+     * fail with `NotSent`.
+     */
+    client(onCall: (request: UpstreamRequest) => void): UpstreamClient {
+      const record = async (...call: Parameters<CallBudget['createRequest']>) =>
+        void onCall(budget.createRequest(...call));
+      const notSent = () => Promise.reject(new NotSent('The write was recorded, but not sent.'));
+      return {
+        read: (endpoint, args) => ignoreRejection(record('read', endpoint, args).then(() => null)),
+        write: (endpoint, args) => ignoreRejection(record('write', endpoint, args).then(notSent)),
+      };
+    },
+    /** Returns the request of a read without recording it. */
+    requestOf: (endpoint: DeclaredEndpoint): UpstreamRequest =>
+      new CallBudget(settings, caller).createRequest('read', endpoint, {}),
+    /**
+     * Returns a curl command that sends a request, for POSIX shells. `***` takes the place of the key.
+     *
+     * Returns undefined if the key is also in another part of the request, because then the command can't be shown.
+     */
+    curlOf({ endpoint, authorization, path, args, body, headers: declared = {} }: UpstreamRequest): string | undefined {
+      const url = settings.upstream.origin + path;
+      const own = Object.entries(declared).map(([name, value]) => (value === '' ? `${name};` : `${name}: ${value}`)); // As curl sends empty ones.
+      const key = authorization.slice(authorization.indexOf(' ') + 1);
+      const forms = [
+        key,
+        encodeURIComponent(key),
+        JSON.stringify(key).slice(1, -1),
+        `${new URLSearchParams([['', key]])}`.slice(1),
+      ];
+      if ([url, body, ...own].some((text) => forms.some((form) => text?.includes(form)))) {
+        return undefined;
+      }
+      const headers = [
+        `Authorization: ${authorization.slice(0, authorization.indexOf(' '))} ***`,
+        ...(body === undefined ? [] : [`Content-Type: ${contentTypeOf(endpoint)}`]),
+        ...(args.idempotencyKey === undefined ? [] : [`Idempotency-Key: ${args.idempotencyKey}`]),
+        ...own,
+      ];
+      return [
+        `curl --request ${endpoint.method}`,
+        ...(/[[\]]/.test(url) ? ['--globoff'] : []), // Only a prefix can contain them. To curl, they are ranges.
+        quoteForShell(url),
+        ...headers.map((header) => `--header ${quoteForShell(header)}`),
+        ...(body === undefined ? [] : [`--data-raw ${quoteForShell(body)}`]),
+      ].join(' ');
+    },
+    /** Returns the use of the cache for an endpoint, and for a request if its path is known; undefined if responses are not cached. Leaves no trace in the cache. */
+    async cacheOf({ cached }: DeclaredEndpoint, request?: UpstreamRequest): Promise<RecordedCache | undefined> {
+      if (cache === undefined || cached === undefined) {
+        return undefined;
+      }
+      const windows = windowsOf(cache.settings, cached);
+      const freshSeconds = windows.freshMs / 1_000;
+      if (request === undefined) {
+        return { state: 'unknown', freshSeconds };
+      }
+      const owner = { upstream: cache.address, credential: request.authorization };
+      const { entry } = await cache.store.find({ owner, kind: kindOf(cached), read: readKeyOf(request) });
+      const ageMs = entry?.ageMs;
+      const isUsable = ageMs !== undefined && ageMs <= windows.lifetimeMs;
+      return { state: !isUsable ? 'absent' : ageMs <= windows.freshMs ? 'fresh' : 'stale', freshSeconds };
+    },
+  };
 }

@@ -1,4 +1,4 @@
-// Defines the request and the result of a call, and the key by which reads are shared.
+// Defines the request and the result of a call.
 
 import type { CallArgs, DeclaredEndpoint, WriteOptions } from './endpoint.ts';
 import type { UpstreamRateLimit } from './errors.ts';
@@ -16,18 +16,7 @@ export interface UpstreamRequest {
   /** Body as it is sent; undefined if there is none. */
   body: string | undefined;
   /** Earlier response of a read, which the service can confirm with a 304. @default none */
-  known?: KnownResponse;
-}
-
-/** Returns the key of a read: those of one credential with the same key have the same result. Nothing of it is particular to this process. */
-export const readKeyOf = ({ endpoint, path, headers }: UpstreamRequest): string =>
-  headers === undefined ? endpoint.identity + path : `${endpoint.identity}${path} ${JSON.stringify(headers)}`;
-
-interface KnownResponse {
-  etag: string;
-  body: unknown;
-  /** Size of the body as received, in bytes. */
-  bytes: number;
+  known?: Required<Pick<UpstreamResult, 'etag' | 'body' | 'bytes'>>;
 }
 
 export interface WriteResult<T> {

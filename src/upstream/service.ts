@@ -8,7 +8,7 @@ import { endedEarly } from './errors.ts';
 import { createCircuitBreaker, type ReportCircuitChange } from './policies/circuit-breaker.ts';
 import { Retry, type RetrySettings } from './policies/retry.ts';
 import { createThrottle } from './policies/throttle.ts';
-import { readKeyOf, type UpstreamRequest } from './request.ts';
+import type { UpstreamRequest } from './request.ts';
 import type { SocketPool } from './transport/socket-pool.ts';
 
 export interface CallTarget {
@@ -16,7 +16,9 @@ export interface CallTarget {
   write(request: UpstreamRequest, reader: Reader): void;
 }
 
-export type ServiceSettings = CallSettings & RetrySettings;
+/** Returns the key of a read: those of one credential with the same key have the same result. Nothing of it is particular to this process. */
+export const readKeyOf = ({ endpoint, path, headers }: UpstreamRequest): string =>
+  headers === undefined ? endpoint.identity + path : `${endpoint.identity}${path} ${JSON.stringify(headers)}`;
 
 export interface ServiceDeps {
   pool: SocketPool;
@@ -38,7 +40,7 @@ export class Service implements CallTarget {
   readonly #lanes = createPerCredential(() => new Lane());
 
   constructor(
-    settings: ServiceSettings,
+    settings: CallSettings & RetrySettings,
     { pool, reportDeviation, reportCircuitChange, monotonicNow, random, breakerMinimumCalls }: ServiceDeps,
   ) {
     this.#policies = {

@@ -1,12 +1,12 @@
 // Composes the clients of all configured upstreams: connections, policies, cache, and what is bound to a caller.
 
 import type { Logger } from 'pino';
-import { createSharedResources, type SharedResource } from '../lib/shared-resources.ts';
+import { createSharedResources } from '../lib/shared-resources.ts';
 import { readSecret } from '../settings/kinds.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
 import type { CacheSettings } from '../settings/stores.ts';
 import { CachedService } from './cache/cached-service.ts';
-import { MemoryStore } from './cache/memory-store.ts';
+import { createMemoryStore } from './cache/memory-store.ts';
 import { createRedisCacheStore } from './cache/redis-store.ts';
 import { type CacheStore, findEmptied } from './cache/store.ts';
 import { type CallAuthor, type Caller, OperationClient } from './client.ts';
@@ -14,7 +14,7 @@ import type { ReportDeviation } from './contract/drift.ts';
 import { type DeclaredEndpoint, kindOf } from './endpoint.ts';
 import { CONTRACT } from './endpoints.ts';
 import type { ReportCircuitChange } from './policies/circuit-breaker.ts';
-import { Recorder } from './recorder.ts';
+import { createRecorder, type Recorder } from './recorder.ts';
 import { type CallTarget, Service, type ServiceDeps } from './service.ts';
 import { Abort } from './signal.ts';
 import type { Connect } from './transport/connector.ts';
@@ -97,7 +97,7 @@ export function createUpstreams(
         reportDeviation: deviationReporterOf?.(name),
         reportCircuitChange: circuitReporterOf?.(name),
       });
-      const cached = cache && { store: cache.resource, settings: cacheSettings, address: cacheAddressOf(own) };
+      const cached = cache && { store: cache, settings: cacheSettings, address: cacheAddressOf(own) };
       const { attemptTimeoutMs } = own;
       const target: CallTarget = cached
         ? new CachedService({ ...cached, kinds, emptied, service, attemptTimeoutMs, closing })
@@ -127,7 +127,7 @@ export function createUpstreams(
     /** Binds a recorder of calls to an upstream, which sends nothing, to one caller. */
     record(name: string | undefined, caller: CallAuthor): Recorder {
       const { own, cached } = find(name);
-      return new Recorder(own, cached, caller);
+      return createRecorder(own, cached, caller);
     },
     /** Sends one read without a key to each. Returns a sentence for each one that has a problem; undefined if there is none. */
     async check(): Promise<string | undefined> {
@@ -139,14 +139,14 @@ export function createUpstreams(
     /** Returns the bytes of responses that are being received, from all upstreams. */
     bufferedBytes: () => buffer.bytes,
     /** Store of the cache; undefined if nothing is cached. */
-    cacheStore: cache?.resource,
+    cacheStore: cache,
     /** Certificates and headers to reload. */
     files: opened.flatMap(({ files }) => files).filter((files) => files !== undefined),
     /** Closes the connections once in-flight calls have ended. */
     async close(): Promise<void> {
       closing.abort();
       await Promise.all(opened.map(({ pool }) => pool.close()));
-      await cache?.release();
+      await cache?.[Symbol.asyncDispose]();
     },
   };
 }
@@ -201,9 +201,9 @@ export function createCacheStores(logger: Logger, redisTimeoutMs?: number) {
      * @throws {SecretError} if the secret, the URL or the certificates can't be read, or are invalid
      * @throws {MissingPackageError} if the store is Redis and its client is not installed
      */
-    open({ store, secret: source = '', maxBytes }: CacheSettings, now?: () => number): SharedResource<CacheStore> {
+    open({ store, secret: source = '', maxBytes }: CacheSettings, now?: () => number): CacheStore {
       if (store === 'memory') {
-        return stores.open(JSON.stringify([store, maxBytes]), () => new MemoryStore({ maxBytes, now }));
+        return stores.open(JSON.stringify([store, maxBytes]), () => createMemoryStore({ maxBytes, now }));
       }
       const { redis } = store;
       const secret = readSecret('cacheSecret', source);

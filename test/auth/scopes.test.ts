@@ -43,7 +43,7 @@ guards('src/graphql/documents/required-scopes.ts', 'canInclude');
 guards('src/graphql/documents/required-scopes.ts', 'collectScopes.walk');
 guards('src/graphql/types/subscriber.ts', 'maskName');
 guards('src/graphql/types/subscriber.ts', 'subscribers.Subscriber.fields.channels.resolve');
-guards('src/http/authorize.ts', 'authorize');
+guards('src/http/pipeline.ts', 'authorize');
 guards('src/http/pipeline.ts', 'createPipeline.handle');
 
 const signer = createSigner();

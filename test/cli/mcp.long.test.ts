@@ -14,8 +14,8 @@ import { MAIN } from '../support/process.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { startService } from '../support/service.ts';
 
-guards('src/http/mcp/streams.ts', 'createPendingRequests.watch.outer.start');
 guards('src/http/mcp/streams.ts', 'serveStreams.readInput');
+guards('src/http/pipeline.ts', 'RunningRequests.track');
 
 let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
 

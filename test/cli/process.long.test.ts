@@ -12,7 +12,7 @@ import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
 import { COMMANDS } from '../../src/cli/commands/index.ts';
 import { SHIPPED_MODULES } from '../../src/cli/config/load-modules.ts';
 import { writeHelp } from '../../src/cli/help.ts';
-import { VERSION } from '../../src/lib/version.ts';
+import { VERSION } from '../../src/lib/installation.ts';
 import { CHILD_ENV } from '../support/child-env.ts';
 import { runCommand } from '../support/command.ts';
 import { listen } from '../support/listen.ts';

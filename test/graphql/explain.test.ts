@@ -12,7 +12,7 @@ import { clientsOf, createSigner } from '../support/tokens.ts';
 guards('src/auth/identity.ts', 'createClientRules.anonymous.hidesCalls');
 guards('src/graphql/context.ts', 'createContextFactory.upstream');
 guards('src/http/params.ts', 'readExtensions');
-guards('src/upstream/recorder.ts', 'Recorder.curlOf');
+guards('src/upstream/recorder.ts', 'createRecorder.curlOf');
 
 const KEY = 'ApiKey key-of-a-server';
 const DISTINCT_GROUPS: GeneratedBehavior = {

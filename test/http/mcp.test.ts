@@ -1,4 +1,5 @@
 import { rename, writeFile } from 'node:fs/promises';
+import { PassThrough } from 'node:stream';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createGateway, type GatewayOptions } from '../../src/gateway.ts';
@@ -300,6 +301,29 @@ describe('a call is a GraphQL request', () => {
     await expect
       .poll(() => waiting.log.filter(({ msg }) => msg === 'operation'))
       .toMatchObject([{ code: 'CLIENT_CLOSED' }]);
+  });
+
+  it('that a gateway finishes before it is disposed, over streams too', async () => {
+    const answered = Promise.withResolvers<void>();
+    await using service = await startService((request, raw) =>
+      answered.promise.then(() => healthyService(request, raw)),
+    );
+    const addFeed = (name: string) => `createFeed(input: { name: "${name}" }) { __typename }`;
+    const manifest = { Two: `mutation Two { one: ${addFeed('1')} two: ${addFeed('2')} }` };
+    const disposed = createGateway({ upstream: service.url, mcp: { manifest, mutations: ['Two'] } });
+    const [input, output] = [new PassThrough(), new PassThrough()];
+    const served = disposed.serveMcp({ input, output, authorization: KEY });
+    for (const message of [initialize([]), { ...LIST, id: 2, method: 'tools/call', params: { name: 'Two' } }]) {
+      input.write(`${JSON.stringify(message)}\n`);
+    }
+    await service.arrived(1);
+    const disposal = disposed.dispose();
+    answered.resolve();
+    await disposal;
+    input.end();
+    await served;
+    const data = { one: { __typename: 'CreateFeedSuccess' }, two: { __typename: 'CreateFeedSuccess' } };
+    expect(String(output.read())).toContain(`"structuredContent":{"data":${JSON.stringify(data)}}`);
   });
 
   it('to the upstream that the path selects', async () => {

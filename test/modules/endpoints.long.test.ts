@@ -12,7 +12,7 @@ import type { Script } from '../support/service.ts';
 
 guards('src/upstream/input-rules.ts', 'assertArgs');
 guards('src/upstream/input-rules.ts', 'headersOf');
-guards('src/upstream/request.ts', 'readKeyOf');
+guards('src/upstream/service.ts', 'readKeyOf');
 guards('src/upstream/transport/path.ts', 'requireJson');
 
 // What endpoints declare, and what goes over the wire then. `Object(…)` stands for what the compiler refuses, and JavaScript does not.

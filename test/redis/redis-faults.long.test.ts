@@ -1,7 +1,7 @@
 import { setImmediate as immediate } from 'node:timers/promises';
 import { pino } from 'pino';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { createStoreState } from '../../src/redis/store-state.ts';
+import { createStoreState } from '../../src/redis/redis.ts';
 import { hasRedis, redisOnly, startRedis } from '../support/redis.ts';
 import { createLimiter, startListener } from '../support/redis-limiter.ts';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { VERSION } from '../../src/lib/version.ts';
+import { VERSION } from '../../src/lib/installation.ts';
 import { readKit } from '../support/deploy.ts';
 import { ROOT } from '../support/docs.ts';
 import { listen } from '../support/listen.ts';

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
 import { createGateway, type GatewayOptions } from '../../src/gateway.ts';
 import { type ServerOptions, startServer } from '../../src/server/server.ts';
-import { GatewayMetrics, serviceSamples } from '../../src/telemetry/gateway-metrics.ts';
+import { createGatewayMetrics, serviceSamples } from '../../src/telemetry/gateway-metrics.ts';
 import { formatMetrics } from '../../src/telemetry/metrics.ts';
 import { processSnapshot } from '../../src/telemetry/process-metrics.ts';
 import { startScriptedGateway } from '../support/gateway.ts';
@@ -344,7 +344,7 @@ describe('the labels', () => {
   });
 
   it('include only codes of the table', async () => {
-    const metrics = new GatewayMetrics();
+    const metrics = createGatewayMetrics();
     for (const code of ['FORBIDDEN', 'HUNTER2', '__proto__', 4711, null]) {
       metrics.operation({ type: 'query', code, status: 200, startedAt: 0 });
     }

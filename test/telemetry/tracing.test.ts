@@ -7,8 +7,8 @@ import { type Script, startService, type TestService } from '../support/service.
 import { clientsOf, createSigner } from '../support/tokens.ts';
 import { type RecordedSpan, registerTestTraces, type TestTraces } from '../support/traces.ts';
 
-guards('src/telemetry/tracing/trace-context.ts', 'readTraceContext');
-guards('src/telemetry/tracing/trace-context.ts', 'readTraceState');
+guards('src/telemetry/tracing/tracing.ts', 'readTraceContext');
+guards('src/telemetry/tracing/tracing.ts', 'readTraceState');
 
 const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
 const SPAN_ID = '00f067aa0ba902b7';

@@ -13,25 +13,25 @@ import { codeOf, deferResponses, respondWithName, startClient } from '../support
 guards('src/upstream/call.ts', 'Call.#attemptEnded');
 guards('src/upstream/call.ts', 'Lane.take');
 guards('src/upstream/policies/retry.ts', 'Retry.delayOf');
-guards('src/upstream/policies/retry.ts', 'RetryBudget.#allowWaiting');
+guards('src/upstream/policies/retry.ts', 'Retry.#allowWaiting');
 
 const GET: Endpoint = { method: 'GET', route: '/v1/workflows/{workflowIdOrIdentifier}' };
 
 describe('retries', () => {
   it('that end at once, because the circuit is open, let any number of others follow', () => {
-    const { budget } = new Retry(DEFAULTS);
+    const retry = new Retry(DEFAULTS);
     let ended = 0;
     const resend = () => {
       ended += 1;
-      budget.endRetry();
+      retry.endRetry();
     };
     for (let i = 0; i < 3; i += 1) {
-      budget.request({ resend: () => {} });
+      retry.request({ resend: () => {} });
     }
     for (let i = 0; i < 20_000; i += 1) {
-      budget.request({ resend });
+      retry.request({ resend });
     }
-    budget.endRetry();
+    retry.endRetry();
     expect(ended).toBe(20_000);
   });
 
@@ -98,7 +98,7 @@ describe('retries', () => {
     const delays: number[] = [];
     for (let retries = 0; ; retries += 1) {
       const deadlineAt = performance.now() + 600_000;
-      const delay = retry.delayOf({ isRepeatable: true, retries, deadlineAt }, error);
+      const delay = retry.delayOf(error, true, retries, deadlineAt);
       if (delay === undefined) {
         return delays;
       }

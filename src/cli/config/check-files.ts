@@ -9,7 +9,7 @@ import { type FindProblem, findSecretProblems, type Secret, type SourceProblem }
 import { findFileProblem } from '../../lib/files/text-file.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { findMissingPackage } from '../../lib/optional-packages.ts';
-import { findRedisServerProblems } from '../../redis/redis-server.ts';
+import { findRedisServerProblems } from '../../redis/redis-connection.ts';
 import { sandboxFileOf } from '../../settings/command.ts';
 import {
   findHeaderProblem,

@@ -4,9 +4,8 @@ import { isIP } from 'node:net';
 import { parseEnv } from 'node:util';
 import { caught } from '../../lib/caught.ts';
 import { FileError, readTextFile } from '../../lib/files/text-file.ts';
-import { parseIpRange } from '../../lib/ip-addresses.ts';
 import { isRecord, listOf, recordOf } from '../../lib/is-record.ts';
-import { addressOf, isLoopbackHost, portOf } from '../../lib/urls.ts';
+import { addressOf, isLoopbackHost, parseIpRange, portOf } from '../../lib/urls.ts';
 import { proxyAddress } from '../../settings/kinds.ts';
 import type { Problem } from './problem.ts';
 

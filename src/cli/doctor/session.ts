@@ -2,8 +2,8 @@
 
 import type { Socket } from 'node:net';
 import { errorCodeOf } from '../../lib/caught.ts';
+import { USER_AGENT } from '../../lib/installation.ts';
 import { addressOf } from '../../lib/urls.ts';
-import { VERSION } from '../../lib/version.ts';
 import type { CallArgs, DeclaredEndpoint } from '../../upstream/endpoint.ts';
 import { listNotificationGroups } from '../../upstream/endpoints.ts';
 import { type Progress, receive, type UpstreamResponse } from '../../upstream/transport/attempt.ts';
@@ -69,7 +69,7 @@ export function openSession(url: URL, settings: ServiceSettings, authorization: 
         headers: {
           ...(hasKey && { authorization }),
           accept: 'application/json',
-          'user-agent': `notigraph/${VERSION}`,
+          'user-agent': USER_AGENT,
           ...headers,
         },
       },

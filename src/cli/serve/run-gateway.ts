@@ -2,7 +2,7 @@
 
 import cluster from 'node:cluster';
 import type { Logger } from 'pino';
-import { VERSION } from '../../lib/version.ts';
+import { VERSION } from '../../lib/installation.ts';
 import { findMemoryProblem } from '../../server/process-limits.ts';
 import { countWorkers } from '../../settings/command.ts';
 import { banner, listServices } from '../banner.ts';

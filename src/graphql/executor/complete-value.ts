@@ -13,7 +13,7 @@ import {
 } from 'graphql';
 import { inspect } from 'graphql/jsutils/inspect.js';
 import { excerpt, markInvalidValue } from '../../errors/located-error.ts';
-import { ignoreRejection, isPromise } from '../../lib/is-promise.ts';
+import { ignoreRejection, isPromise } from '../../lib/promises.ts';
 import { INEXACT_ID, isInexactId } from './coerce-variables.ts';
 import type { Execution } from './execution.ts';
 import { awaitValue, Pending, PendingList } from './pending.ts';

@@ -10,7 +10,7 @@ import {
   type ResponsePath,
 } from 'graphql';
 import { inspect } from 'graphql/jsutils/inspect.js';
-import { isPromise } from '../../lib/is-promise.ts';
+import { isPromise } from '../../lib/promises.ts';
 import { completeLeaf, completeResolved, isPrimitive } from './complete-value.ts';
 import type { Execution } from './execution.ts';
 import { getAbortSignal, getAsyncHelpers, toInfoVariables } from './graphql-js.ts';

@@ -5,7 +5,8 @@ import { type ExecutionResult, type GraphQLResolveInfo, OperationTypeNode } from
 import type { UpstreamClient } from '../../upstream/client.ts';
 import type { DeclaredEndpoint } from '../../upstream/endpoint.ts';
 import { NotSent, type RecordedCache, type Recorder } from '../../upstream/recorder.ts';
-import { readKeyOf, type UpstreamRequest } from '../../upstream/request.ts';
+import type { UpstreamRequest } from '../../upstream/request.ts';
+import { readKeyOf } from '../../upstream/service.ts';
 import type { DependentCalls } from '../field-calls.ts';
 import { FieldCalls } from '../field-calls.ts';
 import { type FieldContext, type LoaderEndpoints, type Loaders, listName, recordName } from '../loaders.ts';

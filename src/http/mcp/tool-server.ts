@@ -6,11 +6,12 @@ import { type GraphQLSchema, isEnumType, isInterfaceType } from 'graphql';
 import type { Identity } from '../../auth/identity.ts';
 import { bodyTooLarge, ERROR_CODES, type ErrorCodeEntry, isErrorCode, refuse } from '../../errors/codes.ts';
 import type { Tool } from '../../graphql/tools/tool.ts';
+import { VERSION } from '../../lib/installation.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { withoutMarkdown } from '../../lib/text.ts';
-import { VERSION } from '../../lib/version.ts';
 import type { Signal } from '../../upstream/signal.ts';
 import { type HandleRequest, type IncomingRequest, type OutgoingResponse, REQUEST_ID } from '../head.ts';
+import type { RunningRequests } from '../pipeline.ts';
 import { findJsonProblem } from './messages.ts';
 
 /** Shown to agents. Text from the service must not pass for instructions. */
@@ -35,6 +36,7 @@ export function createToolServers(
   tools: () => readonly Tool[],
   schema: GraphQLSchema,
   pipeline: HandleRequest,
+  running: RunningRequests,
 ): CreateToolServer {
   const failures = failuresOf(schema);
   const { Server, ProtocolError, ProtocolErrorCode } = loadProtocol();
@@ -60,9 +62,11 @@ export function createToolServers(
         const message = `Unknown tool "${params.name.slice(0, 100)}". Use one of those that tools/list returns.`;
         throw new ProtocolError(ProtocolErrorCode.InvalidParams, message);
       }
-      caller.onCall?.();
       const request = new ToolRequest(tool, params.arguments ?? {}, caller, mcpReq.signal);
-      return toToolResult(await pipeline(request), failures);
+      const call = pipeline(request);
+      running.track(call); // Over streams, no adapter counts it.
+      caller.onCall?.(call);
+      return toToolResult(await call, failures);
     });
     return server;
   };
@@ -74,8 +78,8 @@ interface ToolCaller {
   /** Path of the GraphQL endpoint, with the prefix of the upstream that the caller selected. */
   readonly endpoint: string;
   readonly requestId: string;
-  /** Called for each call of a tool, which then has a log line of its own. @default none */
-  onCall?(): void;
+  /** Called for each call of a tool, which has a log line of its own, with the promise of its response. @default none */
+  onCall?(call: Promise<unknown>): void;
 }
 
 /** Headers about the body. They replace the caller's, because the GraphQL request has another body. */

@@ -22,12 +22,6 @@ export interface SecretFiles extends WatchedFiles {
   secrets(): ReadonlyMap<string, string>;
 }
 
-interface SecretChange {
-  added: string[];
-  replaced: string[];
-  removed: string[];
-}
-
 /** Problem of one secret; without a name, of the folder. */
 export type SourceProblem = Partial<SecretProblem> & Pick<SecretProblem, 'problem'>;
 
@@ -71,7 +65,7 @@ export const problemsOf = (read: () => unknown): readonly SourceProblem[] => cau
 export function createSecretFiles(
   sources: SecretSources,
   findProblem: FindProblem = () => undefined,
-  onChange?: (change: SecretChange) => void,
+  onChange?: (change: ReturnType<typeof compare>) => void,
 ): SecretFiles {
   let current: ReadonlyMap<string, string> | undefined;
 
@@ -93,7 +87,7 @@ export function createSecretFiles(
   return { ...files, secrets: () => current ?? new Map() };
 }
 
-function compare(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): SecretChange {
+function compare(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>) {
   const names = [...after.keys()];
   return {
     added: names.filter((name) => !before.has(name)),

@@ -9,6 +9,7 @@ import {
   SpanKind,
   type SpanOptions,
   SpanStatusCode,
+  TraceFlags,
   type Tracer,
 } from '@opentelemetry/api';
 import { isErrorCode } from '../../errors/codes.ts';
@@ -17,13 +18,20 @@ import type { Outcome } from '../../upstream/call-events.ts';
 import { type Endpoint, isUpstreamError, type UpstreamError } from '../../upstream/errors.ts';
 import type { TraceHeaders, UpstreamRequest } from '../../upstream/request.ts';
 import { type AccessLogEntry, shortenName, type TraceIds } from '../access-log.ts';
-import { type GuardSdk, type HeaderSource, writeTraceContext } from './trace-context.ts';
 
 export interface TracedRequest {
-  readonly request: HeaderSource & { readonly method: string; readonly scheme: 'http' | 'https' };
+  readonly request: {
+    readonly method: string;
+    readonly scheme: 'http' | 'https';
+    /** Returns the value of a header. The name must be in lower case. A repeated header is a comma-separated list. */
+    header(name: string): string | undefined;
+  };
   /** Path of the endpoint; undefined if the request is for no endpoint. */
   readonly route?: string | undefined;
 }
+
+/** Runs a call of the operator's SDK. Returns undefined if it throws, because a broken SDK must not fail a request. */
+export type GuardSdk = <T>(call: () => T) => T | undefined;
 
 interface TraceParts {
   request: TracedRequest;
@@ -164,6 +172,13 @@ export class OperationTrace {
   #now(): number {
     return this.#parts.timeOrigin + performance.now();
   }
+}
+
+/** Writes the headers of W3C Trace Context. */
+export function writeTraceContext({ traceId, spanId, traceFlags, traceState }: SpanContext): TraceHeaders {
+  const traceparent = `00-${traceId}-${spanId}-0${traceFlags & TraceFlags.SAMPLED}`;
+  const tracestate = traceState?.serialize() ?? '';
+  return tracestate === '' ? { traceparent } : { traceparent, tracestate };
 }
 
 /** Describes the request of an operation. Its route is its whole path. */

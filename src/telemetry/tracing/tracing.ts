@@ -1,13 +1,21 @@
-// Starts traces of operations, with the OpenTelemetry SDK of the operator.
+// Starts traces of operations, with the OpenTelemetry SDK of the operator and the trace context of the request.
 
-import { type Link, ROOT_CONTEXT, type SpanContext, SpanKind, trace } from '@opentelemetry/api';
+import {
+  createTraceState,
+  type Link,
+  ROOT_CONTEXT,
+  type SpanContext,
+  SpanKind,
+  TraceFlags,
+  type TraceState,
+  trace,
+} from '@opentelemetry/api';
 import type { Logger } from 'pino';
 import type { Identity } from '../../auth/identity.ts';
+import { VERSION } from '../../lib/installation.ts';
 import { isRecord } from '../../lib/is-record.ts';
-import { VERSION } from '../../lib/version.ts';
 import type { Outcome } from '../../upstream/call-events.ts';
-import { OperationTrace, type TracedRequest } from './operation-trace.ts';
-import { createSdkGuard, readTraceContext, writeTraceContext } from './trace-context.ts';
+import { type GuardSdk, OperationTrace, type TracedRequest, writeTraceContext } from './operation-trace.ts';
 
 interface OperationStart extends TracedRequest {
   /** Caller; undefined if it was not authenticated. */
@@ -15,9 +23,6 @@ interface OperationStart extends TracedRequest {
   /** Start time, as in `performance.now()`. */
   startedAt: number;
 }
-
-/** Starts the trace of an operation. Returns undefined without an SDK, unless a server sent a trace context to pass on. */
-type StartTrace = (start: OperationStart) => OperationTrace | undefined;
 
 /** Name of a span until the type of its operation is known. */
 const UNKNOWN_TYPE = 'GraphQL Operation';
@@ -27,16 +32,18 @@ const UNKNOWN_TYPE = 'GraphQL Operation';
  *
  * The trace context of a server is continued. Browsers and anonymous clients could join the traces of others, or choose what is sampled, so
  * theirs is only linked.
+ *
+ * @returns starts the trace of an operation. Returns undefined without an SDK, unless a server sent a trace context to pass on
  */
-export function createTracing(logger: Logger): StartTrace {
+export function createTracing(logger: Logger): (start: OperationStart) => OperationTrace | undefined {
   warnOfIgnoredSdk(logger);
   const guard = createSdkGuard(logger);
   const sources = new WeakMap<Outcome, SpanContext>();
   const readTimeOrigin = createTimeOrigin();
 
   function start(operation: OperationStart) {
-    const { request, identity, startedAt } = operation;
-    const remote = readTraceContext(request);
+    const { identity, startedAt } = operation;
+    const remote = readTraceContext(operation);
     if (remote === undefined && registeredSdk() === undefined) {
       return undefined;
     }
@@ -57,6 +64,67 @@ export function createTracing(logger: Logger): StartTrace {
   }
 
   return (operation) => guard(() => start(operation));
+}
+
+/** Version, trace id, span id, flags; in later versions also fields that are not known yet. Ids of zeros and version `ff` are invalid. */
+const TRACEPARENT = /^(?!ff)[\da-f]{2}-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-[\da-f]{2}(?:-.*)?$/;
+
+/** Length of a `traceparent` of version 00, which has no further fields. */
+const VERSION_00_LENGTH = 55;
+
+/**
+ * Reads the trace context of a request (W3C Trace Context). Not read by the propagator of the SDK, because only servers are trusted with it, and
+ * its format is part of this gateway's interface.
+ *
+ * @returns undefined if `traceparent` is absent, repeated or invalid
+ */
+function readTraceContext({ request }: TracedRequest): SpanContext | undefined {
+  const traceparent = request.header('traceparent');
+  if (traceparent === undefined) {
+    return undefined;
+  }
+  const hasMore = traceparent.length !== VERSION_00_LENGTH;
+  if (!TRACEPARENT.test(traceparent) || (hasMore && traceparent.startsWith('00'))) {
+    return undefined;
+  }
+  const context: SpanContext = {
+    traceId: traceparent.slice(3, 35),
+    spanId: traceparent.slice(36, 52),
+    traceFlags: Number.parseInt(traceparent.slice(53, 55), 16) & TraceFlags.SAMPLED,
+    isRemote: true,
+  };
+  const traceState = readTraceState(request.header('tracestate'));
+  if (traceState !== undefined) {
+    context.traceState = traceState;
+  }
+  return context;
+}
+
+/** Reads `tracestate`. The API drops invalid, repeated and excess members; then the whole header is invalid. */
+function readTraceState(header: string | undefined): TraceState | undefined {
+  if (header === undefined) {
+    return undefined;
+  }
+  const state = createTraceState(header);
+  const members = header.split(',').map((member) => member.trim());
+  const text = members.filter((member) => member !== '').join(','); // Empty members are valid.
+  return state.serialize() === text ? state : undefined;
+}
+
+/** Creates the guard of the SDK. The first failure is logged; more would only repeat it. */
+function createSdkGuard(logger: Logger): GuardSdk {
+  let hasFailed = false;
+  return (call) => {
+    try {
+      return call();
+    } catch (err) {
+      if (!hasFailed) {
+        hasFailed = true;
+        logger.error({ err }, 'The OpenTelemetry SDK failed. Requests are served, but traces may be incomplete.');
+      }
+      return undefined;
+    }
+  };
 }
 
 /**

@@ -1,13 +1,13 @@
 // Answers reads from the cache where possible, and empties it when writes change the data.
 
+import { memoizeByObject } from '../../lib/memoize.ts';
 import { afterwards, type CallOptions, Reader } from '../call.ts';
 import type { CacheHit, CallEvents, Outcome } from '../call-events.ts';
 import { type CachedRead, type DeclaredEndpoint, kindOf } from '../endpoint.ts';
 import { endedEarly, isUpstreamError, type UpstreamError, type UpstreamErrorCode } from '../errors.ts';
-import { Deadline, type Waiting } from '../policies/deadline.ts';
-import { readKeyOf, type UpstreamRequest } from '../request.ts';
-import type { CallTarget, Service } from '../service.ts';
-import type { Signal } from '../signal.ts';
+import type { UpstreamRequest } from '../request.ts';
+import { type CallTarget, readKeyOf, type Service } from '../service.ts';
+import { Deadline, type Signal, type Waiting } from '../signal.ts';
 import type { CachedKind, EntryAddress, FoundEntry, Lookup, Owner, ServiceCache, WriteInProgress } from './store.ts';
 import { type CacheWindows, windowsOf } from './store.ts';
 
@@ -34,8 +34,7 @@ const UNAVAILABLE = new Set<UpstreamErrorCode>(['UPSTREAM_UNAVAILABLE', 'UPSTREA
 
 export class CachedService implements CallTarget {
   readonly #deps: CachedServiceDeps;
-  /** Windows of the reads so far. */
-  readonly #windows = new Map<CachedRead, CacheWindows>();
+  readonly #windowsOf = memoizeByObject((cached: CachedRead) => windowsOf(this.#deps.settings, cached));
 
   constructor(deps: CachedServiceDeps) {
     this.#deps = deps;
@@ -63,15 +62,6 @@ export class CachedService implements CallTarget {
     }
     const begun = store.beginWrite(this.#ownerOf(request), kinds, Math.max(0, reader.deadline.at - performance.now()));
     afterwards(begun, (write) => this.#send(request, reader, write));
-  }
-
-  #windowsOf(cached: CachedRead): CacheWindows {
-    let windows = this.#windows.get(cached);
-    if (windows === undefined) {
-      windows = windowsOf(this.#deps.settings, cached);
-      this.#windows.set(cached, windows);
-    }
-    return windows;
   }
 
   #send(request: UpstreamRequest, reader: Reader, write: WriteInProgress): void {
@@ -188,7 +178,7 @@ export class CachedService implements CallTarget {
     }
     const put = (outcome: Outcome) =>
       isUpstreamError(outcome)
-        ? isGone(outcome) && lookup.entry !== undefined
+        ? outcome.code === 'NOT_FOUND' && lookup.entry !== undefined
           ? store.drop(address.owner, [address.kind])
           : undefined
         : store.put(address, lookup, outcome, windows.lifetimeMs);
@@ -226,5 +216,3 @@ const isServiceFailure = ({ code, status = 0, isForeign }: UpstreamError): boole
   UNAVAILABLE.has(code) || (code === 'UPSTREAM_ERROR' && status >= 500) || (isForeign && !isRejection(status));
 
 const isRejection = (status: number | undefined): boolean => status === 401 || status === 403;
-
-const isGone = ({ code }: { code: UpstreamErrorCode }): boolean => code === 'NOT_FOUND';

@@ -2,9 +2,8 @@
 
 import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { createRedis, type RedisStoreOptions } from '../../redis/redis.ts';
+import { createRedis, describeStore, type RedisStoreOptions } from '../../redis/redis.ts';
 import { NOT_REDIS, RedisError, type SendCommand } from '../../redis/redis-connection.ts';
-import { describeStore } from '../../redis/store-state.ts';
 import type { UpstreamResult } from '../request.ts';
 import { createOwnerKeys, sealResult, toJson, unsealResult } from './sealing.ts';
 import {

@@ -14,36 +14,41 @@ const MAX_RETRY_AFTER_SECONDS = 2;
 /** In-flight retries: a share of the in-flight calls, and a number that is always allowed, for upstreams with few calls. As in Envoy's retry budget. */
 const [BUDGET_SHARE, BUDGET_FLOOR] = [0.2, 3];
 
-export interface RetryableCall {
-  /** Whether the service can apply the call twice without harm. */
-  readonly isRepeatable: boolean;
-  readonly retries: number;
-  /** Deadline of the call, on the clock of `performance.now()`. */
-  readonly deadlineAt: number;
+/** Call that waits until a retry is allowed. */
+export interface RetryingCall {
+  /** Called once the retry is allowed. */
+  resend(): void;
 }
 
 /**
  * Policy that retries temporary failures as `RetryRule` permits. Delays have full jitter, so that callers don't retry in unison. A budget for the
- * whole upstream limits retries, so that they can't keep a service down.
+ * whole upstream limits retries in flight, so that they can't keep a service down.
  */
 export class Retry {
-  readonly budget: RetryBudget;
   readonly #settings: RetrySettings;
   readonly #random: () => number;
+  readonly #waiting = new Set<RetryingCall>();
+  #calls = 0;
+  #retries = 0;
+  #isAllowing = false;
 
   /** @param random source of random numbers from 0 to 1, for the jitter */
   constructor(settings: RetrySettings, random: () => number = Math.random) {
-    this.budget = new RetryBudget();
     this.#settings = settings;
     this.#random = random;
   }
 
-  /** Returns the delay before the next attempt, in milliseconds; undefined if the call is not retried. */
-  delayOf({ isRepeatable, retries, deadlineAt }: RetryableCall, error: UpstreamError): number | undefined {
-    const { maxRetries } = this.#settings;
+  /**
+   * Returns the delay before the next attempt of a call, in milliseconds; undefined if it is not retried.
+   *
+   * @param isRepeatable whether the service can apply the call twice without harm
+   * @param retries number of its retries so far
+   * @param deadlineAt its deadline, on the clock of `performance.now()`
+   */
+  delayOf(error: UpstreamError, isRepeatable: boolean, retries: number, deadlineAt: number): number | undefined {
     const { retry, retryAfterSeconds = 0 } = error;
     const isPermitted = retry === 'always' || (retry === 'repeatable' && isRepeatable);
-    if (!isPermitted || retries >= maxRetries || retryAfterSeconds > MAX_RETRY_AFTER_SECONDS) {
+    if (!isPermitted || retries >= this.#settings.maxRetries || retryAfterSeconds > MAX_RETRY_AFTER_SECONDS) {
       return undefined;
     }
     const jitter = this.#random() * Math.min(MAX_DELAY_MS, BASE_DELAY_MS * 2 ** retries);
@@ -55,20 +60,6 @@ export class Retry {
   maxWaitMs(deadlineAt: number): number {
     return Math.min(MAX_DELAY_MS, deadlineAt - performance.now());
   }
-}
-
-/** Call that waits until a retry is allowed. */
-export interface RetryingCall {
-  /** Called once the retry is allowed. */
-  resend(): void;
-}
-
-/** Limit on in-flight retries, so that they can't keep a service down. */
-class RetryBudget {
-  readonly #waiting = new Set<RetryingCall>();
-  #calls = 0;
-  #retries = 0;
-  #isAllowing = false;
 
   startCall(): void {
     this.#calls += 1;

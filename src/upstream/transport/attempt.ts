@@ -58,15 +58,15 @@ export class Attempt implements WaitingHandler, Progress {
   /** A call sets it when it knows the error. Requests without a call, such as the check at start, have only the status. */
   isOutage = false;
   /** Whether the call has failed on another connection. */
-  isRetry = false;
+  readonly isRetry: boolean;
   /** Start time, as in `performance.now()`. */
   readonly startedAt = performance.now();
-  sentAt: number | undefined;
-  status: number | undefined;
   readonly #pool: SocketPool;
   readonly #owner: AttemptOwner;
   readonly #timer: NodeJS.Timeout;
   #controller: Dispatcher.DispatchController | undefined;
+  #sentAt: number | undefined;
+  #status: number | undefined;
   /** Reason why it was ended early. */
   #ended: Error | undefined;
   #isReported = false;
@@ -78,14 +78,23 @@ export class Attempt implements WaitingHandler, Progress {
   #bufferedBytes = 0;
 
   /** @param timeoutMs time limit for the complete response, in milliseconds */
-  constructor(pool: SocketPool, owner: AttemptOwner, timeoutMs: number) {
+  constructor(pool: SocketPool, owner: AttemptOwner, timeoutMs: number, isRetry = false) {
+    this.isRetry = isRetry;
     this.#pool = pool;
     this.#owner = owner;
     this.#timer = setTimeout(() => this.abort(timeoutError()), timeoutMs);
   }
 
   get sent(): boolean {
-    return this.sentAt !== undefined;
+    return this.#sentAt !== undefined;
+  }
+
+  get sentAt(): number | undefined {
+    return this.#sentAt;
+  }
+
+  get status(): number | undefined {
+    return this.#status;
   }
 
   get isAbandoned(): boolean {
@@ -109,7 +118,7 @@ export class Attempt implements WaitingHandler, Progress {
       return;
     }
     this.#controller = controller;
-    this.sentAt = performance.now();
+    this.#sentAt = performance.now();
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: Headers): void {
@@ -120,7 +129,7 @@ export class Attempt implements WaitingHandler, Progress {
       }
       return;
     }
-    this.status = status;
+    this.#status = status;
     this.#headers = headers;
     this.isOutage = status > 500;
     this.#body = this.#owner.planBody(status, headers);
@@ -158,7 +167,7 @@ export class Attempt implements WaitingHandler, Progress {
   }
 
   #fail(reason: unknown): void {
-    const status = this.status;
+    const status = this.#status;
     if (status !== undefined && (status > 299 || !this.#body.keep)) {
       this.#finish(undefined); // The status is sufficient.
     } else if (this.#report()) {
@@ -169,7 +178,7 @@ export class Attempt implements WaitingHandler, Progress {
   #finish(body: Buffer | undefined): void {
     if (this.#report()) {
       const isTooLong = this.#size > this.#body.maxBytes;
-      this.#owner.onResponse({ status: this.status ?? 0, headers: this.#headers, body, isTooLong });
+      this.#owner.onResponse({ status: this.#status ?? 0, headers: this.#headers, body, isTooLong });
     }
   }
 

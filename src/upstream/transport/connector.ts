@@ -3,9 +3,9 @@
 import { isIPv6, Socket } from 'node:net';
 import { buildConnector, Client } from 'undici';
 import { errorCodeOf } from '../../lib/caught.ts';
+import { USER_AGENT } from '../../lib/installation.ts';
 import { memoizeBySource } from '../../lib/memoize.ts';
 import { portOf } from '../../lib/urls.ts';
-import { VERSION } from '../../lib/version.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { TlsFiles } from './tls-files.ts';
 
@@ -98,7 +98,7 @@ async function openTunnel(
   try {
     const { statusCode, socket } = await client.connect({
       path: authority,
-      headers: { host: authority, 'user-agent': `notigraph/${VERSION}`, ...authorizationOf(proxy) },
+      headers: { host: authority, 'user-agent': USER_AGENT, ...authorizationOf(proxy) },
     });
     // Bytes after the head would be taken for the response to the first request.
     if (statusCode < 200 || statusCode > 299 || !(socket instanceof Socket) || socket.readableLength > 0) {

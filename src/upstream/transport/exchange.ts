@@ -1,6 +1,6 @@
 // Writes requests and reads responses in the form that they have on the wire.
 
-import { VERSION } from '../../lib/version.ts';
+import { USER_AGENT } from '../../lib/installation.ts';
 import type { DriftCheck } from '../contract/drift.ts';
 import type { DeclaredEndpoint } from '../endpoint.ts';
 import type { UpstreamRateLimit } from '../errors.ts';
@@ -9,8 +9,6 @@ import type { Headers, UpstreamResponse } from './attempt.ts';
 import { headerOf, readErrorBody, readSuccess } from './body.ts';
 import type { PoolRequest } from './socket-pool.ts';
 import { errorFromResponse, parseRetryAfter } from './to-error.ts';
-
-const USER_AGENT = `notigraph/${VERSION}`;
 
 /** Returns a request in undici's form. Headers of the client's request are not forwarded. */
 export function toDispatchOptions(

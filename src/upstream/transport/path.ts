@@ -72,7 +72,7 @@ function fillRoute(route: string, args: CallArgs): string {
 }
 
 /** Throws an `UpstreamError` (BAD_USER_INPUT) for the first id that can't be a single path segment. */
-export function assertIds(endpoint: DeclaredEndpoint, args: CallArgs): void {
+export function assertPathIds(endpoint: DeclaredEndpoint, args: CallArgs): void {
   for (const name of endpoint.params) {
     const problem = findIdProblem(idOf(args, name));
     if (problem !== undefined) {
@@ -89,7 +89,7 @@ export function idOf(args: CallArgs, name: string): string {
 
 /** Returns the path and query of a call. Throws if an id can't be a single path segment. */
 export function buildPath(endpoint: DeclaredEndpoint, args: CallArgs): string {
-  assertIds(endpoint, args);
+  assertPathIds(endpoint, args);
   return fillPath(endpoint, args);
 }
 

@@ -1,15 +1,15 @@
 // Checks at startup whether the service is there.
 
 import { errorCodeOf, orUndefined } from '../../lib/caught.ts';
+import { USER_AGENT } from '../../lib/installation.ts';
 import { isRecord } from '../../lib/is-record.ts';
-import { VERSION } from '../../lib/version.ts';
 import { createCredentialFilter } from '../credential-filter.ts';
+import { isTimeoutError } from '../signal.ts';
 import { receive, type UpstreamResponse } from './attempt.ts';
 import { headerOf } from './body.ts';
 import { ProxyError } from './connector.ts';
 import { pathPrefixOf } from './path.ts';
 import type { SocketPool } from './socket-pool.ts';
-import { errorFromFailure } from './to-error.ts';
 
 /** Read of the contract that takes no parameters. */
 const ROUTE = '/v1/notification-groups';
@@ -35,7 +35,7 @@ export async function probeUpstream(baseUrl: URL, pool: SocketPool, name?: strin
         origin: baseUrl.origin,
         path,
         method: 'GET',
-        headers: { accept: 'application/json', 'user-agent': `notigraph/${VERSION}` },
+        headers: { accept: 'application/json', 'user-agent': USER_AGENT },
       },
       { timeoutMs: TIMEOUT_MS, planBody: (status) => ({ keep: status <= 299, maxBytes: MAX_BYTES }) },
     );
@@ -44,12 +44,10 @@ export async function probeUpstream(baseUrl: URL, pool: SocketPool, name?: strin
     if (failure instanceof ProxyError) {
       return `The ${subject} is unreachable: ${failure.message}.`;
     }
-    const progress = { sent: true, status: undefined };
-    const error = errorFromFailure({ method: 'GET', route: ROUTE }, failure, progress);
-    if (error.code === 'UPSTREAM_TIMEOUT') {
+    if (isTimeoutError(failure)) {
       return `The ${subject} did not respond in time.`;
     }
-    return `The ${subject} is unreachable (${errorCodeOf(failure) ?? error.message.replace(/\.$/, '')}).`;
+    return `The ${subject} is unreachable (${errorCodeOf(failure) ?? 'no response'}).`;
   }
 }
 

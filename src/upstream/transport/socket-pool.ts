@@ -3,6 +3,7 @@
 import type { Socket } from 'node:net';
 import { Client, type Dispatcher, errors } from 'undici';
 import { createSecretFiles, type SecretFiles } from '../../lib/files/secret-files.ts';
+import { createCondition } from '../../lib/promises.ts';
 import { findHeaderProblem } from '../../settings/kinds.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { type Connect, type ConnectorOptions, createConnector } from './connector.ts';
@@ -35,7 +36,7 @@ interface Slot {
   client: Client;
   /** Undefined while there is no connection. */
   socket: Socket | undefined;
-  /** Credential of the last request. */
+  /** Credential of the last request. Says nothing without a socket. */
   credential: string | undefined;
   /** Handler of the current request; undefined while the client can accept one. */
   handler: WaitingHandler | undefined;
@@ -87,7 +88,7 @@ export class SocketPool {
   readonly #empty: Slot[] = [];
   /** Queued requests in order of arrival. Empty unless every slot is busy. */
   readonly #queue: Waiting[] = [];
-  #onQueueEmpty: (() => void) | undefined;
+  readonly #queueEmpty = createCondition(() => this.#queue.length === 0);
   #closed: Promise<void> | undefined;
 
   /** @throws {SecretError} if the value of a header is invalid */
@@ -143,11 +144,7 @@ export class SocketPool {
   }
 
   async #close(): Promise<void> {
-    if (this.#queue.length > 0) {
-      await new Promise<void>((resolve) => {
-        this.#onQueueEmpty = resolve;
-      });
-    }
+    await this.#queueEmpty.met();
     await Promise.all(this.#slots.map(({ client }) => client.close()));
   }
 
@@ -234,7 +231,6 @@ export class SocketPool {
     }
     slot.handler = undefined;
     if (slot.socket === undefined || slot.socket.destroyed) {
-      slot.credential = undefined;
       this.#empty.push(slot);
     } else {
       slot.idleSince = performance.now();
@@ -256,7 +252,7 @@ export class SocketPool {
         this.#send(slot, next.credential, next.request, next.handler);
       }
     }
-    this.#onQueueEmpty?.();
+    this.#queueEmpty.check();
   }
 
   #onDisconnect(slot: Slot): void {
@@ -264,7 +260,6 @@ export class SocketPool {
     const at = this.#idle.indexOf(slot);
     if (at >= 0) {
       this.#idle.splice(at, 1);
-      slot.credential = undefined;
       this.#empty.push(slot);
     }
   }

@@ -188,10 +188,7 @@ export function errorFromAttempt(
   if (isUpstreamError(failure)) {
     return failure;
   }
-  if (failure instanceof BodyError) {
-    return errorFromFailure(endpoint, failure, progress);
-  }
-  if (abortReason !== undefined) {
+  if (abortReason !== undefined && !(failure instanceof BodyError)) {
     return endedEarly(endpoint, progress, abortReason); // By the operation or its client, which says nothing about the service.
   }
   const { sent, status } = progress;
