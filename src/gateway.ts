@@ -39,7 +39,7 @@ import { readSecret } from './settings/kinds.ts';
 import { parseOptions, toSentence } from './settings/parse.ts';
 import { findUnknownScopes } from './settings/scopes.ts';
 import type { GatewaySettings } from './settings/settings.ts';
-import { createAccessLog, createJsonLogger, createTenantNames } from './telemetry/access-log.ts';
+import { createAccessLog, createTenantNames } from './telemetry/access-log.ts';
 import { createAuditLog } from './telemetry/audit-log.ts';
 import {
   cacheSamples,
@@ -48,6 +48,7 @@ import {
   rateLimitSamples,
   serviceSamples,
 } from './telemetry/gateway-metrics.ts';
+import { createJsonLogger } from './telemetry/json-logger.ts';
 import { formatMetrics, type MetricSamples } from './telemetry/metrics.ts';
 import { createTracing } from './telemetry/tracing/tracing.ts';
 import { createCircuitLog, createForeignLog } from './telemetry/upstream-log.ts';

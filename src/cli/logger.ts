@@ -4,7 +4,7 @@ import { writeSync } from 'node:fs';
 import type { DestinationStream, Logger } from 'pino';
 import { errorCodeOf } from '../lib/caught.ts';
 import { pauseSync } from '../lib/promises.ts';
-import { createJsonLogger } from '../telemetry/access-log.ts';
+import { createJsonLogger } from '../telemetry/json-logger.ts';
 import type { Process } from './command.ts';
 import type { Config } from './config/load-config.ts';
 import { formatLogLine } from './readable-log.ts';

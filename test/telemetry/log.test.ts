@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 import { type Logger, pino } from 'pino';
 import { expect, it } from 'vitest';
 import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
-import { createJsonLogger, infoWriterOf } from '../../src/telemetry/access-log.ts';
+import { createJsonLogger, infoWriterOf } from '../../src/telemetry/json-logger.ts';
 import { startGateway, startSandboxedGateway, startScriptedGateway } from '../support/gateway.ts';
 import { metricValues } from '../support/metrics-text.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';

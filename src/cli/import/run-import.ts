@@ -4,7 +4,7 @@ import { lstatSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { findFileProblem } from '../../lib/files/text-file.ts';
-import { createJsonLogger } from '../../telemetry/access-log.ts';
+import { createJsonLogger } from '../../telemetry/json-logger.ts';
 import { isUpstreamError } from '../../upstream/errors.ts';
 import { serviceAddressOf } from '../../upstream/transport/path.ts';
 import type { CommandLine, Process } from '../command.ts';
