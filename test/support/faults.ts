@@ -59,6 +59,7 @@ const timerHook = createHook({
     }
   },
   destroy: (id) => void timers.delete(id),
+  trackPromises: false, // They are many.
 });
 
 const openSockets = () => process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
