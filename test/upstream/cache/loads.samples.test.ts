@@ -18,8 +18,12 @@ const CASES = STORES.flatMap((kind) => AGES.map((age) => [kind, age] as const));
 it.each(sampleOf(CASES, CASES.length))(
   'with a cache in %s, many requests at once for a response of %i seconds cause one call',
   async (kind, age) => {
+    const size = sampleSize(200, 1_000);
     await using cache = await startTestCache(kind);
-    await using cached = await startCachedGateway({ cache: cache.settings }, cache.deps);
+    await using cached = await startCachedGateway(
+      { cache: cache.settings, maxInFlightRequests: 4 * size },
+      { ...cache.deps, server: { maxInFlightRequests: 4 * size } },
+    );
     const isStored = async () => {
       cached.service.forget();
       await cached.run(READ_WORKFLOW);
@@ -28,7 +32,7 @@ it.each(sampleOf(CASES, CASES.length))(
     await expect.poll(isStored).toBe(true);
     await cache.pass(age);
     cached.change();
-    const results = await Promise.all(Array.from({ length: sampleSize(200, 1_000) }, () => cached.run(READ_WORKFLOW)));
+    const results = await Promise.all(Array.from({ length: size }, () => cached.run(READ_WORKFLOW)));
     await expect.poll(() => cached.service.calls()).toEqual([GET]);
     const others = new Set(results.map((result) => JSON.stringify(result)));
     others.delete(JSON.stringify(nameOf(1)));
