@@ -96,21 +96,18 @@ for (const maxUpstreamCalls of [3, 12, 50]) {
   gateways.set(maxUpstreamCalls, ofFile(await startGateway({ upstream: upstream.url, ...options })));
 }
 
+const authorization = `ApiKey ${SANDBOX_KEYS.development}`;
+
 /** Explains an operation. Returns undefined if it is invalid, as the executed operation must be too. */
-async function explain(gateway: TestGateway, { query, variables, operationName }: GeneratedRequest) {
-  const authorization = `ApiKey ${SANDBOX_KEYS.development}`;
-  const request = { query, variables, operationName };
+async function explain(gateway: TestGateway, request: GeneratedRequest): Promise<Explanation | undefined> {
   const { body } = await sendExplain(gateway, request, { authorization });
   return body.extensions?.explain;
 }
 
-async function execute({ url }: TestGateway, { query, variables, operationName }: GeneratedRequest): Promise<void> {
+async function execute({ url }: TestGateway, request: GeneratedRequest): Promise<void> {
   made = undefined;
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', authorization: `ApiKey ${SANDBOX_KEYS.development}` },
-    body: JSON.stringify({ query, variables, operationName }),
-  });
+  const headers = { 'content-type': 'application/json', authorization };
+  const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(request) });
   await response.json();
 }
 

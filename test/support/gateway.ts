@@ -68,6 +68,7 @@ export async function startGateway(
     port: 0,
     drainTimeoutMs: 400, // Idle connections of tests are closed at once.
     listener,
+    bufferedBytes: gateway.bufferedBytes,
     isNeverShed: gateway.isPage,
     metrics: (load) => formatMetrics([[...gateway.metricsSnapshot(), ...processSnapshot(load, process)]]),
     ...limits,
@@ -101,6 +102,9 @@ export async function startGateway(
     log,
     /** Returns the metrics in Prometheus' text format. */
     metrics: gateway.metrics,
+    /** Returns the bytes of upstream responses that are being received. */
+    bufferedBytes: gateway.bufferedBytes,
+    load: server.load,
     /** Returns the number of in-flight requests. */
     running: () => server.load().running,
     send,

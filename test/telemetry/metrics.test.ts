@@ -4,12 +4,13 @@ import { register } from 'prom-client';
 import { describe, expect, it } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
 import type { GatewayOptions } from '../../src/gateway.ts';
-import { type ServerOptions, startServer } from '../../src/server/server.ts';
+import type { ServerOptions } from '../../src/server/server.ts';
 import { GatewayMetrics, serviceSamples } from '../../src/telemetry/gateway-metrics.ts';
 import { formatMetrics } from '../../src/telemetry/metrics.ts';
 import { processSnapshot } from '../../src/telemetry/process-metrics.ts';
 import { startGateway, startScriptedGateway } from '../support/gateway.ts';
 import { metricValues } from '../support/metrics-text.ts';
+import { startPausedServer } from '../support/paused-server.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import type { Script } from '../support/service.ts';
 import { AUDIENCE, clientsOf, createSigner, ISSUER } from '../support/tokens.ts';
@@ -330,9 +331,7 @@ it('a gateway embedded in another server has its own metrics and none of the pro
 });
 
 it('the path /metrics, and no other, returns 500 if the metrics are unavailable', async () => {
-  const server = await startServer({
-    host: '127.0.0.1',
-    port: 0,
+  await using server = await startPausedServer({
     listener: (_, response) => void response.end('the gateway'),
     metrics: () => Promise.reject(new Error('hunter2')),
   });
@@ -341,5 +340,4 @@ it('the path /metrics, and no other, returns 500 if the metrics are unavailable'
   for (const path of ['/metrics/', '/x/metrics', '/graphql?x=/metrics']) {
     expect(await (await fetch(server.url + path)).text()).toBe('the gateway');
   }
-  await server.close();
 });

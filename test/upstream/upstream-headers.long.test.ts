@@ -4,6 +4,7 @@ import { createGateway, type GatewayOptions } from '../../src/gateway.ts';
 import { defineModule } from '../../src/modules/index.ts';
 import { runCommand } from '../support/command.ts';
 import { problemsOf } from '../support/configuration.ts';
+import { sendExplain } from '../support/explain.ts';
 import { startGateway, startScriptedGateway } from '../support/gateway.ts';
 import { healthyService } from '../support/healthy-service.ts';
 import { setUpImport } from '../support/import.ts';
@@ -117,12 +118,8 @@ describe('every request to the service has the headers of upstreamHeaders', () =
       value: { 'X-Access-Token': '(not shown)', 'X-Access-Id': { file: folder.path('id') }, 'X-Plain': '(not shown)' },
       from: 'notigraph.config.yaml:1',
     });
-    const answer = await fetch(notigraph.url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: 'ApiKey a' },
-      body: JSON.stringify({ query: GROUPS, extensions: { explain: true } }),
-    });
-    outputs.push(shown, await answer.text());
+    const { body } = await sendExplain(notigraph, { query: GROUPS }, { authorization: 'ApiKey a' });
+    outputs.push(shown, JSON.stringify(body));
     outputs.push((await notigraph.stop('SIGTERM')).stdout);
     expect(outputs.filter((text) => /canary|plain-1/.test(text))).toEqual([]);
   });
