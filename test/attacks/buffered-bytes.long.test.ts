@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { startServer } from '../../src/server/server.ts';
 import { startPausedServer } from '../support/paused-server.ts';
 import { connectRaw, EVENTUALLY, postHead, type RawClient, readSlowly } from '../support/raw-client.ts';
 
@@ -16,17 +15,15 @@ const hangUp = (clients: readonly RawClient[]) => {
 describe('unread response bytes', () => {
   /** Starts a server whose responses do not fit into the socket buffers. */
   const start = (maxBufferedBytes: number, responseTimeoutMs: number) =>
-    startServer({
-      host: '127.0.0.1',
-      port: 0,
-      drainTimeoutMs: 400,
+    startPausedServer({
       maxBufferedBytes,
       responseTimeoutMs,
-      listener: (_: unknown, response: ServerResponse) => void response.end(Buffer.alloc(16 * MIB)),
+      listener: (_, response) => void response.end(Buffer.alloc(16 * MIB)),
     });
 
   it('are limited: above the limit, requests are shed and clients that do not read are disconnected', async () => {
-    await using server = await start(40 * MIB, 45_000);
+    await using paused = await start(40 * MIB, 45_000);
+    const { server } = paused;
     const clients: RawClient[] = [];
     while (server.load().shedding === undefined) {
       const client = await connectRaw(server.url, { reads: false });
@@ -50,7 +47,8 @@ describe('unread response bytes', () => {
   });
 
   it('disconnect nobody who reads a response in two sweeps', async () => {
-    await using server = await start(MIB, 600_000);
+    await using paused = await start(MIB, 600_000);
+    const { server } = paused;
     const client = await connectRaw(server.url, { reads: false });
     await client.send(GET.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'));
     expect(await readSlowly(client, 6)).toBeGreaterThan(16 * MIB); // Takes about two seconds; sweeps are every ten.
@@ -59,10 +57,7 @@ describe('unread response bytes', () => {
 
   it('count while they are queued behind another response', async () => {
     let first: ServerResponse | undefined;
-    await using server = await startServer({
-      host: '127.0.0.1',
-      port: 0,
-      drainTimeoutMs: 400,
+    await using paused = await startPausedServer({
       listener: (_, response) => {
         if (first === undefined) {
           first = response;
@@ -71,6 +66,7 @@ describe('unread response bytes', () => {
         }
       },
     });
+    const { server } = paused;
     const client = await connectRaw(server.url);
     await client.send(GET.repeat(3));
     await expect.poll(() => server.load().bufferedBytes, EVENTUALLY).toBeGreaterThan(2 * MIB);

@@ -1,46 +1,40 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { repeat } from '../support/attack.ts';
-import { type ScriptedGateway, startScriptedGateway } from '../support/gateway.ts';
+import { startScriptedGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
+import { ofFile } from '../support/lifetime.ts';
 import { workflow } from '../support/records.ts';
 
 guards('src/http/engine.ts', 'createExecuteOperation.executePlans.hideSuggestions');
 guards('src/http/respond.ts', 'limitSize');
 
-let gateway: ScriptedGateway;
 let body: unknown;
-
-beforeAll(async () => {
-  gateway = await startScriptedGateway(() => ({ body }), { introspection: false });
-  return () => gateway[Symbol.asyncDispose]();
-});
+const gateway = ofFile(await startScriptedGateway(() => ({ body }), { introspection: false }));
 
 const SUBSCRIBER = 'mutation ($v: CreateSubscriberInput!) { createSubscriber(input: $v) { __typename } }';
 
-describe('without introspection no message suggests a name', () => {
-  it.each([
-    ['a field', '{ workflowz { id } }', {}],
-    ['an argument', '{ workflow(idOrIdentifie: "a") { id } }', {}],
-    ['a type', '{ workflow(idOrIdentifier: "a") { ... on Workfloww { id } } }', {}],
-    ['a field that needs a fragment', 'mutation { createFeed(input: { name: "a" }) { feed { id } } }', {}],
-    [
-      'an enum value',
-      'mutation { deleteMessagesByTransaction(input: { transactionId: "a", channel: EMAILL }) { __typename } }',
-      {},
-    ],
-    ['an input field', 'mutation { createSubscriber(input: { subscriberIdd: "a" }) { __typename } }', {}],
-    ['a directive', '{ __typename @includee(if: true) }', {}],
-    ['an input field of a variable', SUBSCRIBER, { v: { subscriberIdd: 'a' } }],
-    [
-      'an enum value of a variable',
-      'mutation ($v: Channel!) { deleteMessagesByTransaction(input: { transactionId: "a", channel: $v }) { __typename } }',
-      { v: 'EMAILL' },
-    ],
-  ])('%s', async (_, document, variables) => {
-    const { status, body: response } = await gateway.send(document, variables);
-    expect(status).toBe(400);
-    expect(JSON.stringify(response)).not.toContain('Did you mean');
-  });
+it.each([
+  ['a field', '{ workflowz { id } }', {}],
+  ['an argument', '{ workflow(idOrIdentifie: "a") { id } }', {}],
+  ['a type', '{ workflow(idOrIdentifier: "a") { ... on Workfloww { id } } }', {}],
+  ['a field that needs a fragment', 'mutation { createFeed(input: { name: "a" }) { feed { id } } }', {}],
+  [
+    'an enum value',
+    'mutation { deleteMessagesByTransaction(input: { transactionId: "a", channel: EMAILL }) { __typename } }',
+    {},
+  ],
+  ['an input field', 'mutation { createSubscriber(input: { subscriberIdd: "a" }) { __typename } }', {}],
+  ['a directive', '{ __typename @includee(if: true) }', {}],
+  ['an input field of a variable', SUBSCRIBER, { v: { subscriberIdd: 'a' } }],
+  [
+    'an enum value of a variable',
+    'mutation ($v: Channel!) { deleteMessagesByTransaction(input: { transactionId: "a", channel: $v }) { __typename } }',
+    { v: 'EMAILL' },
+  ],
+])('without introspection no message suggests a name: %s', async (_, document, variables) => {
+  const { status, body: response } = await gateway.send(document, variables);
+  expect(status).toBe(400);
+  expect(JSON.stringify(response)).not.toContain('Did you mean');
 });
 
 describe('requests with different documents', () => {

@@ -2,16 +2,18 @@ import { expect, it } from 'vitest';
 import { findDuplicateHeader } from '../../src/http/node-adapter.ts';
 import { startSandboxedGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
+import { ofFile } from '../support/lifetime.ts';
 import { connectRaw } from '../support/raw-client.ts';
 
 guards('src/http/node-adapter.ts', 'createListener');
+
+const gateway = ofFile(await startSandboxedGateway());
 
 const HEADERS = { Host: 'localhost', 'Content-Type': 'application/json', Authorization: 'ApiKey one' };
 
 it.each(['Host', 'Content-Type', 'Authorization'])(
   'two %s headers are rejected with 400, whatever their case',
   async (name) => {
-    await using gateway = await startSandboxedGateway();
     for (const second of [name, name.toLowerCase(), name.toUpperCase()]) {
       for (const path of ['/graphql', '/client-tokens']) {
         const client = await connectRaw(new URL(gateway.url).origin);

@@ -28,15 +28,10 @@ it.concurrent.each<[string, limit: 'caller' | 'upstream', (i: number) => [key: s
   };
   await using gateway = await startGateway({ upstreams }, { server: LIMITS });
   const attackers = new AbortController();
-  const attack = async (i: number) => {
+  const attack = (i: number) => {
     const [key, query] = attackOf(i);
-    const response = await fetch(new URL('/hanging/graphql', gateway.url), {
-      method: 'POST',
-      signal: attackers.signal,
-      headers: { 'content-type': 'application/json', authorization: `ApiKey ${key}` },
-      body: JSON.stringify({ query }),
-    });
-    await response.text();
+    const request = { path: '/hanging/graphql', authorization: `ApiKey ${key}`, signal: attackers.signal };
+    return gateway.send(query, {}, request);
   };
   const attacks = Array.from({ length: ATTACKS }, (_, i) => attack(i).catch(() => {})); // Most are aborted at the end.
   await hanging.arrived(1);

@@ -1,7 +1,5 @@
-import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { startServer } from '../../src/server/server.ts';
 import { startPausedServer } from '../support/paused-server.ts';
 import { connectRaw, EVENTUALLY, postHead, type RawClient, readSlowly } from '../support/raw-client.ts';
 
@@ -11,7 +9,6 @@ const LIMITS = {
   headersTimeoutMs: LIMIT_MS,
   requestTimeoutMs: LIMIT_MS,
   responseTimeoutMs: LIMIT_MS,
-  drainTimeoutMs: 400, // Idle connections are closed at once.
 };
 
 /** Sends bytes until the server closes the connection. */
@@ -63,10 +60,8 @@ it.concurrent('a connection stays open while it is idle between two requests', a
 });
 
 it.concurrent('time that the gateway spends working does not count', async () => {
-  await using server = await startServer({
+  await using server = await startPausedServer({
     ...LIMITS,
-    host: '127.0.0.1',
-    port: 0,
     listener: (request, response) =>
       void request.resume().once('end', () => setTimeout(() => response.end('done'), LIMIT_MS * 2)),
   });
@@ -78,15 +73,18 @@ it.concurrent('time that the gateway spends working does not count', async () =>
 
 describe('a client that reads its response', () => {
   const RESPONSE = Buffer.alloc(64 * 1024 * 1024, 'x');
-  const large = { ...LIMITS, maxBufferedBytes: 1024 * 1024 * 1024, host: '127.0.0.1', port: 0 };
+  const large = { ...LIMITS, maxBufferedBytes: 1024 * 1024 * 1024 };
 
   it('not at all is disconnected', async () => {
     const closed = Promise.withResolvers<void>();
-    const listener = (_: unknown, response: ServerResponse) => {
-      response.once('close', () => closed.resolve());
-      response.end(RESPONSE);
-    };
-    await using server = await startServer({ ...large, listener });
+    await using paused = await startPausedServer({
+      ...large,
+      listener: (_, response) => {
+        response.once('close', () => closed.resolve());
+        response.end(RESPONSE);
+      },
+    });
+    const { server } = paused;
     const client = await connectRaw(server.url, { reads: false });
     await client.send('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
     await expect.poll(() => server.load().bufferedBytes, EVENTUALLY).toBeGreaterThan(32 * 1024 * 1024);
@@ -97,7 +95,7 @@ describe('a client that reads its response', () => {
   });
 
   it('slowly gets all of it within the time limit', async () => {
-    await using server = await startServer({
+    await using server = await startPausedServer({
       ...large,
       responseTimeoutMs: 60_000,
       listener: (_, response) => void response.end(RESPONSE),
@@ -108,9 +106,11 @@ describe('a client that reads its response', () => {
   });
 
   it.concurrent.each(['in one write', 'as a stream'])('too slowly is disconnected: %s', async (form) => {
-    const listener = (_: unknown, response: ServerResponse) =>
-      void (form === 'in one write' ? response.end(RESPONSE) : response.write(RESPONSE));
-    await using server = await startServer({ ...large, listener });
+    await using paused = await startPausedServer({
+      ...large,
+      listener: (_, response) => void (form === 'in one write' ? response.end(RESPONSE) : response.write(RESPONSE)),
+    });
+    const { server } = paused;
     const client = await connectRaw(server.url, { reads: false });
     await client.send('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
     expect(await readSlowly(client, 200)).toBeLessThan(RESPONSE.length);

@@ -1,6 +1,6 @@
-import { beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { type Attack, inWorkflow, JSON_TYPE, post, postWithKey, repeat, startTarget } from '../support/attack.ts';
-import type { ProbedGateway } from '../support/probed-gateway.ts';
+import { ofFile } from '../support/lifetime.ts';
 import { connectRaw } from '../support/raw-client.ts';
 
 const CONNECTIONS = 100;
@@ -34,11 +34,7 @@ const REJECTED: [string, (i: number) => Attack][] = [
   ],
 ];
 
-let gateway: ProbedGateway;
-beforeAll(async () => {
-  gateway = await startTarget('http://127.0.0.1:9');
-  return () => gateway[Symbol.asyncDispose]();
-});
+const gateway = ofFile(await startTarget('http://127.0.0.1:9'));
 
 it.each(REJECTED)('100 connections that do not read their response use little memory: %s', async (_, attackOf) => {
   const logged = () => gateway.logLines.get('info') ?? 0;

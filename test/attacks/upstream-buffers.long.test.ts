@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
-import { createGateway } from '../../src/gateway.ts';
-import { startServer } from '../../src/server/server.ts';
-import { type Connection, HEAD, startService } from '../support/service.ts';
+import { startScriptedGateway } from '../support/gateway.ts';
+import { type Connection, HEAD } from '../support/service.ts';
 
 const MIB = 1024 * 1024;
 
@@ -9,27 +8,18 @@ it('upstream responses that together exceed the memory limit are OVERLOADED and 
   const waiting: Connection[] = [];
   const start = `{"data":[{"_id":"g1","name":"${'x'.repeat(2 * MIB)}`;
   const end = '"}]}';
-  await using upstream = await startService((_, connection) => {
-    connection.send(`${HEAD}content-length: ${start.length + end.length}\r\n\r\n${start}`);
-    waiting.push(connection);
-  });
-  await using gateway = createGateway({ upstream: upstream.url, maxBufferedBytes: 9 * MIB });
-  await using server = await startServer({
-    host: '127.0.0.1',
-    port: 0,
-    drainTimeoutMs: 400,
-    listener: gateway.listener,
-    bufferedBytes: gateway.bufferedBytes,
-    maxBufferedBytes: 7 * MIB,
-  });
+  await using gateway = await startScriptedGateway(
+    (_, connection) => {
+      connection.send(`${HEAD}content-length: ${start.length + end.length}\r\n\r\n${start}`);
+      waiting.push(connection);
+    },
+    { maxBufferedBytes: 9 * MIB },
+    { server: { maxBufferedBytes: 7 * MIB } },
+  );
   const send = async (i: number) => {
-    const response = await fetch(`${server.url}/graphql`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: `ApiKey key-${i}` },
-      body: '{"query":"{ notificationGroups { __typename } }"}',
-    });
-    const { errors } = await response.json();
-    return [response.status, errors?.[0].extensions.code];
+    const query = '{ notificationGroups { __typename } }';
+    const { status, codes } = await gateway.send(query, {}, { authorization: `ApiKey key-${i}` });
+    return [status, codes[0]];
   };
 
   const sent = Array.from({ length: 6 }, (_, i) => send(i));
@@ -47,7 +37,7 @@ it('upstream responses that together exceed the memory limit are OVERLOADED and 
   await expect.poll(() => gateway.bufferedBytes()).toBeGreaterThan(8 * MIB);
   expect(gateway.bufferedBytes()).toBeLessThanOrEqual(9 * MIB);
   expect(await send(7)).toEqual([503, 'OVERLOADED']);
-  expect(server.load().shedding).toBe('buffered bytes');
+  expect(gateway.load().shedding).toBe('buffered bytes');
 
   for (const { send } of waiting) {
     send(end);
@@ -56,5 +46,5 @@ it('upstream responses that together exceed the memory limit are OVERLOADED and 
   expect(outcomes.filter(([, code]) => code === undefined)).toHaveLength(4);
   expect(outcomes.filter(([, code]) => code === 'OVERLOADED')).toHaveLength(2);
   expect(gateway.bufferedBytes()).toBe(0);
-  expect(server.load().shedding).toBeUndefined();
+  expect(gateway.load().shedding).toBeUndefined();
 });

@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
-import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
 import { startScriptedGateway } from '../support/gateway.ts';
-import { type GatewayPair, sendToBoth, startGatewayPair, type WireResponse } from '../support/gateway-pair.ts';
+import { sendToBoth, startGatewayPair, type WireResponse } from '../support/gateway-pair.ts';
 import { guards } from '../support/guards.ts';
 import {
   createTestKey,
@@ -12,8 +12,8 @@ import {
   signToken,
   signWithSecret,
   startTestIssuer,
-  type TestIssuer,
 } from '../support/issuer.ts';
+import { ofFile } from '../support/lifetime.ts';
 import { group } from '../support/records.ts';
 
 guards('src/auth/authenticate.ts', 'createAuthenticate.identifyNow');
@@ -34,53 +34,41 @@ const KEYS = { acme: 'canary-key-acme', globex: 'canary-key-globex', fixed: 'can
 /** Words that occur only in error messages of libraries. */
 const LIBRARY_WORDS = /"?\b(?:jws|jwks?|jose|signature verification|claim|unexpected "|ERR_|Unsupported|alg)\b/i;
 
-let issuer: TestIssuer;
-/** Issuer whose public key is configured, with a fixed tenant for all of its tokens. */
-let second: TestIssuer;
-/** Issuer that the gateway does not trust. */
-let stranger: TestIssuer;
-let gateways: GatewayPair;
+const CLAIMS = { aud: AUDIENCE, tenant: 'acme', scope: 'groups:read', sub: SUBJECT };
 
-beforeAll(async () => {
-  const claims = { aud: AUDIENCE, tenant: 'acme', scope: 'groups:read', sub: SUBJECT };
-  issuer = await startTestIssuer({ claims });
-  second = await startTestIssuer({ alg: 'RS256', claims: { ...claims, tenant: undefined } });
-  stranger = await startTestIssuer({ claims });
-  gateways = await startGatewayPair(
-    ({ headers }) => ({ body: { data: [group({ name: headers.authorization ?? '' })] } }),
-    {
-      clients: {
-        browser: {
-          issuers: [
-            {
-              issuer: issuer.url,
-              audience: [AUDIENCE, 'other-dashboard'],
-              jwks: issuer.jwks,
-              algorithms: ['ES256'],
-              tenantClaim: 'tenant',
-              tenants: ['acme', 'globex', 'without-key'],
-            },
-            {
-              issuer: second.url,
-              audience: AUDIENCE,
-              publicKey: second.key.pem,
-              algorithms: ['RS256'],
-              tenant: 'fixed',
-            },
-          ],
-          scopes: ['groups:read', 'groups:write'],
-          tenants: KEYS,
-        },
+const issuer = ofFile(await startTestIssuer({ claims: CLAIMS }));
+/** Issuer whose public key is configured, with a fixed tenant for all of its tokens. */
+const second = ofFile(await startTestIssuer({ alg: 'RS256', claims: { ...CLAIMS, tenant: undefined } }));
+/** Issuer that the gateway does not trust. */
+const stranger = ofFile(await startTestIssuer({ claims: CLAIMS }));
+const gateways = ofFile(
+  await startGatewayPair(({ headers }) => ({ body: { data: [group({ name: headers.authorization ?? '' })] } }), {
+    clients: {
+      browser: {
+        issuers: [
+          {
+            issuer: issuer.url,
+            audience: [AUDIENCE, 'other-dashboard'],
+            jwks: issuer.jwks,
+            algorithms: ['ES256'],
+            tenantClaim: 'tenant',
+            tenants: ['acme', 'globex', 'without-key'],
+          },
+          {
+            issuer: second.url,
+            audience: AUDIENCE,
+            publicKey: second.key.pem,
+            algorithms: ['RS256'],
+            tenant: 'fixed',
+          },
+        ],
+        scopes: ['groups:read', 'groups:write'],
+        tenants: KEYS,
       },
-      clientTokens: { secrets: [SECRET] },
     },
-  );
-  return async () => {
-    for (const started of [gateways, issuer, second, stranger]) {
-      await started[Symbol.asyncDispose]();
-    }
-  };
-});
+    clientTokens: { secrets: [SECRET] },
+  }),
+);
 
 /** Sends a request to both gateways and expects the same response. */
 const send = (authorization: string, body: object = GROUPS): Promise<WireResponse> =>

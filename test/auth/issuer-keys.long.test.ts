@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { rename, writeFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
-import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { startScriptedGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { createTestKey, type KeysBehavior, startTestIssuer, type TestIssuer, type TestKey } from '../support/issuer.ts';
+import { ofTest } from '../support/lifetime.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import type { BrowserOptions } from '../support/tokens.ts';
 
@@ -33,11 +34,10 @@ let issuer: TestIssuer;
 beforeEach(async () => {
   vi.useFakeTimers({ toFake: ['Date', 'performance'] }); // Fakes only the clocks; connections use real timers.
   issuer = await startTestIssuer({ claims: { aud: AUDIENCE, tenant: 'acme', scope: 'groups:read' } });
-});
-
-afterEach(async () => {
-  vi.useRealTimers();
-  await issuer[Symbol.asyncDispose]();
+  return async () => {
+    vi.useRealTimers();
+    await issuer[Symbol.asyncDispose]();
+  };
 });
 
 interface StartOptions {
@@ -48,23 +48,14 @@ interface StartOptions {
 
 /** Starts a gateway that trusts the issuer. */
 async function start({ issuers, ...options }: StartOptions = {}) {
-  const gateway = await startScriptedGateway(
-    () => ({ body: { data: [] } }),
-    {
-      ...options,
-      clients: {
-        browser: {
-          issuers: issuers ?? [
-            { issuer: issuer.url, audience: AUDIENCE, jwks: issuer.jwks, algorithms: ['ES256', 'RS256'] },
-          ],
-          scopes: ['groups:read'],
-          tenants: { acme: 'key-of-acme' },
-        },
-      },
-    },
-    { monotonicNow: () => performance.now() },
-  );
-  onTestFinished(() => gateway[Symbol.asyncDispose]());
+  const browser: BrowserOptions = {
+    issuers: issuers ?? [{ issuer: issuer.url, audience: AUDIENCE, jwks: issuer.jwks, algorithms: ['ES256', 'RS256'] }],
+    scopes: ['groups:read'],
+    tenants: { acme: 'key-of-acme' },
+  };
+  const script = () => ({ body: { data: [] } });
+  const deps = { monotonicNow: () => performance.now() };
+  const gateway = ofTest(await startScriptedGateway(script, { ...options, clients: { browser } }, deps));
 
   /** Returns the status of a request with the token, and the reason or code if any, such as `401 TOKEN_INVALID`. */
   async function outcome(token: string): Promise<string> {
@@ -326,11 +317,12 @@ describe('an issuer that is unavailable', () => {
   });
 });
 
-describe('a public key in a file', () => {
-  it.each([
-    ['PEM', ({ privateKey }: TestKey) => String(privateKey.export({ format: 'pem', type: 'pkcs8' }))],
-    ['JWK', ({ privateKey }: TestKey) => JSON.stringify(privateKey.export({ format: 'jwk' }))],
-  ])('is replaced without a restart, and kept while the file has a private key as %s', async (_, privateText) => {
+it.each([
+  ['PEM', ({ privateKey }: TestKey) => String(privateKey.export({ format: 'pem', type: 'pkcs8' }))],
+  ['JWK', ({ privateKey }: TestKey) => JSON.stringify(privateKey.export({ format: 'jwk' }))],
+])(
+  'a public key in a file is replaced without a restart, and kept while the file has a private key as %s',
+  async (_, privateText) => {
     await using folder = await createTemporaryFolder();
     const file = folder.path('login.pem');
     await writeFile(file, issuer.key.pem);
@@ -354,5 +346,5 @@ describe('a public key in a file', () => {
     await vi.waitUntil(async () => (await outcome(newToken({ key: next }))) === '200', { timeout: 20_000 });
     expect(await outcome(newToken({ key: old }))).toBe('401 TOKEN_INVALID');
     expect(issuer.keyRequests).toBe(0);
-  });
-});
+  },
+);

@@ -1,7 +1,8 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import { type ScriptedGateway, startScriptedGateway } from '../support/gateway.ts';
+import { describe, expect, it } from 'vitest';
+import { startScriptedGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { type Claims, createTestKey, signToken } from '../support/issuer.ts';
+import { ofFile } from '../support/lifetime.ts';
 
 guards('src/auth/token-verifier.ts', 'findClaim');
 
@@ -22,22 +23,20 @@ type TenantClaim = (typeof TENANT_CLAIMS)[number];
 const key = createTestKey();
 const PERMITTED = { realm_access: { roles: ['groups:read'] } };
 
-let gateway: ScriptedGateway;
+const issuers = TENANT_CLAIMS.map((tenantClaim) => ({
+  issuer: tenantClaim,
+  audience: 'app',
+  publicKey: key.pem,
+  tenantClaim,
+  scopeClaim: 'realm_access.roles',
+}));
+const tenants = { acme: 'key-of-acme', globex: 'key-of-globex', Object: 'key-of-Object' };
 
-beforeAll(async () => {
-  const issuers = TENANT_CLAIMS.map((tenantClaim) => ({
-    issuer: tenantClaim,
-    audience: 'app',
-    publicKey: key.pem,
-    tenantClaim,
-    scopeClaim: 'realm_access.roles',
-  }));
-  const tenants = { acme: 'key-of-acme', globex: 'key-of-globex', Object: 'key-of-Object' };
-  gateway = await startScriptedGateway(() => ({ body: { data: [] } }), {
+const gateway = ofFile(
+  await startScriptedGateway(() => ({ body: { data: [] } }), {
     clients: { browser: { issuers, scopes: ['groups:read'], tenants } },
-  });
-  return () => gateway[Symbol.asyncDispose]();
-});
+  }),
+);
 
 /** Sends a token. @returns the key of the upstream call, or the reason why there is none */
 async function outcomeOf(issuer: TenantClaim, claims: Claims): Promise<unknown> {

@@ -18,23 +18,17 @@ import {
   parse,
   printSchema,
 } from 'graphql';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { PreparedDocuments } from '../../src/graphql/documents/prepared-documents.ts';
 import { createSchema } from '../../src/graphql/schema.ts';
 import { isScope, SCOPES, type Scope } from '../../src/settings/scopes.ts';
 import { connectAgent } from '../support/agent.ts';
 import { measureCpu } from '../support/cpu-time.ts';
 import { startScriptedGateway } from '../support/gateway.ts';
-import {
-  dataOf,
-  errorOf,
-  type GatewayPair,
-  sendToBoth,
-  startGatewayPair,
-  type WireResponse,
-} from '../support/gateway-pair.ts';
+import { dataOf, errorOf, sendToBoth, startGatewayPair, type WireResponse } from '../support/gateway-pair.ts';
 import { guards } from '../support/guards.ts';
 import { healthyService } from '../support/healthy-service.ts';
+import { ofFile } from '../support/lifetime.ts';
 import { subscriber } from '../support/records.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
@@ -48,18 +42,16 @@ guards('src/http/pipeline.ts', 'createPipeline.handle');
 
 const signer = createSigner();
 
-let gateways: GatewayPair;
 let channels: unknown;
-beforeAll(async () => {
-  gateways = await startGatewayPair(
+const gateways = ofFile(
+  await startGatewayPair(
     (request, raw) =>
       request.path === '/v1/subscribers'
         ? { status: 201, body: { data: { ...subscriber(), channels } } }
         : healthyService(request, raw),
     { clients: clientsOf(signer) },
-  );
-  return () => gateways[Symbol.asyncDispose]();
-});
+  ),
+);
 
 /** Nouns of scopes that differ from those of paths. */
 const NOUNS: Record<string, string> = { 'notification-groups': 'groups', notifications: 'stats' };
@@ -169,8 +161,9 @@ const RECORDS: Record<string, Scope> = {
   StatsEntry: 'stats:read',
 };
 
-describe('a root field', () => {
-  it.each(ROOT_FIELDS)('%s requires only the scope of its upstream call', async (coordinate, operation) => {
+it.each(ROOT_FIELDS)(
+  'the root field %s requires only the scope of its upstream call',
+  async (coordinate, operation) => {
     const free = await sendToBoth(gateways, { body: { query: operation } });
     const [scope, ...others] = new Set(free.upstream.map(scopeOfCall));
     if (scope === undefined || others.length > 0) {
@@ -193,8 +186,8 @@ describe('a root field', () => {
     expect(missingScopes(served)).toEqual([]);
     expect(served.status).toBe(200);
     expect(new Set(served.upstream.map(scopeOfCall))).toEqual(new Set([scope]));
-  });
-});
+  },
+);
 
 it('every field requires the scopes of its upstream calls and of the record that it returns, in mutations too', async () => {
   const withSeveralScopes: string[] = [];

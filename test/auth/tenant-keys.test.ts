@@ -7,7 +7,8 @@ import { createSecretFiles, SecretError } from '../../src/lib/files/secret-files
 import { measureCpu } from '../support/cpu-time.ts';
 import { startScriptedGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
-import { createTemporaryFolder } from '../support/sandbox-files.ts';
+import { ofTest } from '../support/lifetime.ts';
+import { createTestFolder } from '../support/sandbox-files.ts';
 import { type BrowserOptions, clientsOf, createSigner } from '../support/tokens.ts';
 
 guards('src/auth/tenants.ts', 'findTenantProblem');
@@ -24,13 +25,7 @@ const signer = createSigner();
 
 type Tenants = Pick<BrowserOptions, 'tenants' | 'tenantKeys'>;
 
-async function createFolder() {
-  const folder = await createTemporaryFolder();
-  onTestFinished(() => folder[Symbol.asyncDispose]());
-  return folder;
-}
-
-type Folder = Awaited<ReturnType<typeof createTemporaryFolder>>;
+type Folder = Awaited<ReturnType<typeof createTestFolder>>;
 
 /** Replaces the files of a link at once, as Kubernetes does. */
 async function publish({ path }: Folder, link: string, version: string, keys: Record<string, string>) {
@@ -44,13 +39,9 @@ const clientsWith = (tenants: Tenants) => clientsOf(signer, { tenants: {}, ...te
 
 /** Starts a gateway that checks its files for changes every 50 ms. */
 async function start(tenants: Tenants, now?: () => Date) {
-  const gateway = await startScriptedGateway(
-    () => ({ body: { data: [] } }),
-    { reloadSeconds: 0.05, clients: clientsWith(tenants) },
-    { ...(now && { now }) },
-  );
+  const options = { reloadSeconds: 0.05, clients: clientsWith(tenants) };
+  const gateway = ofTest(await startScriptedGateway(() => ({ body: { data: [] } }), options, { ...(now && { now }) }));
   const { requests } = gateway.service;
-  onTestFinished(() => gateway[Symbol.asyncDispose]());
 
   /** Returns the key of the upstream call, or the reason why there is none. */
   async function keyFor(token: string | Promise<string>): Promise<string> {
@@ -72,7 +63,7 @@ const tokenOf = (tenant: string, claims = {}) => signer.sign({ tenant, ...claims
 
 describe("a tenant's key", () => {
   it('is a value, a file, or a file named after the tenant in a folder', async () => {
-    const folder = await createFolder();
+    const folder = await createTestFolder();
     await mkdir(folder.path('keys'));
     await mkdir(folder.path('keys', 'not-a-tenant'));
     await writeFile(folder.path('globex'), 'key-in-file\n');
@@ -93,7 +84,7 @@ describe("a tenant's key", () => {
   });
 
   it('is reloaded even if the key of another tenant is invalid', async () => {
-    const folder = await createFolder();
+    const folder = await createTestFolder();
     for (const tenant of ['acme', 'globex']) {
       await writeFile(folder.path(tenant), `key-of-${tenant}`);
     }
@@ -111,7 +102,7 @@ describe("a tenant's key", () => {
   });
 
   it('is replaced when a symbolic link is switched to another folder, as Kubernetes does', async () => {
-    const folder = await createFolder();
+    const folder = await createTestFolder();
     await publish(folder, '..data', '..2026_01', { acme: 'key-1', globex: 'key-2' });
     for (const tenant of ['acme', 'globex']) {
       await symlink(`..data/${tenant}`, folder.path(tenant));
@@ -146,7 +137,7 @@ describe("a tenant's key", () => {
       large: `canary${'x'.repeat(64 * 1024)}`,
     };
     const tenants = Object.keys(invalid);
-    const folder = await createFolder();
+    const folder = await createTestFolder();
     const keysOf = (prefix: string) => Object.fromEntries(tenants.map((tenant) => [tenant, `${prefix}-of-${tenant}`]));
     await publish(folder, 'keys', 'valid', { acme: 'key-of-acme', ...keysOf('key') });
     const { gateway, keyFor, problems } = await start({ tenantKeys: { directory: folder.path('keys') } });
@@ -184,7 +175,7 @@ describe("a tenant's key", () => {
     ['another tenant, also one before it in the alphabet', 'acme', 'ApiKey key-of-acme'],
     ['a new tenant', 'aaron', '401 TENANT_UNKNOWN'],
   ])('is not taken over by %s', async (_, tenant, expected) => {
-    const folder = await createFolder();
+    const folder = await createTestFolder();
     await writeFile(folder.path('acme'), 'key-of-acme');
     await writeFile(folder.path('globex'), 'key-of-globex');
     const { keyFor, problems } = await start({ tenantKeys: { directory: folder.path() } });
@@ -197,7 +188,7 @@ describe("a tenant's key", () => {
   });
 
   it('stays in use when its folder or file is deleted', async () => {
-    const folder = await createFolder();
+    const folder = await createTestFolder();
     await mkdir(folder.path('keys'));
     await writeFile(folder.path('keys', 'acme'), 'key-of-acme');
     await writeFile(folder.path('globex'), 'key-of-globex');
@@ -224,7 +215,7 @@ describe("a tenant's key", () => {
 describe('a file with a key', () => {
   /** Watches one file every ten seconds, by a clock that only the test moves. */
   async function watchFile(content: string) {
-    const file = (await createFolder()).path('key');
+    const file = (await createTestFolder()).path('key');
     await writeFile(file, content);
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
@@ -373,7 +364,7 @@ describe('creating a gateway fails', () => {
   });
 
   it('if a folder is missing or contains an invalid key, or a tenant is configured twice', async () => {
-    const folder = await createFolder();
+    const folder = await createTestFolder();
     expect(make({ tenantKeys: { directory: folder.path('nowhere') } })).toThrow(/nowhere doesn't exist$/);
     await writeFile(folder.path('README.txt'), 'Keys of tenants are kept here.');
     expect(make({ tenantKeys: { directory: folder.path() } })).toThrow(/^the key of tenant README\.txt /);

@@ -1,6 +1,7 @@
 import { pino } from 'pino';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { startGateway } from '../support/gateway.ts';
+import { ofTest } from '../support/lifetime.ts';
 import { AUDIENCE, clientsOf, createSigner, ISSUER } from '../support/tokens.ts';
 
 const signer = createSigner();
@@ -10,8 +11,9 @@ const MSG = 'a token was issued for another gateway';
 async function logOf(level: 'debug' | 'info', claims: Record<string, unknown>) {
   const log: Record<string, unknown>[] = [];
   const logger = pino({ level, base: null, timestamp: false }, { write: (line: string) => log.push(JSON.parse(line)) });
-  const gateway = await startGateway({ upstream: 'http://127.0.0.1:9', clients: clientsOf(signer) }, { logger });
-  onTestFinished(() => gateway[Symbol.asyncDispose]());
+  const gateway = ofTest(
+    await startGateway({ upstream: 'http://127.0.0.1:9', clients: clientsOf(signer) }, { logger }),
+  );
   const { codes } = await gateway.send('{ __typename }', {}, { authorization: await signer.bearer(claims) });
   expect(codes).toEqual(['UNAUTHENTICATED']);
   return log;

@@ -1,6 +1,9 @@
 import { expect, it } from 'vitest';
 import { ERROR_CODES, type ErrorCodeEntry } from '../../src/errors/codes.ts';
 import { startSandboxedGateway } from '../support/gateway.ts';
+import { guards } from '../support/guards.ts';
+
+guards('src/http/head.ts', 'readHead');
 
 const JSON_TYPE = { 'content-type': 'application/json', authorization: 'ApiKey x' };
 const post = (body: string, headers: Record<string, string> = {}): RequestInit => ({
@@ -9,10 +12,12 @@ const post = (body: string, headers: Record<string, string> = {}): RequestInit =
   body,
 });
 
-it('a rejected request has the status, code and retryable of the table, and one line in the log', async () => {
+it('a rejected request has the status, code and retryable of the table, one line in the log, and is not stored (R23)', async () => {
   await using gateway = await startSandboxedGateway();
   const refusals: [keyof typeof ERROR_CODES, RequestInit, string?][] = [
     ['BAD_REQUEST', post('[]')],
+    ['BAD_REQUEST', post('{')],
+    ['BAD_REQUEST', { headers: JSON_TYPE }],
     ['GRAPHQL_PARSE_FAILED', post('{"query":"{"}')],
     ['GRAPHQL_VALIDATION_FAILED', post('{"query":"{ nothing }"}')],
     ['BAD_USER_INPUT', post('{"query":"query ($a: Int!) { notificationStats(days: $a) { count } }"}')],
@@ -35,7 +40,7 @@ it('a rejected request has the status, code and retryable of the table, and one 
     const { errors } = await response.json();
     const { status, retryable }: ErrorCodeEntry = ERROR_CODES[code];
     const requestId = response.headers.get('x-request-id');
-    expect([code, response.status]).toEqual([code, status]);
+    expect([code, response.status, response.headers.get('cache-control')]).toEqual([code, status, 'no-store']);
     expect(errors[0].extensions).toMatchObject({ code, retryable: retryable === true, requestId });
     expect(gateway.log).toMatchObject([{ msg: 'operation', httpStatus: status, code, requestId }]);
   }

@@ -8,8 +8,9 @@ import { measureCpu } from '../support/cpu-time.ts';
 import { LIST, READ, SET_STATUS, WRITES } from '../support/faults.ts';
 import { startScriptedGateway } from '../support/gateway.ts';
 import { healthyResponse } from '../support/healthy-service.ts';
+import { ofFile } from '../support/lifetime.ts';
 import { feed, group, subscriber, workflow } from '../support/records.ts';
-import type { ServiceResponse } from '../support/service.ts';
+import type { Script, ServiceResponse } from '../support/service.ts';
 
 // Responses that are not the service's own, and records that are incomplete: reports from the operation of gateways and services.
 
@@ -46,6 +47,17 @@ const FOREIGN: Record<string, (method: string, path: string) => ServiceResponse>
 
 const MODULES = { modules: [events, subscribers, topics, workflowPages] };
 
+/** Gateway of all tests that neither count warnings nor deviations. */
+const gateway = ofFile(await startScriptedGateway(() => {}, MODULES));
+
+/** Lets the service respond so from now on. */
+function respondWith(script: Script): void {
+  gateway.service.script = script;
+  gateway.service.forget();
+  gateway.log.length = 0;
+  gateway.advance(60); // Retries are limited per second.
+}
+
 const READS = {
   workflow: READ,
   notificationGroup: '{ notificationGroup(id: "g1") { name } }',
@@ -73,8 +85,9 @@ const ALL_WRITES = {
 const warningsOf = (log: readonly Record<string, unknown>[]) =>
   log.filter(({ level }) => Number(level) >= 40).map(({ msg, method, route }) => `${method} ${route}: ${msg}`);
 
-describe('a 404 that is not the service’s own', () => {
-  it.each(Object.entries(FOREIGN))('is a failure of every operation (%s)', async (_, respond) => {
+it.each(Object.entries(FOREIGN))(
+  'a 404 that is not the service’s own is a failure of every operation (%s)',
+  async (_, respond) => {
     await using gateway = await startScriptedGateway(({ method, path }) => respond(method, path), MODULES);
     for (const [field, document] of Object.entries({ ...READS, ...ALL_WRITES })) {
       gateway.service.forget();
@@ -93,8 +106,8 @@ describe('a 404 that is not the service’s own', () => {
         ]);
       }
     }
-  });
-});
+  },
+);
 
 describe('the service’s own 404', () => {
   it.each<[string, ServiceResponse]>([
@@ -106,7 +119,7 @@ describe('the service’s own 404', () => {
     ['with problem details', { status: 404, headers: { 'content-type': 'application/problem+json' }, body: '{}' }],
     ['with 410', { status: 410, body: {} }],
   ])('%s, is an absent record', async (_, response) => {
-    await using gateway = await startScriptedGateway(() => response, MODULES);
+    respondWith(() => response);
     const { body } = await gateway.send(
       '{ workflow(idOrIdentifier: "abc") { name } subscriber(subscriberId: "u") { email } }',
     );
@@ -120,13 +133,13 @@ describe('the service’s own 404', () => {
     const LENGTH_0 = 'HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n';
     const NO_CHUNKS = 'HTTP/1.1 404 Not Found\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n';
     for (const response of [LENGTH_0, NO_CHUNKS]) {
-      await using gateway = await startScriptedGateway((_, { send }) => send(response));
+      respondWith((_, { send }) => send(response));
       expect(await gateway.data(READ)).toEqual({ workflow: null });
     }
   });
 
   it('of a path without a parameter is a failure: the service lacks the endpoint', async () => {
-    await using gateway = await startScriptedGateway(() => ({ status: 404, body: { message: 'Not found' } }), MODULES);
+    respondWith(() => ({ status: 404, body: { message: 'Not found' } }));
     for (const document of [READS.notificationGroups, READS.notificationStats, READS.topics, ALL_WRITES.createFeed]) {
       expect((await gateway.send(document)).codes).toEqual(['UPSTREAM_BAD_RESPONSE']);
     }
@@ -193,10 +206,7 @@ describe('a successful status with something else than the record', () => {
       text,
     ]),
   ])('(%s) is a violation of the contract, and a write may have been applied', async (_, body) => {
-    await using gateway = await startScriptedGateway(
-      ({ method }) => ({ status: method === 'POST' ? 201 : 200, body }),
-      { modules: [subscribers, topics] },
-    );
+    respondWith(({ method }) => ({ status: method === 'POST' ? 201 : 200, body }));
     const lists = body === '[]' ? [] : [READS.notificationGroups, READS.notificationStats];
     for (const document of [READ, READS.notificationGroup, READS.subscriber, READS.topic, ...lists]) {
       expect((await gateway.send(document)).codes).toEqual(['UPSTREAM_BAD_RESPONSE']);
@@ -218,7 +228,7 @@ describe('a successful status with something else than the record', () => {
 
   it('costs only its own place in a list or page', async () => {
     const entry = { _id: '2026-01-01', count: 1, templates: [], channels: [] };
-    await using gateway = await startScriptedGateway(({ path, method }) => {
+    respondWith(({ path, method }) => {
       const items = (record: object) => [record, null, {}, 'text', record];
       if (method === 'DELETE') {
         return { body: { data: items(feed()) } };
@@ -232,7 +242,7 @@ describe('a successful status with something else than the record', () => {
             : path.startsWith('/v1/workflows')
               ? { body: { page: 0, totalCount: 5, data: items(workflow()) } }
               : { body: { data: items(group()) } };
-    }, MODULES);
+    });
     for (const [document, list, item] of [
       [LIST, ['notificationGroups'], { name: 'Group' }],
       ['{ subscribers { subscribers { subscriberId } } }', ['subscribers', 'subscribers'], { subscriberId: 'user-1' }],
@@ -276,9 +286,7 @@ it('null among the parts of a record costs only its own place, and counts as dri
 
 describe('a deletion', () => {
   it('with a bare 204 was applied', async () => {
-    await using gateway = await startScriptedGateway((_, { send }) => send('HTTP/1.1 204 No Content\r\n\r\n'), {
-      modules: [subscribers],
-    });
+    respondWith((_, { send }) => send('HTTP/1.1 204 No Content\r\n\r\n'));
     for (const name of ['deleteNotificationGroup', 'deleteFeed', 'deleteSubscriber'] as const) {
       expect(Object.values(await gateway.data(ALL_WRITES[name]))).toMatchObject([
         { __typename: expect.stringMatching(/Success$/) },
@@ -291,7 +299,7 @@ describe('a deletion', () => {
     ['a page', html(200, '<h1>Sign in</h1>')],
     ['cut off', { body: '{' }],
   ])('or another write without a record is UNKNOWN if the body is %s', async (_, response) => {
-    await using gateway = await startScriptedGateway(() => response, { modules: [subscribers, topics] });
+    respondWith(() => response);
     for (const name of [
       ...(['deleteNotificationGroup', 'deleteFeed', 'deleteMessagesByTransaction'] as const),
       ...(['deleteSubscriber', 'deleteTopic', 'addSubscribersToTopic'] as const),
@@ -312,7 +320,7 @@ describe('a deletion', () => {
     ['with the id of the record', { body: { data: { _id: 'g1' } } }],
     ['with an acknowledgement', { body: { data: { acknowledged: true, status: 'deleted' } } }],
   ])('that the service confirms %s was applied', async (_, response) => {
-    await using gateway = await startScriptedGateway(() => response, { modules: [subscribers, topics] });
+    respondWith(() => response);
     expect(
       await gateway.data(`mutation {
         deleteNotificationGroup(input: { id: "g1" }) { ... on DeleteNotificationGroupSuccess { deletedId acknowledged status } }
@@ -331,9 +339,7 @@ describe('a deletion', () => {
 });
 
 it('many invalid items cost little', async () => {
-  await using gateway = await startScriptedGateway(() => ({
-    body: { data: Array.from({ length: 10_000 }, () => null) },
-  }));
+  respondWith(() => ({ body: { data: Array.from({ length: 10_000 }, () => null) } }));
   const fields = Array.from({ length: 20 }, (_, i) => `f${i}: notificationGroups { name }`);
   await gateway.send(LIST); // Warm.
   const { cpuMs } = await measureCpu(() => gateway.send(`{ ${fields.join(' ')} }`));
@@ -341,10 +347,7 @@ it('many invalid items cost little', async () => {
 });
 
 it('an event without a status is recognized by its acknowledgement', async () => {
-  await using gateway = await startScriptedGateway(
-    () => ({ status: 201, body: { data: { acknowledged: true, transactionId: 't1' } } }),
-    MODULES,
-  );
+  respondWith(() => ({ status: 201, body: { data: { acknowledged: true, transactionId: 't1' } } }));
   expect(await gateway.data(ALL_WRITES.triggerEvent)).toEqual({
     triggerEvent: { __typename: 'TriggerEventSuccess' },
   });
@@ -353,9 +356,7 @@ it('an event without a status is recognized by its acknowledgement', async () =>
 describe('a record of an older service', () => {
   it('has an embedded group also without its id', async () => {
     const { _notificationGroupId: _, ...rest } = workflow();
-    await using gateway = await startScriptedGateway(() => ({
-      body: { data: { ...rest, notificationGroup: group() } },
-    }));
+    respondWith(() => ({ body: { data: { ...rest, notificationGroup: group() } } }));
     const document = '{ workflow(idOrIdentifier: "w1") { notificationGroupId notificationGroup { id name } } }';
     expect(await gateway.data(document)).toEqual({
       workflow: { notificationGroupId: 'g1', notificationGroup: { id: 'g1', name: 'Group' } },
@@ -381,7 +382,7 @@ describe('a record of an older service', () => {
 
   it('without "active" is an error, because a guess would mislead', async () => {
     const { active: _, ...rest } = workflow();
-    await using gateway = await startScriptedGateway(() => ({ body: { data: rest } }));
+    respondWith(() => ({ body: { data: rest } }));
     expect((await gateway.send('{ workflow(idOrIdentifier: "w1") { active } }')).codes).toEqual([
       'UPSTREAM_BAD_RESPONSE',
     ]);
@@ -390,13 +391,13 @@ describe('a record of an older service', () => {
 
 describe('a status that asks to try again', () => {
   it('499 does not say what became of a write', async () => {
-    await using gateway = await startScriptedGateway(() => ({ status: 499, body: {} }));
+    respondWith(() => ({ status: 499, body: {} }));
     const { body } = await gateway.send(WRITES.createFeed);
     expect(body.errors).toMatchObject([{ extensions: { code: 'UPSTREAM_ERROR', outcome: 'UNKNOWN' } }]);
   });
 
   it('425 says that the request was not processed', async () => {
-    await using gateway = await startScriptedGateway(() => ({ status: 425, body: {} }));
+    respondWith(() => ({ status: 425, body: {} }));
     const { body } = await gateway.send(WRITES.createFeed);
     expect(body.errors).toMatchObject([
       { extensions: { code: 'UPSTREAM_UNAVAILABLE', outcome: 'NOT_APPLIED', retryable: true } },
@@ -406,7 +407,7 @@ describe('a status that asks to try again', () => {
 
   it.each([408, 425])('R6: a read with %i on a kept connection is retried', async (status) => {
     let count = 0;
-    await using gateway = await startScriptedGateway((request) => {
+    respondWith((request) => {
       count += 1;
       return count === 2 ? { status, body: {} } : healthyResponse(request);
     });

@@ -6,7 +6,8 @@ import events from '../../src/modules/events.ts';
 import subscriberProfiles from '../../src/modules/subscribers.ts';
 import topics from '../../src/modules/topics.ts';
 import { REFUSED_IDS } from '../support/field-contract.ts';
-import { deviationsIn, type ScriptedGateway, startScriptedGateway } from '../support/gateway.ts';
+import { deviationsIn, startScriptedGateway } from '../support/gateway.ts';
+import { ofFile } from '../support/lifetime.ts';
 import { subscriber, workflow } from '../support/records.ts';
 import { createSandboxClient } from '../support/sandbox-client.ts';
 
@@ -33,11 +34,7 @@ interface Invalid {
   issues: { path: string[]; message: string }[];
 }
 
-let gateway: ScriptedGateway;
-beforeAll(async () => {
-  gateway = await startScriptedGateway(() => {}, { modules });
-  return () => gateway[Symbol.asyncDispose]();
-});
+const gateway = ofFile(await startScriptedGateway(() => {}, { modules }));
 
 /** Returns the result of the only field. */
 async function resultOf(document: string, variables: object) {

@@ -1,6 +1,6 @@
 import { ApolloClient, HttpLink, InMemoryCache } from '@apollo/client';
 import { getNamedType, isObjectType, parse } from 'graphql';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { parse as load } from 'yaml';
 import { createSchema } from '../../src/graphql/schema.ts';
 import { subscribers } from '../../src/graphql/types/subscriber.ts';
@@ -11,8 +11,9 @@ import { connectAgent } from '../support/agent.ts';
 import { measureCpu } from '../support/cpu-time.ts';
 import { read } from '../support/docs.ts';
 import { sendExplain } from '../support/explain.ts';
-import { type ScriptedGateway, startSandboxedGateway, startScriptedGateway } from '../support/gateway.ts';
+import { startSandboxedGateway, startScriptedGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
+import { ofFile } from '../support/lifetime.ts';
 import { subscriber, workflow } from '../support/records.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
@@ -23,17 +24,16 @@ const signer = createSigner();
 const bearer = (scopes: readonly Scope[]) => signer.bearer({ scope: scopes.join(' ') });
 const without = (scope: Scope) => SCOPES.filter((each) => each !== scope);
 
-let gateway: ScriptedGateway;
 /** JSON that the service sends. */
 let sent: { workflow: string; subscriber: string };
 
-beforeAll(async () => {
-  gateway = await startScriptedGateway(
+const gateway = ofFile(
+  await startScriptedGateway(
     ({ path }) => ({ body: path.startsWith('/v1/subscribers') ? sent.subscriber : sent.workflow }),
     { clients: clientsOf(signer), modules: [subscriberProfiles], federation: true },
-  );
-});
-afterAll(() => gateway[Symbol.asyncDispose]());
+  ),
+);
+const sandboxed = ofFile(await startSandboxedGateway());
 beforeEach(() => script({}));
 
 /** Decides what the service sends beside the members that the contract requires. */
@@ -107,7 +107,6 @@ describe('R17: ids', () => {
   });
 
   it('R17: each value of a field `id` belongs to one record, in the sandbox, whose steps and templates have equal ids', async () => {
-    await using sandboxed = await startSandboxedGateway();
     const names = ['comment-mention', 'payment-failed', 'weekly-digest', 'welcome-onboarding'];
     const selections = `workflows(idsOrIdentifiers: ${JSON.stringify(names)}) ${selectAll(schema.getType('Workflow'))}
       notificationGroups ${selectAll(schema.getType('NotificationGroup'))}`;
@@ -229,7 +228,6 @@ describe('R19: members without a field', () => {
   });
 
   it('R19: the sandbox has some', async () => {
-    await using sandboxed = await startSandboxedGateway();
     const data = await sandboxed.data(
       `{ digest: workflow(idOrIdentifier: "weekly-digest") { steps { metadata { extra } template { extra } } }
          billing: workflow(idOrIdentifier: "payment-failed") { steps { template { extra } filters { children { field value extra } } } } }`,

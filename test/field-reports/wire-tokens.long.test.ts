@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:https';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
+import { postToTools } from '../support/agent.ts';
 import {
   createAuthority,
   hasOpenssl,
@@ -14,6 +15,7 @@ import { startConnectProxy } from '../support/connect-proxy.ts';
 import { startScriptedGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { createTestKey, startTestIssuer, type TestKey } from '../support/issuer.ts';
+import { ofTest } from '../support/lifetime.ts';
 import { listen } from '../support/listen.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { type BrowserOptions, clientsOf, createSigner } from '../support/tokens.ts';
@@ -25,16 +27,19 @@ const AUDIENCE = 'dashboard';
 
 type Issuer = NonNullable<BrowserOptions['issuers']>[number];
 
+const startIssuer = async () =>
+  ofTest(await startTestIssuer({ claims: { aud: AUDIENCE, tenant: 'acme', scope: 'groups:read' } }));
+
 /** Starts an issuer, and a gateway that trusts its tokens. */
 async function start(issuerOptions: Partial<Issuer> = {}, options: Partial<GatewayOptions> = {}) {
-  const issuer = await startTestIssuer({ claims: { aud: AUDIENCE, tenant: 'acme', scope: 'groups:read' } });
-  onTestFinished(() => issuer[Symbol.asyncDispose]());
+  const issuer = await startIssuer();
   const settings: Issuer = { issuer: issuer.url, audience: AUDIENCE, jwks: issuer.jwks, ...issuerOptions };
-  const gateway = await startScriptedGateway(() => ({ body: { data: [] } }), {
-    ...options,
-    clients: { browser: { issuers: [settings], scopes: ['groups:read'], tenants: { acme: 'key-of-acme' } } },
-  });
-  onTestFinished(() => gateway[Symbol.asyncDispose]());
+  const gateway = ofTest(
+    await startScriptedGateway(() => ({ body: { data: [] } }), {
+      ...options,
+      clients: { browser: { issuers: [settings], scopes: ['groups:read'], tenants: { acme: 'key-of-acme' } } },
+    }),
+  );
   /** Returns the status of a request with the token, and the reason or code if any, such as `401 TOKEN_INVALID`. */
   async function outcome(token: string, query = GROUPS): Promise<string> {
     const { status, body } = await gateway.send(query, {}, { authorization: `Bearer ${token}` });
@@ -58,8 +63,7 @@ describe.runIf(hasOpenssl)(`R24: the signing keys of an issuer${opensslOnly}`, (
 
   /** Starts an https server with the keys of an issuer. */
   async function publish() {
-    const source = await startTestIssuer({ claims: { aud: AUDIENCE, tenant: 'acme', scope: 'groups:read' } });
-    onTestFinished(() => source[Symbol.asyncDispose]());
+    const source = await startIssuer();
     const requests: string[] = [];
     const server = createServer({ ...certificate }, ({ url, headers }, response) => {
       requests.push(`${url} ${headers.host}`);
@@ -73,8 +77,7 @@ describe.runIf(hasOpenssl)(`R24: the signing keys of an issuer${opensslOnly}`, (
   /** Starts a proxy, behind which the names of all hosts lead to the issuer. */
   async function publishBehindProxy() {
     const published = await publish();
-    const proxy = await startConnectProxy(published.url);
-    onTestFinished(() => proxy[Symbol.asyncDispose]());
+    const proxy = ofTest(await startConnectProxy(published.url));
     return { ...published, proxy, issuer: { issuer: published.source.url, jwks: JWKS, ca: authority.cert } };
   }
 
@@ -212,6 +215,7 @@ clients:
 describe('R25: a token without kid', () => {
   const WITHOUT_KID = { kid: undefined };
   const withoutId = ({ jwk: { kid: _, ...jwk } }: TestKey) => jwk;
+  const OTHERS = [createTestKey('RS256').jwk, createTestKey('ES384').jwk];
 
   it.each([
     ['two keys', 2, true, '200', '200'],
@@ -222,7 +226,7 @@ describe('R25: a token without kid', () => {
     const { issuer, outcome } = await start({ algorithms: ['ES256', 'RS256'] });
     const keys = Array.from({ length: count }, () => createTestKey('ES256'));
     const published = keys.map((key) => (haveIds ? key.jwk : withoutId(key)));
-    issuer.published = [...published, createTestKey('RS256').jwk, createTestKey('ES384').jwk];
+    issuer.published = [...published, ...OTHERS];
     for (const key of keys) {
       expect(await outcome(issuer.sign({}, { key, header: WITHOUT_KID }))).toBe(expected);
       expect(await outcome(issuer.sign({}, { key }))).toBe(expectedWithKid);
@@ -270,15 +274,14 @@ it('R27: a JWKS with a byte order mark is read', async () => {
 describe('the scheme of a credential', () => {
   const signer = createSigner();
 
-  async function startServing(options: Partial<GatewayOptions> = {}) {
-    const gateway = await startScriptedGateway(() => ({ body: { data: [] } }), {
-      clients: clientsOf(signer, {}, { server: { rateLimit: { calls: 3, perSeconds: 3_600 } } }),
-      clientTokens: { secrets: ['s'.repeat(32)] },
-      ...options,
-    });
-    onTestFinished(() => gateway[Symbol.asyncDispose]());
-    return gateway;
-  }
+  const startServing = async (options: Partial<GatewayOptions> = {}) =>
+    ofTest(
+      await startScriptedGateway(() => ({ body: { data: [] } }), {
+        clients: clientsOf(signer, {}, { server: { rateLimit: { calls: 3, perSeconds: 3_600 } } }),
+        clientTokens: { secrets: ['s'.repeat(32)] },
+        ...options,
+      }),
+    );
   const SCHEMES = ['ApiKey', 'apikey', 'APIKEY', 'Apikey'];
 
   it('has no case, and is forwarded as ApiKey', async () => {
@@ -321,16 +324,8 @@ describe('the scheme of a credential', () => {
       body: JSON.stringify({ scopes: ['groups:read'] }),
     });
     expect(response.status).toBe(200);
-    const call = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} };
-    const tools = await fetch(new URL('/mcp', gateway.url), {
-      method: 'POST',
-      headers: {
-        authorization: 'APIKEY key-1',
-        'content-type': 'application/json',
-        accept: 'application/json, text/event-stream',
-      },
-      body: JSON.stringify(call),
-    });
+    const list = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} };
+    const tools = await postToTools(gateway, list, { authorization: 'APIKEY key-1' });
     expect(tools.status).toBe(200);
   });
 });

@@ -6,16 +6,18 @@ import { Client, fetchExchange } from '@urql/core';
 import { persistedExchange } from '@urql/exchange-persisted';
 import { GraphQLError, parse, print, stripIgnoredCharacters } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
 import { type ScriptedGateway, startScriptedGateway, type TestDeps } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { healthyService } from '../support/healthy-service.ts';
+import { ofFile } from '../support/lifetime.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
 guards('src/graphql/documents/trusted-documents.ts', 'createTrustedDocuments.findByText');
 guards('src/http/cors.ts', 'preflightHeaders');
+guards('src/http/head.ts', 'requireJson');
 
 const GROUPS = 'query Groups { notificationGroups { name } }';
 const NAMES = [{ name: 'Group' }, { name: 'Group' }];
@@ -34,7 +36,7 @@ async function send(
   { headers = {}, body = { query: GROUPS }, path = '', method = 'POST' }: RequestOptions = {},
 ) {
   service.forget();
-  const hasBody = method === 'POST' || method === 'PUT';
+  const hasBody = method === 'POST';
   const response = await fetch(path.startsWith('/') ? new URL(path, url) : url + path, {
     method,
     headers: { authorization, ...(hasBody && { 'content-type': 'application/json' }), ...headers },
@@ -56,9 +58,10 @@ interface RequestOptions {
 
 const GROUP_CALLS = ['GET /v1/notification-groups'];
 
-const TOKENS: Partial<GatewayOptions> = { clientTokens: { secrets: ['s'.repeat(32)] } };
-
-const TOKENS_WITH_BROWSER: Partial<GatewayOptions> = { ...TOKENS, clients: clientsOf(createSigner()) };
+const TOKENS: Partial<GatewayOptions> = {
+  clientTokens: { secrets: ['s'.repeat(32)] },
+  clients: clientsOf(createSigner()),
+};
 const TOKEN_REQUEST = {
   path: '/client-tokens',
   headers: { authorization: 'ApiKey key-of-acme' },
@@ -150,9 +153,8 @@ describe('R20: automatic persisted queries', () => {
   });
 
   it('R20: a hash with another text is rejected', async () => {
-    await using gateway = await start();
     const extensions = { persistedQuery: { version: 1, sha256Hash: sha256(`${GROUPS} `) } };
-    expect(await send(gateway, { body: { query: GROUPS, extensions } })).toMatchObject({
+    expect(await send(plain, { body: { query: GROUPS, extensions } })).toMatchObject({
       status: 400,
       code: 'BAD_REQUEST',
       calls: [],
@@ -160,17 +162,20 @@ describe('R20: automatic persisted queries', () => {
   });
 });
 
+const PRINTED = print(
+  parse('query Flow($id: ID!) { workflow(idOrIdentifier: $id) { ...Part } } fragment Part on Workflow { id name }'),
+);
+const ONE_LINE = PRINTED.replace(/\s+/g, ' ').trim();
+
+/** Gateway that accepts only the documents of a manifest. */
+const enforcing = ofFile(
+  await start({
+    trustedDocuments: { manifests: [{ id: ONE_LINE, string: '{ workflow(idOrIdentifier: "a b") { name } }' }] },
+    clients: { server: { trustedDocuments: 'enforce' } },
+  }),
+);
+
 describe('R21: a manifest with texts on one line', () => {
-  const PRINTED = print(
-    parse('query Flow($id: ID!) { workflow(idOrIdentifier: $id) { ...Part } } fragment Part on Workflow { id name }'),
-  );
-  const ONE_LINE = PRINTED.replace(/\s+/g, ' ').trim();
-  const enforcing = (manifest: Record<string, string>, options: Partial<GatewayOptions> = {}) =>
-    start({
-      trustedDocuments: { manifests: [manifest] },
-      clients: { server: { trustedDocuments: 'enforce' } },
-      ...options,
-    });
   const variables = { id: 'w1' };
 
   it.each([
@@ -179,26 +184,24 @@ describe('R21: a manifest with texts on one line', () => {
     ['the text without ignored characters', stripIgnoredCharacters(PRINTED)],
     ['another layout with comments', `# App\n${PRINTED.replaceAll(',', '').replaceAll('{', '{ # open\n')}`],
   ])('R21: trusts %s', async (_, query) => {
-    await using gateway = await enforcing({ 'sha1-of-codegen': ONE_LINE });
     for (let i = 0; i < 2; i += 1) {
-      expect(await send(gateway, { body: { query, variables } })).toMatchObject({
+      expect(await send(enforcing, { body: { query, variables } })).toMatchObject({
         status: 200,
         body: { data: { workflow: { name: expect.any(String) } } },
         calls: ['GET /v1/workflows/w1'],
       });
     }
     const extensions = { persistedQuery: { version: 1, sha256Hash: sha256(query) } };
-    expect((await send(gateway, { body: { query, variables, extensions } })).status).toBe(200);
+    expect((await send(enforcing, { body: { query, variables, extensions } })).status).toBe(200);
   });
 
   it('R21: still identifies documents by the hash of their own text', async () => {
-    await using gateway = await enforcing({ id: ONE_LINE });
-    expect((await send(gateway, { body: { documentId: sha256(ONE_LINE), variables } })).status).toBe(200);
-    expect((await send(gateway, { body: { documentId: sha256(PRINTED), variables } })).code).toBe(
+    expect((await send(enforcing, { body: { documentId: sha256(ONE_LINE), variables } })).status).toBe(200);
+    expect((await send(enforcing, { body: { documentId: sha256(PRINTED), variables } })).code).toBe(
       'PERSISTED_QUERY_NOT_FOUND',
     );
     const body = { documentId: sha256(ONE_LINE), query: PRINTED, variables };
-    expect((await send(gateway, { body })).code).toBe('BAD_REQUEST');
+    expect((await send(enforcing, { body })).code).toBe('BAD_REQUEST');
   });
 
   it.each([
@@ -208,9 +211,8 @@ describe('R21: a manifest with texts on one line', () => {
     ['a text that is no document', '{ workflow(idOrIdentifier: "'],
     ['a long text', `${PRINTED}${' '.repeat(40_000)}`],
   ])('R21: rejects %s', async (_, query) => {
-    await using gateway = await enforcing({ id: ONE_LINE, string: '{ workflow(idOrIdentifier: "a b") { name } }' });
     for (let i = 0; i < 2; i += 1) {
-      expect(await send(gateway, { body: { query, variables } })).toMatchObject({
+      expect(await send(enforcing, { body: { query, variables } })).toMatchObject({
         status: 400,
         code: 'DOCUMENT_NOT_TRUSTED',
         calls: [],
@@ -219,15 +221,12 @@ describe('R21: a manifest with texts on one line', () => {
   });
 
   it('R21: follows a token that permits only this document', async () => {
-    await using gateway = await enforcing(
-      { flow: ONE_LINE, groups: GROUPS, sameFlow: PRINTED }, // The same document in two formats.
-      { ...TOKENS, clients: clientsOf(createSigner()) },
-    );
-    const issued = await send(gateway, {
-      path: '/client-tokens',
-      headers: { authorization: 'ApiKey key-of-acme' },
-      body: { scopes: ['workflows:read', 'groups:read'], documents: ['flow'] },
+    await using gateway = await start({
+      ...TOKENS,
+      trustedDocuments: { manifests: [{ flow: ONE_LINE, groups: GROUPS, sameFlow: PRINTED }] }, // The same document in two formats.
     });
+    const body = { scopes: ['workflows:read', 'groups:read'], documents: ['flow'] };
+    const issued = await send(gateway, { ...TOKEN_REQUEST, body });
     const headers = { authorization: `Bearer ${issued.body.token}` };
     for (const query of [ONE_LINE, PRINTED, stripIgnoredCharacters(PRINTED)]) {
       expect((await send(gateway, { headers, body: { query, variables } })).status).toBe(200);
@@ -236,13 +235,11 @@ describe('R21: a manifest with texts on one line', () => {
   });
 });
 
-describe('R22: Accept', () => {
-  let gateway: ScriptedGateway;
-  beforeAll(async () => {
-    gateway = await start();
-  });
-  afterAll(() => gateway[Symbol.asyncDispose]());
+/** Gateways that several tests share. */
+const plain = ofFile(await start());
+const issuing = ofFile(await start(TOKENS));
 
+describe('R22: Accept', () => {
   it.each<[accept: string, type: string | undefined]>([
     ['application/json;q=0.1, application/graphql-response+json', GRAPHQL_TYPE],
     ['application/graphql-response+json;q=0.1, application/json;q=0.25', JSON_TYPE],
@@ -276,7 +273,7 @@ describe('R22: Accept', () => {
     [', application/json;q=1.5,, application/graphql-response+json', JSON_TYPE],
     ['application/graphql-response+json, application/json;q=1.5,', GRAPHQL_TYPE],
   ])('R22: %j leads to %j', async (accept, type) => {
-    const { status, headers, code, calls } = await send(gateway, { headers: { accept } });
+    const { status, headers, code, calls } = await send(plain, { headers: { accept } });
     expect([status, headers.get('content-type'), code, calls]).toEqual(
       type === undefined ? [406, JSON_TYPE, 'NOT_ACCEPTABLE', []] : [200, type, undefined, GROUP_CALLS],
     );
@@ -286,16 +283,17 @@ describe('R22: Accept', () => {
     for (const part of ['"', '"\\', '\\"', ',', ';', 'a/b;q=0.5,', ' ', '"a",', 'application/json;q=0,']) {
       const accept = `${part.repeat(15_000 / part.length)},*/*`;
       const startedAt = process.cpuUsage();
-      await send(gateway, { headers: { accept } });
+      await send(plain, { headers: { accept } });
       const { user } = process.cpuUsage(startedAt);
       expect([part, user < 300_000]).toEqual([part, true]);
     }
   });
 });
 
+// Those of rejected requests are in test/errors/codes.test.ts.
 describe('R23: Cache-Control', () => {
   it('R23: is no-store in every response of the endpoint', async () => {
-    await using gateway = await start({ ...TOKENS, mcp: {}, graphiql: true, clients: clientsOf(createSigner()) });
+    await using gateway = await start({ ...TOKENS, mcp: {}, graphiql: true });
     const origin = { origin: 'https://elsewhere.example' };
     const search = `?query=${encodeURIComponent(GROUPS)}`;
     const initialize = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} };
@@ -303,23 +301,9 @@ describe('R23: Cache-Control', () => {
     const answers: [string, RequestOptions, number][] = [
       ['a query', {}, 200],
       ['GET with Authorization', { method: 'GET', path: search }, 200],
-      ['GET without a document', { method: 'GET' }, 400],
-      ['an invalid document', { body: { query: '{' } }, 400],
-      ['a malformed body', { body: '{' }, 400],
-      ['a malformed credential', { headers: { authorization: 'Basic x' } }, 401],
-      ['another path', { path: '/other', method: 'GET' }, 404],
-      ['another method', { method: 'PUT' }, 405],
-      ['a mutation by GET', { method: 'GET', path: '?query=mutation{__typename}' }, 405],
-      ['an unavailable type', { headers: { accept: 'image/png' } }, 406],
-      ['a large body', { body: ' '.repeat(300_000) }, 413],
-      ['another type', { headers: { 'content-type': 'text/plain' } }, 415],
       ['a refused preflight', { method: 'OPTIONS', headers: origin }, 405],
       ['GET of client tokens', { method: 'GET', path: '/client-tokens' }, 405],
-      [
-        'a client token',
-        { path: '/client-tokens', headers: { authorization: 'ApiKey key-of-acme' }, body: { scopes: ['groups:read'] } },
-        200,
-      ],
+      ['a client token', TOKEN_REQUEST, 200],
       ['tools', { ...mcp, body: initialize }, 200],
       ['GET of tools', { ...mcp, method: 'GET' }, 405],
     ];
@@ -348,10 +332,12 @@ describe('R23: Cache-Control', () => {
   });
 });
 
+const ORIGIN = 'https://app.example.com';
+const crossOrigin = ofFile(await start({ clients: { server: { corsOrigins: [ORIGIN] } }, mcp: {} }));
+
 describe('R26: the preflight of an allowed origin', () => {
-  const ORIGIN = 'https://app.example.com';
-  const ask = async (gateway: ScriptedGateway, asked?: string, origin = ORIGIN, path = '') =>
-    send(gateway, {
+  const ask = async (asked?: string, origin = ORIGIN, path = '') =>
+    send(crossOrigin, {
       method: 'OPTIONS',
       path,
       headers: {
@@ -370,17 +356,15 @@ describe('R26: the preflight of an allowed origin', () => {
     ['invalid names too', 'baggage, a b, x:y, "q", é, ok', 'baggage, ok'],
     ['too many', Array.from({ length: 400 }, (_, i) => `x-header-${i}`).join(','), null],
   ])('R26: allows %s', async (_, asked, allowed) => {
-    await using gateway = await start({ clients: { server: { corsOrigins: [ORIGIN] } }, mcp: {} });
     for (const path of ['', '/mcp']) {
-      const { status, headers } = await ask(gateway, asked, ORIGIN, path);
+      const { status, headers } = await ask(asked, ORIGIN, path);
       expect([status, headers.get('access-control-allow-headers')]).toEqual([204, allowed]);
       expect(headers.get('vary')).toBe('Access-Control-Request-Headers, Origin');
     }
   });
 
   it('R26: allows nothing to other origins', async () => {
-    await using gateway = await start({ clients: { server: { corsOrigins: [ORIGIN] } } });
-    const { status, headers } = await ask(gateway, 'baggage', 'https://elsewhere.example');
+    const { status, headers } = await ask('baggage', 'https://elsewhere.example');
     expect([status, headers.get('access-control-allow-headers'), headers.get('vary')]).toEqual([405, null, 'Origin']);
   });
 });
@@ -396,16 +380,15 @@ describe('R27: encodings', () => {
     ['identity, gzip', 415],
     ['x-identity', 415],
   ])('R27: requests with Content-Encoding "%s" have the status %i', async (encoding, status) => {
-    await using gateway = await start(TOKENS_WITH_BROWSER);
     const headers = { 'content-encoding': encoding };
-    const { calls, ...response } = await send(gateway, { headers });
+    const { calls, ...response } = await send(issuing, { headers });
     expect([response.status, calls]).toEqual([status, status === 200 ? GROUP_CALLS : []]);
     const token = { ...TOKEN_REQUEST, headers: { ...TOKEN_REQUEST.headers, ...headers } };
-    expect((await send(gateway, token)).status).toBe(status);
+    expect((await send(issuing, token)).status).toBe(status);
   });
 
   it.each(['listener', 'fetch'] as const)('R27: a body with a byte order mark is read by %s', async (entry) => {
-    await using gateway = await start({ ...TOKENS_WITH_BROWSER, mcp: {} }, { entry });
+    await using gateway = await start({ ...TOKENS, mcp: {} }, { entry });
     const marked = (body: object) => BOM + JSON.stringify(body);
     expect(await send(gateway, { body: marked({ query: GROUPS }) })).toMatchObject({
       body: { data: { notificationGroups: NAMES } },
@@ -451,18 +434,16 @@ it('R27: files with a byte order mark are read: a manifest, and the key of a ten
   expect(gateway.service.requests[0]?.headers.authorization).toBe('ApiKey key-of-file');
 });
 
-describe('operationName', () => {
-  it('is absent if it is empty', async () => {
-    await using gateway = await start({ trustedDocuments: { manifests: [{ groups: GROUPS }] } });
-    for (const request of [
-      { body: { query: GROUPS, operationName: '' } },
-      { body: { documentId: 'groups', operationName: '' } },
-      { method: 'GET', path: `?query=${encodeURIComponent(GROUPS)}&operationName=` },
-      { method: 'GET', path: '?documentId=groups&operationName=' },
-    ]) {
-      expect([request, (await send(gateway, request)).status]).toEqual([request, 200]);
-    }
-  });
+it('operationName is absent if it is empty', async () => {
+  await using gateway = await start({ trustedDocuments: { manifests: [{ groups: GROUPS }] } });
+  for (const request of [
+    { body: { query: GROUPS, operationName: '' } },
+    { body: { documentId: 'groups', operationName: '' } },
+    { method: 'GET', path: `?query=${encodeURIComponent(GROUPS)}&operationName=` },
+    { method: 'GET', path: '?documentId=groups&operationName=' },
+  ]) {
+    expect([request, (await send(gateway, request)).status]).toEqual([request, 200]);
+  }
 });
 
 // Errors of resolvers are in test/modules/odd-errors.test.ts.
@@ -509,16 +490,22 @@ describe('R29: an error of a host', () => {
   };
 
   it.each(ERRORS)('R29: %s of a hook is masked and logged', async (_, create) => {
-    for (const hook of HOOKS) {
-      const plugin = {
-        [hook]: () => {
-          throw create();
+    let failing = '';
+    const plugin = Object.fromEntries(
+      HOOKS.map((hook) => [
+        hook,
+        () => {
+          if (hook === failing) {
+            throw create();
+          }
         },
-      };
-      await using gateway = await start({ plugins: [plugin] });
+      ]),
+    );
+    await using gateway = await start({ plugins: [plugin] });
+    for (failing of HOOKS) {
       const { status, body, calls } = await send(gateway);
-      expect([hook, status, body, calls]).toEqual([hook, 500, { errors: [expect.objectContaining(masked)] }, []]);
-      const logged = gateway.log.filter(({ level }) => level === 50);
+      expect([failing, status, body, calls]).toEqual([failing, 500, { errors: [expect.objectContaining(masked)] }, []]);
+      const logged = gateway.log.splice(0).filter(({ level }) => level === 50);
       expect(logged).toMatchObject([{ errorId: body.errors[0].extensions.errorId }]);
     }
   });

@@ -1,20 +1,16 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
-import { type GatewayPair, sendToBoth, startGatewayPair, type WireRequest } from '../support/gateway-pair.ts';
+import { sendToBoth, startGatewayPair, type WireRequest } from '../support/gateway-pair.ts';
 import { guards } from '../support/guards.ts';
 import { healthyService } from '../support/healthy-service.ts';
+import { ofFile } from '../support/lifetime.ts';
 
 guards('src/http/fetch-adapter.ts', 'FetchRequest.body');
 guards('src/http/node-adapter.ts', 'NodeRequest.body');
 guards('src/http/params.ts', 'decodeBody');
 
-let gateways: GatewayPair;
-beforeAll(async () => {
-  gateways = await startGatewayPair(healthyService, {
-    clients: { server: { corsOrigins: ['https://app.example.com'] } },
-  });
-  return () => gateways[Symbol.asyncDispose]();
-});
+const clients = { server: { corsOrigins: ['https://app.example.com'] } };
+const gateways = ofFile(await startGatewayPair(healthyService, { clients }));
 
 describe('listener and fetch respond identically', () => {
   it.each(loadOperations().map(({ name, query, variables = '{}' }) => [name, query, variables] as const))(

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { type ScriptedGateway, startScriptedGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
+import { metricValues } from '../support/metrics-text.ts';
 import { HEAD } from '../support/service.ts';
 
 guards('src/http/node-adapter.ts', 'createListener');
@@ -22,12 +23,18 @@ async function linesOf({ log }: ScriptedGateway) {
   return log;
 }
 
+/** Returns the results of the calls in the metrics. */
+async function resultsOf(gateway: ScriptedGateway): Promise<string[]> {
+  const counts = metricValues(await gateway.metrics(), /^notigraph_upstream_requests_total/);
+  return Object.keys(counts).map((line) => /result="(\w+)"/.exec(line)?.[1] ?? '');
+}
+
 it.each([
   ['a query', 'GET /v1/notification-groups', READ, 'query'],
   ['a query of several calls', 'GET /v1/workflows/b', READS, 'query'],
   ['a mutation', 'POST /v1/feeds', CREATE, 'mutation'],
 ])(
-  'a client that disconnects during %s aborts its calls, and is logged as CLIENT_CLOSED without a warning',
+  'a client that disconnects during %s aborts its calls, and is logged and counted as CLIENT_CLOSED without a warning',
   async (_, endpoint, document, type) => {
     await using gateway = await startScriptedGateway((_request, { send }) => {
       send(`${HEAD}content-length: 100\r\n\r\n{`); // Only the client ends the call.
@@ -35,6 +42,7 @@ it.each([
     await gateway.disconnectDuring(endpoint, document);
     await gateway.service.allClosed();
     expect(await linesOf(gateway)).toMatchObject([{ level: 30, code: 'CLIENT_CLOSED', httpStatus: 499, type }]);
+    expect(new Set(await resultsOf(gateway))).toEqual(new Set(['CLIENT_CLOSED']));
   },
 );
 
@@ -58,4 +66,5 @@ it('an operation that times out is not confused with a client that disconnects',
     { level: 40, code: 'UPSTREAM_TIMEOUT' },
     { level: 30, code: 'UPSTREAM_TIMEOUT', httpStatus: 200 },
   ]);
+  expect(await resultsOf(gateway)).toEqual(['UPSTREAM_TIMEOUT']);
 });

@@ -1,12 +1,13 @@
 import { createHmac } from 'node:crypto';
 import { rename, writeFile } from 'node:fs/promises';
 import { base64url, decodeJwt, decodeProtectedHeader } from 'jose';
-import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
 import { sha256Of } from '../../src/graphql/documents/manifest.ts';
 import { type ScriptedGateway, startScriptedGateway, type TestGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { healthyService } from '../support/healthy-service.ts';
+import { ofFile } from '../support/lifetime.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { type BrowserOptions, clientsOf, createSigner, TENANT_KEYS } from '../support/tokens.ts';
 
@@ -52,11 +53,7 @@ async function setUp({ clientTokens, browser, options }: SetupOptions = {}): Pro
   };
 }
 
-let setup: ScriptedGateway;
-beforeAll(async () => {
-  setup = await setUp({ clientTokens: { rateLimit: { calls: 10_000, perSeconds: 60 } } });
-  return () => setup[Symbol.asyncDispose]();
-});
+const setup = ofFile(await setUp({ clientTokens: { rateLimit: { calls: 10_000, perSeconds: 60 } } }));
 beforeEach(() => {
   setup.service.forget();
   setup.log.length = 0;

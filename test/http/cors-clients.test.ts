@@ -1,8 +1,7 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   dataOf,
   errorOf,
-  type GatewayPair,
   sendToBoth,
   startGatewayPair,
   type WireRequest,
@@ -10,6 +9,7 @@ import {
 } from '../support/gateway-pair.ts';
 import { guards } from '../support/guards.ts';
 import { healthyService } from '../support/healthy-service.ts';
+import { ofFile } from '../support/lifetime.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
 guards('src/http/cors.ts', 'createCors.headers');
@@ -22,17 +22,15 @@ const BACKEND = 'https://backend.example.com';
 const SERVER_KEY = 'ApiKey of-a-server';
 const QUERY = '{ notificationGroups { name } }';
 
-let gateways: GatewayPair;
-beforeAll(async () => {
-  gateways = await startGatewayPair(healthyService, {
+const gateways = ofFile(
+  await startGatewayPair(healthyService, {
     clients: clientsOf(
       signer,
       { corsOrigins: [APP, DEV], rateLimit: { calls: 1_000, perSeconds: 3_600_000 } },
       { server: { corsOrigins: [BACKEND] } },
     ),
-  });
-  return () => gateways[Symbol.asyncDispose]();
-});
+  }),
+);
 
 /** Origins that resemble a listed one but are not listed. */
 const UNLISTED_ORIGINS = [

@@ -1,36 +1,24 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { pino } from 'pino';
-import { beforeAll, expect, it, onTestFinished, vi } from 'vitest';
-import { createGateway, type Gateway } from '../../src/gateway.ts';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { createGateway } from '../../src/gateway.ts';
 import { connectAgent, MCP } from '../support/agent.ts';
 import { guards } from '../support/guards.ts';
 import { healthyService } from '../support/healthy-service.ts';
+import { ofFile } from '../support/lifetime.ts';
 import { listen } from '../support/listen.ts';
-import { startService, type TestService } from '../support/service.ts';
+import { startService } from '../support/service.ts';
 
 guards('src/http/node-adapter.ts', 'createListener');
 
 const QUERY = '{ notificationGroups { id } }';
 const HEADERS = { authorization: 'ApiKey k', 'content-type': 'application/json' };
 
-let upstream: TestService;
-let gateway: Gateway;
-
-beforeAll(async () => {
-  upstream = await startService(healthyService);
-  gateway = createGateway({
-    upstream: upstream.url,
-    endpoint: '/api/graphql',
-    maxBodyBytes: 2_000,
-    mcp: MCP,
-    graphiql: true,
-  });
-  return async () => {
-    await gateway.dispose();
-    await upstream[Symbol.asyncDispose]();
-  };
-});
+const upstream = ofFile(await startService(healthyService));
+const gateway = ofFile(
+  createGateway({ upstream: upstream.url, endpoint: '/api/graphql', maxBodyBytes: 2_000, mcp: MCP, graphiql: true }),
+);
 
 /** Starts a server that does something with each request before the gateway gets it. @returns the URL of the endpoint */
 async function startHost(prepare: (request: IncomingMessage) => Promise<void> | void): Promise<string> {

@@ -1,6 +1,7 @@
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
 import { startGateway } from '../support/gateway.ts';
+import { ofTest } from '../support/lifetime.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
 const APP = 'https://app.example.com';
@@ -12,17 +13,14 @@ const signer = createSigner();
 /** Starts a gateway whose clock the test sets. */
 async function start(options: Partial<GatewayOptions> = {}) {
   let time = 0;
-  const gateway = await startGateway({ upstream: 'http://127.0.0.1:9', ...options }, { monotonicNow: () => time });
-  onTestFinished(() => gateway[Symbol.asyncDispose]());
+  const upstream = 'http://127.0.0.1:9';
+  const gateway = ofTest(await startGateway({ upstream, ...options }, { monotonicNow: () => time }));
   return {
     gateway,
     preflight: (origin: string, path = '/graphql') =>
       fetch(new URL(path, gateway.url), { method: 'OPTIONS', headers: { origin } }).then(({ status }) => status),
-    send: async (origin: string, authorization: string | null, path = '/graphql') => {
-      const headers = { origin, 'content-type': 'application/json', ...(authorization !== null && { authorization }) };
-      const body = '{"query":"{ __typename }"}';
-      return (await fetch(new URL(path, gateway.url), { method: 'POST', headers, body })).status;
-    },
+    send: async (origin: string, authorization: string) =>
+      (await gateway.send('{ __typename }', {}, { authorization, headers: { origin } })).status,
     pass: (ms: number) => {
       time += ms;
     },

@@ -1,19 +1,14 @@
 import { get, type IncomingMessage } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createGateway } from '../../src/gateway.ts';
-import { type SandboxedGateway, startGateway, startSandboxedGateway } from '../support/gateway.ts';
-import { startService } from '../support/service.ts';
+import { startGateway, startSandboxedGateway, startScriptedGateway } from '../support/gateway.ts';
+import { ofFile } from '../support/lifetime.ts';
 
 const BROWSER = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' };
 
-let gateway: SandboxedGateway;
-
-beforeAll(async () => {
-  gateway = await startSandboxedGateway({ options: { graphiql: true, endpoint: '/api/graphql' } });
-  return () => gateway[Symbol.asyncDispose]();
-});
+const gateway = ofFile(await startSandboxedGateway({ options: { graphiql: true, endpoint: '/api/graphql' } }));
 
 describe('the page of GraphiQL', () => {
   it('has security headers, and so have its files', async () => {
@@ -89,12 +84,9 @@ describe('the page of GraphiQL', () => {
 
 describe('a gateway that sheds load', () => {
   it('answers requests for the page and its files, but no others', async () => {
-    await using upstream = await startService(() => ({ body: { data: [] } }));
-    const held = upstream.hold(undefined, Infinity);
-    await using busy = await startGateway(
-      { upstream: upstream.url, graphiql: true },
-      { server: { maxInFlightRequests: 1 } },
-    );
+    const server = { maxInFlightRequests: 1 };
+    await using busy = await startScriptedGateway(() => ({ body: { data: [] } }), { graphiql: true }, { server });
+    const held = busy.service.hold(undefined, Infinity);
     const response = busy.send('{ notificationGroups { id } }');
     await held.arrived;
     expect((await busy.send('{ __typename }')).status).toBe(503);
@@ -118,32 +110,29 @@ describe('a gateway that sheds load', () => {
   });
 });
 
-describe('a gateway without GraphiQL', () => {
-  it('tells browsers how to turn it on, and nothing about itself', async () => {
-    await using closed = await startSandboxedGateway({ options: { endpoint: '/api/graphql' } });
-    const { status, headers, body } = await request(closed.url, BROWSER);
-    expect(status).toBe(404);
-    expect(headers).toMatchObject({ 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store' });
-    expect(headers['content-security-policy']).toMatch(/^default-src 'none'; style-src 'sha256-/);
-    const text = String(body);
-    expect(text).toContain('This is a GraphQL endpoint');
-    for (const way of ['--graphiql on', 'NOTIGRAPH_GRAPHIQL=on', 'graphiql: on', 'graphiql: true']) {
-      expect(text).toContain(way);
-    }
-    expect(text).not.toMatch(/\/api\/graphql|127\.0\.0\.1|\d\.\d\.\d|sandbox|<script/);
+it('a gateway without GraphiQL tells browsers how to turn it on, and nothing about itself', async () => {
+  await using closed = await startSandboxedGateway({ options: { endpoint: '/api/graphql' } });
+  const { status, headers, body } = await request(closed.url, BROWSER);
+  expect(status).toBe(404);
+  expect(headers).toMatchObject({ 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store' });
+  expect(headers['content-security-policy']).toMatch(/^default-src 'none'; style-src 'sha256-/);
+  const text = String(body);
+  expect(text).toContain('This is a GraphQL endpoint');
+  for (const way of ['--graphiql on', 'NOTIGRAPH_GRAPHIQL=on', 'graphiql: on', 'graphiql: true']) {
+    expect(text).toContain(way);
+  }
+  expect(text).not.toMatch(/\/api\/graphql|127\.0\.0\.1|\d\.\d\.\d|sandbox|<script/);
 
-    const json = await request(closed.url, { accept: '*/*' });
-    expect(json.status).toBe(403);
-    expect(JSON.parse(String(json.body)).errors[0].extensions.code).toBe('CSRF_REFUSED');
-    const file = await request(`${closed.url}?graphiql=main.js`);
-    expect(JSON.parse(String(file.body)).errors[0].extensions.code).toBe('CSRF_REFUSED');
-  });
+  const json = await request(closed.url, { accept: '*/*' });
+  expect(json.status).toBe(403);
+  expect(JSON.parse(String(json.body)).errors[0].extensions.code).toBe('CSRF_REFUSED');
+  const file = await request(`${closed.url}?graphiql=main.js`);
+  expect(JSON.parse(String(file.body)).errors[0].extensions.code).toBe('CSRF_REFUSED');
 });
 
 describe('beside the endpoint', () => {
   it.each([true, false])('a browser gets a link to it, with GraphiQL: %s', async (graphiql) => {
-    await using upstream = await startService(() => ({ body: { data: [] } }));
-    await using served = await startGateway({ upstream: upstream.url, graphiql, endpoint: '/api/graphql' });
+    await using served = await startScriptedGateway(() => {}, { graphiql, endpoint: '/api/graphql' });
     for (const path of ['/', '/?from=mail', '/api/graphql/']) {
       const { status, headers, body } = await request(new URL(path, served.url).href, BROWSER);
       expect([path, status, headers['content-type']]).toEqual([path, 404, 'text/html; charset=utf-8']);
@@ -153,7 +142,7 @@ describe('beside the endpoint', () => {
       const proxied = new URL(`/prefix${path}`, served.url); // Of a proxy that removes the prefix.
       expect(new URL(link, proxied).pathname).toBe('/prefix/api/graphql');
     }
-    expect([served.log, upstream.requests]).toEqual([[], []]);
+    expect([served.log, served.service.requests]).toEqual([[], []]);
   });
 
   it('a browser gets a link to the endpoint of each upstream', async () => {

@@ -2,25 +2,21 @@ import { once } from 'node:events';
 import { request as sendRequest } from 'node:http';
 import { text as readText } from 'node:stream/consumers';
 import { getIntrospectionQuery } from 'graphql';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { type SandboxedGateway, startSandboxedGateway } from '../support/gateway.ts';
+import { afterEach, describe, expect, it } from 'vitest';
+import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
+import { startSandboxedGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
+import { ofFile } from '../support/lifetime.ts';
 
 guards('src/graphql/documents/validate.ts', 'useDocumentLimits.onParse');
 guards('src/graphql/documents/validate.ts', 'useDocumentLimits.onValidate');
 guards('src/http/node-adapter.ts', 'NodeRequest.constructor');
 guards('src/http/node-adapter.ts', 'createHostCheck.isValid');
+guards('src/http/engine.ts', 'resolveOperation');
 guards('src/http/head.ts', 'readHead');
 guards('src/http/head.ts', 'requireJson');
 
-let gateway: SandboxedGateway;
-
-beforeAll(async () => {
-  gateway = await startSandboxedGateway();
-  return async () => {
-    await gateway[Symbol.asyncDispose]();
-  };
-});
+const gateway = ofFile(await startSandboxedGateway());
 
 afterEach(async () => {
   expect(await gateway.data('{ __typename }')).toEqual({ __typename: 'Query' }); // The gateway still works after each test.
@@ -237,15 +233,45 @@ describe('methods, paths and content types', () => {
     },
   );
 
-  it('a compressed body is rejected with 415 and never decompressed', async () => {
-    const { status } = await post('not even gzip', { 'content-encoding': 'gzip' });
-    expect(status).toBe(415);
+  it.each(['/graphql/', '/x/graphql'])('the path %s responds with 404', async (path) => {
+    const { status } = await gateway.send('{ __typename }', {}, { path });
+    expect(status).toBe(404);
+  });
+});
+
+describe('one of the operations in a document', () => {
+  const CREATE = 'mutation Create { createFeed(input: { name: "Unwanted" }) { __typename } }';
+
+  it.each<[string, Record<string, string>]>([
+    ['with only one operation', { query: CREATE }],
+    ['selected by name', { query: `query Read { __typename } ${CREATE}`, operationName: 'Create' }],
+    ['with extensions', { query: CREATE, extensions: '{"a":1}' }],
+  ])('is rejected if it is a mutation that is sent with GET, %s', async (_, params) => {
+    for (let i = 0; i < 5; i += 1) {
+      const { status, headers, text } = await send({ headers: JSON_TYPE }, `?${new URLSearchParams(params)}`);
+      expect([status, headers.get('allow')]).toEqual([405, 'POST']);
+      expect(text).toContain('METHOD_NOT_ALLOWED');
+    }
   });
 
-  it.each(['/other', '/graphql/', '/x/graphql'])('the path %s responds with 404', async (path) => {
-    const response = await fetch(new URL(path, gateway.url), { method: 'POST', headers: JSON_TYPE, body: '{}' });
-    expect(response.status).toBe(404);
-    expect(await response.json()).toMatchObject({ errors: [{ extensions: { code: 'NOT_FOUND' } }] });
+  it('is executed if it is a query that is sent with GET, even if another one is a mutation', async () => {
+    gateway.forget();
+    const query = `query Read { notificationGroups { name } } ${CREATE}`;
+    const response = await fetch(`${gateway.url}?${new URLSearchParams({ query, operationName: 'Read' })}`, {
+      headers: { authorization: `ApiKey ${SANDBOX_KEYS.development}` },
+    });
+    expect(await response.json()).not.toHaveProperty('errors');
+    expect(gateway.upstream()).toHaveLength(1);
+  });
+
+  it.each<[string, object]>([
+    ['no name for two operations', { query: `query A { __typename } ${CREATE}` }],
+    ['an unknown name', { query: CREATE, operationName: 'Other' }],
+    ['a name that ends in NUL', { query: CREATE, operationName: 'Create\0' }],
+    ['no operation', { query: 'fragment F on Query { __typename }' }],
+  ])('is not found, and nothing is sent: %s', async (_, body) => {
+    const { status, text } = await post(JSON.stringify(body));
+    expect([status, JSON.parse(text).errors[0].extensions.code]).toEqual([400, 'OPERATION_RESOLUTION_FAILURE']);
   });
 });
 

@@ -1,9 +1,11 @@
 import { expect, it } from 'vitest';
 import { defineModule } from '../../src/modules/index.ts';
+import { digestOf, echoKeyDigest } from '../support/concurrent-load.ts';
 import { startScriptedGateway } from '../support/gateway.ts';
 import { workflow } from '../support/records.ts';
+import { clientsOf, createSigner, TENANT_KEYS } from '../support/tokens.ts';
 
-// Identical queries of one API key share their REST calls, and nothing else: each has its own execution, response and end.
+// Identical queries of one API key share their REST calls, and nothing else: each has its own execution and response.
 
 const WORKFLOW = 'GET /v1/workflows/w1';
 const NAME = 'workflow(idOrIdentifier: "w1") { name }';
@@ -39,27 +41,40 @@ it('have their own responses if a module reads the request, with one REST call',
   expect(gateway.log.filter(({ shared }) => shared)).toMatchObject([{ upstreamCalls: 0, shared: 1 }]);
 });
 
-it('end independently if the resolver of one waits', async () => {
-  const [started, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<boolean>()];
-  const waitsForAnna = defineModule('waits', ({ builder, requireScopes }) =>
-    builder.queryField('waits', (t) =>
-      t.boolean({
-        nullable: true,
-        extensions: requireScopes('users:read'),
-        resolve(_root, _args, { request }) {
-          if (request.headers.get('x-user') !== 'anna') {
-            return false;
-          }
-          started.resolve();
-          return ended.promise;
-        },
-      }),
-    ),
+const signer = createSigner();
+
+/** Credential of a caller, and the key of its REST calls. */
+type Caller = readonly [authorization: string, key: string];
+
+const browser = async (tenant: keyof typeof TENANT_KEYS, sub: string): Promise<Caller> => [
+  await signer.bearer({ tenant, sub }),
+  TENANT_KEYS[tenant],
+];
+const server = async (key: string): Promise<Caller> => [`ApiKey ${key}`, key];
+
+it.each([
+  [
+    'not between tenants, or between a tenant and a server with another key',
+    [browser('acme', 'ada'), browser('globex', 'ada'), server('key-of-a-server')],
+  ],
+  [
+    'between users of a tenant and a server with its key',
+    [browser('acme', 'ada'), browser('acme', 'bob'), server(TENANT_KEYS.acme)],
+  ],
+])('share REST calls %s', async (_, identified) => {
+  const callers = await Promise.all(identified);
+  await using gateway = await startScriptedGateway(echoKeyDigest, { clients: clientsOf(signer) });
+  const send = (document: string) =>
+    Promise.all(callers.map(([authorization]) => gateway.send(document, {}, { authorization })));
+  await send('{ __typename }'); // Caches the tokens.
+  const keys = [...new Set(callers.map(([, key]) => `ApiKey ${key}`))];
+  const held = gateway.service.hold(undefined, Infinity);
+  const responses = send(`{ ${NAME} }`);
+  await gateway.service.arrived(keys.length);
+  await expect.poll(gateway.running).toBe(callers.length);
+  held.release();
+  expect((await responses).map(({ body }) => JSON.stringify(body))).toEqual(
+    callers.map(([, key]) => expect.stringContaining(digestOf(`ApiKey ${key}`))),
   );
-  await using gateway = await startScriptedGateway(respond, { modules: [waitsForAnna] });
-  const anna = gateway.send('{ waits }', {}, requestOf('anna'));
-  await started.promise;
-  expect((await gateway.send('{ waits }', {}, requestOf('ben'))).body).toEqual({ data: { waits: false } });
-  ended.resolve(true);
-  expect((await anna).body).toEqual({ data: { waits: true } });
+  expect(gateway.service.requests.map(({ headers }) => headers.authorization).toSorted()).toEqual(keys.toSorted());
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
-import { startGateway, startScriptedGateway, type TestGateway } from '../support/gateway.ts';
+import { startGateway, startScriptedGateway, type TestGateway, type TestResponse } from '../support/gateway.ts';
 import { connectRaw, postHead } from '../support/raw-client.ts';
 import { group } from '../support/records.ts';
 import { startService } from '../support/service.ts';
@@ -19,12 +19,7 @@ async function setUp(options: Partial<GatewayOptions> = {}) {
     ...options,
   });
   const post = (path: string, key: string | undefined, query = READ, signal?: AbortSignal) =>
-    fetch(new URL(path, gateway.url), {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', ...(key && { authorization: `ApiKey ${key}` }) },
-      body: JSON.stringify({ query }),
-      ...(signal && { signal }),
-    });
+    gateway.send(query, {}, { path, authorization: key ? `ApiKey ${key}` : null, ...(signal && { signal }) });
   return {
     gateway,
     held,
@@ -49,10 +44,9 @@ async function setUp(options: Partial<GatewayOptions> = {}) {
   };
 }
 
-async function outcomeOf(sent: Promise<Response>) {
-  const response = await sent;
-  const { errors = [] } = await response.json();
-  return [response.status, errors[0]?.extensions.code, response.headers.get('retry-after')];
+async function outcomeOf(sent: Promise<TestResponse>) {
+  const { status, codes, headers } = await sent;
+  return [status, codes[0], headers.get('retry-after')];
 }
 
 const OK = [200, undefined, null];
@@ -113,23 +107,20 @@ describe('requests in flight', () => {
 
   it('without a credential are those of one caller, and take no room of an upstream', async () => {
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
-    const plugin = {
-      onExecute: ({ args }: { args: { operationName?: string | null } }) =>
-        args.operationName === 'Held' ? released : undefined,
+    let executed = 0;
+    const holdFirst = {
+      onExecute: () => {
+        executed += 1;
+        return executed > 4 ? undefined : released;
+      },
     };
-    await using setup = await setUp({ maxInFlightRequests: 16, plugins: [plugin] });
-    const waiting = Array.from({ length: 4 }, () =>
-      fetch(setup.gateway.url, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ query: 'query Held { __typename }', operationName: 'Held' }),
-      }),
-    );
-    await expect.poll(() => setup.gateway.running()).toBe(4);
+    await using setup = await setUp({ maxInFlightRequests: 16, plugins: [holdFirst] });
+    const waiting = Array.from({ length: 4 }, () => setup.askHealthy(undefined, '{ __typename }'));
+    await expect.poll(() => executed).toBe(4);
     expect(await setup.askHealthy(undefined, '{ __typename }')).toEqual(CALLER_FULL);
     expect(await setup.askHealthy('a')).toEqual(OK);
     release();
-    expect(await Promise.all(waiting.map(outcomeOf))).toEqual([OK, OK, OK, OK]);
+    expect(await Promise.all(waiting)).toEqual([OK, OK, OK, OK]);
   });
 
   it('no longer count when their clients have disconnected', async () => {

@@ -1,15 +1,16 @@
 import { rename, writeFile } from 'node:fs/promises';
 import { PassThrough } from 'node:stream';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { createGateway, type GatewayOptions } from '../../src/gateway.ts';
 import { sha256Of } from '../../src/graphql/documents/manifest.ts';
 import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
-import { connectAgent, ERAS, MCP, TOOLS } from '../support/agent.ts';
+import { connectAgent, ERAS, MCP, postToTools, TOOLS } from '../support/agent.ts';
 import { createBrowserFetch } from '../support/browser-fetch.ts';
-import { type ScriptedGateway, startGateway, startScriptedGateway } from '../support/gateway.ts';
+import { startGateway, startScriptedGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { healthyService } from '../support/healthy-service.ts';
+import { ofFile } from '../support/lifetime.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { type ServiceResponse, startService } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
@@ -42,37 +43,13 @@ const PROBLEMS: Readonly<Record<string, ServiceResponse>> = {
   conflict: { status: 409, body: { message: 'in use' } },
 };
 
-let gateway: ScriptedGateway;
-
-beforeAll(async () => {
-  gateway = await startScriptedGateway(
+const gateway = ofFile(
+  await startScriptedGateway(
     (request, raw) => PROBLEMS[request.path.split('/').at(-1) ?? ''] ?? healthyService(request, raw),
     OPTIONS,
-  );
-  return () => gateway[Symbol.asyncDispose]();
-});
+  ),
+);
 beforeEach(() => gateway.service.forget());
-
-/** Sends a message without the client. Headers that are empty are left out. */
-function post(
-  message: unknown,
-  headers: Record<string, string> = {},
-  init: RequestInit = {},
-  { url } = gateway,
-): Promise<Response> {
-  const all = {
-    'content-type': 'application/json',
-    accept: 'application/json, text/event-stream',
-    authorization: KEY,
-    ...headers,
-  };
-  return fetch(new URL('/mcp', url), {
-    method: 'POST',
-    body: JSON.stringify(message),
-    ...init,
-    headers: Object.entries(all).filter(([, value]) => value !== ''),
-  });
-}
 
 /** First message of a client with icons. */
 const initialize = (icons: unknown[]) => ({
@@ -207,7 +184,7 @@ describe('access', () => {
     'rejects %s with status %i and a log line, as the GraphQL endpoint does',
     async (_, status, headers, init, code) => {
       const before = gateway.log.length;
-      const response = await post(LIST, headers, init);
+      const response = await postToTools(gateway, LIST, headers, init);
       const { errors } = await response.json();
       expect([response.status, errors[0].extensions.code]).toEqual([status, code]);
       const lines = gateway.log.slice(before).filter(({ level }) => level === 30);
@@ -218,7 +195,7 @@ describe('access', () => {
   );
 
   it.each([['x'.repeat(257)], [1.5], [null], [{}]])('rejects a message with the id %j', async (id) => {
-    const response = await post({ jsonrpc: '2.0', id, method: 'nope' });
+    const response = await postToTools(gateway, { jsonrpc: '2.0', id, method: 'nope' });
     const body = await response.text();
     expect([response.status, JSON.parse(body).errors[0].message]).toEqual([
       400,
@@ -228,20 +205,20 @@ describe('access', () => {
   });
 
   it.each([['x'.repeat(256)], [''], [-1]])('answers a message with the id %j', async (id) => {
-    const response = await post({ jsonrpc: '2.0', id, method: 'tools/list' });
+    const response = await postToTools(gateway, { jsonrpc: '2.0', id, method: 'tools/list' });
     expect(await response.text()).toContain(`"id":${JSON.stringify(id)}`);
   });
 
   it('limits the values of a message, but not those of the arguments of a call', async () => {
-    const most = await post(initialize(Array(189).fill(1)));
+    const most = await postToTools(gateway, initialize(Array(189).fill(1)));
     expect((await most.text()).length).toBeLessThan(64 * 1024); // A problem for each of them.
-    const tooMany = await post(initialize(Array(190).fill(1)));
+    const tooMany = await postToTools(gateway, initialize(Array(190).fill(1)));
     expect([tooMany.status, await tooMany.json()]).toMatchObject([
       400,
       { errors: [{ message: 'The request has more than 200 values besides the arguments of a call.' }] },
     ]);
     const params = { name: 'Flow', arguments: { id: Array(300).fill('w') } };
-    const call = await post({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
+    const call = await postToTools(gateway, { jsonrpc: '2.0', id: 1, method: 'tools/call', params });
     expect(await call.text()).toContain('BAD_USER_INPUT');
   });
 
@@ -269,7 +246,7 @@ describe('a call is a GraphQL request', () => {
 
   it('unless it names no tool, which has a log line too', async () => {
     const before = gateway.log.length;
-    await post({ ...LIST, method: 'tools/call', params: { name: 'DropFeed' } });
+    await postToTools(gateway, { ...LIST, method: 'tools/call', params: { name: 'DropFeed' } });
     expect(gateway.log.slice(before)).toMatchObject([{ level: 30, msg: 'mcp', method: 'tools/call' }]);
   });
 
@@ -293,7 +270,7 @@ describe('a call is a GraphQL request', () => {
     await using waiting = await startScriptedGateway(() => {}, OPTIONS);
     const client = new AbortController();
     const call = { ...LIST, method: 'tools/call', params: { name: 'Groups' } };
-    const answer = post(call, {}, { signal: client.signal }, waiting);
+    const answer = postToTools(waiting, call, {}, { signal: client.signal });
     await waiting.service.arrived(1);
     client.abort();
     await expect(answer).rejects.toThrow();

@@ -111,8 +111,7 @@ describe('load shedding', () => {
     await statusOf(paused.url);
     expect(lines).toHaveLength(3);
     // A shutdown has its own line.
-    const closing = paused.server.close();
-    await closing;
+    await paused.server.close();
     expect(lines).toHaveLength(3);
   });
 
@@ -159,17 +158,6 @@ describe('a hostile connection', () => {
     await using paused = await startPausedServer();
     expect(await sendRaw(paused.url, bytes)).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
     expect(await statusOf(`${paused.url}/livez`)).toBe(200);
-  });
-
-  it('that never completes its headers or body is closed', async () => {
-    await using paused = await startPausedServer({ headersTimeoutMs: 200, requestTimeoutMs: 400 });
-    const responses = [
-      sendRaw(paused.url, 'POST /graphql HT'),
-      sendRaw(paused.url, `${HEAD}Content-Length: 10\r\n\r\n{`),
-    ];
-    for (const response of await Promise.all(responses)) {
-      expect(response === '' || response.startsWith('HTTP/1.1 408 ')).toBe(true);
-    }
   });
 });
 

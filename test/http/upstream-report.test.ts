@@ -1,10 +1,9 @@
 import { expect, it } from 'vitest';
 import type { UpstreamReport } from '../../src/http/respond.ts';
 import { READ_WORKFLOW, startCachedGateway } from '../support/cached-gateway.ts';
-import { startGateway, startScriptedGateway, type TestGateway } from '../support/gateway.ts';
+import { startScriptedGateway, type TestGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { group, workflow } from '../support/records.ts';
-import { startService } from '../support/service.ts';
 
 guards('src/http/respond.ts', 'limitSize');
 
@@ -34,7 +33,7 @@ const service = (path: string) => {
 
 it('reports calls, shared responses, retries, the rate limit, and the calls of each field', async () => {
   let failures = 1;
-  await using upstream = await startService(({ path }) =>
+  await using gateway = await startScriptedGateway(({ path }) =>
     path === '/v1/workflows/w2' && failures-- > 0
       ? { status: 503 }
       : {
@@ -42,7 +41,6 @@ it('reports calls, shared responses, retries, the rate limit, and the calls of e
           headers: { 'ratelimit-limit': '30', 'ratelimit-remaining': '17', 'ratelimit-reset': '1' },
         },
   );
-  await using gateway = await startGateway({ upstream: upstream.url }, { random: () => 0 });
   const document = `{
     workflows(idsOrIdentifiers: ["w1", "w2"]) { id notificationGroup { name } }
     same: workflow(idOrIdentifier: "w1") { id }
@@ -61,7 +59,7 @@ it('reports calls, shared responses, retries, the rate limit, and the calls of e
     'Query.notificationStats': 2,
     'Query.notificationGroups': 1,
   });
-  expect(upstream.requests).toHaveLength(5);
+  expect(gateway.service.requests).toHaveLength(5);
   expect(sentOf({ ms, ...result })).toBe(5);
   expect(ms).toBeGreaterThan(0);
   expect(ms).toBeLessThan(performance.now() - started);
@@ -136,8 +134,7 @@ it('counts stored responses only if no request was made for them, and calls that
 
 it('is part of responses without data, and of those whose data was too large', async () => {
   const record = { data: workflow({ _id: 'w1', name: '€'.repeat(600) }) };
-  await using upstream = await startService(() => ({ body: record }));
-  await using gateway = await startGateway({ upstream: upstream.url, maxResponseBytes: 1_024 });
+  await using gateway = await startScriptedGateway(() => ({ body: record }), { maxResponseBytes: 1_024 });
   const none = { calls: 0, shared: 0, cached: 0, retries: 0, ms: 0, fields: {} };
   expect(await report(gateway, '{ unknown }')).toMatchObject({
     status: 400,

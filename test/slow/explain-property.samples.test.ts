@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { Plugin } from 'graphql-yoga';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
 import type { GatewayContext } from '../../src/graphql/context.ts';
 import { createSchema } from '../../src/graphql/schema.ts';
@@ -9,8 +9,9 @@ import { type Choices, readTape } from '../support/fuzz/choices.ts';
 import { DocumentGenerator, type GeneratedRequest, type Scalars } from '../support/fuzz/documents.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { type GeneratedBehavior, generatedService } from '../support/generated-service.ts';
+import { ofFile } from '../support/lifetime.ts';
 import { sampleSize } from '../support/samples.ts';
-import { startService, type TestService } from '../support/service.ts';
+import { startService } from '../support/service.ts';
 
 const RUNS = sampleSize(60, 1_000);
 
@@ -78,8 +79,6 @@ const example = fc.record({
 
 let behavior: GeneratedBehavior;
 let made: GatewayContext['budget'] | undefined;
-let upstream: TestService;
-let gateways: Map<number, TestGateway>;
 
 /** Notes the calls of the last operation. */
 const noteUsage: Plugin<GatewayContext> = {
@@ -88,41 +87,27 @@ const noteUsage: Plugin<GatewayContext> = {
   },
 };
 
-beforeAll(async () => {
-  upstream = await startService(generatedService(() => behavior));
-  const start = (maxUpstreamCalls: number) =>
-    startGateway({
-      upstream: upstream.url,
-      plugins: [noteUsage],
-      maxUpstreamCalls,
-      maxConcurrentCallsPerKey: 100,
-    });
-  gateways = new Map([
-    [3, await start(3)],
-    [12, await start(12)],
-    [50, await start(50)],
-  ]);
-});
-afterAll(async () => {
-  await Promise.all([...gateways.values()].map((gateway) => gateway[Symbol.asyncDispose]()));
-  await upstream[Symbol.asyncDispose]();
-});
+const upstream = ofFile(await startService(generatedService(() => behavior)));
+
+/** Gateways by their maximum number of calls. */
+const gateways = new Map<number, TestGateway>();
+for (const maxUpstreamCalls of [3, 12, 50]) {
+  const options = { plugins: [noteUsage], maxUpstreamCalls, maxConcurrentCallsPerKey: 100 };
+  gateways.set(maxUpstreamCalls, ofFile(await startGateway({ upstream: upstream.url, ...options })));
+}
+
+const authorization = `ApiKey ${SANDBOX_KEYS.development}`;
 
 /** Explains an operation. Returns undefined if it is invalid, as the executed operation must be too. */
-async function explain(gateway: TestGateway, { query, variables, operationName }: GeneratedRequest) {
-  const authorization = `ApiKey ${SANDBOX_KEYS.development}`;
-  const request = { query, variables, operationName };
+async function explain(gateway: TestGateway, request: GeneratedRequest): Promise<Explanation | undefined> {
   const { body } = await sendExplain(gateway, request, { authorization });
   return body.extensions?.explain;
 }
 
-async function execute({ url }: TestGateway, { query, variables, operationName }: GeneratedRequest): Promise<void> {
+async function execute({ url }: TestGateway, request: GeneratedRequest): Promise<void> {
   made = undefined;
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', authorization: `ApiKey ${SANDBOX_KEYS.development}` },
-    body: JSON.stringify({ query, variables, operationName }),
-  });
+  const headers = { 'content-type': 'application/json', authorization };
+  const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(request) });
   await response.json();
 }
 

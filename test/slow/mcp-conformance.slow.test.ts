@@ -3,10 +3,11 @@ import { existsSync } from 'node:fs';
 import { createServer, request } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
 import { ROOT } from '../support/docs.ts';
-import { type SandboxedGateway, startSandboxedGateway } from '../support/gateway.ts';
+import { startSandboxedGateway } from '../support/gateway.ts';
+import { ofFile } from '../support/lifetime.ts';
 import { listen } from '../support/listen.ts';
 
 /** The conformance suite of the Model Context Protocol, which `npm --prefix test/tools ci` installs. */
@@ -18,32 +19,24 @@ const TOOLS = {
   test_error_handling: '{ workflow(idOrIdentifier: "") { id } }',
 };
 
-let gateway: SandboxedGateway;
-let proxy: Awaited<ReturnType<typeof listen>>;
+const manifest = Object.fromEntries(Object.entries(TOOLS).map(([name, body]) => [name, `query ${name} ${body}`]));
+const gateway = ofFile(await startSandboxedGateway({ options: { mcp: { manifest } } }));
+const target = new URL(gateway.url);
 
 /** The suite sends no credential, so a proxy adds one. */
-beforeAll(async () => {
-  const manifest = Object.fromEntries(Object.entries(TOOLS).map(([name, body]) => [name, `query ${name} ${body}`]));
-  gateway = await startSandboxedGateway({ options: { mcp: { manifest } } });
-  const target = new URL(gateway.url);
-  proxy = await listen(
-    createServer((incoming, outgoing) => {
-      const headers = { ...incoming.headers, authorization: `ApiKey ${SANDBOX_KEYS.development}` };
-      const { url: path, method } = incoming;
-      incoming.pipe(
-        request({ hostname: target.hostname, port: target.port, path, method, headers }, (response) => {
-          outgoing.writeHead(response.statusCode ?? 500, response.headers);
-          response.pipe(outgoing);
-        }),
-      );
-    }),
-  );
-});
-
-afterAll(async () => {
-  await proxy.close();
-  await gateway[Symbol.asyncDispose]();
-});
+const proxy = await listen(
+  createServer((incoming, outgoing) => {
+    const headers = { ...incoming.headers, authorization: `ApiKey ${SANDBOX_KEYS.development}` };
+    const { url: path, method } = incoming;
+    incoming.pipe(
+      request({ hostname: target.hostname, port: target.port, path, method, headers }, (response) => {
+        outgoing.writeHead(response.statusCode ?? 500, response.headers);
+        response.pipe(outgoing);
+      }),
+    );
+  }),
+);
+afterAll(() => proxy.close());
 
 it
   .runIf(existsSync(SUITE) || process.env.CI !== undefined)

@@ -1,13 +1,12 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
-import { connectAgent } from '../support/agent.ts';
+import { connectAgent, postToTools } from '../support/agent.ts';
 import { type Choices, readTape } from '../support/fuzz/choices.ts';
-import { startGateway } from '../support/gateway.ts';
+import { startScriptedGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { healthyService } from '../support/healthy-service.ts';
 import { sampleSize } from '../support/samples.ts';
-import { startService } from '../support/service.ts';
 
 guards('src/http/mcp/messages.ts', 'findJsonProblem');
 
@@ -70,11 +69,10 @@ function validValue(schema: Schema): unknown {
 }
 
 it('1,000 invalid calls cause no REST call, and each is answered with an error', async () => {
-  await using upstream = await startService(healthyService);
   const operations = loadOperations();
   const mutations = operations.filter(({ query }) => /^mutation/m.test(query)).map(({ name }) => name);
   const manifest = Object.fromEntries(operations.map(({ name, query }) => [name, query]));
-  await using gateway = await startGateway({ upstream: upstream.url, mcp: { manifest, mutations } });
+  await using gateway = await startScriptedGateway(healthyService, { mcp: { manifest, mutations } });
   await using agent = await connectAgent(gateway, KEY);
   const { tools } = await agent.client.listTools();
   const schemas = tools.map(({ name, inputSchema }): [string, Schema] => [
@@ -84,15 +82,7 @@ it('1,000 invalid calls cause no REST call, and each is answered with an error',
 
   /** Sends any message as JSON, and returns whether the response is an error. */
   async function send(body: string): Promise<boolean> {
-    const response = await fetch(new URL('/mcp', gateway.url), {
-      method: 'POST',
-      body,
-      headers: {
-        'content-type': 'application/json',
-        accept: 'application/json, text/event-stream',
-        authorization: KEY,
-      },
-    });
+    const response = await postToTools(gateway, undefined, {}, { body });
     const text = await response.text();
     return response.status >= 400 || text.includes('"isError":true') || text.includes('"error":{');
   }
@@ -118,9 +108,8 @@ it('1,000 invalid calls cause no REST call, and each is answered with an error',
     fc.asyncProperty(
       fc.oneof({ weight: 3, arbitrary: wrongArguments }, { weight: 1, arbitrary: wrongMessage }),
       async (message) => {
-        const before = upstream.requests.length;
         expect(await send(JSON.stringify(message))).toBe(true);
-        expect(upstream.requests.slice(before)).toEqual([]);
+        expect(gateway.service.calls()).toEqual([]);
       },
     ),
     { numRuns: sampleSize(60, 1_000) },

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type Attack, JSON_TYPE, post, postWithLongKey, repeat, startTarget } from '../support/attack.ts';
+import { type Attack, inWorkflow, JSON_TYPE, post, postWithLongKey, repeat, startTarget } from '../support/attack.ts';
 import { runConcurrently } from '../support/concurrent-load.ts';
 import type { ProbedGateway } from '../support/probed-gateway.ts';
 import { type ServiceResponse, startService } from '../support/service.ts';
@@ -45,8 +45,6 @@ async function measureRetainedMb(gateway: ProbedGateway): Promise<number> {
 /** Pads a document with a comment up to the maximum length. */
 const padded = (document: string, character = 'x'): string =>
   `${document}#${character.repeat(32_700 - document.length)}`;
-
-const inWorkflow = (selections: string): string => `{ workflow(idOrIdentifier: "a") { ${selections} } }`;
 
 const WORKFLOW = `fragment f on Workflow { id name active draft critical isBlueprint tags notificationGroupId parentId creatorId
   organizationId environmentId deleted deletedAt deletedBy createdAt updatedAt revision identifier description }`;

@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { connectClients, runConcurrently } from '../support/concurrent-load.ts';
+import { ofFile } from '../support/lifetime.ts';
 import { startProbedGateway } from '../support/probed-gateway.ts';
 import { type NotigraphProcess, startNotigraph } from '../support/process.ts';
 import { feed, group } from '../support/records.ts';
 import { TENANT_ENV, writeConfig } from '../support/reloads.ts';
-import { createTemporaryFolder } from '../support/sandbox-files.ts';
-import { startService, type TestService } from '../support/service.ts';
+import { createFolderOfEachTest } from '../support/sandbox-files.ts';
+import { startService } from '../support/service.ts';
 import { createSigner } from '../support/tokens.ts';
 import { scrape } from '../support/worker-load.ts';
 
@@ -17,24 +18,19 @@ const RELOADED = '"msg":"changed settings take effect after a restart"'; // The 
 const CONNECTIONS = 24;
 const signer = createSigner();
 
-/** Working directory of the processes, and the service. */
-let cwd: string;
-let upstream: TestService;
+/** Working directory of the processes. */
+const folder = createFolderOfEachTest();
 
-beforeEach(async () => {
-  const folder = await createTemporaryFolder();
-  cwd = folder.path();
-  upstream = await startService(async ({ method }) => {
+const upstream = ofFile(
+  await startService(async ({ method }) => {
     await sleep(5);
     return method === 'POST' ? { status: 201, body: { data: feed({ name: 'News' }) } } : { body: { data: [group()] } };
-  });
-  onTestFinished(() => upstream[Symbol.asyncDispose]());
-  onTestFinished(() => folder[Symbol.asyncDispose]());
-});
+  }),
+);
 
 /** Writes a configuration that differs from that of other rounds in clients, limits and documents. */
 const configure = (round: number, others: Readonly<Record<string, unknown>> = {}) =>
-  writeConfig(`${cwd}/notigraph.config.yaml`, signer, round % 2 === 0 ? ['acme'] : ['acme', 'globex'], {
+  writeConfig(folder.path('notigraph.config.yaml'), signer, round % 2 === 0 ? ['acme'] : ['acme', 'globex'], {
     upstream: upstream.url,
     logLevel: 'warn',
     reloadSeconds: 0.05,
@@ -80,31 +76,33 @@ function startLoad(url: string, authorizations: readonly string[]) {
   };
 }
 
-describe('a reload under load', () => {
-  it.each([1, 2])(
-    'fails no request, with %i processes',
-    async (workers) => {
-      await configure(0);
-      await using notigraph = await startNotigraph({ cwd, args: ['--workers', `${workers}`], env: TENANT_ENV });
-      const load = startLoad(notigraph.url, ['ApiKey key-1', 'ApiKey key-2', await signer.bearer()]);
-      for (let round = 1; round <= 10; round += 1) {
-        const before = load.answered();
-        await configure(round);
-        if (round % 2 === 0) {
-          process.kill(notigraph.pid, 'SIGHUP');
-        }
-        await untilReloaded(notigraph, round);
-        while (load.answered() < before + 2 * CONNECTIONS) {
-          await sleep(10);
-        }
+it.each([1, 2])(
+  'a reload under load fails no request, with %i processes',
+  async (workers) => {
+    await configure(0);
+    await using notigraph = await startNotigraph({
+      cwd: folder.path(),
+      args: ['--workers', `${workers}`],
+      env: TENANT_ENV,
+    });
+    const load = startLoad(notigraph.url, ['ApiKey key-1', 'ApiKey key-2', await signer.bearer()]);
+    for (let round = 1; round <= 10; round += 1) {
+      const before = load.answered();
+      await configure(round);
+      if (round % 2 === 0) {
+        process.kill(notigraph.pid, 'SIGHUP');
       }
-      const outcomes = await load.stop();
-      expect(Object.keys(outcomes)).toEqual(['data']);
-      expect(await notigraph.stop('SIGTERM')).toMatchObject({ code: 0, stderr: '' });
-    },
-    300_000,
-  );
-});
+      await untilReloaded(notigraph, round);
+      while (load.answered() < before + 2 * CONNECTIONS) {
+        await sleep(10);
+      }
+    }
+    const outcomes = await load.stop();
+    expect(Object.keys(outcomes)).toEqual(['data']);
+    expect(await notigraph.stop('SIGTERM')).toMatchObject({ code: 0, stderr: '' });
+  },
+  300_000,
+);
 
 /** Reloads, and the heap that the replaced gateways would take, in MB: 0.8 each. */
 const RELOADS = 50;
@@ -114,7 +112,7 @@ it('releases replaced gateways', async () => {
   await configure(0, { reloadSeconds: 86_400 });
   await using gateway = await startProbedGateway(upstream.url, {
     ...TENANT_ENV,
-    NOTIGRAPH_CONFIG: `${cwd}/notigraph.config.yaml`,
+    NOTIGRAPH_CONFIG: folder.path('notigraph.config.yaml'),
   });
   const metric = 'notigraph_config_reloads_total{result="ok"}';
   const countReloads = async () => (await scrape(gateway.url, /^notigraph_config_reloads_total/))[metric] ?? 0;

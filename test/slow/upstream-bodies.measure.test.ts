@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { MAX_BLOCK_MS, measureCheapest, postWithKey, repeat, startTarget } from '../support/attack.ts';
-import type { ProbedGateway } from '../support/probed-gateway.ts';
+import { ofFile } from '../support/lifetime.ts';
 import { workflow } from '../support/records.ts';
-import { startService, type TestService } from '../support/service.ts';
+import { startService } from '../support/service.ts';
 
 /** CPU time for an upstream body beyond receiving and parsing it, in milliseconds: three times the target of 500 ms, for slow processors. */
 const MAX_CPU_MS = 1_500;
@@ -12,26 +12,18 @@ const MAX_RESPONSE_BYTES = 4 * 1024 * 1024;
 /** Body size just below the limit on upstream bodies. */
 const BODY_BYTES = 4.9 * 1024 * 1024;
 
-let upstream: TestService;
-let gateway: ProbedGateway;
-
 /** Responses of the endpoints; those without one get a small record. */
 let bodies: { workflow?: string; groups?: string; stats?: string } = {};
 
-beforeAll(async () => {
-  upstream = await startService(({ path }) => {
+const upstream = ofFile(
+  await startService(({ path }) => {
     if (path.includes('/stats')) {
       return { body: bodies.stats ?? '[]' };
     }
     return path.includes('/workflows') ? { body: bodies.workflow ?? { data: workflow() } } : { body: bodies.groups };
-  });
-  gateway = await startTarget(upstream.url);
-});
-
-afterAll(async () => {
-  await gateway[Symbol.asyncDispose]();
-  await upstream[Symbol.asyncDispose]();
-});
+  }),
+);
+const gateway = ofFile(await startTarget(upstream.url));
 
 /** Creates a JSON body with as many copies of an item as fit. */
 function fillBody(item: string | ((i: number) => string), toBody: (items: string) => string): string {

@@ -3,31 +3,26 @@ import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { request } from 'undici';
-import { beforeEach, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { listen } from '../support/listen.ts';
 import { runNotigraph, startNotigraph } from '../support/process.ts';
 import { hasRedis, redisOnly, startRedis } from '../support/redis.ts';
-import { createTemporaryFolder } from '../support/sandbox-files.ts';
+import { createFolderOfEachTest } from '../support/sandbox-files.ts';
 import { startService } from '../support/service.ts';
 import { findWorkerPids, killWorker, scrape, sendLoad, waitForLogLines } from '../support/worker-load.ts';
 
-/** Working directory of the processes of one test. */
-let cwd: string;
-
-beforeEach(async () => {
-  const folder = await createTemporaryFolder();
-  cwd = folder.path();
-  onTestFinished(() => folder[Symbol.asyncDispose]());
-});
+/** Working directory of the processes. */
+const folder = createFolderOfEachTest();
 
 const startWorkers = (count: number) =>
-  startNotigraph({ cwd, args: ['--sandbox', ':memory:', '--workers', `${count}`] });
+  startNotigraph({ cwd: folder.path(), args: ['--sandbox', ':memory:', '--workers', `${count}`] });
 
 const OK = 'notigraph_operations_total{type="query",code="OK"}';
 
 it('metrics and health checks of several workers are those of all, and survive a worker that retires or is killed', async () => {
   const args = ['--sandbox', ':memory:', '--workers', '2', '--admin-port', '0'];
-  await using notigraph = await startNotigraph({ cwd, args, env: { NOTIGRAPH_DRAIN_DELAY_MS: '4000' } });
+  const env = { NOTIGRAPH_DRAIN_DELAY_MS: '4000' };
+  await using notigraph = await startNotigraph({ cwd: folder.path(), args, env });
   const [, admin = ''] = /Health +(\S+)\/livez/.exec(notigraph.output()) ?? [];
   const isPublic = async (path: string) => (await fetch(new URL(path, notigraph.url))).status !== 404;
   expect(await Promise.all(['/metrics', '/livez', '/readyz'].map(isPublic))).toEqual([false, false, false]);
@@ -86,7 +81,7 @@ it('metrics and health checks of several workers are those of all, and survive a
 it('a worker that is stopped is noticed, killed and replaced, and its connections are served by others', async () => {
   const args = ['--sandbox', ':memory:', '--workers', '2'];
   const env = { NOTIGRAPH_DRAIN_TIMEOUT_MS: '500' };
-  await using notigraph = await startNotigraph({ cwd, args, env });
+  await using notigraph = await startNotigraph({ cwd: folder.path(), args, env });
   await sendLoad(notigraph.url, { requests: 20, connections: 4 });
   await waitForLogLines(notigraph, 'operation', 20); // The log names the workers.
   const [stopped = 0] = findWorkerPids(notigraph);
@@ -206,7 +201,8 @@ it('a separate port that is in use is reported with its option', async () => {
   const other = await listen(createServer());
   onTestFinished(() => other.close());
   const { port } = new URL(other.url);
-  const ending = await runNotigraph({ cwd, args: ['--port', '0', '--sandbox', ':memory:', '--admin-port', port] });
+  const args = ['--port', '0', '--sandbox', ':memory:', '--admin-port', port];
+  const ending = await runNotigraph({ cwd: folder.path(), args });
   expect(ending).toMatchObject({ code: 1, stdout: '' });
   expect(ending.stderr).toMatch(
     new RegExp(`^Port ${port} on 127\\.0\\.0\\.1 is already in use\\. .*--admin-port\\.\\n$`),
@@ -227,9 +223,9 @@ it.runIf(hasRedis)(
         freshSeconds: 600,
       },
     };
-    writeFileSync(`${cwd}/notigraph.config.yaml`, JSON.stringify(config));
-    writeFileSync(`${cwd}/secret`, 'a'.repeat(32));
-    await using notigraph = await startNotigraph({ cwd });
+    writeFileSync(folder.path('notigraph.config.yaml'), JSON.stringify(config));
+    writeFileSync(folder.path('secret'), 'a'.repeat(32));
+    await using notigraph = await startNotigraph({ cwd: folder.path() });
     let asked = 0;
     /** Asks until all workers have answered: on a busy machine, one may miss its turn. Returns their process ids. */
     const askAll = async () => {
@@ -252,7 +248,7 @@ it.runIf(hasRedis)(
     const stored = (count: number) => expect.poll(entries, { timeout: 15_000, interval: 20 }).toHaveLength(count);
     const [first = 0] = await askAll();
     await stored(1);
-    writeFileSync(`${cwd}/secret`, 'b'.repeat(32));
+    writeFileSync(folder.path('secret'), 'b'.repeat(32));
     process.kill(first, 'SIGKILL');
     const [{ workerPid }] = await waitForLogLines(notigraph, 'a worker listens in its place', 1);
     expect(await askAll()).toContain(workerPid);

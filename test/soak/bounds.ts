@@ -1,5 +1,5 @@
 import { amplification, percent, readShare } from './client-totals.ts';
-import type { Sample, SoakResults } from './soak.ts';
+import type { SoakResults } from './soak.ts';
 
 /** Result of the soak test with its bound. */
 export interface Bound {
@@ -37,7 +37,7 @@ export function checkBounds(results: SoakResults): Bound[] {
   const phases = [warmUp, busy, mixed, outage, recovery];
   const codes = (code: string) => phases.reduce((sum, { totals }) => sum + (totals.codes.get(code) ?? 0), 0);
   const none = ['≤', 0] as const;
-  const resident = ` (${mb(rss.at(0)?.size ?? 0)} → ${mb(rss.at(-1)?.size ?? 0)})`;
+  const resident = ` (${mb(rss.at(0) ?? 0)} → ${mb(rss.at(-1) ?? 0)})`;
   return [
     compare('upstream requests per call while one in ten is 503', amplification(busy.traffic), ['≤', 1.2], times),
     compare('successful reads meanwhile', readShare(busy.totals), ['≥', 0.997], percent),
@@ -65,13 +65,11 @@ export function checkBounds(results: SoakResults): Bound[] {
 }
 
 /** Returns the relative growth of the median from the second third of the samples to the last; 0.1 is 10 %. */
-function lateGrowth(samples: readonly Sample[]): number {
+function lateGrowth(samples: readonly number[]): number {
   const third = Math.floor(samples.length / 3);
   const second = median(samples.slice(third, 2 * third));
   return second === 0 ? 0 : median(samples.slice(2 * third)) / second - 1;
 }
 
-function median(samples: readonly Sample[]): number {
-  const sizes = samples.map(({ size }) => size).toSorted((a, b) => a - b);
-  return sizes[Math.floor(sizes.length / 2)] ?? 0;
-}
+const median = (samples: readonly number[]): number =>
+  samples.toSorted((a, b) => a - b)[Math.floor(samples.length / 2)] ?? 0;

@@ -35,12 +35,6 @@ export function planPhases(minutes: number): Phases {
   return { ...fixed, warmUp: rest * 0.2, busy: rest * 0.4, mixed: rest * 0.4 };
 }
 
-/** Measurement: a time in seconds and a size in MB. */
-export interface Sample {
-  at: number;
-  size: number;
-}
-
 /** Results of one phase. */
 export interface PhaseResults {
   totals: ClientTotals;
@@ -131,7 +125,7 @@ export async function soak(phases: Phases, clients: number, random: () => number
     whileOpen,
     /** Time from the end of the outage to the last failure that it caused, in seconds. */
     recoverySeconds,
-    /** Resident memory, measured once per second after the warm-up. */
+    /** Resident memory in MB, measured once per second after the warm-up. */
     rss: watch.rss,
     maxSockets: upstream.mostOpen(),
     socketsAtEnd,
@@ -147,7 +141,7 @@ export async function soak(phases: Phases, clients: number, random: () => number
 
 /** Takes measurements once per second and reports progress every few seconds. */
 function watchGateway(gateway: ProbedGateway, upstream: SoakUpstream, load: Load, report: (line: string) => void) {
-  const rss: Sample[] = [];
+  const rss: number[] = [];
   const stopping = new AbortController();
 
   async function run(): Promise<void> {
@@ -156,7 +150,7 @@ function watchGateway(gateway: ProbedGateway, upstream: SoakUpstream, load: Load
     for (let second = 1; !stopping.signal.aborted; second += 1) {
       await sleep(1_000);
       const vitals = await gateway.vitals();
-      rss.push({ at: performance.now() / 1_000, size: vitals.rssMb });
+      rss.push(vitals.rssMb);
       longestBlockMs = Math.max(longestBlockMs, vitals.longestBlockMs);
       if (second % PROGRESS_SECONDS === 0) {
         const rate = Math.round((load.sent - offered) / PROGRESS_SECONDS);

@@ -41,6 +41,27 @@ export async function connectAgent(
   };
 }
 
+/** Sends a message to the tools of a gateway without the client. Headers that are empty are left out. */
+export function postToTools(
+  { url }: Pick<TestGateway, 'url'>,
+  message: unknown,
+  headers: Record<string, string> = {},
+  init: RequestInit = {},
+): Promise<Response> {
+  const all = {
+    'content-type': 'application/json',
+    accept: 'application/json, text/event-stream',
+    authorization: 'ApiKey key-of-a-server',
+    ...headers,
+  };
+  return fetch(new URL('/mcp', url), {
+    method: 'POST',
+    body: JSON.stringify(message),
+    ...init,
+    headers: Object.entries(all).filter(([, value]) => value !== ''),
+  });
+}
+
 /** Documents of tools. */
 export const TOOLS = {
   Groups: `query Groups { notificationGroups { id name } }`,

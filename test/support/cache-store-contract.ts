@@ -279,8 +279,8 @@ export function testCacheStore(start: () => Promise<StoreSetup>, startHistory: (
     expect(new Set(versions).size).toBe(4);
   });
 
-  it('shares entries and writes with other processes, or has none', async () => {
-    const { owner, begin, body, load } = use();
+  it('shares entries, writes and drops with other processes, or has none', async () => {
+    const { owner, begin, body, drop, find, load, put } = use();
     const other = cacheOf(setup.sharedStore ?? setup.store, owner);
     await load('/a');
     expect(await other.body('/a')).toBe(1);
@@ -292,6 +292,14 @@ export function testCacheStore(start: () => Promise<StoreSetup>, startHistory: (
     expect(await other.body('/a')).toBeUndefined();
     await own.end(false);
     expect([await body('/a'), await other.body('/a')]).toEqual([undefined, undefined]);
+    await load('/a', 3);
+    const inFlight = await find('/b');
+    await other.drop();
+    await put('/b', inFlight);
+    expect([await body('/a'), await body('/b')]).toEqual([undefined, undefined]);
+    await other.load('/a', 4);
+    await drop();
+    expect(await other.body('/a')).toBeUndefined();
   });
 
   it.each(SEEDS)(

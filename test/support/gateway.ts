@@ -4,8 +4,9 @@ import { pino } from 'pino';
 import { expect } from 'vitest';
 import { SANDBOX_KEYS, startSandbox } from '../../packages/sandbox/src/sandbox.ts';
 import { createGateway, createGatewayState, type GatewayDeps, type GatewayOptions } from '../../src/gateway.ts';
-import { startServer } from '../../src/server/server.ts';
-import type { ServerSettings } from '../../src/settings/settings.ts';
+import { type ServerOptions, startServer } from '../../src/server/server.ts';
+import { formatMetrics } from '../../src/telemetry/metrics.ts';
+import { processSnapshot } from '../../src/telemetry/process-metrics.ts';
 import { createContractCheck } from './contract.ts';
 import { type Exchange, forwardTo, type Script, startService } from './service.ts';
 
@@ -20,6 +21,8 @@ export interface TestRequest {
   extensions?: Record<string, unknown>;
   /** Disconnects the client when it is aborted. @default never */
   signal?: AbortSignal;
+  /** @default that of the endpoint */
+  path?: string;
 }
 
 export interface TestResponse<Data = Record<string, unknown>> {
@@ -45,7 +48,7 @@ export interface TestDeps extends GatewayDeps {
   /** @default listener */
   entry?: Entry;
   /** Settings of the server. @default without waiting before the drain */
-  server?: Partial<ServerSettings>;
+  server?: Partial<ServerOptions>;
 }
 
 /** Starts a gateway in front of the given upstream. */
@@ -65,7 +68,9 @@ export async function startGateway(
     port: 0,
     drainTimeoutMs: 400, // Idle connections of tests are closed at once.
     listener,
+    bufferedBytes: gateway.bufferedBytes,
     isNeverShed: gateway.isPage,
+    metrics: (load) => formatMetrics([[...gateway.metricsSnapshot(), ...processSnapshot(load, process)]]),
     ...limits,
   });
   const url = server.url + gateway.endpoint;
@@ -73,9 +78,9 @@ export async function startGateway(
   async function send<Data = Record<string, unknown>, Variables = Record<string, unknown>>(
     document: TestDocument<Data, Variables> | string,
     variables?: Variables,
-    { authorization = `ApiKey ${SANDBOX_KEYS.development}`, headers, extensions, signal }: TestRequest = {},
+    { authorization = `ApiKey ${SANDBOX_KEYS.development}`, headers, extensions, signal, path = url }: TestRequest = {},
   ): Promise<TestResponse<Data>> {
-    const response = await fetch(url, {
+    const response = await fetch(new URL(path, url), {
       method: 'POST',
       headers: {
         'content-type': 'application/json',
@@ -97,6 +102,9 @@ export async function startGateway(
     log,
     /** Returns the metrics in Prometheus' text format. */
     metrics: gateway.metrics,
+    /** Returns the bytes of upstream responses that are being received. */
+    bufferedBytes: gateway.bufferedBytes,
+    load: server.load,
     /** Returns the number of in-flight requests. */
     running: () => server.load().running,
     send,

@@ -60,6 +60,7 @@ export const MISBEHAVIORS = {
   'sends 20 KiB of headers': ({ send }, echo) =>
     send(`${HEAD}x-echo: ${echo.padEnd(20 * 1024, 'x')}\r\ncontent-length: 0\r\n\r\n`),
   'sends eleven interim responses': ({ send }) => send('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(11)),
+  // R28
   'sends a 100 that was not requested': ({ send }) =>
     send(`HTTP/1.1 100 Continue\r\n\r\n${formatResponse({ body: {} })}`),
   'switches the protocol': ({ send }) =>

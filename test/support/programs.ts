@@ -1,14 +1,7 @@
 import { spawnSync } from 'node:child_process';
 
-/** Result of a search for programs that tests need. */
-export interface FoundPrograms {
-  areThere: boolean;
-  /** Ends the titles of tests that are left out without them. */
-  note: string;
-}
-
-/** Searches for programs on the PATH. */
-export function findPrograms(...names: readonly string[]): FoundPrograms {
+/** Searches for programs on the PATH. @returns whether they are there, and the end of the titles of tests that are left out without them */
+export function findPrograms(...names: readonly string[]) {
   const missing = names.filter((name) => spawnSync(name, ['--version']).error !== undefined);
   return {
     areThere: missing.length === 0,

@@ -1,7 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { beforeEach, onTestFinished } from 'vitest';
+import { beforeEach } from 'vitest';
+import { ofTest } from './lifetime.ts';
 
 /** Creates a temporary folder for one test. Disposing removes it. */
 export async function createTemporaryFolder() {
@@ -13,11 +14,7 @@ export async function createTemporaryFolder() {
 }
 
 /** Creates a temporary folder that is removed at the end of the test. */
-export async function createTestFolder() {
-  const folder = await createTemporaryFolder();
-  onTestFinished(() => folder[Symbol.asyncDispose]());
-  return folder;
-}
+export const createTestFolder = async () => ofTest(await createTemporaryFolder());
 
 /** Creates a temporary folder for each test of the file. */
 export function createFolderOfEachTest() {

@@ -5,7 +5,7 @@ import { UNKNOWN_MS } from './cache-store-contract.ts';
 import { hasRedis, startRedis } from './redis.ts';
 
 /** Stores of the cache, each of which must keep every promise. */
-export type StoreKind = 'memory' | 'redis';
+type StoreKind = 'memory' | 'redis';
 
 /** Stores that can be tested on this machine. */
 export const STORES: readonly StoreKind[] = hasRedis ? ['memory', 'redis'] : ['memory'];

@@ -14,6 +14,7 @@ export interface UpstreamRequest {
   /** Path and header `Host`. @default /graphql and the gateway's own */
   path?: string;
   host?: string;
+  headers?: Record<string, string>;
   authorization: string;
   document?: string;
 }
@@ -46,8 +47,8 @@ export async function startThreeUpstreams(script: Script, options: Partial<Gatew
     gateway,
     upstreams,
     signer,
-    send: ({ host, document: query = '{ notificationGroups { name } }', ...request }: UpstreamRequest) =>
-      clients.send({ query, ...request, ...(host && { headers: { host } }) }),
+    send: ({ host, headers, document: query = '{ notificationGroups { name } }', ...request }: UpstreamRequest) =>
+      clients.send({ query, ...request, headers: { ...headers, ...(host && { host }) } }),
     /** Returns the keys that upstreams received although they belong to another one. */
     misdirected: () =>
       NAMES.flatMap((name) =>

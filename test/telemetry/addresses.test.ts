@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
 import { startScriptedGateway } from '../support/gateway.ts';
 import { feed } from '../support/records.ts';
-import { createTemporaryFolder } from '../support/sandbox-files.ts';
+import { createTestFolder } from '../support/sandbox-files.ts';
 
 // Addresses of clients in the log and the audit log. The connection is that of a test on 127.0.0.1.
 
@@ -11,9 +11,7 @@ const CREATE_FEED = 'mutation { createFeed(input: { name: "News" }) { __typename
 
 /** Sends a write. @returns the addresses in the two logs, and the headers that the service got */
 async function write(trustedProxies: GatewayOptions['trustedProxies'], headers: Record<string, string>) {
-  const folder = await createTemporaryFolder();
-  onTestFinished(() => folder[Symbol.asyncDispose]());
-  const file = folder.path('audit.jsonl');
+  const file = (await createTestFolder()).path('audit.jsonl');
   await using gateway = await startScriptedGateway(() => ({ status: 201, body: { data: feed() } }), {
     audit: { to: { file } },
     ...(trustedProxies && { trustedProxies }),

@@ -1,11 +1,12 @@
 import { mkdir, readFile, rename, rm, stat } from 'node:fs/promises';
-import { expect, it, onTestFinished } from 'vitest';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { expect, it } from 'vitest';
+import { startScriptedGateway, type TestGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
+import { ofTest } from '../support/lifetime.ts';
 import { metricValues } from '../support/metrics-text.ts';
 import { feed, subscriber } from '../support/records.ts';
-import { createTemporaryFolder } from '../support/sandbox-files.ts';
-import { startService } from '../support/service.ts';
+import { createTestFolder } from '../support/sandbox-files.ts';
+import type { Script } from '../support/service.ts';
 import { clientsOf, createSigner, TENANT_KEYS } from '../support/tokens.ts';
 
 guards('src/telemetry/audit-log.ts', 'idsOf');
@@ -21,8 +22,7 @@ const signer = createSigner();
 
 /** Starts a gateway with an audit log in a new folder, in front of a service that fails to delete feeds. */
 async function startAudited(required: boolean) {
-  const folder = await createTemporaryFolder();
-  onTestFinished(() => folder[Symbol.asyncDispose]());
+  const folder = await createTestFolder();
   const path = folder.path('audit.jsonl');
   const readLines = async (file = path) =>
     (await readFile(file, 'utf8'))
@@ -30,7 +30,7 @@ async function startAudited(required: boolean) {
       .split('\n')
       .map((line): unknown => JSON.parse(line));
   const sentWith: unknown[][] = [];
-  const upstream = await startService(async ({ method, path: address }) => {
+  const script: Script = async ({ method, path: address }) => {
     sentWith.push(required ? await readLines() : []);
     if (method === 'DELETE') {
       return { status: 500, body: {} };
@@ -38,16 +38,10 @@ async function startAudited(required: boolean) {
     return address === '/v1/feeds'
       ? { status: 201, body: { data: feed({ _id: 'f1', name: 'canary-name' }) } }
       : { status: 201, body: { data: subscriber({ subscriberId: 'u1' }) } };
-  });
-  onTestFinished(() => upstream[Symbol.asyncDispose]());
-  const gateway = await startGateway({
-    upstream: upstream.url,
-    maxRetries: 0,
-    clients: clientsOf(signer),
-    audit: { to: { file: path }, required },
-  });
-  onTestFinished(() => gateway[Symbol.asyncDispose]());
-  return { path, readLines, upstream, gateway, sentWith };
+  };
+  const audit = { to: { file: path }, required };
+  const gateway = ofTest(await startScriptedGateway(script, { maxRetries: 0, clients: clientsOf(signer), audit }));
+  return { path, readLines, gateway, sentWith };
 }
 
 const countsOf = async (gateway: TestGateway) => metricValues(await gateway.metrics(), /^notigraph_audit_lines_total/);
@@ -123,7 +117,7 @@ it('has one line per write with its author, ids and outcome, and neither values 
 });
 
 it('that is required has a line before a write is sent, and no write is sent without one', async () => {
-  const { path, readLines, upstream, gateway, sentWith } = await startAudited(true);
+  const { path, readLines, gateway, sentWith } = await startAudited(true);
   await gateway.send(CREATE_FEED);
   expect(sentWith).toEqual([[expect.objectContaining({ outcome: 'PENDING', field: 'createFeed', ids: {} })]]);
   const [pending, ended] = (await readLines()) as { id: string; outcome: string }[];
@@ -137,7 +131,7 @@ it('that is required has a line before a write is sent, and no write is sent wit
       { extensions: { code: 'AUDIT_UNAVAILABLE', retryable: true, retryAfterSeconds: 1, outcome: 'NOT_APPLIED' } },
     ]);
   }
-  expect(upstream.requests).toHaveLength(1);
+  expect(gateway.service.requests).toHaveLength(1);
   expect(gateway.log.filter(({ msg }) => msg === 'the audit log cannot be written')).toHaveLength(1);
   expect(await countsOf(gateway)).toMatchObject({ 'notigraph_audit_lines_total{result="failed"}': 2 });
 

@@ -1,17 +1,16 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { createClient, NotificationGroupsDocument } from '../../packages/client/src/index.ts';
 import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
-import { type SandboxedGateway, startGateway, startSandboxedGateway } from '../support/gateway.ts';
+import { startScriptedGateway } from '../support/gateway.ts';
+import { ofFile } from '../support/lifetime.ts';
 import { metricValues } from '../support/metrics-text.ts';
-import { startService } from '../support/service.ts';
 
 const GROUPS = '{ notificationGroups { id } }';
 
-describe('the names of clients', () => {
-  let gateway: SandboxedGateway;
+const gateway = ofFile(await startScriptedGateway(() => ({ body: { data: [] } })));
 
+describe('the names of clients', () => {
   beforeAll(async () => {
-    gateway = await startSandboxedGateway();
     const send = (headers: Record<string, string>, operation = GROUPS) => gateway.send(operation, {}, { headers });
     const web = { 'x-graphql-client-name': '@acme/web', 'x-graphql-client-version': '1.4.0-beta+5' };
     await send(web);
@@ -32,8 +31,6 @@ describe('the names of clients', () => {
     });
     await notigraph.request(NotificationGroupsDocument);
   });
-
-  afterAll(() => gateway[Symbol.asyncDispose]());
 
   it('count operations, if the form of the name is acceptable', async () => {
     const label = (client: string, version: string) =>
@@ -72,10 +69,9 @@ const NAMES = 110;
 const CONCURRENCY = 10;
 
 it('made-up names of clients get at most 100 counts, and none if the caller is not authenticated', async () => {
-  await using upstream = await startService(({ headers }) =>
+  await using gateway = await startScriptedGateway(({ headers }) =>
     headers.authorization === 'ApiKey accepted' ? { body: { data: [] } } : { status: 401, body: {} },
   );
-  await using gateway = await startGateway({ upstream: upstream.url });
   async function sendNames(prefix: string, authorization: string | null): Promise<void> {
     for (let i = 0; i < NAMES; i += CONCURRENCY) {
       const names = Array.from({ length: CONCURRENCY }, (_, n) => `${prefix}-${i + n}`);

@@ -1,19 +1,18 @@
 import { writeFile } from 'node:fs/promises';
 import { rootCertificates } from 'node:tls';
-import { pino } from 'pino';
 import { register } from 'prom-client';
 import { describe, expect, it } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
-import { createGateway, type GatewayOptions } from '../../src/gateway.ts';
-import { type ServerOptions, startServer } from '../../src/server/server.ts';
+import type { GatewayOptions } from '../../src/gateway.ts';
+import type { ServerOptions } from '../../src/server/server.ts';
 import { createGatewayMetrics, serviceSamples } from '../../src/telemetry/gateway-metrics.ts';
 import { formatMetrics } from '../../src/telemetry/metrics.ts';
 import { processSnapshot } from '../../src/telemetry/process-metrics.ts';
-import { startScriptedGateway } from '../support/gateway.ts';
+import { startGateway, startScriptedGateway } from '../support/gateway.ts';
 import { metricValues } from '../support/metrics-text.ts';
+import { startPausedServer } from '../support/paused-server.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
-import { sendOperation } from '../support/send-operation.ts';
-import { type Script, startService } from '../support/service.ts';
+import type { Script } from '../support/service.ts';
 import { AUDIENCE, clientsOf, createSigner, ISSUER } from '../support/tokens.ts';
 
 const GROUPS = '{ notificationGroups { id } }';
@@ -22,49 +21,27 @@ const CREATE_FEED = 'mutation ($name: String!) { createFeed(input: { name: $name
 
 const empty: Script = () => ({ body: { data: [] } });
 
-interface Options {
-  gateway?: Partial<GatewayOptions>;
-  server?: Partial<ServerOptions>;
-}
-
-/** Starts a gateway whose server has metrics, in front of a scripted upstream. */
-async function start(script: Script = empty, options: Options = {}) {
-  const upstream = await startService(script);
-  const logger = pino({ level: 'silent' });
-  const gateway = createGateway({ upstream: upstream.url, ...options.gateway }, { logger });
-  const server = await startServer({
-    host: '127.0.0.1',
-    port: 0,
-    drainTimeoutMs: 400, // Idle connections of tests are closed at once.
-    listener: gateway.listener,
-    metrics: (load) => formatMetrics([[...gateway.metricsSnapshot(), ...processSnapshot(load, process)]]),
-    ...options.server,
-  });
-  const url = server.url + gateway.endpoint;
-  return {
-    url,
-    gateway,
-    upstream,
-    send: (query: string, variables?: object, authorization?: string | null) =>
-      sendOperation(url, query, variables, authorization),
-    scrape: async () => (await fetch(`${server.url}/metrics`)).text(),
-    async [Symbol.asyncDispose]() {
-      await server.close();
-      await gateway.dispose();
-      await upstream[Symbol.asyncDispose]();
-    },
-  };
+/** Starts a gateway in front of a scripted service. */
+async function start(
+  script: Script = empty,
+  options: Partial<GatewayOptions> = {},
+  server: Partial<ServerOptions> = {},
+) {
+  const gateway = await startScriptedGateway(script, options, { server });
+  /** Returns the metrics of the server, which are also those of the process. */
+  const scrape = async () => (await fetch(new URL('/metrics', gateway.url))).text();
+  return { ...gateway, scrape };
 }
 
 it('requests with a rejected key are counted apart if it is that of a tenant', async () => {
   const signer = createSigner();
   const options = { clients: { ...clientsOf(signer), server: {} } };
-  await using notigraph = await start(() => ({ status: 401, body: { statusCode: 401 } }), { gateway: options });
-  await notigraph.send(GROUPS, {}, 'ApiKey invented');
-  const { errors } = await notigraph.send(GROUPS, {}, await signer.bearer());
-  expect(errors).toMatchObject([{ extensions: { code: 'FORBIDDEN' } }]);
-  notigraph.upstream.script = () => ({ status: 403, body: { statusCode: 403 } });
-  await notigraph.send(GROUPS, {}, await signer.bearer({ sub: 'user-2' }));
+  await using notigraph = await start(() => ({ status: 401, body: { statusCode: 401 } }), options);
+  await notigraph.send(GROUPS, {}, { authorization: 'ApiKey invented' });
+  const { codes } = await notigraph.send(GROUPS, {}, { authorization: await signer.bearer() });
+  expect(codes).toEqual(['FORBIDDEN']);
+  notigraph.service.script = () => ({ status: 403, body: { statusCode: 403 } });
+  await notigraph.send(GROUPS, {}, { authorization: await signer.bearer({ sub: 'user-2' }) });
   const counts = metricValues(await notigraph.scrape(), /^notigraph_upstream_requests_total/);
   const labels = 'method="GET",route="/v1/notification-groups"';
   expect(counts).toEqual({
@@ -110,10 +87,10 @@ describe.concurrent('files that are read again', () => {
     await using folder = await createTemporaryFolder();
     const file = folder.path('file.json');
     await writeFile(file, valid);
-    const options = { gateway: { reloadSeconds: 0.02, ...settings(file) } };
-    await using notigraph = await start(empty, options);
+    const upstream = 'http://127.0.0.1:9';
+    await using gateway = await startGateway({ upstream, reloadSeconds: 0.02, ...settings(file) });
     const since = async () => {
-      const values = metricValues(await notigraph.scrape(), /^notigraph_files_invalid_since_seconds/);
+      const values = metricValues(await gateway.metrics(), /^notigraph_files_invalid_since_seconds/);
       return values[`notigraph_files_invalid_since_seconds{files="${files}"}`];
     };
     expect(await since()).toBe(0);
@@ -144,12 +121,12 @@ describe('the metrics', () => {
     await notigraph.send(WORKFLOW, { id: '..' });
     await notigraph.send(WORKFLOW, {});
     await notigraph.send(CREATE_FEED, { name: 'News' });
-    await notigraph.send(CREATE_FEED, { name: 'News' }, null);
+    await notigraph.send(CREATE_FEED, { name: 'News' }, { authorization: null });
     await notigraph.send('mutation { __typename }');
     await notigraph.send('{ nope }');
     await notigraph.send('{');
     await notigraph.send('query A { __typename } query B { __typename }');
-    await notigraph.send(GROUPS, {}, 'Bearer x');
+    await notigraph.send(GROUPS, {}, { authorization: 'Bearer x' });
 
     const text = await notigraph.scrape();
     expect(metricValues(text, /^notigraph_(operations|upstream_requests)_total|^notigraph_\w+_count/)).toEqual({
@@ -209,22 +186,9 @@ describe('the metrics', () => {
     }
   });
 
-  it('distinguish a request cancelled by its caller from one that timed out', async () => {
-    await using gateway = await startScriptedGateway(() => {}, { operationTimeoutMs: 1_000 });
-    await gateway.disconnectDuring('GET /v1/notification-groups', GROUPS);
-    await gateway.send(GROUPS);
-    const route = 'method="GET",route="/v1/notification-groups"';
-    await expect
-      .poll(async () => metricValues(await gateway.metrics(), /^notigraph_upstream_requests_total/))
-      .toEqual({
-        [`notigraph_upstream_requests_total{${route},result="CLIENT_CLOSED"}`]: 1,
-        [`notigraph_upstream_requests_total{${route},result="UPSTREAM_TIMEOUT"}`]: 1,
-      });
-  });
-
   it('show running requests and waiting upstream calls', async () => {
-    await using notigraph = await start(empty, { gateway: { maxConcurrentCallsPerKey: 1 } });
-    const held = notigraph.upstream.hold(undefined, Infinity);
+    await using notigraph = await start(empty, { maxConcurrentCallsPerKey: 1 });
+    const held = notigraph.service.hold(undefined, Infinity);
     const present = async () =>
       Object.values(metricValues(await notigraph.scrape(), /^notigraph_(requests_running|upstream_calls_waiting)/));
     expect(await present()).toEqual([0, 0]);
@@ -237,12 +201,8 @@ describe('the metrics', () => {
 
   it('count shed requests by reason, and show the current reason', async () => {
     let reason: 'heap' | undefined;
-    await using notigraph = await start(empty, {
-      server: {
-        maxInFlightRequests: 1,
-        overload: { excess: () => reason && { reason, value: 90, limit: 85 } },
-      },
-    });
+    const overload = { excess: () => reason && { reason, value: 90, limit: 85 } };
+    await using notigraph = await start(empty, {}, { maxInFlightRequests: 1, overload });
     const shed = async () => metricValues(await notigraph.scrape(), /^notigraph_shed/);
     const expected = (shedding: object, counts: object) => {
       const lines = (name: string, values: object) =>
@@ -260,7 +220,7 @@ describe('the metrics', () => {
     await notigraph.send(GROUPS);
     expect(await shed()).toEqual(expected({ heap: 1 }, { heap: 1 }));
     reason = undefined;
-    const held = notigraph.upstream.hold();
+    const held = notigraph.service.hold();
     const answer = notigraph.send(GROUPS);
     await held.arrived;
     await notigraph.send(GROUPS);
@@ -320,7 +280,7 @@ describe('the labels', () => {
         ? { status: 500, body: { errorId: canary, message: canary } }
         : { status: 409, headers: { 'x-request-id': canary }, body: { message: canary } },
     );
-    const key = `ApiKey ${canary}`;
+    const key = { authorization: `ApiKey ${canary}` };
     await notigraph.send(
       `query ${canary}($id: ID!) { ${canary}: workflow(idOrIdentifier: $id) { id } }`,
       { id: canary },
@@ -329,9 +289,9 @@ describe('the labels', () => {
     await notigraph.send(CREATE_FEED, { name: canary }, key);
     await notigraph.send(`{ ${canary} }`, {}, key);
     await notigraph.send(`subscription ${canary} { ${canary} }`, {}, key);
-    await notigraph.send(GROUPS, {}, `Bearer ${canary}`);
+    await notigraph.send(GROUPS, {}, { authorization: `Bearer ${canary}` });
     await fetch(new URL(`/${canary}?${canary}`, notigraph.url), { headers: { 'x-request-id': canary } });
-    await fetch(`${notigraph.url}?operationName=${canary}&query={__typename}`, { headers: { authorization: key } });
+    await fetch(`${notigraph.url}?operationName=${canary}&query={__typename}`, { headers: key });
     await fetch(notigraph.url, { method: 'PROPFIND', headers: { [canary]: canary } });
 
     const text = await notigraph.scrape();
@@ -358,24 +318,20 @@ describe('the labels', () => {
   });
 });
 
-describe('a gateway embedded in another server', () => {
-  it('has its own metrics and none of the process', async () => {
-    await using one = await start(empty);
-    await using other = await start(empty);
-    await one.send(GROUPS);
-    expect(metricValues(await one.gateway.metrics(), /^notigraph_operations_total/)).toEqual({
-      'notigraph_operations_total{type="query",code="OK"}': 1,
-    });
-    expect(metricValues(await other.gateway.metrics(), /^notigraph_operations_total/)).toEqual({});
-    expect(await one.gateway.metrics()).not.toMatch(/^(process|nodejs)_/m);
-    expect(register.getMetricsAsArray()).toEqual([]); // The host application may use the global registry.
+it('a gateway embedded in another server has its own metrics and none of the process', async () => {
+  await using one = await start(empty);
+  await using other = await start(empty);
+  await one.send(GROUPS);
+  expect(metricValues(await one.metrics(), /^notigraph_operations_total/)).toEqual({
+    'notigraph_operations_total{type="query",code="OK"}': 1,
   });
+  expect(metricValues(await other.metrics(), /^notigraph_operations_total/)).toEqual({});
+  expect(await one.metrics()).not.toMatch(/^(process|nodejs)_/m);
+  expect(register.getMetricsAsArray()).toEqual([]); // The host application may use the global registry.
 });
 
 it('the path /metrics, and no other, returns 500 if the metrics are unavailable', async () => {
-  const server = await startServer({
-    host: '127.0.0.1',
-    port: 0,
+  await using server = await startPausedServer({
     listener: (_, response) => void response.end('the gateway'),
     metrics: () => Promise.reject(new Error('hunter2')),
   });
@@ -384,5 +340,4 @@ it('the path /metrics, and no other, returns 500 if the metrics are unavailable'
   for (const path of ['/metrics/', '/x/metrics', '/graphql?x=/metrics']) {
     expect(await (await fetch(server.url + path)).text()).toBe('the gateway');
   }
-  await server.close();
 });

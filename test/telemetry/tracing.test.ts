@@ -1,9 +1,10 @@
 import { trace } from '@opentelemetry/api';
 import { AlwaysOffSampler } from '@opentelemetry/sdk-trace';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
-import { type Script, startService, type TestService } from '../support/service.ts';
+import { ofFile } from '../support/lifetime.ts';
+import { type Script, startService } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 import { type RecordedSpan, registerTestTraces, type TestTraces } from '../support/traces.ts';
 
@@ -19,8 +20,6 @@ const ok: Script = () => ({ body: { data: [] } });
 
 let script: Script = ok;
 let activeTraceId: string | undefined;
-let upstream: TestService;
-let gateway: TestGateway;
 let traces: TestTraces;
 
 /** Plugin of a host that reads the active span. */
@@ -30,9 +29,9 @@ const readsActiveSpan = {
   },
 };
 
-beforeAll(async () => {
-  upstream = await startService((...request) => script(...request));
-  gateway = await startGateway(
+const upstream = ofFile(await startService((...request) => script(...request)));
+const gateway = ofFile(
+  await startGateway(
     {
       upstream: `${upstream.url}/prefix`,
       clients: clientsOf(signer),
@@ -42,12 +41,8 @@ beforeAll(async () => {
       attemptTimeoutMs: 120_000,
     },
     { random: () => 1, breakerMinimumCalls: 1_000 },
-  );
-  return async () => {
-    await gateway[Symbol.asyncDispose]();
-    await upstream[Symbol.asyncDispose]();
-  };
-});
+  ),
+);
 
 afterEach(() => {
   script = ok;

@@ -449,35 +449,33 @@ describe('the readers of a call', () => {
   });
 });
 
-describe('a write separates the reads of its key', () => {
-  it.each([
-    ['succeeded', 200],
-    ['failed', 500],
-  ])('when it starts and when it has %s', async (_, status) => {
-    const { pending, script } = deferResponses();
-    await using client = await startClient(script);
-    const caller = client.caller('a');
-    const stats = [caller.getNotificationStats(1), client.caller('b').getNotificationStats(1)];
-    const before = caller.getWorkflow('w1');
-    await client.upstream.arrived(3);
-    const write = caller.updateWorkflowStatus('w1', false).catch(codeOf);
-    await client.upstream.arrived(4);
-    const during = [caller.getWorkflow('w1'), client.caller('a').getWorkflow('w1')];
-    const other = client.caller('b').getNotificationStats(1); // Another key's call is still shared.
-    await client.upstream.arrived(5);
-    pending[3]?.connection.answer({ status, body: { data: workflow() } });
-    await write;
-    const after = caller.getWorkflow('w1');
-    await client.upstream.arrived(6);
-    expect(client.upstream.requests.map(({ method }) => method)).toEqual(['GET', 'GET', 'GET', 'PUT', 'GET', 'GET']);
-    for (const { connection } of pending.slice(0, 2)) {
-      connection.answer({ body: [] });
-    }
-    respondWithName(pending[2], 'before');
-    respondWithName(pending[4], 'during');
-    respondWithName(pending[5], 'after');
-    const names = (await Promise.all([before, ...during, after])).map((found) => found?.name);
-    expect(names).toEqual(['before', 'during', 'during', 'after']);
-    expect(await Promise.all([...stats, other])).toEqual([[], [], []]);
-  });
+it.each([
+  ['succeeded', 200],
+  ['failed', 500],
+])('a write separates the reads of its key when it starts and when it has %s', async (_, status) => {
+  const { pending, script } = deferResponses();
+  await using client = await startClient(script);
+  const caller = client.caller('a');
+  const stats = [caller.getNotificationStats(1), client.caller('b').getNotificationStats(1)];
+  const before = caller.getWorkflow('w1');
+  await client.upstream.arrived(3);
+  const write = caller.updateWorkflowStatus('w1', false).catch(codeOf);
+  await client.upstream.arrived(4);
+  const during = [caller.getWorkflow('w1'), client.caller('a').getWorkflow('w1')];
+  const other = client.caller('b').getNotificationStats(1); // Another key's call is still shared.
+  await client.upstream.arrived(5);
+  pending[3]?.connection.answer({ status, body: { data: workflow() } });
+  await write;
+  const after = caller.getWorkflow('w1');
+  await client.upstream.arrived(6);
+  expect(client.upstream.requests.map(({ method }) => method)).toEqual(['GET', 'GET', 'GET', 'PUT', 'GET', 'GET']);
+  for (const { connection } of pending.slice(0, 2)) {
+    connection.answer({ body: [] });
+  }
+  respondWithName(pending[2], 'before');
+  respondWithName(pending[4], 'during');
+  respondWithName(pending[5], 'after');
+  const names = (await Promise.all([before, ...during, after])).map((found) => found?.name);
+  expect(names).toEqual(['before', 'during', 'during', 'after']);
+  expect(await Promise.all([...stats, other])).toEqual([[], [], []]);
 });

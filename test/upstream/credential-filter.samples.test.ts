@@ -1,7 +1,8 @@
 import fc from 'fast-check';
-import { beforeAll, describe, expect, it } from 'vitest';
-import { startScriptedGateway, type TestGateway } from '../support/gateway.ts';
+import { describe, expect, it } from 'vitest';
+import { startScriptedGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
+import { ofFile } from '../support/lifetime.ts';
 import { sampleSize } from '../support/samples.ts';
 import type { ServiceResponse } from '../support/service.ts';
 
@@ -10,13 +11,8 @@ guards('src/upstream/credential-filter.ts', 'decodedForms');
 guards('src/upstream/transport/reasons.ts', 'readReasons.read');
 guards('src/upstream/transport/to-error.ts', 'readErrorId');
 
-let gateway: TestGateway;
 let response: ServiceResponse;
-
-beforeAll(async () => {
-  gateway = await startScriptedGateway(() => response);
-  return () => gateway[Symbol.asyncDispose]();
-});
+const gateway = ofFile(await startScriptedGateway(() => response));
 
 const READ = 'query { workflow(idOrIdentifier: "w1") { id } }';
 const CREATE = `mutation { createFeed(input: { name: "a" }) {
@@ -89,31 +85,29 @@ const ENCODINGS: Record<string, Encode> = {
       .join(''),
 };
 
-describe('a credential that the service repeats', () => {
-  it.each(Object.entries(ENCODINGS))('is never revealed: %s', async (_, encode) => {
-    await fc.assert(
-      fc.asyncProperty(
-        key,
-        fc.constantFrom('', 'x', 'xy', 'Authorization: ApiKey ', 'user:', 'é'),
-        fc.constantFrom('', 'z', 'zz', '"', '\r\n'),
-        fc.tuple(text, text),
-        fc.array(fc.boolean(), { minLength: 1, maxLength: 12 }),
-        fc.constantFrom(...STATUSES),
-        async (secret, before, after, [prefix, suffix], bits, status) => {
-          const encoded = encode(secret, before, after, bits);
-          const sentence = `${prefix} ${encoded} ${suffix}`;
-          const body = { message: ['Ordinary words.', sentence], errorId: encoded };
-          for (const document of status === 422 ? [READ, CREATE] : [READ]) {
-            const { revealed } = await failWith(secret, { status, body }, document);
-            expect(revealed).not.toContain(JSON.stringify(secret).slice(1, -1));
-            expect(revealed).not.toContain(JSON.stringify(encoded).slice(1, -1));
-            expect(revealed.includes('Ordinary words.')).toBe(status < 500);
-          }
-        },
-      ),
-      { numRuns: sampleSize(15, 60) },
-    );
-  });
+it.each(Object.entries(ENCODINGS))('a credential that the service repeats is never revealed: %s', async (_, encode) => {
+  await fc.assert(
+    fc.asyncProperty(
+      key,
+      fc.constantFrom('', 'x', 'xy', 'Authorization: ApiKey ', 'user:', 'é'),
+      fc.constantFrom('', 'z', 'zz', '"', '\r\n'),
+      fc.tuple(text, text),
+      fc.array(fc.boolean(), { minLength: 1, maxLength: 12 }),
+      fc.constantFrom(...STATUSES),
+      async (secret, before, after, [prefix, suffix], bits, status) => {
+        const encoded = encode(secret, before, after, bits);
+        const sentence = `${prefix} ${encoded} ${suffix}`;
+        const body = { message: ['Ordinary words.', sentence], errorId: encoded };
+        for (const document of status === 422 ? [READ, CREATE] : [READ]) {
+          const { revealed } = await failWith(secret, { status, body }, document);
+          expect(revealed).not.toContain(JSON.stringify(secret).slice(1, -1));
+          expect(revealed).not.toContain(JSON.stringify(encoded).slice(1, -1));
+          expect(revealed.includes('Ordinary words.')).toBe(status < 500);
+        }
+      },
+    ),
+    { numRuns: sampleSize(15, 60) },
+  );
 });
 
 /** Returns a text with each of its characters replaced. */

@@ -1,12 +1,8 @@
-import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
 import { pino } from 'pino';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { createGateway, type GatewayOptions } from '../../src/gateway.ts';
 import { findTlsProblems } from '../../src/upstream/transport/tls-files.ts';
 import {
@@ -19,7 +15,9 @@ import {
 import { startConnectProxy } from '../support/connect-proxy.ts';
 import { startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
+import { listen } from '../support/listen.ts';
 import { metricValues } from '../support/metrics-text.ts';
+import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { startService } from '../support/service.ts';
 
 guards('src/upstream/transport/connector.ts', 'openTunnel');
@@ -31,7 +29,6 @@ const WRITE = 'mutation { createFeed(input: { name: "f" }) { __typename ... on C
 
 let authority: TestAuthority;
 let server: TestCertificate;
-let folder: string;
 
 beforeAll(() => {
   if (!hasOpenssl) {
@@ -39,14 +36,7 @@ beforeAll(() => {
   }
   authority = createAuthority();
   server = authority.issue('service.test');
-  folder = mkdtempSync(join(tmpdir(), 'notigraph-network-'));
-});
-
-afterAll(() => {
-  if (hasOpenssl) {
-    authority[Symbol.dispose]();
-    rmSync(folder, { recursive: true, force: true });
-  }
+  return () => authority[Symbol.dispose]();
 });
 
 /** Service with TLS. Records the names in the clients' certificates. */
@@ -61,23 +51,16 @@ async function startTlsService({ requestCert = false } = {}) {
       response.writeHead(200, { 'content-type': 'application/json', connection: requestCert ? 'close' : 'keep-alive' });
       response.end(JSON.stringify({ data: [] }));
     },
-  ).listen(0, '127.0.0.1');
+  );
   service.on('connection', () => {
     connections += 1;
   });
-  await once(service, 'listening');
-  const { port } = service.address() as AddressInfo;
+  const { url, close } = await listen(service);
   return {
-    url: `https://127.0.0.1:${port}`,
-    port,
+    url: url.replace('http:', 'https:'),
     names,
     connections: () => connections,
-    async [Symbol.asyncDispose]() {
-      const closed = once(service, 'close');
-      service.close();
-      service.closeAllConnections();
-      await closed;
-    },
+    [Symbol.asyncDispose]: close,
   };
 }
 
@@ -201,7 +184,8 @@ describe.runIf(hasOpenssl)(`TLS to the service${opensslOnly}`, () => {
 
   it('shows a client certificate, and a new one after its files changed', async () => {
     await using service = await startTlsService({ requestCert: true });
-    const [cert, key] = [join(folder, 'client.pem'), join(folder, 'client.key')];
+    await using folder = await createTemporaryFolder();
+    const [cert, key] = [folder.path('client.pem'), folder.path('client.key')];
     const write = (certificate: TestCertificate) => {
       writeFileSync(cert, certificate.cert);
       writeFileSync(key, certificate.key);
@@ -270,7 +254,8 @@ it.runIf(hasOpenssl)(`the metrics tell the time until the first certificate expi
     return Object.values(values).map((seconds) => Math.round(seconds / 86_400));
   };
   const { cert, key } = authority.issue('client'); // Valid for a day, and the authority for two.
-  const file = join(folder, 'expiring.key');
+  await using folder = await createTemporaryFolder();
+  const file = folder.path('expiring.key');
   writeFileSync(file, key);
   expect(await days(undefined)).toEqual([]);
   expect(await days({ ca: authority.cert })).toEqual([2]);

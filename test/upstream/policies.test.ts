@@ -188,7 +188,7 @@ describe('calls of one credential', () => {
     }
     const before = bytesInUse();
     for (let i = 0; i < 20_000; i += 1) {
-      const key = `${i}`.padEnd(2_000, 'k').split('').join(''); // A flat string of 2 kB that is not shared.
+      const key = Buffer.alloc(2_000, `${i}k`).toString('latin1'); // A flat string of 2 kB that is not shared.
       await client
         .caller(key)
         .getWorkflow('w1')
@@ -198,36 +198,22 @@ describe('calls of one credential', () => {
   });
 });
 
-describe('identical in-flight reads', () => {
-  it('of one operation share a request', async () => {
-    await using gateway = await startScriptedGateway((_, { answer }) => answer({ body: [] }));
-    await gateway.data(`{ a: notificationStats(days: 5) { key } b: notificationStats(days: 5) { key }
-      c: notificationStats(days: 6) { key } }`);
-    expect(gateway.service.requests.map(({ path }) => path).sort()).toEqual([
-      '/v1/notifications/graph/stats?days=5',
-      '/v1/notifications/graph/stats?days=6',
-    ]);
-    expect(gateway.log.flatMap(({ upstreamCalls }) => upstreamCalls ?? [])).toEqual([2]);
-  });
-
-  it('fail together, and the failure is not cached', async () => {
-    const { pending, script } = deferResponses();
-    await using client = await startClient(script);
-    const reads = [1, 2, 3].map(() => client.caller('a').getWorkflow('w1').catch(codeOf));
-    await client.upstream.arrived(1);
-    pending[0]?.connection.answer({ status: 500, body: {} });
-    expect(await Promise.all(reads)).toEqual(['UPSTREAM_ERROR', 'UPSTREAM_ERROR', 'UPSTREAM_ERROR']);
-    const next = client.caller('a').getWorkflow('w1');
-    await client.upstream.arrived(2);
-    respondWithName(pending[1], 'well again');
-    expect((await next)?.name).toBe('well again');
-  });
+it('identical in-flight reads fail together, and the failure is not cached', async () => {
+  const { pending, script } = deferResponses();
+  await using client = await startClient(script);
+  const reads = [1, 2, 3].map(() => client.caller('a').getWorkflow('w1').catch(codeOf));
+  await client.upstream.arrived(1);
+  pending[0]?.connection.answer({ status: 500, body: {} });
+  expect(await Promise.all(reads)).toEqual(['UPSTREAM_ERROR', 'UPSTREAM_ERROR', 'UPSTREAM_ERROR']);
+  const next = client.caller('a').getWorkflow('w1');
+  await client.upstream.arrived(2);
+  respondWithName(pending[1], 'well again');
+  expect((await next)?.name).toBe('well again');
 });
 
 describe('one operation', () => {
   const ids = (count: number) => Array.from({ length: count }, (_, i) => `w${i}`);
-  const answerAll: Script = ({ method, path }, { answer }) =>
-    answer({ body: { data: method === 'GET' ? (path === '/v1/notification-groups' ? [] : workflow()) : feed() } });
+  const answerAll: Script = ({ path }) => ({ body: { data: path === '/v1/notification-groups' ? [] : workflow() } });
 
   it('can make fifty upstream calls; the next one fails with BUDGET_EXCEEDED without being sent', async () => {
     await using gateway = await startScriptedGateway(answerAll);
@@ -242,17 +228,6 @@ describe('one operation', () => {
       { code: 'BUDGET_EXCEEDED', retryable: false, requestId: expect.any(String) },
     ]);
     expect(gateway.service.requests).toHaveLength(150);
-  });
-
-  it('that exceeds its budget with a write reports NOT_APPLIED', async () => {
-    await using gateway = await startScriptedGateway(answerAll, { maxUpstreamCalls: 2 });
-    const field = (name: string) => `${name}: createFeed(input: { name: "${name}" }) { __typename }`;
-    const { body } = await gateway.send(`mutation { ${['a', 'b', 'c'].map(field).join(' ')} }`);
-    expect(body.data).toMatchObject({ a: {}, b: {}, c: null });
-    expect(body.errors).toMatchObject([
-      { path: ['c'], extensions: { code: 'BUDGET_EXCEEDED', outcome: 'NOT_APPLIED' } },
-    ]);
-    expect(gateway.service.requests.map(({ body: sent }) => sent)).toEqual(['{"name":"a"}', '{"name":"b"}']);
   });
 
   it('can write a hundred bulk items, which do not count as calls; only the next one fails, with NOT_APPLIED', async () => {
@@ -284,16 +259,12 @@ describe('one operation', () => {
   });
 });
 
-describe('a connection failure', () => {
-  const POST: Endpoint = { method: 'POST', route: '/v1/feeds' };
-  const withCode = (code: string, syscall: string) => Object.assign(new Error(code), { code, syscall });
-
-  it('before the request was sent is retried for every method, unless TLS failed', () => {
-    expect(errorFromFailure(POST, withCode('ECONNREFUSED', 'connect'), { sent: false, status: undefined }).retry).toBe(
-      'always',
-    );
-    for (const code of ['DEPTH_ZERO_SELF_SIGNED_CERT', 'CERT_HAS_EXPIRED', 'ERR_TLS_CERT_ALTNAME_INVALID', 'EPROTO']) {
-      expect(errorFromFailure(POST, withCode(code, ''), { sent: false, status: undefined }).retry).toBe('never');
-    }
-  });
+it('a connection failure before the request was sent is retried for every method, unless TLS failed', () => {
+  const post: Endpoint = { method: 'POST', route: '/v1/feeds' };
+  const retryAfter = (code: string, syscall = '') =>
+    errorFromFailure(post, Object.assign(new Error(code), { code, syscall }), { sent: false, status: undefined }).retry;
+  expect(retryAfter('ECONNREFUSED', 'connect')).toBe('always');
+  for (const code of ['DEPTH_ZERO_SELF_SIGNED_CERT', 'CERT_HAS_EXPIRED', 'ERR_TLS_CERT_ALTNAME_INVALID', 'EPROTO']) {
+    expect(retryAfter(code)).toBe('never');
+  }
 });

@@ -224,38 +224,36 @@ describe('the body of a failure', () => {
   });
 });
 
-describe('a response of any bytes', () => {
-  it('results in data or an error with an upstream error code', async () => {
-    const whole = Buffer.from(formatResponse({ body: { data: workflow() } }));
-    let sent: Uint8Array = whole;
-    await using gateway = await startScriptedGateway(
-      (_, { send, end }) => {
-        send(sent);
-        end();
-      },
-      { maxRetries: 0, attemptTimeoutMs: 1_000 },
-      { breakerMinimumCalls: 1e5 },
-    );
-    const anyBytes = fc.oneof(
-      fc.uint8Array({ maxLength: 300 }),
-      fc.nat({ max: whole.length }).map((length) => whole.subarray(0, length)),
-      fc
-        .array(fc.tuple(fc.nat({ max: whole.length - 1 }), fc.nat({ max: 255 })), { minLength: 1, maxLength: 4 })
-        .map((changes) => changes.reduce((bytes, [at, byte]) => bytes.with(at, byte), new Uint8Array(whole))),
-      fc.uint8Array({ maxLength: 50 }).map((bytes) => Buffer.concat([whole, bytes])),
-    );
-    const run = async (bytes: Uint8Array) => {
-      sent = bytes;
-      const { status, body } = await gateway.send('{ workflow(idOrIdentifier: "w1") { id name active } }');
-      expect(status).toBe(200);
-      const [error] = body.errors ?? [];
-      if (error !== undefined) {
-        expect(error.extensions?.code).toMatch(
-          /^(?:UPSTREAM_\w+|BAD_USER_INPUT|UNAUTHENTICATED|FORBIDDEN|RATE_LIMITED)$/,
-        );
-      }
-    };
-    await fc.assert(fc.asyncProperty(anyBytes, run), { numRuns: sampleSize(100, 500) });
-    await run(whole);
-  });
+it('a response of any bytes results in data or an error with an upstream error code', async () => {
+  const whole = Buffer.from(formatResponse({ body: { data: workflow() } }));
+  let sent: Uint8Array = whole;
+  await using gateway = await startScriptedGateway(
+    (_, { send, end }) => {
+      send(sent);
+      end();
+    },
+    { maxRetries: 0, attemptTimeoutMs: 1_000 },
+    { breakerMinimumCalls: 1e5 },
+  );
+  const anyBytes = fc.oneof(
+    fc.uint8Array({ maxLength: 300 }),
+    fc.nat({ max: whole.length }).map((length) => whole.subarray(0, length)),
+    fc
+      .array(fc.tuple(fc.nat({ max: whole.length - 1 }), fc.nat({ max: 255 })), { minLength: 1, maxLength: 4 })
+      .map((changes) => changes.reduce((bytes, [at, byte]) => bytes.with(at, byte), new Uint8Array(whole))),
+    fc.uint8Array({ maxLength: 50 }).map((bytes) => Buffer.concat([whole, bytes])),
+  );
+  const run = async (bytes: Uint8Array) => {
+    sent = bytes;
+    const { status, body } = await gateway.send('{ workflow(idOrIdentifier: "w1") { id name active } }');
+    expect(status).toBe(200);
+    const [error] = body.errors ?? [];
+    if (error !== undefined) {
+      expect(error.extensions?.code).toMatch(
+        /^(?:UPSTREAM_\w+|BAD_USER_INPUT|UNAUTHENTICATED|FORBIDDEN|RATE_LIMITED)$/,
+      );
+    }
+  };
+  await fc.assert(fc.asyncProperty(anyBytes, run), { numRuns: sampleSize(100, 500) });
+  await run(whole);
 });

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { digestOf } from '../support/concurrent-load.ts';
-import { startGateway, startScriptedGateway } from '../support/gateway.ts';
+import { startScriptedGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { workflow } from '../support/records.ts';
-import { type Connection, formatResponse, type ServiceRequest, startService } from '../support/service.ts';
+import { type Connection, formatResponse, type ServiceRequest } from '../support/service.ts';
 import { deferResponses, startClient } from '../support/upstream-client.ts';
 
 guards('src/upstream/transport/socket-pool.ts', 'SocketPool.#createSlot.client.connect');
@@ -61,14 +61,12 @@ describe('a socket', () => {
   });
 
   it('with isolation serves only one credential, and is closed if another one needs its place', async () => {
-    await using upstream = await startService(echoOnce);
-    const connections = { sockets: 2, isolateConnections: 'credential' as const };
-    await using gateway = await startGateway({ upstream: upstream.url, ...connections });
+    await using gateway = await startScriptedGateway(echoOnce, { sockets: 2, isolateConnections: 'credential' });
     for (const key of ['a', 'b', 'a', 'b', 'a', 'c', 'a', 'c', 'b', 'b']) {
       await gateway.data(DOCUMENT, { id: 'x' }, { authorization: `ApiKey ${key}` });
     }
     // The socket that was idle longest is closed: first that of b, then that of a.
-    expect(upstream.requests.map(({ connection }) => connection)).toEqual([1, 2, 1, 2, 1, 3, 1, 3, 4, 4]);
+    expect(gateway.service.requests.map(({ connection }) => connection)).toEqual([1, 2, 1, 2, 1, 3, 1, 3, 4, 4]);
   });
 
   it.each([

@@ -1,9 +1,6 @@
 import { expect, it } from 'vitest';
-import { startSandbox } from '../../../packages/sandbox/src/sandbox.ts';
 import { READ_WORKFLOW, respondTo, startCachedGateway } from '../../support/cached-gateway.ts';
-import { startGateway } from '../../support/gateway.ts';
 import { guards } from '../../support/guards.ts';
-import { type Exchange, forwardTo, startService } from '../../support/service.ts';
 
 guards('src/upstream/transport/exchange.ts', 'readETag');
 
@@ -40,18 +37,4 @@ it.each(['1', '"a"b"', `"${'x'.repeat(255)}"`, '"é"'])('an invalid or long ETag
   cached.advance(61);
   await cached.run(READ_WORKFLOW);
   expect(cached.service.requests.map(({ headers }) => headers['if-none-match'])).toEqual([undefined, undefined]);
-});
-
-it('the sandbox confirms what has not changed', async () => {
-  let time = 0;
-  const sandbox = await startSandbox({});
-  const exchanges: Exchange[] = [];
-  await using recorder = await startService(forwardTo(sandbox.url, exchanges));
-  await using gateway = await startGateway({ cache: true, upstream: recorder.url }, { monotonicNow: () => time });
-  const read = () => gateway.data('{ workflow(idOrIdentifier: "payment-failed") { name steps { name } } }');
-  const first = await read();
-  time += 61_000;
-  expect(await read()).toEqual(first);
-  expect(exchanges.map(({ status }) => status)).toEqual([200, 304]);
-  await sandbox.close();
 });

@@ -32,6 +32,29 @@ describe('a rejected key', () => {
     expect(await cached.run(READ_WORKFLOW)).toEqual(nameOf(1));
   });
 
+  it('does not get back what a read in flight returns', async () => {
+    await using cached = await startCachedGateway();
+    const held = cached.service.hold('GET /v1/notification-groups');
+    const early = cached.run(READ_GROUPS);
+    await held.arrived;
+    cached.service.script = () => ({ status: 401, body: {} });
+    expect(await cached.run(READ_WORKFLOW)).toEqual(['UNAUTHENTICATED']);
+    held.release();
+    expect(await early).toEqual({ notificationGroups: [{ name: 'v0' }] });
+    expect(await cached.run(READ_GROUPS)).toEqual(['UNAUTHENTICATED']);
+  });
+
+  it('loses its entries if it is rejected during a refresh in the background, and others keep theirs', async () => {
+    await using cached = await startCachedGateway();
+    await cached.run(READ_WORKFLOW, 'a');
+    cached.advance(31);
+    await cached.run(READ_WORKFLOW, 'b');
+    cached.service.script = () => ({ status: 401, body: {} });
+    expect(await cached.run(READ_WORKFLOW, 'a')).toEqual(nameOf(0));
+    await expect.poll(() => cached.run(READ_WORKFLOW, 'a')).toEqual(['UNAUTHENTICATED']);
+    expect(await cached.run(READ_WORKFLOW, 'b')).toEqual(nameOf(0));
+  });
+
   it('loses also an entry that is about to be used because the service fails', async () => {
     await using cached = await startCachedGateway();
     await cached.run(READ_WORKFLOW);

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { READ_WORKFLOW, startCachedGateway } from '../../support/cached-gateway.ts';
 import { guards } from '../../support/guards.ts';
-import { sampleSize } from '../../support/samples.ts';
+import { sampleOf, sampleSize } from '../../support/samples.ts';
 import { STORES, startTestCache } from '../../support/test-cache.ts';
 
 guards('src/upstream/cache/cached-service.ts', 'CachedService.#confirmation.confirm');
@@ -11,17 +11,34 @@ const GET = 'GET /v1/workflows/welcome';
 
 const nameOf = (version: number) => ({ workflow: { name: `v${version}` } });
 
-it('concurrent requests for an expired entry cause one call', async () => {
-  const size = sampleSize(200, 1_000);
-  await using cached = await startCachedGateway();
-  await cached.run(READ_WORKFLOW);
-  cached.change();
-  cached.advance(61);
-  cached.service.forget();
-  const results = await Promise.all(Array.from({ length: size }, () => cached.run(READ_WORKFLOW)));
-  expect(results).toEqual(Array.from({ length: size }, () => nameOf(1)));
-  expect(cached.service.calls()).toEqual([GET]);
-});
+/** Ages of a response, in seconds: only for outages, to revalidate, and no longer stored. */
+const AGES = [100, 40, 700];
+const CASES = STORES.flatMap((kind) => AGES.map((age) => [kind, age] as const));
+
+it.each(sampleOf(CASES, CASES.length))(
+  'with a cache in %s, many requests at once for a response of %i seconds cause one call',
+  async (kind, age) => {
+    const size = sampleSize(200, 1_000);
+    await using cache = await startTestCache(kind);
+    await using cached = await startCachedGateway(
+      { cache: cache.settings, maxInFlightRequests: 4 * size },
+      { ...cache.deps, server: { maxInFlightRequests: 4 * size } },
+    );
+    const isStored = async () => {
+      cached.service.forget();
+      await cached.run(READ_WORKFLOW);
+      return cached.service.calls().length === 0;
+    };
+    await expect.poll(isStored).toBe(true);
+    await cache.pass(age);
+    cached.change();
+    const results = await Promise.all(Array.from({ length: size }, () => cached.run(READ_WORKFLOW)));
+    await expect.poll(() => cached.service.calls()).toEqual([GET]);
+    const others = new Set(results.map((result) => JSON.stringify(result)));
+    others.delete(JSON.stringify(nameOf(1)));
+    expect([...others]).toEqual(age === 40 ? [JSON.stringify(nameOf(0))] : []);
+  },
+);
 
 it('concurrent requests within the window of revalidation cause one call, and none waits for it', async () => {
   await using cached = await startCachedGateway();
