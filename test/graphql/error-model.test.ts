@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type ScriptedGateway, startGateway, startScriptedGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
+import { findFreePort } from '../support/listen.ts';
 import { feed, group, workflow } from '../support/records.ts';
-import { findFreePort } from '../support/redis.ts';
 import type { Script, ServiceResponse } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 

@@ -15,8 +15,8 @@ import { CHILD_ENV } from '../support/child-env.ts';
 import { visit } from '../support/dashboard.ts';
 import { addTo, blocks, CLIENT_TOKENS, GATEWAY, load, ROOT, read, SERVICE } from '../support/docs.ts';
 import { startSandboxedGateway } from '../support/gateway.ts';
+import { findFreePort } from '../support/listen.ts';
 import { writeReactApp } from '../support/react-app.ts';
-import { findFreePort } from '../support/redis.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { packProject } from './packed-project.ts';
 

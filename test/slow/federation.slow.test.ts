@@ -12,8 +12,7 @@ import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
 import { CHILD_ENV } from '../support/child-env.ts';
 import { blocks, ROOT, read } from '../support/docs.ts';
 import { startSandboxedGateway } from '../support/gateway.ts';
-import { listen } from '../support/listen.ts';
-import { findFreePort } from '../support/redis.ts';
+import { findFreePort, listen } from '../support/listen.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 
 const [EXAMPLE = ''] = blocks(read('docs/federation.md'), 'graphql');

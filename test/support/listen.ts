@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import type { Server } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /** Starts a server on a free loopback port. `close` also closes its open connections. */
@@ -16,4 +16,11 @@ export async function listen(server: Server): Promise<{ url: string; close: () =
       await closed;
     },
   };
+}
+
+/** Returns a port that no server listens on. */
+export async function findFreePort(): Promise<number> {
+  const { url, close } = await listen(createServer());
+  await close();
+  return Number(new URL(url).port);
 }

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
 import { createClient } from '@redis/client';
+import { findFreePort } from './listen.ts';
 import { findPrograms } from './programs.ts';
 import { createTemporaryFolder } from './sandbox-files.ts';
 
@@ -92,14 +92,4 @@ export async function startRedis({
       await folder[Symbol.asyncDispose]();
     },
   };
-}
-
-/** Returns a port that no server listens on. */
-export async function findFreePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
