@@ -283,7 +283,7 @@ it('a nearly idle process that gets no CPU time sheds nothing', async () => {
   await sleep(1_500);
   await expect.poll(readiness).toBe(200);
   const results: unknown[] = [];
-  for (let stop = 0; stop < 4; stop += 1) {
+  for (let stop = 0; stop < 8; stop += 1) {
     process.kill(notigraph.pid, 'SIGSTOP');
     await sleep(1_000);
     process.kill(notigraph.pid, 'SIGCONT');
@@ -291,7 +291,7 @@ it('a nearly idle process that gets no CPU time sheds nothing', async () => {
     results.push(await readiness());
   }
   const result = { data: { __typename: 'Query' } };
-  expect(results).toEqual(Array.from({ length: 4 }, () => [result, result, 200]).flat());
+  expect(results).toEqual(Array.from({ length: 8 }, () => [result, result, 200]).flat());
 });
 
 describe('a process that is stopped', () => {
