@@ -66,7 +66,6 @@ export function toSubgraph(schema: GraphQLSchema, maySeeSchema: MaySeeSchema): G
   return new GraphQLSchema({ ...config, query: subgraphQuery, types: types.filter((type) => type !== query) });
 }
 
-/** Whether the service can be asked for a record. */
 const isResolvable = (entity: Entity | undefined): boolean =>
   [...(entity?.values() ?? [])].some((load) => load !== null);
 

@@ -259,7 +259,6 @@ function declareItemCalls({ endpoint, extensions }: DeclaredMutation, items: str
   };
 }
 
-/** Creates the function that accepts an input of a mutation. */
 function createAccept(
   typeName: string,
   { endpoint, input: declared, failures: { notFound } = {}, inputPath, resolve }: AnyMutation,

@@ -123,7 +123,7 @@ export function createRateLimiters(logger: Logger, now?: () => number, redisTime
      * @throws {MissingPackageError} if the store is Redis and its client is not installed
      */
     open(store: Settings['rateLimits']['store']): RateLimiter {
-      return limiters.open(JSON.stringify(store), () =>
+      const { resource, release } = limiters.open(JSON.stringify(store), () =>
         store === 'memory'
           ? createMemoryRateLimiter(now)
           : createRedisRateLimiter({
@@ -133,6 +133,7 @@ export function createRateLimiters(logger: Logger, now?: () => number, redisTime
               timeoutMs: redisTimeoutMs,
             }),
       );
+      return { ...resource, [Symbol.asyncDispose]: release };
     },
   };
 }

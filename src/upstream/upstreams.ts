@@ -1,7 +1,7 @@
 // Composes the clients of all configured upstreams: connections, policies, cache, and what is bound to a caller.
 
 import type { Logger } from 'pino';
-import { createSharedResources } from '../lib/shared-resources.ts';
+import { createSharedResources, type SharedResource } from '../lib/shared-resources.ts';
 import { readSecret } from '../settings/kinds.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
 import type { CacheSettings } from '../settings/stores.ts';
@@ -97,7 +97,7 @@ export function createUpstreams(
         reportDeviation: deviationReporterOf?.(name),
         reportCircuitChange: circuitReporterOf?.(name),
       });
-      const cached = cache && { store: cache, settings: cacheSettings, address: cacheAddressOf(own) };
+      const cached = cache && { store: cache.resource, settings: cacheSettings, address: cacheAddressOf(own) };
       const { attemptTimeoutMs } = own;
       const target: CallTarget = cached
         ? new CachedService({ ...cached, kinds, emptied, service, attemptTimeoutMs, closing })
@@ -139,14 +139,14 @@ export function createUpstreams(
     /** Returns the bytes of responses that are being received, from all upstreams. */
     bufferedBytes: () => buffer.bytes,
     /** Store of the cache; undefined if nothing is cached. */
-    cacheStore: cache,
+    cacheStore: cache?.resource,
     /** Certificates and headers to reload. */
     files: opened.flatMap(({ files }) => files).filter((files) => files !== undefined),
     /** Closes the connections once in-flight calls have ended. */
     async close(): Promise<void> {
       closing.abort();
       await Promise.all(opened.map(({ pool }) => pool.close()));
-      await cache?.[Symbol.asyncDispose]();
+      await cache?.release();
     },
   };
 }
@@ -201,7 +201,7 @@ export function createCacheStores(logger: Logger, redisTimeoutMs?: number) {
      * @throws {SecretError} if the secret, the URL or the certificates can't be read, or are invalid
      * @throws {MissingPackageError} if the store is Redis and its client is not installed
      */
-    open({ store, secret: source = '', maxBytes }: CacheSettings, now?: () => number): CacheStore {
+    open({ store, secret: source = '', maxBytes }: CacheSettings, now?: () => number): SharedResource<CacheStore> {
       if (store === 'memory') {
         return stores.open(JSON.stringify([store, maxBytes]), () => createMemoryStore({ maxBytes, now }));
       }

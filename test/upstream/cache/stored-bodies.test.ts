@@ -19,13 +19,13 @@ it('no operation changes a stored body, which others use too', async () => {
   const state = createGatewayState(logger);
   let stored = 0;
   const open: typeof state.cacheStores.open = (...args) => {
-    const store = state.cacheStores.open(...args);
+    const { resource: store, release } = state.cacheStores.open(...args);
     const put: CacheStore['put'] = (address, lookup, result, lifetimeMs) => {
       freeze(result.body);
       stored += 1;
       return store.put(address, lookup, result, lifetimeMs);
     };
-    return { ...store, put };
+    return { resource: { ...store, put }, release };
   };
   await using gateway = createGateway(
     { cache: true, upstream: sandbox.url },
