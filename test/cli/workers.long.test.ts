@@ -1,17 +1,14 @@
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Pool, request } from 'undici';
+import { Pool } from 'undici';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
-import { listen } from '../support/listen.ts';
-import { type NotigraphProcess, runNotigraph, startNotigraph } from '../support/process.ts';
+import { runNotigraph, startNotigraph } from '../support/process.ts';
 import { group } from '../support/records.ts';
 import { createFolderOfEachTest } from '../support/sandbox-files.ts';
 import { startService } from '../support/service.ts';
-import { isRunning, waitForLogLines } from '../support/worker-load.ts';
+import { askNextWorker, exitIf, findWorkers, waitForLogLines } from '../support/worker-load.ts';
 
 const GROUPS = '{ notificationGroups { name } }';
 const CREATE_FEED = `mutation {
@@ -26,45 +23,6 @@ const folder = createFolderOfEachTest();
 /** Starts a process with this number of workers, which stop quickly. */
 const startWorkers = (count: number, args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
   startNotigraph({ cwd: folder.path(), args: ['--workers', `${count}`, ...args], env });
-
-/** Sends an operation on a new connection, which goes to the next worker in turn. */
-async function ask(url: string, query: string): Promise<unknown> {
-  const { body } = await request(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', authorization: `ApiKey ${SANDBOX_KEYS.development}` },
-    body: JSON.stringify({ query }),
-    reset: true,
-  });
-  return body.json();
-}
-
-/** Sends operations one after the other. @returns the process ids of the workers that answered them */
-async function askWorkers(notigraph: NotigraphProcess, count: number): Promise<number[]> {
-  const before = (await waitForLogLines(notigraph, 'operation', 0)).length;
-  for (let i = 0; i < count; i += 1) {
-    await ask(notigraph.url, '{ __typename }');
-  }
-  return (await waitForLogLines(notigraph, 'operation', before + count)).slice(before).map(({ pid }) => pid);
-}
-
-/** Sends operations until so many workers have answered one: on a busy machine, one may miss its turn. @returns their process ids */
-async function findWorkers(notigraph: NotigraphProcess, count: number): Promise<number[]> {
-  const pids = new Set<number>();
-  for (let round = 0; round < 10 && pids.size < count; round += 1) {
-    for (const pid of await askWorkers(notigraph, count)) {
-      pids.add(pid);
-    }
-  }
-  return [...pids];
-}
-
-/** Returns the environment that makes processes run some code before they run Notigraph. `id` is the number of the worker. */
-const before = (code: string) => ({
-  NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(`const id = Number(process.env.NOTIGRAPH_WORKER_ID ?? 0); ${code}`)}`,
-});
-
-/** Returns the environment that makes processes exit before they run Notigraph, by a condition on the number of the worker. */
-const exitIf = (condition: string) => before(`if (${condition}) process.exit(7)`);
 
 describe('several workers', () => {
   it('are ready as soon as they listen, also if starting took some seconds', async () => {
@@ -86,10 +44,14 @@ describe('several workers', () => {
 
   it('share a port, a sandbox with its modules, and tenant names in the log, and are replaced when one or all of them exit', async () => {
     await using notigraph = await startWorkers(2, ['--sandbox', ':memory:']);
-    expect(await ask(notigraph.url, CREATE_FEED)).toEqual({ data: { createFeed: { feed: { name: 'News' } } } });
+    expect(await askNextWorker(notigraph.url, CREATE_FEED)).toEqual({
+      data: { createFeed: { feed: { name: 'News' } } },
+    });
     for (let i = 1; i < 6; i += 1) {
-      expect(await ask(notigraph.url, CREATE_FEED)).toEqual({ data: { createFeed: { reason: 'ALREADY_EXISTS' } } });
-      expect(await ask(notigraph.url, '{ topics { totalCount } }')).toHaveProperty('data.topics');
+      expect(await askNextWorker(notigraph.url, CREATE_FEED)).toEqual({
+        data: { createFeed: { reason: 'ALREADY_EXISTS' } },
+      });
+      expect(await askNextWorker(notigraph.url, '{ topics { totalCount } }')).toHaveProperty('data.topics');
     }
     const [first = 0, second = 0, ...others] = await findWorkers(notigraph, 2);
     expect([second > 0, others]).toEqual([true, []]);
@@ -108,7 +70,9 @@ describe('several workers', () => {
     expect(await waitForLogLines(notigraph, 'a worker retires and is replaced', 1)).toMatchObject([
       { level: 'info', workerPid: second },
     ]);
-    expect(await ask(notigraph.url, CREATE_FEED)).toEqual({ data: { createFeed: { reason: 'ALREADY_EXISTS' } } });
+    expect(await askNextWorker(notigraph.url, CREATE_FEED)).toEqual({
+      data: { createFeed: { reason: 'ALREADY_EXISTS' } },
+    });
     const lines = await waitForLogLines(notigraph, 'operation', 6);
     expect(new Set(lines.map(({ tenant }) => tenant)).size).toBe(1);
 
@@ -116,40 +80,6 @@ describe('several workers', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout.match(/^Notigraph /gm)).toHaveLength(1);
     expect(stdout.match(/^Shutting down: /gm)).toHaveLength(1);
-  });
-
-  it('are restarted with increasing backoff if they exit as soon as they start', async () => {
-    const unreachable = await listen(createServer());
-    await unreachable.close();
-    await using notigraph = await startWorkers(2, ['--upstream', unreachable.url], exitIf('id > 2'));
-    const [first = 0, second = 0] = await findWorkers(notigraph, 2);
-    process.kill(first, 'SIGKILL');
-    const ends = (await waitForLogLines(notigraph, 'a worker ended and is replaced', 9)).slice(0, 9);
-    expect(ends.map(({ code }) => code)).toEqual([null, 7, 7, 7, 7, 7, 7, 7, 7]);
-    const backoffs = ends.map(({ backoffMs }) => backoffMs);
-    expect(backoffs.slice(0, 5)).toEqual([0, 0, 0, 0, 0]);
-    expect(backoffs.filter((ms) => ms > 0).slice(0, 3)).toEqual([100, 200, 400]); // One later if the killed one had lived long.
-    expect(new Set(await askWorkers(notigraph, 2))).toEqual(new Set([second]));
-
-    const { code, stderr } = await notigraph.stop('SIGTERM');
-    expect(code).toBe(0);
-    expect(stderr).toMatch(/^The upstream is unreachable \(ECONNREFUSED\)\. .+\.\n$/); // Printed once.
-  });
-
-  it('are replaced and end without an error if they get SIGTERM while they start', async () => {
-    const terminate =
-      "process.on('newListener', (name) => name === 'SIGTERM' && setImmediate(() => process.kill(process.pid, name)))";
-    await using notigraph = await startWorkers(2, ['--sandbox', ':memory:'], before(`if (id === 3) ${terminate};`));
-    const [first = 0, second = 0] = await findWorkers(notigraph, 2);
-    process.kill(first, 'SIGKILL');
-    const [{ workerPid: third }] = await waitForLogLines(notigraph, 'a worker retires and is replaced', 1);
-    const replacements = await waitForLogLines(notigraph, 'a worker listens in its place', 2);
-    const { workerPid: fourth } = replacements.find(({ workerPid }) => workerPid !== third) ?? {};
-    await expect.poll(() => isRunning(third), { timeout: 20_000 }).toBe(false);
-    expect(new Set(await findWorkers(notigraph, 2))).toEqual(new Set([second, fourth]));
-    expect(await waitForLogLines(notigraph, 'a worker ended and is replaced', 1)).toHaveLength(1);
-    expect(await waitForLogLines(notigraph, 'a retired worker ended early', 0)).toEqual([]);
-    expect(await notigraph.stop('SIGTERM')).toMatchObject({ code: 0, stderr: '' });
   });
 });
 
@@ -202,7 +132,7 @@ describe('several workers that are stopped', () => {
     expect(await ended).toMatchObject({ code: 0, signal: null, stderr: '' });
     const outcomes = Map.groupBy((await Promise.all(clients)).flat(), (outcome) => outcome);
     expect([...outcomes.keys()]).toEqual(['data']);
-    await expect(ask(notigraph.url, GROUPS)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+    await expect(askNextWorker(notigraph.url, GROUPS)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
     const pids = (await waitForLogLines(notigraph, 'operation', 1)).map(({ pid }) => pid);
     expect(new Set(pids).size).toBe(2);
   });
@@ -214,7 +144,7 @@ describe('several workers that are stopped', () => {
       NOTIGRAPH_DRAIN_DELAY_MS: '3000', // Both workers must run when the second signal is sent.
     });
     const pids = await findWorkers(notigraph, 2);
-    const answer = ask(notigraph.url, GROUPS);
+    const answer = askNextWorker(notigraph.url, GROUPS);
     await held.arrived;
     for (const pid of pids) {
       process.kill(pid, 'SIGINT');
@@ -235,10 +165,10 @@ describe('several workers that are stopped', () => {
     await using upstream = await startService(() => ({ body: { data: [group()] } }));
     const held = upstream.hold(undefined, Infinity);
     await using notigraph = await startWorkers(2, ['--upstream', upstream.url]);
-    const answer = ask(notigraph.url, GROUPS);
+    const answer = askNextWorker(notigraph.url, GROUPS);
     await held.arrived;
     const ended = notigraph.stop('SIGKILL');
-    await expect(ask(notigraph.url, GROUPS)).rejects.toThrow(); // The primary process has exited.
+    await expect(askNextWorker(notigraph.url, GROUPS)).rejects.toThrow(); // The primary process has exited.
     held.release();
     expect(await answer).toEqual({ data: { notificationGroups: [{ name: 'Group' }] } });
     expect(await ended).toMatchObject({ signal: 'SIGKILL', stderr: '' }); // The workers have exited too, because the output has ended.

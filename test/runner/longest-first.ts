@@ -1,20 +1,21 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Projects in the order in which they start. A worker runs files of one project only, and each new one loads all modules again. */
-const PROJECTS = ['long', 'slow', 'quick'];
+/** Ends of the names of slow files, and the folders with the slowest ones, slowest first. */
+const ENDS = ['long', 'samples', 'slow'];
+const FOLDERS = ['cli', 'docs', 'graphiql', 'redis', 'browser', 'slow', 'add-a-noun', 'attacks', 'upstream', 'client'];
 
-/** Folders with the slowest test files, slowest first. */
-const LONG = ['cli', 'docs', 'graphiql', 'redis', 'browser', 'slow', 'add-a-noun', 'attacks', 'upstream', 'client'];
+/** Returns the place of a name in a list, or a later one for all others. */
+const rank = (names: readonly string[], name = ''): number =>
+  names.includes(name) ? names.indexOf(name) : names.length;
 
 /** Starts slow files first, so that no worker is left with a slow one at the end. */
 export default class LongestFirst extends BaseSequencer {
   override async sort(specifications: TestSpecification[]): Promise<TestSpecification[]> {
     const bySize = await super.sort(specifications);
-    const projectOf = ({ project }: TestSpecification): number => PROJECTS.indexOf(project.name);
-    const rankOf = ({ moduleId }: TestSpecification): number => {
-      const [, folder = ''] = /\/(?:packages|test)\/([^/]+)/.exec(moduleId) ?? [];
-      return LONG.includes(folder) ? LONG.indexOf(folder) : LONG.length;
-    };
-    return bySize.toSorted((a, b) => projectOf(a) - projectOf(b) || rankOf(a) - rankOf(b));
+    const isQuick = ({ moduleId }: TestSpecification) =>
+      Number(rank(ENDS, /(\w+)\.test\.ts$/.exec(moduleId)?.[1]) === ENDS.length);
+    const folder = ({ moduleId }: TestSpecification) =>
+      rank(FOLDERS, /\/(?:packages|test)\/([^/]+)/.exec(moduleId)?.[1]);
+    return bySize.toSorted((a, b) => isQuick(a) - isQuick(b) || folder(a) - folder(b));
   }
 }

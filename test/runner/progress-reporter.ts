@@ -1,12 +1,23 @@
+import { globSync } from 'node:fs';
 import {
   DefaultReporter,
   type SerializedError,
+  type TestCase,
   type TestModule,
   type TestRunEndReason,
   type TestSpecification,
 } from 'vitest/node';
 
-/** Prints a line with a count for each finished test file, even if the output is not a terminal, and the tests that lack a program. In CI, skipped tests fail the run. */
+/** Tests that `npm test` doesn't run, by the end of their file names. */
+const LEFT_OUT = [
+  { ending: '{slow,measure}', reason: 'most tests with a browser, large samples and measurements: npm run test:slow' },
+  { ending: 'package', reason: 'the packed package, in real frameworks: npm run test:package' },
+];
+
+/**
+ * Prints a line with a count for each finished test file, even if the output is not a terminal, and what `npm test` left out. In CI, skipped tests
+ * fail the run.
+ */
 export default class ProgressReporter extends DefaultReporter {
   #files = 0;
   #ended = 0;
@@ -41,16 +52,34 @@ export default class ProgressReporter extends DefaultReporter {
   ): void {
     super.onTestRunEnd(modules, errors, reason);
     const skipped = modules.flatMap((module) => [...module.children.allTests('skipped')]);
-    const isCi = Boolean(process.env.CI);
-    const listed = isCi ? skipped : skipped.filter(({ fullName }) => fullName.includes('(left out: '));
-    if (listed.length > 0) {
-      this.error(isCi ? `In CI every test must run, but ${listed.length} were skipped:` : 'Skipped:');
-      for (const test of listed) {
+    if (!process.env.CI) {
+      this.#printLeftOut(skipped);
+    } else if (skipped.length > 0) {
+      this.error(`In CI every test must run, but ${skipped.length} were skipped:`);
+      for (const test of skipped) {
         this.error(`  ${test.module.relativeModuleId}: ${test.fullName}`);
       }
-    }
-    if (isCi && listed.length > 0) {
       process.exitCode = 1;
     }
   }
+
+  #printLeftOut(skipped: readonly TestCase[]): void {
+    const byReason = Map.groupBy(skipped, ({ fullName }) => /\(left out: (.+?)\)/.exec(fullName)?.[1]);
+    const lines = [...byReason].flatMap(([reason, tests]) =>
+      reason === undefined ? [] : `${count(tests.length, 'test')}: ${reason}`,
+    );
+    if (process.env.npm_lifecycle_event === 'test') {
+      lines.push(
+        ...LEFT_OUT.map(({ ending, reason }) => {
+          const files = globSync(`{test,packages/*/test}/**/*.${ending}.test.ts`);
+          return `${count(files.length, 'file')}: ${reason}`;
+        }),
+      );
+    }
+    if (lines.length > 0) {
+      this.log(['Left out (all of it runs in CI):', ...lines.map((line) => `  ${line}`)].join('\n'));
+    }
+  }
 }
+
+const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`;

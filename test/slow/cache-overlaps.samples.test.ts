@@ -121,7 +121,7 @@ const INTERLEAVINGS: readonly Interleaving[] = listOrders().flatMap((order) =>
 );
 
 /** Each order with one of the kinds of writes, or with all. */
-const SAMPLE = sampleOf(INTERLEAVINGS, 7);
+const SAMPLE = sampleOf(INTERLEAVINGS, 17);
 
 /** Time relative to the write. */
 type Phase = 'before' | 'during' | 'after';

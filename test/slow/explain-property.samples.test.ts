@@ -13,7 +13,7 @@ import { ofFile } from '../support/lifetime.ts';
 import { sampleSize } from '../support/samples.ts';
 import { startService } from '../support/service.ts';
 
-const RUNS = sampleSize(60, 1_000);
+const RUNS = sampleSize(25, 1_000);
 
 const SCALARS: Scalars = {
   ID: [

@@ -9,13 +9,27 @@ import { runNotigraph, startNotigraph } from '../support/process.ts';
 import { hasRedis, redisOnly, startRedis } from '../support/redis.ts';
 import { createFolderOfEachTest } from '../support/sandbox-files.ts';
 import { startService } from '../support/service.ts';
-import { findWorkerPids, killWorker, scrape, sendLoad, waitForLogLines } from '../support/worker-load.ts';
+import {
+  askWorkers,
+  exitIf,
+  findWorkerPids,
+  findWorkers,
+  isRunning,
+  killWorker,
+  runBefore,
+  scrape,
+  sendLoad,
+  waitForLogLines,
+} from '../support/worker-load.ts';
 
 /** Working directory of the processes. */
 const folder = createFolderOfEachTest();
 
-const startWorkers = (count: number) =>
-  startNotigraph({ cwd: folder.path(), args: ['--sandbox', ':memory:', '--workers', `${count}`] });
+const startWorkers = (
+  count: number,
+  args: readonly string[] = ['--sandbox', ':memory:'],
+  env: Readonly<Record<string, string>> = {},
+) => startNotigraph({ cwd: folder.path(), args: ['--workers', `${count}`, ...args], env });
 
 const OK = 'notigraph_operations_total{type="query",code="OK"}';
 
@@ -261,3 +275,37 @@ it.runIf(hasRedis)(
     await stored(2);
   },
 );
+
+it('workers are restarted with increasing backoff if they exit as soon as they start', async () => {
+  const unreachable = await listen(createServer());
+  await unreachable.close();
+  await using notigraph = await startWorkers(2, ['--upstream', unreachable.url], exitIf('id > 2'));
+  const [first = 0, second = 0] = await findWorkers(notigraph, 2);
+  process.kill(first, 'SIGKILL');
+  const ends = (await waitForLogLines(notigraph, 'a worker ended and is replaced', 9)).slice(0, 9);
+  expect(ends.map(({ code }) => code)).toEqual([null, 7, 7, 7, 7, 7, 7, 7, 7]);
+  const backoffs = ends.map(({ backoffMs }) => backoffMs);
+  expect(backoffs.slice(0, 5)).toEqual([0, 0, 0, 0, 0]);
+  expect(backoffs.filter((ms) => ms > 0).slice(0, 3)).toEqual([100, 200, 400]); // One later if the killed one had lived long.
+  expect(new Set(await askWorkers(notigraph, 2))).toEqual(new Set([second]));
+
+  const { code, stderr } = await notigraph.stop('SIGTERM');
+  expect(code).toBe(0);
+  expect(stderr).toMatch(/^The upstream is unreachable \(ECONNREFUSED\)\. .+\.\n$/); // Printed once.
+});
+
+it('workers are replaced and end without an error if they get SIGTERM while they start', async () => {
+  const terminate =
+    "process.on('newListener', (name) => name === 'SIGTERM' && setImmediate(() => process.kill(process.pid, name)))";
+  await using notigraph = await startWorkers(2, ['--sandbox', ':memory:'], runBefore(`if (id === 3) ${terminate};`));
+  const [first = 0, second = 0] = await findWorkers(notigraph, 2);
+  process.kill(first, 'SIGKILL');
+  const [{ workerPid: third }] = await waitForLogLines(notigraph, 'a worker retires and is replaced', 1);
+  const replacements = await waitForLogLines(notigraph, 'a worker listens in its place', 2);
+  const { workerPid: fourth } = replacements.find(({ workerPid }) => workerPid !== third) ?? {};
+  await expect.poll(() => isRunning(third)).toBe(false);
+  expect(new Set(await findWorkers(notigraph, 2))).toEqual(new Set([second, fourth]));
+  expect(await waitForLogLines(notigraph, 'a worker ended and is replaced', 1)).toHaveLength(1);
+  expect(await waitForLogLines(notigraph, 'a retired worker ended early', 0)).toEqual([]);
+  expect(await notigraph.stop('SIGTERM')).toMatchObject({ code: 0, stderr: '' });
+});

@@ -9,11 +9,23 @@ import { COMMANDS } from '../../src/cli/commands/index.ts';
 import { explainFailure } from '../../src/cli/explain-failure.ts';
 import { withoutControls } from '../../src/lib/text.ts';
 import { CHILD_ENV } from './child-env.ts';
-import { createEmptyFolder, type ExitResult, type ProcessOptions } from './process.ts';
+import { createEmptyFolder } from './sandbox-files.ts';
 
-interface CommandOptions extends Pick<ProcessOptions, 'cwd' | 'args' | 'env'> {
+export interface CommandOptions {
+  /** Working directory, where `.env` and the sandbox file are searched for. @default an empty folder, until the end of the test */
+  cwd?: string;
+  args?: readonly string[];
+  /** Environment variables besides PATH. @default none */
+  env?: Readonly<Record<string, string>>;
   /** Standard input: typed at a terminal, or piped into the command. @default nothing, without a terminal */
   input?: { text: string; isTTY: boolean };
+}
+
+export interface ExitResult {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+  stdout: string;
+  stderr: string;
 }
 
 /** Runs a command that ends by itself as `main.ts` does. It must not import a file that another command of the same test imported with another text. */

@@ -103,3 +103,7 @@ export async function runOperation(page: Page): Promise<Request> {
   ]);
   return request;
 }
+
+export const tabTitles = (page: Page) => page.locator('.tabs .tab').allTextContents();
+
+export const selectedTab = (page: Page) => page.locator('.tabs .tab[aria-current=true]').textContent();

@@ -1,41 +1,26 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { onTestFinished } from 'vitest';
 import { CHILD_ENV } from './child-env.ts';
+import type { CommandOptions, ExitResult } from './command.ts';
+import { createEmptyFolder } from './sandbox-files.ts';
 
 /** Program of the command, as npm packs it. Vitest builds it before the tests. */
 export const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 
-export interface ProcessOptions {
-  /** Working directory, where `.env` and the sandbox file are searched for. @default an empty folder, until the end of the test */
-  cwd?: string;
-  args?: readonly string[];
+export interface ProcessOptions extends Omit<CommandOptions, 'input'> {
   /** Port of a gateway. @default a free one */
   port?: number;
   /** Program of Node.js. @default the one that runs the tests */
   node?: string;
   /** Options of Node.js. @default none */
   nodeArgs?: readonly string[];
-  /** Environment variables besides PATH. @default none */
-  env?: Readonly<Record<string, string>>;
   /** Program to run. @default MAIN */
   main?: string;
   /** Maximum size of the files that it writes, in blocks of 512 bytes, as on a full disk. @default unlimited */
   maxFileBlocks?: number | undefined;
   /** Maximum number of open files. @default that of the tests */
   maxOpenFiles?: number | undefined;
-}
-
-export interface ExitResult {
-  code: number | null;
-  signal: NodeJS.Signals | null;
-  stdout: string;
-  stderr: string;
 }
 
 /** Gateway running in a separate process. */
@@ -111,13 +96,6 @@ export function spawnNotigraph(options: ProcessOptions) {
     stop,
     [Symbol.asyncDispose]: async () => void (await stop('SIGKILL')),
   };
-}
-
-/** Creates an empty folder that is removed at the end of the test. */
-export function createEmptyFolder(): string {
-  const path = mkdtempSync(join(tmpdir(), 'notigraph-'));
-  onTestFinished(() => rm(path, { recursive: true, force: true }));
-  return path;
 }
 
 function startProcess(options: ProcessOptions) {

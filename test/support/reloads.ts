@@ -1,4 +1,7 @@
 import { rename, writeFile } from 'node:fs/promises';
+import { request } from 'undici';
+import { metricValues } from './metrics-text.ts';
+import type { NotigraphProcess } from './process.ts';
 import { AUDIENCE, ISSUER, TENANT_KEYS, type TestSigner } from './tokens.ts';
 
 /** Tenant with a key. */
@@ -31,3 +34,34 @@ export async function writeConfig(
   await writeFile(`${path}.new`, JSON.stringify(config));
   await rename(`${path}.new`, path);
 }
+
+/** Sends a query. @returns its data or the code of its error, and the calls that are left */
+export async function ask({ url }: NotigraphProcess, authorization: string, query = '{ notificationGroups { name } }') {
+  const { headers, body } = await request(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization },
+    body: JSON.stringify({ query }),
+    reset: true, // The next connection goes to another worker.
+  });
+  const { data, errors } = (await body.json()) as { data?: object; errors?: { extensions: { code: string } }[] };
+  return { answer: errors?.[0]?.extensions.code ?? data, remaining: Number(headers['ratelimit-remaining']) };
+}
+
+/** Returns since when a change of the configuration is rejected, in seconds since the Unix epoch. */
+export async function invalidSince({ url }: NotigraphProcess): Promise<number | undefined> {
+  const { body } = await request(new URL('/metrics', url));
+  const name = 'notigraph_files_invalid_since_seconds{files="configuration"}';
+  return metricValues(await body.text(), /^notigraph_files_invalid/)[name];
+}
+
+/** Runs a change, and waits for the next line with the message. @returns the line */
+export async function untilLogged(notigraph: NotigraphProcess, message: string, change: () => unknown) {
+  const linesWith = () => notigraph.output().match(new RegExp(`^.*"msg":"${message}.*$`, 'gm')) ?? [];
+  const count = linesWith().length;
+  await change();
+  await notigraph.printed('stdout', new RegExp(`"msg":"${message}`), count + 1);
+  return JSON.parse(linesWith().at(-1) ?? '');
+}
+
+export const RELOADED = 'the configuration was reloaded';
+export const REJECTED = 'the configuration was not reloaded';

@@ -1,5 +1,5 @@
 /** Whether tests use large samples, as in `npm run test:slow`. */
-const IS_LARGE = process.env.NOTIGRAPH_TEST_SAMPLES === 'large';
+export const IS_LARGE = process.env.NOTIGRAPH_TEST_SAMPLES === 'large';
 
 /** Returns the sample size: the small one in `npm test`, the large one in `npm run test:slow`. */
 export const sampleSize = (small: number, large: number): number => (IS_LARGE ? large : small);

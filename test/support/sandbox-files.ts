@@ -1,7 +1,8 @@
+import { mkdtempSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { beforeEach } from 'vitest';
+import { beforeEach, onTestFinished } from 'vitest';
 import { ofTest } from './lifetime.ts';
 
 /** Creates a temporary folder for one test. Disposing removes it. */
@@ -23,4 +24,11 @@ export function createFolderOfEachTest() {
     folder = await createTestFolder();
   });
   return { path: (...names: string[]) => folder.path(...names) };
+}
+
+/** Creates an empty folder that is removed at the end of the test. */
+export function createEmptyFolder(): string {
+  const path = mkdtempSync(join(tmpdir(), 'notigraph-'));
+  onTestFinished(() => rm(path, { recursive: true, force: true }));
+  return path;
 }

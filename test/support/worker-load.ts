@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { request } from 'undici';
 import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
 import { connectClients, runConcurrently } from './concurrent-load.ts';
 import { metricValues } from './metrics-text.ts';
@@ -22,11 +23,11 @@ export async function sendLoad(url: string, { requests, connections, reset = fal
   /** Number of responses by status. */
   const statuses: Record<string, number> = {};
   let [answered, cutOff] = [0, 0];
-  const request = { query: '{ __typename }', authorization: `ApiKey ${SANDBOX_KEYS.development}`, reset };
+  const operation = { query: '{ __typename }', authorization: `ApiKey ${SANDBOX_KEYS.development}`, reset };
 
   async function send(): Promise<void> {
     try {
-      const { status } = await clients.send(request);
+      const { status } = await clients.send(operation);
       statuses[status] = (statuses[status] ?? 0) + 1;
       answered += 1;
       onAnswer?.(answered);
@@ -94,3 +95,42 @@ export function isRunning(pid: number): boolean {
     return false;
   }
 }
+
+/** Sends an operation on a new connection, which goes to the next worker in turn. */
+export async function askNextWorker(url: string, query: string): Promise<unknown> {
+  const { body } = await request(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `ApiKey ${SANDBOX_KEYS.development}` },
+    body: JSON.stringify({ query }),
+    reset: true,
+  });
+  return body.json();
+}
+
+/** Sends operations one after the other. @returns the process ids of the workers that answered them */
+export async function askWorkers(notigraph: NotigraphProcess, count: number): Promise<number[]> {
+  const before = (await waitForLogLines(notigraph, 'operation', 0)).length;
+  for (let i = 0; i < count; i += 1) {
+    await askNextWorker(notigraph.url, '{ __typename }');
+  }
+  return (await waitForLogLines(notigraph, 'operation', before + count)).slice(before).map(({ pid }) => pid);
+}
+
+/** Sends operations until so many workers have answered one: on a busy machine, one may miss its turn. @returns their process ids */
+export async function findWorkers(notigraph: NotigraphProcess, count: number): Promise<number[]> {
+  const pids = new Set<number>();
+  for (let round = 0; round < 10 && pids.size < count; round += 1) {
+    for (const pid of await askWorkers(notigraph, count)) {
+      pids.add(pid);
+    }
+  }
+  return [...pids];
+}
+
+/** Returns the environment that makes processes run some code before they run Notigraph. `id` is the number of the worker. */
+export const runBefore = (code: string) => ({
+  NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(`const id = Number(process.env.NOTIGRAPH_WORKER_ID ?? 0); ${code}`)}`,
+});
+
+/** Returns the environment that makes processes exit before they run Notigraph, by a condition on the number of the worker. */
+export const exitIf = (condition: string) => runBefore(`if (${condition}) process.exit(7)`);

@@ -106,7 +106,7 @@ it.each(Object.entries(ENCODINGS))('a credential that the service repeats is nev
         }
       },
     ),
-    { numRuns: sampleSize(15, 60) },
+    { numRuns: sampleSize(6, 60) },
   );
 });
 
@@ -220,7 +220,7 @@ describe('a message of the service without the credential', () => {
         const { body } = await failWith(secret, { status: 400, body: { message: sentence } });
         expect(body.errors?.[0]?.message).toBe(sentence);
       }),
-      { numRuns: sampleSize(15, 60) },
+      { numRuns: sampleSize(6, 60) },
     );
   });
 

@@ -16,7 +16,7 @@ guards('src/upstream/call.ts', 'Call.#answer');
 // step of random histories.
 
 const GET: Endpoint = { method: 'GET', route: '/v1/feeds' };
-const RUNS = { numRuns: sampleSize(40, 150) };
+const RUNS = { numRuns: sampleSize(15, 150) };
 
 /** Number of new credentials that cause at least one sweep. */
 const SWEEP = 1_000;
@@ -183,7 +183,7 @@ describe('a sweep at every point', () => {
       }
       expect(client.service.state().waiting).toBe(0);
     });
-    await fc.assert(history, { numRuns: sampleSize(25, 100) });
+    await fc.assert(history, { numRuns: sampleSize(10, 100) });
   });
 
   it('refills no rate limit', () => {

@@ -18,7 +18,7 @@ const CASES = STORES.flatMap((kind) => AGES.map((age) => [kind, age] as const));
 it.each(sampleOf(CASES, CASES.length))(
   'with a cache in %s, many requests at once for a response of %i seconds cause one call',
   async (kind, age) => {
-    const size = sampleSize(200, 1_000);
+    const size = sampleSize(100, 1_000);
     await using cache = await startTestCache(kind);
     await using cached = await startCachedGateway(
       { cache: cache.settings, maxInFlightRequests: 4 * size },

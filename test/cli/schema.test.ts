@@ -2,9 +2,9 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import type { ExitResult } from '../support/command.ts';
 import { runCommand } from '../support/command.ts';
 import { blocks, read, readConsole } from '../support/docs.ts';
-import type { ExitResult } from '../support/process.ts';
 import { createFolderOfEachTest } from '../support/sandbox-files.ts';
 
 const folder = createFolderOfEachTest();
