@@ -150,7 +150,7 @@ export async function visit(browser: Browser, url: string, options: BrowserConte
     reducedMotion: 'reduce',
     ...options,
   });
-  context.setDefaultTimeout(25_000);
+  context.setDefaultTimeout(100_000); // As generous as that of the tests: on a busy machine, opening a page takes long.
   const page = await context.newPage();
   const requests: Request[] = [];
   const responses: Response[] = [];

@@ -20,7 +20,7 @@ export async function visitGraphiql(
   prepare: (page: Page) => Promise<unknown> = async () => {},
 ) {
   const context = await browser.newContext({ viewport: { width: 1366, height: 768 }, ...options });
-  context.setDefaultTimeout(25_000);
+  context.setDefaultTimeout(100_000); // As generous as that of the tests: on a busy machine, opening a page takes long.
   const page = await context.newPage();
   /** All requests of the page, including blocked ones. */
   const requests: Request[] = [];

@@ -181,7 +181,8 @@ export function findRepresentations(
     const withDefaults = { ...defaults, ...variables };
     return values.map((node) => {
       const value = valueFromASTUntyped(node, withDefaults);
-      return value == null ? [] : [value].flat(); // A single value is a list of one item.
+      const list: readonly unknown[] = Array.isArray(value) ? value : [value]; // A single value is a list of one item.
+      return value == null ? [] : list; // Not a copy: a long list can be used under many names.
     });
   };
 }
