@@ -120,6 +120,8 @@ class Connection {
   readonly server: Connections;
   /** Unfinished responses, in the order of their requests. There are several only if the client pipelines. */
   readonly responses: Response[] = [];
+  /** Whether the body of a request is being received, which may have been answered already. */
+  receivesBody = false;
   /** Number of sweeps in a row that found unread bytes. */
   unreadSweeps = 0;
 
@@ -203,6 +205,7 @@ class Response extends ServerResponse<Request> {
     request.response = this;
     this.#connection = connection;
     connection.responses.push(this);
+    connection.receivesBody = true;
     connection.server.requests += 1;
     connection.server.responses += 1;
     this.number = connection.server.requests;
@@ -222,6 +225,7 @@ class Response extends ServerResponse<Request> {
   }
 
   onRequestEnd(): void {
+    this.#connection.receivesBody = false;
     this.#connection.server.running += Number(this.#isRunning);
   }
 

@@ -11,7 +11,7 @@ const lastRequestMs = (drainTimeoutMs: number): number => Math.min(500, drainTim
 
 /**
  * Closes a server that accepts no more connections. Requests on open ones are answered, the last one of each with `Connection: close`, and idle ones
- * are closed once all others are. What isn't finished within the drain timeout is aborted.
+ * are closed once all others are, except those on which a part of a request has arrived. What isn't finished within the drain timeout is aborted.
  *
  * @param onCutOff called with the number of requests that are aborted, if there are some
  */
@@ -31,10 +31,28 @@ export async function drain(
     server.closeAllConnections();
   }, drainTimeoutMs);
   await Promise.race([connections.ended.met(), sleep(lastRequestMs(drainTimeoutMs))]);
-  await connections.finished.met();
-  server.closeAllConnections();
+  await answerArrived(connections);
+  closeIdle(server, connections);
   await closed;
   clearTimeout(drainTimer);
+}
+
+/** Waits until all requests that have reached the operating system are answered. The event loop may not have read them before a wait ends. */
+async function answerArrived(connections: Connections): Promise<void> {
+  do {
+    await connections.finished.met();
+    await turnEventLoop();
+  } while (connections.responses > 0);
+}
+
+/** Closes connections that have no unanswered part of a request. To Node.js, one is idle only between two requests. */
+function closeIdle(server: Server, connections: Connections): void {
+  server.closeIdleConnections();
+  for (const { socket, receivesBody } of connections.open.values()) {
+    if (socket.bytesRead === 0 || receivesBody) {
+      socket.destroy();
+    }
+  }
 }
 
 /** Makes the responses to in-flight requests the last ones of their connections. */
@@ -50,7 +68,7 @@ function announceClose(connections: Connections): void {
 /** Upper bound, because reconnecting clients could otherwise prolong shutdown indefinitely. */
 const MAX_BACKLOG_MS = 250;
 
-/** Waits for the connections that the operating system has already established. Immediates run after the poll phase, in which one is accepted. */
+/** Waits until what has already arrived is read, and a connection that is already established is accepted. Immediates run after the poll phase. */
 export async function turnEventLoop(): Promise<void> {
   await immediate();
   await immediate();

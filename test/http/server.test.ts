@@ -1,6 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { pauseSync } from '../../src/lib/promises.ts';
 import { createOverloadMonitor } from '../../src/server/load-shedding.ts';
-import { startPausedServer } from '../support/paused-server.ts';
+import { type PausedServer, startPausedServer } from '../support/paused-server.ts';
 import { connectRaw, postHead } from '../support/raw-client.ts';
 
 const statusOf = async (url: string) => (await fetch(url)).status;
@@ -161,15 +163,89 @@ describe('a hostile connection', () => {
   });
 });
 
-it('retiring completes all pipelined requests of a connection', async () => {
-  await using paused = await startPausedServer();
-  const client = await connectRaw(paused.url);
-  const arrivals = [paused.nextRequest(), paused.nextRequest(), paused.nextRequest()];
-  await client.send('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(3));
-  await Promise.all(arrivals);
-  const closing = paused.server.retire();
-  paused.release();
-  await Promise.all([closing, client.closed]);
-  expect(client.received().match(/done/g)).toHaveLength(3);
-  expect(client.received().match(/^Connection: close/gm)).toHaveLength(1);
+describe('retiring', () => {
+  const GET = 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n';
+
+  /** Connects, sends one request, and waits for its response. */
+  async function connectServed(paused: PausedServer, request = GET) {
+    const client = await connectRaw(paused.url);
+    const arrival = paused.nextRequest();
+    await client.send(request);
+    (await arrival).response.end('first');
+    await client.receives(/first/);
+    return client;
+  }
+
+  /** Responds to the next request. */
+  const answerNext = (paused: PausedServer) => void paused.nextRequest().then(({ response }) => response.end('second'));
+
+  it('completes all pipelined requests of a connection', async () => {
+    await using paused = await startPausedServer();
+    const client = await connectRaw(paused.url);
+    const arrivals = [paused.nextRequest(), paused.nextRequest(), paused.nextRequest()];
+    await client.send(GET.repeat(3));
+    await Promise.all(arrivals);
+    const closing = paused.server.retire();
+    paused.release();
+    await Promise.all([closing, client.closed]);
+    expect(client.received().match(/done/g)).toHaveLength(3);
+    expect(client.received().match(/^Connection: close/gm)).toHaveLength(1);
+  });
+
+  it('answers requests that have arrived unread when the wait for them ends', async () => {
+    await using paused = await startPausedServer({ drainTimeoutMs: 1_000 });
+    const clients = await Promise.all(Array.from({ length: 10 }, () => connectServed(paused)));
+    const closing = paused.server.retire();
+    for (const { socket } of clients) {
+      answerNext(paused);
+      socket.write(GET); // The operating system takes it at once.
+    }
+    pauseSync(200); // The timer that ends the wait is due before the event loop reads again.
+    await Promise.all([closing, ...clients.map(({ closed }) => closed)]);
+    expect(clients.filter((client) => client.received().endsWith('second'))).toHaveLength(10);
+  });
+
+  it('answers a request that has arrived unread when all others are answered', async () => {
+    await using paused = await startPausedServer({ drainTimeoutMs: 1_000 });
+    const [client, other] = [await connectServed(paused), await connectRaw(paused.url)];
+    const started = paused.nextRequest();
+    await other.send(GET);
+    const { response } = await started;
+    const closing = paused.server.retire();
+    pauseSync(200);
+    await sleep(1); // The timer that ends the wait has run.
+    answerNext(paused);
+    client.socket.write(GET);
+    response.end('other');
+    await Promise.all([closing, client.closed, other.closed]);
+    expect([client.received(), other.received()]).toEqual([
+      expect.stringMatching(/second$/),
+      expect.stringMatching(/other$/),
+    ]);
+  });
+
+  it('closes idle connections and those with answered requests, but not one with a part of an unanswered request', async () => {
+    await using paused = await startPausedServer({ drainTimeoutMs: 5_000 });
+    const [silent, idle, partial] = [
+      await connectRaw(paused.url),
+      await connectServed(paused),
+      await connectServed(paused),
+    ];
+    const early = await connectServed(paused, `${postHead('/', 'Content-Length: 2')}{`);
+    await partial.send(GET.slice(0, -4));
+    const closing = paused.server.retire();
+    await Promise.all([silent.closed, idle.closed, early.closed]);
+    answerNext(paused);
+    await partial.send(GET.slice(-4));
+    await Promise.all([closing, partial.closed]);
+    expect(partial.received()).toMatch(/^Connection: close[\s\S]*second$/m);
+  });
+
+  it('waits no longer than the drain timeout for the rest of a request', async () => {
+    await using paused = await startPausedServer({ drainTimeoutMs: 100 });
+    const client = await connectServed(paused);
+    await client.send(GET.slice(0, -4));
+    await Promise.all([paused.server.retire(), client.closed]);
+    expect(client.received()).toMatch(/first$/);
+  });
 });
