@@ -7,6 +7,7 @@ export function bytesInUse(): number {
   setFlagsFromString('--expose-gc');
   const collect: () => void = runInNewContext('gc');
   collect();
+  collect(); // V8 frees buffers in the background after a collection, and waits for that only at the start of the next one.
   const { used_heap_size, external_memory } = getHeapStatistics();
   return used_heap_size + external_memory;
 }
