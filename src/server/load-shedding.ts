@@ -1,7 +1,6 @@
 // Decides when a process has too much to do, and rejects requests until it has less.
 
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { cpuUsage } from 'node:process';
 import { getHeapStatistics } from 'node:v8';
 import type { Logger } from 'pino';
 import { logEpisodes } from '../lib/episodes.ts';
@@ -27,6 +26,12 @@ interface Excess {
   limit: number;
 }
 
+/**
+ * Minimum requests that are being answered for one to be shed because of the event loop. With fewer, none queues: other processes make it late, or code
+ * that is being compiled.
+ */
+const MIN_RUNNING = 16;
+
 /** Pause after a search that found too few slow clients, in milliseconds. Each search checks all connections. */
 const SEARCH_PAUSE_MS = 100;
 
@@ -47,7 +52,14 @@ export function createShedding(
   let nextSearchAt = 0;
   const totalBytes = () => connections.bufferedBytes + bufferedBytes();
 
+  /** Returns why the process can't keep up with its requests, regardless of how long they take; undefined if it can. */
+  function overloadExcess(): Excess | undefined {
+    const excess = overload?.excess();
+    return excess?.reason === 'event loop' && connections.running < MIN_RUNNING ? undefined : excess;
+  }
+
   return {
+    overloadExcess,
     /** Number of requests that were shed, by reason. */
     counts,
     /** Returns the bytes of requests and responses in memory. */
@@ -61,7 +73,7 @@ export function createShedding(
       const bytes = totalBytes();
       return bytes > maxBufferedBytes
         ? { reason: 'buffered bytes', value: bytes, limit: maxBufferedBytes }
-        : overload?.excess();
+        : overloadExcess();
     },
     shed({ reason, ...measured }: Excess): void {
       counts[reason] += 1;
@@ -87,28 +99,30 @@ const MAX_HEAP_PERCENT = 85;
 /** Minimum samples of the event loop delay for a percentile. */
 const MIN_SAMPLES = 5;
 
-/**
- * Minimum CPU time of a process that is itself the reason for its late event loop, as a share of one core. Between what
- * was measured beside 16 busy processes on the same core (4 requests per second: 1 to 3 %) and under load with a CPU
- * quota of 10 % (10 %). With that quota, single short windows of a nearly idle process reach 9 % and can still shed.
- */
-const MIN_CPU_SHARE = 0.05;
+/** Minimum windows in a row in which the event loop was late. A single one can be due to other processes. */
+const MIN_LATE_WINDOWS = 2;
 
-/** Returns the CPU time of this process beyond that of a nearly idle one, in milliseconds. It falls while the process is idle. */
-function spentMs(): number {
-  const { user, system } = cpuUsage();
-  return (user + system) / 1_000 - MIN_CPU_SHARE * performance.now();
+interface MonitorDeps {
+  /** Length of a window, in milliseconds. @default 500 */
+  intervalMs?: number;
+  /** @default 85 */
+  maxHeapPercent?: number;
+  /** Delays of the event loop, in nanoseconds. @default those of this process */
+  delay?: Pick<ReturnType<typeof startDelayMonitor>, 'count' | 'percentile' | 'reset' | 'disable'>;
+}
+
+function startDelayMonitor() {
+  const delay = monitorEventLoopDelay({ resolution: 20 });
+  delay.enable();
+  return delay;
 }
 
 /** Creates the monitor of the event loop and the heap of this process. Dispose it to stop its timers. */
 export function createOverloadMonitor(
   { maxEventLoopDelayMs }: Pick<Settings, 'maxEventLoopDelayMs'>,
-  intervalMs = INTERVAL_MS,
-  maxHeapPercent = MAX_HEAP_PERCENT,
+  { intervalMs = INTERVAL_MS, maxHeapPercent = MAX_HEAP_PERCENT, delay = startDelayMonitor() }: MonitorDeps = {},
 ) {
-  const delay = monitorEventLoopDelay({ resolution: 20 });
-  delay.enable();
-  let spentBefore = spentMs();
+  let lateWindows = 0;
   let excess: Excess | undefined;
 
   function measure(): void {
@@ -120,16 +134,15 @@ export function createOverloadMonitor(
     }
     // The 90th percentile ignores a single long garbage collection, but not an event loop that is always late.
     const delayMs = delay.percentile(90) / 1e6;
-    const spent = spentMs();
-    if (delayMs > maxEventLoopDelayMs && spent > spentBefore) {
+    lateWindows = delayMs > maxEventLoopDelayMs ? lateWindows + 1 : 0;
+    if (heapPercent > maxHeapPercent) {
+      excess = { reason: 'heap', value: Math.round(heapPercent), limit: maxHeapPercent }; // It makes the event loop late, too.
+    } else if (lateWindows >= MIN_LATE_WINDOWS) {
       excess = { reason: 'event loop', value: Math.round(delayMs), limit: maxEventLoopDelayMs };
-    } else if (heapPercent > maxHeapPercent) {
-      excess = { reason: 'heap', value: Math.round(heapPercent), limit: maxHeapPercent };
     } else {
       excess = undefined;
     }
     delay.reset();
-    spentBefore = spent;
   }
 
   const timer = setInterval(measure, intervalMs).unref();

@@ -122,7 +122,7 @@ export async function startServer({
   });
 
   // Not the requests in flight: while a service hangs, an instance that is removed takes nothing off those that remain.
-  const problem = () => (isStopping ? 'stopping' : options.overload?.excess() && 'overloaded');
+  const problem = () => (isStopping ? 'stopping' : shedding.overloadExcess() && 'overloaded');
   const probes: Probes = {
     alive: () => ({}),
     ready: () => ({ problem: problem(), details: degradations?.() ?? {} }),

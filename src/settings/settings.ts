@@ -132,7 +132,7 @@ const inFlight = {
 const httpServer = {
   maxEventLoopDelayMs: setting(
     integer(10, 60_000).default(200),
-    'Delay of the event loop above which requests are 503, unless the process is nearly idle.',
+    'Delay of the event loop above which requests are 503 while at least 16 are being answered.',
   ),
   maxConnections: setting(
     integer(10, 1_000_000).default(10_000),

@@ -276,12 +276,6 @@ it('a nearly idle process that gets no CPU time sheds nothing', async () => {
   await using notigraph = await startNotigraph({ args: ['--sandbox', ':memory:'], env });
   const send = () => sendOperation(notigraph.url, '{ __typename }');
   const readiness = async () => (await fetch(new URL('/readyz', notigraph.url))).status;
-  // Its start and first requests take more CPU time than all others, and overload it on a busy machine. They must not be in a measurement of a stop.
-  for (let request = 0; request < 20; request += 1) {
-    await send();
-  }
-  await sleep(1_500);
-  await expect.poll(readiness).toBe(200);
   const results: unknown[] = [];
   for (let stop = 0; stop < 8; stop += 1) {
     process.kill(notigraph.pid, 'SIGSTOP');
