@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect, it, onTestFinished } from 'vitest';
+import { startServing } from '../support/command.ts';
 import { guards } from '../support/guards.ts';
-import { startNotigraph } from '../support/process.ts';
 import { startService } from '../support/service.ts';
 
 guards('src/http/graphiql/graphiql.ts', 'createFindPageByHost.mayHaveKey');
@@ -31,7 +31,7 @@ async function start(env: Record<string, string> = {}) {
     graphiql: { authorization: { env: 'PAGE_KEY' } },
     hosts: ['graphql.example.com'],
   };
-  const notigraph = await startNotigraph({
+  const notigraph = await startServing({
     args: ['--admin-port', '0'],
     env: { NOTIGRAPH_CONFIG_TEXT: JSON.stringify(config), PAGE_KEY: KEY, ...env },
   });

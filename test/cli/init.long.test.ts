@@ -2,10 +2,9 @@ import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import { SANDBOX_KEYS, startSandbox } from '../../packages/sandbox/src/sandbox.ts';
-import { runCommand } from '../support/command.ts';
+import { runCommand, startServing } from '../support/command.ts';
 import { load } from '../support/docs.ts';
 import { startTestIssuer } from '../support/issuer.ts';
-import { startNotigraph } from '../support/process.ts';
 import { createTestFolder } from '../support/sandbox-files.ts';
 import { sendOperation } from '../support/send-operation.ts';
 
@@ -34,7 +33,7 @@ const VALID_WITH_SANDBOX = {
 
 /** Starts a gateway with the configuration of a folder, and sends a query. */
 async function ask(cwd: string, authorization: string) {
-  await using notigraph = await startNotigraph({ cwd });
+  await using notigraph = await startServing({ cwd });
   return await sendOperation(notigraph.url, '{ notificationGroups { name } }', {}, authorization);
 }
 

@@ -110,7 +110,7 @@ it('/config on the admin port shows the configuration in use with its sources, a
     clients: { value: { browser: { tenants: { acme: '(not shown)', globex: { file: folder.path('globex-key') } } } } },
   });
   await configure(0);
-  process.kill(notigraph.pid, 'SIGHUP');
+  notigraph.signal('SIGHUP');
   await notigraph.printed('stdout', /the configuration was reloaded/);
   expect(await readSettings()).toMatchObject({ maxRetries: { value: 0 } });
   expect(await fetch(new URL('/config', notigraph.url))).toMatchObject({ status: 404 });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { logUndeclaredCalls } from '../../src/cli/logger.ts';
-import { runCommand } from '../support/command.ts';
+import { runCommand, startServing } from '../support/command.ts';
 import { ROOT } from '../support/docs.ts';
 import { startNotigraph } from '../support/process.ts';
 import { createFolderOfEachTest } from '../support/sandbox-files.ts';
@@ -88,7 +88,7 @@ it('the sandbox starts with the shipped modules, also after a reload, unless mod
   const configure = (settings: string) =>
     write('notigraph.config.yaml', `sandbox: ":memory:"\nreloadSeconds: 0.05\n${settings}\n`);
   await configure('');
-  await using notigraph = await startNotigraph({ cwd: folder.path() });
+  await using notigraph = await startServing({ cwd: folder.path() });
   expect(notigraph.output()).toContain(SHIPPED_ROW);
   const reloaded = (times: number) => notigraph.printed('stdout', /the configuration was reloaded/, times);
   const hasFields = async () => {
@@ -153,7 +153,7 @@ async function readTabs(url: string): Promise<{ name: string; query: string; var
 
 it('a service has no shipped modules, and the operations that GraphiQL opens first on it need no id of the sandbox', async () => {
   await using service = await startService(() => ({ body: { data: [] } }));
-  await using notigraph = await startNotigraph({ cwd: folder.path(), args: ['--upstream', service.url] });
+  await using notigraph = await startServing({ cwd: folder.path(), args: ['--upstream', service.url] });
   expect(notigraph.output()).not.toContain('Modules');
   expect(await sendOperation(notigraph.url, '{ workflowPage { page } }')).toMatchObject({
     errors: [{ extensions: { code: 'GRAPHQL_VALIDATION_FAILED' } }],
@@ -365,7 +365,7 @@ it('a generated module requires its scopes of tokens, also as an entity', async 
     'books.ts',
     asEntity("{ ...requireScopes('books:read'), ...entity({ id: async () => ({ _id: 'b1' }) }) }"),
   );
-  await using notigraph = await startNotigraph({ cwd: folder.path(), env: { ACME_KEY: 'k' } });
+  await using notigraph = await startServing({ cwd: folder.path(), env: { ACME_KEY: 'k' } });
   const entity = '{ _entities(representations: [{ __typename: "Book", id: "b1" }]) { __typename } }';
   for (const query of ['{ book(bookId: "b1") { title } }', '{ books { books { title } } }', entity]) {
     const send = async (scope: string) => sendOperation(notigraph.url, query, {}, await signer.bearer({ scope }));

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
+import { startServing } from '../support/command.ts';
 import { startTestIssuer } from '../support/issuer.ts';
 import { MISBEHAVIORS } from '../support/misbehaviors.ts';
-import { startNotigraph } from '../support/process.ts';
 import { type Connection, formatResponse, startService } from '../support/service.ts';
 
 const AUDIENCE = 'dashboard';
@@ -48,7 +48,7 @@ it("a server's key, a tenant's key and a browser's token appear in no response a
     scopes: SCOPES,
     tenants: { acme: { env: 'ACME_KEY' } },
   };
-  await using notigraph = await startNotigraph({
+  await using notigraph = await startServing({
     args: ['--upstream', upstream.url, '--graphiql', 'on'],
     env: { ACME_KEY: OF_TENANT, NOTIGRAPH_CONFIG_TEXT: JSON.stringify({ clients: { browser } }), ...SHORT_TIMEOUTS },
   });

@@ -14,7 +14,7 @@ import { SHIPPED_MODULES } from '../../src/cli/config/load-modules.ts';
 import { writeHelp } from '../../src/cli/help.ts';
 import { VERSION } from '../../src/lib/installation.ts';
 import { CHILD_ENV } from '../support/child-env.ts';
-import { runCommand } from '../support/command.ts';
+import { runCommand, startServing } from '../support/command.ts';
 import { listen } from '../support/listen.ts';
 import { MAIN, runNotigraph, startNotigraph } from '../support/process.ts';
 import { findPrograms } from '../support/programs.ts';
@@ -74,7 +74,7 @@ it('one line of the log names what has started, also with workers, and one warns
 
 it('the line of the log that names what has started names several services', async () => {
   const upstreams = { eu: { url: 'http://127.0.0.1:9/path', default: true }, us: { url: 'http://127.0.0.1:9' } };
-  await using notigraph = await startNotigraph({ env: { NOTIGRAPH_CONFIG_TEXT: JSON.stringify({ upstreams }) } });
+  await using notigraph = await startServing({ env: { NOTIGRAPH_CONFIG_TEXT: JSON.stringify({ upstreams }) } });
   const { stdout } = await notigraph.stop('SIGTERM');
   expect(expectStarted(stdout, [], ['eu: 127.0.0.1:9', 'us: 127.0.0.1:9'])).toEqual([]);
 });
@@ -107,7 +107,7 @@ describe('the printed banner', () => {
     const args = ['--upstream', upstream.url, '--graphiql', 'off'];
     const tools = '{"mcp":{"manifest":{"a":"query Groups { notificationGroups { id } }"}}}';
     const env = { NOTIGRAPH_CACHE: 'on', NOTIGRAPH_CONFIG_TEXT: tools };
-    await using notigraph = await startNotigraph({ args, env });
+    await using notigraph = await startServing({ args, env });
     const output = notigraph.output();
     expect(output).toContain(`Upstream   ${upstream.url}/\n`);
     expect(output).toContain(`Tools      ${new URL('/mcp', notigraph.url).href} for AI agents\n`);
@@ -152,7 +152,7 @@ describe('the printed banner', () => {
       trustedDocuments: { manifests: [manifest] },
     };
     const env = { NOTIGRAPH_CONFIG_TEXT: JSON.stringify(config) };
-    await using notigraph = await startNotigraph({ args: ['--sandbox', ':memory:'], env });
+    await using notigraph = await startServing({ args: ['--sandbox', ':memory:'], env });
     expect(notigraph.output()).toContain('\nTo try it, send the id of a trusted document as "documentId", ');
     const { stdout } = await notigraph.stop('SIGTERM');
     expect(expectStarted(stdout, SHIPPED_MODULES, ['sandbox'])).toEqual([]); // Only production warns of the sandbox.

@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { request } from 'undici';
 import { expect, it } from 'vitest';
+import { startServing } from '../support/command.ts';
 import { guards } from '../support/guards.ts';
 import { metricValues } from '../support/metrics-text.ts';
 import { startNotigraph } from '../support/process.ts';
@@ -39,7 +40,7 @@ it('applies a changed configuration at SIGHUP, and keeps counters and rate limit
   await using other = await startService(() => ({ body: { data: [group({ name: 'Other' })] } }));
   await configure(upstream.url, ['acme']);
   await using notigraph = await startNotigraph({ cwd: folder.path(), env: TENANT_ENV });
-  const reload = (message: string) => untilLogged(notigraph, message, () => process.kill(notigraph.pid, 'SIGHUP'));
+  const reload = (message: string) => untilLogged(notigraph, message, () => notigraph.signal('SIGHUP'));
   const [acme, globex] = await Promise.all([signer.bearer(), signer.bearer({ tenant: 'globex' })]);
   expect(await ask(notigraph, acme)).toMatchObject({ answer: GROUPS });
   expect(await ask(notigraph, globex)).toMatchObject({ answer: 'UNAUTHENTICATED' });
@@ -122,7 +123,7 @@ it('applies a changed file, logs the problem of an invalid one once, and lets re
   });
   await using upstream = await startService(() => ({ body: { data: [group()] } }));
   await configure(slow.url, [], { reloadSeconds: 0.05, clients: {} });
-  await using notigraph = await startNotigraph({ cwd: folder.path(), env: TENANT_ENV });
+  await using notigraph = await startServing({ cwd: folder.path(), env: TENANT_ENV });
   const twice =
     'mutation { a: deleteFeed(input: { id: "a" }) { __typename } b: deleteFeed(input: { id: "b" }) { __typename } }';
   const answer = ask(notigraph, 'ApiKey key', twice);

@@ -12,6 +12,7 @@ import { SHIPPED_MODULES } from '../../src/cli/config/load-modules.ts';
 import { ConfigError } from '../../src/cli/config/problem.ts';
 import { createSchema } from '../../src/graphql/schema.ts';
 import { scopesOf } from '../../src/graphql/scopes.ts';
+import { startServing } from '../support/command.ts';
 import {
   addTo,
   blocks,
@@ -28,7 +29,6 @@ import {
   runCurl,
   startConfigured,
 } from '../support/docs.ts';
-import { startNotigraph } from '../support/process.ts';
 import { shippedModules, shippedSchema } from '../support/shipped-documents.ts';
 
 async function readPackedFiles(): Promise<string[]> {
@@ -165,7 +165,7 @@ describe('the log in docs/logs.md', () => {
   const page = read('docs/logs.md');
 
   it('begins with a line as the command writes it, and explains every field', async () => {
-    await using notigraph = await startNotigraph({ args: ['--sandbox', ':memory:'] });
+    await using notigraph = await startServing({ args: ['--sandbox', ':memory:'] });
     await fetch(notigraph.url, {
       method: 'POST',
       headers: {
@@ -182,7 +182,7 @@ describe('the log in docs/logs.md', () => {
     const [written] = await notigraph.printed('stdout', /^\{.+"msg":"operation"\}$/m);
     expect(JSON.parse(written)).toMatchObject({
       time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
-      pid: notigraph.pid,
+      pid: process.pid,
     });
     const [shown = ''] = blocks(page, 'json');
     const changing = { time: '', pid: 0, hostname: '', requestId: '', ms: 0, tenant: '' };

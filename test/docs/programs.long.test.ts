@@ -9,6 +9,7 @@ import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
 import manifest from '../../schema/trusted-documents.json' with { type: 'json' };
 import { SHIPPED_MODULES } from '../../src/cli/config/load-modules.ts';
 import { sha256Of } from '../../src/graphql/documents/manifest.ts';
+import { startServing } from '../support/command.ts';
 import {
   addTo,
   blocks,
@@ -25,7 +26,6 @@ import {
 } from '../support/docs.ts';
 import { type SandboxedGateway, startSandboxedGateway } from '../support/gateway.ts';
 import { listen } from '../support/listen.ts';
-import { startNotigraph } from '../support/process.ts';
 import { createTemporaryFolder, createTestFolder } from '../support/sandbox-files.ts';
 import { shippedModules } from '../support/shipped-documents.ts';
 
@@ -167,7 +167,7 @@ describe('docs/frontend.md', () => {
     await mkdir(join(folder.path(file), '..'), { recursive: true });
     await writeFile(folder.path(file), JSON.stringify({ [idOf(before)]: before }));
     await writeFile(folder.path('notigraph.config.yaml'), config);
-    await using notigraph = await startNotigraph({ cwd: folder.path(), args: ['--sandbox', ':memory:'] });
+    await using notigraph = await startServing({ cwd: folder.path(), args: ['--sandbox', ':memory:'] });
     const ask = async (text: string) => {
       const headers = { authorization: KEY, 'content-type': 'application/json' };
       const body = JSON.stringify({ documentId: idOf(text) });

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { CHILD_ENV } from './child-env.ts';
-import type { CommandOptions, ExitResult } from './command.ts';
+import { type CommandOptions, type ExitResult, followOutput, SERVING_ENV } from './command.ts';
 import { createEmptyFolder } from './sandbox-files.ts';
 
 /** Program of the command, as npm packs it. Vitest builds it before the tests. */
@@ -40,38 +40,14 @@ export async function startNotigraph({ args = [], port = 0, ...options }: Proces
   const running = spawnNotigraph({
     ...options,
     args: ['--port', `${port}`, ...args],
-    // Prevents load shedding on a busy machine.
-    env: { NOTIGRAPH_MAX_EVENT_LOOP_DELAY_MS: '60000', ...options.env },
+    env: { ...SERVING_ENV, ...options.env },
   });
-  const [, url = ''] = await running.printed(
-    'stdout',
-    options.env?.NODE_ENV === 'production'
-      ? /GraphQL +(\S+).*\n {2}Health [^\n]*\n\n/s
-      : /GraphQL +(\S+).*\n {2}Health [^\n]*\n\n(?:Try it[^\n]*\n\n(?: {2}[^\n]+\n)+|To [^\n]+\n)\n/s,
-  );
-  return { ...running, /** URL of the GraphQL endpoint. */ url };
+  return { ...running, /** URL of the GraphQL endpoint. */ url: await running.url(options.env?.NODE_ENV) };
 }
 
 /** Starts Notigraph with any command. */
 export function spawnNotigraph(options: ProcessOptions) {
-  const { child, text, ended } = startProcess(options);
-
-  /** Waits until the output matches the pattern `times` times, by default once. @returns the last match */
-  async function printed(stream: 'stdout' | 'stderr', pattern: RegExp, times = 1): Promise<RegExpExecArray> {
-    const every = new RegExp(pattern, `${pattern.flags}g`);
-    for (;;) {
-      const found = [...text[stream].matchAll(every)][times - 1];
-      if (found !== undefined) {
-        return found;
-      }
-      if (child.exitCode !== null || child.signalCode !== null) {
-        throw new Error(
-          `Notigraph ended with ${child.exitCode ?? child.signalCode} first:\n${text.stdout}${text.stderr}`,
-        );
-      }
-      await Promise.race([once(child[stream], 'data'), ended]);
-    }
-  }
+  const { child, text, ended, ...printing } = startProcess(options);
 
   /** Sends a signal and waits for the process to exit. */
   async function stop(signal: NodeJS.Signals): Promise<ExitResult> {
@@ -80,14 +56,12 @@ export function spawnNotigraph(options: ProcessOptions) {
   }
 
   return {
+    ...printing,
     pid: child.pid ?? 0,
     /** Its result, once it has exited. */
     ended,
-    /** Returns everything printed so far. */
-    output: () => text.stdout + text.stderr,
-    /** Returns everything printed to one stream so far. */
-    outputOf: (stream: 'stdout' | 'stderr') => text[stream],
-    printed,
+    /** Sends a signal. */
+    signal: (name: NodeJS.Signals) => void child.kill(name),
     /** Closes the reading ends of its output, as a reader that has ended does. */
     closeOutput(): void {
       child.stdout.destroy();
@@ -117,12 +91,7 @@ function startProcess(options: ProcessOptions) {
     env: { ...CHILD_ENV, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const text = { stdout: '', stderr: '' };
-  for (const stream of ['stdout', 'stderr'] as const) {
-    child[stream].setEncoding('utf8').on('data', (chunk: string) => {
-      text[stream] += chunk;
-    });
-  }
+  const { text, ...printing } = followOutput(child);
   const ended = once(child, 'close').then(([code, signal]): ExitResult => ({ code, signal, ...text }));
-  return { child, text, ended };
+  return { child, text, ended, ...printing };
 }

@@ -1,7 +1,7 @@
 import { rename, writeFile } from 'node:fs/promises';
 import { request } from 'undici';
+import type { ServedCommand } from './command.ts';
 import { metricValues } from './metrics-text.ts';
-import type { NotigraphProcess } from './process.ts';
 import { AUDIENCE, ISSUER, TENANT_KEYS, type TestSigner } from './tokens.ts';
 
 /** Tenant with a key. */
@@ -36,7 +36,7 @@ export async function writeConfig(
 }
 
 /** Sends a query. @returns its data or the code of its error, and the calls that are left */
-export async function ask({ url }: NotigraphProcess, authorization: string, query = '{ notificationGroups { name } }') {
+export async function ask({ url }: { url: string }, authorization: string, query = '{ notificationGroups { name } }') {
   const { headers, body } = await request(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json', authorization },
@@ -48,14 +48,18 @@ export async function ask({ url }: NotigraphProcess, authorization: string, quer
 }
 
 /** Returns since when a change of the configuration is rejected, in seconds since the Unix epoch. */
-export async function invalidSince({ url }: NotigraphProcess): Promise<number | undefined> {
+export async function invalidSince({ url }: { url: string }): Promise<number | undefined> {
   const { body } = await request(new URL('/metrics', url));
   const name = 'notigraph_files_invalid_since_seconds{files="configuration"}';
   return metricValues(await body.text(), /^notigraph_files_invalid/)[name];
 }
 
 /** Runs a change, and waits for the next line with the message. @returns the line */
-export async function untilLogged(notigraph: NotigraphProcess, message: string, change: () => unknown) {
+export async function untilLogged(
+  notigraph: Pick<ServedCommand, 'output' | 'printed'>,
+  message: string,
+  change: () => unknown,
+) {
   const linesWith = () => notigraph.output().match(new RegExp(`^.*"msg":"${message}.*$`, 'gm')) ?? [];
   const count = linesWith().length;
   await change();

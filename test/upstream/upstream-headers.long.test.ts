@@ -2,13 +2,12 @@ import { chmod, rename, writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { createGateway, type GatewayOptions } from '../../src/gateway.ts';
 import { defineModule } from '../../src/modules/index.ts';
-import { runCommand } from '../support/command.ts';
+import { runCommand, startServing } from '../support/command.ts';
 import { problemsOf } from '../support/configuration.ts';
 import { sendExplain } from '../support/explain.ts';
 import { startGateway, startScriptedGateway } from '../support/gateway.ts';
 import { healthyService } from '../support/healthy-service.ts';
 import { setUpImport } from '../support/import.ts';
-import { startNotigraph } from '../support/process.ts';
 import { group, subscriber } from '../support/records.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { type Script, type ServiceRequest, startService } from '../support/service.ts';
@@ -105,7 +104,7 @@ describe('every request to the service has the headers of upstreamHeaders', () =
     expect((await run(...args.filter((word) => word !== '--upstream' && !word.startsWith('http')))).code).toBe(0);
     expectHeaders();
     seen.length = 0;
-    await using notigraph = await startNotigraph({
+    await using notigraph = await startServing({
       cwd,
       args: ['--admin-port', '0', '--log-level', 'debug', '--graphiql', 'on'],
       env,
