@@ -365,7 +365,7 @@ it('a generated module requires its scopes of tokens, also as an entity', async 
     'books.ts',
     asEntity("{ ...requireScopes('books:read'), ...entity({ id: async () => ({ _id: 'b1' }) }) }"),
   );
-  await using notigraph = await startServing({ cwd: folder.path(), env: { ACME_KEY: 'k' } });
+  await using notigraph = await startNotigraph({ cwd: folder.path(), env: { ACME_KEY: 'k' } });
   const entity = '{ _entities(representations: [{ __typename: "Book", id: "b1" }]) { __typename } }';
   for (const query of ['{ book(bookId: "b1") { title } }', '{ books { books { title } } }', entity]) {
     const send = async (scope: string) => sendOperation(notigraph.url, query, {}, await signer.bearer({ scope }));
