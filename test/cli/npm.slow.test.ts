@@ -1,12 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import dashboard from '../../examples/dashboard/package.json' with { type: 'json' };
 import manifest from '../../package.json' with { type: 'json' };
 import { CHILD_ENV } from '../support/child-env.ts';
+import { runNotigraph } from '../support/process.ts';
 import { findPrograms } from '../support/programs.ts';
 import { canCopy, copyProject, gitOnly } from '../support/project-copy.ts';
 import { createTemporaryFolder, createTestFolder } from '../support/sandbox-files.ts';
@@ -130,6 +131,25 @@ describe('npx notigraph in a clone', () => {
     npm.kill('SIGTERM');
     expect(await closed).toContain('Shutting down');
     expect(await copy.read('dist/cli/main.js')).toBe("console.log('old')"); // Nothing was built.
+  });
+});
+
+it.runIf(canCopy)(`an incomplete installation is reported by the start, with what to do${gitOnly}`, async () => {
+  await using copy = await copyProject();
+  const main = copy.path('bin', 'notigraph.js');
+  const args = ['--port', '0', '--sandbox', ':memory:', '--graphiql', 'on'];
+  const operations = copy.path('schema', 'operations');
+  await rm(operations, { recursive: true });
+  const reason = `the installation is incomplete, because ${operations}/ can't be read (ENOENT). Install Notigraph again.\n`;
+  expect(await runNotigraph({ main, args })).toEqual({
+    ...{ code: 2, signal: null, stdout: '' },
+    stderr: `Notigraph can't start: ${reason}`,
+  });
+
+  await rm(copy.path('node_modules'));
+  expect(await runNotigraph({ main, args })).toEqual({
+    ...{ code: 1, signal: null, stdout: '' },
+    stderr: expect.stringMatching(/^Cannot find package '.+' imported from .+\. Run "npm ci" first\.\n$/),
   });
 });
 

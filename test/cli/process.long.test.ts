@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, openSync, readFileSync } from 'node:fs';
-import { rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -18,7 +18,6 @@ import { runCommand, startServing } from '../support/command.ts';
 import { listen } from '../support/listen.ts';
 import { MAIN, runNotigraph, startNotigraph } from '../support/process.ts';
 import { findPrograms } from '../support/programs.ts';
-import { canCopy, copyProject, gitOnly } from '../support/project-copy.ts';
 import { createTestFolder } from '../support/sandbox-files.ts';
 import { sendOperation } from '../support/send-operation.ts';
 import { startService } from '../support/service.ts';
@@ -204,21 +203,6 @@ it.each([['1'], ['2']])('reports an error that nobody expects in one line, with 
   const args = ['--port', '0', '--upstream', 'http://127.0.0.1:9', '--workers', workers];
   expect(await runNotigraph({ args, env })).toEqual(
     failure(1, expect.stringMatching(/^Unexpected error: TypeError: It is broken \(.+:\d+:\d+\)\n$/)),
-  );
-});
-
-it.runIf(canCopy)(`an incomplete installation is reported by the start, with what to do${gitOnly}`, async () => {
-  await using copy = await copyProject();
-  const main = copy.path('bin', 'notigraph.js');
-  const args = ['--port', '0', '--sandbox', ':memory:', '--graphiql', 'on'];
-  const operations = copy.path('schema', 'operations');
-  await rm(operations, { recursive: true });
-  const reason = `the installation is incomplete, because ${operations}/ can't be read (ENOENT). Install Notigraph again.\n`;
-  expect(await runNotigraph({ main, args })).toEqual(failure(2, `Notigraph can't start: ${reason}`));
-
-  await rm(copy.path('node_modules'));
-  expect(await runNotigraph({ main, args })).toEqual(
-    failure(1, expect.stringMatching(/^Cannot find package '.+' imported from .+\. Run "npm ci" first\.\n$/)),
   );
 });
 

@@ -6,7 +6,8 @@ import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { spawnSandbox } from '../support/sandbox-process.ts';
 
 const CLIENTS = 8;
-const ROUNDS = [40, 150, 400];
+/** Acknowledged writes after which the process is killed, per round. */
+const ROUNDS = [40, 150];
 
 interface Attempt {
   name: string;
@@ -22,7 +23,7 @@ it('the sandbox keeps every acknowledged write through kill -9, and no partial w
     attempts.push(...(await writeUntilKilled(file, acknowledgements)));
   }
   const acknowledged = attempts.filter(({ answer }) => answer !== undefined);
-  expect(acknowledged.length).toBeGreaterThan(500);
+  expect(acknowledged.length).toBeGreaterThanOrEqual(190);
   expect(attempts.length).toBeGreaterThan(acknowledged.length);
 
   await using sandbox = await spawnSandbox('--file', file);

@@ -136,43 +136,6 @@ describe('several workers that are stopped', () => {
     const pids = (await waitForLogLines(notigraph, 'operation', 1)).map(({ pid }) => pid);
     expect(new Set(pids).size).toBe(2);
   });
-
-  it('by Ctrl-C, which reaches all processes, treat it as one signal', async () => {
-    await using upstream = await startService(() => ({ body: { data: [group()] } }));
-    const held = upstream.hold(undefined, Infinity);
-    await using notigraph = await startWorkers(2, ['--upstream', upstream.url], {
-      NOTIGRAPH_DRAIN_DELAY_MS: '3000', // Both workers must run when the second signal is sent.
-    });
-    const pids = await findWorkers(notigraph, 2);
-    const answer = askNextWorker(notigraph.url, GROUPS);
-    await held.arrived;
-    for (const pid of pids) {
-      process.kill(pid, 'SIGINT');
-    }
-    const ended = notigraph.stop('SIGINT');
-    await notigraph.printed('stdout', /^Shutting down: /m);
-    for (const pid of pids) {
-      process.kill(pid, 'SIGINT');
-    }
-    held.release();
-    expect(await answer).toEqual({ data: { notificationGroups: [{ name: 'Group' }] } });
-    const { code, stdout } = await ended;
-    expect(code).toBe(0);
-    expect(stdout).not.toContain('"level":"warn"');
-  });
-
-  it('because the primary process was killed finish in-flight requests and exit', async () => {
-    await using upstream = await startService(() => ({ body: { data: [group()] } }));
-    const held = upstream.hold(undefined, Infinity);
-    await using notigraph = await startWorkers(2, ['--upstream', upstream.url]);
-    const answer = askNextWorker(notigraph.url, GROUPS);
-    await held.arrived;
-    const ended = notigraph.stop('SIGKILL');
-    await expect(askNextWorker(notigraph.url, GROUPS)).rejects.toThrow(); // The primary process has exited.
-    held.release();
-    expect(await answer).toEqual({ data: { notificationGroups: [{ name: 'Group' }] } });
-    expect(await ended).toMatchObject({ signal: 'SIGKILL', stderr: '' }); // The workers have exited too, because the output has ended.
-  });
 });
 
 it('several workers that cannot start are not replaced', async () => {

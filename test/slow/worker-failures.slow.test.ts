@@ -6,10 +6,12 @@ import { request } from 'undici';
 import { expect, it, onTestFinished } from 'vitest';
 import { listen } from '../support/listen.ts';
 import { runNotigraph, startNotigraph } from '../support/process.ts';
+import { group } from '../support/records.ts';
 import { hasRedis, redisOnly, startRedis } from '../support/redis.ts';
 import { createFolderOfEachTest } from '../support/sandbox-files.ts';
 import { startService } from '../support/service.ts';
 import {
+  askNextWorker,
   askWorkers,
   exitIf,
   findWorkerPids,
@@ -308,4 +310,43 @@ it('workers are replaced and end without an error if they get SIGTERM while they
   expect(await waitForLogLines(notigraph, 'a worker ended and is replaced', 1)).toHaveLength(1);
   expect(await waitForLogLines(notigraph, 'a retired worker ended early', 0)).toEqual([]);
   expect(await notigraph.stop('SIGTERM')).toMatchObject({ code: 0, stderr: '' });
+});
+
+const GROUPS = '{ notificationGroups { name } }';
+
+it('workers that are stopped by Ctrl-C, which reaches all processes, treat it as one signal', async () => {
+  await using upstream = await startService(() => ({ body: { data: [group()] } }));
+  const held = upstream.hold(undefined, Infinity);
+  await using notigraph = await startWorkers(2, ['--upstream', upstream.url], {
+    NOTIGRAPH_DRAIN_DELAY_MS: '3000', // Both workers must run when the second signal is sent.
+  });
+  const pids = await findWorkers(notigraph, 2);
+  const answer = askNextWorker(notigraph.url, GROUPS);
+  await held.arrived;
+  for (const pid of pids) {
+    process.kill(pid, 'SIGINT');
+  }
+  const ended = notigraph.stop('SIGINT');
+  await notigraph.printed('stdout', /^Shutting down: /m);
+  for (const pid of pids) {
+    process.kill(pid, 'SIGINT');
+  }
+  held.release();
+  expect(await answer).toEqual({ data: { notificationGroups: [{ name: 'Group' }] } });
+  const { code, stdout } = await ended;
+  expect(code).toBe(0);
+  expect(stdout).not.toContain('"level":"warn"');
+});
+
+it('workers whose primary process was killed finish in-flight requests and exit', async () => {
+  await using upstream = await startService(() => ({ body: { data: [group()] } }));
+  const held = upstream.hold(undefined, Infinity);
+  await using notigraph = await startWorkers(2, ['--upstream', upstream.url]);
+  const answer = askNextWorker(notigraph.url, GROUPS);
+  await held.arrived;
+  const ended = notigraph.stop('SIGKILL');
+  await expect(askNextWorker(notigraph.url, GROUPS)).rejects.toThrow(); // The primary process has exited.
+  held.release();
+  expect(await answer).toEqual({ data: { notificationGroups: [{ name: 'Group' }] } });
+  expect(await ended).toMatchObject({ signal: 'SIGKILL', stderr: '' }); // The workers have exited too, because the output has ended.
 });
