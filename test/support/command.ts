@@ -1,6 +1,6 @@
 // Runs commands in the process of the tests, which saves the start of another one.
 
-import { EventEmitter, once } from 'node:events';
+import { EventEmitter } from 'node:events';
 import { PassThrough, type Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import type { Process } from '../../src/cli/command.ts';
@@ -29,12 +29,7 @@ export interface ExitResult {
 }
 
 /** Runs a command that ends by itself as `main.ts` does. It must not import a file that another command of the same test imported with another text. */
-export async function runCommand({ input, ...options }: CommandOptions): Promise<ExitResult> {
-  const command = startCommand(options);
-  command.stdin.isTTY = input?.isTTY ?? false;
-  command.stdin.end(input?.text);
-  return command.ended;
-}
+export const runCommand = (options: CommandOptions): Promise<ExitResult> => startCommand(options).ended;
 
 /** Gateway that the command serves in the process of the test. */
 export type ServedCommand = Awaited<ReturnType<typeof startServing>>;
@@ -61,9 +56,10 @@ export async function startServing({ args = [], env = {}, ...options }: CommandO
 }
 
 /** Runs a command in the process of the test, in its own working directory. */
-function startCommand({ cwd = createEmptyFolder(), args = [], env = {} }: CommandOptions) {
+function startCommand({ cwd = createEmptyFolder(), args = [], env = {}, input }: CommandOptions) {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()];
-  const stdin = Object.assign(new PassThrough(), { isTTY: false });
+  const stdin = Object.assign(new PassThrough(), { isTTY: input?.isTTY ?? false });
+  stdin.end(input?.text);
   const host: Process = Object.assign(new EventEmitter() as Process, {
     env: { ...CHILD_ENV, ...env },
     cwd: () => cwd,
@@ -96,7 +92,6 @@ function startCommand({ cwd = createEmptyFolder(), args = [], env = {} }: Comman
   const ended = run();
   let isStopping = false;
   return {
-    stdin,
     stdout,
     ...printing,
     /** Its result, once it has ended. */
@@ -120,9 +115,16 @@ export const SERVING_ENV = { NOTIGRAPH_MAX_EVENT_LOOP_DELAY_MS: '60000' };
 /** Collects what a command prints. */
 export function followOutput(streams: Readonly<Record<'stdout' | 'stderr', Readable>>) {
   const text = { stdout: '', stderr: '' };
+  let changed = Promise.withResolvers<void>();
+  const onChange = () => {
+    changed.resolve();
+    changed = Promise.withResolvers();
+  };
   for (const stream of ['stdout', 'stderr'] as const) {
-    streams[stream].setEncoding('utf8').on('data', (chunk: string) => {
+    streams[stream].setEncoding('utf8').on('end', onChange);
+    streams[stream].on('data', (chunk: string) => {
       text[stream] += chunk;
+      onChange();
     });
   }
 
@@ -137,7 +139,7 @@ export function followOutput(streams: Readonly<Record<'stdout' | 'stderr', Reada
       if (streams[stream].readableEnded) {
         throw new Error(`Notigraph ended first:\n${text.stdout}${text.stderr}`);
       }
-      await Promise.race([once(streams[stream], 'data'), once(streams[stream], 'end')]);
+      await changed.promise;
     }
   }
 

@@ -107,3 +107,11 @@ export async function runOperation(page: Page): Promise<Request> {
 export const tabTitles = (page: Page) => page.locator('.tabs .tab').allTextContents();
 
 export const selectedTab = (page: Page) => page.locator('.tabs .tab[aria-current=true]').textContent();
+
+/** Titles of the first tabs on the sandbox, and a text of the result of each. */
+export const LIFE = [
+  ['Trigger event', '"status": "PROCESSED"'],
+  ['Notification stats', `"date": "${new Date().toISOString().slice(0, 10)}"`],
+  ['Subscriber', '"Amara"'],
+  ['Delete messages by transaction', '"transactionId": "my-first-notification"'],
+] as const;
