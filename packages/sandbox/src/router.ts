@@ -9,8 +9,15 @@ const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 export type Router = Awaited<ReturnType<typeof createRouter>>;
 
-/** Creates what matches and validates requests against the OpenAPI document. */
-export async function createRouter() {
+let router: Promise<Router> | undefined;
+
+/** Returns what matches and validates requests against the OpenAPI document. All sandboxes of a process share it and its compiled validators. */
+export function openRouter(): Promise<Router> {
+  router ??= createRouter();
+  return router;
+}
+
+async function createRouter() {
   const api = new OpenAPIBackend({
     // A copy, because it is changed. Types of JSON files have no literals, such as names of types: codegen writes only what the contract has.
     definition: structuredClone(requests) as Document,

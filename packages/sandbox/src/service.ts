@@ -8,7 +8,7 @@ import type { AllRecords, Records } from './records.ts';
 import { resources } from './resources/index.ts';
 import { createTopUp } from './resources/stats.ts';
 import type { Respond } from './response.ts';
-import { createRouter } from './router.ts';
+import { openRouter } from './router.ts';
 import type { SampleEnvironment } from './samples.ts';
 
 /** Statements that create all tables. Their text identifies the version of a file. */
@@ -67,7 +67,7 @@ export async function openService({
   clock: () => Date;
   samples: readonly SampleEnvironment[];
 }): Promise<Service> {
-  const router = await createRouter();
+  const router = await openRouter();
   const database = openDatabase(file, clock, samples);
   const dispose = () => database[Symbol.dispose]();
   try {
