@@ -41,6 +41,8 @@ export const REFUSED_IDS = {
   NUL: 'a\u0000',
   'a lone surrogate': 'a\ud800',
   '257 characters': 'a'.repeat(257),
+  'a space at the beginning': ' a',
+  'a no-break space at the end': 'a\u00a0',
 };
 
 /** Another call of the same key: it is held, or takes the only call of the budget. */

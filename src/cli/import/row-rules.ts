@@ -40,7 +40,7 @@ const freeForm = (problem: string) => z.custom<Record<string, unknown>>(isRecord
 /** Fields of a row. Rules beyond the contract are those that services have. */
 const FIELDS = {
   subscriberId: z.union([z.string(), z.int().transform(String)], TEXT).superRefine((id, context) => {
-    const problem = id.trim() === id ? findIdProblem(id) : 'must not begin or end with a space';
+    const problem = findIdProblem(id);
     if (problem !== undefined) {
       context.addIssue({ code: 'custom', message: problem });
     }

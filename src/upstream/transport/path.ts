@@ -26,6 +26,9 @@ export function findIdProblem(id: string): string | undefined {
   if (id.trim() === '') {
     return 'must not be empty';
   }
+  if (id.trim() !== id) {
+    return 'must not begin or end with a space'; // The service trims some ids and stores others as they are: two records of one user.
+  }
   if (id.length > MAX_ID_LENGTH) {
     return `must not be longer than ${MAX_ID_LENGTH} characters`;
   }
