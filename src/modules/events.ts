@@ -103,7 +103,7 @@ export default defineModule('events', ({ assertRange, badResponse, builder, endp
       subscriberIds: t.idList({ description: 'The ids of subscribers. Unknown ones are created.' }),
       subscribers: t.field({ type: [EventSubscriberInput], description: 'Subscribers with their profiles.' }),
       topicKeys: t.idList({ description: 'The keys of topics, whose subscribers get the notification.' }),
-      payload: t.field({ type: 'JSONObject', description: 'The variables that the content of the workflow uses.' }),
+      payload: t.field({ type: 'JSONObject', description: 'The variables that the content of the workflow uses. Default: none.' }),
       overrides: t.field({
         type: 'JSONObject',
         description: 'Settings of providers, which replace those of the workflow.',
@@ -127,7 +127,8 @@ export default defineModule('events', ({ assertRange, badResponse, builder, endp
       ...(topicKeys ?? []).map((topicKey) => ({ type: 'Topic', topicKey })),
     ];
     assertRange('the number of recipients in subscriberIds, subscribers and topicKeys', to.length, 1, MAX);
-    return { name: workflow, to, ...withoutNulls({ ...fields, actor: actorId }) };
+    // The endpoint for one event replaces a missing payload by an empty one, but that for several rejects the event.
+    return { name: workflow, to, payload: {}, ...withoutNulls({ ...fields, actor: actorId }) };
   }
 
   function toEventPath([name = '', ...rest]: readonly string[], event: Event): readonly string[] {

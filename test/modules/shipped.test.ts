@@ -110,7 +110,38 @@ it('an event that is not sent says why', async () => {
   expect(failed).toMatchObject({
     triggerEvent: { event: { status: 'ERROR', transactionId: null, problems: ['No provider.'] } },
   });
-  expect(JSON.parse(scripted.service.requests[0]?.body ?? '')).toEqual({ name: 'w', to: ['a'], actor: 'b' });
+  expect(JSON.parse(scripted.service.requests[0]?.body ?? '')).toEqual({
+    name: 'w',
+    to: ['a'],
+    payload: {},
+    actor: 'b',
+  });
+});
+
+const TRIGGER_ALL = `mutation ($events: [EventInput!]!) {
+  triggerEvents(input: { events: $events }) {
+    ... on TriggerEventsSuccess { events { isProcessed status problems } }
+  }
+}`;
+
+it('an event without a payload has an empty one, alone and among several: the endpoint for several requires one', async () => {
+  await using gateway = await startScriptedGateway(
+    ({ path, body }) => {
+      const processed = { acknowledged: true, status: 'processed', transactionId: 't' };
+      const sent = JSON.parse(body);
+      return { status: 201, body: { data: path.endsWith('/bulk') ? sent.events.map(() => processed) : processed } };
+    },
+    { modules: [events] },
+  );
+  const event = { workflow: 'w', subscriberIds: ['a'] };
+  const all = [event, { ...event, payload: null }, { ...event, payload: {} }, { ...event, payload: { a: null } }];
+  for (const each of all) {
+    await gateway.data(TRIGGER, { event: each });
+  }
+  await gateway.data(TRIGGER_ALL, { events: all });
+  const [several, ...singles] = gateway.service.requests.map(({ body }) => JSON.parse(body)).toReversed();
+  const sent = [{}, {}, {}, { a: null }].map((payload) => ({ name: 'w', to: ['a'], payload }));
+  expect([several, singles.toReversed()]).toEqual([{ events: sent }, sent]);
 });
 
 it('the operations of modules are valid, work on the sandbox, and make the calls that they name', async () => {

@@ -124,7 +124,7 @@ export type EventInput = {
   actorId?: string | number | null | undefined;
   /** Settings of providers, which replace those of the workflow. */
   overrides?: Record<string, unknown> | null | undefined;
-  /** The variables that the content of the workflow uses. */
+  /** The variables that the content of the workflow uses. Default: none. */
   payload?: Record<string, unknown> | null | undefined;
   /** The ids of subscribers. Unknown ones are created. */
   subscriberIds?: Array<string | number> | null | undefined;

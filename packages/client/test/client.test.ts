@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
 import { expect, it } from 'vitest';
-import { startGateway, startSandboxedGateway } from '../../../test/support/gateway.ts';
+import events from '../../../src/modules/events.ts';
+import { startGateway, startSandboxedGateway, startScriptedGateway } from '../../../test/support/gateway.ts';
 import { listen } from '../../../test/support/listen.ts';
 import { SANDBOX_KEYS } from '../../sandbox/src/sandbox.ts';
 import {
@@ -14,6 +15,7 @@ import {
   type RequestDocument,
   type RequestOptions,
   type RetryEvent,
+  TriggerEventDocument,
   UnexpectedResponseError,
   UpdateWorkflowStatusDocument,
   WorkflowDocument,
@@ -96,6 +98,34 @@ it('sends a document given as text', async () => {
     data: null,
     errors: [{ extensions: { code: 'GRAPHQL_VALIDATION_FAILED', retryable: false } }],
   });
+});
+
+it('triggers an event without a payload, alone and among several', async () => {
+  await using gateway = await startScriptedGateway(
+    ({ path, body }) => {
+      const results = [JSON.parse(body).events ?? 'one'].flat().map(() => ({ acknowledged: true, status: 'processed' }));
+      return { status: 201, body: { data: path.endsWith('/bulk') ? results : results[0] } };
+    },
+    { modules: [events] },
+  );
+  const notigraph = createClient({ url: gateway.url, authorization });
+  const event = { workflow: 'payment-failed', topicKeys: ['makers'], transactionId: 'makers-1' };
+
+  const one = await notigraph.request(TriggerEventDocument, { input: { event } });
+  const several = await notigraph.request(
+    'mutation ($input: TriggerEventsInput!) { triggerEvents(input: $input) { ... on TriggerEventsSuccess { events { status } } } }',
+    { input: { events: [event, event] } },
+  );
+
+  expect(one.data?.triggerEvent).toMatchObject({ event: { isProcessed: true } });
+  expect(several.data).toEqual({ triggerEvents: { events: [{ status: 'PROCESSED' }, { status: 'PROCESSED' }] } });
+  const sent = {
+    name: event.workflow,
+    to: [{ type: 'Topic', topicKey: 'makers' }],
+    payload: {},
+    transactionId: 'makers-1',
+  };
+  expect(gateway.service.requests.map(({ body }) => JSON.parse(body))).toEqual([sent, { events: [sent, sent] }]);
 });
 
 it('sends the id instead of the text if configured to', async () => {
