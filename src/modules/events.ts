@@ -30,9 +30,15 @@ const STATUSES = [
   ['no_workflow_active_steps_defined', 'No step of the workflow is active.'],
   ['no_workflow_steps_defined', 'The workflow has no steps.'],
   ['subscriber_id_missing', 'There is no recipient, for example because a topic has no subscribers.'],
+  [
+    'invalid_recipients',
+    'The service refuses the ids of all recipients. They can have letters, digits, `-` and `_`, or be an email address.',
+  ],
   ['no_tenant_found', 'The tenant does not exist.'],
   ['error', 'The service failed. `problems` has its messages.'],
 ] as const;
+
+const isKnown = (status: string): boolean => STATUSES.some(([value]) => value === status);
 
 export default defineModule('events', ({ assertRange, badResponse, builder, endpoint, mutation }) => {
   const trigger = endpoint('POST /v1/events/trigger', {
@@ -69,8 +75,9 @@ export default defineModule('events', ({ assertRange, badResponse, builder, endp
       status: t.field({
         type: EventStatus,
         nullable: true,
-        description: 'The result. Null if the service sent a status that is not in `EventStatus`.',
-        resolve: ({ status }) => (STATUSES.some(([value]) => value === status) ? status : null),
+        description:
+          'The result. Null if the service sent a status that is not in `EventStatus`, which is then in `problems`.',
+        resolve: ({ status }) => (isKnown(status) ? status : null),
       }),
       transactionId: t.exposeID('transactionId', {
         nullable: true,
@@ -78,9 +85,10 @@ export default defineModule('events', ({ assertRange, badResponse, builder, endp
           'The id of the transaction, for `deleteMessagesByTransaction` and `cancelTriggeredEvent`. Null if the service sent none.',
       }),
       problems: t.stringList({
-        description: 'The messages of the service, if `status` is `ERROR`.',
-        resolve: ({ error }) =>
-          [error]
+        description:
+          'The messages of the service, if `status` is `ERROR`, and a status that is not in `EventStatus`, as the service sent it.',
+        resolve: ({ status, error }) =>
+          [isKnown(status) ? [] : status, error]
             .flat()
             .map((each) => (isRecord(each) ? each.message : each))
             .filter((text) => typeof text === 'string'),
@@ -103,7 +111,10 @@ export default defineModule('events', ({ assertRange, badResponse, builder, endp
       subscriberIds: t.idList({ description: 'The ids of subscribers. Unknown ones are created.' }),
       subscribers: t.field({ type: [EventSubscriberInput], description: 'Subscribers with their profiles.' }),
       topicKeys: t.idList({ description: 'The keys of topics, whose subscribers get the notification.' }),
-      payload: t.field({ type: 'JSONObject', description: 'The variables that the content of the workflow uses. Default: none.' }),
+      payload: t.field({
+        type: 'JSONObject',
+        description: 'The variables that the content of the workflow uses. Default: none.',
+      }),
       overrides: t.field({
         type: 'JSONObject',
         description: 'Settings of providers, which replace those of the workflow.',

@@ -144,6 +144,44 @@ it('an event without a payload has an empty one, alone and among several: the en
   expect([several, singles.toReversed()]).toEqual([{ events: sent }, sent]);
 });
 
+it.each([
+  ...['processed', 'trigger_not_active', 'no_workflow_active_steps_defined', 'no_workflow_steps_defined'],
+  ...['subscriber_id_missing', 'invalid_recipients', 'no_tenant_found', 'error'],
+])('an event’s status %s has a value of the enum', async (status) => {
+  await using gateway = await startScriptedGateway(
+    ({ path }) => {
+      const result = { acknowledged: true, status };
+      return { status: 201, body: { data: path.endsWith('/bulk') ? [result] : result } };
+    },
+    { modules: [events] },
+  );
+  const event = { workflow: 'w', subscriberIds: ['a@b', 'a b'] };
+  const expected = { isProcessed: status === 'processed', status: status.toUpperCase(), problems: [] };
+  expect(await gateway.data(TRIGGER, { event })).toMatchObject({ triggerEvent: { event: expected } });
+  expect(await gateway.data(TRIGGER_ALL, { events: [event] })).toEqual({ triggerEvents: { events: [expected] } });
+});
+
+it('an event’s unknown status is among its problems, in the word of the service', async () => {
+  const results = [
+    { acknowledged: true, status: 'quota_exceeded' },
+    { acknowledged: true, status: 'on_hold', error: ['Ask support.'] },
+    { acknowledged: true },
+  ];
+  await using gateway = await startScriptedGateway(() => ({ status: 201, body: { data: results } }), {
+    modules: [events],
+  });
+  const event = { workflow: 'w', subscriberIds: ['a'] };
+  expect(await gateway.data(TRIGGER_ALL, { events: [event, event, event] })).toEqual({
+    triggerEvents: {
+      events: [['quota_exceeded'], ['on_hold', 'Ask support.'], []].map((problems) => ({
+        isProcessed: false,
+        status: null,
+        problems,
+      })),
+    },
+  });
+});
+
 it('the operations of modules are valid, work on the sandbox, and make the calls that they name', async () => {
   const modules = [events, subscribers, topics, workflowPages];
   await using gateway = await start(...modules);

@@ -79,7 +79,7 @@ export type CreateSubscriberInput = {
 
 /** The subscribers to create or update. */
 export type CreateSubscribersInput = {
-  /** The subscribers, 1 to 100. Each can have its own `idempotencyKey`. */
+  /** The subscribers, 1 to 100, each once. Each can have its own `idempotencyKey`. */
   subscribers: Array<CreateSubscriberInput>;
 };
 
@@ -144,6 +144,8 @@ export type EventInput = {
 export type EventStatus =
   /** The service failed. `problems` has its messages. */
   | 'ERROR'
+  /** The service refuses the ids of all recipients. They can have letters, digits, `-` and `_`, or be an email address. */
+  | 'INVALID_RECIPIENTS'
   /** The tenant does not exist. */
   | 'NO_TENANT_FOUND'
   /** No step of the workflow is active. */

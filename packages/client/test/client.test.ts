@@ -100,10 +100,10 @@ it('sends a document given as text', async () => {
   });
 });
 
-it('triggers an event without a payload, alone and among several', async () => {
+it('triggers an event without a payload, alone and among several, and reads why it was not processed', async () => {
   await using gateway = await startScriptedGateway(
     ({ path, body }) => {
-      const results = [JSON.parse(body).events ?? 'one'].flat().map(() => ({ acknowledged: true, status: 'processed' }));
+      const results = [JSON.parse(body).events ?? 'one'].flat().map(() => ({ acknowledged: true, status: 'on_hold' }));
       return { status: 201, body: { data: path.endsWith('/bulk') ? results : results[0] } };
     },
     { modules: [events] },
@@ -117,8 +117,8 @@ it('triggers an event without a payload, alone and among several', async () => {
     { input: { events: [event, event] } },
   );
 
-  expect(one.data?.triggerEvent).toMatchObject({ event: { isProcessed: true } });
-  expect(several.data).toEqual({ triggerEvents: { events: [{ status: 'PROCESSED' }, { status: 'PROCESSED' }] } });
+  expect(one.data?.triggerEvent).toMatchObject({ event: { isProcessed: false, status: null, problems: ['on_hold'] } });
+  expect(several.data).toEqual({ triggerEvents: { events: [{ status: null }, { status: null }] } });
   const sent = {
     name: event.workflow,
     to: [{ type: 'Topic', topicKey: 'makers' }],
