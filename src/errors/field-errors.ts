@@ -167,12 +167,13 @@ export function toFailure(error: UpstreamError, returned: ReturnedFailures): Fai
 
 /** Whether the service reports with 400 that the record is missing, so that only the message says so. It can also miss others, such as one that uses it. */
 function saysNotFound({ status, message }: UpstreamError, { resource, id }: { resource: string; id: string }): boolean {
-  const words = message.split(/\s+/).filter((word) => word.replace(/^\W+|\W+$/g, '') !== id);
+  const bare = message.replace(` ${id} `, ' '); // Once, because an id can be a word of the sentence.
+  const words = bare.split(/\s+/).filter((word) => bare !== message || word.replace(/^\W+|\W+$/g, '') !== id);
   const noun = resource.replace(/\B[A-Z]/g, ' ?$&');
   const forms = [
     `not find (?:(?:the|an?|any) )?${noun}\\b`,
     `no (?:such ${noun}\\b|${noun} (?:with|named|exists)\\b)`,
-    `${noun}(?:\\W+(?:with|the|id|identifier|named?|was|is|could|can))*\\W+(?:not (?:be )?found|does(?: not|n't) exist)\\b`,
+    `${noun}(?:Id)?(?:\\W+(?:with|the|id|identifier|named?|was|is|could|can))*\\W+(?:not (?:be )?found|does(?: not|n't) exist)\\b`,
   ];
   return status === 400 && new RegExp(`\\b(?:${forms.join('|')})`, 'i').test(words.join(' '));
 }

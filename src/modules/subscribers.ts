@@ -95,7 +95,7 @@ export default defineModule('subscriberProfiles', (toolkit) => {
         }),
       }),
     },
-    failures: { notFound: { resource: 'Subscriber', id: ({ subscriberId }) => subscriberId } },
+    failures: { notFound: { resource: 'Subscriber', id: ({ subscriberId }) => subscriberId, byMessage: true } },
     resolve: async ({ subscriberId, ...body }, send) => ({ subscriber: await send({ subscriberId, body }) }),
     success: {
       description: 'The subscriber was updated.',
@@ -115,7 +115,7 @@ export default defineModule('subscriberProfiles', (toolkit) => {
         subscriberId: t.id({ required: true, description: 'The id of the subscriber in your system.' }),
       }),
     },
-    failures: { notFound: { resource: 'Subscriber', id: ({ subscriberId }) => subscriberId } },
+    failures: { notFound: { resource: 'Subscriber', id: ({ subscriberId }) => subscriberId, byMessage: true } },
     resolve: async ({ subscriberId }, send) => {
       await send({ subscriberId });
       return { subscriberId };

@@ -41,10 +41,11 @@ async function resultOf(document: string, variables: object) {
   return Object.values(await gateway.data<Record<string, Invalid>>(document, { ...variables }))[0];
 }
 
+const fail = (status: number, body: object) => {
+  gateway.service.script = () => ({ status, body: { statusCode: status, ...body } });
+};
+
 describe('why a field is invalid', () => {
-  const fail = (status: number, body: object) => {
-    gateway.service.script = () => ({ status, body: { statusCode: status, ...body } });
-  };
   const create = () => resultOf(CREATE, { input: LENA });
 
   it('R10: 422 with messages per field is an issue per message, without the value', async () => {
@@ -280,6 +281,46 @@ describe('why a field is invalid', () => {
   });
 });
 
+describe('a subscriber that does not exist', () => {
+  const UNKNOWN = `${FAILURE.replace('__typename', '__typename ... on NotFoundError { resource requestedId }')}`;
+  const DELETE = `mutation ($id: ID!) { deleteSubscriber(input: { subscriberId: $id }) { ${UNKNOWN} } }`;
+  const CHANGE = `mutation ($id: ID!) { updateSubscriber(input: { subscriberId: $id, phone: "+1" }) { ${UNKNOWN} } }`;
+
+  it.each(['user-1', 'ada lovelace', 'u', 'not', 'subscriber', 'a@b.example'])(
+    'is a NotFoundError in each form in which services say it (%s)',
+    async (id) => {
+      for (const [document, status, message] of [
+        [CHANGE, 400, `SubscriberId: ${id} not found`],
+        [CHANGE, 404, `Subscriber ${id} not found`],
+        [DELETE, 400, `Could not find subscriber ${id} to delete`],
+        [DELETE, 404, `Subscriber with id ${id} not found`],
+      ] as const) {
+        fail(status, { message });
+        const result = await resultOf(document, { id });
+        expect(result, message).toEqual({
+          __typename: 'NotFoundError',
+          resource: 'Subscriber',
+          requestedId: id,
+          message,
+        });
+      }
+    },
+  );
+
+  it('is not what another 400 says', async () => {
+    for (const message of [
+      'SubscriberId: must be a string',
+      'Subscriber user-1 is used by a topic that was not found',
+      'phone is not valid',
+    ]) {
+      fail(400, { message });
+      for (const document of [CHANGE, DELETE]) {
+        expect(await resultOf(document, { id: 'user-1' }), message).toMatchObject({ __typename: 'InvalidInputError' });
+      }
+    }
+  });
+});
+
 describe('an id', () => {
   const IDS = { ...REFUSED_IDS, blanks: '   ', 'a no-break space': '\u00a0' };
   const name = 'n';
@@ -416,7 +457,7 @@ describe('a field', () => {
     expect(await sent(UPDATE, { input: { subscriberId: 'a', ...CLEARED } })).toEqual([CLEARED]);
     expect(await sent(UPDATE, { input: { subscriberId: 'a', phone: '+1' } })).toEqual([{ phone: '+1' }]);
     const event = { workflow: 'w', subscribers: [{ subscriberId: 'a', email: null }], payload: null, actorId: null };
-    const body = { name: 'w', to: [{ subscriberId: 'a', email: null }] };
+    const body = { name: 'w', to: [{ subscriberId: 'a', email: null }], payload: {} };
     expect(await sent(TRIGGER, { event })).toEqual([body]);
     const literal = 'mutation { createSubscriber(input: { subscriberId: "a", email: null }) { __typename } }';
     expect(await sent(literal, {})).toEqual([{ subscriberId: 'a', email: null }]);
