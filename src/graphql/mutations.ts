@@ -9,7 +9,7 @@ import { ignoreRejection } from '../lib/promises.ts';
 import type { Scope } from '../settings/scopes.ts';
 import { misplacedWrite, type UpstreamClient, WriteCount } from '../upstream/client.ts';
 import type { CallArgs, DeclaredEndpoint, WriteEndpoint } from '../upstream/endpoint.ts';
-import { invalidInput, isUpstreamError } from '../upstream/errors.ts';
+import { type InputIssue, invalidInput, isUpstreamError } from '../upstream/errors.ts';
 import type { Builder, GraphTypes } from './builder.ts';
 import type { GatewayContext } from './context.ts';
 import { DependentCalls, dependentCallsOf } from './field-calls.ts';
@@ -75,6 +75,8 @@ export interface BulkMutationOptions {
   /** Name of the list in the input, such as `subscribers`. */
   items: string;
   max: number;
+  /** Field of the input that names the record, such as `subscriberId`: of several items with the same one, only the first is sent. @default none */
+  uniqueBy?: string;
   input: { description: string; argument?: string; items: string };
   /** Descriptions of the types and fields of the result. */
   result: { item: string; results: string; succeeded: string; failed: string };
@@ -106,6 +108,7 @@ type Input = Readonly<Record<string, unknown>>;
 interface BulkItem {
   index: number;
   path: readonly string[];
+  issues: readonly InputIssue[];
 }
 
 /** Maximum concurrent calls of one bulk mutation, equal to the limit per credential. */
@@ -193,7 +196,7 @@ export function createMutations(builder: Builder, errors: MutationErrors): Mutat
   return {
     mutation: (name, options) => declareMutation(name, options as unknown as AnyMutation), // `MutationOptions` ensures that its parts fit together.
     bulkMutation(name, single, options) {
-      const { items, max, input, result, calls = `1 per item, ${BULK_CONCURRENCY} at a time` } = options;
+      const { items, max, uniqueBy = '', input, result, calls = `1 per item, ${BULK_CONCURRENCY} at a time` } = options;
       const typeName = toTypeName(name);
       const { Input: Each } = single;
       if (Each === undefined) {
@@ -237,9 +240,12 @@ export function createMutations(builder: Builder, errors: MutationErrors): Mutat
             const inputs = args.input[items] ?? [];
             assertRange(`the number of ${items}`, inputs.length, 1, max);
             // Before the first is sent: an invalid key rejects all.
-            const accepted = inputs.map((each, index) =>
-              single.accept(each, ctx, info, { index, path: ['input', items, String(index)] }),
-            );
+            const accepted = inputs.map((each, index) => {
+              const first = inputs.findIndex((other) => other[uniqueBy] === each[uniqueBy]);
+              const message = `${uniqueBy} is that of ${items}[${first}] too. Each must be in one item.`;
+              const issues = each[uniqueBy] == null || first === index ? [] : [{ path: [uniqueBy], message }];
+              return single.accept(each, ctx, info, { index, path: ['input', items, String(index)], issues });
+            });
             const applyAll = createBoundedMap<Apply, Result>(BULK_CONCURRENCY);
             return { results: await applyAll(accepted, (apply, end, fail) => void apply().then(end, fail)) };
           },
@@ -289,7 +295,7 @@ function createAccept(
         return ignoreRejection(sent);
       };
       try {
-        const issues = findInputIssues(input, info.schema.getType(`${typeName}Input`));
+        const issues = [...findInputIssues(input, info.schema.getType(`${typeName}Input`)), ...(item?.issues ?? [])];
         if (issues.length > 0) {
           throw invalidInput(endpoint, issues.slice(0, MAX_ISSUES));
         }

@@ -91,6 +91,55 @@ it('createSubscribers returns one result per input in order, and a failure does 
   });
 });
 
+it('createSubscribers sends only the first of several items with the same subscriberId', async () => {
+  await using gateway = await startScriptedGateway(({ body }) => ({
+    status: 201,
+    body: { data: subscriber(JSON.parse(body)) },
+  }));
+  const subscribers = [
+    { subscriberId: 'a', email: 'first@example.com' },
+    { subscriberId: 'b' },
+    { subscriberId: 'a', phone: '+1', idempotencyKey: 'other' },
+    { subscriberId: 'A' },
+    { subscriberId: 'a', avatar: 'no URL' },
+    { subscriberId: '..' },
+    { subscriberId: '..' },
+  ];
+  const { createSubscribers } = await gateway.data<{ createSubscribers: { results: unknown[] } }>(
+    `mutation ($input: CreateSubscribersInput!) { createSubscribers(input: $input) { succeeded failed results {
+      __typename ... on InvalidInputError { issues { path message } } } } }`,
+    { input: { subscribers } },
+  );
+  const success = { __typename: 'CreateSubscriberSuccess' };
+  const invalid = (index: number, ...issues: [name: string, message: string][]) => ({
+    __typename: 'InvalidInputError',
+    issues: issues.map(([name, message]) => ({ path: ['input', 'subscribers', String(index), name], message })),
+  });
+  const repeated = (first: number): [string, string] => [
+    'subscriberId',
+    `subscriberId is that of subscribers[${first}] too. Each must be in one item.`,
+  ];
+  const dots: [string, string] = ['subscriberId', 'subscriberId must not contain the path segments "." or "..".'];
+  expect(createSubscribers).toEqual({
+    succeeded: 3,
+    failed: 4,
+    results: [
+      success,
+      success,
+      invalid(2, repeated(0)),
+      success,
+      invalid(4, ['avatar', 'avatar must be an http or https URL.'], repeated(0)),
+      invalid(5, dots),
+      invalid(6, dots, repeated(5)),
+    ],
+  });
+  expect(gateway.service.requests.map(({ body }) => JSON.parse(body))).toEqual([
+    { subscriberId: 'a', email: 'first@example.com' },
+    { subscriberId: 'b' },
+    { subscriberId: 'A' },
+  ]);
+});
+
 it('createSubscribers sends 10 requests concurrently', async () => {
   await using gateway = await startScriptedGateway(({ method, body }) =>
     method === 'GET' ? { body: [] } : { status: 201, body: { data: subscriber(JSON.parse(body)) } },

@@ -118,10 +118,11 @@ export const subscribers = defineModule('subscribers', (toolkit) => {
     calls: '1 per subscriber, 10 at a time',
     items: 'subscribers',
     max: MAX_BULK,
+    uniqueBy: 'subscriberId',
     input: {
       description: 'The subscribers to create or update.',
       argument: 'The subscribers.',
-      items: `The subscribers, 1 to ${MAX_BULK}. Each can have its own \`idempotencyKey\`.`,
+      items: `The subscribers, 1 to ${MAX_BULK}, each once. Each can have its own \`idempotencyKey\`.`,
     },
     result: {
       item: 'The result of `createSubscribers` for one subscriber.',
