@@ -391,9 +391,9 @@ const REPLAYED =
   'Whether this is the stored result of an earlier request with the same idempotency key. Nothing was changed again.';
 
 /**
- * Derives the idempotency key that is sent upstream for one write: a digest of field name, response path, the caller's key and the number of a
- * further write. This lets one header serve several root fields. Services store keys without the endpoint, so the caller's key itself would replay the response of
- * another endpoint.
+ * Derives the idempotency key that is sent upstream for one write: a digest of field name, response path, the caller, its key and the number of a
+ * further write. This lets one header serve several root fields. Services store keys without the endpoint and the environment, so the caller's key itself
+ * would replay the response of another endpoint or environment. Browser users share a tenant's API key, and must not get each other's responses.
  *
  * @param inputKey the key of the input, which takes precedence over the request header
  * @param item the position in a bulk mutation
@@ -415,13 +415,12 @@ function deriveIdempotencyKey(
   if (key.trim() === '') {
     throw badUserInput('idempotencyKey must not be empty. Omit it, or send a value that is unique per change.');
   }
-  const { clientKind, callerId } = ctx.identity;
   const parts = [
     info.fieldName,
     info.path.key,
     key,
     ...(item === undefined ? [] : [item]),
-    ...(clientKind === 'browser' ? [callerId] : []), // Browser users share a tenant's upstream key; a user must not get another's response.
+    ctx.identity.callerId,
     ...(write === 1 ? [] : [{ write }]), // An object, because a caller's id is a text.
   ];
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex');

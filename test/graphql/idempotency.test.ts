@@ -118,6 +118,21 @@ it.each([
   expect(gateway.upstream().map(({ method }) => method)).toEqual(['GET']);
 });
 
+it('the same key with another API key is another change: services store keys for all environments together', async () => {
+  await using gateway = await startScriptedGateway(() => ({ status: 201, body: { data: group({ name: 'A' }) } }));
+  const create = async (key: string) => {
+    const input = { name: 'A', idempotencyKey: 'order-17' };
+    const subscribers = [{ subscriberId: 'a', idempotencyKey: 'order-17' }];
+    const authorization = `ApiKey ${key}`;
+    await gateway.data(CreateNotificationGroup, { input }, { authorization });
+    await gateway.data(CreateSubscribers, { input: { subscribers } }, { authorization });
+    return keysOf(gateway.service.requests.splice(0));
+  };
+  const [development, production, again] = [await create('dev'), await create('prod'), await create('dev')];
+  expect(new Set([...development, ...production]).size).toBe(4);
+  expect(again).toEqual(development);
+});
+
 it('people of one tenant who send the same key do not get each other’s response', async () => {
   const signer = createSigner();
   await using gateway = await startScriptedGateway(() => ({ status: 201, body: { data: group({ name: 'A' }) } }), {
