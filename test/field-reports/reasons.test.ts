@@ -286,7 +286,7 @@ describe('a subscriber that does not exist', () => {
   const DELETE = `mutation ($id: ID!) { deleteSubscriber(input: { subscriberId: $id }) { ${UNKNOWN} } }`;
   const CHANGE = `mutation ($id: ID!) { updateSubscriber(input: { subscriberId: $id, phone: "+1" }) { ${UNKNOWN} } }`;
 
-  it.each(['user-1', 'ada lovelace', 'u', 'not', 'subscriber', 'a@b.example'])(
+  it.each(['user-1', 'ada lovelace', 'u', 'subscriber', 'a@b.example'])(
     'is a NotFoundError in each form in which services say it (%s)',
     async (id) => {
       for (const [document, status, message] of [
