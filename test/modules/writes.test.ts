@@ -157,7 +157,8 @@ describe('a mutation that sends several writes', () => {
     expect(await run()).toEqual({ apply: { __typename: 'ApplySuccess', replayed: false } });
     expect(await run()).toEqual({ apply: { __typename: 'ApplySuccess', replayed: true } });
     const keys = gateway.service.requests.map(({ headers }) => headers['idempotency-key']);
-    const [first, second] = [digest('apply', 'apply', 'k'), digest('apply', 'apply', 'k', { write: 2 })];
+    const parts = ['apply', 'apply', 'k', 'ApiKey a'];
+    const [first, second] = [digest(...parts), digest(...parts, { write: 2 })];
     expect(keys).toEqual([first, second, first, second]);
     await gateway.run(APPLY);
     expect(gateway.service.requests.slice(4).map(({ headers }) => headers['idempotency-key'])).toEqual([
@@ -394,7 +395,7 @@ describe('a mutation that sends several writes', () => {
     let attempts = 0;
     await using gateway = await startScriptedGateway(() => {
       attempts += 1;
-      return { status: attempts === 1 ? 503 : 404, body: { message: 'No such workflow' } };
+      return { status: attempts === 1 ? 503 : 404, body: { statusCode: 404, message: 'No such workflow' } };
     });
     const { body } = await gateway.send(
       'mutation { updateWorkflowStatus(input: { workflowId: "w1", active: true }) { __typename } }',
