@@ -38,6 +38,8 @@ export interface GatewayModule<Types = unknown> {
   readonly name: string;
   /** Adds the module's types and fields to a schema. Returns the types that other modules refer to. */
   readonly define: (toolkit: Toolkit) => Types;
+  /** Whether it is a module of this package, for the service's own endpoints. @default false */
+  readonly isShipped?: boolean;
 }
 
 type Helpers = typeof HELPERS;
@@ -69,6 +71,9 @@ export const defineModule = <Types>(name: string, define: (toolkit: Toolkit) => 
   name,
   define,
 });
+
+/** Declares a module of this package. */
+export const defineShipped: typeof defineModule = (name, define) => ({ name, define, isShipped: true });
 
 /** Error of a module that can't be part of the schema. */
 export class ModuleError extends Error {
@@ -161,9 +166,9 @@ export function defineAll(modules: readonly GatewayModule[]) {
     return loader;
   };
 
-  function define({ name, define: run }: GatewayModule): unknown {
+  function define({ name, define: run, isShipped = false }: GatewayModule): unknown {
     const declare = (...args: Parameters<typeof endpoint>) => {
-      const declared = { ...endpoint(...args), module: name };
+      const declared = { ...endpoint(...args), module: name, isShipped };
       endpoints.push(declared);
       return declared;
     };

@@ -1,6 +1,6 @@
 // Adds mutations that trigger and cancel events.
 
-import { defineModule } from '../graphql/module.ts';
+import { defineShipped } from '../graphql/module.ts';
 import { profileFields } from '../graphql/types/subscriber.ts';
 import { isRecord } from '../lib/is-record.ts';
 
@@ -40,7 +40,7 @@ const STATUSES = [
 
 const isKnown = (status: string): boolean => STATUSES.some(([value]) => value === status);
 
-export default defineModule('events', ({ assertRange, badResponse, builder, endpoint, mutation }) => {
+export default defineShipped('events', ({ assertRange, badResponse, builder, endpoint, mutation }) => {
   const trigger = endpoint('POST /v1/events/trigger', {
     idempotent: true,
     identifiedBy: ['acknowledged', 'status'],

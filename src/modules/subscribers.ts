@@ -1,6 +1,6 @@
 // Adds the reads, updates and deletions of subscribers; the built-in schema only creates them.
 
-import { defineModule } from '../graphql/module.ts';
+import { defineShipped } from '../graphql/module.ts';
 import { profileFields, subscribers } from '../graphql/types/subscriber.ts';
 import type { SubscriberBody } from '../upstream/endpoints.ts';
 
@@ -14,7 +14,7 @@ interface PageBody {
   data: SubscriberBody[];
 }
 
-export default defineModule('subscriberProfiles', (toolkit) => {
+export default defineShipped('subscriberProfiles', (toolkit) => {
   const { assertRange, builder, declareCalls, endpoint, loader, mutation, use } = toolkit;
   const { Subscriber, keys } = use(subscribers);
 

@@ -1,7 +1,7 @@
 // Adds topics, their queries, and the mutations of topics and their subscribers.
 
 import type { GraphTypes } from '../graphql/builder.ts';
-import { defineModule } from '../graphql/module.ts';
+import { defineShipped } from '../graphql/module.ts';
 import { isRecord } from '../lib/is-record.ts';
 
 /** Maximum topics of one page, and subscribers in one mutation. */
@@ -29,7 +29,7 @@ const subscribersOfTopic = (t: PothosSchemaTypes.InputFieldBuilder<GraphTypes, '
   subscriberIds: t.idList({ required: true, description: 'The ids of the subscribers in your system.' }),
 });
 
-export default defineModule('topics', (toolkit) => {
+export default defineShipped('topics', (toolkit) => {
   const { ADDS_ONLY, assertRange, builder, declareCalls, endpoint, entity, loader, mutation, requireScopes } = toolkit;
 
   const identifiedBy = ['key'];

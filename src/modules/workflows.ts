@@ -1,6 +1,6 @@
 // Adds the list of workflows; the built-in schema only reads those with known ids or identifiers.
 
-import { defineModule } from '../graphql/module.ts';
+import { defineShipped } from '../graphql/module.ts';
 import { workflows } from '../graphql/types/workflow.ts';
 import { getWorkflow, type WorkflowBody } from '../upstream/endpoints.ts';
 
@@ -12,7 +12,7 @@ interface PageBody {
   data: WorkflowBody[];
 }
 
-export default defineModule('workflowPages', ({ assertRange, builder, endpoint, requireScopes, use }) => {
+export default defineShipped('workflowPages', ({ assertRange, builder, endpoint, requireScopes, use }) => {
   const { Workflow } = use(workflows);
 
   const list = endpoint('GET /v1/workflows', {

@@ -110,6 +110,8 @@ interface OptionsOfWrites {
 export interface DeclaredEndpoint extends Endpoint, Readonly<z.output<typeof OPTIONS>> {
   /** Module that declares it; undefined if it is built in. */
   readonly module: string | undefined;
+  /** Whether it is built in or of a shipped module: a record is absent only if the body of a 404 or 410 has that status too, as the service sends it. */
+  readonly isShipped: boolean;
   /** Names of the parameters of the path. */
   readonly params: readonly string[];
   /** Tells its reads apart from those of other endpoints with the same path. The same in all processes and after a reload. */
@@ -207,6 +209,7 @@ export function endpoint(template: string, options: object = {}): DeclaredEndpoi
     ...rules,
     repeatable: method === 'GET' || rules.repeatable,
     module: undefined,
+    isShipped: true,
     method,
     route,
     params,

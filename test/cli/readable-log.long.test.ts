@@ -36,7 +36,7 @@ it('a terminal shows one line per operation, with its REST calls beneath at the 
       failures -= 1;
       return { status: 503, body: {} };
     }
-    return path.includes('/workflows/') ? { status: 404, body: {} } : { body: { data: [] } };
+    return path.includes('/workflows/') ? { status: 404, body: { statusCode: 404 } } : { body: { data: [] } };
   });
   const terminal = createTerminal('debug');
   await using gateway = await startGateway({ upstream: upstream.url }, { logger: terminal.logger });

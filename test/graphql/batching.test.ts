@@ -128,7 +128,7 @@ it('loads groups by id if the list has no ids', async () => {
     return path === '/v1/notification-groups'
       ? { body: [anonymous] }
       : path.endsWith('/g2')
-        ? { status: 404, body: {} }
+        ? { status: 404, body: { statusCode: 404 } }
         : { body: anonymous };
   });
   const data = await gateway.data('{ a: notificationGroup(id: "g1") { id } b: notificationGroup(id: "g2") { id } }');

@@ -49,7 +49,7 @@ beforeAll(async () => {
       return { body: { data: Array.from({ length: 100 }, (_, i) => groupOf(i)) } };
     }
     if (number === undefined) {
-      return { status: 404, body: { message: 'not found' } };
+      return { status: 404, body: { statusCode: 404, message: 'not found' } };
     }
     return { body: { data: noun === 'workflows' ? workflowOf(number) : groupOf(number) } };
   };

@@ -38,7 +38,7 @@ const OPTIONS: Partial<GatewayOptions> = {
 
 /** Answers to ids that say what goes wrong. */
 const PROBLEMS: Readonly<Record<string, ServiceResponse>> = {
-  missing: { status: 404, body: { message: 'not found' } },
+  missing: { status: 404, body: { statusCode: 404, message: 'not found' } },
   broken: { status: 503, headers: { 'retry-after': '7' }, body: {} },
   conflict: { status: 409, body: { message: 'in use' } },
 };

@@ -124,7 +124,7 @@ it('a value of a wrong type is a fault of the service, wherever it is', async ()
     const isFirst = bodies.has(authorization);
     const data = bodies.get(authorization);
     bodies.delete(authorization);
-    return isFirst ? { body: { data } } : { status: 404, body: {} };
+    return isFirst ? { body: { data } } : { status: 404, body: { statusCode: 404 } };
   };
   await using gateway = await startScriptedGateway(script, { maxRetries: 0 });
   const cases = CASES.flatMap(([right, documents]) =>

@@ -44,7 +44,7 @@ export function firstOnly(first: Script, others: Script = respondHealthy): Scrip
 export const respondWithStatus =
   (code: number, answer: ServiceResponse = {}): Script =>
   (_, connection) =>
-    connection.answer({ status: code, body: {}, ...answer });
+    connection.answer({ status: code, body: { statusCode: code }, ...answer });
 
 /** Files whose timers are left out: they run for the gateway's whole lifetime, or end an episode in the log. */
 const LONG_TIMERS = /[\\/](?:connections|file-watcher|episodes)\.ts$/;

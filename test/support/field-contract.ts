@@ -90,7 +90,7 @@ const succeeded = ({ result, error }: Outcome): boolean =>
 
 const fail =
   (status: number): Script =>
-  () => ({ status, body: { message: 'No.' } });
+  () => ({ status, body: { statusCode: status, message: 'No.' } });
 
 /** Declares tests of what every field gets by its declaration. @param modules modules of the fields that are not built in */
 export function describeContract(fields: readonly Field[], modules: readonly GatewayModule[] = []): void {

@@ -67,7 +67,7 @@ function workflowOf(
   random: Choices,
 ): ServiceResponse {
   if (rejects && method === 'GET' && random.oneIn(8)) {
-    return { status: 404, body: { message: 'not found' } };
+    return { status: 404, body: { statusCode: 404, message: 'not found' } };
   }
   if (rejects && method === 'PUT') {
     return { status: 400, body: { message: 'the workflow already has this status' } };

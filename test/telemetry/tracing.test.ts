@@ -231,7 +231,7 @@ describe('with an SDK', () => {
     let answer: (() => void) | undefined;
     script = () =>
       new Promise((resolve) => {
-        answer = () => resolve({ status: 404, body: {} });
+        answer = () => resolve({ status: 404, body: { statusCode: 404 } });
       });
     const read = () => gateway.data('{ workflow(idOrIdentifier: "shared") { id } }', {}, { authorization });
     const responses = [read(), read()];

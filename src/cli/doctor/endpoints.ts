@@ -63,7 +63,7 @@ export async function examineEndpoints(
     status === 404 && !isForeign
       ? ok('An unknown id is answered with 404.')
       : warning(
-          `An unknown id is answered with ${isForeign ? 'a page of something in front of the service, or an error of its router' : `status ${status}`} instead of a 404 of the service.`,
+          `An unknown id is answered with ${isForeign ? `a ${status} of something in front of the service, or of its router,` : `status ${status}`} instead of a 404 of the service.`,
           'Queries for records that do not exist will have errors instead of null.',
         ),
   );

@@ -3,6 +3,7 @@
 import { errorCodeOf } from '../../lib/caught.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { createCredentialFilter, type Secrets } from '../credential-filter.ts';
+import type { DeclaredEndpoint } from '../endpoint.ts';
 import {
   type ConflictReason,
   type Endpoint,
@@ -32,8 +33,10 @@ interface FailedResponse {
 
 /** Parts of the request that are needed to interpret its response. Messages that quote a part of a secret are dropped. */
 interface FailedRequest extends Secrets, Pick<UpstreamRequest, 'path' | 'args'> {
-  endpoint: Endpoint;
+  endpoint: CalledEndpoint;
 }
+
+type CalledEndpoint = Endpoint & Partial<Pick<DeclaredEndpoint, 'isShipped'>>;
 
 interface StatusRule extends Pick<UpstreamErrorOptions, 'code' | 'message' | 'retryable' | 'retry'> {
   /** Whether the service's own message is quoted instead, because the caller can act on it. @default false */
@@ -122,11 +125,12 @@ export function errorFromResponse(request: FailedRequest, response: FailedRespon
 }
 
 /**
- * Whether something else answers for the service: a firewall with a page, an ingress without a backend, or a router that doesn't know the path,
- * because the base address is wrong. Then a 404 says nothing about a record.
+ * Whether something else answers for the service: a firewall with a page, an ingress without a backend, or a router that doesn't know the
+ * path, because the base address is wrong. Then a 404 says nothing about a record. The service sends its status in the body too, unlike gateways and
+ * frameworks. What the services of other modules send is unknown, so there any JSON and an empty body count.
  */
 export function isForeign(
-  { route }: Endpoint,
+  { route, isShipped = false }: CalledEndpoint,
   { status, body: { form, json } }: Pick<FailedResponse, 'status' | 'body'>,
 ): boolean {
   switch (status) {
@@ -134,8 +138,11 @@ export function isForeign(
     case 403:
       return form === 'html';
     case 404:
-    case 410:
-      return form === 'html' || form === 'other' || !route.includes('{') || saysNoRoute(json);
+    case 410: {
+      const { statusCode } = isRecord(json) ? json : {};
+      const isOwn = isShipped ? statusCode === 404 || statusCode === 410 : form === 'json' || form === 'none';
+      return !isOwn || !route.includes('{') || saysNoRoute(json);
+    }
     default:
       return false;
   }

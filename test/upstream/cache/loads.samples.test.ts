@@ -106,7 +106,7 @@ it('a read that bypasses the cache is stored for others, and uses nothing in an 
 
 it('a record that does not exist is requested each time', async () => {
   await using cached = await startCachedGateway();
-  cached.service.script = () => ({ status: 404, body: {} });
+  cached.service.script = () => ({ status: 404, body: { statusCode: 404 } });
   await cached.run(READ_WORKFLOW);
   await cached.run(READ_WORKFLOW);
   expect(cached.service.calls()).toEqual([GET, GET]);

@@ -55,7 +55,7 @@ describe('after its windows, a stored response is used for 10 minutes', () => {
     for (const [fail, expected] of [
       [() => ({ status: 429, body: {} }), ['RATE_LIMITED']],
       [() => ({ body: 'text' }), ['UPSTREAM_BAD_RESPONSE']],
-      [() => ({ status: 404, body: {} }), { workflow: null }],
+      [() => ({ status: 404, body: { statusCode: 404 } }), { workflow: null }],
       [FAILURES['a 503'], ['UPSTREAM_UNAVAILABLE']], // The 404 has removed it.
     ] as const) {
       if (cached.service.calls().length === 0) {
