@@ -162,7 +162,7 @@ export const ERROR_CODES = {
   },
   UPSTREAM_BAD_RESPONSE: {
     meaning: 'The response does not match the contract, or something else answered for the service, such as a proxy.',
-    remedy: 'Report it to the operator of the service. With status 404, the base address may be wrong.',
+    remedy: 'Report it to the operator of the service. With status 404 or a redirect, the base address may be wrong.',
   },
   AUDIT_UNAVAILABLE: {
     retryable: true,

@@ -40,7 +40,7 @@ export function createCircuitLog(logger: Logger, nameTenant: TenantNames, now: (
 export function createForeignLog(logger: Logger): NoteForeign {
   const note = logEpisodes(logger, {
     began:
-      'Something else answers for the service: it has no such endpoint, or a proxy or firewall in front of it responds. Check the base address of the upstream, and what is in front of it.',
+      'Something else answers for the service: it has no such endpoint, it redirects, or a proxy or firewall in front of it responds. Check the base address of the upstream, and what is in front of it.',
     ended: 'The service itself answers again, or this endpoint is no longer called.',
   });
   return (upstream, { method, route }) =>

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { defineModule } from '../../src/graphql/module.ts';
 import events from '../../src/modules/events.ts';
 import subscribers from '../../src/modules/subscribers.ts';
 import topics from '../../src/modules/topics.ts';
@@ -43,6 +44,25 @@ const FOREIGN: Record<string, (method: string, path: string) => ServiceResponse>
   'the JSON of Kong': () => ({ status: 404, body: { message: 'no Route matched with those values' } }),
   'a page with 410': () => html(410, '<h1>Gone</h1>'),
   'JSON that is cut off': () => ({ status: 404, body: '{"statusCode":404,"mess' }),
+  'R31: no body, while Envoy gets its routes': () => ({ status: 404, headers: { server: 'envoy' }, body: '' }),
+  'R32: the JSON of an AWS HTTP API': () => ({ status: 404, body: { message: 'Not Found' } }),
+  'R32: the JSON of FastAPI': () => ({ status: 404, body: { detail: 'Not Found' } }),
+  'R32: the JSON of Spring': (_, path) => ({ status: 404, body: { status: 404, error: 'Not Found', path } }),
+  'R32: the JSON of Tyk': () => ({ status: 404, body: { error: 'Requested endpoint is forbidden' } }),
+  'R32: problem details': () => ({
+    status: 404,
+    headers: { 'content-type': 'application/problem+json' },
+    body: { type: 'about:blank', title: 'Not Found', status: 404 },
+  }),
+  'the status as a text': () => ({ status: 404, body: { statusCode: '404', message: 'Not Found' } }),
+  'another status in the body': () => ({ status: 404, body: { statusCode: 500, message: 'Not Found' } }),
+  'null with 410': () => ({ status: 410, body: 'null' }),
+  ...Object.fromEntries(
+    [301, 302, 307, 308].map((status): [string, () => ServiceResponse] => [
+      `R33: a redirect with ${status}`,
+      () => ({ status, headers: { location: 'https://elsewhere.example/' }, body: '' }),
+    ]),
+  ),
 };
 
 const MODULES = { modules: [events, subscribers, topics, workflowPages] };
@@ -86,7 +106,7 @@ const warningsOf = (log: readonly Record<string, unknown>[]) =>
   log.filter(({ level }) => Number(level) >= 40).map(({ msg, method, route }) => `${method} ${route}: ${msg}`);
 
 it.each(Object.entries(FOREIGN))(
-  'a 404 that is not the service’s own is a failure of every operation (%s)',
+  'a 404 that is not the service’s own, or a redirect, is a failure of every operation (%s)',
   async (_, respond) => {
     await using gateway = await startScriptedGateway(({ method, path }) => respond(method, path), MODULES);
     for (const [field, document] of Object.entries({ ...READS, ...ALL_WRITES })) {
@@ -115,9 +135,8 @@ describe('the service’s own 404', () => {
       'R4: with a message',
       { status: 404, body: { statusCode: 404, message: 'Workflow with id abc not found', error: 'Not Found' } },
     ],
-    ['without a body', { status: 404, body: '' }],
-    ['with problem details', { status: 404, headers: { 'content-type': 'application/problem+json' }, body: '{}' }],
-    ['with 410', { status: 410, body: {} }],
+    ['with 410', { status: 410, body: { statusCode: 410 } }],
+    ['with 410 and another status in the body', { status: 410, body: { statusCode: 404, message: 'Gone' } }],
   ])('%s, is an absent record', async (_, response) => {
     respondWith(() => response);
     const { body } = await gateway.send(
@@ -129,21 +148,80 @@ describe('the service’s own 404', () => {
     expect(warningsOf(gateway.log)).toEqual([]);
   });
 
-  it('without a body and content type is an absent record', async () => {
+  it('of an endpoint of another module can also have no body, or any JSON', async () => {
+    const books = defineModule('books', ({ builder, endpoint, mutation, requireScopes }) => {
+      const get = endpoint('GET /v1/books/{id}').returns<{ title: string }>();
+      const remove = endpoint('DELETE /v1/books/{id}', { expect: 'nothing' });
+      builder.queryField('book', (t) =>
+        t.string({
+          nullable: true,
+          description: 'The title of a book.',
+          extensions: requireScopes('books:read'),
+          resolve: async (_root, _args, ctx) => (await ctx.upstream.read(get, { id: 'b1' }))?.title,
+        }),
+      );
+      mutation('deleteBook', {
+        description: 'Deletes a book.',
+        scope: 'books:write',
+        endpoint: remove,
+        failures: { notFound: { resource: 'Book', id: () => 'b1' } },
+        resolve: async (_, send) => ({ sent: await send({ id: 'b1' }) }),
+        success: {
+          description: 'The book was deleted.',
+          fields: (t) => ({ ok: t.boolean({ description: 'Always true.', resolve: () => true }) }),
+        },
+      });
+    });
+    await using gateway = await startScriptedGateway(() => {}, { modules: [books, topics] });
     const LENGTH_0 = 'HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n';
     const NO_CHUNKS = 'HTTP/1.1 404 Not Found\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n';
-    for (const response of [LENGTH_0, NO_CHUNKS]) {
-      respondWith((_, { send }) => send(response));
-      expect(await gateway.data(READ)).toEqual({ workflow: null });
+    const responses: Script[] = [
+      (_, { send }) => send(LENGTH_0),
+      (_, { send }) => send(NO_CHUNKS),
+      () => ({ status: 404, body: { message: 'Not Found' } }),
+      () => ({ status: 404, headers: { 'content-type': 'application/problem+json' }, body: '{}' }),
+      () => ({ status: 410, body: {} }),
+    ];
+    for (const respond of responses) {
+      gateway.service.script = respond;
+      expect(await gateway.run('{ book }')).toEqual({ book: null });
+      expect(await gateway.run('mutation { deleteBook { __typename } }')).toEqual({
+        deleteBook: { __typename: 'NotFoundError' },
+      });
+      expect(await gateway.run(READS.topic)).toEqual(['UPSTREAM_BAD_RESPONSE']);
+    }
+    for (const name of Object.keys(FOREIGN).filter((each) => /^R[123]:|Fastify|Kong|redirect/.test(each))) {
+      gateway.service.script = ({ method, path }) => FOREIGN[name]?.(method, path);
+      expect(await gateway.run('{ book }'), name).toEqual(['UPSTREAM_BAD_RESPONSE']);
     }
   });
 
   it('of a path without a parameter is a failure: the service lacks the endpoint', async () => {
-    respondWith(() => ({ status: 404, body: { message: 'Not found' } }));
+    respondWith(() => ({ status: 404, body: { statusCode: 404, message: 'Not found' } }));
     for (const document of [READS.notificationGroups, READS.notificationStats, READS.topics, ALL_WRITES.createFeed]) {
       expect((await gateway.send(document)).codes).toEqual(['UPSTREAM_BAD_RESPONSE']);
     }
   });
+});
+
+it('a redirect was not applied, and says where to look; other statuses of redirects say nothing about a write', async () => {
+  const bulk =
+    'mutation { createSubscribers(input: { subscribers: [{ subscriberId: "u" }] }) { results { ... on UpstreamFailure { status outcome retryable message } } } }';
+  for (const status of [301, 302, 307, 308]) {
+    respondWith(() => ({ status, headers: { location: '/login' }, body: '' }));
+    const message = `The notification service redirects to another address (status ${status}). Check its base address, and what is in front of it.`;
+    const failure = { status, outcome: 'NOT_APPLIED', retryable: false, message };
+    expect(await gateway.data(bulk)).toEqual({ createSubscribers: { results: [failure] } });
+    expect((await gateway.send(READ)).body.errors?.[0]?.message).toBe(message);
+    expect(gateway.service.requests).toHaveLength(2);
+  }
+  for (const status of [300, 303, 304]) {
+    respondWith(() => ({ status, headers: { location: '/login' }, body: '' }));
+    const { body } = await gateway.send(WRITES.createFeed);
+    expect(body.errors).toMatchObject([
+      { message: expect.stringContaining('sent an invalid response'), extensions: { outcome: 'UNKNOWN' } },
+    ]);
+  }
 });
 
 it('such responses are one warning per episode and endpoint, counted by code, and never open the circuit breaker', async () => {

@@ -227,16 +227,16 @@ describe.each<[string, Script, string]>([
 });
 
 it.each([
-  [500, 'UPSTREAM_ERROR'],
-  [307, 'UPSTREAM_BAD_RESPONSE'],
-])('a %i is not retried', async (status, code) => {
+  [500, 'UPSTREAM_ERROR', 'UNKNOWN'],
+  [307, 'UPSTREAM_BAD_RESPONSE', 'NOT_APPLIED'],
+])('a %i is not retried', async (status, code, outcome) => {
   await using elsewhere = await startService(respondHealthy);
   const headers = { location: `${elsewhere.url}/v1/workflows/w1` };
   await using setup = await setUp(respondWithStatus(status, { headers }), SHORT_RETRY_DELAYS);
   for (const document of ALL) {
     const { error } = await setup.run(document);
     expect(error).toMatchObject({ code, retryable: false });
-    expect(error?.outcome).toBe(document === READ ? undefined : 'UNKNOWN');
+    expect(error?.outcome).toBe(document === READ ? undefined : outcome);
   }
   expect(setup.calls()).toHaveLength(ALL.length);
   expect(elsewhere.connections()).toBe(0); // Redirects are not followed.

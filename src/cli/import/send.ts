@@ -20,8 +20,8 @@ interface Sending {
 /** Tries after which a row has failed although the service works. Each has the retries of the client. */
 const MAX_TRIES = 5;
 
-/** Statuses of an address without the endpoint. */
-const NO_ENDPOINT: ReadonlySet<number> = new Set([404, 405, 410]);
+/** Statuses of an address without the endpoint, or that redirects to another one. */
+const NO_ENDPOINT: ReadonlySet<number> = new Set([301, 302, 307, 308, 404, 405, 410]);
 
 /**
  * Sends the rows that are not applied, the first one without company: if it is rejected for a reason that concerns all, no other is sent.

@@ -79,19 +79,20 @@ export function errorFromResponse(request: FailedRequest, response: FailedRespon
   const isShowable = createCredentialFilter(request, () => request.path + JSON.stringify(args.body));
   const { message, issues } = readReasons(response.body.json, endpoint, args.body, isShowable);
 
-  if (status < 400) {
-    return errorOf('badResponse', endpoint, { status, cause: `status ${status} is neither success nor failure` });
-  }
   if (isForeign(endpoint, response)) {
+    const problem = status < 400 ? 'redirects to another address' : 'has no such endpoint';
     return fail({
       code: 'UPSTREAM_BAD_RESPONSE',
       message:
-        status === 404 || status === 410
-          ? `The notification service has no such endpoint (status ${status}). Check its base address, and what is in front of it.`
-          : `A proxy or firewall in front of the notification service rejected the request (status ${status}).`,
+        status === 401 || status === 403
+          ? `A proxy or firewall in front of the notification service rejected the request (status ${status}).`
+          : `The notification service ${problem} (status ${status}). Check its base address, and what is in front of it.`,
       isForeign: true,
       rateLimit: undefined,
     });
+  }
+  if (status < 400) {
+    return errorOf('badResponse', endpoint, { status, cause: `status ${status} is neither success nor failure` });
   }
   if (status === 422 && args.idempotencyKey !== undefined && mentionsIdempotency(message, args.idempotencyKey)) {
     return fail({ code: 'CONFLICT', message, conflict: 'IDEMPOTENCY_KEY_REUSED' });
@@ -125,7 +126,7 @@ export function errorFromResponse(request: FailedRequest, response: FailedRespon
 }
 
 /**
- * Whether something else answers for the service: a firewall with a page, an ingress without a backend, or a router that doesn't know the
+ * Whether something else answers for the service: a firewall with a page, a redirect, an ingress without a backend, or a router that doesn't know the
  * path, because the base address is wrong. Then a 404 says nothing about a record. The service sends its status in the body too, unlike gateways and
  * frameworks. What the services of other modules send is unknown, so there any JSON and an empty body count.
  */
@@ -134,6 +135,11 @@ export function isForeign(
   { status, body: { form, json } }: Pick<FailedResponse, 'status' | 'body'>,
 ): boolean {
   switch (status) {
+    case 301:
+    case 302:
+    case 307:
+    case 308:
+      return true;
     case 401:
     case 403:
       return form === 'html';
