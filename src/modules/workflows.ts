@@ -57,7 +57,7 @@ export default defineShipped('workflowPages', ({ assertRange, builder, endpoint,
       resolve(_root, { page, limit, query }, ctx) {
         assertRange('page', page, 0, Number.MAX_SAFE_INTEGER);
         assertRange('limit', limit, 1, MAX_PAGE);
-        return ctx.upstream.read(list, { query: { page, limit, query: query || undefined } });
+        return ctx.upstream.read(list, { query: { page, limit, query: query ?? undefined } });
       },
     }),
   );

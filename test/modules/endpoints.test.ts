@@ -86,13 +86,15 @@ describe('a query', () => {
     expect(gateway.service.calls()).toEqual([`GET /v1/things${query}`]);
   });
 
-  it('is refused with a comma in an item of a list that is separated by commas, and with ill-formed text', async () => {
+  it('is refused with a comma in an item of a list that is separated by commas, and with ill-formed or empty text', async () => {
     await using gateway = await start(({ endpoint }) => {
       const list = endpoint('GET /v1/things', { lists: 'comma' }).takes<{ query: { ids: string[]; text: string } }>();
       return (ctx, { a, b }) => ctx.upstream.read(list, { query: { ids: [a], text: b === 'lone' ? '\ud800' : b } });
     });
     expect(await gateway.run('{ read(a: "x,y") }')).toEqual(['BAD_USER_INPUT']);
     expect(await gateway.run('{ read(b: "lone") }')).toEqual(['BAD_USER_INPUT']);
+    expect(await gateway.run('{ read(a: "x", b: "") }')).toEqual(['BAD_USER_INPUT']);
+    expect(await gateway.run('{ read(a: "", b: "y") }')).toEqual(['BAD_USER_INPUT']);
     expect(gateway.service.calls()).toEqual([]);
   });
 

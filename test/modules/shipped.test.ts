@@ -320,13 +320,25 @@ it('workflows are listed in pages and searched, with their groups in one more ca
     },
   });
   expect(gateway.calls()[4]).toBe('GET /v1/workflows?page=0&limit=2&query=FAIL');
-  expect(await gateway.data(query, { page: 100, query: '' })).toMatchObject({ workflowPage: { workflows: [] } });
+  expect(await gateway.data(query, { page: 100, query: null })).toMatchObject({ workflowPage: { workflows: [] } });
   expect(gateway.calls().at(-1)).toBe('GET /v1/workflows?page=100&limit=2');
   const { length } = gateway.calls();
   for (const args of ['limit: 101', 'limit: 0', 'page: -1']) {
     expect((await gateway.send(`{ workflowPage(${args}) { page } }`)).codes).toEqual(['BAD_USER_INPUT']);
   }
   expect(gateway.calls()).toHaveLength(length);
+});
+
+it.each([
+  ['topics(key: "") { page }', 'key'],
+  ['workflowPage(query: "") { page }', 'query'],
+])('an empty filter is refused, because the service would return all records (%s)', async (field, name) => {
+  await using gateway = await startScriptedGateway(() => ({ body: { page: 0, totalCount: 0, data: [] } }), {
+    modules: [topics, workflowPages],
+  });
+  const { body, codes } = await gateway.send(`{ ${field} }`);
+  expect([codes, body.errors?.[0]?.message]).toEqual([['BAD_USER_INPUT'], `${name} must not be empty.`]);
+  expect(gateway.service.requests).toEqual([]);
 });
 
 it('the list of workflows is stored like a workflow, until one or its group is changed', async () => {

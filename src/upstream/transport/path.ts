@@ -161,8 +161,10 @@ function encodeFields(endpoint: DeclaredEndpoint, part: 'query' | 'body', fields
 /** Returns a value of a query or form as text. Its kind is up to the module, and the characters of a text to the caller. */
 function toText(endpoint: DeclaredEndpoint, part: string, name: string, value: unknown): string {
   if (typeof value === 'string') {
-    if (!value.isWellFormed()) {
-      throw invalidInput(endpoint, [{ path: [name], message: `${name} must be well-formed Unicode.` }]);
+    const isEmptyFilter = part === 'query' && value === ''; // Services return all records then.
+    if (isEmptyFilter || !value.isWellFormed()) {
+      const problem = isEmptyFilter ? 'must not be empty' : 'must be well-formed Unicode';
+      throw invalidInput(endpoint, [{ path: [name], message: `${name} ${problem}.` }]);
     }
     return value;
   }
