@@ -204,6 +204,8 @@ export interface GatewaySettingOptions {
   maxConcurrentCallsPerKey?: number;
   /** Maximum calls per operation. One more is `BUDGET_EXCEEDED` and not sent. 1 to 10000. @default 50 */
   maxUpstreamCalls?: number;
+  /** Maximum size of a response of the service. A larger one is `UPSTREAM_BAD_RESPONSE`. Topics with many subscribers need more. 65536 to 1073741824 bytes. @default 5242880 */
+  maxUpstreamResponseBytes?: number;
   /** Whether the service honors `Idempotency-Key`. Writes that carry one are then retried like reads. @default false */
   upstreamIdempotency?: boolean | 'on' | 'off';
   /** TLS to the service. Changed files apply to new connections. See certificates. @default none */

@@ -48,6 +48,10 @@ export const upstreamCalls = {
     integer(1, 10_000).default(50),
     'Maximum calls per operation. One more is `BUDGET_EXCEEDED` and not sent.',
   ),
+  maxUpstreamResponseBytes: setting(
+    integer(65_536, 1_073_741_824).default(5_242_880),
+    'Maximum size of a response of the service. A larger one is `UPSTREAM_BAD_RESPONSE`. [Topics with many subscribers](trigger.md#large-topics-and-attachments) need more.',
+  ),
   upstreamIdempotency: setting(
     onOff().prefault(false),
     'Whether the service honors `Idempotency-Key`. Writes that carry one are then retried like reads.',

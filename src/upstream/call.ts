@@ -26,7 +26,7 @@ import { errorFromAttempt } from './transport/to-error.ts';
 
 export type CallSettings = { upstream: URL } & Pick<
   Settings,
-  'attemptTimeoutMs' | 'maxConcurrentCallsPerKey' | 'upstreamIdempotency'
+  'attemptTimeoutMs' | 'maxConcurrentCallsPerKey' | 'maxUpstreamResponseBytes' | 'upstreamIdempotency'
 >;
 
 /** Calls of a credential that wait at most. With ten in flight that take 100 ms each, the last one waits for a second. */
@@ -300,7 +300,7 @@ export class Call implements AttemptOwner, RetryingCall {
   }
 
   planBody(status: number, headers: Headers): BodyPlan {
-    return planBody(status, headers, this.request.endpoint.expect);
+    return planBody(status, headers, this.#policies.settings.maxUpstreamResponseBytes, this.request.endpoint.expect);
   }
 
   onResponse(response: UpstreamResponse): void {

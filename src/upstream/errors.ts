@@ -242,16 +242,17 @@ const RULES = {
 export function errorOf(
   kind: keyof typeof RULES,
   endpoint: Endpoint,
-  facts: Partial<Omit<UpstreamErrorOptions, 'code' | 'message' | 'endpoint'>> = {},
+  facts: Partial<Omit<UpstreamErrorOptions, 'code' | 'endpoint'>> = {},
 ): UpstreamError {
   const rule: Rule = RULES[kind];
+  const { message = rule.message } = facts;
   const isRead = endpoint.method === 'GET';
   const isUnknown = rule.outcome === 'UNKNOWN';
   return new UpstreamError({
     retryable: isRead && isUnknown,
     ...rule,
-    message: isUnknown && !isRead ? addUnknownOutcome(rule.message) : rule.message,
     ...facts,
+    message: isUnknown && !isRead ? addUnknownOutcome(message) : message,
     endpoint,
   });
 }

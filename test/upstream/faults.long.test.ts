@@ -1,5 +1,6 @@
 import { Agent, request as sendRequest } from 'node:http';
 import { describe, expect, it } from 'vitest';
+import topics from '../../src/modules/topics.ts';
 import {
   CREATE,
   CREATE_KEYED,
@@ -292,6 +293,35 @@ describe('a response body', () => {
     await using setup = await setUp(respondWithStatus(200, { body: deep }));
     expect((await setup.run('{ workflow(idOrIdentifier: "w1") { data } }')).error?.code).toBe('UPSTREAM_BAD_RESPONSE');
     expect(await setup.run(READ)).toMatchObject({ result: { id: 'w1' }, error: undefined });
+  });
+
+  it('that is larger than allowed says so, with its size or the limit, and a write may have been applied', async () => {
+    const respond =
+      (length: string): Script =>
+      (_, connection) => {
+        connection.send(`HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n${length}\r\n`);
+        connection.send(Buffer.alloc(65_537, ' '));
+        connection.end();
+      };
+    await using setup = await setUp(() => {}, { maxUpstreamResponseBytes: 65_536, modules: [topics] });
+    const RENAME = 'mutation { renameTopic(input: { key: "t", name: "T" }) { __typename } }';
+    for (const [length, size] of [
+      ['content-length: 65537\r\n', '65537'],
+      ['', 'more than 65536'],
+    ] as const) {
+      setup.upstream.script = respond(length);
+      const message = `The notification service sent a response that can't be used: the body is larger than allowed (${size} bytes; maxUpstreamResponseBytes is 65536).`;
+      for (const document of ['{ topic(key: "t") { key } }', '{ topics { page } }', READ]) {
+        const { error } = await setup.run(document);
+        expect(error).toMatchObject({ code: 'UPSTREAM_BAD_RESPONSE', retryable: false, message });
+      }
+      expect((await setup.run(RENAME)).error).toMatchObject({
+        outcome: 'UNKNOWN',
+        message: `${message} The change may have been applied. Check before sending it again.`,
+      });
+    }
+    setup.upstream.script = () => ({ body: `{"data":${JSON.stringify(workflow())}}`.padEnd(65_536) });
+    expect((await setup.run(READ)).error).toBeUndefined();
   });
 
   it('of 6 MiB or of endless size is aborted, and its memory is released', async () => {

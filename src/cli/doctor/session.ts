@@ -41,7 +41,7 @@ export interface ReadResponse extends Pick<UpstreamResponse, 'status' | 'headers
 export type Session = ReturnType<typeof openSession>;
 
 export function openSession(url: URL, settings: ServiceSettings, authorization: string) {
-  const { attemptTimeoutMs } = settings;
+  const { attemptTimeoutMs, maxUpstreamResponseBytes } = settings;
   const tls = settings.tls && createTlsFiles(settings.tls);
   const pool = new SocketPool(url.origin, settings, { tls });
   const connectOnce = createConnector(settings, { tls });
@@ -76,7 +76,7 @@ export function openSession(url: URL, settings: ServiceSettings, authorization: 
       {
         credential: hasKey ? authorization : '',
         timeoutMs: attemptTimeoutMs,
-        planBody,
+        planBody: (status, received) => planBody(status, received, maxUpstreamResponseBytes),
       },
     );
     const response = await attempt.response.catch((failure: unknown) => {

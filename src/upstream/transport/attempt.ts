@@ -22,8 +22,8 @@ export interface UpstreamResponse {
   headers: Headers;
   /** Raw bytes; undefined if the body was not kept or too long, or if a failed response was truncated. */
   body: Buffer | undefined;
-  /** Whether the body was larger than `maxBytes`. */
-  isTooLong: boolean;
+  /** `maxBytes`, if the body was larger. */
+  exceeded: number | undefined;
 }
 
 export interface Progress {
@@ -177,8 +177,8 @@ export class Attempt implements WaitingHandler, Progress {
 
   #finish(body: Buffer | undefined): void {
     if (this.#report()) {
-      const isTooLong = this.#size > this.#body.maxBytes;
-      this.#owner.onResponse({ status: this.#status ?? 0, headers: this.#headers, body, isTooLong });
+      const exceeded = this.#size > this.#body.maxBytes ? this.#body.maxBytes : undefined;
+      this.#owner.onResponse({ status: this.#status ?? 0, headers: this.#headers, body, exceeded });
     }
   }
 

@@ -11,8 +11,8 @@ export class BodyError extends Error {
   override readonly name = 'BodyError';
 }
 
-/** Maximum size of a body, in bytes: a list of the maximum length with records of 500 bytes. A dozen of them fit in `maxBufferedBytes`. */
-const MAX_BODY_BYTES = 5 * 1024 * 1024;
+/** Body that is larger than allowed. The message is for the caller too. */
+export class BodySizeError extends BodyError {}
 
 /** Maximum length of a list. Longer ones are rejected before they are sorted or mapped, because each item costs CPU time and memory. */
 const MAX_LIST_ITEMS = 10_000;
@@ -24,12 +24,12 @@ const MAX_ERROR_BYTES = 64 * 1024;
 const MAX_DISCARDED_BYTES = 128 * 1024;
 
 /** Decides from the headers whether a body is kept, or only read to its end so that the socket can be reused. */
-export function planBody(status: number, headers: Headers, expected?: Expected): BodyPlan {
+export function planBody(status: number, headers: Headers, maxBodyBytes: number, expected?: Expected): BodyPlan {
   const isFailure = status > 299;
   const isText = expected === 'text' && !isFailure;
   const mayBeEmpty = headers['content-type'] === undefined; // An empty body is told from an unreadable one by its size.
   const keep = mayBeEmpty || findHeaderProblem(headers, isText) === undefined;
-  return { keep, maxBytes: keep ? (isFailure ? MAX_ERROR_BYTES : MAX_BODY_BYTES) : MAX_DISCARDED_BYTES };
+  return { keep, maxBytes: keep ? (isFailure ? MAX_ERROR_BYTES : maxBodyBytes) : MAX_DISCARDED_BYTES };
 }
 
 const NO_BODY = { sent: undefined, body: undefined };
@@ -101,15 +101,19 @@ export function readErrorBody(response: UpstreamResponse): ErrorBody {
 const isEmpty = ({ headers, body }: UpstreamResponse): boolean =>
   body === undefined ? headerOf(headers, 'content-length') === '0' : body.byteLength === 0;
 
-function readText({ status, headers, body, isTooLong }: UpstreamResponse, isText = false): string {
+function readText({ status, headers, body, exceeded }: UpstreamResponse, isText = false): string {
   // The headers of other bodies that were kept are known to have none.
   const problem =
     body === undefined || headers['content-type'] === undefined ? findHeaderProblem(headers, isText) : undefined;
   if (problem !== undefined) {
     throw new BodyError(`status ${status} with ${problem}`);
   }
+  if (exceeded !== undefined) {
+    const size = headerOf(headers, 'content-length') ?? `more than ${exceeded}`;
+    throw new BodySizeError(`the body is larger than allowed (${size} bytes; maxUpstreamResponseBytes is ${exceeded})`);
+  }
   if (body === undefined) {
-    throw new BodyError(isTooLong ? 'the body is larger than allowed' : 'the body is truncated');
+    throw new BodyError('the body is truncated');
   }
   if (!isUtf8(body)) {
     throw new BodyError('the body is not UTF-8');

@@ -56,7 +56,7 @@ const REMEDY = 'Set the upstream to the base address of the REST API, with its p
 
 /** Returns what shows that the server is not the service. The key is missing, so any 4xx status is possible except those for unknown paths. */
 function findProblem(
-  { status, headers, body, isTooLong }: UpstreamResponse,
+  { status, headers, body, exceeded }: UpstreamResponse,
   baseUrl: URL,
   path: string,
   subject: string,
@@ -77,7 +77,7 @@ function findProblem(
   if (status === 404 || status === 405 || status === 410) {
     return `The ${subject} has no ${path}: it responds with status ${status}. ${REMEDY}`;
   }
-  return status <= 299 && !isTooLong && !hasList(body)
+  return status <= 299 && exceeded === undefined && !hasList(body)
     ? `The response of the ${subject} to GET ${path} doesn't match the contract: it is not a list of records. ${REMEDY}`
     : undefined;
 }

@@ -18,7 +18,7 @@ import {
 import type { UpstreamRequest } from '../request.ts';
 import { isTimeoutError } from '../signal.ts';
 import { BufferLimitError, type Progress } from './attempt.ts';
-import { BodyError, type ErrorBody } from './body.ts';
+import { BodyError, BodySizeError, type ErrorBody } from './body.ts';
 import { ProxyError } from './connector.ts';
 import { REJECTED, readReasons } from './reasons.ts';
 
@@ -217,7 +217,12 @@ const isUnanswered = ({ sentAt, status }: Progress, attemptTimeoutMs: number): b
 /** Converts a failure of undici or of reading the body to an `UpstreamError`. */
 export function errorFromFailure(endpoint: Endpoint, failure: unknown, { sent, status }: Progress): UpstreamError {
   if (failure instanceof BodyError) {
-    return errorOf('badResponse', endpoint, { status, cause: failure });
+    const message = `The notification service sent a response that can't be used: ${failure.message}.`;
+    return errorOf('badResponse', endpoint, {
+      status,
+      cause: failure,
+      ...(failure instanceof BodySizeError && { message }),
+    });
   }
   if (failure instanceof BufferLimitError) {
     return errorOf('buffersFull', endpoint, { status });
