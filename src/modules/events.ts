@@ -10,6 +10,7 @@ const MAX = 100;
 interface EventBody {
   name: string;
   to: readonly (string | object)[];
+  payload: object;
 }
 
 interface TriggeredEventBody {
@@ -30,10 +31,7 @@ const STATUSES = [
   ['no_workflow_active_steps_defined', 'No step of the workflow is active.'],
   ['no_workflow_steps_defined', 'The workflow has no steps.'],
   ['subscriber_id_missing', 'There is no recipient, for example because a topic has no subscribers.'],
-  [
-    'invalid_recipients',
-    'The service refuses the ids of all recipients. They can have letters, digits, `-` and `_`, or be an email address.',
-  ],
+  ['invalid_recipients', 'All recipients have ids that the service refuses, such as one with a slash.'],
   ['no_tenant_found', 'The tenant does not exist.'],
   ['error', 'The service failed. `problems` has its messages.'],
 ] as const;

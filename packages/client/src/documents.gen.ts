@@ -144,7 +144,7 @@ export type EventInput = {
 export type EventStatus =
   /** The service failed. `problems` has its messages. */
   | 'ERROR'
-  /** The service refuses the ids of all recipients. They can have letters, digits, `-` and `_`, or be an email address. */
+  /** All recipients have ids that the service refuses, such as one with a slash. */
   | 'INVALID_RECIPIENTS'
   /** The tenant does not exist. */
   | 'NO_TENANT_FOUND'

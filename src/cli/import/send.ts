@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { createSubscriber, type SubscriberFields } from '../../upstream/endpoints.ts';
 import { isUpstreamError, OUTCOME_UNKNOWN, STORED_FAILURE, type UpstreamError } from '../../upstream/errors.ts';
+import { REDIRECTS } from '../../upstream/transport/to-error.ts';
 import { ImportError, type PendingRow, type Results } from './results.ts';
 import type { ImportService } from './service.ts';
 
@@ -21,7 +22,7 @@ interface Sending {
 const MAX_TRIES = 5;
 
 /** Statuses of an address without the endpoint, or that redirects to another one. */
-const NO_ENDPOINT: ReadonlySet<number> = new Set([301, 302, 307, 308, 404, 405, 410]);
+const NO_ENDPOINT: ReadonlySet<number> = new Set([...REDIRECTS, 404, 405, 410]);
 
 /**
  * Sends the rows that are not applied, the first one without company: if it is rejected for a reason that concerns all, no other is sent.

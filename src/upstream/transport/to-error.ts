@@ -69,6 +69,9 @@ const CLIENT_GONE = 499;
 
 const TOO_EARLY = 425;
 
+/** Redirects to another address, before the request was processed. After 303, it was. */
+export const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 307, 308]);
+
 /** Converts a response other than 2xx to an `UpstreamError`. Passes on the service's own message if the caller can act on it. */
 export function errorFromResponse(request: FailedRequest, response: FailedResponse): UpstreamError {
   const { endpoint, args } = request;
@@ -135,11 +138,6 @@ export function isForeign(
   { status, body: { form, json } }: Pick<FailedResponse, 'status' | 'body'>,
 ): boolean {
   switch (status) {
-    case 301:
-    case 302:
-    case 307:
-    case 308:
-      return true;
     case 401:
     case 403:
       return form === 'html';
@@ -150,7 +148,7 @@ export function isForeign(
       return !isOwn || !route.includes('{') || saysNoRoute(json);
     }
     default:
-      return false;
+      return REDIRECTS.has(status);
   }
 }
 
@@ -217,12 +215,9 @@ const isUnanswered = ({ sentAt, status }: Progress, attemptTimeoutMs: number): b
 /** Converts a failure of undici or of reading the body to an `UpstreamError`. */
 export function errorFromFailure(endpoint: Endpoint, failure: unknown, { sent, status }: Progress): UpstreamError {
   if (failure instanceof BodyError) {
+    const facts = { status, cause: failure };
     const message = `The notification service sent a response that can't be used: ${failure.message}.`;
-    return errorOf('badResponse', endpoint, {
-      status,
-      cause: failure,
-      ...(failure instanceof BodySizeError && { message }),
-    });
+    return errorOf('badResponse', endpoint, failure instanceof BodySizeError ? { ...facts, message } : facts);
   }
   if (failure instanceof BufferLimitError) {
     return errorOf('buffersFull', endpoint, { status });
