@@ -8,10 +8,13 @@ import { startCachedGateway } from '../support/cached-gateway.ts';
 import { measureCpu } from '../support/cpu-time.ts';
 import { LIST, READ, SET_STATUS, WRITES } from '../support/faults.ts';
 import { startScriptedGateway } from '../support/gateway.ts';
+import { guards } from '../support/guards.ts';
 import { healthyResponse } from '../support/healthy-service.ts';
 import { ofFile } from '../support/lifetime.ts';
 import { feed, group, subscriber, workflow } from '../support/records.ts';
 import type { Script, ServiceResponse } from '../support/service.ts';
+
+guards('src/upstream/transport/to-error.ts', 'isForeign');
 
 // Responses that are not the service's own, and records that are incomplete: reports from the operation of gateways and services.
 

@@ -229,7 +229,9 @@ describe('the usage of an operation', () => {
 
   it.each([404, 500])('includes the rate limit of a response with status %i', async (status) => {
     const headers = { 'ratelimit-remaining': '3', 'ratelimit-reset': '9' };
-    await using client = await startClient((_, { answer }) => answer({ status, headers, body: {} }));
+    await using client = await startClient((_, { answer }) =>
+      answer({ status, headers, body: { statusCode: status } }),
+    );
     const events = new Usage();
     const caller = client.caller('a', { events });
     await caller.getWorkflow('w1').catch(() => {});

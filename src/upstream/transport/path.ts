@@ -23,7 +23,7 @@ export function findIdProblem(id: string): string | undefined {
   if (PLAIN.test(id)) {
     return undefined;
   }
-  if (id.trim() === '') {
+  if (id === '') {
     return 'must not be empty';
   }
   if (id.trim() !== id) {
