@@ -339,7 +339,7 @@ describe('R13: a failure that the service stores under the idempotency key', () 
 
   it('is returned by notigraph/client, which does not repeat it with the same key', async () => {
     await using gateway = await startScriptedGateway(storing(fail(503)), { maxRetries: 0 });
-    await gateway.send(createWith('mine'));
+    await gateway.send(createWith('mine'), {}, { authorization: 'ApiKey a' });
     const client = createClient({ url: gateway.url, authorization: 'ApiKey a' });
     const result = await client.request(createWith('mine'), {}, { headers: { 'idempotency-key': 'other' } });
     expect(result).toMatchObject({ attempts: 1, errors: [{ extensions: { replayed: true, retryable: false } }] });
