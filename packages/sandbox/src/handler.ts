@@ -63,7 +63,7 @@ export function createHandler({
         : database.transaction(() => run(body));
     }
     headers['Idempotency-Key'] = key;
-    return respondOnce(environment, key, readBody, (body) => {
+    return respondOnce(key, readBody, (body) => {
       // An error response undoes the operation's writes, and is itself stored for the key, unless the file can't be written.
       try {
         return database.transaction(() => run(body));

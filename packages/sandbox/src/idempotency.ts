@@ -2,19 +2,16 @@
 
 import { createHash } from 'node:crypto';
 import type { SandboxDatabase } from './database.ts';
-import type { Environment } from './environments.ts';
 import { ApiError } from './errors.ts';
 import type { SandboxResponse } from './response.ts';
 import { integer, optionalText, type Row, text } from './rows.ts';
 
 export const IDEMPOTENCY_SCHEMA = `
   CREATE TABLE idempotent_responses (
-    environment_id TEXT NOT NULL,
-    key TEXT NOT NULL,
+    key TEXT PRIMARY KEY,
     request_hash TEXT NOT NULL,
     status INTEGER NOT NULL,
-    body TEXT,
-    PRIMARY KEY (environment_id, key)
+    body TEXT
   ) STRICT;
 `;
 
@@ -25,12 +22,13 @@ const KEY_REUSE_HELP = 'https://datatracker.ietf.org/doc/html/draft-ietf-httpapi
 
 /**
  * Creates the function that responds to requests with an `Idempotency-Key`, and stores the responses. As in the real service, a key applies to
- * its whole environment and not to one path: the same key and body sent to another endpoint replay the first response.
+ * the organization and not to an environment or a path: the same key and body sent with another API key, or to another endpoint, replay the first
+ * response.
  */
 export function createIdempotency(database: SandboxDatabase) {
-  const find = database.prepare('SELECT * FROM idempotent_responses WHERE environment_id = ? AND key = ?');
+  const find = database.prepare('SELECT * FROM idempotent_responses WHERE key = ?');
   const insert = database.prepare(
-    'INSERT INTO idempotent_responses (environment_id, key, request_hash, status, body) VALUES (?, ?, ?, ?, ?)',
+    'INSERT INTO idempotent_responses (key, request_hash, status, body) VALUES (?, ?, ?, ?)',
   );
   const inFlight = new Set<string>();
 
@@ -49,7 +47,6 @@ export function createIdempotency(database: SandboxDatabase) {
    * @param run returns error responses too, and they are stored like any other; if it throws, nothing is stored
    */
   return async (
-    environment: Environment,
     key: string,
     readBody: () => Promise<Row | undefined>,
     run: (body: Row | undefined) => SandboxResponse,
@@ -57,14 +54,13 @@ export function createIdempotency(database: SandboxDatabase) {
     if (key.length > MAX_KEY_LENGTH) {
       throw new ApiError(400, `The Idempotency-Key must not be longer than ${MAX_KEY_LENGTH} characters.`);
     }
-    const slot = `${environment.id} ${key}`;
-    if (inFlight.has(slot)) {
+    if (inFlight.has(key)) {
       const message = 'A request with this Idempotency-Key is still in flight. Try again in a second.';
       throw new ApiError(409, message, { 'Retry-After': '1' });
     }
-    const isFirst = find.get(environment.id, key) === undefined;
+    const isFirst = find.get(key) === undefined;
     if (isFirst) {
-      inFlight.add(slot); // Before the body arrives, which can take time.
+      inFlight.add(key); // Before the body arrives, which can take time.
     }
     try {
       const body = await readBody();
@@ -72,17 +68,17 @@ export function createIdempotency(database: SandboxDatabase) {
         .update(JSON.stringify(body ?? null))
         .digest('hex');
       return database.transaction(() => {
-        const stored = find.get(environment.id, key);
+        const stored = find.get(key);
         if (stored !== undefined) {
           return replay(stored, requestHash);
         }
         const response = run(body);
-        insert.run(environment.id, key, requestHash, response.status, response.body);
+        insert.run(key, requestHash, response.status, response.body);
         return response;
       });
     } finally {
       if (isFirst) {
-        inFlight.delete(slot);
+        inFlight.delete(key);
       }
     }
   };

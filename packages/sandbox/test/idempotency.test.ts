@@ -75,11 +75,13 @@ describe('a repeated Idempotency-Key', () => {
     expect(await response.text()).toBe(group.text);
   });
 
-  it('is separate for each environment', async () => {
-    await send('POST /v1/feeds', withKey('both', { name: 'Both' }));
-    const other = await send('POST /v1/feeds', { ...withKey('both', { name: 'Other' }), as: 'production' });
-    expect(other.status).toBe(201);
-    expect(other.headers.get('idempotency-replay')).toBeNull();
+  it('is not tied to the environment: the API key of another one replays the response of the first, and writes nothing', async () => {
+    const first = await send('POST /v1/notification-groups', withKey('both', { name: 'Both' }));
+    const ofProduction = { ...withKey('both', { name: 'Both' }), as: 'production' as const };
+    const other = await send('POST /v1/notification-groups', ofProduction);
+    expect([other.status, other.headers.get('idempotency-replay'), other.text]).toEqual([201, 'true', first.text]);
+    const { list } = await send('GET /v1/notification-groups', { as: 'production' });
+    expect(list.map(({ name }) => name)).not.toContain('Both');
   });
 
   it('is not stored for a request without a valid API key', async () => {
