@@ -4,8 +4,11 @@ import type { GraphTypes } from '../graphql/builder.ts';
 import { defineShipped } from '../graphql/module.ts';
 import { isRecord } from '../lib/is-record.ts';
 
-/** Maximum topics of one page, and subscribers in one mutation. */
+/** Maximum subscribers in one mutation. */
 const MAX = 100;
+
+/** Maximum topics of one page. */
+const MAX_PAGE = 10;
 
 interface TopicBody {
   _id?: string;
@@ -103,13 +106,13 @@ export default defineShipped('topics', (toolkit) => {
         pageSize: t.arg.int({
           required: true,
           defaultValue: 10,
-          description: `The maximum number of topics, 1 to ${MAX}.`,
+          description: `The maximum number of topics, 1 to ${MAX_PAGE}.`,
         }),
         key: t.arg.string({ description: 'Only the topic with this key. Default: all topics.' }),
       },
       resolve(_root, { page, pageSize, key }, ctx) {
         assertRange('page', page, 0, Number.MAX_SAFE_INTEGER);
-        assertRange('pageSize', pageSize, 1, MAX);
+        assertRange('pageSize', pageSize, 1, MAX_PAGE);
         return ctx.upstream.read(list, { query: { page, pageSize, key: key ?? undefined } });
       },
     }),

@@ -28,6 +28,38 @@ it('sorts the entries by day, oldest first', async () => {
   expect(keys).toEqual(['2026-02-28', '2026-03-01', '2026-03-09']);
 });
 
+it.each([
+  { args: '(days: 3)', days: ['2026-03-08', '2026-03-10'] },
+  { args: '(days: 3, fillGaps: true)', days: ['2026-03-08', '2026-03-09', '2026-03-10'] },
+  { args: '(days: 1)', days: ['2026-03-10'] },
+  { args: '(days: 1, fillGaps: true)', days: ['2026-03-10'] },
+])(
+  'returns exactly the days of $args, although the service begins with a part of the day before',
+  async ({ args, days }) => {
+    const entries = ['2026-03-11', '2026-03-10', '2026-03-08', '2026-03-07', '2026-03-06', '2026-W10'].map((key) =>
+      entry(key),
+    );
+    expect((await ask(entries, args)).map(({ key }) => key)).toEqual([...days, '2026-W10']);
+  },
+);
+
+it('returns as many days of the sandbox as were asked for, of which each is complete', async () => {
+  await using sandboxed = await startSandboxedGateway({ now: NOW });
+  const week = Array.from({ length: 7 }, (_, i) => `2026-03-${String(i + 4).padStart(2, '0')}`);
+  const read = async (args: string) =>
+    (await sandboxed.data<{ notificationStats: object[] }>(`{ notificationStats${args} { date count } }`))
+      .notificationStats;
+  const month = await read('(days: 30)');
+  for (const args of ['(days: 7)', '(days: 7, fillGaps: true)']) {
+    const entries = await read(args);
+    expect(entries).toEqual(month.slice(-7));
+    expect(entries).toMatchObject(week.map((date) => ({ date })));
+  }
+  const { path, responseBody } = sandboxed.upstream().at(-1) ?? {};
+  expect(path).toBe('/v1/notifications/graph/stats?days=7');
+  expect(responseBody?.match(/(?<="_id":")[\d-]+/g)).toEqual(['2026-03-03', ...week].toReversed());
+});
+
 it('returns null for an invalid entry, with an error at its index, and all others', async () => {
   sent = [entry('2026-03-09'), { ...entry('2026-03-08'), count: 'many' }, entry('2026-03-07')];
   const result = await gateway.send<{ notificationStats: ({ key: string } | null)[] }>(
@@ -55,17 +87,9 @@ describe('fillGaps', () => {
     ]);
   });
 
-  it('keeps days that the service sends beyond the window', async () => {
-    const filled = await ask([entry('2026-03-06'), entry('2026-03-11'), entry('other')], '(days: 2, fillGaps: true)');
-    expect(filled.map(({ key }) => key)).toEqual([
-      '2026-03-06',
-      '2026-03-07',
-      '2026-03-08',
-      '2026-03-09',
-      '2026-03-10',
-      '2026-03-11',
-      'other',
-    ]);
+  it('includes days that the service sends, without a window also those to come', async () => {
+    const filled = await ask([entry('2026-03-08'), entry('2026-03-11'), entry('other')], '(fillGaps: true)');
+    expect(filled.map(({ key }) => key)).toEqual(['2026-03-08', '2026-03-09', '2026-03-10', '2026-03-11', 'other']);
   });
 
   it('starts at the oldest entry if no window is given', async () => {

@@ -73,7 +73,7 @@ it('a notification is triggered, counted, and its messages are deleted', async (
       triggerEvent: { __typename: 'TriggerEventSuccess', replayed, event: sent },
     });
   }
-  expect(await countOf()).toBe(before + 2);
+  expect(await countOf()).toBe(before + 2 * 3); // Statistics count a notification once for each of its three channels.
   const deletion = await gateway.data(`mutation {
     deleteMessagesByTransaction(input: { transactionId: "t1" }) { __typename }
     cancelTriggeredEvent(input: { transactionId: "t1" }) { ... on CancelTriggeredEventSuccess { isCanceled } }
@@ -89,13 +89,15 @@ it('a notification is triggered, counted, and its messages are deleted', async (
 
 it('an event that is not sent says why', async () => {
   await using gateway = await start(events);
-  expect(await gateway.data(TRIGGER, { event: { workflow: 'payment-failed', topicKeys: ['none'] } })).toMatchObject({
-    triggerEvent: { event: { isProcessed: false, status: 'SUBSCRIBER_ID_MISSING' } },
+  expect(
+    await gateway.data(TRIGGER, { event: { workflow: 'payment-failed', subscriberIds: ['a'], tenant: 'none' } }),
+  ).toMatchObject({
+    triggerEvent: { event: { isProcessed: false, status: 'NO_TENANT_FOUND' } },
   });
   expect(
     await gateway.data(TRIGGER.replace('k1', 'k2'), { event: { workflow: 'nope', subscriberIds: ['a'] } }),
   ).toMatchObject({
-    triggerEvent: { __typename: 'InvalidInputError', message: expect.stringContaining('"nope"') },
+    triggerEvent: { __typename: 'InvalidInputError', message: expect.stringContaining('workflow_not_found') },
   });
   const { body, codes } = await gateway.send(TRIGGER, { event: { workflow: 'payment-failed' } });
   expect(codes).toEqual(['BAD_USER_INPUT']);
@@ -293,6 +295,14 @@ it('topics are created, filled, renamed and deleted', async () => {
     topic: { name: 'All' },
     topics: { totalCount: 1, topics: [{ key: 'makers' }] },
   });
+  const { length } = gateway.calls();
+  expect(await gateway.data('{ topics(pageSize: 10) { totalCount } }')).toEqual({ topics: { totalCount: 1 } });
+  for (const pageSize of [0, 11, 100]) {
+    const { body, codes } = await gateway.send(`{ topics(pageSize: ${pageSize}) { totalCount } }`);
+    expect(codes).toEqual(['BAD_USER_INPUT']);
+    expect(body.errors?.[0]?.message).toBe(`pageSize must be between 1 and 10, but is ${pageSize}.`);
+  }
+  expect(gateway.calls().slice(length)).toEqual(['GET /v1/topics?page=0&pageSize=10']);
   const remove =
     'mutation { deleteTopic(input: { key: "makers" }) { ... on DeleteTopicSuccess { deletedKey } ... on NotFoundError { requestedId } } }';
   expect(await gateway.data(remove)).toEqual({ deleteTopic: { deletedKey: 'makers' } });

@@ -12,6 +12,7 @@ import { resources } from './resources/index.ts';
 import { errorResponse, type Respond, type SandboxRequest, type SandboxResponse } from './response.ts';
 import type { Router } from './router.ts';
 import { isRow, type Row } from './rows.ts';
+import type { ActiveTraits } from './traits.ts';
 
 /**
  * Creates the function that handles a request: route, API key, rate limit, body, validation, operation. It responds to problems with the file and
@@ -23,6 +24,7 @@ export function createHandler({
   rateLimit,
   clock,
   topUp,
+  traits,
 }: {
   database: SandboxDatabase;
   router: Router;
@@ -31,6 +33,7 @@ export function createHandler({
   clock: () => Date;
   /** Writes the sample traffic up to today. */
   topUp: () => void;
+  traits: ActiveTraits;
 }): Respond {
   const operations = new Map(
     resources.flatMap(({ createHandlers }) => Object.entries(createHandlers(database, clock, topUp))),
@@ -53,9 +56,9 @@ export function createHandler({
     const readBody = async () => (operation.requestBody === undefined ? undefined : readJsonBody(request));
     const run = (body: Row | undefined): SandboxResponse => {
       const { params, query } = router.validate(operation, method, url, body);
-      return handle({ environment, params, query, body: body ?? {} });
+      return handle({ environment, params, query, body: body ?? {}, traits });
     };
-    const key = readIdempotencyKey(request);
+    const key = traits.has('no-idempotency') ? undefined : readIdempotencyKey(request);
     if (key === undefined) {
       const body = await readBody();
       return method === 'GET'
@@ -87,7 +90,7 @@ export function createHandler({
   /** Returns the response for any error, and logs it unless it is the client's. */
   function toErrorResponse(error: unknown, { method, url = '/' }: SandboxRequest): SandboxResponse {
     if (error instanceof ApiError) {
-      return errorResponse(error, url, clock);
+      return errorResponse(error, url, clock, error.status === 500 ? randomUUID() : undefined);
     }
     if (error instanceof SandboxError) {
       logFileProblem(error.message);
@@ -150,12 +153,13 @@ function withETag(response: SandboxResponse, ifNoneMatch: string | undefined): S
 const matches = (ifNoneMatch: string | undefined, opaqueTag: string): boolean =>
   ifNoneMatch === '*' || (ifNoneMatch ?? '').split(',').some((tag) => tag.trim().replace(/^W\//, '') === opaqueTag);
 
-const MAX_BYTES = 1024 * 1024;
+/** Maximum size of a body, and of one with events, which can have attachments. */
+const [MAX_BYTES, MAX_EVENT_BYTES] = [100 * 1024, 20 * 1024 * 1024];
 /** An oversized body is read up to this size, so that the client receives a response instead of a connection reset. */
-const MAX_DISCARDED_BYTES = 16 * MAX_BYTES;
+const MAX_DISCARDED_BYTES = 2 * MAX_EVENT_BYTES;
 
 /** Reads a JSON object. Returns undefined if the request has no body. */
-async function readJsonBody(request: Pick<IncomingMessage, 'headers' | 'iterator'>): Promise<Row | undefined> {
+async function readJsonBody(request: Pick<IncomingMessage, 'url' | 'headers' | 'iterator'>): Promise<Row | undefined> {
   const bytes = await readBytes(request);
   if (bytes.length === 0) {
     return undefined;
@@ -171,8 +175,9 @@ async function readJsonBody(request: Pick<IncomingMessage, 'headers' | 'iterator
   return body;
 }
 
-async function readBytes(request: Pick<IncomingMessage, 'iterator'>): Promise<Buffer> {
+async function readBytes(request: Pick<IncomingMessage, 'url' | 'iterator'>): Promise<Buffer> {
   const chunks: Buffer[] = [];
+  const limit = request.url?.startsWith('/v1/events/') ? MAX_EVENT_BYTES : MAX_BYTES;
   let size = 0;
   // The response needs the connection, so leaving the loop must not close it.
   for await (const chunk of request.iterator({ destroyOnReturn: false })) {
@@ -180,12 +185,12 @@ async function readBytes(request: Pick<IncomingMessage, 'iterator'>): Promise<Bu
     if (size > MAX_DISCARDED_BYTES) {
       break;
     }
-    if (size <= MAX_BYTES) {
+    if (size <= limit) {
       chunks.push(chunk);
     }
   }
-  if (size > MAX_BYTES) {
-    throw new ApiError(413, 'The body is larger than 1 MiB.', { Connection: 'close' });
+  if (size > limit) {
+    throw new ApiError(413, 'request entity too large', { Connection: 'close' });
   }
   return Buffer.concat(chunks);
 }

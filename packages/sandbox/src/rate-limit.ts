@@ -9,8 +9,11 @@ export const DEFAULT_RATE_LIMIT = 100_000;
 /** Endpoints that the service counts apart. All others are `global`. */
 const CATEGORIES: Readonly<Record<string, RegExp>> = {
   trigger: /^\/v1\/events\b/,
-  configuration: /^\/v1\/(?:feeds|notification-groups|subscribers|topics|workflows)\b/,
+  configuration: /^\/v1\/(?:subscribers|topics)\b/,
 };
+
+/** Number of requests that one with several events counts as, or all that the key has. */
+const BULK_COST = 100;
 
 /** Returns the category of a path, whose requests the service counts together. */
 export const categoryOf = (path: string): string =>
@@ -29,7 +32,8 @@ export function createRateLimit(limit: number, clock: () => Date) {
     const key = `${id} ${category}`;
     const second = Math.floor(clock().getTime() / 1000);
     const previous = windows.get(key);
-    const count = previous?.second === second ? previous.count + 1 : 1;
+    const cost = path.endsWith('/bulk') ? Math.min(BULK_COST, limit) : 1;
+    const count = previous?.second === second ? previous.count + cost : cost;
     windows.set(key, { second, count });
     const headers = {
       'RateLimit-Limit': String(limit),

@@ -108,7 +108,7 @@ export interface DayRecord {
   date: string;
   /** Identifiers or ids of the workflows that sent notifications. @default [] */
   workflows?: readonly string[];
-  /** Number of notifications, at least one per workflow. @default one per workflow, or one */
+  /** Number of notifications, at least one per workflow. Statistics count each once per channel. @default one per workflow, or one */
   count?: number;
   /** @default ['email'] */
   channels?: readonly Channel[];

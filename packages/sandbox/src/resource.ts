@@ -5,6 +5,7 @@ import type { Environment } from './environments.ts';
 import type { AllRecords } from './records.ts';
 import type { SandboxResponse } from './response.ts';
 import type { Row } from './rows.ts';
+import type { ActiveTraits } from './traits.ts';
 
 /** One noun of the API. Each file in `resources/` exports one as `resource`. */
 export interface Resource {
@@ -42,12 +43,13 @@ export interface Resource {
 }
 
 /** A request that conforms to the OpenAPI document. */
-interface OperationRequest {
+export interface OperationRequest {
   environment: Environment;
   params: Row;
   query: Row;
   /** Empty for operations without a body. */
   body: Row;
+  traits: ActiveTraits;
 }
 
 /** Runs an operation. Throws an `ApiError` to reject the request. */

@@ -22,6 +22,21 @@ export function readPage(page: unknown = 0, size: unknown = 10) {
   return { page, size, limit: Number(size), offset: Number(page) * Number(size) };
 }
 
+/** Returns a record found by its id. @throws {ApiError} 404 if there is none, or 500 */
+export function requireRecord(row: Row | undefined, noun: string, id: string): Row {
+  if (row === undefined) {
+    assertRecordId(id);
+  }
+  return requireRow(row, `${noun} with the id`, id);
+}
+
+/** Fails as the real service, if an id without a record is none that the service gives to records. @throws {ApiError} 500 */
+export function assertRecordId(id: string): void {
+  if (!/^[0-9a-f]{24}$/i.test(id)) {
+    throw new ApiError(500, 'Internal server error, contact support and provide them with the errorId');
+  }
+}
+
 /** Reads a required string. */
 export function text(row: Row, field: string): string {
   const value = row[field];

@@ -47,8 +47,8 @@ export async function startSandbox({
   now: clock = () => new Date(),
   traits = [],
 }: SandboxOptions = {}): Promise<Sandbox> {
-  const service = await openService({ file, rateLimit, clock, samples: SAMPLES });
   const active = new Map(traits.map((name) => [name, new Set()]));
+  const service = await openService({ file, rateLimit, clock, samples: SAMPLES, traits: active });
   let server: RunningServer;
   try {
     service.topUp();

@@ -10,6 +10,7 @@ import { createTopUp } from './resources/stats.ts';
 import type { Respond } from './response.ts';
 import { openRouter } from './router.ts';
 import type { SampleEnvironment } from './samples.ts';
+import type { ActiveTraits } from './traits.ts';
 
 /** Statements that create all tables. Their text identifies the version of a file. */
 export const SCHEMA = [IDEMPOTENCY_SCHEMA, ...resources.map(({ schema = '' }) => schema)].join('');
@@ -59,6 +60,7 @@ export async function openService({
   rateLimit,
   clock,
   samples,
+  traits,
 }: {
   /** SQLite file, or `:memory:`. */
   file: string;
@@ -66,13 +68,15 @@ export async function openService({
   rateLimit: number;
   clock: () => Date;
   samples: readonly SampleEnvironment[];
+  /** Those that operations know themselves. `respondWithTraits` applies the others. */
+  traits: ActiveTraits;
 }): Promise<Service> {
   const router = await openRouter();
   const database = openDatabase(file, clock, samples);
   const dispose = () => database[Symbol.dispose]();
   try {
     const topUp = createTopUp(database, clock, samples);
-    const start = () => createHandler({ database, router, rateLimit, clock, topUp });
+    const start = () => createHandler({ database, router, rateLimit, clock, topUp, traits });
     let respond = start();
     return {
       respond: (request) => respond(request),

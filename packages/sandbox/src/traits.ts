@@ -17,6 +17,9 @@ type Result = SandboxResponse | undefined;
 /** Responds instead of the sandbox, or changes its response. `seen` is the trait's memory since it was switched on. */
 type Trait = (request: SandboxRequest, respond: () => Promise<Result>, seen: Set<unknown>) => Result | Promise<Result>;
 
+/** A trait that operations know themselves. */
+const ofOperations: Trait = (_request, respond) => respond();
+
 /** Traits by name; each sees the responses of those below it. The table in docs/sandbox.md has the same sentences. */
 const TRAITS = {
   /** Begins bodies with a byte order mark, and sends `Content-Encoding: Identity`. */
@@ -77,6 +80,13 @@ const TRAITS = {
     errors: byField(problems, (message) => ({ messages: [message], value: 'a private value' })),
   })),
 
+  /** Explains invalid fields with a list of sentences in `message` and 400. */
+  'validation-400': explain(400, (problems) => ({
+    message: problems.map(({ message }) => message),
+    error: 'Bad Request',
+    statusCode: 400,
+  })),
+
   /** Explains invalid fields with `{ "errors": [{ "field": "email", "message": "…" }] }` and 400. */
   'validation-list': explain(400, (problems) => ({ message: 'Validation failed', errors: problems })),
 
@@ -107,8 +117,26 @@ const TRAITS = {
     method === 'GET' && ['', 'data', 'templates'].includes(name) && Array.isArray(value) ? [null, ...value] : value,
   ),
 
-  /** Sends pages of subscribers with `totalCount`, but without `hasMore`. */
-  'total-count': edit((name, value) => (name === 'hasMore' ? undefined : value)),
+  /** Sends pages of subscribers with `totalCount` instead of `hasMore`. */
+  'no-hasMore': ofOperations,
+
+  /** Ignores null in updates of subscribers, except for `email`, and answers with what is stored. */
+  'keeps-nulls': ofOperations,
+
+  /** Responds to the deletion of an unknown subscriber with 400. */
+  'unknown-deletion-400': ofOperations,
+
+  /** Sends events to recipients with any id. */
+  'any-recipient': ofOperations,
+
+  /** Responds to bodies above 100 kB with 500. */
+  async 'large-bodies-500'(_request, respond) {
+    const response = await respond();
+    return response?.status === 413 ? failure(500) : response;
+  },
+
+  /** Ignores `Idempotency-Key`. */
+  'no-idempotency': ofOperations,
 
   /** Sends the `error` of a rejected event as a text instead of a list. */
   'event-error-text': edit((name, value) => (name === 'error' && Array.isArray(value) ? value.join(' ') : value)),

@@ -48,6 +48,17 @@ describe('workflows', () => {
     const on = await send(`PUT /v1/workflows/${before._id}/status`, { body: { active: true } });
     expect(on.data).toMatchObject({ active: true, draft: false });
   });
+
+  it('are switched on and off in the development environment only', async () => {
+    const { list } = await send('GET /v1/workflows', { as: 'production' });
+    for (const id of [list[0]?._id, UNKNOWN_ID, 'malformed']) {
+      const answer = await send(`PUT /v1/workflows/${id}/status`, { as: 'production', body: { active: false } });
+      expect(answer).toMatchObject({
+        status: 401,
+        body: { message: 'This action is only allowed in Development environment' },
+      });
+    }
+  });
 });
 
 describe('subscribers', () => {
@@ -75,6 +86,59 @@ describe('subscribers', () => {
     expect(second.data.data).toEqual({ c: 3 });
   });
 
+  it('are created with an id without outer spaces, and answer an update with the time of the one before', async () => {
+    let now = Date.parse('2026-03-17T12:00:00.000Z');
+    await using sendOwn = await openSandbox({ now: () => new Date(now) });
+    const timesOf = async (target: string, body?: object) => {
+      now += 1000;
+      const { data } = await sendOwn(target, body && { body });
+      return [data.subscriberId, data.createdAt, data.updatedAt].map((each) => String(each).slice(-6));
+    };
+    expect(await timesOf('POST /v1/subscribers', { subscriberId: ' user-1 ' })).toEqual(['user-1', '1.000Z', '1.000Z']);
+    expect(await timesOf('POST /v1/subscribers', { subscriberId: 'user-1' })).toEqual(['user-1', '1.000Z', '1.000Z']);
+    expect(await timesOf('PUT /v1/subscribers/user-1', {})).toEqual(['user-1', '1.000Z', '2.000Z']);
+    expect(await timesOf('GET /v1/subscribers/user-1')).toEqual(['user-1', '1.000Z', '3.000Z']);
+    expect((await sendOwn('GET /v1/subscribers/%20user-1%20')).status).toBe(404);
+  });
+
+  it('get more channels with every update, and lose none', async () => {
+    const update = async (channels: unknown) => {
+      const { data } = await send('POST /v1/subscribers', { body: { subscriberId: 'channels', channels } });
+      return [data.channels]
+        .flat()
+        .map(Object)
+        .map(({ providerId, credentials }) => [providerId, credentials]);
+    };
+    const fcm = (deviceTokens: string[]) => ({ providerId: 'fcm', credentials: { deviceTokens } });
+    const slack = { providerId: 'slack', credentials: { webhookUrl: 'https://example.com' } };
+    const ofSlack = ['slack', slack.credentials];
+    expect(await update([fcm(['a'])])).toEqual([['fcm', { deviceTokens: ['a'] }]]);
+    expect(await update([slack, fcm(['b'])])).toEqual([['fcm', { deviceTokens: ['a', 'b'] }], ofSlack]);
+    expect(await update(null)).toEqual([['fcm', { deviceTokens: ['a', 'b'] }], ofSlack]);
+    expect(await update([])).toEqual([['fcm', { deviceTokens: ['a', 'b'] }], ofSlack]);
+    expect(await update([fcm([])])).toEqual([['fcm', { deviceTokens: [] }], ofSlack]);
+  });
+
+  it('that do not exist are 400 to an update, and 404 to a read and a deletion', async () => {
+    const messageOf = async (target: string) => {
+      const { status, body } = await send(target, target.startsWith('PUT') ? { body: {} } : {});
+      return [status, Reflect.get(Object(body), 'message')];
+    };
+    const notFound = [404, 'Subscriber not found for id nobody'];
+    expect(await messageOf('PUT /v1/subscribers/nobody')).toEqual(notFound);
+    expect(await messageOf('GET /v1/subscribers/nobody')).toEqual(notFound);
+    expect(await messageOf('DELETE /v1/subscribers/nobody')).toEqual(notFound);
+  });
+
+  it('are listed with hasMore on each full page, also on the last one', async () => {
+    await using sendOwn = await openSandbox();
+    const pageOf = async (query: string) => (await sendOwn(`GET /v1/subscribers?${query}`)).body;
+    const { data, ...page } = Object(await pageOf('limit=100'));
+    expect(page).toEqual({ page: 0, hasMore: false, pageSize: 100 });
+    expect(await pageOf(`limit=${data.length}`)).toEqual({ page: 0, hasMore: true, pageSize: data.length, data });
+    expect(await pageOf(`limit=${data.length}&page=1`)).toMatchObject({ hasMore: false, data: [] });
+  });
+
   it('are rejected with one sentence per invalid field', async () => {
     const { status, body } = await send('POST /v1/subscribers', {
       body: { email: 7, channels: [{}, 'chat'], data: [] },
@@ -91,13 +155,28 @@ describe('subscribers', () => {
   });
 });
 
+describe('an id that is none of a record', () => {
+  it('is an internal error where the service looks for it without a check', async () => {
+    const body = { name: 'x', active: true };
+    for (const path of ['notification-groups/malformed', 'notification-groups/%00', 'feeds/malformed']) {
+      expect((await send(`DELETE /v1/${path}`)).status).toBe(500);
+    }
+    for (const target of ['PATCH /v1/notification-groups/malformed', 'PUT /v1/workflows/payment-failed/status']) {
+      expect((await send(target, { body })).status).toBe(500);
+    }
+    const response = await send('GET /v1/notification-groups/malformed');
+    expect(response).toMatchObject({
+      status: 500,
+      body: { message: expect.stringContaining('Internal server error'), errorId: expect.any(String) },
+    });
+  });
+});
+
 describe('notification groups', () => {
   it('that do not exist return 404', async () => {
-    for (const id of [UNKNOWN_ID, 'malformed', '%00']) {
-      expect((await send(`GET /v1/notification-groups/${id}`)).status).toBe(404);
-      expect((await send(`PATCH /v1/notification-groups/${id}`, { body: { name: 'x' } })).status).toBe(404);
-      expect((await send(`DELETE /v1/notification-groups/${id}`)).status).toBe(404);
-    }
+    expect((await send(`GET /v1/notification-groups/${UNKNOWN_ID}`)).status).toBe(404);
+    expect((await send(`PATCH /v1/notification-groups/${UNKNOWN_ID}`, { body: { name: 'x' } })).status).toBe(404);
+    expect((await send(`DELETE /v1/notification-groups/${UNKNOWN_ID}`)).status).toBe(404);
   });
 
   it('may be deleted while workflows refer to them', async () => {

@@ -14,7 +14,7 @@ describe('the headers of responses', () => {
       const { status, headers } = await send(target, { as });
       expect(headers.get('ratelimit-limit')).toBe('2');
       expect(headers.get('ratelimit-reset')).toBe('1');
-      expect(headers.get('ratelimit-policy')).toBe('2;w=1;category="configuration"');
+      expect(headers.get('ratelimit-policy')).toBe('2;w=1;category="global"');
       return [status, headers.get('ratelimit-remaining'), headers.get('retry-after')];
     };
     expect(await statusAndRemaining(GROUPS)).toEqual([200, '1', null]);
@@ -27,7 +27,7 @@ describe('the headers of responses', () => {
 
   it('report a limit that is out of reach without a setting', async () => {
     const { headers } = await shared(GROUPS);
-    expect(headers.get('ratelimit-policy')).toBe('100000;w=1;category="configuration"');
+    expect(headers.get('ratelimit-policy')).toBe('100000;w=1;category="global"');
   });
 
   it('have the ETag of a read, which saves sending it again until it changes', async () => {

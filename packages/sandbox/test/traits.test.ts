@@ -141,9 +141,9 @@ const CHECKS: Record<TraitName, (send: Send) => Promise<void>> = {
       return [status, headers['ratelimit-policy'], headers['retry-after']];
     };
     const policy = (category: string) => `80;w=5;comment="token bucket";category="${category}"`;
-    expect(await policyOf('GET /v1/notification-groups')).toEqual([429, policy('configuration'), '1']);
+    expect(await policyOf('GET /v1/topics')).toEqual([429, policy('configuration'), '1']);
     expect((await send('GET /v1/subscribers')).headers['ratelimit-remaining']).toBe('0');
-    expect(await policyOf(...createFeed('News'))).toEqual([429, policy('configuration'), '1']);
+    expect(await policyOf(...createFeed('News'))).toEqual([201, policy('global'), undefined]);
     expect(await policyOf(...UNKNOWN_WORKFLOW)).toEqual([422, policy('trigger'), undefined]);
     expect(await policyOf('GET /v1/notifications/graph/stats')).toEqual([200, policy('global'), undefined]);
     expect(await policyOf('DELETE /v1/messages/transaction/none')).toEqual([404, policy('global'), undefined]);
@@ -157,9 +157,11 @@ const CHECKS: Record<TraitName, (send: Send) => Promise<void>> = {
         locale: { messages: [LOCALE], value: 'a private value' },
       },
     });
-    expect(json(await send(...UNKNOWN_WORKFLOW)).errors).toHaveProperty('general.messages', [
-      'This environment has no workflow with the trigger identifier none.',
-    ]);
+    expect(json(await send('POST /v1/feeds')).errors).toHaveProperty('general.messages', ['A JSON body is required.']);
+  },
+
+  async 'validation-400'(send) {
+    await expectInvalid(send, 400, { message: [EMAIL, LOCALE], error: 'Bad Request', statusCode: 400 });
   },
 
   async 'validation-list'(send) {
@@ -214,7 +216,7 @@ const CHECKS: Record<TraitName, (send: Send) => Promise<void>> = {
     expect([groups[0], groups.length]).toEqual([null, 5]);
     const subscribers = json(await send('GET /v1/subscribers?limit=2'));
     expect(subscribers.data).toEqual([null, expect.any(Object), expect.any(Object)]);
-    const [nothing, day] = json(await send('GET /v1/notifications/graph/stats?days=2'));
+    const [nothing, day] = json(await send('GET /v1/notifications/graph/stats?days=2')).data;
     expect([nothing, day.templates.slice(0, 2)]).toEqual([null, [null, expect.any(String)]]);
     const { data } = json(await send('GET /v1/workflows/payment-failed'));
     expect(data.steps[0]).toHaveProperty('template');
@@ -222,7 +224,7 @@ const CHECKS: Record<TraitName, (send: Send) => Promise<void>> = {
     expect(json(events).data).toMatchObject([{ status: 'error' }]); // Results belong to events by their places.
   },
 
-  async 'total-count'(send) {
+  async 'no-hasMore'(send) {
     const pages = [
       json(await send('GET /v1/subscribers?limit=2')),
       json(await send('GET /v1/subscribers?page=1&limit=2')),
@@ -235,15 +237,46 @@ const CHECKS: Record<TraitName, (send: Send) => Promise<void>> = {
     expect(all.data).toHaveLength(pages[0].totalCount);
   },
 
+  async 'keeps-nulls'(send) {
+    const profile = { firstName: 'Ada', phone: '+1', email: 'ada@example.com', data: { plan: 'team' } };
+    const nulls = { firstName: null, phone: null, email: null, data: null };
+    const { email: _, ...kept } = profile;
+    for (const [i, target] of ['POST /v1/subscribers', 'PUT /v1/subscribers/s1'].entries()) {
+      await send('POST /v1/subscribers', { body: { subscriberId: `s${i}`, ...profile } });
+      await send('POST /v1/subscribers', { body: { subscriberId: 's1', ...profile } });
+      const answer = json(await send(target, { body: { subscriberId: `s${i}`, ...nulls } })).data;
+      expect(answer).toMatchObject(kept);
+      expect(answer).not.toHaveProperty('email');
+      expect(json(await send(`GET /v1/subscribers/s${i}`)).data).toMatchObject(kept);
+    }
+  },
+
+  async 'unknown-deletion-400'(send) {
+    const response = await send('DELETE /v1/subscribers/nobody');
+    expect(json(response)).toMatchObject({ statusCode: 400, message: 'Could not find subscriber nobody to delete' });
+  },
+
+  async 'any-recipient'(send) {
+    const event = { name: 'payment-failed', to: 'user 1', payload: {} };
+    expect(json(await send('POST /v1/events/trigger', { body: event })).data.status).toBe('processed');
+    expect((await send('GET /v1/subscribers/user%201')).status).toBe(200);
+  },
+
+  async 'large-bodies-500'(send) {
+    expect((await send('POST /v1/feeds', { body: { name: 'x'.repeat(102_400) } })).status).toBe(500);
+    expect((await send(...createFeed('News'))).status).toBe(201);
+  },
+
+  async 'no-idempotency'(send) {
+    const first = await send('POST /v1/notification-groups', createFeed('News', 'k1')[1]);
+    const second = await send('POST /v1/notification-groups', createFeed('News', 'k1')[1]);
+    expect([second.status, second.headers['idempotency-replay']]).toEqual([201, undefined]);
+    expect(json(second).data._id).not.toBe(json(first).data._id);
+  },
+
   async 'event-error-text'(send) {
     const response = await send('POST /v1/events/trigger/bulk', { body: { events: [UNKNOWN_WORKFLOW[1].body] } });
-    expect(json(response).data).toEqual([
-      {
-        acknowledged: true,
-        status: 'error',
-        error: 'This environment has no workflow with the trigger identifier "none".',
-      },
-    ]);
+    expect(json(response).data).toEqual([{ acknowledged: true, status: 'error', error: 'workflow_not_found' }]);
   },
 
   async 'byte-order-mark'(send) {

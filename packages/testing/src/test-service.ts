@@ -44,7 +44,7 @@ export interface ScriptedResponse {
 export class TestService {
   readonly faults: Faults;
   readonly #service: Service;
-  readonly #traits: ActiveTraits = new Map();
+  readonly #traits: ActiveTraits;
   readonly #now: () => Date;
   readonly #responders: ReadonlyMap<string, Responder>;
   /** Those of the test first. */
@@ -56,11 +56,13 @@ export class TestService {
 
   private constructor(
     service: Service,
+    traits: ActiveTraits,
     now: () => Date,
     responders: ReadonlyMap<string, Responder>,
     declared: readonly string[],
   ) {
     this.#service = service;
+    this.#traits = traits;
     this.#now = now;
     this.#responders = responders;
     this.#endpoints = [...new Set([...sortByPrecedence([...responders.keys(), ...declared]), ...ENDPOINTS])];
@@ -86,10 +88,11 @@ export class TestService {
     }
     const [samples, own] = records === 'sample' ? [SAMPLES, {}] : [[], records];
     checkRecords(own);
-    const service = await openService({ file: ':memory:', rateLimit: DEFAULT_RATE_LIMIT, clock: now, samples });
+    const traits: ActiveTraits = new Map();
+    const service = await openService({ file: ':memory:', rateLimit: DEFAULT_RATE_LIMIT, clock: now, samples, traits });
     service.add(DEVELOPMENT, own);
     service.keep();
-    return new TestService(service, now, responders, declared);
+    return new TestService(service, traits, now, responders, declared);
   }
 
   /** Adds records. @throws {TypeError} if one can't be written; then none is */

@@ -55,7 +55,10 @@ export const stats = defineModule('stats', ({ builder, declareCalls, requireScop
         description: 'The day (UTC). Null if the period is not a day.',
         resolve: ({ _id }) => (isLocalDate(_id) ? _id : null),
       }),
-      count: t.exposeInt('count', { description: 'The number of notifications triggered in the period.' }),
+      count: t.exposeInt('count', {
+        description:
+          'The number of notifications triggered in the period. The service counts one for each of its channels.',
+      }),
       channels: t.field({
         type: [Channel],
         description:
@@ -98,7 +101,7 @@ export const stats = defineModule('stats', ({ builder, declareCalls, requireScop
         'Returns the number of notifications sent per day, oldest first. Days without notifications are missing unless `fillGaps` is true. If the service sends an invalid entry, that entry is null and has an entry in `errors`.\n\nREST: `GET /v1/notifications/graph/stats`.',
       args: {
         days: t.arg.int({
-          description: `The number of most recent days to return, 1 to ${MAX_DAYS}. Default: decided by the service.`,
+          description: `The number of most recent days (UTC) to return, including today, 1 to ${MAX_DAYS}. Default: decided by the service, whose first day may then be a part of one.`,
         }),
         fillGaps: t.arg.boolean({
           defaultValue: false,
@@ -111,7 +114,7 @@ export const stats = defineModule('stats', ({ builder, declareCalls, requireScop
           : (['days', MAX_DAYS] as const);
         assertRange(name, days ?? 1, 1, max);
         const entries = await ctx.upstream.read(getNotificationStats, { query: { days: days ?? undefined } });
-        const sorted = entries && sortEntries(entries);
+        const sorted = entries && sortEntries(days == null ? entries : lastDays(entries, days, ctx.now()));
         return sorted && args.fillGaps ? fillGaps(sorted, days ?? undefined, ctx.now()) : sorted;
       },
     }),
@@ -122,15 +125,21 @@ const DAY_MS = 86_400_000;
 
 const dayOf = (time: number): string => new Date(time).toISOString().slice(0, 10);
 
+/** Returns the entries of the last UTC days including today: services send a part of the day before, too. Keeps entries whose key is not a date. */
+function lastDays(entries: readonly StatsEntryBody[], days: number, now: Date): StatsEntryBody[] {
+  const [first = '', last = ''] = [days - 1, 0].map((age) => dayOf(now.getTime() - age * DAY_MS));
+  return entries.filter(({ _id }) => !isLocalDate(_id) || (first <= _id && _id <= last));
+}
+
 /** Maximum distance from today at which days are added, so that a date far off doesn't cause millions of entries. */
 const MAX_DISTANCE_MS = 3_650 * DAY_MS;
 
 /**
  * Adds an entry with count 0 for every missing day, oldest first.
  *
- * The period is the last `days` UTC days including today, or from the oldest entry to today if `days` is undefined. It is extended to
- * include every entry up to ten years from today. Entries further away are kept, without adding the days in between. Entries whose key is
- * not a date are kept at the end.
+ * The period is the last `days` UTC days including today, to which the entries belong. If `days` is undefined, it is from the oldest entry to
+ * today, and includes every entry up to ten years from today. Entries further away are kept, without adding the days in between. Entries whose
+ * key is not a date are kept at the end.
  */
 export function fillGaps(entries: readonly StatsEntryBody[], days: number | undefined, now: Date): StatsEntryBody[] {
   const byDay = new Map(entries.filter(({ _id }) => isLocalDate(_id)).map((entry) => [entry._id, entry]));

@@ -1,11 +1,10 @@
 // Endpoints of events, which start workflows.
 
 import type { SandboxDatabase } from '../database.ts';
-import type { Environment } from '../environments.ts';
 import { ApiError } from '../errors.ts';
 import { createId } from '../ids.ts';
 import { type Channel, isChannel } from '../records.ts';
-import type { Resource } from '../resource.ts';
+import type { OperationRequest, Resource } from '../resource.ts';
 import { dataResponse } from '../response.ts';
 import { flag, isRow, json, optionalText, type Row, text } from '../rows.ts';
 import { createNotificationWriter } from './stats.ts';
@@ -19,9 +18,9 @@ export const resource: Resource = {
     const trigger = createTrigger(database);
 
     /** Runs one of several events. One that is rejected doesn't affect the others. */
-    function triggerOne(environment: Environment, event: Row) {
+    function triggerOne(request: OperationRequest, event: Row) {
       try {
-        return trigger(environment, event, clock());
+        return trigger(request, event, clock());
       } catch (error) {
         if (error instanceof ApiError) {
           return { acknowledged: true, status: 'error', error: [error.messages].flat() };
@@ -31,13 +30,13 @@ export const resource: Resource = {
     }
 
     return {
-      triggerEvent: ({ environment, body }) => dataResponse(201, trigger(environment, body, clock())),
+      triggerEvent: (request) => dataResponse(201, trigger(request, request.body, clock())),
 
-      triggerEvents({ environment, body }) {
-        const events = [body.events].flat().filter(isRow);
+      triggerEvents(request) {
+        const events = [request.body.events].flat().filter(isRow);
         return dataResponse(
           201,
-          events.map((event) => triggerOne(environment, event)),
+          events.map((event) => triggerOne(request, event)),
         );
       },
 
@@ -56,65 +55,76 @@ function createTrigger(database: SandboxDatabase) {
     WHERE environment_id = ? AND transaction_id = ? AND coalesce(message_channels, channels) <> '[]' LIMIT 1
   `);
   const findSubscriber = database.prepare('SELECT id FROM subscribers WHERE environment_id = ? AND subscriber_id = ?');
+  const findTopic = database.prepare('SELECT id FROM topics WHERE environment_id = ? AND key = ?');
   const listTopic = database.prepare(`
-    SELECT topic_subscribers.subscriber_id FROM topics JOIN topic_subscribers ON topic_id = topics.id
-    WHERE environment_id = ? AND key = ?
+    SELECT subscribers.id
+    FROM topic_subscribers JOIN subscribers USING (subscriber_id)
+    WHERE environment_id = ? AND topic_id = ? AND subscriber_id <> ?
   `);
   const writeNotification = createNotificationWriter(database);
   const writeSubscriber = createSubscriberWriter(database);
 
-  /** Returns the ids of the subscribers that a recipient stands for. Creates those that are unknown. */
-  function subscribersOf(environment: Environment, recipient: Row, now: Date): string[] {
-    const isTopic = recipient.type === 'Topic';
-    const all = isTopic
-      ? listTopic
-          .all(environment.id, text(recipient, 'topicKey'))
-          .map((row) => ({ subscriberId: text(row, 'subscriber_id') }))
-      : [recipient];
-    return all.flatMap((fields) => {
-      const known = findSubscriber.get(environment.id, text(fields, 'subscriberId'));
-      const isComplete = known !== undefined && Object.keys(fields).length === 1;
-      return isTopic && known === undefined
-        ? [] // It was deleted since.
-        : text(isComplete ? known : writeSubscriber(environment, fields, now), 'id');
-    });
+  /** Returns the id of a recipient's record. Creates one that is unknown. */
+  function toSubscriber(request: OperationRequest, fields: Row, now: Date): string {
+    const known = findSubscriber.get(request.environment.id, text(fields, 'subscriberId'));
+    const isComplete = known !== undefined && Object.keys(fields).length === 1;
+    return text(isComplete ? known : writeSubscriber(request, fields, now), 'id');
   }
 
-  return (environment: Environment, event: Row, now: Date) => {
-    const name = text(event, 'name');
+  /** Returns the ids of the subscribers of topics, without the actor. As in the real service, an unknown topic stops the others of the event. */
+  function subscribersOf({ environment }: OperationRequest, topics: readonly Row[], actor: unknown): string[] {
+    const rows = topics.map(({ topicKey }) => findTopic.get(environment.id, String(topicKey)));
+    const actorId = String(isRow(actor) ? actor.subscriberId : actor);
+    return rows.includes(undefined)
+      ? []
+      : rows
+          .flatMap((topic) => listTopic.all(environment.id, text(topic ?? {}, 'id'), actorId))
+          .map((row) => text(row, 'id'));
+  }
+
+  return (request: OperationRequest, event: Row, now: Date) => {
+    const { environment, traits } = request;
     const recipients = readRecipients(event.to);
-    const workflow = findWorkflow.get(environment.id, name);
+    const workflow = findWorkflow.get(environment.id, text(event, 'name'));
     if (workflow === undefined) {
-      throw new ApiError(422, [`This environment has no workflow with the trigger identifier "${name}".`]);
+      throw new ApiError(422, 'workflow_not_found');
+    }
+    if (event.tenant != null) {
+      return { acknowledged: true, status: 'no_tenant_found' }; // The sandbox has no tenants.
+    }
+    const steps = stepsOf(workflow);
+    if (!flag(workflow, 'active')) {
+      return { acknowledged: true, status: 'trigger_not_active' };
+    }
+    if (!steps.some(({ active }) => active === true)) {
+      const status = steps.length === 0 ? 'no_workflow_steps_defined' : 'no_workflow_active_steps_defined';
+      return { acknowledged: true, status };
     }
     const transactionId = optionalText(event, 'transactionId') ?? createId(now);
-    const respond = (status: string) => ({ acknowledged: true, status, transactionId });
-    const steps = stepsOf(workflow);
-    const channels = channelsOf(steps);
-    if (!flag(workflow, 'active')) {
-      return respond('trigger_not_active');
+    const valid = traits.has('any-recipient') ? recipients : recipients.filter(hasValidId);
+    if (valid.length === 0) {
+      return { acknowledged: true, status: 'invalid_recipients', transactionId };
     }
-    if (channels.length === 0) {
-      return respond(steps.length === 0 ? 'no_workflow_steps_defined' : 'no_workflow_active_steps_defined');
-    }
+    const processed = { acknowledged: true, status: 'processed', transactionId };
     if (findTransaction.get(environment.id, transactionId) !== undefined) {
-      return respond('processed'); // A repeated transaction is not sent twice, unless all its messages were deleted.
+      return processed; // A repeated transaction is not sent twice, unless all its messages were deleted.
     }
-    const subscribers = new Set(recipients.flatMap((recipient) => subscribersOf(environment, recipient, now)));
-    if (subscribers.size === 0) {
-      return respond('subscriber_id_missing');
-    }
+    const { topics = [], others = [] } = Object.groupBy(valid, ({ type }) => (type === 'Topic' ? 'topics' : 'others'));
+    const subscribers = new Set([
+      ...others.map((fields) => toSubscriber(request, fields, now)),
+      ...subscribersOf(request, topics, event.actor),
+    ]);
     for (const subscriberId of subscribers) {
       writeNotification(environment, {
         id: createId(now),
         workflowId: text(workflow, 'id'),
         subscriberId,
         transactionId,
-        channels,
+        channels: channelsOf(steps),
         createdAt: now.toISOString(),
       });
     }
-    return respond('processed');
+    return processed;
   };
 }
 
@@ -136,6 +146,10 @@ function readRecipients(to: unknown): Row[] {
 const isField = ([name, value]: [string, unknown]): boolean =>
   value === null ||
   (name === 'data' ? isRow(value) : name === 'channels' ? Array.isArray(value) : typeof value === 'string');
+
+/** Whether the id of a recipient or the key of a topic is one that the service sends to. It drops the others silently. */
+const hasValidId = ({ subscriberId, topicKey = subscriberId }: Row): boolean =>
+  /^(?:[\w-]+|[^\s@]+@[^\s@]+\.[^\s@]+)$/.test(String(topicKey));
 
 const isFilled = (value: unknown): boolean => typeof value === 'string' && value.trim() !== '';
 

@@ -5,7 +5,7 @@ import { ApiError } from '../errors.ts';
 import { createId, withId } from '../ids.ts';
 import type { Resource } from '../resource.ts';
 import { dataResponse } from '../response.ts';
-import { text } from '../rows.ts';
+import { assertRecordId, text } from '../rows.ts';
 
 const INSERT = 'INSERT INTO feeds (id, environment_id, name) VALUES (?, ?, ?)';
 
@@ -66,6 +66,7 @@ export const resource: Resource = {
           );
         }
         if (remove.run(id, environment.id).changes === 0) {
+          assertRecordId(id);
           throw new ApiError(400, `This environment has no feed with the id "${id}".`);
         }
         const feeds = list.all(environment.id).map((row) => owned(environment, row));

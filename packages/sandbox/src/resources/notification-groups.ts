@@ -4,7 +4,7 @@ import { type Environment, owned } from '../environments.ts';
 import { createId, withId } from '../ids.ts';
 import type { Resource } from '../resource.ts';
 import { dataResponse } from '../response.ts';
-import { type Row, requireRow, text } from '../rows.ts';
+import { type Row, requireRecord, text } from '../rows.ts';
 
 const INSERT = 'INSERT INTO notification_groups (id, environment_id, name) VALUES (?, ?, ?)';
 
@@ -41,7 +41,7 @@ export const resource: Resource = {
 
     function findExisting(environment: Environment, params: Row): Row {
       const id = text(params, 'id');
-      return requireRow(find.get(environment.id, id), 'notification group with the id', id);
+      return requireRecord(find.get(environment.id, id), 'notification group', id);
     }
 
     return {

@@ -7,8 +7,8 @@ import { sampleId } from '../ids.ts';
 import type { DayRecord, NotificationRecord } from '../records.ts';
 import { findId } from '../references.ts';
 import type { Resource } from '../resource.ts';
-import { bareResponse } from '../response.ts';
-import { integer, json, text } from '../rows.ts';
+import { dataResponse } from '../response.ts';
+import { json, text } from '../rows.ts';
 import { createDay, DAY_MS, SAMPLE_DAYS, type SampleEnvironment } from '../samples.ts';
 
 const DEFAULT_DAYS = 32;
@@ -30,7 +30,7 @@ export const resource: Resource = {
       day TEXT NOT NULL GENERATED ALWAYS AS (substr(created_at, 1, 10)) VIRTUAL,
       message_channels TEXT
     ) STRICT;
-    CREATE INDEX notifications_by_day ON notifications (environment_id, day);
+    CREATE INDEX notifications_by_time ON notifications (environment_id, created_at);
 
     CREATE TABLE sample_traffic (
       environment_id TEXT PRIMARY KEY,
@@ -46,19 +46,20 @@ export const resource: Resource = {
   },
 
   createHandlers(database, clock, topUp) {
-    // The outer join keeps notifications without a channel. The sample has those of the rest of today, too.
+    // As in the real service, a notification counts once per channel. The sample has those of the rest of today, too.
     const countByDay = database.prepare(`
       SELECT
-        day,
-        count(DISTINCT notifications.id) AS count,
+        day AS _id,
+        count(*) AS count,
         json_group_array(DISTINCT workflow_id) AS templates,
-        json_group_array(DISTINCT channel.value) FILTER (WHERE channel.value IS NOT NULL) AS channels
-      FROM notifications LEFT JOIN json_each(notifications.channels) AS channel
-      WHERE environment_id = ? AND day BETWEEN ? AND ? AND created_at <= ? AND workflow_id <> ''
+        json_group_array(DISTINCT channel.value) AS channels
+      FROM notifications, json_each(notifications.channels) AS channel
+      WHERE environment_id = ? AND created_at BETWEEN ? AND ? AND workflow_id <> ''
       GROUP BY day
+      ORDER BY day DESC
     `);
     return {
-      /** Returns one entry per UTC day with traffic, within the last `days` days including today, in no particular order. */
+      /** Returns one entry per UTC day with traffic in the last `days` times 24 hours: as in the real service, the first is a part of a day. */
       getNotificationStats({ environment, query }) {
         topUp();
         const days = typeof query.days === 'number' ? Math.floor(query.days) : DEFAULT_DAYS;
@@ -66,17 +67,14 @@ export const resource: Resource = {
           throw new ApiError(422, [`"days" must be a number from 1 to ${MAX_DAYS}.`]);
         }
         const now = clock();
-        const rows = countByDay.all(environment.id, dayBefore(now, days - 1), dayOf(now), now.toISOString());
-        // Unlike every other body, this one is not wrapped in `data`.
-        return bareResponse(
-          200,
-          rows.map((row) => ({
-            _id: text(row, 'day'),
-            count: integer(row, 'count'),
-            templates: json(row, 'templates'),
-            channels: json(row, 'channels'),
-          })),
-        );
+        const since = new Date(now.getTime() - days * DAY_MS);
+        const rows = countByDay.all(environment.id, since.toISOString(), now.toISOString());
+        const entries = rows.map((row) => ({
+          ...row,
+          templates: json(row, 'templates'),
+          channels: json(row, 'channels'),
+        }));
+        return dataResponse(200, entries);
       },
     };
   },

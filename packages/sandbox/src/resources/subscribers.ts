@@ -4,9 +4,9 @@ import type { SandboxDatabase } from '../database.ts';
 import type { Environment } from '../environments.ts';
 import { ApiError } from '../errors.ts';
 import { createId, sampleId } from '../ids.ts';
-import type { Resource } from '../resource.ts';
+import type { OperationRequest, Resource } from '../resource.ts';
 import { bareResponse, dataResponse } from '../response.ts';
-import { integer, isRow, json, optionalText, type Row, readPage, requireRow, text } from '../rows.ts';
+import { integer, isRow, json, optionalText, type Row, readPage, text } from '../rows.ts';
 
 export const resource: Resource = {
   schema: `
@@ -49,7 +49,7 @@ export const resource: Resource = {
 
   createHandlers(database, clock) {
     const write = createSubscriberWriter(database);
-    const find = database.prepare('SELECT * FROM subscribers WHERE environment_id = ? AND subscriber_id = ?');
+    const find = database.prepare(FIND);
     const list = database.prepare('SELECT * FROM subscribers WHERE environment_id = ? ORDER BY rowid LIMIT ? OFFSET ?');
     const count = database.prepare('SELECT count(*) AS total FROM subscribers WHERE environment_id = ?');
     const remove = database.prepare('DELETE FROM subscribers WHERE id = ?');
@@ -58,33 +58,44 @@ export const resource: Resource = {
       WHERE subscriber_id = ? AND topic_id IN (SELECT id FROM topics WHERE environment_id = ?)
     `);
 
-    function findExisting(environment: Environment, params: Row): Row {
+    function findExisting({ environment, params }: OperationRequest, toError = notFound): Row {
       const subscriberId = text(params, 'subscriberId');
-      return requireRow(find.get(environment.id, subscriberId), 'subscriber with the id', subscriberId);
+      const row = find.get(environment.id, subscriberId);
+      if (row === undefined) {
+        throw toError(subscriberId);
+      }
+      return row;
     }
 
     return {
       /** Creates the subscriber, or updates the one with the same id. Absent fields keep their values, null and empty texts clear them, and `data` is replaced, not merged. */
-      createSubscriber: ({ environment, body }) =>
-        dataResponse(201, toSubscriber(environment, write(environment, body, clock()))),
+      createSubscriber(request) {
+        const subscriberId = text(request.body, 'subscriberId').trim();
+        const row = write(request, { ...request.body, subscriberId }, clock());
+        return dataResponse(201, toSubscriber(request.environment, row));
+      },
 
-      getSubscriber: ({ environment, params }) =>
-        dataResponse(200, toSubscriber(environment, findExisting(environment, params))),
+      getSubscriber: (request) => dataResponse(200, toSubscriber(request.environment, findExisting(request))),
 
-      listSubscribers({ environment, query }) {
+      /** As in the real service, a full page has `hasMore`, even if it is the last one. */
+      listSubscribers({ environment, query, traits }) {
         const { page, size: pageSize, limit, offset } = readPage(query.page, query.limit);
-        const totalCount = integer(count.get(environment.id) ?? {}, 'total');
         const data = list.all(environment.id, limit, offset).map((row) => toSubscriber(environment, row));
-        return bareResponse(200, { page, hasMore: offset + limit < totalCount, pageSize, totalCount, data });
+        const rest = traits.has('no-hasMore')
+          ? { totalCount: integer(count.get(environment.id) ?? {}, 'total') }
+          : { hasMore: data.length === limit };
+        return bareResponse(200, { page, ...rest, pageSize, data });
       },
 
-      updateSubscriber({ environment, params, body }) {
-        const subscriberId = text(findExisting(environment, params), 'subscriber_id');
-        return dataResponse(200, toSubscriber(environment, write(environment, { ...body, subscriberId }, clock())));
+      updateSubscriber(request) {
+        const known = findExisting(request);
+        const row = write(request, { ...request.body, subscriberId: known.subscriber_id }, clock());
+        return dataResponse(200, toSubscriber(request.environment, row));
       },
 
-      deleteSubscriber({ environment, params }) {
-        const row = findExisting(environment, params);
+      deleteSubscriber(request) {
+        const { environment, traits } = request;
+        const row = findExisting(request, traits.has('unknown-deletion-400') ? notDeleted : notFound);
         leaveTopics.run(text(row, 'subscriber_id'), environment.id);
         remove.run(text(row, 'id'));
         return dataResponse(200, { acknowledged: true, status: 'deleted' });
@@ -93,14 +104,30 @@ export const resource: Resource = {
   },
 };
 
-/** Creates the function that creates a subscriber, or updates the one with the same id, and returns its row. It throws an `ApiError` for invalid fields. */
+const notFound = (id: string) => new ApiError(404, `Subscriber not found for id ${id}`);
+
+const notDeleted = (id: string) => new ApiError(400, `Could not find subscriber ${id} to delete`);
+
+/**
+ * Creates the function that creates a subscriber, or updates the one with the same id, and returns its row: as in the real service, one that was
+ * updated with the time of the update before. It throws an `ApiError` for invalid fields.
+ */
 export function createSubscriberWriter(database: SandboxDatabase) {
+  const find = database.prepare(FIND);
   const upsert = database.prepare(UPSERT);
-  return (environment: Environment, fields: Row, now: Date): Row => {
+  return ({ environment, traits }: Pick<OperationRequest, 'environment' | 'traits'>, fields: Row, now: Date): Row => {
     checkSubscriber(fields);
-    return upsert.get(toParameters(environment, createId(now), now.toISOString(), fields)) ?? {};
+    const known = find.get(environment.id, text(fields, 'subscriberId'));
+    const isKept = ([name, value]: [string, unknown]) => value === null && name !== 'email';
+    const sent = Object.entries(fields).filter((field) => !(traits.has('keeps-nulls') && isKept(field)));
+    const channels = addChannels(channelsOf(environment, known), toChannels(environment, fields.channels));
+    const input = { ...Object.fromEntries(sent), channels };
+    const row = upsert.get(toParameters(environment, createId(now), now.toISOString(), input)) ?? {};
+    return known === undefined ? row : { ...row, updated_at: known.updated_at };
   };
 }
+
+const FIND = 'SELECT * FROM subscribers WHERE environment_id = ? AND subscriber_id = ?';
 
 const TEXTS = [
   ['firstName', 'first_name'],
@@ -144,7 +171,7 @@ function toSubscriber(environment: Environment, row: Row) {
     subscriberId: text(row, 'subscriber_id'),
     ...Object.fromEntries(profile.filter(([, value]) => value !== null)),
     ...(row.data !== null && { data: json(row, 'data') }),
-    channels: toChannels(environment, row.channels === null ? [] : json(row, 'channels')),
+    channels: channelsOf(environment, row),
     ...environment.owner,
     deleted: false,
     createdAt: text(row, 'created_at'),
@@ -154,13 +181,35 @@ function toSubscriber(environment: Environment, row: Row) {
 }
 
 /** Adds the id of each channel's integration, which the service's own client libraries require. */
-function toChannels(environment: Environment, channels: unknown): unknown[] {
-  return [channels].flat().map((channel) => {
-    const name = isRow(channel) ? (channel.integrationIdentifier ?? channel.providerId) : undefined;
-    return isRow(channel) && channel._integrationId === undefined
-      ? { ...channel, _integrationId: sampleId(environment, 'integration', String(name)) }
-      : channel;
-  });
+const toChannels = (environment: Environment, channels: unknown): Row[] =>
+  [channels]
+    .flat()
+    .filter(isRow)
+    .map(({ _integrationId, ...channel }) => {
+      const name = String(channel.integrationIdentifier ?? channel.providerId);
+      return { ...channel, _integrationId: _integrationId ?? sampleId(environment, 'integration', name) };
+    });
+
+const channelsOf = (environment: Environment, row: Row | undefined): Row[] =>
+  toChannels(environment, row?.channels == null ? [] : json(row, 'channels'));
+
+/** Adds channels to those of a subscriber. Credentials of an integration that it has are merged, and its device tokens are added. */
+function addChannels(known: readonly Row[], added: readonly Row[]): Row[] {
+  const all = new Map(known.map((channel) => [channel._integrationId, channel]));
+  for (const channel of added) {
+    const before = all.get(channel._integrationId)?.credentials;
+    const credentials =
+      isRow(before) && isRow(channel.credentials) ? mergeCredentials(before, channel.credentials) : {};
+    all.set(channel._integrationId, { ...channel, ...credentials });
+  }
+  return [...all.values()];
+}
+
+/** Adds device tokens, of which only an empty list removes any. */
+function mergeCredentials(before: Row, after: Row) {
+  const tokens = [before.deviceTokens ?? [], after.deviceTokens ?? []].flat();
+  const isCleared = Array.isArray(after.deviceTokens) && after.deviceTokens.length === 0;
+  return { credentials: { ...before, ...after, deviceTokens: isCleared ? [] : [...new Set(tokens)] } };
 }
 
 /** Rules of the service for fields that the OpenAPI document describes as text. Stricter ones reject email addresses that exist. */

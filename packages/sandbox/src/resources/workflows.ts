@@ -1,11 +1,12 @@
 // Tables and endpoints of workflows.
 
+import { PRODUCTION } from '../environments.ts';
 import { ApiError } from '../errors.ts';
 import { sampleId } from '../ids.ts';
 import { findId } from '../references.ts';
 import type { Resource } from '../resource.ts';
 import { bareResponse, dataResponse } from '../response.ts';
-import { flag, integer, json, optionalText, readPage, requireRow, text } from '../rows.ts';
+import { flag, integer, json, optionalText, readPage, requireRecord, requireRow, text } from '../rows.ts';
 import { createWorkflowDocument } from '../workflow-document.ts';
 
 /** Notification templates made of steps and triggers. */
@@ -65,7 +66,9 @@ export const resource: Resource = {
         AND (instr(lower(document ->> '$.name'), lower(:query)) OR instr(lower(identifier), lower(:query)))
     `;
     const count = database.prepare(`SELECT count(*) AS total ${filter}`);
-    const list = database.prepare(`SELECT document ${filter} ORDER BY rowid LIMIT :limit OFFSET :offset`);
+    const list = database.prepare(
+      `SELECT document ${filter} ORDER BY rowid LIMIT :limit OFFSET :offset`,
+    );
     const setStatus = database.prepare(`
       UPDATE workflows
       SET document = json_set(document, '$.active', json(?), '$.draft', json(?), '$.updatedAt', ?)
@@ -89,9 +92,12 @@ export const resource: Resource = {
 
       /** Switches a workflow on or off. As in the real service, setting the status it already has is an error. */
       updateWorkflowStatus({ environment, params, body }) {
+        if (environment === PRODUCTION) {
+          throw new ApiError(401, 'This action is only allowed in Development environment');
+        }
         const id = text(params, 'workflowId');
         const isActive = body.active === true;
-        const status = requireRow(findStatus.get(environment.id, id), 'workflow with the id', id);
+        const status = requireRecord(findStatus.get(environment.id, id), 'workflow', id);
         if (flag(status, 'active') === isActive) {
           throw new ApiError(400, `The workflow is already ${isActive ? 'active' : 'inactive'}.`);
         }
