@@ -42,7 +42,7 @@ const listOperations = ({ paths }: Pick<Document, 'paths'>): [endpoint: string, 
   );
 
 /** Returns a document with the endpoints of the contract, and those of shipped modules. */
-function readAll(): Document {
+export function readAll(): Document {
   const [contract, modules] = [read('upstream.openapi.yaml'), read('modules.openapi.yaml')];
   const merge = <Member>(groups: Groups<Member>, added: Groups<Member>): Groups<Member> =>
     Object.fromEntries(Object.keys({ ...groups, ...added }).map((name) => [name, { ...groups[name], ...added[name] }]));

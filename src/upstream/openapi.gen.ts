@@ -140,9 +140,9 @@ export interface components {
             name: string;
             type?: string;
         };
-        /** @description An absent field keeps its value; null clears it. */
+        /** @description An absent field keeps its value; null clears it. Before 31 October 2025, it clears only `email`. */
         CreateSubscriber: {
-            /** @description The caller's own identifier of the user. */
+            /** @description The caller's own identifier of the user. Outer spaces are removed. */
             subscriberId: string;
             email?: string | null;
             firstName?: string | null;
@@ -154,6 +154,7 @@ export interface components {
             data?: {
                 [key: string]: unknown;
             } | null;
+            /** @description Added to the channels of the subscriber; none is removed. */
             channels?: components["schemas"]["FreeForm"][] | null;
         };
         Subscriber: {
@@ -206,10 +207,26 @@ export interface components {
         StatisticsEntry: {
             /** @description A UTC day, YYYY-MM-DD, on the services known so far. */
             _id: string;
+            /** @description A notification counts once for each of its channels. */
             count: number;
             /** @description Ids of the workflows that were triggered; some may be deleted since. */
             templates: string[];
             channels: components["schemas"]["Channel"][];
+        };
+        /** @description What became of an event. */
+        EventResult: {
+            acknowledged: boolean;
+            /** @enum {string} */
+            status: "processed" | "trigger_not_active" | "no_workflow_steps_defined" | "no_workflow_active_steps_defined" | "subscriber_id_missing" | "error" | "no_tenant_found" | "invalid_recipients";
+            /** @description Only with `processed` and `invalid_recipients`. */
+            transactionId?: string;
+            /**
+             * @description Only with `error`.
+             * @example [
+             *       "payload should not be null or undefined"
+             *     ]
+             */
+            error?: string[];
         };
         /** @enum {string} */
         Channel: "in_app" | "email" | "sms" | "chat" | "push";

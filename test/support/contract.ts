@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { type Document, OpenAPIBackend, type Options } from 'openapi-backend';
-import { parse } from 'yaml';
+import { readAll } from '../../codegen/openapi.ts';
 import type { Exchange } from './service.ts';
 
 /** Validates an exchange against the OpenAPI document. Returns one sentence per violation. */
@@ -8,22 +7,28 @@ export type ContractCheck = (exchange: Exchange, prefix?: string) => string[];
 
 let check: Promise<ContractCheck> | undefined;
 
-/** Creates a check from the OpenAPI documents in `schema/`, which are read once per process. That of modules has only requests. */
+/** Creates a check from the OpenAPI documents in `schema/`, which are read once per process. Not all operations of modules have responses. */
 export function createContractCheck(): Promise<ContractCheck> {
   check ??= readContract();
   return check;
 }
 
-/** Reads an OpenAPI document in `schema/`. */
-export function openContract(name: 'upstream' | 'modules', options: Partial<Options> = {}): Promise<OpenAPIBackend> {
-  const text = readFileSync(new URL(`../../schema/${name}.openapi.yaml`, import.meta.url), 'utf8');
-  const definition: Document = parse(text);
-  return new OpenAPIBackend({ definition, quick: true, ...options }).init();
+/** Reads the OpenAPI documents in `schema/`. */
+export const openContract = (options: Partial<Options> = {}): Promise<OpenAPIBackend> =>
+  new OpenAPIBackend({ definition: readAll() as Document, quick: true, ...options }).init();
+
+/** Returns the errors of the service that are examples in the contract. */
+export async function readErrors(): Promise<Record<string, { statusCode: number; message?: string }>> {
+  const { definition } = await openContract();
+  const error = definition.components?.responses?.Error;
+  const examples = error && 'content' in error ? error.content?.['application/json']?.examples : undefined;
+  return Object.fromEntries(
+    Object.entries(examples ?? {}).map(([name, example]) => [name, 'value' in example ? example.value : undefined]),
+  );
 }
 
 async function readContract(): Promise<ContractCheck> {
-  const ofModules = await openContract('modules', { coerceTypes: true });
-  const api = await openContract('upstream', {
+  const api = await openContract({
     strict: true,
     coerceTypes: true,
     customizeAjv: (ajv) => ajv.addFormat('date-time', (text: string) => !Number.isNaN(Date.parse(text))),
@@ -40,18 +45,17 @@ async function readContract(): Promise<ContractCheck> {
       ...(body !== '' && { body: JSON.parse(body) }),
     };
     const operation = api.matchOperation(request);
-    const known = operation ?? ofModules.matchOperation(request);
-    if (known === undefined) {
+    if (operation === undefined) {
       return [`${name} is not an operation of the contract`];
     }
     // A request rejected as invalid may violate the contract.
     const isRejected = status === 400 || status === 422;
-    const errors = isRejected ? null : (operation ? api : ofModules).validateRequest(request, known).errors;
+    const errors = isRejected ? null : api.validateRequest(request, operation).errors;
     const sent = (errors ?? []).map((error) => `${name}: request ${error.instancePath} ${error.message}`);
-    if (operation === undefined) {
+    const declared = Object.keys(operation.responses ?? {});
+    if (declared.length === 0 || (status >= 400 && !declared.includes('4XX'))) {
       return sent;
     }
-    const declared = Object.keys(operation.responses ?? {});
     const expected = status < 400 ? String(status) : `${Math.floor(status / 100)}XX`;
     const content = responseBody === '' ? undefined : JSON.parse(responseBody);
     const isBare =

@@ -61,9 +61,9 @@ export const healthyService: Script = (request) =>
 
 /** Returns the example of the OpenAPI document. */
 async function exampleOf({ method, path }: Target): Promise<ServiceResponse> {
-  const api = await openContract('upstream');
+  const api = await openContract();
   const operation = api.matchOperation({ method, path, headers: {} });
-  if (operation?.operationId === undefined) {
+  if (operation?.operationId === undefined || operation.responses === undefined) {
     return { status: 404, body: { message: 'unknown path' } };
   }
   const { status, mock } = api.mockResponseForOperation(operation.operationId);

@@ -12,6 +12,7 @@ import {
   type Explanation,
   hashOf,
   NotificationGroupsDocument,
+  NotificationStatsDocument,
   type RequestDocument,
   type RequestOptions,
   type RetryEvent,
@@ -55,6 +56,16 @@ it('sends the headers of a request', async () => {
   expect(first.data?.createNotificationGroup).toMatchObject({ replayed: false });
   expect(second.data?.createNotificationGroup).toMatchObject({ replayed: true });
   expect(gateway.upstream('POST')).toHaveLength(2);
+});
+
+it('gets exactly the days that it asks for, of which today is one', async () => {
+  await using gateway = await startSandboxedGateway({ now: () => new Date('2026-03-10T12:00:00Z') });
+  const notigraph = createClient({ url: gateway.url, authorization });
+  const { data } = await notigraph.request(NotificationStatsDocument, { days: 7 });
+  const days = data?.notificationStats?.map((entry) => entry?.date);
+  expect(days).toEqual(Array.from({ length: 7 }, (_, i) => `2026-03-${String(i + 4).padStart(2, '0')}`));
+  const [sent] = gateway.upstream('GET /v1/notifications/graph/stats?days=7');
+  expect(sent?.responseBody.match(/(?<="_id":")[\d-]+/g)).toHaveLength(8); // The first is a part of a day.
 });
 
 it('returns partial data together with errors that a client can act on', async () => {
