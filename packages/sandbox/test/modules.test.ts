@@ -101,8 +101,9 @@ it('events in bulk have one result each, and nothing is left to cancel', async (
     { transactionId: 't-a' },
     { transactionId: 't-b' },
     { acknowledged: true, status: 'error', error: ['workflow_not_found'] },
-    ...[1, 2].map(() => ({ status: 'processed' })),
+    ...[1, 2].map(() => ({ status: 'error', error: ['payload should not be null or undefined'] })),
   ]);
+  expect((await sandbox.send('GET /v1/subscribers/c')).status).toBe(404);
   const alone = await sandbox.send('POST /v1/events/trigger', { body: withoutPayload[1] });
   expect(alone.data).toMatchObject({ status: 'processed' });
   expect((await sandbox.send('DELETE /v1/events/trigger/t-a')).body).toEqual({ data: false });

@@ -17,9 +17,12 @@ export const resource: Resource = {
   createHandlers(database, clock) {
     const trigger = createTrigger(database);
 
-    /** Runs one of several events. One that is rejected doesn't affect the others. */
+    /** Runs one of several events. One that is rejected doesn't affect the others. As in the real service, only these need a payload. */
     function triggerOne(request: OperationRequest, event: Row) {
       try {
+        if (event.payload == null) {
+          throw new ApiError(400, 'payload should not be null or undefined');
+        }
         return trigger(request, event, clock());
       } catch (error) {
         if (error instanceof ApiError) {
