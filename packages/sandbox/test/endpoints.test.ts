@@ -49,6 +49,22 @@ describe('workflows', () => {
     expect(on.data).toMatchObject({ active: true, draft: false });
   });
 
+  it('have only the types of their templates in a list, with the newest first', async () => {
+    await using sendOwn = await openSandbox();
+    const { list } = await sendOwn('GET /v1/workflows?limit=100');
+    const createdAt = list.map((each) => String(each.createdAt));
+    expect(createdAt).toEqual(createdAt.toSorted().toReversed());
+    for (const { _id, ...listed } of list) {
+      const { data } = await sendOwn(`GET /v1/workflows/${_id}`);
+      const { data: group } = await sendOwn(`GET /v1/notification-groups/${data._notificationGroupId}`);
+      const thin = JSON.parse(JSON.stringify({ ...data, notificationGroup: group }), (name, value) =>
+        name === 'id' ? undefined : name === 'template' ? { _id: value._id, type: value.type } : value,
+      );
+      expect({ _id, ...listed }).toEqual(thin);
+    }
+    expect(list).toHaveLength(8);
+  });
+
   it('are switched on and off in the development environment only', async () => {
     const { list } = await send('GET /v1/workflows', { as: 'production' });
     for (const id of [list[0]?._id, UNKNOWN_ID, 'malformed']) {

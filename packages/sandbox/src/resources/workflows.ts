@@ -1,13 +1,27 @@
 // Tables and endpoints of workflows.
 
-import { PRODUCTION } from '../environments.ts';
+import { type Environment, owned, PRODUCTION } from '../environments.ts';
 import { ApiError } from '../errors.ts';
 import { sampleId } from '../ids.ts';
 import { findId } from '../references.ts';
 import type { Resource } from '../resource.ts';
 import { bareResponse, dataResponse } from '../response.ts';
-import { flag, integer, json, optionalText, readPage, requireRecord, requireRow, text } from '../rows.ts';
+import {
+  flag,
+  integer,
+  isRow,
+  json,
+  optionalText,
+  type Row,
+  readPage,
+  requireRecord,
+  requireRow,
+  text,
+} from '../rows.ts';
 import { createWorkflowDocument } from '../workflow-document.ts';
+
+/** Name of a workflow's group. */
+const GROUP = "(SELECT name FROM notification_groups WHERE id = document ->> '$._notificationGroupId') AS group_name";
 
 /** Notification templates made of steps and triggers. */
 export const resource: Resource = {
@@ -67,7 +81,7 @@ export const resource: Resource = {
     `;
     const count = database.prepare(`SELECT count(*) AS total ${filter}`);
     const list = database.prepare(
-      `SELECT document ${filter} ORDER BY rowid LIMIT :limit OFFSET :offset`,
+      `SELECT document, ${GROUP} ${filter} ORDER BY document ->> '$.createdAt' DESC, rowid DESC LIMIT :limit OFFSET :offset`,
     );
     const setStatus = database.prepare(`
       UPDATE workflows
@@ -85,7 +99,7 @@ export const resource: Resource = {
       listWorkflows({ environment, query }) {
         const { page, size: pageSize, limit, offset } = readPage(query.page, query.limit);
         const selected = { environment: environment.id, query: optionalText(query, 'query') ?? '' };
-        const data = list.all({ ...selected, limit, offset }).map((row) => json(row, 'document'));
+        const data = list.all({ ...selected, limit, offset }).map((row) => toListed(environment, row));
         const totalCount = integer(count.get(selected) ?? {}, 'total');
         return bareResponse(200, { page, pageSize, totalCount, data });
       },
@@ -108,3 +122,14 @@ export const resource: Resource = {
     };
   },
 };
+
+/** Returns a workflow as lists have it: with its group, but without `id` anywhere, and of the templates of its steps only their types. */
+function toListed(environment: Environment, row: Row): unknown {
+  const document = json(row, 'document');
+  const workflow: Row = isRow(document) ? document : {};
+  const name = optionalText(row, 'group_name');
+  const group = name === null ? null : owned(environment, { _id: workflow._notificationGroupId, name });
+  return JSON.parse(JSON.stringify({ ...workflow, notificationGroup: group }), (key, value) =>
+    key === 'id' ? undefined : key === 'template' && isRow(value) ? { _id: value._id, type: value.type } : value,
+  );
+}
