@@ -141,7 +141,7 @@ describe('subscribers', () => {
       return [status, Reflect.get(Object(body), 'message')];
     };
     const notFound = [404, 'Subscriber not found for id nobody'];
-    expect(await messageOf('PUT /v1/subscribers/nobody')).toEqual(notFound);
+    expect(await messageOf('PUT /v1/subscribers/nobody')).toEqual([400, 'SubscriberId: nobody not found']);
     expect(await messageOf('GET /v1/subscribers/nobody')).toEqual(notFound);
     expect(await messageOf('DELETE /v1/subscribers/nobody')).toEqual(notFound);
   });

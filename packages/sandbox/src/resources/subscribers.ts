@@ -88,7 +88,7 @@ export const resource: Resource = {
       },
 
       updateSubscriber(request) {
-        const known = findExisting(request);
+        const known = findExisting(request, (id) => new ApiError(400, `SubscriberId: ${id} not found`));
         const row = write(request, { ...request.body, subscriberId: known.subscriber_id }, clock());
         return dataResponse(200, toSubscriber(request.environment, row));
       },
