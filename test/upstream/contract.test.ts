@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { SANDBOX_KEYS, startSandbox } from '../../packages/sandbox/src/sandbox.ts';
 import { shippedManifest } from '../../src/graphql/documents/shipped-operations.ts';
-import { type ContractCheck, createContractCheck } from '../support/contract.ts';
+import { type ContractCheck, createContractCheck, readErrors } from '../support/contract.ts';
 import { deviationsIn, startGateway, type TestGateway } from '../support/gateway.ts';
 import { operations } from '../support/operations.ts';
 import { PREFIX, startPlainService } from '../support/plain-service.ts';
@@ -16,6 +16,10 @@ interface Service {
   identifier: string;
   groupId: string;
   transactionId: string;
+  /** Key of its production environment. Without one, what needs it isn't asked. */
+  productionAuthorization?: string | undefined;
+  /** Whether it only implements the contract, and does nothing else that the service does. */
+  isPlain?: true;
 }
 
 const services: Record<string, Service> = {
@@ -27,6 +31,7 @@ const services: Record<string, Service> = {
     identifier: 'welcome-onboarding',
     groupId: '2c490ff384e74bd82a99effb',
     transactionId: 'sample-transaction-0001',
+    productionAuthorization: `ApiKey ${SANDBOX_KEYS.production}`,
   },
   'another server, with a path prefix and without envelopes': {
     start: startPlainService,
@@ -36,11 +41,13 @@ const services: Record<string, Service> = {
     identifier: 'plain-workflow',
     groupId: 'grp-1',
     transactionId: 'tx-1',
+    isPlain: true,
   },
 };
 
 /** Optional real service. The tests delete the records that they create. */
 const { NOTIGRAPH_TEST_UPSTREAM: url, NOTIGRAPH_TEST_KEY: key, NOTIGRAPH_TEST_WORKFLOW: ids = ':' } = process.env;
+const { NOTIGRAPH_TEST_PRODUCTION_KEY: productionKey } = process.env;
 if (url !== undefined && key !== undefined) {
   const [workflowId = '', identifier = '', groupId = '', transactionId = ''] = ids.split(':');
   const start = async () => ({ url, [Symbol.asyncDispose]: async () => {} });
@@ -53,6 +60,7 @@ if (url !== undefined && key !== undefined) {
     identifier,
     groupId,
     transactionId,
+    productionAuthorization: productionKey && `ApiKey ${productionKey}`,
   };
 }
 
@@ -224,3 +232,117 @@ describe.each(Object.entries(services))('every operation on %s', (_, service) =>
     expect(documents.flatMap(([name, document]) => (executed.has(document) ? [] : [name]))).toEqual([]);
   });
 });
+
+// What the service does beyond the contract, and so the sandbox too. The check of recipients isn't asked, because operators must switch it on.
+describe.each(Object.entries(services).filter(([, { isPlain }]) => !isPlain))(
+  'what the service does, by %s',
+  (_, service) => {
+    let errors: Awaited<ReturnType<typeof readErrors>>;
+    let upstreamUrl: string;
+
+    beforeAll(async () => {
+      errors = await readErrors();
+      const upstream = await service.start();
+      upstreamUrl = upstream.url;
+      return () => upstream[Symbol.asyncDispose]();
+    });
+
+    /** Sends a request, written as 'GET /v1/…'. */
+    async function ask(target: string, body?: unknown, authorization = service.authorization) {
+      const [method = '', path = ''] = target.split(' ');
+      const response = await fetch(upstreamUrl + path, {
+        method,
+        headers: { authorization, ...(body !== undefined && { 'content-type': 'application/json' }) },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      });
+      const text = await response.text();
+      return { status: response.status, body: text === '' ? undefined : JSON.parse(text) };
+    }
+
+    async function expectError(name: string, ...question: Parameters<typeof ask>): Promise<void> {
+      const { status, body } = await ask(...question);
+      expect([name, status]).toEqual([name, errors[name]?.statusCode]);
+      expect(body).toMatchObject(errors[name] ?? {});
+    }
+
+    it('sends the errors that the contract has as examples', async () => {
+      const { workflowId, productionAuthorization } = service;
+      await expectError('unknownUpdate', 'PUT /v1/subscribers/no-such-subscriber', { firstName: 'Ada' });
+      await expectError('unknownDeletion', 'DELETE /v1/subscribers/no-such-subscriber');
+      await expectError('topicsPage', 'GET /v1/topics?pageSize=11');
+      await expectError('unknownWorkflow', 'POST /v1/events/trigger', {
+        name: 'no-such-workflow',
+        to: 'contract-1',
+        payload: {},
+      });
+      await expectError('malformedId', 'GET /v1/notification-groups/malformed');
+      await expectError('malformedId', 'DELETE /v1/feeds/malformed');
+      await expectError('malformedId', 'PUT /v1/workflows/malformed/status', { active: true });
+      await expectError('largeBody', 'POST /v1/subscribers', {
+        subscriberId: 'contract-1',
+        firstName: 'x'.repeat(102_400),
+      });
+      if (productionAuthorization !== undefined) {
+        await expectError(
+          'otherEnvironment',
+          `PUT /v1/workflows/${workflowId}/status`,
+          { active: true },
+          productionAuthorization,
+        );
+      }
+      const asked = ['unknownUpdate', 'unknownDeletion', 'topicsPage', 'unknownWorkflow', 'malformedId', 'largeBody'];
+      expect(Object.keys(errors).toSorted()).toEqual([...asked, 'otherEnvironment'].toSorted());
+    });
+
+    it('rejects an event without payload, but only in bulk', async () => {
+      const events = [{ name: service.identifier, to: 'contract-1' }];
+      expect(await ask('POST /v1/events/trigger/bulk', { events })).toMatchObject({
+        status: 201,
+        body: { data: [{ status: 'error', error: ['payload should not be null or undefined'] }] },
+      });
+    });
+
+    it('lists workflows with the newest first, and only the types of their templates', async () => {
+      const { body } = await ask('GET /v1/workflows?limit=100');
+      const createdAt = body.data.map((workflow: { createdAt: string }) => workflow.createdAt);
+      expect(createdAt).toEqual(createdAt.toSorted().toReversed());
+      const templates = JSON.stringify(body.data).match(/(?<="template":)\{[^}]*\}/g) ?? [];
+      expect(templates.map((template) => Object.keys(JSON.parse(template)).toSorted().join())).toEqual(
+        templates.map(() => '_id,type'),
+      );
+      expect(templates.length).toBeGreaterThan(0);
+    });
+
+    it('trims the id of a new subscriber, only adds channels, and has more after each full page', async () => {
+      const create = (fields: object) => ask('POST /v1/subscribers', { subscriberId: 'contract-2', ...fields });
+      const created = await create({ subscriberId: ' contract-2 ', firstName: 'Ada' });
+      expect(created).toMatchObject({ status: 201, body: { data: { subscriberId: 'contract-2', channels: [] } } });
+      const cleared = (await create({ firstName: null, channels: [] })).body.data;
+      expect(cleared.firstName ?? null).toBeNull();
+      const { length } = (await ask('GET /v1/subscribers?limit=100')).body.data;
+      expect((await ask(`GET /v1/subscribers?limit=${length}`)).body).toMatchObject({ hasMore: true });
+      expect(await ask('DELETE /v1/subscribers/contract-2')).toMatchObject({ status: 200 });
+    });
+
+    it('creates the topic that subscribers are added to', async () => {
+      const subscribers = ['no-such-subscriber'];
+      const added = await ask('POST /v1/topics/contract-topic/subscribers', { subscribers });
+      expect(added).toMatchObject({
+        status: 200,
+        body: { data: { succeeded: [], failed: { notFound: subscribers } } },
+      });
+      const { body } = await ask('GET /v1/topics/contract-topic');
+      expect(body.data).toMatchObject({ name: 'Autogenerated-contract-topic', subscribers: [] });
+      expect((await ask('DELETE /v1/topics/contract-topic')).status).toBe(204);
+      expect((await ask('POST /v1/topics/contract-topic/subscribers/removal', { subscribers })).status).toBe(204);
+    });
+
+    it('sends statistics since as many times 24 hours ago, in the envelope', async () => {
+      const { body } = await ask('GET /v1/notifications/graph/stats?days=2');
+      const days = body.data.map(({ _id }: { _id: string }) => _id);
+      const first = new Date(Date.now() - 2 * 86_400_000).toISOString().slice(0, 10);
+      expect(days.filter((day: string) => day < first)).toEqual([]);
+      expect(days.length).toBeLessThanOrEqual(3);
+    });
+  },
+);
