@@ -8,7 +8,7 @@ import { memoizeByObject } from '../lib/memoize.ts';
 import type { GraphTypes } from './builder.ts';
 import { requireScopes } from './scopes.ts';
 
-type Fields<Body> = PothosSchemaTypes.ObjectFieldBuilder<GraphTypes, Body>;
+export type Fields<Body> = PothosSchemaTypes.ObjectFieldBuilder<GraphTypes, Body>;
 
 type Members = Record<string, unknown>;
 

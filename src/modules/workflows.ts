@@ -1,8 +1,11 @@
 // Adds the list of workflows; the built-in schema only reads those with known ids or identifiers.
 
+import { requireValue } from '../errors/field-errors.ts';
 import { defineShipped } from '../graphql/module.ts';
-import { workflows } from '../graphql/types/workflow.ts';
-import { getWorkflow, type WorkflowBody } from '../upstream/endpoints.ts';
+import { idField, listField, shows } from '../graphql/record-fields.ts';
+import { idOf, workflows } from '../graphql/types/workflow.ts';
+import { workflowSteps } from '../graphql/types/workflow-step.ts';
+import { getWorkflow, type StepBody, type WorkflowBody } from '../upstream/endpoints.ts';
 
 const MAX_PAGE = 100;
 
@@ -12,8 +15,10 @@ interface PageBody {
   data: WorkflowBody[];
 }
 
-export default defineShipped('workflowPages', ({ assertRange, builder, endpoint, requireScopes, use }) => {
-  const { Workflow } = use(workflows);
+export default defineShipped('workflowPages', (toolkit) => {
+  const { assertRange, builder, declareCalls, endpoint, loadBySentId, requireScopes, use } = toolkit;
+  const { Workflow, workflow, workflowFields } = use(workflows);
+  const { stepFields } = use(workflowSteps);
 
   const list = endpoint('GET /v1/workflows', {
     expect: 'page',
@@ -23,11 +28,48 @@ export default defineShipped('workflowPages', ({ assertRange, builder, endpoint,
     .takes<{ query: { page: number; limit: number; query: string | undefined } }>()
     .returns<PageBody>();
 
+  // The ids have other names than those of `Workflow`: a client's store must not merge a record of the list with the complete one.
+  const WorkflowStepSummary = builder.objectRef<StepBody>('WorkflowStepSummary').implement({
+    description: 'A step of a workflow as the list has it: its kind, but not the content to send.',
+    fields: (t) => ({
+      stepId: idField(t, 'step'),
+      ...stepFields(t),
+      type: t.string({
+        nullable: true,
+        extensions: shows('template'),
+        description: 'The channel or kind of the step, such as `email`, `in_app` or `digest`.',
+        resolve: ({ template }) => template?.type,
+      }),
+    }),
+  });
+
+  const WorkflowSummary = builder.objectRef<WorkflowBody>('WorkflowSummary').implement({
+    description: 'A workflow as the list has it: without the content of its steps. `workflow` is the complete one.',
+    extensions: requireScopes('workflows:read'),
+    fields: (t) => ({
+      workflowId: t.id({
+        extensions: shows('_id', 'id'),
+        description: 'The id of the workflow.',
+        resolve: (summary) => requireValue(idOf(summary)),
+      }),
+      ...workflowFields(t),
+      steps: listField(t, 'steps', WorkflowStepSummary, 'The steps without content, in the order in which they run.'),
+      workflow: t.field({
+        type: Workflow,
+        nullable: true,
+        extensions: declareCalls('1 per workflow, 8 at a time', { loader: workflow, reason: 'One per workflow.' }),
+        description:
+          'The complete workflow. Null if it has been deleted meanwhile.\n\nREST: `GET /v1/workflows/{workflowIdOrIdentifier}` per workflow.',
+        resolve: (summary, _args, { loaders }) => loadBySentId(idOf(summary), (id) => loaders.load(workflow, id)),
+      }),
+    }),
+  });
+
   const WorkflowPage = builder.objectRef<PageBody>('WorkflowPage').implement({
     description: 'A page of the list of workflows.',
     fields: (t) => ({
       workflows: t.expose('data', {
-        type: [Workflow],
+        type: [WorkflowSummary],
         nullable: { list: false, items: true },
         description: 'The workflows. If the service sends an invalid one, it is null and has an entry in `errors`.',
       }),
@@ -42,7 +84,7 @@ export default defineShipped('workflowPages', ({ assertRange, builder, endpoint,
       nullable: true,
       extensions: requireScopes('workflows:read'),
       description:
-        'Returns one page of all workflows, also of inactive ones and drafts, or of those that a search finds.\n\nREST: `GET /v1/workflows`.',
+        'Returns one page of the workflows, also of inactive ones and drafts, or of those that a search finds. Since late 2024, the list of the service leaves out workflows made in its new dashboard, which `workflow` and `workflows` return.\n\nREST: `GET /v1/workflows`.',
       args: {
         page: t.arg.int({ required: true, defaultValue: 0, description: 'The number of the page, from 0.' }),
         limit: t.arg.int({

@@ -95,9 +95,12 @@ const WITH_MODULE = shippedModules.map((module) => createSchema(undefined, [modu
 
 /** Returns the short name of the shipped module that adds a field; an empty text for built-in ones. */
 function moduleOf(name: string): string {
-  const has = (schema: GraphQLSchema) => rootsOf(schema).some((type) => name in type.getFields());
+  const [field = '', parent] = name.split('.').toReversed();
+  const typesOf = (schema: GraphQLSchema) =>
+    parent === undefined ? rootsOf(schema) : [schema.getType(parent)].filter(isObjectType);
+  const has = (schema: GraphQLSchema) => typesOf(schema).some((type) => field in type.getFields());
   const module = SHIPPED_MODULES[WITH_MODULE.findIndex(has)] ?? 'none';
-  return name.includes('.') || has(BUILT_IN) ? '' : module.replace('notigraph/modules/', '');
+  return has(BUILT_IN) ? '' : module.replace('notigraph/modules/', '');
 }
 
 it('the table of scopes in docs/frontend.md matches the schema for every field', () => {

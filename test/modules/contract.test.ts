@@ -287,7 +287,7 @@ describe('the explanation of an operation', () => {
     '{ layoutCount a: layout(id: "a") { name } b: layout(id: "b") { name } }',
     '{ _entities(representations: [{ __typename: "Layout", id: "a" }, { __typename: "Topic", key: "t" }, { __typename: "Workflow", id: "payment-failed" }]) { ... on Workflow { notificationGroup { name } } } }',
     '{ topic(key: "makers") { name } }',
-    '{ workflowPage(limit: 2, query: "e") { workflows { notificationGroup { name } } } again: workflowPage { workflows { notificationGroup { name } } } }',
+    '{ workflowPage(limit: 2, query: "e") { workflows { notificationGroup { name } } } again: workflowPage { workflows { notificationGroup { name } workflow { name } } } }',
     'mutation { updateWorkflowStatus(input: { workflowId: "w", active: true }) { __typename } again: updateWorkflowStatus(input: { workflowId: "w", active: true }) { ... on UpdateWorkflowStatusSuccess { workflow { notificationGroup { name } } } } }',
     'mutation { createLayout(input: { name: "n", content: "" }) { __typename } createLayouts(input: { layouts: [{ name: "n", content: "" }, { name: "m", content: "" }] }) { succeeded } }',
     `mutation { archiveLayout(input: { layoutId: "a" }) { __typename } archiveLayouts(input: { layouts: [${Array.from({ length: 25 }, (_, i) => `{ layoutId: "${i}" }`)}] }) { succeeded } publishLayout(input: { id: "a" }) { __typename } }`,

@@ -1,8 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
 import { startSandbox } from '../../packages/sandbox/src/sandbox.ts';
 import { loadModules } from '../../src/cli/config/load-modules.ts';
+import type { GatewayOptions } from '../../src/gateway.ts';
 import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
 import { createSchema } from '../../src/graphql/schema.ts';
 import events from '../../src/modules/events.ts';
@@ -10,9 +11,10 @@ import type { GatewayModule } from '../../src/modules/index.ts';
 import subscribers from '../../src/modules/subscribers.ts';
 import topics from '../../src/modules/topics.ts';
 import workflowPages from '../../src/modules/workflows.ts';
+import { linesOf, sendExplain } from '../support/explain.ts';
 import { startGateway, startScriptedGateway } from '../support/gateway.ts';
 import { group, workflow } from '../support/records.ts';
-import { type Exchange, forwardTo, startService } from '../support/service.ts';
+import { type Exchange, forwardTo, type Script, startService } from '../support/service.ts';
 
 /** Starts a gateway with modules in front of a sandbox. */
 async function start(...modules: readonly GatewayModule[]) {
@@ -349,6 +351,86 @@ it.each([
   const { body, codes } = await gateway.send(`{ ${field} }`);
   expect([codes, body.errors?.[0]?.message]).toEqual([['BAD_USER_INPUT'], `${name} must not be empty.`]);
   expect(gateway.service.requests).toEqual([]);
+});
+
+/** Service whose list has less of a workflow than the read of a single one. */
+const THIN_LIST: Script = ({ path }) => {
+  const step = (template: object) => [{ _id: 's1', name: 'Email', filters: [], template: { _id: 's1', ...template } }];
+  const [id = ''] = /[^/?]+$/.exec(path) ?? [];
+  const listed = ['w1', 'w2'].map((_id) => ({
+    ...workflow({ _id, notificationGroup: group() }),
+    steps: step({ type: 'email' }),
+  }));
+  return path.startsWith('/v1/workflows?')
+    ? { body: { page: 0, pageSize: 10, totalCount: 2, data: listed } }
+    : id === 'w2'
+      ? { status: 404, body: { message: 'No such workflow.', error: 'Not Found', statusCode: 404 } }
+      : { body: { data: { ...workflow(), steps: step({ type: 'email', content: 'Hello', subject: 'Hi' }) } } };
+};
+
+describe('a page of workflows', () => {
+  const startThin = (options: Partial<GatewayOptions> = {}) =>
+    startScriptedGateway(THIN_LIST, { modules: [workflowPages], federation: true, introspection: true, ...options });
+  const SUMMARY = 'workflowId name notificationGroup { name } steps { stepId name type extra } extra __typename';
+
+  it('has what the list has, and no field for what only the complete workflow has', async () => {
+    await using gateway = await startThin();
+    const step = { stepId: 's1', name: 'Email', type: 'email', extra: null };
+    const summary = { name: 'Workflow', notificationGroup: { name: 'Group' }, steps: [step], extra: null };
+    expect(await gateway.data(`{ workflowPage { totalCount workflows { ${SUMMARY} } } }`)).toEqual({
+      workflowPage: {
+        totalCount: 2,
+        workflows: ['w1', 'w2'].map((workflowId) => ({ workflowId, ...summary, __typename: 'WorkflowSummary' })),
+      },
+    });
+    expect(gateway.service.calls()).toEqual(['GET /v1/workflows?page=0&limit=10']);
+    for (const selection of ['id', 'steps { id }', 'steps { template { type } }']) {
+      const { status } = await gateway.send(`{ workflowPage { workflows { ${selection} } } }`);
+      expect([selection, status]).toEqual([selection, 400]);
+    }
+  });
+
+  it('loads each complete workflow once, within the budget of calls', async () => {
+    const complete = '{ workflowPage { workflows { workflow { id steps { template { content } } } } } }';
+    await using gateway = await startThin();
+    const loaded = { id: 'w1', steps: [{ template: { content: 'Hello' } }] };
+    expect(
+      await gateway.data(
+        `query { one: workflow(idOrIdentifier: "w1") { id } ...Page } fragment Page on Query ${complete}`,
+      ),
+    ).toEqual({
+      one: { id: 'w1' },
+      workflowPage: { workflows: [{ workflow: loaded }, { workflow: null }] },
+    });
+    expect(gateway.service.calls().toSorted()).toEqual([
+      'GET /v1/workflows/w1',
+      'GET /v1/workflows/w2',
+      'GET /v1/workflows?page=0&limit=10',
+    ]);
+    const explained = await sendExplain(gateway, { query: complete }, { authorization: 'ApiKey a' });
+    expect(linesOf(explained.body.extensions?.explain ?? expect.unreachable())).toEqual([
+      '1 [] GET workflows 1..1 Query.workflowPage',
+      '2 [1] GET workflows/{workflowIdOrIdentifier} 0..49 WorkflowSummary.workflow',
+    ]);
+    await using poor = await startThin({ maxUpstreamCalls: 2 });
+    const { body, codes } = await poor.send(complete);
+    expect([body.data, codes]).toEqual([
+      { workflowPage: { workflows: [{ workflow: loaded }, { workflow: null }] } },
+      ['BUDGET_EXCEEDED'],
+    ]);
+  });
+
+  it('is no entity: other subgraphs refer to the complete workflow', async () => {
+    await using gateway = await startThin();
+    const resolve = (typeName: string) =>
+      gateway.send(
+        `{ _entities(representations: [{ __typename: "${typeName}", id: "w1" }]) { ... on Workflow { steps { template { content } } } } }`,
+      );
+    expect((await resolve('Workflow')).body.data).toEqual({
+      _entities: [{ steps: [{ template: { content: 'Hello' } }] }],
+    });
+    expect((await resolve('WorkflowSummary')).codes).toEqual(['BAD_USER_INPUT']);
+  });
 });
 
 it('the list of workflows is stored like a workflow, until one or its group is changed', async () => {

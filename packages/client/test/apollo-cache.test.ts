@@ -1,8 +1,10 @@
 import { ApolloClient, HttpLink, InMemoryCache } from '@apollo/client';
-import { type DocumentNode, OperationTypeNode, visit } from 'graphql';
+import { type DocumentNode, OperationTypeNode, parse, visit } from 'graphql';
 import { expect, it } from 'vitest';
 import { loadOperations } from '../../../src/graphql/documents/shipped-operations.ts';
-import { startSandboxedGateway } from '../../../test/support/gateway.ts';
+import workflowPages from '../../../src/modules/workflows.ts';
+import { startSandboxedGateway, startScriptedGateway } from '../../../test/support/gateway.ts';
+import { group, workflow } from '../../../test/support/records.ts';
 import { documentOf, isMutation } from '../../../test/support/shipped-documents.ts';
 import { SANDBOX_KEYS } from '../../sandbox/src/sandbox.ts';
 import {
@@ -11,6 +13,8 @@ import {
   NotificationGroupsDocument,
   possibleTypes,
   UpdateNotificationGroupDocument,
+  WorkflowDocument,
+  WorkflowPageDocument,
 } from '../src/index.ts';
 
 /** Starts an Apollo Client of a gateway. */
@@ -91,4 +95,57 @@ it('mutations update the cached record, and a deletion leaves it to the app', as
   });
   expect(created?.createNotificationGroup).toMatchObject({ notificationGroup: { name: 'New' } });
   expect(namesOf()).toEqual(names); // An app adds new records to its lists.
+});
+
+/** Everything that the list has of a workflow, under names that both types have if there are any. */
+const LIST = parse(`{
+  workflowPage {
+    workflows {
+      id: workflowId
+      name
+      active
+      notificationGroup { id name }
+      steps { id: stepId name active type filters { id } }
+    }
+  }
+}`);
+
+it('a list of workflows changes nothing of the workflow on the screen, whose content the list does not have', async () => {
+  const step = { _id: 's1', name: 'Email', active: true, filters: [{ _id: 'f1', type: 'BOOLEAN' }] };
+  const complete = { ...step, template: { _id: 's1', type: 'email', subject: 'Hi', content: 'Hello {{name}}' } };
+  await using gateway = await startScriptedGateway(
+    ({ path }) => ({
+      body: path.startsWith('/v1/workflows?')
+        ? {
+            page: 0,
+            totalCount: 1,
+            data: [
+              workflow({
+                name: 'Newer',
+                notificationGroup: group(),
+                steps: [{ ...step, template: { type: 'email' } }],
+              }),
+            ],
+          }
+        : { data: path.includes('/notification-groups') ? group() : workflow({ steps: [complete] }) },
+    }),
+    { modules: [workflowPages] },
+  );
+  const { apollo, cache, responses } = createApollo(gateway.url);
+  const screen = { query: WorkflowDocument, variables: { idOrIdentifier: 'w1' } };
+  const shown: unknown[] = [];
+  const subscription = apollo.watchQuery(screen).subscribe(({ data }) => void shown.push(data));
+  await apollo.query(screen);
+  const { length } = gateway.service.calls();
+
+  for (const list of [{ query: LIST }, { query: WorkflowPageDocument, variables: {} }]) {
+    await apollo.query(list);
+    expect(cache.readQuery(list)).toEqual(responses.at(-1));
+    expect(cache.readQuery(screen)).toEqual(responses[0]);
+  }
+
+  subscription.unsubscribe();
+  expect(shown.at(-1)).toMatchObject({ workflow: { steps: [{ template: { content: 'Hello {{name}}' } }] } });
+  const calls = gateway.service.calls().slice(length);
+  expect(calls.map((call) => call.split('?')[0])).toEqual(['GET /v1/workflows', 'GET /v1/workflows']); // Nothing was loaded again.
 });

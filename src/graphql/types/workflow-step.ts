@@ -2,7 +2,7 @@
 
 import type { StepBody, StepTemplateBody } from '../../upstream/endpoints.ts';
 import { defineModule } from '../module.ts';
-import { extraField, idField, listField, optional, shows, time } from '../record-fields.ts';
+import { extraField, type Fields, idField, listField, optional, shows, time } from '../record-fields.ts';
 
 type Metadata = NonNullable<StepBody['metadata']>;
 
@@ -106,42 +106,42 @@ export const workflowSteps = defineModule('workflowSteps', ({ builder }) => {
     }),
   });
 
+  /** Fields that a step also has in a list of workflows: all but its id and content. */
+  const stepFields = (t: Fields<StepBody>) => ({
+    uuid: t.exposeString('uuid', optional('An id that the step has in every environment.')),
+    name: t.exposeString('name', optional('The name that people see.')),
+    templateId: t.exposeID('_templateId', optional('The id of `template`.')),
+    active: t.exposeBoolean('active', optional('Whether the step runs when the workflow is triggered.')),
+    shouldStopOnFail: t.exposeBoolean('shouldStopOnFail', optional('Whether the workflow stops if this step fails.')),
+    filters: listField(t, 'filters', StepFilter, 'The conditions under which the step runs. Empty if it always runs.'),
+    parentId: t.expose('_parentId', {
+      type: 'JSON',
+      nullable: true,
+      description: 'The previous step, as sent by the service. Null for the first step.',
+    }),
+    metadata: t.expose('metadata', {
+      type: StepMetadata,
+      nullable: true,
+      description: 'The settings of a digest or delay. Null for other steps.',
+    }),
+    replyCallback: t.expose('replyCallback', {
+      type: 'JSONObject',
+      nullable: true,
+      description: 'The destination of replies to an email, as sent by the service.',
+    }),
+    extra: extraField(t, 'workflows'),
+  });
+
   const WorkflowStep = builder.objectRef<StepBody>('WorkflowStep').implement({
     description: 'A step of a workflow: a message over one channel, a digest or a delay.',
     fields: (t) => ({
       id: idField(t, 'step'),
-      uuid: t.exposeString('uuid', optional('An id that the step has in every environment.')),
-      name: t.exposeString('name', optional('The name that people see.')),
-      templateId: t.exposeID('_templateId', optional('The id of `template`.')),
-      active: t.exposeBoolean('active', optional('Whether the step runs when the workflow is triggered.')),
-      shouldStopOnFail: t.exposeBoolean('shouldStopOnFail', optional('Whether the workflow stops if this step fails.')),
+      ...stepFields(t),
       template: t.expose('template', {
         type: StepTemplate,
         nullable: true,
         description: 'The content to send. Null if the service sent none.',
       }),
-      filters: listField(
-        t,
-        'filters',
-        StepFilter,
-        'The conditions under which the step runs. Empty if it always runs.',
-      ),
-      parentId: t.expose('_parentId', {
-        type: 'JSON',
-        nullable: true,
-        description: 'The previous step, as sent by the service. Null for the first step.',
-      }),
-      metadata: t.expose('metadata', {
-        type: StepMetadata,
-        nullable: true,
-        description: 'The settings of a digest or delay. Null for other steps.',
-      }),
-      replyCallback: t.expose('replyCallback', {
-        type: 'JSONObject',
-        nullable: true,
-        description: 'The destination of replies to an email, as sent by the service.',
-      }),
-      extra: extraField(t, 'workflows'),
     }),
   });
 
@@ -194,5 +194,5 @@ export const workflowSteps = defineModule('workflowSteps', ({ builder }) => {
     }),
   });
 
-  return { WorkflowStep };
+  return { WorkflowStep, stepFields };
 });

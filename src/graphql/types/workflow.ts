@@ -12,7 +12,7 @@ import {
 import { getWorkflow, type TriggerBody, updateWorkflowStatus, type WorkflowBody } from '../../upstream/endpoints.ts';
 import type { LoadByKey } from '../federation.ts';
 import { defineModule } from '../module.ts';
-import { extraField, idField, listField, optional, shows, time } from '../record-fields.ts';
+import { extraField, type Fields, idField, listField, optional, shows, time } from '../record-fields.ts';
 import { notificationGroups } from './notification-group.ts';
 import { workflowSteps } from './workflow-step.ts';
 
@@ -46,6 +46,94 @@ export const workflows = defineModule('workflows', (toolkit) => {
     }),
   });
 
+  /** Fields that a workflow also has in a list: all but its id and steps. */
+  const workflowFields = (t: Fields<WorkflowBody>) => ({
+    identifier: t.string({
+      nullable: true,
+      extensions: shows('triggers'),
+      description:
+        'The identifier with which apps trigger the workflow: that of the first trigger. Null if there is none.',
+      resolve: identifierOf,
+    }),
+    name: t.exposeString('name', { description: 'The name that people see.' }),
+    description: t.exposeString('description', optional('The purpose of the workflow. Null if it has no description.')),
+    active: t.exposeBoolean('active', {
+      description: 'Whether the workflow runs when triggered. Change it with `updateWorkflowStatus`.',
+    }),
+    draft: t.boolean({
+      description: 'Whether the workflow is a draft. The service can change it together with `active`.',
+      resolve: ({ draft }) => draft ?? false,
+    }),
+    critical: t.boolean({
+      description: "Whether the workflow is critical, so that subscribers can't opt out of it.",
+      resolve: ({ critical }) => critical ?? false,
+    }),
+    isBlueprint: t.exposeBoolean('isBlueprint', optional('Whether the workflow is a template for new workflows.')),
+    tags: t.stringList({
+      description: 'The labels for grouping and finding workflows.',
+      resolve: ({ tags }) => listOf(tags),
+    }),
+    preferenceSettings: t.expose('preferenceSettings', {
+      type: PreferenceSettings,
+      description: 'The channels on which the workflow sends by default.',
+    }),
+    triggers: listField(t, 'triggers', WorkflowTrigger, 'The triggers with which apps start the workflow.'),
+    notificationGroupId: t.id({
+      extensions: shows('_notificationGroupId'),
+      description: 'The id of the notification group that the workflow belongs to, even if the group no longer exists.',
+      resolve: ({ _notificationGroupId, notificationGroup }) =>
+        requireValue(_notificationGroupId ?? notificationGroup?._id),
+    }),
+    notificationGroup: t.field({
+      type: NotificationGroup,
+      nullable: true,
+      extensions: declareCalls('0 if the service embeds the group, otherwise 1 for the whole operation', {
+        loader: groupLoader,
+        reason: 'None if the service embeds the group in the workflow.',
+      }),
+      description:
+        'The notification group that the workflow belongs to. Null if the group no longer exists.\n\nREST: no call if the service sent the group with the workflow. Otherwise `GET /v1/notification-groups/{id}`, or a single `GET /v1/notification-groups` if the operation requests several groups.',
+      resolve: ({ notificationGroup, _notificationGroupId: id }, _args, { loaders }) =>
+        notificationGroup
+          ? { ...(id != null && { _id: requireId(id) }), ...notificationGroup }
+          : loadBySentId(id, (groupId) => loaders.load(groupLoader, groupId)),
+    }),
+    parentId: t.exposeID(
+      '_parentId',
+      optional('The id of the workflow in another environment that this one was copied from. Null if it is no copy.'),
+    ),
+    data: t.expose('data', {
+      type: 'JSONObject',
+      nullable: true,
+      description: 'Your own key/value pairs. Null if there are none.',
+    }),
+    workflowIntegrationStatus: t.expose('workflowIntegrationStatus', {
+      type: 'JSONObject',
+      nullable: true,
+      description: 'The channels that have an active provider, as sent by the service. Null if it sent none.',
+    }),
+    creatorId: t.exposeID('_creatorId', { description: 'The id of the user who created the workflow.' }),
+    organizationId: t.exposeID('_organizationId', {
+      description: 'The id of the organization that owns the workflow.',
+    }),
+    environmentId: t.exposeID('_environmentId', {
+      description: 'The id of the environment that the workflow belongs to.',
+    }),
+    deleted: t.boolean({
+      description: 'Whether the workflow is deleted.',
+      resolve: ({ deleted }) => deleted ?? false,
+    }),
+    deletedAt: t.expose('deletedAt', time('The time when the workflow was deleted. Null if it is not deleted.')),
+    deletedBy: t.exposeID(
+      'deletedBy',
+      optional('The id of the user who deleted the workflow. Null if it is not deleted.'),
+    ),
+    createdAt: t.expose('createdAt', time('The time when the workflow was created.')),
+    updatedAt: t.expose('updatedAt', time('The time when the workflow was last changed.')),
+    revision: t.exposeInt('__v', optional('The revision number that the service assigned.')),
+    extra: extraField(t, 'workflows'),
+  });
+
   const Workflow = builder.objectRef<WorkflowBody>('Workflow').implement({
     description: 'A workflow: the steps that run when an app triggers it, and the messages that they send.',
     extensions: {
@@ -58,95 +146,8 @@ export const workflows = defineModule('workflows', (toolkit) => {
         description: "The workflow's id.",
         resolve: (workflow) => requireValue(idOf(workflow)),
       }),
-      identifier: t.string({
-        nullable: true,
-        extensions: shows('triggers'),
-        description:
-          'The identifier with which apps trigger the workflow: that of the first trigger. Null if there is none.',
-        resolve: identifierOf,
-      }),
-      name: t.exposeString('name', { description: 'The name that people see.' }),
-      description: t.exposeString(
-        'description',
-        optional('The purpose of the workflow. Null if it has no description.'),
-      ),
-      active: t.exposeBoolean('active', {
-        description: 'Whether the workflow runs when triggered. Change it with `updateWorkflowStatus`.',
-      }),
-      draft: t.boolean({
-        description: 'Whether the workflow is a draft. The service can change it together with `active`.',
-        resolve: ({ draft }) => draft ?? false,
-      }),
-      critical: t.boolean({
-        description: "Whether the workflow is critical, so that subscribers can't opt out of it.",
-        resolve: ({ critical }) => critical ?? false,
-      }),
-      isBlueprint: t.exposeBoolean('isBlueprint', optional('Whether the workflow is a template for new workflows.')),
-      tags: t.stringList({
-        description: 'The labels for grouping and finding workflows.',
-        resolve: ({ tags }) => listOf(tags),
-      }),
-      preferenceSettings: t.expose('preferenceSettings', {
-        type: PreferenceSettings,
-        description: 'The channels on which the workflow sends by default.',
-      }),
+      ...workflowFields(t),
       steps: listField(t, 'steps', WorkflowStep, 'The steps, in the order in which they run.'),
-      triggers: listField(t, 'triggers', WorkflowTrigger, 'The triggers with which apps start the workflow.'),
-      notificationGroupId: t.id({
-        extensions: shows('_notificationGroupId'),
-        description:
-          'The id of the notification group that the workflow belongs to, even if the group no longer exists.',
-        resolve: ({ _notificationGroupId, notificationGroup }) =>
-          requireValue(_notificationGroupId ?? notificationGroup?._id),
-      }),
-      notificationGroup: t.field({
-        type: NotificationGroup,
-        nullable: true,
-        extensions: declareCalls('0 if the service embeds the group, otherwise 1 for the whole operation', {
-          loader: groupLoader,
-          reason: 'None if the service embeds the group in the workflow.',
-        }),
-        description:
-          'The notification group that the workflow belongs to. Null if the group no longer exists.\n\nREST: no call if the service sent the group with the workflow. Otherwise `GET /v1/notification-groups/{id}`, or a single `GET /v1/notification-groups` if the operation requests several groups.',
-        resolve: ({ notificationGroup, _notificationGroupId: id }, _args, { loaders }) =>
-          notificationGroup
-            ? { ...(id != null && { _id: requireId(id) }), ...notificationGroup }
-            : loadBySentId(id, (groupId) => loaders.load(groupLoader, groupId)),
-      }),
-      parentId: t.exposeID(
-        '_parentId',
-        optional('The id of the workflow in another environment that this one was copied from. Null if it is no copy.'),
-      ),
-      data: t.expose('data', {
-        type: 'JSONObject',
-        nullable: true,
-        description: 'Your own key/value pairs. Null if there are none.',
-      }),
-      workflowIntegrationStatus: t.expose('workflowIntegrationStatus', {
-        type: 'JSONObject',
-        nullable: true,
-        description: 'The channels that have an active provider, as sent by the service. Null if it sent none.',
-      }),
-      creatorId: t.exposeID('_creatorId', { description: 'The id of the user who created the workflow.' }),
-      organizationId: t.exposeID('_organizationId', {
-        description: 'The id of the organization that owns the workflow.',
-      }),
-      environmentId: t.exposeID('_environmentId', {
-        description: 'The id of the environment that the workflow belongs to.',
-      }),
-      deleted: t.boolean({
-        description: 'Whether the workflow is deleted.',
-        resolve: ({ deleted }) => deleted ?? false,
-      }),
-      deletedAt: t.expose('deletedAt', time('The time when the workflow was deleted. Null if it is not deleted.')),
-      deletedBy: t.exposeID(
-        'deletedBy',
-        optional('The id of the user who deleted the workflow. Null if it is not deleted.'),
-      ),
-      createdAt: t.expose('createdAt', time('The time when the workflow was created.')),
-      updatedAt: t.expose('updatedAt', time('The time when the workflow was last changed.')),
-      revision: t.exposeInt('__v', optional('The revision number that the service assigned.')),
-      extra: extraField(t, 'workflows'),
     }),
   });
 
@@ -260,10 +261,10 @@ export const workflows = defineModule('workflows', (toolkit) => {
     },
   });
 
-  return { Workflow, workflow };
+  return { Workflow, workflow, workflowFields };
 });
 
-const idOf = ({ _id, id }: WorkflowBody): string | undefined => _id ?? id;
+export const idOf = ({ _id, id }: WorkflowBody): string | undefined => _id ?? id;
 
 const identifierOf = ({ triggers }: WorkflowBody): string | undefined => triggers?.[0]?.identifier;
 

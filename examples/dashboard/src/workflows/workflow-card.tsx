@@ -30,7 +30,7 @@ function Steps({ steps }: { steps: readonly Step[] }) {
         // biome-ignore lint/suspicious/noArrayIndexKey: the service may send no id, and the order does not change
         <li key={i} className={step.active === false ? 'step step-off' : 'step'}>
           <span className="step-kind">{kindOf(step)}</span>
-          <span className="step-name">{step.name ?? step.template?.subject ?? 'Without a name'}</span>
+          <span className="step-name">{step.name ?? 'Without a name'}</span>
           {step.active === false && <span className="muted"> (off)</span>}
         </li>
       ))}
@@ -49,8 +49,8 @@ const KINDS: Readonly<Record<string, string>> = {
 };
 
 /** Returns `Wait 2 days` or `Email`, or the service's own name of an unknown step. */
-function kindOf({ template, metadata }: Step): string {
-  const type = template?.type ?? 'step';
+function kindOf({ type: sent, metadata }: Step): string {
+  const type = sent ?? 'step';
   const kind = KINDS[type] ?? type;
   const { amount, unit } = metadata ?? {};
   return amount == null || unit == null || (type !== 'delay' && type !== 'digest')

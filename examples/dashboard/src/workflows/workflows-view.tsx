@@ -8,6 +8,7 @@ import { View } from '../shell/view.tsx';
 import { Button } from '../ui/button.tsx';
 import { Empty } from '../ui/empty.tsx';
 import { Field } from '../ui/field.tsx';
+import { summarize } from './workflow.ts';
 import { workflowsAddress } from './workflow-address.ts';
 import { WorkflowList } from './workflow-list.tsx';
 import { WorkflowSection } from './workflow-section.tsx';
@@ -88,7 +89,7 @@ function LinkedWorkflow({ id }: { id: string }) {
     <WorkflowSection
       title="Linked workflow"
       result={result}
-      workflows={isGone ? [] : workflow && [workflow]}
+      workflows={isGone ? [] : workflow && [summarize(workflow)]}
       rows={1}
       onReload={() => execute({ requestPolicy: 'network-only' })}
     >
