@@ -51,7 +51,7 @@ import {
 import { createJsonLogger } from './telemetry/json-logger.ts';
 import { formatMetrics, type MetricSamples } from './telemetry/metrics.ts';
 import { createTracing } from './telemetry/tracing/tracing.ts';
-import { createCircuitLog, createForeignLog } from './telemetry/upstream-log.ts';
+import { createCircuitLog, createEpisodeLog } from './telemetry/upstream-log.ts';
 import type { ServiceDeps } from './upstream/service.ts';
 import type { Connect } from './upstream/transport/connector.ts';
 import { createCacheStores, createUpstreams } from './upstream/upstreams.ts';
@@ -266,7 +266,7 @@ export function buildGateway(
       operationTimeoutMs: settings.operationTimeoutMs,
       logsCalls: logger.isLevelEnabled('debug'),
       metrics,
-      noteForeign: createForeignLog(logger),
+      noteEpisode: createEpisodeLog(logger),
       audit,
     }),
     prepare: engine.prepare,

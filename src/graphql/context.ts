@@ -6,7 +6,7 @@ import type { Identity } from '../auth/identity.ts';
 import type { AuditLog } from '../telemetry/audit-log.ts';
 import type { GatewayMetrics } from '../telemetry/gateway-metrics.ts';
 import type { OperationTrace } from '../telemetry/tracing/operation-trace.ts';
-import { type NoteForeign, Usage } from '../telemetry/usage.ts';
+import { type NoteEpisode, Usage } from '../telemetry/usage.ts';
 import type { CallBudget, OperationWrites, UpstreamClient } from '../upstream/client.ts';
 import type { Deadline, Signal } from '../upstream/signal.ts';
 import type { Upstreams } from '../upstream/upstreams.ts';
@@ -70,18 +70,17 @@ export function createContextFactory(options: {
   /** Whether the log names the REST calls of each operation. */
   logsCalls: boolean;
   metrics: GatewayMetrics;
-  /** Called for each response that comes from something else than an upstream. */
-  noteForeign: NoteForeign;
+  noteEpisode: NoteEpisode;
   audit: AuditLog | undefined;
 }): CreateContext {
-  const { upstreams, noteForeign, logsCalls, logger, now } = options;
+  const { upstreams, noteEpisode, logsCalls, logger, now } = options;
   return (operation, { params, request }) => {
     const { identity, requestId, trace, address } = operation;
     const { credential: authorization, upstream: name } = identity;
     const usage = new Usage({
       metrics: options.metrics,
       usesTenantKey: identity.clientKind === 'browser',
-      noteForeign,
+      noteEpisode,
       upstream: name,
       trace,
       audit: options.audit && { log: options.audit, identity, address },

@@ -97,7 +97,8 @@ export interface DeclaredMutation {
 /** Extension of a mutation's field that changes or deletes nothing that exists, for AI agents: `extensions: ADDS_ONLY`. */
 export const ADDS_ONLY = { addsOnly: true } as const;
 
-type Result = { readonly __typename: string };
+/** `uncleared` is absent from failures. */
+type Result = { readonly __typename: string; readonly replayed: boolean; readonly uncleared?: readonly string[] };
 
 type Apply = () => Promise<Result>;
 
@@ -158,11 +159,12 @@ export function createMutations(builder: Builder, errors: MutationErrors): Mutat
           ...(endpoint.idempotent && { idempotencyKey: t.string({ description: IDEMPOTENCY_KEY }) }),
         }),
       });
-    const Success = builder.objectRef<object>(`${typeName}Success`).implement({
+    const Success = builder.objectRef<Result>(`${typeName}Success`).implement({
       description: success.description,
       fields: (t) => ({
         ...withoutOwn('replayed', success.fields(t), `success of the mutation ${name}`),
-        ...(endpoint.idempotent && { replayed: t.boolean({ description: REPLAYED, resolve: isReplayed }) }),
+        ...(endpoint.idempotent && { replayed: t.exposeBoolean('replayed', { description: REPLAYED }) }),
+        ...(endpoint.clears && { uncleared: t.stringList({ description: UNCLEARED, resolve: unclearedOf }) }),
       }),
     });
     const failureTypes = [
@@ -279,17 +281,21 @@ function createAccept(
     const { ofField = new WriteCount() } = ctx.writes;
     const writes = item === undefined ? ofField : new WriteCount();
     const context = item === undefined ? ctx : { ...ctx, upstream: ownClient(ctx, writes) };
+    const path = item?.path ?? (declared === undefined && !endpoint.idempotent ? [] : ['input']);
     return async () => {
       let sends = 0;
       let areReplayed = true;
+      const uncleared: string[] = [];
       let toInputPath = (path: readonly string[]) => path;
       const send: Send<CallArgs, unknown> = (args) => {
-        toInputPath = (path) => inputPath?.(path, input) ?? findInInput(path, input, args);
+        const toPath = (member: readonly string[]) => inputPath?.(member, input) ?? findInInput(member, input, args);
+        toInputPath = toPath;
         sends += 1;
         const idempotencyKey = sends === 1 ? firstKey : deriveKey(sends);
         const write = { ...args, idempotencyKey, isBulkItem: item !== undefined };
-        const sent = context.upstream.write(endpoint, write).then(({ body, replayed }) => {
+        const sent = context.upstream.write(endpoint, write).then(({ body, replayed, uncleared: kept = [] }) => {
           areReplayed &&= replayed;
+          uncleared.push(...kept.map((member) => [...path, ...toPath([member])].join('.')));
           return body;
         });
         return ignoreRejection(sent);
@@ -300,7 +306,7 @@ function createAccept(
           throw invalidInput(endpoint, issues.slice(0, MAX_ISSUES));
         }
         const source = await resolve(input, send, context);
-        return { ...source, __typename: `${typeName}Success`, replayed: sends > 0 && areReplayed };
+        return { uncleared, ...source, __typename: `${typeName}Success`, replayed: sends > 0 && areReplayed };
       } catch (error) {
         const failure =
           isUpstreamError(error) &&
@@ -308,7 +314,7 @@ function createAccept(
             notFound: notFound && { ...notFound, id: notFound.id(input) },
             canConflict,
             toInputPath: declared === undefined ? () => [] : toInputPath,
-            path: item?.path ?? (declared === undefined && !endpoint.idempotent ? [] : ['input']),
+            path,
             isBulkItem: item !== undefined,
             hasWritten: writes.applied > 0,
           });
@@ -373,7 +379,7 @@ function withoutOwn<Fields extends object>(name: string, fields: Fields, owner: 
   return fields;
 }
 
-const isReplayed = (source: object): boolean => 'replayed' in source && source.replayed === true;
+const unclearedOf = ({ uncleared = [] }: Result): readonly string[] => uncleared;
 
 const toTypeName = (name: string): string => name.slice(0, 1).toUpperCase() + name.slice(1);
 
@@ -389,6 +395,9 @@ const IDEMPOTENCY_KEY =
 
 const REPLAYED =
   'Whether this is the stored result of an earlier request with the same idempotency key. Nothing was changed again.';
+
+const UNCLEARED =
+  'The paths of what null or an empty list was to clear, but which still has a value, such as `input.phone`. Versions of the service before 31 October 2025 ignore most nulls.';
 
 /**
  * Derives the idempotency key that is sent upstream for one write: a digest of field name, response path, the caller, its key and the number of a

@@ -23,7 +23,7 @@ export default defineShipped('subscriberProfiles', (toolkit) => {
   const list = endpoint('GET /v1/subscribers', { expect: 'page', identifiedBy })
     .takes<{ query: { page: number; limit: number } }>()
     .returns<PageBody>();
-  const update = endpoint('PUT /v1/subscribers/{subscriberId}', { repeatable: true, identifiedBy })
+  const update = endpoint('PUT /v1/subscribers/{subscriberId}', { repeatable: true, clears: true, identifiedBy })
     .takes<{ body: object }>()
     .returns<SubscriberBody>();
   const remove = endpoint('DELETE /v1/subscribers/{subscriberId}', { expect: 'value' });

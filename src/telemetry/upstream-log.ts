@@ -1,11 +1,11 @@
-// Logs when a service goes down or something else answers for it, and when that is over.
+// Logs when a service goes down, something else answers for it, or it keeps what was to be cleared, and when that is over.
 
 import type { Logger } from 'pino';
 import { logEpisodes } from '../lib/episodes.ts';
 import { describeCause } from '../upstream/errors.ts';
 import type { ReportCircuitChange } from '../upstream/policies/circuit-breaker.ts';
 import type { TenantNames } from './access-log.ts';
-import type { NoteForeign } from './usage.ts';
+import type { NoteEpisode } from './usage.ts';
 
 const OPENED = 'The circuit breaker opened. Calls to the service are paused.';
 const OPENED_FOR_ONE =
@@ -36,13 +36,22 @@ export function createCircuitLog(logger: Logger, nameTenant: TenantNames, now: (
     };
 }
 
-/** Creates the log of responses that come from something else than an upstream: one line when they begin, one when they have ended. */
-export function createForeignLog(logger: Logger): NoteForeign {
-  const note = logEpisodes(logger, {
+const EPISODES = {
+  foreign: {
     began:
       'Something else answers for the service: it has no such endpoint, it redirects, or a proxy or firewall in front of it responds. Check the base address of the upstream, and what is in front of it.',
     ended: 'The service itself answers again, or this endpoint is no longer called.',
-  });
-  return (upstream, { method, route }) =>
-    note([upstream, method, route].join(' '), () => ({ both: { upstream, method, route }, first: {} }));
+  },
+  uncleared: {
+    began:
+      'The service kept values that null or an empty list was to clear. Update the service: versions before 31 October 2025 clear only the email of a subscriber. No version clears channels.',
+    ended: 'The service clears values again, or none are to be cleared any more.',
+  },
+};
+
+/** Creates the log of responses that come from something else than an upstream, or keep what was to be cleared: one line when they begin, one when they have ended. */
+export function createEpisodeLog(logger: Logger): NoteEpisode {
+  const notes = { foreign: logEpisodes(logger, EPISODES.foreign), uncleared: logEpisodes(logger, EPISODES.uncleared) };
+  return (kind, upstream, { method, route }) =>
+    notes[kind]([upstream, method, route].join(' '), () => ({ both: { upstream, method, route }, first: {} }));
 }

@@ -9,8 +9,8 @@ import type { AuditLog, WriteRecord } from './audit-log.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';
 import type { OperationTrace } from './tracing/operation-trace.ts';
 
-/** Notes a response that comes from something else than an upstream. */
-export type NoteForeign = (upstream: string | undefined, endpoint: Endpoint) => void;
+/** Notes a response that comes from something else than an upstream, or that keeps what was to be cleared. */
+export type NoteEpisode = (kind: 'foreign' | 'uncleared', upstream: string | undefined, endpoint: Endpoint) => void;
 
 /** Receivers of what happens to the calls of one operation. */
 interface UsageReceivers {
@@ -18,8 +18,8 @@ interface UsageReceivers {
   metrics?: GatewayMetrics | undefined;
   /** Whether calls have the configured key of a tenant. @default false */
   usesTenantKey?: boolean;
-  /** Called for each response that comes from something else than the service. @default nothing */
-  noteForeign?: NoteForeign | undefined;
+  /** Called for each such response. @default nothing */
+  noteEpisode?: NoteEpisode | undefined;
   /** Name of the upstream. @default the only one, which has none */
   upstream?: string | undefined;
   /** Trace of the operation. @default none */
@@ -108,12 +108,12 @@ export class Usage implements CallEvents {
   }
 
   attemptEnded(request: UpstreamRequest, outcome: Outcome, milliseconds: number): void {
-    const { metrics, trace, noteForeign, upstream, usesTenantKey = false } = this.#receivers;
+    const { metrics, trace, noteEpisode, upstream, usesTenantKey = false } = this.#receivers;
     this.#closeEntry(request, outcome);
     metrics?.requestEnded(upstream, request.endpoint, outcome, milliseconds, usesTenantKey);
     trace?.endRequest(request, outcome);
-    if (isUpstreamError(outcome) && outcome.isForeign) {
-      noteForeign?.(upstream, request.endpoint);
+    if (isUpstreamError(outcome) ? outcome.isForeign : outcome.uncleared?.length) {
+      noteEpisode?.(isUpstreamError(outcome) ? 'foreign' : 'uncleared', upstream, request.endpoint);
     }
   }
 

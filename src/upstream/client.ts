@@ -175,7 +175,7 @@ export class OperationClient implements UpstreamClient {
         if (isUpstreamError(outcome)) {
           reject(outcome);
         } else {
-          resolve({ body: withInvalidItems(endpoint, outcome.body) as Body, replayed: outcome.replayed }); // As above.
+          resolve({ ...outcome, body: withInvalidItems(endpoint, outcome.body) as Body }); // As above.
         }
       });
       this.#target.write(request, reader);

@@ -98,6 +98,8 @@ interface OptionsOfWrites {
   idempotent?: boolean;
   /** Whether the service can apply it twice without harm, so that it is sent again after a temporary failure. @default false */
   repeatable?: boolean;
+  /** Whether null and empty lists in the body clear members of the record. The success then has `uncleared`, those that the response still has. @default false */
+  clears?: boolean;
   /** Kinds of cached reads that it changes. @default those of the reads whose paths are at, above or below its own */
   empties?: readonly string[];
   /** Format of the body. @default 'json' */
@@ -257,6 +259,7 @@ const OPTIONS = options(
       .optional(),
     idempotent: flag(),
     repeatable: flag(),
+    clears: flag(),
     empties: names().optional(),
     bodyFormat: choice(['json', 'form']).default('json'),
     multiline: names().default([]),
@@ -275,7 +278,7 @@ export const FRESH_SECONDS: ReadonlyMap<string, number> = new Map([
 
 /** Options that an endpoint can't have: of writes, of reads, and of responses with records. */
 const MISPLACED = [
-  { names: ['idempotent', 'repeatable', 'empties', 'bodyFormat', 'multiline'], methods: ['GET'], forms: [] },
+  { names: ['idempotent', 'repeatable', 'clears', 'empties', 'bodyFormat', 'multiline'], methods: ['GET'], forms: [] },
   { names: ['cached'], methods: ['POST', 'PUT', 'PATCH', 'DELETE'], forms: ['nothing'] },
   { names: ['identifiedBy', 'response'], methods: [], forms: ['text', 'nothing'] },
 ] as const;

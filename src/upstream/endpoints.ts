@@ -87,6 +87,7 @@ export const getNotificationStats = endpoint('GET /v1/notifications/graph/stats'
 /** Creates a subscriber, or updates the one with the same `subscriberId`. */
 export const createSubscriber = endpoint('POST /v1/subscribers', {
   idempotent: true,
+  clears: true,
   identifiedBy: ['subscriberId'],
 })
   .takes<{ body: SubscriberFields }>()

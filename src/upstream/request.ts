@@ -24,6 +24,10 @@ export interface WriteResult<T> {
   body: T;
   /** Whether the service returned its stored response to an earlier write with the same idempotency key. */
   replayed: boolean;
+  /** Members of the body that were to be cleared, but have a value in the response. Absent if the endpoint clears none. */
+  uncleared?: readonly string[];
+  /** Header `Date` of the response, by which its times can be compared. Absent if the endpoint clears nothing. */
+  date?: string | undefined;
 }
 
 export interface UpstreamResult extends WriteResult<unknown> {

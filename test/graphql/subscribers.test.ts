@@ -1,4 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { CreateSubscriberDocument, createClient } from '../../packages/client/src/index.ts';
+import subscriberProfiles from '../../src/modules/subscribers.ts';
 import {
   type SandboxedGateway,
   type ScriptedGateway,
@@ -313,5 +315,85 @@ describe('input that cannot be sent', () => {
     );
     expect(createSubscriber).toEqual({ __typename: 'CreateSubscriberSuccess' });
     expect(JSON.parse(gateway.service.requests.at(-1)?.body ?? '')).toEqual(input);
+  });
+});
+
+describe('what null or an empty list was to clear', () => {
+  const STORED = {
+    email: 'ada@example.com',
+    phone: '+44 20',
+    data: { plan: 'pro' },
+    channels: [{ providerId: 'fcm' }],
+  };
+
+  /** Starts a gateway of a service from before 31 October 2025, which skips null for all fields but the email. */
+  const startOld = () =>
+    startScriptedGateway(
+      ({ method, body }) => {
+        const { subscriberId = 'user-1', ...fields } = JSON.parse(body);
+        const kept = Object.entries(fields).filter(([name, value]) => value !== null || name === 'email');
+        const record = subscriber({ ...STORED, ...Object.fromEntries(kept), subscriberId, channels: STORED.channels });
+        return { status: method === 'POST' ? 201 : 200, body: { data: record } };
+      },
+      { modules: [subscriberProfiles] },
+    );
+
+  it('is named with its path in the input, if the service kept it, in all mutations', async () => {
+    await using gateway = await startOld();
+    const item = { email: null, phone: null, data: null, channels: [] };
+    expect(
+      await gateway.data(
+        `mutation ($one: CreateSubscriberInput!, $many: CreateSubscribersInput!, $update: UpdateSubscriberInput!) {
+          createSubscriber(input: $one) { ... on CreateSubscriberSuccess { uncleared } }
+          createSubscribers(input: $many) { succeeded results { ... on CreateSubscriberSuccess { uncleared } } }
+          updateSubscriber(input: $update) { ... on UpdateSubscriberSuccess { uncleared } }
+        }`,
+        {
+          one: { subscriberId: 'user-1', ...item },
+          many: {
+            subscribers: [
+              { subscriberId: 'a', firstName: 'A' },
+              { subscriberId: 'b', phone: null, channels: null },
+            ],
+          },
+          update: { subscriberId: 'user-1', phone: null, locale: null },
+        },
+      ),
+    ).toEqual({
+      createSubscriber: { uncleared: ['input.channels', 'input.data', 'input.phone'] },
+      createSubscribers: {
+        succeeded: 2,
+        results: [{ uncleared: [] }, { uncleared: ['input.subscribers.1.channels', 'input.subscribers.1.phone'] }],
+      },
+      updateSubscriber: { uncleared: ['input.phone'] },
+    });
+    const [first] = gateway.service.requests;
+    expect(JSON.parse(first?.body ?? '')).toEqual({ subscriberId: 'user-1', ...item });
+    const warnings = gateway.log.filter(({ msg }) => String(msg).includes('31 October 2025'));
+    expect(warnings.map(({ method, route }) => `${method} ${route}`).toSorted()).toEqual([
+      'POST /v1/subscribers',
+      'PUT /v1/subscribers/{subscriberId}',
+    ]);
+  });
+
+  it('reaches apps with the shipped document', async () => {
+    await using gateway = await startOld();
+    const client = createClient({ url: gateway.url, authorization: 'ApiKey a' });
+    const { data } = await client.request(CreateSubscriberDocument, { input: { subscriberId: 'user-1', phone: null } });
+    const result = data?.createSubscriber;
+    expect(result?.__typename === 'CreateSubscriberSuccess' && result.uncleared).toEqual(['input.phone']);
+  });
+
+  it('is cleared if the response has no value, and other differences are not listed', async () => {
+    for (const cleared of [{}, { phone: null, data: null }, { phone: '', data: {} }]) {
+      await using gateway = await startScriptedGateway(() => ({
+        status: 201,
+        body: { data: { ...subscriber(), email: 'ada@example.com', channels: [], ...cleared } },
+      }));
+      const input = { subscriberId: 'user-1', email: 'Ada@Example.com', phone: null, data: null, channels: [] };
+      const created = await gateway.data(CreateSubscriber, { input });
+      expect(created).toMatchObject({ createSubscriber: { uncleared: [] } });
+      expect(gateway.log.filter(({ msg }) => String(msg).includes('was to clear'))).toEqual([]);
+    }
   });
 });

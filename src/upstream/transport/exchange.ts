@@ -1,6 +1,7 @@
 // Writes requests and reads responses in the form that they have on the wire.
 
 import { USER_AGENT } from '../../lib/installation.ts';
+import { isRecord } from '../../lib/is-record.ts';
 import type { DriftCheck } from '../contract/drift.ts';
 import type { DeclaredEndpoint } from '../endpoint.ts';
 import type { UpstreamRateLimit } from '../errors.ts';
@@ -77,6 +78,10 @@ export function readResult(
     if (etag !== undefined) {
       result.etag = etag;
     }
+    if (endpoint.clears) {
+      result.uncleared = findUncleared(request.args.body, body);
+      result.date = headerOf(headers, 'date');
+    }
     return result;
   }
   if (status === 304 && known !== undefined) {
@@ -87,6 +92,15 @@ export function readResult(
     { status, body: readErrorBody(response), retryAfter: headerOf(headers, 'retry-after'), rateLimit },
   );
 }
+
+/** Returns the members that null or an empty list was to clear, but that have a value in the response. Other differences are the service's business. */
+const findUncleared = (sent: object = {}, received: unknown): string[] =>
+  Object.entries(sent).flatMap(([name, value]) =>
+    value !== undefined && isEmpty(value) && isRecord(received) && !isEmpty(received[name]) ? [name] : [],
+  );
+
+const isEmpty = (value: unknown): boolean =>
+  value == null || value === '' || (typeof value === 'object' && Object.keys(value).length === 0);
 
 /** `ETag` (RFC 9110, section 8.8.3) of at most 256 characters. Without bytes above ASCII, which `If-None-Match` could change. */
 const ETAG = /^(?:W\/)?"[\x21\x23-\x7e]{0,250}"$/;
