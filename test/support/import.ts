@@ -30,6 +30,7 @@ export async function setUpImport(
   isDown: (method: string) => boolean = () => false,
 ) {
   let environment = 'env-1';
+  let hasGroups = true;
   const folder = await createTestFolder();
   await writeFile(folder.path('users.csv'), content);
   const service = await startService(({ method, path, headers, body }, { end }) => {
@@ -37,12 +38,18 @@ export async function setUpImport(
       return end();
     }
     if (method === 'GET') {
-      return { body: { data: [group({ _environmentId: environment })] } };
+      return { body: { data: hasGroups ? [group({ _environmentId: environment })] : [] } };
     }
     const row: Sent = JSON.parse(body);
     const response = respond(row, path, headers['idempotency-key'] ?? '') ?? {
       status: 201,
-      body: { data: subscriber({ subscriberId: row.subscriberId }) },
+      body: {
+        data: subscriber({
+          subscriberId: row.subscriberId,
+          _environmentId: environment,
+          createdAt: new Date().toISOString(),
+        }),
+      },
     };
     return response === 'broken connection' ? end() : response;
   });
@@ -59,9 +66,10 @@ export async function setUpImport(
     run: (...args: string[]) => runCommand(optionsOf(...args)),
     /** Imports another file of the folder. */
     importFile: (file: string, ...args: string[]) => runCommand(optionsFor(file, ...args)),
-    /** Changes the environment of the API key. */
-    switchEnvironment(id: string): void {
+    /** Changes the environment of the API key. @param groups whether it has notification groups */
+    switchEnvironment(id: string, groups = true): void {
       environment = id;
+      hasGroups = groups;
     },
     /** Starts an import, without waiting for its end. */
     start: (...args: string[]) => spawnNotigraph(optionsOf(...args)),

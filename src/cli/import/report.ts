@@ -114,16 +114,21 @@ export function describeEnding(
 ): string {
   const created = after.created - before.created;
   const updated = after.updated - before.updated;
-  const { failed, unknown, invalid } = after;
+  const { failed, unknown, invalid, uncleared } = after;
   const applied = after.created + after.updated;
-  const left = failed + unknown + after.pending;
+  const left = failed + unknown + uncleared + after.pending;
   const rows = formatRows(applied + left, invalid > 0 ? 'valid ' : '');
   const repair = failed > 0 ? ` Rows that you correct in ${path} are sent again, and no others that are applied.` : '';
-  const hasResults = applied + failed + unknown > 0;
+  const hasResults = applied + failed + unknown + uncleared > 0;
   return [
     `Applied ${formatRows(created + updated)} in ${formatDuration(seconds)}: ${formatCount(created)} created, ${formatCount(updated)} updated.`,
     ...(failed > 0 ? [`${formatRows(failed)} failed and changed nothing.`] : []),
     ...(unknown > 0 ? [`${formatRows(unknown)} failed and may have been applied.`] : []),
+    ...(uncleared > 0
+      ? [
+          `${formatRows(uncleared)} ${uncleared === 1 ? 'has' : 'have'} values that the service should have cleared. ${CAUSE}`,
+        ]
+      : []),
     left === 0
       ? `${applied === 1 ? '' : 'All '}${rows} of the file ${be(applied)} applied. Results: ${results}`
       : `${formatCount(applied)} of ${rows} ${be(applied)} applied.${hasResults ? ` Results, with reasons: ${results}` : ''}`,
@@ -136,6 +141,8 @@ export function describeEnding(
     '',
   ].join('\n');
 }
+
+const CAUSE = 'Versions before 31 October 2025 clear only the email, and none clears channels.';
 
 const TERMINAL_MS = 200;
 const LOG_MS = 10_000;

@@ -16,10 +16,10 @@ export class ImportError extends CommandError {
 
 /**
  * Outcome of a row. `failed`: the service rejected it, so nothing was changed; `unknown`: it may have been applied; `pending`: it was not sent;
- * `invalid`: the file has to be corrected.
+ * `invalid`: the file has to be corrected; `uncleared`: it was applied, but the service kept values that null or an empty list was to clear.
  */
 export type RowOutcome = z.output<typeof OUTCOME>;
-const OUTCOME = z.enum(['created', 'updated', 'failed', 'unknown', 'pending', 'invalid']);
+const OUTCOME = z.enum(['created', 'updated', 'failed', 'unknown', 'pending', 'invalid', 'uncleared']);
 
 export type Entry = z.output<typeof ENTRY>;
 const ENTRY = z.object({
@@ -90,6 +90,12 @@ const NEXT_PAGE = `
   WHERE subscribers.line > ? AND coalesce(outcome, 'pending') NOT IN ('created', 'updated')
   ORDER BY subscribers.line LIMIT ${PAGE}`;
 
+/** Makes applied rows pending, with new keys: the first, which shows whether the environment is the same, or all. */
+const SEND_AGAIN = `
+  UPDATE rows SET outcome = NULL, key = hex(randomblob(16)) WHERE subscriberId IN (
+    SELECT subscriberId FROM subscribers JOIN rows USING (subscriberId) WHERE outcome IN ('created', 'updated')
+    ORDER BY subscribers.line LIMIT ?)`;
+
 const prepareStatements = (database: DatabaseSync) => ({
   add: database.prepare(ADD),
   lineOf: database.prepare('SELECT line FROM rows WHERE subscriberId = ?'),
@@ -114,6 +120,9 @@ export class Results implements Disposable {
   readonly #database: DatabaseSync;
   readonly #isNew: boolean;
   #hasOutcomes = false;
+  /** Environment of the earlier results; undefined if there are none, or the service has never told it. */
+  #environmentId: string | undefined;
+  #isConfirmed = false;
   readonly #statements: ReturnType<typeof prepareStatements>;
   /** Number of rows that the last import didn't have, or had with other values. */
   changed = 0;
@@ -178,23 +187,40 @@ export class Results implements Disposable {
    * Ends the check, after which rows can be sent. Its results are on the disk then: without the keys, rows couldn't be sent again safely.
    *
    * @param service address
-   * @param environmentId environment of the API key; undefined if the service didn't tell
+   * @param environmentId environment of the API key; undefined if the service didn't tell yet. Then it isn't assumed to be that of the results
    * @throws {ConfigError} if the results are those of another service or environment
    */
   begin(service: string, environmentId: string | undefined): void {
     const { data: earlier } = TARGET.safeParse(this.#database.prepare('SELECT * FROM target').get());
-    const other = (kind: string, ids: string) =>
-      new ConfigError([`${this.#path} has the results of another ${kind}, ${ids} Name another file with --results.`]);
     if (earlier !== undefined && earlier.service !== service) {
-      throw other('service', `${earlier.service}.`);
+      throw this.#belongsTo('service', `${earlier.service}.`);
     }
-    const earlierId = earlier?.environmentId ?? environmentId;
-    if (environmentId !== undefined && earlierId !== environmentId) {
-      throw other('environment', `${earlierId}. This API key belongs to ${environmentId}.`);
-    }
+    this.#environmentId = earlier?.environmentId ?? undefined;
     this.#database.exec('DELETE FROM rows WHERE line IS NULL; DELETE FROM target;');
-    this.#database.prepare('INSERT INTO target VALUES (?, ?)').run(service, earlierId ?? null);
+    this.#database.prepare('INSERT INTO target VALUES (?, ?)').run(service, this.#environmentId ?? null);
+    this.#database
+      .prepare(SEND_AGAIN)
+      .run(this.#environmentId === undefined ? -1 : Number(environmentId === undefined));
+    this.confirm(environmentId);
     this.#database.exec('COMMIT; PRAGMA synchronous = NORMAL;');
+  }
+
+  /** Compares the environment that the first response names, and stores it. @throws {ConfigError} if the results are those of another one */
+  confirm(environmentId: unknown): void {
+    if (this.#isConfirmed || typeof environmentId !== 'string') {
+      return;
+    }
+    this.#isConfirmed = true;
+    if (this.#environmentId !== undefined && this.#environmentId !== environmentId) {
+      throw this.#belongsTo('environment', `${this.#environmentId}. This API key belongs to ${environmentId}.`);
+    }
+    this.#database.prepare('UPDATE target SET environmentId = ?').run(environmentId);
+  }
+
+  #belongsTo(kind: string, ids: string): ConfigError {
+    return new ConfigError([
+      `${this.#path} has the results of another ${kind}, ${ids} Name another file with --results.`,
+    ]);
   }
 
   /** Yields the rows that are not applied, in the order of the file. */
@@ -211,14 +237,14 @@ export class Results implements Disposable {
   }
 
   /** Stores the outcome of a row, also that of a try that may have been applied */
-  record(subscriberId: string, outcome: RowOutcome, failure?: { code: string; message: string }): void {
+  record(subscriberId: string, outcome: RowOutcome, failure?: { code?: string; message: string }): void {
     this.#hasOutcomes = true; // Also if it can't be written: the row may be applied.
     this.#statements.record.run(outcome, failure?.code ?? null, failure?.message ?? null, subscriberId);
   }
 
   counts(): Counts {
     const sql = 'SELECT outcome, count(DISTINCT line) AS rows FROM outcomes GROUP BY outcome';
-    const counts = { created: 0, updated: 0, failed: 0, unknown: 0, pending: 0, invalid: 0 };
+    const counts = { created: 0, updated: 0, failed: 0, unknown: 0, pending: 0, invalid: 0, uncleared: 0 };
     for (const row of this.#database.prepare(sql).all()) {
       const { outcome, rows } = COUNT.parse(row);
       counts[outcome] = rows;

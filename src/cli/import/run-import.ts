@@ -213,7 +213,7 @@ async function send(
   results.begin(serviceAddressOf(url), await readEnvironmentId(service));
   const before = results.counts();
   const applied = before.created + before.updated;
-  const total = applied + before.failed + before.unknown + before.pending;
+  const total = applied + before.failed + before.unknown + before.pending + before.uncleared;
   if (applied === total) {
     host.stdout.write(`All rows are already applied: see ${resultsPath}. To send them again, use --restart.\n`);
     return before.invalid === 0 ? 0 : 1;
@@ -234,7 +234,7 @@ async function send(
   let failure: ImportError | undefined;
   try {
     const concurrency = settings.maxConcurrentCallsPerKey;
-    await sendRows({ results, service, progress: counts, concurrency, stopping });
+    await sendRows({ results, service, progress: counts, concurrency, stopping, maxWaitMs: options.maxWaitMs });
   } catch (error) {
     const explained = explainFileError(error, resultsPath);
     if (!(explained instanceof ImportError)) {
@@ -244,12 +244,13 @@ async function send(
   }
   progress[Symbol.dispose]();
   const after = results.counts();
-  host.stderr.write(describeRows(results, path, ['failed', 'unknown'], after.failed + after.unknown));
+  const listed = after.failed + after.unknown + after.uncleared;
+  host.stderr.write(describeRows(results, path, ['failed', 'unknown', 'uncleared'], listed));
   if (failure !== undefined) {
     host.stderr.write(`${failure.message}\n`);
   }
   host.stdout.write(describeEnding(before, after, (performance.now() - startedAt) / 1_000, options));
-  return failure === undefined && counts.applied === total && after.invalid === 0 ? 0 : 1;
+  return failure === undefined && counts.applied === total && after.invalid + after.uncleared === 0 ? 0 : 1;
 }
 
 /**

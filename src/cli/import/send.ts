@@ -12,6 +12,8 @@ interface Sending {
   service: ImportService;
   /** Number of rows that are applied, also by earlier imports, and that failed. They are updated. */
   progress: { applied: number; failed: number };
+  /** Longest time for which a row waits because the service says so, in milliseconds. */
+  maxWaitMs: number;
   /** Rows that are sent at a time. */
   concurrency: number;
   /** Aborted to stop the import, also by a failure. */
@@ -20,6 +22,9 @@ interface Sending {
 
 /** Tries after which a row has failed although the service works. Each has the retries of the client. */
 const MAX_TRIES = 5;
+
+/** The first request with the key is in progress, for five minutes even if its process has died. */
+const IN_PROGRESS = 'IDEMPOTENCY_IN_PROGRESS';
 
 /** Statuses of an address without the endpoint, or that redirects to another one. */
 const NO_ENDPOINT: ReadonlySet<number> = new Set([...REDIRECTS, 404, 405, 410]);
@@ -63,12 +68,13 @@ export async function sendRows(sending: Sending): Promise<void> {
  * @throws {ImportError} if no row can succeed
  */
 async function sendRow({ line, subscriber, key: firstKey, outcome }: PendingRow, sending: Sending): Promise<void> {
-  const { results, service, progress } = sending;
+  const { results, service, progress, maxWaitMs } = sending;
   const { subscriberId } = subscriber;
-  let key = firstKey;
+  const startedAt = performance.now();
+  let key = outcome === 'uncleared' ? randomUUID() : firstKey; // The service may have stored what it answered then.
   let isUnknown = outcome === 'unknown';
   let isBroken = false;
-  let lastAt = performance.now();
+  let lastAt = startedAt;
   let failures = 0;
   for (let tries = 0; ; tries += 1) {
     // Before a row was applied, the reason for a broken connection could concern all rows.
@@ -79,11 +85,19 @@ async function sendRow({ line, subscriber, key: firstKey, outcome }: PendingRow,
       return;
     }
     try {
-      const { body } = await service.call(`import-${key}`, (client) =>
+      const {
+        body,
+        uncleared = [],
+        date,
+      } = await service.call(`import-${key}`, (client) =>
         client.write(createSubscriber, { body: subscriber, idempotencyKey: key }),
       );
-      // Mongo and the sandbox set both times at once when they create a record.
-      results.record(subscriberId, body.createdAt === body.updatedAt ? 'created' : 'updated');
+      results.confirm(body._environmentId);
+      if (uncleared.length > 0) {
+        results.record(subscriberId, 'uncleared', { message: `The service did not clear ${uncleared.join(', ')}.` });
+      } else {
+        results.record(subscriberId, service.isNew(body.createdAt, date) ? 'created' : 'updated');
+      }
       service.succeeded();
       progress.applied += 1;
       return;
@@ -100,14 +114,17 @@ async function sendRow({ line, subscriber, key: firstKey, outcome }: PendingRow,
         results.record(subscriberId, 'unknown', failure);
       }
       const isAnswered = isAnswer(error);
-      // During an outage, no row fails: only those count that fail while the service answers.
-      failures += Number(isAnswered || error.isReplayed || (error.sent && service.answeredSince(lastAt)));
+      // During an outage, no row fails: only those count that fail while the service answers, and doesn't say "wait".
+      const counts = isAnswered || error.isReplayed || (error.sent && service.answeredSince(lastAt));
+      const mustWait = !error.isReplayed && (error.conflict === IN_PROGRESS || error.retryAfterSeconds !== undefined);
+      const isLate = mustWait && counts && performance.now() - startedAt >= maxWaitMs;
+      failures += Number(counts && !mustWait);
       lastAt = performance.now();
       isBroken = error.sent && error.status === undefined && error.code === 'UPSTREAM_UNAVAILABLE';
       if (isAnswered) {
         service.answered();
       }
-      if (!(isTemporary(error) || error.isReplayed) || failures >= MAX_TRIES) {
+      if (!(isTemporary(error) || error.isReplayed) || failures >= MAX_TRIES || isLate) {
         if (!isUnknown) {
           results.record(subscriberId, 'failed', failure);
         }
@@ -157,7 +174,7 @@ const isTemporary = ({ code, conflict, status = 0, isForeign }: UpstreamError): 
   (isForeign && NO_ENDPOINT.has(status)) ||
   ['RATE_LIMITED', 'OVERLOADED', 'UPSTREAM_UNAVAILABLE', 'UPSTREAM_TIMEOUT'].includes(code) ||
   (code === 'UPSTREAM_ERROR' && status >= 500) ||
-  conflict === 'IDEMPOTENCY_IN_PROGRESS';
+  conflict === IN_PROGRESS;
 
 /** Whether the service itself rejected the row. A rate limit says nothing about the row. */
 const isAnswer = ({ code, status, isOutage, isForeign }: UpstreamError): boolean =>

@@ -50,7 +50,8 @@ export class ImportService implements AsyncDisposable {
   #nextAt = 0;
   /** End of the pause for the service's rate limit. */
   #pausedUntil = 0;
-  #answeredAt = performance.now();
+  readonly #startedAt = performance.now();
+  #answeredAt = this.#startedAt;
   #failures = 0;
   #report: NodeJS.Timeout | undefined;
   #isReported = false;
@@ -151,6 +152,16 @@ export class ImportService implements AsyncDisposable {
       this.#isReported = false;
       this.#options.note('Continuing: the service answers again.');
     }
+  }
+
+  /**
+   * Whether the import has created a record: it isn't older than the first request, on the service's clock. Its `updatedAt` says nothing, because a
+   * record that was never changed, or was found by an upsert, has that of its creation.
+   *
+   * @param date header `Date` of the response
+   */
+  isNew(createdAt: string, date = new Date().toUTCString()): boolean {
+    return Date.parse(createdAt) >= Date.parse(date) - (performance.now() - this.#startedAt);
   }
 
   answeredSince(time: number): boolean {
