@@ -108,7 +108,9 @@ describe('the metrics', () => {
       return end();
     }
     const [, status] = /workflows\/s(\d+)$/.exec(path) ?? [];
-    return status === undefined ? { body: { data: [] } } : { status: Number(status), body: { _id: 'w1', statusCode: Number(status) } };
+    return status === undefined
+      ? { body: { data: [] } }
+      : { status: Number(status), body: { _id: 'w1', statusCode: Number(status) } };
   };
 
   it('count operations and upstream requests by result', async () => {

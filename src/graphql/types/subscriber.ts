@@ -98,7 +98,8 @@ export const subscribers = defineModule('subscribers', (toolkit) => {
         }),
         channels: t.field({
           type: ['JSONObject'],
-          description: 'The settings per provider, such as push tokens and webhooks. Services add them to the existing ones.',
+          description:
+            'The settings per provider, such as push tokens and webhooks. Services add them to the existing ones.',
         }),
       }),
     },
