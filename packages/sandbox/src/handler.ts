@@ -108,8 +108,12 @@ export function createHandler({
     const headers: Record<string, string> = {};
     let response: SandboxResponse;
     try {
-      const isPage = url === '/' && method === 'GET';
-      response = isPage ? writePage(request.headers.host ?? 'localhost', database) : await respond(request, headers);
+      if (url === '/' && method === 'GET') {
+        topUp();
+        response = writePage(request.headers.host ?? 'localhost', database);
+      } else {
+        response = await respond(request, headers);
+      }
       loggedProblem = method === 'GET' ? loggedProblem : undefined;
     } catch (error) {
       if (request.destroyed && !request.complete) {

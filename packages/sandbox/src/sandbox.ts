@@ -51,7 +51,6 @@ export async function startSandbox({
   const service = await openService({ file, rateLimit, clock, samples: SAMPLES, traits: active });
   let server: RunningServer;
   try {
-    service.topUp();
     server = await startServer((request) => respondWithTraits(active, request, service.respond), host, port);
   } catch (error) {
     service[Symbol.dispose]();

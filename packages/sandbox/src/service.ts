@@ -40,8 +40,6 @@ export function openDatabase(
 
 export interface Service extends Disposable {
   respond: Respond;
-  /** Writes the sample traffic up to today, so that the first request for it doesn't. */
-  topUp(): void;
   /** Adds records. @throws {TypeError} if one can't be written; then none is */
   add(environment: Environment, records: Records): void;
   /** Makes the current records those that `reset()` restores. Called once at most, and only for a database in memory. */
@@ -80,7 +78,6 @@ export async function openService({
     let respond = start();
     return {
       respond: (request) => respond(request),
-      topUp,
       add: (environment, records) => writeRecords(database, records, environment, clock()),
       keep: () => database.keep(),
       reset() {

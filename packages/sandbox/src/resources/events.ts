@@ -14,8 +14,8 @@ const MAX_RECIPIENTS = 100;
 
 /** Events that start workflows. They are sent at once, with one message per channel: delays and digests don't wait, so nothing can be canceled. */
 export const resource: Resource = {
-  createHandlers(database, clock) {
-    const trigger = createTrigger(database);
+  createHandlers(database, clock, topUp) {
+    const trigger = createTrigger(database, topUp);
 
     /** Runs one of several events. One that is rejected doesn't affect the others. As in the real service, only these need a payload. */
     function triggerOne(request: OperationRequest, event: Row) {
@@ -49,7 +49,7 @@ export const resource: Resource = {
 };
 
 /** Creates the function that runs one event, and returns what the service responds. */
-function createTrigger(database: SandboxDatabase) {
+function createTrigger(database: SandboxDatabase, topUp: () => void) {
   const findWorkflow = database.prepare(
     "SELECT id, document, document ->> '$.active' AS active FROM workflows WHERE environment_id = ? AND identifier = ?",
   );
@@ -109,6 +109,7 @@ function createTrigger(database: SandboxDatabase) {
       return { acknowledged: true, status: 'invalid_recipients', transactionId };
     }
     const processed = { acknowledged: true, status: 'processed', transactionId };
+    topUp();
     if (findTransaction.get(environment.id, transactionId) !== undefined) {
       return processed; // A repeated transaction is not sent twice, unless all its messages were deleted.
     }
