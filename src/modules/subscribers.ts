@@ -39,7 +39,9 @@ export default defineShipped('subscriberProfiles', (toolkit) => {
         description: 'The subscribers. If the service sends an invalid one, it is null and has an entry in `errors`.',
       }),
       page: t.exposeInt('page', { description: 'The number of the page, from 0.' }),
-      hasMore: t.exposeBoolean('hasMore', { description: 'Whether there is a next page.' }),
+      hasMore: t.exposeBoolean('hasMore', {
+        description: 'Whether there may be a next page. The service says so if this one is full.',
+      }),
     }),
   });
 

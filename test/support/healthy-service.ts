@@ -59,9 +59,13 @@ export const healthyResponse = (request: Target, records: Records = {}): Service
 export const healthyService: Script = (request) =>
   findResponse(request, { groupIds: ['g1', 'g2'] }) ?? exampleOf(request);
 
+/** Read once per process. */
+let contract: ReturnType<typeof openContract> | undefined;
+
 /** Returns the example of the OpenAPI document. */
 async function exampleOf({ method, path }: Target): Promise<ServiceResponse> {
-  const api = await openContract();
+  contract ??= openContract();
+  const api = await contract;
   const operation = api.matchOperation({ method, path, headers: {} });
   if (operation?.operationId === undefined || operation.responses === undefined) {
     return { status: 404, body: { message: 'unknown path' } };
