@@ -62,7 +62,7 @@ describe('the sandbox as a process', () => {
   it('reports in one sentence that its file could not be written at the start', async () => {
     await using folder = await createTemporaryFolder();
     const file = folder.path('sandbox.db');
-    expect(await runLimitedSandbox(1_000, '--port', '0', '--file', file)).toEqual({
+    expect(await runLimitedSandbox(100, '--port', '0', '--file', file)).toEqual({
       code: 1,
       stdout: '',
       stderr: `${file} can't be read or written.\n`,
@@ -72,7 +72,7 @@ describe('the sandbox as a process', () => {
   it('responds with 507 while its file cannot grow, logs that once, and serves reads', async () => {
     await using folder = await createTemporaryFolder();
     const file = folder.path('sandbox.db');
-    await using sandbox = await spawnLimitedSandbox(6_000, '--file', file);
+    await using sandbox = await spawnLimitedSandbox(3_000, '--file', file);
     const send = await createSandboxClient(sandbox.url);
     const write = async (name: string) => (await send('POST /v1/notification-groups', { body: { name } })).status;
     const countGroups = async () => (await send('GET /v1/notification-groups')).list.length;

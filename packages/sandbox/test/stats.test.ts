@@ -69,7 +69,9 @@ describe('statistics', () => {
   it('count notifications that all have their messages, by channel', async () => {
     await using folder = await createTemporaryFolder();
     const file = folder.path('sandbox.db');
-    await (await startSandbox({ file, now: () => TODAY })).close();
+    const sandbox = await startSandbox({ file, now: () => TODAY });
+    await fetch(sandbox.url); // The sample traffic is written when it is first read.
+    await sandbox.close();
     using database = new DatabaseSync(file, { readOnly: true });
     const notifications = database.prepare('SELECT environment_id, transaction_id, channels FROM notifications').all();
     expect(notifications.length).toBeGreaterThan(2_000);

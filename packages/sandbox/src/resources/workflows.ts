@@ -63,7 +63,7 @@ export const resource: Resource = {
     `,
   },
 
-  createHandlers(database, clock) {
+  createHandlers(database, clock, topUp) {
     const findStatus = database.prepare(
       "SELECT document ->> '$.active' AS active FROM workflows WHERE environment_id = ? AND id = ?",
     );
@@ -109,6 +109,7 @@ export const resource: Resource = {
         if (environment === PRODUCTION) {
           throw new ApiError(401, 'This action is only allowed in Development environment');
         }
+        topUp(); // The traffic of the days before is that of the workflows that were active.
         const id = text(params, 'workflowId');
         const isActive = body.active === true;
         const status = requireRecord(findStatus.get(environment.id, id), 'workflow', id);
