@@ -57,7 +57,7 @@ export type CreateNotificationGroupInput = {
 export type CreateSubscriberInput = {
   /** The http or https URL of the profile picture. Null clears it; it must not be empty. */
   avatar?: string | null | undefined;
-  /** The settings per provider, such as push tokens and webhooks. Services add them to the existing ones. */
+  /** The settings per provider, such as push tokens and webhooks. Services only add to them. */
   channels?: Array<Record<string, unknown>> | null | undefined;
   /** Your own key/value pairs. In an update, they replace all existing ones, and null clears them. */
   data?: Record<string, unknown> | null | undefined;

@@ -98,8 +98,7 @@ export const subscribers = defineModule('subscribers', (toolkit) => {
         }),
         channels: t.field({
           type: ['JSONObject'],
-          description:
-            'The settings per provider, such as push tokens and webhooks. Services add them to the existing ones.',
+          description: 'The settings per provider, such as push tokens and webhooks. Services only add to them.',
         }),
       }),
     },
