@@ -550,10 +550,10 @@ describe('R14: a rate limit of one category', () => {
       });
       return [response.status, response.headers.get('ratelimit-policy')];
     };
-    const configuration = '1;w=1;category="configuration"';
-    expect(await send('/v1/notification-groups')).toEqual([200, configuration]);
-    expect(await send('/v1/workflows/unknown')).toEqual([429, configuration]);
-    expect(await send('/v1/notifications/graph/stats')).toEqual([200, '1;w=1;category="global"']);
+    const global = '1;w=1;category="global"';
+    expect(await send('/v1/notification-groups')).toEqual([200, global]);
+    expect(await send('/v1/workflows/unknown')).toEqual([429, global]);
+    expect(await send('/v1/subscribers')).toEqual([200, '1;w=1;category="configuration"']);
   });
 });
 

@@ -18,7 +18,7 @@ interface WorkflowListProps {
 
 /** One page of the workflows. If single ones fail, the others are shown. */
 export function WorkflowList({ search, page }: WorkflowListProps) {
-  const variables = { query: search, page: page - 1, limit: LIMIT };
+  const variables = { query: search || null, page: page - 1, limit: LIMIT };
   const [result, execute] = useQuery({ query: WorkflowPageDocument, variables });
   const loaded = useKept(result.data?.workflowPage);
   const title = search === '' ? 'All workflows' : `Found by “${search}”`;
