@@ -85,18 +85,17 @@ async function sendRow({ line, subscriber, key: firstKey, outcome }: PendingRow,
       return;
     }
     try {
-      const {
-        body,
-        uncleared = [],
-        date,
-      } = await service.call(`import-${key}`, (client) =>
+      const { body, ...response } = await service.call(`import-${key}`, (client) =>
         client.write(createSubscriber, { body: subscriber, idempotencyKey: key }),
       );
       results.confirm(body._environmentId);
+      const { uncleared = [], replayed, date } = response;
       if (uncleared.length > 0) {
         results.record(subscriberId, 'uncleared', { message: `The service did not clear ${uncleared.join(', ')}.` });
       } else {
-        results.record(subscriberId, service.isNew(body.createdAt, date) ? 'created' : 'updated');
+        // A stored response can be that of a request before an interruption.
+        const isNew = service.isNew(body.createdAt, date, replayed ? results.startedAt : undefined);
+        results.record(subscriberId, isNew ? 'created' : 'updated');
       }
       service.succeeded();
       progress.applied += 1;

@@ -50,8 +50,8 @@ export class ImportService implements AsyncDisposable {
   #nextAt = 0;
   /** End of the pause for the service's rate limit. */
   #pausedUntil = 0;
-  readonly #startedAt = performance.now();
-  #answeredAt = this.#startedAt;
+  readonly #startedAt = Date.now();
+  #answeredAt = performance.now();
   #failures = 0;
   #report: NodeJS.Timeout | undefined;
   #isReported = false;
@@ -159,9 +159,10 @@ export class ImportService implements AsyncDisposable {
    * record that was never changed, or was found by an upsert, has that of its creation.
    *
    * @param date header `Date` of the response
+   * @param since time of the first request, in milliseconds since 1970. @default the start of this process
    */
-  isNew(createdAt: string, date = new Date().toUTCString()): boolean {
-    return Date.parse(createdAt) >= Date.parse(date) - (performance.now() - this.#startedAt);
+  isNew(createdAt: string, date = new Date().toUTCString(), since = this.#startedAt): boolean {
+    return Date.parse(createdAt) >= Date.parse(date) - (Date.now() - since);
   }
 
   answeredSince(time: number): boolean {
