@@ -1,5 +1,6 @@
 // Adds the steps of workflows, with their filters and templates.
 
+import type { FieldMap } from '@pothos/core';
 import type { StepBody, StepTemplateBody } from '../../upstream/endpoints.ts';
 import { defineModule } from '../module.ts';
 import { extraField, type Fields, idField, listField, optional, shows, time } from '../record-fields.ts';
@@ -107,7 +108,7 @@ export const workflowSteps = defineModule('workflowSteps', ({ builder }) => {
   });
 
   /** Fields that a step also has in a list of workflows: all but its id and content. */
-  const stepFields = (t: Fields<StepBody>) => ({
+  const stepFields = (t: Fields<StepBody>): FieldMap => ({
     uuid: t.exposeString('uuid', optional('An id that the step has in every environment.')),
     name: t.exposeString('name', optional('The name that people see.')),
     templateId: t.exposeID('_templateId', optional('The id of `template`.')),

@@ -1,5 +1,6 @@
 // Adds workflows and their triggers, their queries, and the mutation of their status.
 
+import type { FieldMap } from '@pothos/core';
 import {
   assertRange,
   isRejectedInput,
@@ -47,7 +48,7 @@ export const workflows = defineModule('workflows', (toolkit) => {
   });
 
   /** Fields that a workflow also has in a list: all but its id and steps. */
-  const workflowFields = (t: Fields<WorkflowBody>) => ({
+  const workflowFields = (t: Fields<WorkflowBody>): FieldMap => ({
     identifier: t.string({
       nullable: true,
       extensions: shows('triggers'),
