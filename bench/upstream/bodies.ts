@@ -82,9 +82,9 @@ export const groupBody = (number: number, credential: number): Buffer => wrap(gr
 export const createdGroupBody = (credential: number): Buffer =>
   wrap({ ...group(GROUPS + credential, credential), name: 'Made by the benchmark' });
 
-/** Returns a credential's statistics per day, newest first and without an envelope, like the service. */
+/** Returns a credential's statistics of the last days, newest first and without an envelope. The gateway drops other days. */
 export function statsBody(credential: number, days: number): Buffer {
-  const last = Date.UTC(2026, 5, 30);
+  const last = Date.now();
   const workflows = Array.from({ length: WORKFLOWS_IN_STATS }, (_, index) =>
     workflowId((credential + index * STATS_STRIDE) % POPULATION),
   );
