@@ -119,7 +119,8 @@ async function expectCheap(body: string, control: string, operations: readonly (
     size: 1,
     isEnough: () => false,
   });
-  const maxBlockMs = base.longestBlockMs + MAX_BLOCK_MS;
+  // Receiving and parsing a large body takes a third of MAX_BLOCK_MS on the machine for which that holds, and more on a slower one.
+  const maxBlockMs = base.longestBlockMs + Math.max(MAX_BLOCK_MS, 2 * base.longestBlockMs);
   for (const [name, document] of operations) {
     const { cpuMs, longestBlockMs, status, bytes } = await measureCheapest(gateway, () => postWithKey(document), {
       size: 1,
