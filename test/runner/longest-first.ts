@@ -1,21 +1,19 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Ends of the names of slow files, and the folders with the slowest ones, slowest first. */
-const ENDS = ['long', 'samples', 'slow'];
-const FOLDERS = ['cli', 'docs', 'graphiql', 'redis', 'browser', 'slow', 'add-a-noun', 'attacks', 'upstream', 'client'];
+const IS_SLOW = /\.(?:long|samples|slow)\.test\.ts$/;
 
-/** Returns the place of a name in a list, or a later one for all others. */
-const rank = (names: readonly string[], name = ''): number =>
-  names.includes(name) ? names.indexOf(name) : names.length;
+/** Folders with the slowest files, slowest first. */
+const FOLDERS = ['cli', 'docs', 'graphiql', 'redis', 'browser', 'slow', 'add-a-noun', 'attacks', 'upstream', 'client'];
 
 /** Starts slow files first, so that no worker is left with a slow one at the end. */
 export default class LongestFirst extends BaseSequencer {
   override async sort(specifications: TestSpecification[]): Promise<TestSpecification[]> {
     const bySize = await super.sort(specifications);
-    const isQuick = ({ moduleId }: TestSpecification) =>
-      Number(rank(ENDS, /(\w+)\.test\.ts$/.exec(moduleId)?.[1]) === ENDS.length);
-    const folder = ({ moduleId }: TestSpecification) =>
-      rank(FOLDERS, /\/(?:packages|test)\/([^/]+)/.exec(moduleId)?.[1]);
-    return bySize.toSorted((a, b) => isQuick(a) - isQuick(b) || folder(a) - folder(b));
+    const isQuick = ({ moduleId }: TestSpecification) => Number(!IS_SLOW.test(moduleId));
+    const rankOf = ({ moduleId }: TestSpecification): number => {
+      const [, folder = ''] = /\/(?:packages|test)\/([^/]+)/.exec(moduleId) ?? [];
+      return FOLDERS.includes(folder) ? FOLDERS.indexOf(folder) : FOLDERS.length;
+    };
+    return bySize.toSorted((a, b) => isQuick(a) - isQuick(b) || rankOf(a) - rankOf(b));
   }
 }
