@@ -1,7 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, cp, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
@@ -9,7 +8,7 @@ import { parse } from 'yaml';
 import manifest from '../../package.json' with { type: 'json' };
 import { environmentOfImage, readDockerfile, readKit } from '../support/deploy.ts';
 import { ROOT } from '../support/docs.ts';
-import { listen } from '../support/listen.ts';
+import { findFreePort } from '../support/listen.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { sendOperation } from '../support/send-operation.ts';
 
@@ -174,9 +173,7 @@ function start(
 
 /** Returns the variables with ports that are free. */
 async function freePorts(): Promise<Record<string, string>> {
-  const servers = await Promise.all(['NOTIGRAPH_PORT', 'NOTIGRAPH_ADMIN_PORT'].map(() => listen(createServer())));
-  const [port = '', adminPort = ''] = servers.map(({ url }) => new URL(url).port);
-  await Promise.all(servers.map(({ close }) => close()));
+  const [port, adminPort] = [`${await findFreePort()}`, `${await findFreePort()}`];
   return { NOTIGRAPH_PORT: port, NOTIGRAPH_ADMIN_PORT: adminPort };
 }
 

@@ -1,6 +1,7 @@
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Server as NetServer } from 'node:net';
 
 /** Starts a server on a free loopback port. `close` also closes its open connections. */
 export async function listen(server: Server): Promise<{ url: string; close: () => Promise<void> }> {
@@ -18,9 +19,26 @@ export async function listen(server: Server): Promise<{ url: string; close: () =
   };
 }
 
-/** Returns a port that no server listens on. */
+/** Range of ports below those that systems give to outgoing connections, one of which would else take the port before a server listens on it. */
+const FIRST_PORT = 20_000;
+const LAST_PORT = 30_000;
+
+/** Starts a server on a port that stays its own while it is stopped. */
+export async function listenOnKeptPort(create: () => NetServer): Promise<{ server: NetServer; port: number }> {
+  for (;;) {
+    const port = randomInt(FIRST_PORT, LAST_PORT);
+    const server = create().listen(port, '127.0.0.1');
+    try {
+      await once(server, 'listening');
+      return { server, port };
+    } catch {} // Another server has the port.
+  }
+}
+
+/** Returns a port that no server listens on, and that stays free while servers start and stop. */
 export async function findFreePort(): Promise<number> {
-  const { url, close } = await listen(createServer());
-  await close();
-  return Number(new URL(url).port);
+  const { server, port } = await listenOnKeptPort(() => createServer());
+  server.close();
+  await once(server, 'close');
+  return port;
 }

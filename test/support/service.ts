@@ -1,7 +1,8 @@
 import { EventEmitter, once } from 'node:events';
 import { request as sendRequest } from 'node:http';
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
+import { listenOnKeptPort } from './listen.ts';
 
 /** Request as received over the wire. */
 export interface ServiceRequest {
@@ -68,8 +69,11 @@ export async function startService(
   const sockets = new Set<Socket>();
   const changes = new EventEmitter().setMaxListeners(0);
   const holds = new Set<{ matches(request: ServiceRequest): boolean; take(): Promise<void> }>();
-  let [connections, mostOpen, port] = [0, 0, 0];
-  let server: Server | undefined;
+  let [connections, mostOpen] = [0, 0];
+  const create = () => createServer({ noDelay: true }, accept);
+  const kept = await listenOnKeptPort(create);
+  const { port } = kept;
+  let { server } = kept;
 
   async function respond(request: ServiceRequest, connection: Connection): Promise<void> {
     requests.push(request);
@@ -110,13 +114,12 @@ export async function startService(
   }
 
   async function listen(): Promise<void> {
-    server = createServer({ noDelay: true }, accept).listen(port, '127.0.0.1');
+    server = create().listen(port, '127.0.0.1');
     await once(server, 'listening');
-    port = portOf(server.address());
   }
 
   async function refuse(): Promise<void> {
-    if (server?.listening) {
+    if (server.listening) {
       const closed = once(server, 'close');
       server.close();
       for (const socket of sockets) {
@@ -126,7 +129,6 @@ export async function startService(
     }
   }
 
-  await listen();
   const service = {
     url: `http://127.0.0.1:${port}`,
     requests,
@@ -283,11 +285,4 @@ function readRequests(socket: Socket, onRequest: (request: Omit<ServiceRequest, 
       onRequest({ method, path, headers, body, head });
     }
   });
-}
-
-function portOf(address: AddressInfo | string | null): number {
-  if (address === null || typeof address === 'string') {
-    throw new Error('The server has no port.');
-  }
-  return address.port;
 }
