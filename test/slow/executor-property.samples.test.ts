@@ -10,7 +10,7 @@ import { sampleSize } from '../support/samples.ts';
 
 /** Number of operations that `npm run fuzz` generates. */
 const { NOTIGRAPH_TEST_FUZZ_RUNS } = process.env;
-const RUNS = Number(NOTIGRAPH_TEST_FUZZ_RUNS ?? sampleSize(120, 10_000));
+const RUNS = Number(NOTIGRAPH_TEST_FUZZ_RUNS ?? sampleSize(120, 5_000));
 const TIMEOUT_MS = 60_000 + RUNS * 40;
 
 const SCALARS: Scalars = {

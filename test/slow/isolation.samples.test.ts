@@ -99,7 +99,7 @@ const keysIn = (requested: ReadonlyMap<string, number>) =>
 
 describe('thousands of pairs of the same operation in the same tick', () => {
   it('with two keys get their own responses', async () => {
-    const pairs = sampleSize(160, 10_000);
+    const pairs = sampleSize(160, 3_000);
     const { crossed, outcomes, faults, requested } = await sendPairs({
       pairs,
       atOnce: 40,
@@ -123,8 +123,8 @@ describe('thousands of pairs of the same operation in the same tick', () => {
   });
 
   it.each([
-    ['with two keys', sampleSize(500, 2_000), async () => serverWith('a')],
-    ['with the API key of a server and the token of a person', sampleSize(400, 2_000), () => personOf('acme', 'ada')],
+    ['with two keys', sampleSize(500, 1_000), async () => serverWith('a')],
+    ['with the API key of a server and the token of a person', sampleSize(400, 1_000), () => personOf('acme', 'ada')],
   ])('%s share calls with others of their own, and none with each other', async (_, pairs, first) => {
     const callers = [serverWith('b'), await first()];
     const { crossed, outcomes, requested } = await sendPairs({
@@ -145,7 +145,7 @@ describe('thousands of pairs of the same operation in the same tick', () => {
   });
 
   it('with tokens of two tenants get the responses of their own tenants', async () => {
-    const pairs = sampleSize(100, 4_000);
+    const pairs = sampleSize(100, 1_500);
     const names = Array.from({ length: 48 }, (_, i) => `tenant-${i}`);
     const { crossed, outcomes, requested } = await sendPairs({
       pairs,
@@ -168,7 +168,7 @@ describe('thousands of pairs of the same operation in the same tick', () => {
   });
 
   it.each(STORES)('with a cache in %s, whose entries expire, get their own responses', async (kind) => {
-    const pairs = sampleSize(100, 10_000);
+    const pairs = sampleSize(100, 3_000);
     await using cache = await startTestCache(kind);
     const { crossed, outcomes, requested } = await sendPairs({
       pairs,

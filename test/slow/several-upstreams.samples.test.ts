@@ -40,7 +40,7 @@ it('mixed requests of servers and browsers send no key to another upstream', asy
     () => [{ path: '/mars/graphql', authorization: 'ApiKey none' }, 404],
   ];
   const unexpected: string[] = [];
-  await runConcurrently(sampleSize(300, 10_000), 50, async (i) => {
+  await runConcurrently(sampleSize(300, 4_000), 50, async (i) => {
     const [request, expected] = kinds[Math.floor(random() * kinds.length)]?.(i) ?? [];
     const { status, text } = await trio.send(request ?? { authorization: '' });
     if (status !== expected) {
@@ -50,6 +50,6 @@ it('mixed requests of servers and browsers send no key to another upstream', asy
   expect(trio.misdirected()).toEqual([]);
   expect(unexpected).toEqual([]);
   for (const name of NAMES) {
-    expect(trio.upstreams[name].requests.length).toBeGreaterThan(sampleSize(20, 500));
+    expect(trio.upstreams[name].requests.length).toBeGreaterThan(sampleSize(20, 200));
   }
 });

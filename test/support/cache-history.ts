@@ -127,7 +127,7 @@ export async function checkHistory({ stores, damage }: History, seed: number): P
   }
 
   const damaging = damageRepeatedly();
-  const operations = sampleSize(200, 2_000);
+  const operations = sampleSize(200, 1_000);
   try {
     await Promise.all(
       Array.from({ length: 8 }, async (_, client) => {
