@@ -163,7 +163,7 @@ function findProblem(name: Name, answers: Answers): string | undefined {
   if (name === 'tenant-claim' && answers[name] === NO_CLAIM && tenants.length > 1) {
     return 'must name a claim, because there are several tenants';
   }
-  const { problems = [] } = parseSettings(parse(writeConfig(answers)) ?? {});
+  const { problems = [] } = parseSettings(parse(writeConfig(answers), { stringKeys: true }) ?? {});
   return problems.find(({ path }) => path.join('.').startsWith(PATHS[name]))?.message;
 }
 

@@ -310,6 +310,11 @@ reloadSeconds: 0
     ['two files in one', 'port: 1\n---\nport: 2\n', /:2:1: invalid YAML: there is a second document after ---\.$/],
     ['a list', '- canary', /must be an object of settings/],
     ['with a repeated setting', 'port: 1\nport: 2\n', /:2:1: invalid YAML: the setting is given twice\.$/],
+    [
+      'with a list as a name',
+      'mcp:\n  manifest:\n    [canary]: canary\n',
+      /:3:5: invalid YAML: a name must be a text, not a list, an object, an alias \(\*name\) or a text with a tag \(!name\)\.$/,
+    ],
     ['with the setting __proto__', '__proto__: { clients: {} }', /:1:1: unknown setting "__proto__"\.$/],
     [
       'with exponentially growing aliases',

@@ -174,7 +174,7 @@ it('overwrites files only with --force', async () => {
 it('writes every answer as it is, and a variable per tenant', async () => {
   const { cwd, read } = await createFolder();
   const odd = { issuer: 'yes: "no" # {a}', audience: "'&*\n%", claim: '"null" - x' };
-  const tenants = ['a.b', 'a-b', 'a-b-key', '1.50', 'null', 'notigraph'];
+  const tenants = ['a.b', 'a-b', 'a-b-key', '1.50', '0042', '1e3', '2026-01-02', 'null', 'notigraph'];
   const jwks = 'https://login.example.com/keys?a=b#c';
   const options = ['--issuer', odd.issuer, '--audience', odd.audience, '--tenant-claim', odd.claim, '--jwks', jwks];
   expect(await run(cwd, '-y', ...options, '--tenant', [...tenants, 'a.b'].join(' , '))).toMatchObject({ code: 0 });

@@ -229,6 +229,31 @@ it('nested compositions take no exponential time', async () => {
   expect(stdout).toContain('GET /v1/circle: its schema refers to itself.');
 }, 60_000);
 
+it('names in a YAML document are texts, whatever they look like', async () => {
+  const names = ['null', '0042', '1e3', 'yes', '2026-01-02', '12345678901234567'];
+  await write(
+    'odd.yaml',
+    `openapi: 3.0.0
+paths:
+  /v1/odds:
+    get:
+      responses:
+        200:
+          content:
+            application/json:
+              schema:
+                type: object
+                properties:
+${names.map((name) => `                  ${name}: { type: string }\n`).join('')}`,
+  );
+  const { code, stdout } = await run('module', 'new', 'odds', '--openapi', 'odd.yaml');
+  expect({ code, stdout }).toMatchObject({ code: 0 });
+  const text = await readFile(folder.path('odds.ts'), 'utf8');
+  for (const name of names) {
+    expect(text).toContain(name);
+  }
+});
+
 it.each([
   ['a document that does not exist', ['a', '--openapi', 'none.json'], /^none\.json doesn't exist\.$/m],
   ['another document', ['a', '--openapi', 'other.json'], /^other\.json is not an OpenAPI document/m],

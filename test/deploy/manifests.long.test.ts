@@ -66,6 +66,26 @@ describe.runIf(hasHelm)(`the chart${helmOnly}`, () => {
     expect(find(rendered, 'Deployment').spec.replicas).toBe(1);
   });
 
+  it('passes on names in quotes as they are, and names that Helm has read as something else as texts', async () => {
+    await using folder = await createTemporaryFolder();
+    const names = ['0042', '1e3', '12345678901234567', 'yes', 'null', '~', '2026-01-02', '0x1F'];
+    const tenants = names.map((name) => `        "${name}": { env: KEY }\n`).join('');
+    await writeFile(
+      folder.path('values.yaml'),
+      `config:
+  upstream: https://notifications.example.com
+  clients:
+    browser:
+      issuers: [{ issuer: a, audience: b, publicKey: { file: key.pem } }]
+      tenants:
+${tenants}        0077: { env: KEY }
+`,
+    );
+    const { data } = find(renderChart([], [folder.path('values.yaml')]), 'ConfigMap');
+    const { browser } = load(data['notigraph.config.yaml'], { KEY: 'key' }).clients;
+    expect(Object.keys(browser?.tenants ?? {}).toSorted()).toEqual([...names, '63'].toSorted()); // YAML 1.1: an octal number.
+  });
+
   it('notices an unknown field in a resource', () => {
     const changed = find(standard, 'Deployment');
     changed.spec.template.spec.containers[0].readinesProbe = {};

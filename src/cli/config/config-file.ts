@@ -106,7 +106,7 @@ export function readConfigFile(
 ): ConfigFile {
   const settingNames = Object.keys(SETTINGS_TABLE.shape);
   const lineCounter = new LineCounter();
-  const document = parseDocument(text, { prettyErrors: false, lineCounter });
+  const document = parseDocument(text, { prettyErrors: false, lineCounter, stringKeys: true });
   const placeAt = (offset: number): Place => {
     const { line, col: column } = lineCounter.linePos(offset);
     return { source: name, line, column };
@@ -259,6 +259,7 @@ const REASONS: Partial<Record<ErrorCode, string>> = {
   DUPLICATE_KEY: 'the setting is given twice',
   MULTILINE_IMPLICIT_KEY: 'a colon is missing, or the indentation is wrong',
   MULTIPLE_DOCS: 'there is a second document after ---',
+  NON_STRING_KEY: 'a name must be a text, not a list, an object, an alias (*name) or a text with a tag (!name)',
   TAB_AS_INDENT: 'a tab is used as indentation; use spaces',
   TAG_RESOLVE_FAILED: 'a tag (!name) is not supported',
   UNEXPECTED_TOKEN: 'there is an unexpected character',

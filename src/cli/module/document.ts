@@ -196,14 +196,15 @@ function readDocument(file: string, name: string): Part {
   return root;
 }
 
+/** Names in a document are texts, whatever they look like: `null` and `1e3` can be properties. */
+const YAML = { logLevel: 'silent', merge: true, stringKeys: true, uniqueKeys: false } as const;
+
 function parseDocument(file: string, name: string): unknown {
   const text = readNamedFile(file, MAX_BYTES, name);
   try {
     // The parser of YAML takes seconds for large documents in JSON. Its aliases can contain themselves, which JSON can't.
     const isJson = text.trimStart().startsWith('{');
-    return JSON.parse(
-      isJson ? text : JSON.stringify(parse(text, { logLevel: 'silent', merge: true, uniqueKeys: false })),
-    );
+    return JSON.parse(isJson ? text : JSON.stringify(parse(text, YAML)));
   } catch (error) {
     const [, line] = /\bline (\d+)/.exec(String(error)) ?? [];
     const reason = line === undefined ? 'it has a mistake, is nested too deeply, or has no end' : `see line ${line}`;
