@@ -1,10 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { SANDBOX_KEYS, startSandbox } from '../../packages/sandbox/src/sandbox.ts';
 import { COMMANDS } from '../../src/cli/commands/index.ts';
 import { type Config, VARIABLE_NAMES } from '../../src/cli/config/load-config.ts';
 import { writeHelp } from '../../src/cli/help.ts';
 import { variableOf } from '../../src/settings/define.ts';
+import { runCommand, startServing } from '../support/command.ts';
 import { problemsOf as findProblems, loadFrom } from '../support/configuration.ts';
+import { sendOperation } from '../support/send-operation.ts';
 
 const UPSTREAM = 'https://notifications.example.com/prefix';
 
@@ -207,6 +210,64 @@ describe('the settings that have variables', () => {
       'NOTIGRAPH_MAX_RETRIES (environment) must be a whole number from 0 to 10.',
       'NOTIGRAPH_MAX_RETRYS (environment) is unknown (did you mean "NOTIGRAPH_MAX_RETRIES"?). See docs/settings.md.',
     ]);
+  });
+});
+
+describe('variables that Kubernetes sets for Services whose names begin with "notigraph"', () => {
+  const ofService = (prefix: string) => ({
+    [`${prefix}_SERVICE_HOST`]: '10.96.0.7',
+    [`${prefix}_SERVICE_PORT`]: '80',
+    [`${prefix}_SERVICE_PORT_HTTP`]: '80',
+    [`${prefix}_PORT`]: 'tcp://10.96.0.7:80',
+    ...Object.fromEntries(
+      ['TCP', 'UDP', 'SCTP'].flatMap((protocol) => [
+        [`${prefix}_PORT_80_${protocol}`, `${protocol.toLowerCase()}://10.96.0.7:80`],
+        [`${prefix}_PORT_80_${protocol}_PROTO`, protocol.toLowerCase()],
+        [`${prefix}_PORT_80_${protocol}_PORT`, '80'],
+        [`${prefix}_PORT_80_${protocol}_ADDR`, '10.96.0.7'],
+      ]),
+    ),
+  });
+  const env = { ...ofService('NOTIGRAPH'), ...ofService('NOTIGRAPH_ADMIN'), ...ofService('NOTIGRAPH_EU_1_CANARY') };
+
+  it('are left out, so that .env and the file apply', () => {
+    expect(load(env)).toEqual(load({}));
+    const files = { '.env': 'NOTIGRAPH_PORT=4003', 'notigraph.config.yaml': 'adminPort: 4004' };
+    expect(loadFrom({ env, files })).toMatchObject({ port: 4003, adminPort: 4004 });
+  });
+
+  it.each([
+    ['NOTIGRAPH_PORT', 'tcp'],
+    ['NOTIGRAPH_PORT', 'http://10.96.0.7:80'],
+    ['NOTIGRAPH_ADMIN_PORT', ''.padEnd(3, '1 ')],
+    ['NOTIGRAPH_SERVICE', '10.96.0.7'],
+    ['NOTIGRAPH_SERVICE_NAME', 'a'],
+    ['NOTIGRAPH_MAX_PORT', '80'],
+    ['NOTIGRAPH_PORT_80', 'tcp://10.96.0.7:80'],
+  ])('have a form that %s=%s does not have', (name, value) => {
+    expect(problemsOf({ [name]: value })).toEqual([expect.stringContaining(`${name} (environment) `)]);
+  });
+
+  it('disturb no command', async () => {
+    await using sandbox = await startSandbox();
+    const config = { ...env, NOTIGRAPH_UPSTREAM: sandbox.url };
+    for (const [args, expected] of [
+      [['check'], { code: 0 }],
+      [['schema', 'print'], { code: 0, stderr: '' }],
+      [['doctor'], { code: 0 }],
+      [['mcp'], { code: 0 }],
+      [['subscribers', 'import', 'none.csv'], { code: 2, stderr: "The file none.csv doesn't exist.\n" }],
+    ] as const) {
+      const keys = Object.fromEntries(
+        ['DOCTOR', 'MCP', 'IMPORT'].map((name) => [`NOTIGRAPH_${name}_KEY`, SANDBOX_KEYS.development]),
+      );
+      expect([args, await runCommand({ args, env: { ...config, ...keys } })]).toEqual([
+        args,
+        expect.objectContaining(expected),
+      ]);
+    }
+    await using notigraph = await startServing({ env: config });
+    expect(await sendOperation(notigraph.url, '{ __typename }')).toEqual({ data: { __typename: 'Query' } });
   });
 });
 

@@ -116,8 +116,15 @@ ${tenants}        0077: { env: KEY }
     expect(modesOf(renderChart([SERVICE, 'podSecurityContext.fsGroup=65532']))).toEqual(new Set(['440']));
   });
 
-  it('gets no variables for the Service, which would be read as settings', () => {
-    expect(() => load('', { NOTIGRAPH_PORT: 'tcp://10.0.0.1:80', NOTIGRAPH_SERVICE_HOST: '10.0.0.1' })).toThrow();
+  it('gets no variables for Services, which would replace those of the image', () => {
+    const image = environmentOfImage();
+    expect(load("sandbox: ':memory:'", image)).toMatchObject({ port: 4000, adminPort: 4001 });
+    const withLinks = load("sandbox: ':memory:'", {
+      ...image,
+      NOTIGRAPH_PORT: 'tcp://10.0.0.1:80',
+      NOTIGRAPH_ADMIN_PORT: 'tcp://10.0.0.2:80',
+    });
+    expect([withLinks.port, withLinks.adminPort]).toEqual([4000, undefined]);
     expect(findPod().pod.enableServiceLinks).toBe(false);
   });
 

@@ -45,8 +45,15 @@ export const readConfigText: ReadFile = (path) => {
 
 const FILE = '.env';
 
+/** Matches the variables, with their values, that Kubernetes sets for each Service of the namespace whose name begins with "notigraph". */
+const SERVICE_VARIABLE =
+  /^NOTIGRAPH_(?:\w+_)?(?:SERVICE_(?:HOST|PORT(?:_\w+)?)=|PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?=|PORT=(?:tcp|udp|sctp):\/\/)/;
+
 /** Reads the file `.env` of the working directory, if any. The variables of the process override it. */
-export function readEnvironment(variables: Environment['values'], readFile: ReadFile = readConfigText): Environment {
+export function readEnvironment(processEnv: Environment['values'], readFile: ReadFile = readConfigText): Environment {
+  const variables = Object.fromEntries(
+    Object.entries(processEnv).filter(([name, value]) => !SERVICE_VARIABLE.test(`${name}=${value}`)),
+  );
   let fromFile: Environment['values'] = {};
   const error = caught(FileError, () => {
     fromFile = parseEnv(readFile(FILE) ?? '');
