@@ -3,14 +3,14 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import { createLocalJWKSet, errors, type FlattenedJWSInput, flattenedVerify, type JWTVerifyGetKey } from 'jose';
 import type { Logger } from 'pino';
-import { Client, errors as undiciErrors } from 'undici';
+import { errors as undiciErrors } from 'undici';
 import { caught } from '../lib/caught.ts';
 import { SecretError, type SecretFiles, type SecretProblem } from '../lib/files/secret-files.ts';
 import { USER_AGENT } from '../lib/installation.ts';
 import { memoizeBySource } from '../lib/memoize.ts';
 import { describeCause } from '../upstream/errors.ts';
 import { isTimeoutError } from '../upstream/signal.ts';
-import type { Connect } from '../upstream/transport/connector.ts';
+import { type Connect, createClient } from '../upstream/transport/connector.ts';
 import { AuthenticationError } from './identity.ts';
 
 /** Age after which a JWKS is fetched again, in milliseconds. After this time at the latest, a key removed by the issuer is rejected. */
@@ -95,7 +95,7 @@ export function createRemoteKeys(logger: Logger): RemoteKeys {
 
 /** Fetches a JWKS. Redirects are not followed. */
 async function readJwks(url: URL, connect: Connect): Promise<JWTVerifyGetKey> {
-  const client = new Client(url.origin, { connect, maxResponseSize: MAX_BYTES });
+  const client = createClient(url.origin, connect, { maxResponseSize: MAX_BYTES });
   try {
     const { statusCode, body } = await client.request({
       path: url.pathname + url.search,

@@ -34,9 +34,9 @@ export interface IncomingRequest {
   toFetchRequest(): Request;
 }
 
-/** Returns the scheme that the client used: `https` if the connection is encrypted, or was at a proxy in front. */
+/** Returns the scheme that the client used: `https` if the connection is encrypted, or was at the first of the proxies in front. */
 export const schemeOf = (isEncrypted: boolean, request: Pick<IncomingRequest, 'header'>): IncomingRequest['scheme'] =>
-  isEncrypted || request.header('x-forwarded-proto') === 'https' ? 'https' : 'http';
+  isEncrypted || /^\s*https\s*(?:,|$)/i.test(request.header('x-forwarded-proto') ?? '') ? 'https' : 'http';
 
 export interface OutgoingResponse {
   status: number;
@@ -179,7 +179,7 @@ function toMediaRange(entry: string, index: number) {
 
 /** Returns how precisely an entry names a type; a negative number if it doesn't. */
 function precisionOf({ range, charset }: ReturnType<typeof toMediaRange>, type: string): number {
-  return charset === undefined || charset === 'utf-8'
+  return charset === undefined || /^utf-?8$/.test(charset) // Some clients leave out the dash.
     ? ['*/*', 'application/*', type].indexOf(range) + (charset === undefined ? 0 : 0.5)
     : -1;
 }

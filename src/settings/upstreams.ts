@@ -61,8 +61,8 @@ export const upstreamCalls = {
 const NAME_PROBLEM = 'must be a name of at most 32 lowercase letters, digits and dashes that begins with a letter';
 const HOST_PROBLEM = 'must be a host name such as eu.example.com, without a port';
 
-/** Returns a host name of a URL without the dot that ends absolute names. */
-export const toHostname = (hostname: string): string => hostname.replace(/\.$/, '');
+/** Returns a host name of a URL, or the end of a URL with its port, without the dot that ends absolute names. */
+export const toHostname = (host: string): string => host.replace(/\.(?=(?::\d+)?$)/, '');
 
 /** Host name or address, as in a URL: in lower case, IPv6 addresses in brackets. */
 const hostName = z.string(HOST_PROBLEM).transform((text, context): string => {

@@ -31,6 +31,8 @@ describe('the proxy in the environment', () => {
     ['192.168.1.1', 'https://192.168.1.1:8443', false],
     ['[fd00::1]:8443', 'https://[fd00::1]:8443', false],
     ['fd00::/8', 'https://[fd12::1]', false],
+    ['example.com', 'https://a.example.com.', false],
+    ['a.example.com:8443', 'https://a.example.com.:8443', false],
     [',  ,', 'https://a.example.com', true],
   ])('NO_PROXY %j and %s: used %s', (excluded, upstream, isUsed) => {
     expect(proxyOf(upstream, { HTTPS_PROXY: PROXY, NO_PROXY: excluded })).toBe(isUsed ? PROXY : undefined);

@@ -88,6 +88,18 @@ it('sends a fixed set of headers upstream and forwards no others', async () => {
   });
 });
 
+it.each([
+  ['application/json; charset=utf8', 'application/json'],
+  ['application/graphql-response+json; charset="UTF8", application/json;q=0.5', 'application/graphql-response+json'],
+  ['*/*;charset=utf-8', 'application/json'],
+  ['application/json; charset=latin1', undefined],
+  ['application/json; charset=utf16', undefined],
+])('responds to Accept: %s with %s', async (accept, mediaType) => {
+  const { status, headers } = await gateway.send('{ __typename }', {}, { headers: { accept } });
+  const type = mediaType === undefined ? 'application/json' : mediaType;
+  expect([status, headers.get('content-type')]).toEqual([mediaType ? 200 : 406, `${type}; charset=utf-8`]);
+});
+
 it('returns the client’s request id, or a generated one if it is invalid', async () => {
   const idFor = async (id: string | undefined) => {
     const { headers } = await gateway.send(

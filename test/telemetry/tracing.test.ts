@@ -114,6 +114,18 @@ describe('with an SDK', () => {
   });
 
   it.each([
+    ['https', 'https'],
+    ['https,http', 'https'],
+    ['HTTPS , http', 'https'],
+    ['http, https', 'http'],
+    ['httpsx', 'http'],
+    ['', 'http'],
+  ])('a span has the scheme of the first proxy: X-Forwarded-Proto: %s', async (proto, scheme) => {
+    await gateway.data(GROUPS, {}, { headers: { 'x-forwarded-proto': proto } });
+    expect(spansOfOperation().server.attributes['url.scheme']).toBe(scheme);
+  });
+
+  it.each([
     ['a browser', () => signer.bearer(), 'browser'],
     ['an anonymous client', async () => null, 'anonymous'],
     ['a client with an invalid token', async () => 'Bearer x', undefined],

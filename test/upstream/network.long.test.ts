@@ -12,13 +12,16 @@ import {
   type TestAuthority,
   type TestCertificate,
 } from '../support/certificates.ts';
+import { runCommand } from '../support/command.ts';
 import { startConnectProxy } from '../support/connect-proxy.ts';
 import { startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
+import { createTestKey, signToken } from '../support/issuer.ts';
 import { listen } from '../support/listen.ts';
 import { metricValues } from '../support/metrics-text.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { startService } from '../support/service.ts';
+import { clientsOf, createSigner } from '../support/tokens.ts';
 
 guards('src/upstream/transport/connector.ts', 'openTunnel');
 guards('src/upstream/transport/connector.ts', 'refused');
@@ -172,6 +175,65 @@ describe.runIf(hasOpenssl)(`a proxy${opensslOnly}`, () => {
 });
 
 describe.runIf(hasOpenssl)(`TLS to the service${opensslOnly}`, () => {
+  it('accepts PEM with \\n in place of line breaks, inline and in files, as env files and secret stores have it', async () => {
+    await using service = await startTlsService({ requestCert: true });
+    await using folder = await createTemporaryFolder();
+    const { cert, key } = authority.issue('client');
+    const file = folder.path('client.key');
+    writeFileSync(file, key.replaceAll('\n', '\\n'));
+    const signer = createSigner();
+    await using gateway = await startGateway({
+      upstream: service.url,
+      tls: {
+        ca: authority.cert.replaceAll('\n', '\\r\\n'),
+        clientCertificate: cert.trim().replaceAll('\n', '\\n'),
+        clientKey: { file },
+      },
+      clients: clientsOf({ ...signer, publicKey: signer.publicKey.replaceAll('\n', '\\n') }),
+    });
+    await gateway.data(GROUPS, {}, { authorization: await signer.bearer() });
+    expect(service.names).toEqual(['client']);
+  });
+
+  it('and Host have the name of the service without its last dot, which is only for DNS', async () => {
+    const names = new Set<unknown>();
+    const seen: unknown[] = [];
+    const issuerKey = createTestKey();
+    const service = createServer(server, ({ url, headers }, response) => {
+      seen.push([url, headers.host]);
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify(url === '/keys' ? { keys: [issuerKey.jwk] } : { data: [] }));
+    }).on('secureConnection', ({ servername }) => names.add(servername));
+    const { url, close } = await listen(service);
+    await using _ = { [Symbol.asyncDispose]: close };
+    await using proxy = await startConnectProxy(url);
+    const settings = { upstream: 'https://service.test.:8443', proxy: proxy.url, tls: { ca: authority.cert } };
+    const jwks = { jwks: 'https://service.test./keys', algorithms: ['ES256' as const], ca: authority.cert };
+    await using gateway = await startGateway({
+      ...settings,
+      clients: {
+        browser: {
+          issuers: [{ issuer: 'login', audience: 'app', ...jwks }],
+          scopes: ['groups:read'],
+          tenants: { acme: 'key-of-acme' },
+        },
+      },
+    });
+    const exp = Math.ceil(Date.now() / 1_000) + 60;
+    const claims = { iss: 'login', aud: 'app', tenant: 'acme', scope: 'groups:read', exp };
+    const token = signToken({ alg: 'ES256', kid: issuerKey.kid }, claims, issuerKey);
+    await gateway.data(GROUPS, {}, { authorization: `Bearer ${token}` });
+    expect(seen).toEqual([
+      ['/keys', 'service.test'],
+      ['/v1/notification-groups', 'service.test:8443'],
+    ]);
+    expect(proxy.tunnels.map(({ authority }) => authority)).toEqual(['service.test.:443', 'service.test.:8443']);
+
+    const env = { NOTIGRAPH_CONFIG_TEXT: JSON.stringify(settings), NOTIGRAPH_DOCTOR_KEY: 'key-of-acme' };
+    expect((await runCommand({ args: ['doctor'], env })).stdout).toContain('The certificate is valid until');
+    expect([...names]).toEqual(['service.test']);
+  });
+
   it('needs the private authority', async () => {
     await using service = await startTlsService();
     await using gateway = await startGateway({ upstream: service.url });

@@ -7,6 +7,7 @@ import { FileError, readTextFile } from '../../lib/files/text-file.ts';
 import { isRecord, listOf, recordOf } from '../../lib/is-record.ts';
 import { addressOf, isLoopbackHost, parseIpRange, portOf } from '../../lib/urls.ts';
 import { proxyAddress } from '../../settings/kinds.ts';
+import { toHostname } from '../../settings/upstreams.ts';
 import type { Problem } from './problem.ts';
 
 /** Environment variables of the process and of the file `.env`. */
@@ -143,7 +144,7 @@ function toRule(entry: string): (url: URL) => boolean {
     /^(?:\[(.+)\]|(.+?))(?::(\d+))?$/.exec(isIP(entry) === 6 ? `[${entry}]` : entry) ?? [];
   const host = (bracketed ?? plain).replace(/^\*?\./, '').toLowerCase();
   return (url) => {
-    const address = addressOf(url);
+    const address = toHostname(addressOf(url));
     const isHost = address === host || (isIP(host) === 0 && address.endsWith(`.${host}`));
     return isHost && (port === undefined || port === String(portOf(url)));
   };

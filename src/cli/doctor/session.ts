@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import { errorCodeOf } from '../../lib/caught.ts';
 import { USER_AGENT } from '../../lib/installation.ts';
 import { addressOf } from '../../lib/urls.ts';
+import { toHostname } from '../../settings/upstreams.ts';
 import type { CallArgs, DeclaredEndpoint } from '../../upstream/endpoint.ts';
 import { listNotificationGroups } from '../../upstream/endpoints.ts';
 import { type Progress, receive, type UpstreamResponse } from '../../upstream/transport/attempt.ts';
@@ -50,7 +51,7 @@ export function openSession(url: URL, settings: ServiceSettings, authorization: 
   const connect = () =>
     new Promise<Socket>((resolve, reject) => {
       const { host, protocol, port } = url;
-      connectOnce({ hostname: addressOf(url), host, protocol, port }, (error, socket) =>
+      connectOnce({ hostname: addressOf(url), host: toHostname(host), protocol, port }, (error, socket) =>
         error === null ? resolve(socket.on('error', () => {})) : reject(error),
       );
     });

@@ -113,7 +113,7 @@ function collect(
     }
   };
   for (const [name, secret] of Object.entries(sources.secrets ?? {})) {
-    secrets.set(name, typeof secret === 'string' ? secret : '');
+    secrets.set(name, typeof secret === 'string' ? withLineBreaks(secret) : '');
   }
   for (const [name, file] of listSecretFiles(sources)) {
     try {
@@ -173,9 +173,13 @@ function isOther(path: string): boolean {
   }
 }
 
+/** Returns PEM with its line breaks, which env files and secret stores write as `\n`; other texts unchanged. */
+const withLineBreaks = (text: string): string =>
+  text.includes('-----BEGIN ') ? text.replace(/(?:\\r)?\\n/g, '\n') : text;
+
 function readSecret(file: string): string {
   try {
-    return readTextFile(file, MAX_BYTES).replace(/\r?\n$/, '');
+    return withLineBreaks(readTextFile(file, MAX_BYTES).replace(/\r?\n$/, ''));
   } catch (cause) {
     throw cause instanceof FileError ? new SecretError(`the file ${file} ${cause.message}`, { cause }) : cause;
   }

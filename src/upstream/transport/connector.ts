@@ -7,6 +7,7 @@ import { USER_AGENT } from '../../lib/installation.ts';
 import { memoizeBySource } from '../../lib/memoize.ts';
 import { portOf } from '../../lib/urls.ts';
 import type { Settings } from '../../settings/settings.ts';
+import { toHostname } from '../../settings/upstreams.ts';
 import type { TlsFiles } from './tls-files.ts';
 
 export type Connect = buildConnector.connector;
@@ -69,6 +70,16 @@ export function createConnector(
   };
 }
 
+/**
+ * Creates a client of an origin. The dot that ends an absolute name is only for DNS: TLS and `Host` have the name without it (RFC 6066, 3), by which
+ * servers find their certificate and virtual host.
+ */
+export function createClient(origin: string, connect: Connect, options?: Client.Options): Client {
+  const name = toHostname(origin);
+  const connectTo: Connect = (to, callback) => connect({ ...to, hostname: `${to.hostname}.` }, callback);
+  return new Client(name, { ...options, connect: name === origin ? connect : connectTo });
+}
+
 /** Failure of a proxy: nothing was sent to the service. The message is a clause that contains no credentials. */
 export class ProxyError extends Error {
   override readonly name = 'ProxyError';
@@ -94,7 +105,7 @@ async function openTunnel(
   connect: Connect,
 ): Promise<Socket> {
   const authority = `${isIPv6(hostname) ? `[${hostname}]` : hostname}:${portOf({ port, protocol })}`;
-  const client = new Client(proxy.origin, { connect, headersTimeout: TIMEOUT_MS });
+  const client = createClient(proxy.origin, connect, { headersTimeout: TIMEOUT_MS });
   try {
     const { statusCode, socket } = await client.connect({
       path: authority,

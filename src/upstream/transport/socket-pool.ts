@@ -1,12 +1,12 @@
 // Pools sockets to one service, and keeps credentials apart on them.
 
 import type { Socket } from 'node:net';
-import { Client, type Dispatcher, errors } from 'undici';
+import { type Client, type Dispatcher, errors } from 'undici';
 import { createSecretFiles, type SecretFiles } from '../../lib/files/secret-files.ts';
 import { createCondition } from '../../lib/promises.ts';
 import { findHeaderProblem } from '../../settings/kinds.ts';
 import type { Settings } from '../../settings/settings.ts';
-import { type Connect, type ConnectorOptions, createConnector } from './connector.ts';
+import { type Connect, type ConnectorOptions, createClient, createConnector } from './connector.ts';
 
 export interface WaitingHandler extends Dispatcher.DispatchHandler {
   /** Whether the caller has given up. The request is then removed from the queue. */
@@ -180,24 +180,22 @@ export class SocketPool {
   }
 
   #createSlot(): Slot {
-    const client = new Client(this.#origin, {
-      ...this.#clientOptions,
-      connect: (options, callback) =>
-        this.#connect(options, (...[error, socket]) => {
-          if (error !== null) {
-            callback(error, null);
-            return;
+    const connect: Connect = (options, callback) =>
+      this.#connect(options, (...[error, socket]) => {
+        if (error !== null) {
+          callback(error, null);
+          return;
+        }
+        slot.socket = socket;
+        slot.expiresAt = this.#now() + MIN_AGE_MS + Math.random() * (MAX_AGE_MS - MIN_AGE_MS);
+        socket.on('readable', () => {
+          if (slot.handler === undefined) {
+            socket.destroy(); // Needed because undici tolerates line breaks before a response.
           }
-          slot.socket = socket;
-          slot.expiresAt = this.#now() + MIN_AGE_MS + Math.random() * (MAX_AGE_MS - MIN_AGE_MS);
-          socket.on('readable', () => {
-            if (slot.handler === undefined) {
-              socket.destroy(); // Needed because undici tolerates line breaks before a response.
-            }
-          });
-          callback(null, socket);
-        }),
-    });
+        });
+        callback(null, socket);
+      });
+    const client = createClient(this.#origin, connect, this.#clientOptions);
     const slot: Slot = {
       client,
       socket: undefined,
