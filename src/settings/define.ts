@@ -1,6 +1,6 @@
 // Defines settings: their schemas, documentation and names.
 
-import { closestMatch } from 'leven';
+import leven, { closestMatch } from 'leven';
 import { z } from 'zod';
 
 export interface SettingGroup {
@@ -117,17 +117,22 @@ export const unknownSetting = (name: string, names: readonly string[], noun = 's
 export const unknownName = (name: string, names: readonly string[], noun: string): string =>
   `unknown ${noun} "${name}"${suggest(name, names)}`;
 
-/** Beginning of all environment variables, which makes no two of them alike. */
-const PREFIX = /^NOTIGRAPH_/;
+/** Returns a name without case, separators, and the beginning of all environment variables, which makes no two of them alike. */
+const lettersOf = (name: string): string => name.toLowerCase().replace(/^notigraph_|[\s._-]/g, '');
 
-/** Returns the closest known name, or the shortest that begins with it, as a question in parentheses, with a space before it; empty if there is none. */
+/**
+ * Returns the known name that another one misspells, as a question in parentheses, with a space before it; empty if there is none. With more than two other
+ * letters, or with two in a short name unless they are swapped, it can mean something else.
+ */
 export function suggest(name: string, names: readonly string[]): string {
-  const { length } = name.replace(PREFIX, '');
-  const closest =
-    closestMatch(name, names, { maxDistance: Math.ceil(length / 3) }) ??
-    names.filter((each) => length > 2 && each.startsWith(name)).sort((a, b) => a.length - b.length)[0];
-  return closest === undefined ? '' : ` (did you mean "${closest}"?)`;
+  const letters = lettersOf(name);
+  const closest = closestMatch(letters, names.map(lettersOf), { maxDistance: letters.length > 3 ? 2 : 1 }) ?? '';
+  const isMisspelled = leven(closest, letters) <= letters.length / 3 || sort(closest) === sort(letters);
+  const meant = isMisspelled ? names.find((each) => lettersOf(each) === closest) : undefined;
+  return meant === undefined ? '' : ` (did you mean "${meant}"?)`;
 }
+
+const sort = (letters: string): string => [...letters].sort().join('');
 
 /** Returns `a, b or c`. */
 export const listAny = (words: Iterable<string>): string =>

@@ -4,7 +4,7 @@ import { SANDBOX_KEYS, startSandbox } from '../../packages/sandbox/src/sandbox.t
 import { COMMANDS } from '../../src/cli/commands/index.ts';
 import { type Config, VARIABLE_NAMES } from '../../src/cli/config/load-config.ts';
 import { writeHelp } from '../../src/cli/help.ts';
-import { variableOf } from '../../src/settings/define.ts';
+import { optionOf, variableOf } from '../../src/settings/define.ts';
 import { runCommand, startServing } from '../support/command.ts';
 import { problemsOf as findProblems, loadFrom } from '../support/configuration.ts';
 import { sendOperation } from '../support/send-operation.ts';
@@ -206,7 +206,7 @@ describe('the settings that have variables', () => {
       'NOTIGRAPH_ISOLATE_CONNECTIONS (environment) must be none or credential.',
       'NOTIGRAPH_LOG_SECRET (environment) must have at least 16 characters.',
       'NOTIGRAPH_MAX_DEPTH (environment) must be a whole number from 1 to 1000.',
-      'NOTIGRAPH_MAX_IN_FLIGHT (environment) is unknown (did you mean "NOTIGRAPH_MAX_IN_FLIGHT_REQUESTS"?). See docs/settings.md.',
+      'NOTIGRAPH_MAX_IN_FLIGHT (environment) is unknown. See docs/settings.md.',
       'NOTIGRAPH_MAX_RETRIES (environment) must be a whole number from 0 to 10.',
       'NOTIGRAPH_MAX_RETRYS (environment) is unknown (did you mean "NOTIGRAPH_MAX_RETRIES"?). See docs/settings.md.',
     ]);
@@ -268,6 +268,44 @@ describe('variables that Kubernetes sets for Services whose names begin with "no
     }
     await using notigraph = await startServing({ env: config });
     expect(await sendOperation(notigraph.url, '{ __typename }')).toEqual({ data: { __typename: 'Query' } });
+  });
+});
+
+describe('a suggestion', () => {
+  const suggestionFor = (problems: readonly string[]) => /\(did you mean "(.*)"\?\)/.exec(problems.join())?.[1];
+  const forVariable = (name: string) => suggestionFor(problemsOf({ [name]: '1' }));
+  const forSetting = (name: string) =>
+    suggestionFor(findProblems({ files: { 'notigraph.config.yaml': `${name}: 1` } }));
+  const forOption = (name: string) => suggestionFor(problemsOf({}, name));
+
+  it.each([
+    ['connectTimeoutMs', 'NOTIGRAPH_CONNECT_TIMEOUT_MS', '--connect-timeout'],
+    ['maxDirectives', 'NOTIGRAPH_MAX_DIRECTIVES', '--max-directives'],
+    ['headersTimeoutMs', 'NOTIGRAPH_HEADERS_TIMEOUT_MS', '--level'],
+    ['maxAliases', 'NOTIGRAPH_MAX_ALIASES', '--ports-file'],
+    ['maxRequests', 'NOTIGRAPH_MAX_REQUESTS', '--logging'],
+    ['timeout', 'NOTIGRAPH_LOG', '--admin'],
+    ['proto', 'NOTIGRAPH_TEXT', '--mode'],
+    ['a', 'NOTIGRAPH_A', '--ab'],
+  ])('is not made for names that can mean something else: %s, %s, %s', (setting, variable, option) => {
+    expect([forSetting(setting), forVariable(variable), forOption(option)]).toEqual([undefined, undefined, undefined]);
+  });
+
+  it('is made for every name with one or two wrong letters, in another case or with other separators', () => {
+    const flags = COMMANDS[0].options.map((option) => option.name);
+    for (const name of VARIABLE_NAMES) {
+      const [words, dashed] = [variableOf(name).replace('NOTIGRAPH_', ''), optionOf(name)];
+      const swapped = words.replace(/^(.)(.)/, '$2$1');
+      for (const wrong of [`_${words}`, name, words.slice(1), words.charAt(0) + words, swapped]) {
+        expect([wrong, forVariable(`NOTIGRAPH_${wrong}`)]).toEqual([wrong, variableOf(name)]);
+      }
+      for (const wrong of [`${name}_`, words, dashed.toUpperCase(), name.charAt(0) + name, name.slice(1)]) {
+        expect([wrong, forSetting(wrong)]).toEqual([wrong, name]);
+      }
+      for (const wrong of flags.includes(dashed) ? [dashed.toUpperCase(), dashed.slice(1), `${dashed}-`] : []) {
+        expect([wrong, forOption(`--${wrong}`)]).toEqual([wrong, `--${dashed}`]);
+      }
+    }
   });
 });
 
