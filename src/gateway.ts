@@ -202,7 +202,7 @@ export function buildGateway(
   }
   const tools = settings.mcp && createToolFiles(settings.mcp, { schema, limits: settings });
   const documents = tools === undefined ? [manifests] : [manifests, tools];
-  const trustedDocuments = createTrustedDocuments(documents, settings, logger);
+  const trustedDocuments = createTrustedDocuments(documents, settings, logger, deps.monotonicNow);
   const browser = createBrowserAccess(settings, remoteKeys, (id) => trustedDocuments.hashOf(id), logger, now);
   const clientRules = createClientRules(settings);
   const schemes: readonly Scheme[] = [

@@ -38,6 +38,16 @@ export const ANONYMOUS: Identity = {
   callerId: 'anonymous',
 };
 
+/**
+ * Whether the credential of an operation is verified, so that nobody else can fill counts and the log with what they make up. An API key is verified only
+ * once the service has accepted it.
+ *
+ * @param calls number of its calls
+ * @param hasFailed whether it has errors
+ */
+export const isVerified = (identity: Identity | undefined, calls: number, hasFailed: boolean): boolean =>
+  identity?.clientKind === 'browser' || (identity?.clientKind === 'server' && calls > 0 && !hasFailed);
+
 /** `Authorization` header with an API key, checked for form and forwarded as it is here. It is a secret: never log or return it. */
 export type Credential = string & { readonly __brand: 'Credential' };
 

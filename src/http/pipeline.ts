@@ -4,7 +4,7 @@ import type { ExecutionResult } from 'graphql';
 import type { GraphQLParams } from 'graphql-yoga';
 import type { Logger } from 'pino';
 import type { Authenticate, Scheme } from '../auth/authenticate.ts';
-import type { Identity, RulesByClientKind } from '../auth/identity.ts';
+import { type Identity, isVerified, type RulesByClientKind } from '../auth/identity.ts';
 import { Refusal, type RefusalError } from '../errors/codes.ts';
 import type { CreateContext, GatewayContext } from '../graphql/context.ts';
 import type { Operation } from '../graphql/documents/prepared-documents.ts';
@@ -142,14 +142,17 @@ export function createPipeline(
     respond: Respond;
   },
 ): HandleRequest {
-  const { inFlight, prepare, respond } = options;
+  const { inFlight, trustedDocuments, prepare, respond } = options;
   const { endpoint, maxBodyBytes } = settings;
   const paths = upstreamSelector.pathsOf(endpoint);
 
-  /** Returns the text of the document: from the request, or of the trusted document with the id in the request. */
-  function findDocument(params: Params, { clientKind, documents }: Identity): string {
-    const mode = clientRules[clientKind].trustedDocuments;
-    return options.trustedDocuments.find(params, { clientKind, mode, documents });
+  const modeOf = ({ clientKind }: Identity) => clientRules[clientKind].trustedDocuments;
+
+  /** Logs a document in no manifest, if that is to be logged and the caller is verified. */
+  function noteUnlisted(text: string, { name }: Operation, { identity, budget }: GatewayContext, hasFailed: boolean) {
+    if (modeOf(identity) === 'log' && isVerified(identity, budget.calls, hasFailed)) {
+      trustedDocuments.logUnlisted(text, name, identity.clientKind);
+    }
   }
 
   /** Adds the upstream that the caller's tenant, or the host and path, select. */
@@ -200,7 +203,7 @@ export function createPipeline(
       entered = identity;
       const params = body === undefined ? paramsFromQuery(queryOf(request)) : paramsFromBody(parseBody(body)); // 400
       state.extensions = readExtensions(params, clientRules[identity.clientKind]); // 400 403
-      const text = findDocument(params, identity); // 400
+      const { text, hash } = trustedDocuments.find(params, modeOf(identity), identity.documents); // 400
       const context = createContext(state, identity, params, text);
       state.context = context;
       const { operation, execute } = prepare(text, context); // Yoga, once per document: parse, limits, validate; 400 405
@@ -209,6 +212,9 @@ export function createPipeline(
       const executing =
         trace === undefined ? execute(params.variables) : trace.run(async () => execute(params.variables));
       const result = isPromise(executing) ? await executing : executing;
+      if (hash === undefined) {
+        noteUnlisted(text, operation, context, result.errors !== undefined);
+      }
       const explained = state.extensions.explain ? await explain(result, operation, context, params) : result;
       return respond(state, { result: explained });
     } catch (error) {

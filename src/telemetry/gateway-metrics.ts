@@ -1,6 +1,7 @@
 // Counts what gateways do: operations, upstream calls, cached reads, clients, deprecated elements and deviations from the contract.
 
 import type { Logger } from 'pino';
+import { isVerified } from '../auth/identity.ts';
 import { isErrorCode } from '../errors/codes.ts';
 import type { WatchedFiles } from '../lib/files/file-watcher.ts';
 import type { StoreStats } from '../upstream/cache/store.ts';
@@ -228,14 +229,15 @@ function createClientCounts(counters: Counters): (entry: ClientEntry) => void {
   const hasOwnCount = createFirst(MAX_CLIENTS);
 
   return (entry) => {
-    const { type, client, clientVersion = NONE } = entry;
+    const { type, client, clientVersion = NONE, identity, resolverCalls, code } = entry;
     if (type === undefined) {
       return;
     }
     if (client === undefined) {
       none.value += 1;
     } else {
-      const isOwn = hasOwnCount(`${client}\n${clientVersion}`, isAuthenticated(entry));
+      const mayAdd = isVerified(identity, resolverCalls, code !== undefined);
+      const isOwn = hasOwnCount(`${client}\n${clientVersion}`, mayAdd);
       (isOwn ? countOf(client, clientVersion) : other).value += 1;
     }
   };
@@ -251,13 +253,6 @@ function createFirst(max: number): (key: string, mayAdd?: boolean) => boolean {
     return keys.has(key);
   };
 }
-
-/**
- * Whether the caller's credential is verified, so that others can't fill the counts with made-up names. An API key is verified only once
- * the service has accepted it.
- */
-const isAuthenticated = ({ identity, resolverCalls, code }: ClientEntry): boolean =>
-  identity?.clientKind === 'browser' || (identity?.clientKind === 'server' && resolverCalls > 0 && code === undefined);
 
 /** Counts of operations that use deprecated elements of the schema. */
 export type DeprecatedCounts = ReturnType<typeof createDeprecatedCounts>;

@@ -7,13 +7,13 @@ import { startService } from '../support/service.ts';
 
 guards('src/graphql/documents/trusted-documents.ts', 'createTrustedDocuments.logUnlisted');
 
-/** Maximum CPU time of a document that is in no manifest and is hashed for the log, in milliseconds, besides parsing its request. */
+/** Maximum CPU time of a document that is in no manifest and is looked up, in milliseconds, besides parsing its request. */
 const BASE_CPU_MS = 20;
 
 it('documents that are in no manifest cost little and do not fill the log beyond its limit', async () => {
   await using folder = await createTemporaryFolder();
   await writeFile(folder.path('manifest.json'), JSON.stringify({ listed: '{ __typename }' }));
-  await using upstream = await startService(() => ({ body: { data: {} } }));
+  await using upstream = await startService(() => ({ body: { data: [] } }));
   await using gateway = await startTarget(upstream.url, {
     NOTIGRAPH_CONFIG_TEXT: JSON.stringify({
       clients: { server: { trustedDocuments: 'log' } },
@@ -26,8 +26,9 @@ it('documents that are in no manifest cost little and do not fill the log beyond
   const { cpuMs } = await measureCheapest(gateway, attackOf, { isEnough: (cost) => cost.cpuMs < limitMs });
   expect(cpuMs).toBeLessThan(limitMs);
 
-  const attacks = Array.from({ length: 1_100 }, (_, i) => postWithKey(`query q${i} { __typename }`));
+  const attacks = Array.from({ length: 300 }, (_, i) => postWithKey(`query q${i} { notificationGroups { name } }`));
   await measure(gateway, attacks);
   expect(await gateway.stop()).toBe(0); // All of them are in the log by now.
-  expect(gateway.logLines.get('warn')).toBe(1_000);
+  expect(gateway.logLines.get('warn')).toBeGreaterThanOrEqual(100);
+  expect(gateway.logLines.get('warn')).toBeLessThanOrEqual(200); // If another minute has begun.
 });

@@ -303,6 +303,55 @@ describe('a text that is in no manifest', () => {
   });
 });
 
+describe('a text that is in no manifest is logged in mode log', () => {
+  const noted = ({ log }: ScriptedGateway) =>
+    log.filter(({ msg }) => /in no manifest/.test(String(msg))).map(({ operation }) => operation);
+  const unlisted = (name: string) => `query ${name} { notificationStats { count } }`;
+
+  it('only if it is valid, and its caller is verified', async () => {
+    await using gateway = await start({ browser: 'log', server: 'log' });
+    const invented = { authorization: 'ApiKey invented' };
+    gateway.service.script = ({ headers, ...request }, connection) =>
+      headers.authorization === 'ApiKey invented'
+        ? { status: 401, body: { statusCode: 401, message: 'Unauthorized' } }
+        : healthyService({ headers, ...request }, connection);
+    for (const [query, headers, status] of [
+      ['query Nothing { __typename }', invented, 200],
+      [unlisted('Invented'), invented, 200],
+      ['query Invalid { nothing }', {}, 400],
+      ['query Broken { ', {}, 400],
+      ['query Many { __typename } query More { __typename }', {}, 400],
+      [unlisted('Scopeless'), { authorization: await signer.bearer({ scope: '' }) }, 403],
+    ] as const) {
+      expect([query, (await ask(gateway, { query }, headers)).status]).toEqual([query, status]);
+    }
+    for (const query of ['query Nobody { __typename }', unlisted('Anonymous')]) {
+      expect((await gateway.send(query, {}, { authorization: null })).status).toBe(200);
+    }
+    expect(noted(gateway)).toEqual([]);
+    await ask(gateway, { query: unlisted('Browser') });
+    await ask(gateway, { query: unlisted('Server') }, AS_SERVER);
+    expect(noted(gateway)).toEqual(['Browser', 'Server']);
+  });
+
+  it('once, at most 100 per minute, and those beyond them later', async () => {
+    await using gateway = await start({ browser: 'log' });
+    const askAll = async (count: number) => {
+      for (let i = 0; i < count; i += 1) {
+        await ask(gateway, { query: unlisted(`Q${i}`) });
+      }
+    };
+    await askAll(103);
+    expect(noted(gateway)).toEqual(Array.from({ length: 100 }, (_, i) => `Q${i}`));
+    gateway.advance(59);
+    await askAll(103);
+    expect(noted(gateway)).toHaveLength(100);
+    gateway.advance(1);
+    await askAll(103);
+    expect(noted(gateway).slice(100)).toEqual(['Q100', 'Q101', 'Q102']);
+  });
+});
+
 it('each kind of client has its own mode', async () => {
   for (const modes of [
     { browser: 'enforce', server: 'off' },

@@ -1,7 +1,9 @@
 // Looks up trusted documents by id or text, and rejects or logs others.
 
 import { stripIgnoredCharacters } from 'graphql';
+import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
+import type { Identity } from '../../auth/identity.ts';
 import { refuse } from '../../errors/codes.ts';
 import { orUndefined } from '../../lib/caught.ts';
 import { isRecord } from '../../lib/is-record.ts';
@@ -18,19 +20,33 @@ interface TrustedDocument {
   hash: string;
 }
 
-/** Maximum unlisted documents to log; each is logged once. */
-const MAX_LOGGED = 1_000;
+/** Document to execute. Without a hash, it is in no manifest, or was not looked up. */
+type FoundDocument = Pick<TrustedDocument, 'text'> & Partial<TrustedDocument>;
+
+/** Maximum lines per minute about unlisted documents. */
+const MAX_LINES = 100;
+
+const MINUTE_MS = 60_000;
+
+/** Maximum documents that are not logged again. */
+const MAX_LOGGED = 10_000;
 
 const MAX_STRIPPED = 100;
 
-/** Creates the lookup. It follows changes of the manifests. */
+/**
+ * Creates the lookup. It follows changes of the manifests.
+ *
+ * @param monotonicNow returns the time in milliseconds. @default performance.now
+ */
 export function createTrustedDocuments(
   sources: readonly Pick<ManifestFiles, 'manifests'>[],
   { trustedDocuments }: Pick<GatewaySettings, 'trustedDocuments'>,
   logger: Logger,
+  monotonicNow = () => performance.now(),
 ) {
   const indexes = sources.map((files) => memoizeBySource(() => files.manifests(), createIndex));
-  const loggedHashes = new Set<string>();
+  const logged = new LRUCache<string, true>({ max: MAX_LOGGED });
+  let lines = { since: Number.NEGATIVE_INFINITY, count: 0 };
   const strip = memoize(withoutIgnored, MAX_STRIPPED);
   const unknownId = refuse(
     'PERSISTED_QUERY_NOT_FOUND',
@@ -53,12 +69,12 @@ export function createTrustedDocuments(
   };
 
   /** Returns the listed document with this text, or with one that differs only in characters without meaning, such as line breaks. */
-  const findByText = (text: string): { text: string; hash?: string } =>
+  const findByText = (text: string): FoundDocument =>
     findIn('byText', text) ??
     (text.length > MAX_CHARACTERS ? undefined : findIn('byStripped', strip(text))) ?? { text };
 
   /** Finds a document by its id. If the request has a text too, the id must be its SHA-256. */
-  function findByIdAndText(id: unknown, query: string | undefined, isApollo: boolean): { text: string; hash?: string } {
+  function findByIdAndText(id: unknown, query: string | undefined, isApollo: boolean): FoundDocument {
     if (typeof id !== 'string') {
       throw refuse('BAD_REQUEST', 'The id of a document must be a string.');
     }
@@ -78,20 +94,23 @@ export function createTrustedDocuments(
     return findByText(query);
   }
 
-  function logUnlisted(text: string, clientKind: string): void {
-    const hash = sha256Of(text);
-    if (!loggedHashes.has(hash) && loggedHashes.size < MAX_LOGGED) {
-      loggedHashes.add(hash);
-      const operation = /\b(?:query|mutation)\s+(\w{1,100})/.exec(text)?.[1];
-      logger.warn({ clientKind, document: hash, operation }, 'a document that is in no manifest was served');
-    }
-  }
-
   return {
+    /** Logs once that a document in no manifest was served. Call it only for valid documents of verified callers: others can invent any number. */
+    logUnlisted(text: string, operation: string, clientKind: string): void {
+      const document = sha256Of(text);
+      if (monotonicNow() - lines.since >= MINUTE_MS) {
+        lines = { since: monotonicNow(), count: 0 };
+      }
+      if (!logged.get(document) && lines.count < MAX_LINES) {
+        logged.set(document, true);
+        lines.count += 1;
+        logger.warn({ clientKind, document, operation }, 'a document that is in no manifest was served');
+      }
+    },
     /** Returns the SHA-256 of the document with this id. */
     hashOf: (id: string): string | undefined => findIn('byId', withoutHashPrefix(id))?.hash,
     /**
-     * Finds the text to execute.
+     * Finds the document to execute.
      *
      * @throws {Refusal} BAD_REQUEST, PERSISTED_QUERY_NOT_FOUND, PERSISTED_QUERY_NOT_SUPPORTED or DOCUMENT_NOT_TRUSTED
      */
@@ -106,26 +125,19 @@ export function createTrustedDocuments(
         /** May contain Apollo's form of an id: `persistedQuery.sha256Hash`. */
         extensions: Readonly<Record<string, unknown>> | undefined;
       },
-      {
-        clientKind,
-        mode,
-        documents,
-      }: {
-        clientKind: string;
-        mode: TrustedDocumentsMode;
-        /** SHA-256 of the documents that the caller's token permits; undefined if it permits all. */
-        documents: ReadonlySet<string> | undefined;
-      },
-    ): string {
+      mode: TrustedDocumentsMode,
+      documents: Identity['documents'],
+    ): FoundDocument {
       const id = documentId ?? hashIn(extensions) ?? undefined;
       if (id === undefined && query === undefined) {
         throw refuse('BAD_REQUEST', 'The request has no "query".');
       }
       const hasOnlyText = id === undefined && query !== undefined;
       if (hasOnlyText && mode === 'off' && documents === undefined) {
-        return query;
+        return { text: query };
       }
-      const { text, hash } = hasOnlyText ? findByText(query) : findByIdAndText(id, query, documentId === undefined);
+      const found = hasOnlyText ? findByText(query) : findByIdAndText(id, query, documentId === undefined);
+      const { hash } = found;
       if (documents !== undefined && (hash === undefined || !documents.has(hash))) {
         throw refuse('DOCUMENT_NOT_TRUSTED', 'This token does not permit this document.');
       }
@@ -135,10 +147,7 @@ export function createTrustedDocuments(
           'This gateway accepts only trusted documents, and this one is in no manifest.',
         );
       }
-      if (hash === undefined && mode === 'log') {
-        logUnlisted(text, clientKind);
-      }
-      return text;
+      return found;
     },
   };
 }
