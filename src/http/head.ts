@@ -255,8 +255,8 @@ export function createAddressOf(
   const ranges = addresses.flatMap((each) => parseIpRange(each) ?? []);
   return (request) => {
     let address = request.remoteAddress && normalize(request.remoteAddress);
-    for (const entry of (request.header(header.toLowerCase()) ?? '').split(',').reverse()) {
-      const [, sender = entry] = header === 'Forwarded' ? (/(?:^|;)\s*for=([^;]*)/i.exec(entry) ?? []) : [];
+    const text = request.header(header.toLowerCase()) ?? '';
+    for (const sender of (header === 'Forwarded' ? sendersIn(text) : text.split(',')).reverse()) {
       const next = normalize(sender);
       if (address === undefined || isIP(next) === 0 || !ranges.some((range) => range(address ?? ''))) {
         break;
@@ -266,6 +266,17 @@ export function createAddressOf(
     return address;
   };
 }
+
+/** Quoted value in the header `Forwarded` (RFC 7239, 4). A quote in another place was sent by a client that left it open. */
+const QUOTED_VALUE = /(?<==)"(?:[^"\\]|\\.)*"(?=\s*(?:[;,]|$))/g;
+
+/** Returns the senders that the header names, which can be empty. One with an open quote names none. */
+const sendersIn = (forwarded: string): string[] =>
+  forwarded
+    .replace(QUOTED_VALUE, (value) => value.replace(/[",;\\]/g, ''))
+    .split(',')
+    .filter((element) => /[^\s;]/.test(element)) // Lists can have empty elements (RFC 9110, 5.6.1.2).
+    .map((element) => /^(?=[^"]*$)(?:.*;)?\s*for=([^;]*)/i.exec(element)?.[1] ?? '');
 
 /** Returns an address without quotes, port and zone, and an IPv4 address in its own form. */
 const normalize = (text: string): string =>

@@ -47,6 +47,33 @@ it.each<[string, GatewayOptions['trustedProxies'], Record<string, string>, strin
     { forwarded: 'for=1.1.1.1, For="[2001:db8::7]:4711";proto=https, by=x;for=10.1.2.3' },
     '2001:db8::7',
   ],
+  [
+    'in Forwarded with a value that looks like another element',
+    FORWARDED,
+    { forwarded: 'for=203.0.113.9;host="a,for=1.1.1.1", for=10.1.2.3;ext="\\",for=1.1.1.1;x=\\""' },
+    '203.0.113.9',
+  ],
+  [
+    'in Forwarded, quoted with a backslash',
+    FORWARDED,
+    { forwarded: 'by="_a;for=1.1.1.1" ; For="203.0.113\\.9"' },
+    '203.0.113.9',
+  ],
+  [
+    'in Forwarded with empty elements',
+    FORWARDED,
+    { forwarded: ',for=203.0.113.9;;by=a, ,for=10.1.2.3,;' },
+    '203.0.113.9',
+  ],
+  ['in Forwarded without an address', FORWARDED, { forwarded: 'for=203.0.113.9,by=a' }, '127.0.0.1'],
+  ['in Forwarded behind an open quote', FORWARDED, { forwarded: 'for="1.1.1.1, for=203.0.113.9' }, '203.0.113.9'],
+  [
+    'in Forwarded behind a quote that the next would close',
+    FORWARDED,
+    { forwarded: 'a="b, for="[2001:db8::7]"' },
+    '2001:db8::7',
+  ],
+  ['in Forwarded that ends with an open quote', FORWARDED, { forwarded: 'for=1.1.1.1;host="' }, '127.0.0.1'],
   ['with a zone', CHAIN, { 'x-forwarded-for': '2001:db8::7%eth0, fd00::1%eth0' }, '2001:db8::7'],
   ['hidden in Forwarded', FORWARDED, { forwarded: 'for=_secret' }, '127.0.0.1'],
 ])('the address of a client is logged %s', async (_, trustedProxies, headers, expected) => {

@@ -16,8 +16,8 @@ export const CONTROL_CHARACTER = /[\p{Cc}\p{Zl}\p{Zp}]/u;
  * Returns why an id can't be a single segment of a URL path, or undefined if it can. Bodies have the same rule: what is created must be readable.
  *
  * `encodeURIComponent` doesn't encode `.` and `..`, which URL parsers resolve, so the call would reach another endpoint. An empty id
- * would turn "get one" into "list all". Servers and proxies may decode a segment more than once, so dot segments that are hidden by
- * percent-encoding or slashes are rejected too.
+ * would turn "get one" into "list all". Servers and proxies may decode a segment more than once, cut parameters off it (`..;a=b`), or take characters
+ * for those that look alike, so dot segments that are hidden by percent-encoding, slashes, parameters or full-width forms are rejected too.
  */
 export function findIdProblem(id: string): string | undefined {
   if (PLAIN.test(id)) {
@@ -39,21 +39,23 @@ export function findIdProblem(id: string): string | undefined {
     if (CONTROL_CHARACTER.test(form)) {
       return 'must not contain control characters';
     }
-    if (form.split(/[/\\]/).some((part) => part === '.' || part === '..')) {
+    if (form.normalize('NFKC').split(/[/\\]/).some(isDotSegment)) {
       return 'must not contain the path segments "." or ".."';
     }
   }
   return undefined;
 }
 
-/** Yields the id, and its form after each round of percent-decoding. Decodes only ASCII, because the checks need no more. */
+const isDotSegment = (part: string): boolean => /^\s*\.{1,2}\s*(?:;|$)/.test(part);
+
+/** Yields the id, and its form after each round of percent-decoding. */
 function* decodedForms(id: string): Generator<string> {
   let form = id;
   while (true) {
     yield form;
-    const decoded = form.replace(/%([0-7][0-9a-f])/gi, (_, hex: string) =>
-      String.fromCharCode(Number.parseInt(hex, 16)),
-    );
+    const decoded = form
+      .replace(/%c0%a(?=[ef])/gi, '%2') // Two bytes for "." and "/", which old decoders accept.
+      .replace(/(?:%[0-9a-f]{2})+/gi, (bytes) => Buffer.from(bytes.replaceAll('%', ''), 'hex').toString());
     if (decoded === form) {
       return;
     }
