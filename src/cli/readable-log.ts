@@ -3,6 +3,7 @@
 import { stripVTControlCharacters, styleText } from 'node:util';
 import { z } from 'zod';
 import { recordOf } from '../lib/is-record.ts';
+import { withoutControls } from '../lib/text.ts';
 
 /** Levels that are printed in another color and capital letters. */
 const COLORS: Readonly<Record<string, Style>> = { warn: 'yellow', error: 'red', fatal: 'red' };
@@ -91,7 +92,7 @@ function formatFields({ msg, err, ...fields }: Readonly<Record<string, unknown>>
   const { stack, message } = recordOf(err);
   const text = [msg, ...pairs].join(' ');
   const details = stack ?? message;
-  return stripVTControlCharacters(details === undefined ? text : `${text}\n${details}`);
+  return withoutControls(stripVTControlCharacters(details === undefined ? text : `${text}\n${details}`));
 }
 
 /** Returns the local time: `09:05:07.123`. */

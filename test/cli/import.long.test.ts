@@ -239,6 +239,15 @@ it('counts one row as one', async () => {
   expect(stdout).toContain('\n1 rejected row: correct it in users.csv, and run the same command again.\n');
 });
 
+it('prints no characters that change what people read', async () => {
+  const { run } = await setUpImport('subscriberId,firstName\n1,a\u202eb\n', () => ({
+    status: 422,
+    body: { message: ['a\u202eb\u009bc'] },
+  }));
+  expect((await run('--dry-run')).stdout).toContain('"firstName":"a?b"');
+  expect((await run()).stderr).toBe('users.csv:2: a b c (BAD_USER_INPUT)\n');
+});
+
 it.each([
   ['a part of the file cannot be read', '1,\n2,"a" b\n3,\n'],
   ['no row is valid', '1,nobody\n'],

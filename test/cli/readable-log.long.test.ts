@@ -62,6 +62,30 @@ it('a terminal shows one line per operation, with its REST calls beneath at the 
   `);
 });
 
+it('a terminal gets no characters that change what people read, from whatever text they come', async () => {
+  const odd = 'a\u202eb\u2066c\u009b2Jd\u001b[2Je\rf\u200fg';
+  await using upstream = await startService(() => ({ status: 500, headers: { 'x-id': 'a' }, body: { message: odd } }));
+  const terminal = createTerminal('debug');
+  await using gateway = await startGateway(
+    {
+      upstream: upstream.url,
+      plugins: [
+        {
+          onExecute() {
+            throw new Error(odd);
+          },
+        },
+      ],
+    },
+    { logger: terminal.logger },
+  );
+  await gateway.send('{ __typename }');
+  terminal.logger.warn({ reason: odd, [odd]: odd }, odd);
+  const output = terminal.lines();
+  expect(output.match(/a\?b\?c/g)?.length).toBeGreaterThan(4);
+  expect(output.replaceAll('\n', '')).not.toMatch(/\p{C}/u);
+});
+
 it('a call that another operation shares is named as shared', async () => {
   await using upstream = await startService(() => ({ body: { data: [] } }));
   const held = upstream.hold(undefined, Infinity);

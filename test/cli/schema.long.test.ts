@@ -89,6 +89,15 @@ it('notigraph schema prints its commands', async () => {
 });
 
 describe('notigraph schema diff', () => {
+  it('prints no characters that change what people read', async () => {
+    const old = { 'old.graphql': 'type Query { a: Int }' };
+    const { stdout } = await run('schema diff old.graphql new.graphql', {
+      ...old,
+      'new.graphql': 'type Query { a: Int @deprecated(reason: "a\u202eb\\u001b[31m") }',
+    });
+    expect(stdout).toContain('Query.a is deprecated: a?b?[31m\n');
+  });
+
   it('lists breaking changes first, then dangerous ones, additions and deprecations', async () => {
     expect(await run('schema diff old.graphql new.graphql', SCHEMAS)).toEqual(
       printed(

@@ -166,6 +166,18 @@ describe('why a field is invalid', () => {
     expect(result?.issues[0]?.message).toHaveLength(500);
   });
 
+  it('R10: characters that change how others are shown are left out, and letters of all languages stay', async () => {
+    fail(422, { errors: { email: ['a\u202eb\u2066\u2069\u200fc\ufeffd\u2028e\u0085f', 'Zoë 日本 🙂 ñ'] } });
+    const { body } = await gateway.send(CREATE, { input: LENA });
+    const shown = ['a b c d e f', 'Zoë 日本 🙂 ñ'];
+    expect(body.data).toMatchObject({
+      createSubscriber: {
+        issues: shown.map((text) => issue(text, 'email')),
+        message: `email: ${shown.join('; email: ')}`,
+      },
+    });
+  });
+
   it('R10: a read has the reasons in its message', async () => {
     fail(422, { message: 'Validation Error', errors: { limit: { messages: ['Too high'], value: 'x' } } });
     const { body } = await gateway.send('{ subscribers(limit: 100) { hasMore } }');

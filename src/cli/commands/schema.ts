@@ -1,6 +1,7 @@
 // Prints the schema, or compares two.
 
 import type { GatewayModule } from '../../graphql/module.ts';
+import { withoutControls } from '../../lib/text.ts';
 import type { Command, CommandLine, Process } from '../command.ts';
 import { readFormat } from '../command-line.ts';
 import { rejectProblems } from '../config/problem.ts';
@@ -79,7 +80,7 @@ is invalid. With --documents, it is 1 only if an operation breaks.`,
       { before, after, documents: options.documents, modules: await modulesOf(commandLine, host) },
       host.stdin,
     );
-    host.stdout.write(format === 'json' ? `${JSON.stringify(diff, null, 2)}\n` : formatDiff(diff));
+    host.stdout.write(format === 'json' ? `${JSON.stringify(diff, null, 2)}\n` : withoutControls(formatDiff(diff)));
     if ((diff.operations?.broken ?? diff.breaking).length > 0) {
       host.exitCode = 1;
     }

@@ -4,6 +4,7 @@ import { lstatSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { findFileProblem } from '../../lib/files/text-file.ts';
+import { withoutControls } from '../../lib/text.ts';
 import { createJsonLogger } from '../../telemetry/json-logger.ts';
 import { isUpstreamError } from '../../upstream/errors.ts';
 import { serviceAddressOf } from '../../upstream/transport/path.ts';
@@ -71,7 +72,7 @@ export async function runImport(commandLine: CommandLine, host: Process): Promis
     const samples = await check(results, options, host);
     let exitCode = samples === undefined ? 2 : 0;
     if (samples !== undefined && service === undefined) {
-      host.stdout.write(describeSamples(samples));
+      host.stdout.write(withoutControls(describeSamples(samples)));
     } else if (samples !== undefined && service !== undefined) {
       const authorization = await readAuthorization(keyFile, environment.values[KEY_VARIABLE], host, QUESTION);
       if (authorization === undefined) {
