@@ -1,18 +1,18 @@
 // Asks for what no option says, and writes a configuration file.
 
-import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { parse, stringify } from 'yaml';
 import { SANDBOX_KEYS } from '../../packages/sandbox/src/environments.ts';
 import { findTenantProblem } from '../auth/tenants.ts';
+import { isTaken } from '../lib/files/text-file.ts';
 import { isKeysAddress } from '../lib/urls.ts';
 import { listAll } from '../settings/define.ts';
 import { parseSettings } from '../settings/parse.ts';
 import { SCOPES } from '../settings/scopes.ts';
 import type { CommandLine, Process } from './command.ts';
 import { CONFIG_FILE } from './config/config-file.ts';
-import { ConfigError, rejectProblems } from './config/problem.ts';
+import { ConfigError, rejectProblems, writeNamedFile } from './config/problem.ts';
 
 const ENV_EXAMPLE = '.env.example';
 
@@ -63,7 +63,7 @@ export async function runInit(commandLine: CommandLine, host: Process): Promise<
   const example = writeEnvExample(answers);
   const files = { [CONFIG_FILE]: writeConfig(answers), ...(example !== undefined && { [ENV_EXAMPLE]: example }) };
   for (const [name, text] of Object.entries(files)) {
-    writeFileSync(join(folder, name), text, { flag: isForced ? 'w' : 'wx' });
+    writeNamedFile(join(folder, name), text, name, isForced ? 'w' : 'wx');
   }
   host.stdout.write(`Wrote ${listAll(Object.keys(files))}. Next steps:
 ${example === undefined ? '' : `  Copy ${ENV_EXAMPLE} to .env, fill in the keys, and keep .env out of version control.\n`}  npx notigraph check
@@ -72,7 +72,7 @@ ${example === undefined ? '' : `  Copy ${ENV_EXAMPLE} to .env, fill in the keys,
 }
 
 function findFileProblems(folder: string, isForced: boolean): string[] {
-  const existing = [CONFIG_FILE, ENV_EXAMPLE].filter((name) => existsSync(join(folder, name)));
+  const existing = [CONFIG_FILE, ENV_EXAMPLE].filter((name) => isTaken(join(folder, name)));
   return existing.length === 0 || isForced
     ? []
     : [`${listAll(existing)} already ${existing.length === 1 ? 'exists' : 'exist'}. Overwrite with --force.`];

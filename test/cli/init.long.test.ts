@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import { SANDBOX_KEYS, startSandbox } from '../../packages/sandbox/src/sandbox.ts';
 import { runCommand, startServing } from '../support/command.ts';
@@ -169,6 +169,22 @@ it('overwrites files only with --force', async () => {
   expect(await run(cwd, '--yes', '--force')).toMatchObject({ code: 0, stderr: '' });
   expect(await check(cwd)).toMatchObject(VALID_WITH_SANDBOX);
   expect(await read('.env.example')).toBe('A='); // This configuration needs no variables.
+});
+
+it.each([
+  [
+    'a link that leads nowhere',
+    (path: string) => symlink('nowhere/file', path),
+    "can't be written: its folder doesn't exist",
+  ],
+  ['a link to itself', (path: string) => symlink(CONFIG, path), 'is a symbolic link that leads back to itself'],
+  ['a folder', (path: string) => mkdir(path), "can't be written (EISDIR)"],
+])('says that %s is in the place of a file, and what is wrong with --force', async (_, create, problem) => {
+  const { cwd, path } = await createFolder();
+  await create(path(CONFIG));
+  const stderr = `${CONFIG} already exists. Overwrite with --force.\n`;
+  expect(await run(cwd, '--yes')).toMatchObject({ code: 2, stdout: '', stderr });
+  expect(await run(cwd, '--yes', '--force')).toMatchObject({ code: 2, stdout: '', stderr: `${CONFIG} ${problem}.\n` });
 });
 
 it('writes every answer as it is, and a variable per tenant', async () => {

@@ -1,4 +1,4 @@
-import { cp, readFile, writeFile } from 'node:fs/promises';
+import { cp, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { runCommand } from '../support/command.ts';
@@ -260,6 +260,12 @@ it.each([
   ['an older version', ['a', '--openapi', 'swagger.json'], /^swagger\.json is a Swagger 2 document\. Convert it/m],
   ['no path that matches', ['a', '--openapi', 'empty.json', '--path', '/v2*'], /^Nothing was written: no path/m],
   ['a file that exists', ['a', '--openapi', 'empty.json', '--output', 'empty.json'], /^empty\.json already exists/m],
+  ['a link that leads nowhere', ['a', '--openapi', 'paths.json', '--output', 'link.ts'], /^link\.ts already exists/m],
+  [
+    'a folder that does not exist',
+    ['a', '--openapi', 'paths.json', '--output', 'no/a.ts'],
+    /^no\/a\.ts can't be written: its folder/m,
+  ],
   ['a name that is a path', ['../a', '--openapi', 'empty.json'], /^NAME must consist of lowercase letters/m],
   ['the name of a built-in module', ['feeds', '--openapi', 'empty.json'], /^NAME is that of a built-in module/m],
   ['no document', ['a'], /^--openapi is required/m],
@@ -267,6 +273,8 @@ it.each([
   await write('other.json', {});
   await write('swagger.json', { swagger: '2.0', paths: {} });
   await write('empty.json', { openapi: '3.0.0', paths: {} });
+  await write('paths.json', { openapi: '3.0.0', paths: { '/v1/things': { get: { responses: { 200: {} } } } } });
+  await symlink('nowhere', folder.path('link.ts'));
   const { code, stdout, stderr } = await run('module', 'new', ...args);
   expect([code, stdout + stderr]).toEqual([2, expect.stringMatching(message)]);
   await expect(readFile(folder.path('a.ts'))).rejects.toThrow('ENOENT');

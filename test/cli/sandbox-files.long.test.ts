@@ -45,6 +45,26 @@ it('a file of another version is refused and left unchanged, until it is reset',
   expect(() => change(file, 'SELECT * FROM layouts')).toThrow('no such table: layouts');
 });
 
+it('only its owner may read a file, and those that SQLite puts beside it', async () => {
+  await using folder = await createTemporaryFolder();
+  const mask = process.umask(0o022);
+  try {
+    await using sandbox = await startSandbox({ file: folder.path('data', 'sandbox.db') });
+    await groupsOf(sandbox.url);
+    const modes = readdirSync(folder.path('data')).map((name) => [
+      name,
+      (statSync(folder.path('data', name)).mode & 0o777).toString(8),
+    ]);
+    expect(modes.toSorted()).toEqual([
+      ['sandbox.db', '600'],
+      ['sandbox.db-shm', '600'],
+      ['sandbox.db-wal', '600'],
+    ]);
+  } finally {
+    process.umask(mask);
+  }
+});
+
 describe('a file of another application', () => {
   it.each([
     ['has tables', 'CREATE TABLE recipes (name TEXT)'],

@@ -1,7 +1,7 @@
 // The sandbox's SQLite file: opens it, writes in transactions, and describes its problems.
 
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
@@ -10,6 +10,9 @@ import { integer, text } from './rows.ts';
 
 /** Identifies a file of this application (SQLite's `application_id`): the four letters NTGR. */
 const APPLICATION_ID = 0x4e_54_47_52;
+
+/** Only the owner may read the records, which can be those of people. */
+const MODE = 0o600;
 
 /** Maximum time that a write waits for another process's write lock, for example while that one creates the tables. */
 const BUSY_TIMEOUT_MS = 5000;
@@ -114,6 +117,9 @@ function connect(file: string): DatabaseSync {
   try {
     if (file !== ':memory:') {
       mkdirSync(dirname(file), { recursive: true });
+      if (!existsSync(file)) {
+        closeSync(openSync(file, 'a', MODE)); // SQLite would create it for everybody to read. Files beside it get its mode.
+      }
     }
     return new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS });
   } catch (error) {
@@ -203,7 +209,10 @@ function describeFailure(error: unknown, file: string): unknown {
     return new SandboxError(`${file} ${failure}.`, { cause: error });
   }
   if (error instanceof Error && 'syscall' in error) {
-    const message = `The folder of ${file} can't be created (${error.message}).`;
+    const isOpened = error.syscall === 'open';
+    const message = isOpened
+      ? `${file} can't be opened.`
+      : `The folder of ${file} can't be created (${error.message}).`;
     return new SandboxError(message, { cause: error });
   }
   return error;

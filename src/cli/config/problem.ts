@@ -1,6 +1,7 @@
 // Problems of the command line and the configuration: where they are, how they are printed, and the error that reports all of them.
 
-import { FileError, readTextFile } from '../../lib/files/text-file.ts';
+import { writeFileSync } from 'node:fs';
+import { FileError, readTextFile, toFileError } from '../../lib/files/text-file.ts';
 import { withoutControls } from '../../lib/text.ts';
 
 export interface Place {
@@ -91,5 +92,22 @@ export function readNamedFile(path: string, maxBytes: number, subject = `The fil
     return readTextFile(path, maxBytes);
   } catch (error) {
     throw error instanceof FileError ? new ConfigError([`${subject} ${error.message}.`]) : error;
+  }
+}
+
+/**
+ * Writes a file that somebody has named.
+ *
+ * @param subject words with which a problem begins
+ * @param flag `wx` fails if the file exists, also as a link that leads nowhere
+ * @throws {ConfigError} if it can't be written
+ */
+export function writeNamedFile(path: string, text: string, subject: string, flag: 'w' | 'wx' = 'wx'): void {
+  try {
+    writeFileSync(path, text, { flag });
+  } catch (error) {
+    const { isMissing, message } = toFileError(error);
+    const reason = isMissing ? "can't be written: its folder doesn't exist" : message.replace('read', 'written');
+    throw new ConfigError([`${subject} ${reason}.`]);
   }
 }

@@ -1,14 +1,13 @@
 // Writes a module from an OpenAPI document, and prints what it contains and what it doesn't.
 
-import { existsSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { defineModule, ModuleError } from '../../graphql/module.ts';
 import { createSchema } from '../../graphql/schema.ts';
 import { caught } from '../../lib/caught.ts';
-import { toFileError } from '../../lib/files/text-file.ts';
+import { isTaken } from '../../lib/files/text-file.ts';
 import { toPrintable } from '../../lib/text.ts';
 import type { CommandLine, Process } from '../command.ts';
-import { ConfigError } from '../config/problem.ts';
+import { ConfigError, writeNamedFile } from '../config/problem.ts';
 import { OpenApiDocument } from './document.ts';
 import { Planner } from './plan.ts';
 import type { EndpointPlan } from './types.ts';
@@ -23,7 +22,7 @@ export function runNewModule({ args, options, problems: usage }: CommandLine, { 
     ...usage,
     ...(args.length > 0 ? findNameProblems(name) : []),
     ...(openapi === undefined && usage.length === 0 ? ['--openapi is required. See notigraph module new --help.'] : []),
-    ...(args.length > 0 && existsSync(file) ? [`${output} already exists. Remove it first, or use --output.`] : []),
+    ...(args.length > 0 && isTaken(file) ? [`${output} already exists. Remove it first, or use --output.`] : []),
   ];
   if (problems.length > 0 || openapi === undefined) {
     throw new ConfigError(problems);
@@ -41,11 +40,7 @@ export function runNewModule({ args, options, problems: usage }: CommandLine, { 
     ]);
   }
   const code = writeModule(plan);
-  try {
-    writeFileSync(file, code, { flag: 'wx' });
-  } catch (error) {
-    throw new ConfigError([`${output} ${toFileError(error).message.replace('read', 'written')}.`]);
-  }
+  writeNamedFile(file, code, output);
   const todos = code.split('// TODO: ').length - 1;
   stdout.write(`Wrote ${output}:
 ${plan.endpoints.map(describeEndpoint).join('')}${list}

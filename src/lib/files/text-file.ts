@@ -1,7 +1,7 @@
 // Reads text files and folders, and explains why one can't be read.
 
-import { closeSync, constants, openSync, readdirSync, readSync, type Stats, statSync } from 'node:fs';
-import { caught, errorCodeOf } from '../caught.ts';
+import { closeSync, constants, lstatSync, openSync, readdirSync, readSync, type Stats, statSync } from 'node:fs';
+import { caught, errorCodeOf, orUndefined } from '../caught.ts';
 
 /** Reason why a file can't be read. The message is a clause that follows the file's name. */
 export class FileError extends Error {
@@ -70,6 +70,9 @@ export function assertRegularFile(path: string, stat: (path: string) => Stats = 
     throw new FileError(`is ${kindOf(stats)}, not a regular file`);
   }
 }
+
+/** Whether something is at a path, also a symbolic link that leads nowhere. */
+export const isTaken = (path: string): boolean => orUndefined(() => lstatSync(path)) !== undefined;
 
 /**
  * Returns why a path can't be a file that is written, as a clause; undefined if it is one or doesn't exist yet.
