@@ -285,6 +285,7 @@ describe('a suggestion', () => {
     ['maxAliases', 'NOTIGRAPH_MAX_ALIASES', '--ports-file'],
     ['maxRequests', 'NOTIGRAPH_MAX_REQUESTS', '--logging'],
     ['timeout', 'NOTIGRAPH_LOG', '--admin'],
+    ['operationTimeoutSec', 'NOTIGRAPH_OPERATION_TIMEOUT_SEC', '--log-format-json'],
     ['proto', 'NOTIGRAPH_TEXT', '--mode'],
     ['a', 'NOTIGRAPH_A', '--ab'],
   ])('is not made for names that can mean something else: %s, %s, %s', (setting, variable, option) => {

@@ -199,11 +199,15 @@ describe.runIf(hasOpenssl)(`TLS to the service${opensslOnly}`, () => {
     const names = new Set<unknown>();
     const seen: unknown[] = [];
     const issuerKey = createTestKey();
-    const service = createServer(server, ({ url, headers }, response) => {
+    const SNICallback = (name: string, done: (error: null) => void) => {
+      names.add(name);
+      done(null);
+    };
+    const service = createServer({ ...server, SNICallback }, ({ url, headers }, response) => {
       seen.push([url, headers.host]);
       response.setHeader('content-type', 'application/json');
       response.end(JSON.stringify(url === '/keys' ? { keys: [issuerKey.jwk] } : { data: [] }));
-    }).on('secureConnection', ({ servername }) => names.add(servername));
+    });
     const { url, close } = await listen(service);
     await using _ = { [Symbol.asyncDispose]: close };
     await using proxy = await startConnectProxy(url);
