@@ -73,6 +73,18 @@ it.each<[string, GatewayOptions['trustedProxies'], Record<string, string>, strin
     { forwarded: 'a="b, for="[2001:db8::7]"' },
     '2001:db8::7',
   ],
+  [
+    'in Forwarded behind a quote out of place',
+    FORWARDED,
+    { forwarded: '", for=203.0.113.9;host=",for=1.1.1.1"' },
+    '203.0.113.9',
+  ],
+  [
+    'in Forwarded whose quotes a client has shifted',
+    FORWARDED,
+    { forwarded: 'a=", for=203.0.113.9;host=",for=1.1.1.1;b="' },
+    '127.0.0.1',
+  ],
   ['in Forwarded that ends with an open quote', FORWARDED, { forwarded: 'for=1.1.1.1;host="' }, '127.0.0.1'],
   ['with a zone', CHAIN, { 'x-forwarded-for': '2001:db8::7%eth0, fd00::1%eth0' }, '2001:db8::7'],
   ['hidden in Forwarded', FORWARDED, { forwarded: 'for=_secret' }, '127.0.0.1'],
