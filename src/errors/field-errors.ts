@@ -168,7 +168,7 @@ export function toFailure(error: UpstreamError, returned: ReturnedFailures): Fai
 /** Whether the service reports with 400 that the record is missing, so that only the message says so. It can also miss others, such as one that uses it. */
 function saysNotFound({ status, message }: UpstreamError, { resource, id }: { resource: string; id: string }): boolean {
   const bare = message.replace(` ${id} `, ' '); // Once, because an id can be a word of the sentence.
-  const words = bare.split(/\s+/).filter((word) => bare !== message || word.replace(/^\W+|\W+$/g, '') !== id);
+  const words = bare.split(/\s+/).filter((word) => bare !== message || /\w(?:.*\w)?/.exec(word)?.[0] !== id);
   const noun = resource.replace(/\B[A-Z]/g, ' ?$&');
   const forms = [
     `not find (?:(?:the|an?|any) )?${noun}\\b`,

@@ -1,5 +1,7 @@
 // Keeps the service's texts out of logs and responses if they quote a part of a credential.
 
+import { randomInt } from 'node:crypto';
+
 /** Consecutive characters of a key that must not be shown. A shorter key must not be shown as a whole. */
 const PART_LENGTH = 12;
 
@@ -34,35 +36,50 @@ export function createCredentialFilter({ authorization, upstreamHeaders }: Secre
   secrets.push(...[...(upstreamHeaders?.values() ?? [])].flatMap(escapeForms));
   const comparisons = NOISE.map((noise) => {
     const strip = (text: string) => text.toLowerCase().replace(noise, '');
-    const parts = new Set<string>();
-    const lengths = new Set<number>();
-    for (const secret of secrets.map(strip).filter(({ length }) => length >= MIN_LENGTH)) {
-      const length = Math.min(PART_LENGTH, secret.length);
-      lengths.add(length);
-      partsOf(secret, length).forEach((part) => {
-        parts.add(part);
+    const recognized = [...new Set(secrets.map(strip))].filter(({ length }) => length >= MIN_LENGTH);
+    const byLength = Map.groupBy(recognized, ({ length }) => Math.min(PART_LENGTH, length));
+    const finders = [...byLength].map(([length, same]) => createFinder(same, length));
+    const find = (text: string) => finders.flatMap((findParts) => findParts(text));
+    let ofRequest: Set<string> | undefined;
+    return (forms: string) =>
+      find(strip(forms)).every((part) => {
+        ofRequest ??= new Set(find(strip(decodedForms(readRequest()))));
+        return ofRequest.has(part);
       });
-    }
-    const find = (text: string) =>
-      [...lengths].flatMap((length) => partsOf(text, length).filter((part) => parts.has(part)));
-    return { strip, find };
   });
   return (text: string): boolean => {
     const forms = decodedForms(text);
-    return comparisons.every(({ strip, find }) => {
-      const found = find(strip(forms));
-      const requestForms = found.length === 0 ? '' : strip(decodedForms(readRequest()));
-      return found.every((part) => requestForms.includes(part));
-    });
+    return comparisons.every((isShowable) => isShowable(forms));
   };
 }
 
-function partsOf(text: string, length: number): string[] {
-  const parts: string[] = [];
-  for (let end = length; end <= text.length; end += 1) {
-    parts.push(text.slice(end - length, end));
-  }
-  return parts;
+/** Factor of the hashes of parts. Random, so that nobody can choose texts whose parts have the hashes of a key's, which would be slow. */
+const FACTOR = 2 * randomInt(2 ** 30) + 1;
+
+const hashOf = (text: string): number =>
+  Array.from(text).reduce((hash, character) => (Math.imul(hash, FACTOR) + character.charCodeAt(0)) | 0, 0);
+
+/** Creates a function that returns the parts of this length that a text shares with secrets. Takes time in proportion to the text, whatever both contain. */
+function createFinder(secrets: readonly string[], length: number): (text: string) => string[] {
+  const all = secrets.join('\0'); // No text contains it.
+  const parts = new Set(
+    Array.from({ length: all.length - length + 1 }, (_, start) => all.slice(start, start + length)),
+  );
+  const byHash = Map.groupBy(parts, hashOf);
+  const power = hashOf(`\u0001${'\0'.repeat(length - 1)}`);
+  return (text) => {
+    const found = new Set<string>();
+    let hash = hashOf(text.slice(0, length - 1));
+    for (let start = 0; start + length <= text.length; start += 1) {
+      hash = (Math.imul(hash, FACTOR) + text.charCodeAt(start + length - 1)) | 0;
+      const part = byHash.get(hash)?.find((each) => text.startsWith(each, start));
+      if (part !== undefined) {
+        found.add(part);
+      }
+      hash -= Math.imul(text.charCodeAt(start), power); // Follows from that of the part before.
+    }
+    return [...found];
+  };
 }
 
 /** Returns a text in ASCII, with and without escapes, and what its Base64 and hexadecimal words contain. */
@@ -72,7 +89,7 @@ function decodedForms(text: string): string {
   const decode = (encoding: 'base64' | 'hex') => (word: string) => Buffer.from(word, encoding).toString('latin1');
   const base64 = (plain.match(/[\w+/-]{6,}/g) ?? []).map(decode('base64'));
   const hex = (plain.match(/[\da-f]{8,}/gi) ?? []).map(decode('hex'));
-  return [...forms, ...base64, ...hex].join('\n');
+  return [...new Set([...forms, ...base64, ...hex])].join('\n'); // Most texts have only one form.
 }
 
 /** Returns a text in ASCII with its escapes, and without them. A key can contain the like, and then changes with the text around it. */

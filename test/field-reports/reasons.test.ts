@@ -158,12 +158,18 @@ describe('why a field is invalid', () => {
   });
 
   it('R10: reasons are bounded in number and length', async () => {
-    const errors = Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`f${i}`, ['x'.repeat(600)]]));
-    fail(422, { errors });
+    const failWith = (text: string, message = '') =>
+      fail(422, { message, errors: Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`f${i}`, [text]])) });
+    failWith('Bad');
+    expect((await create())?.issues).toHaveLength(20);
+    failWith('x'.repeat(600));
     const result = await create();
-    expect(result?.issues).toHaveLength(20);
+    expect(result?.issues.map(({ message }) => message.length)).toEqual([500, 500, 500, 500, 500, 500]);
     expect(result?.message).toHaveLength(500);
-    expect(result?.issues[0]?.message).toHaveLength(500);
+    failWith('Bad', 'é'.repeat(1_000)); // 2 KB of the 4 KB.
+    expect((await create())?.issues).toHaveLength(20);
+    failWith('y'.repeat(1_100), 'é'.repeat(1_000));
+    expect((await create())?.issues).toHaveLength(2);
   });
 
   it('R10: characters that change how others are shown are left out, and letters of all languages stay', async () => {

@@ -2,8 +2,6 @@ import { GraphQLScalarType } from 'graphql';
 import { expect, it } from 'vitest';
 import { createSchema } from '../../src/graphql/schema.ts';
 import { containsLargeObject } from '../../src/upstream/transport/body.ts';
-import { errorFromResponse } from '../../src/upstream/transport/to-error.ts';
-import { measureCpu } from '../support/cpu-time.ts';
 
 const members = (count: number) => `{${Array.from({ length: count }, (_, i) => `"k${i}":1`).join(',')}}`;
 const items = (count: number, item: string) => `[${Array(count).fill(item).join(',')}]`;
@@ -27,29 +25,5 @@ it('scanning 5 MB of any JSON takes less time than parsing it', () => {
       share = (scannedAt - startedAt + performance.now() - parsedAt) / (parsedAt - scannedAt);
     }
     expect(share).toBeLessThan(1);
-  }
-});
-
-it('filtering a response of the maximum size takes less than 100 ms', async () => {
-  for (const secret of ['a'.repeat(2_047), `${'a'.repeat(2_047)}b`, `b${'a'.repeat(2_047)}`, '%25'.repeat(600)]) {
-    for (const pattern of ['a', 'ab', '%', '%25', '%61', 'YWFh', '6161', ' ', '&#', '&a', 'lengthy words ', '\ufdfa']) {
-      const message = Array.from({ length: 20 }, () => pattern.repeat((3 * 1024) / pattern.length));
-      let fastest = Number.POSITIVE_INFINITY; // Takes the minimum, because a busy machine only adds time.
-      for (let run = 0; run < 10 && fastest >= 100; run += 1) {
-        const { cpuMs } = await measureCpu(() =>
-          errorFromResponse(
-            {
-              endpoint: { method: 'GET', route: '/v1/workflows/{workflowIdOrIdentifier}' },
-              authorization: `ApiKey ${secret}`,
-              path: '/v1/workflows/w1',
-              args: {},
-            },
-            { status: 400, body: { form: 'json', json: { message } }, retryAfter: undefined },
-          ),
-        );
-        fastest = Math.min(fastest, cpuMs);
-      }
-      expect(fastest).toBeLessThan(100);
-    }
   }
 });

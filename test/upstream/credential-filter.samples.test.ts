@@ -7,6 +7,7 @@ import { sampleSize } from '../support/samples.ts';
 import type { ServiceResponse } from '../support/service.ts';
 
 guards('src/upstream/credential-filter.ts', 'createCredentialFilter.comparisons.strip');
+guards('src/upstream/credential-filter.ts', 'createFinder');
 guards('src/upstream/credential-filter.ts', 'decodedForms');
 guards('src/upstream/transport/reasons.ts', 'readReasons.read');
 guards('src/upstream/transport/to-error.ts', 'readErrorId');
@@ -250,6 +251,29 @@ it('a short key is not revealed where a long message is cut', async () => {
   const { body } = await failWith('k1-of-acme', { status: 401, body: { message } });
   expect(body.errors?.[0]?.message).toBe('The notification service does not accept this API key.');
 });
+
+it.each(['k1-of-acme', 'Ab3-dEf6hIj_9lMn2pQ/r5tUv8xYz1'])(
+  'no part of the key %s is revealed where the texts of a response are too long to be read',
+  async (key) => {
+    for (let length = 900; length <= 1_000; length += 1) {
+      const others = [990, 990, 990, length].map((size) => '- '.repeat(500).slice(0, size));
+      const { revealed } = await failWith(
+        key,
+        { status: 422, body: { message: [...others, `Unknown: ${key}`] } },
+        CREATE,
+      );
+      expect(revealed).not.toContain('Unknown');
+      expect(revealed).toContain('- - ');
+    }
+    for (const blank of ['\u0001', ' ', '\ud800']) {
+      for (let length = 960; length <= 1_000; length += 1) {
+        const message = `${blank.repeat(length - 9)}Unknown: ${key}`;
+        const { revealed } = await failWith(key, { status: 422, body: { message } }, CREATE);
+        expect(revealed).not.toContain('Unknown');
+      }
+    }
+  },
+);
 
 it('at most 20 messages of a response are read, even if they are nested', async () => {
   const message = Array.from({ length: 20 }, () => Array.from({ length: 20 }, (_, i) => `s${i}`));

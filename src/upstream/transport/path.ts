@@ -107,7 +107,7 @@ export function fillPath(endpoint: DeclaredEndpoint, args: CallArgs): string {
 }
 
 /** Returns the path of the service's address, to which the paths of calls are added. */
-export const pathPrefixOf = ({ pathname }: URL): string => pathname.replace(/\/+$/, '');
+export const pathPrefixOf = ({ pathname }: URL): string => pathname.replace(/(?<!\/)\/+$/, '');
 
 /** Returns the address of the service, the same for all ways to write it. */
 export const serviceAddressOf = (upstream: URL): string => upstream.origin + pathPrefixOf(upstream);

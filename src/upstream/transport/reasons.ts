@@ -6,8 +6,11 @@ import type { Endpoint, InputIssue } from '../errors.ts';
 /** Maximum length of a message of the service that is passed on. */
 const MAX_MESSAGE_LENGTH = 500;
 
-/** Maximum length of a message that is searched for the key, so that this takes little time. Longer than what is shown: a key may be cut there. */
+/** Maximum length of a message that is searched for the key. Longer than what is shown: a key may be cut there. */
 const MAX_SEARCHED_LENGTH = 2 * MAX_MESSAGE_LENGTH;
+
+/** Maximum bytes of a response's messages that are searched, with their paths, so that this takes little time. Later messages are left out, not cut. */
+const MAX_SEARCHED_BYTES = 4 * 1024;
 
 /** Maximum number of messages that are read from each part of a response. */
 const MAX_MESSAGES = 20;
@@ -36,14 +39,19 @@ export function readReasons(
   isShowable: (text: string) => boolean,
 ): { message: string; issues: InputIssue[] } {
   const { message, errors, cause } = isRecord(sent) ? sent : {};
+  let bytes = 0;
   const read = (members: readonly (readonly [string, unknown])[]) => {
     const found: InputIssue[] = [];
-    for (const [name, value] of members) {
+    for (const [name, value] of members.slice(0, MAX_MESSAGES)) {
       collect(value, splitName(name), found, 4);
     }
-    return found.flatMap(({ path, message: text }) => {
-      const issue = { path: locate(path, text, route, body), message: text };
-      return text !== '' && isShowable(`${issue.path.join('.')}: ${text}`) ? { ...issue, message: truncate(text) } : [];
+    return found.flatMap(({ path: names, message: whole }) => {
+      const text = withoutControls(whole.slice(0, MAX_SEARCHED_LENGTH));
+      const path = locate(names, text, route, body);
+      const searched = `${path.join('.')}: ${text}`;
+      bytes += Buffer.byteLength(searched);
+      const isShown = text !== '' && bytes <= MAX_SEARCHED_BYTES && isShowable(searched);
+      return isShown ? { path, message: truncate(withoutControls(whole.slice(0, MAX_MESSAGE_LENGTH + 1))) } : [];
     });
   };
   const sentences = read([['', message]]);
@@ -63,7 +71,7 @@ export function readReasons(
 /** Collects texts: a string, a list of texts, or an object with some in `message`, `messages` or `constraints`. */
 function collect(value: unknown, path: string[], into: InputIssue[], depth: number): void {
   if (typeof value === 'string' && into.length < MAX_MESSAGES) {
-    into.push({ path, message: withoutControls(value.slice(0, MAX_SEARCHED_LENGTH)) });
+    into.push({ path, message: value });
   } else if (depth > 0 && Array.isArray(value)) {
     for (const item of value.slice(0, MAX_MESSAGES)) {
       collect(item, path, into, depth - 1);
@@ -89,7 +97,7 @@ const splitName = (name: unknown): string[] =>
 /** Returns a path without a first name that stands for the whole body or record. Empty if a name isn't plain. */
 function locate(names: string[], text: string, route: string, body: object): string[] {
   // Validators start their sentences with the field's name.
-  const spoken = names.length > 0 ? [] : splitName(/^\W*([\w.[\]]*\w)/.exec(text)?.[1]);
+  const spoken = names.length > 0 ? [] : splitName(/\w[\w.[\]]*/.exec(text)?.[0]);
   const [first = '', ...rest] = names.length > 0 ? names : spoken;
   const isKnown = Object.hasOwn(body, first);
   const isWhole = /^(?:general|body)$/.test(first) || route.split('/').includes(`${first}s`);

@@ -79,8 +79,7 @@ export function errorFromResponse(request: FailedRequest, response: FailedRespon
   const retryAfterSeconds = parseRetryAfter(response.retryAfter);
   const fail = (options: Omit<UpstreamErrorOptions, 'endpoint' | 'status'>) =>
     new UpstreamError({ endpoint, status, rateLimit: response.rateLimit, ...options });
-  const isShowable = createCredentialFilter(request, () => request.path + JSON.stringify(args.body));
-  const { message, issues } = readReasons(response.body.json, endpoint, args.body, isShowable);
+  const createFilter = () => createCredentialFilter(request, () => request.path + JSON.stringify(args.body));
 
   if (isForeign(endpoint, response)) {
     const problem = status < 400 ? 'redirects to another address' : 'has no such endpoint';
@@ -97,16 +96,19 @@ export function errorFromResponse(request: FailedRequest, response: FailedRespon
   if (status < 400) {
     return errorOf('badResponse', endpoint, { status, cause: `status ${status} is neither success nor failure` });
   }
-  if (status === 422 && args.idempotencyKey !== undefined && mentionsIdempotency(message, args.idempotencyKey)) {
-    return fail({ code: 'CONFLICT', message, conflict: 'IDEMPOTENCY_KEY_REUSED' });
-  }
   const rule = RULES_BY_STATUS[status];
   if (rule !== undefined) {
     const { quotes, ...common } = rule;
+    // Reading them takes time.
+    const reasons = quotes ? readReasons(response.body.json, endpoint, args.body, createFilter()) : undefined;
+    const message = reasons?.message || rule.message;
+    if (status === 422 && args.idempotencyKey !== undefined && mentionsIdempotency(message, args.idempotencyKey)) {
+      return fail({ code: 'CONFLICT', message, conflict: 'IDEMPOTENCY_KEY_REUSED' });
+    }
     return fail({
       ...common,
-      message: (quotes && message) || rule.message,
-      issues: rule.code === 'BAD_USER_INPUT' ? issues : [],
+      message,
+      issues: (rule.code === 'BAD_USER_INPUT' && reasons?.issues) || [],
       conflict: rule.code === 'CONFLICT' ? conflictReason(request, retryAfterSeconds) : 'OTHER',
       retryAfterSeconds: WITH_RETRY_AFTER.includes(rule.code) ? retryAfterSeconds : undefined,
     });
@@ -124,7 +126,7 @@ export function errorFromResponse(request: FailedRequest, response: FailedRespon
         ? 'The notification service failed on this request.'
         : `The notification service rejected the request (status ${status}).`,
     outcome: status >= 500 || status === CLIENT_GONE ? 'UNKNOWN' : 'NOT_APPLIED',
-    errorId: readErrorId(response.body.json, isShowable),
+    errorId: readErrorId(response.body.json, createFilter),
   });
 }
 
@@ -179,9 +181,9 @@ function conflictReason(request: FailedRequest, retryAfterSeconds: number | unde
 const mentionsIdempotency = (message: string, key: string): boolean =>
   /idempoten/i.test(message) || message.includes(key);
 
-function readErrorId(body: unknown, isShowable: (text: string) => boolean): string | undefined {
+function readErrorId(body: unknown, createFilter: () => (text: string) => boolean): string | undefined {
   const id = isRecord(body) ? body.errorId : undefined;
-  return typeof id === 'string' && /^[\w.:-]{1,100}$/.test(id) && isShowable(id) ? id : undefined;
+  return typeof id === 'string' && /^[\w.:-]{1,100}$/.test(id) && createFilter()(id) ? id : undefined;
 }
 
 /**
