@@ -6,6 +6,7 @@ import { listOf } from '../errors/field-errors.ts';
 import { isRecord } from '../lib/is-record.ts';
 import { memoizeByObject } from '../lib/memoize.ts';
 import type { GraphTypes } from './builder.ts';
+import { MASKED, visibleJson } from './masking.ts';
 import { requireScopes } from './scopes.ts';
 
 export type Fields<Body> = PothosSchemaTypes.ObjectFieldBuilder<GraphTypes, Body>;
@@ -40,41 +41,38 @@ export const listField = <Name extends string, Part, Body extends { readonly [N 
   name: Name,
   type: PothosSchemaTypes.ObjectRef<GraphTypes, Part> | 'JSON',
   description: string,
-): FieldRef<GraphTypes> => t.field({ type: [type], description, resolve: (record) => listOf(record[name]) });
+): FieldRef<GraphTypes> =>
+  t.field({
+    type: [type],
+    description,
+    resolve: (record, _args, { identity }) =>
+      type === 'JSON' ? listOf(record[name]).map((item) => visibleJson(item, identity)) : listOf(record[name]),
+  });
 
-interface ExtraOptions<Body> {
-  /** Whether the fields show a member of this record. @default all that they show in some records */
-  isShown?: (record: Body, member: string) => boolean;
-  /** Replaces members that browsers must never see, also with the scope. @default none */
-  toBrowser?: (value: unknown, member: string) => unknown;
-}
-
-/** Creates the field `extra` of a type, which requires the scope `<noun>:extra`: `extra: extraField(t, 'workflows')`. */
+/**
+ * Creates the field `extra` of a type, which requires the scope `<noun>:extra`: `extra: extraField(t, 'workflows')`.
+ *
+ * @param isShown whether the fields show a member of this record. @default all that they show in some records
+ */
 export function extraField<Body extends object>(
   t: Fields<Body>,
   noun: string,
-  options: ExtraOptions<Body> = {},
+  isShown: (record: Body, member: string) => boolean = () => true,
 ): FieldRef<GraphTypes> {
-  const { isShown = () => true, toBrowser } = options;
   const extraOf = memoizeByObject((record: Body & Members, type: GraphQLObjectType) =>
     collect(record, type, (member) => isShown(record, member)),
   );
-  const maskedOf = toBrowser && memoizeByObject((extra: Members) => mapMembers(extra, toBrowser));
-  const note = toBrowser === undefined ? '' : ' With a token, members whose names suggest a credential are `[masked]`.';
   return t.field({
     type: 'JSONObject',
     nullable: true,
     extensions: requireScopes(`${noun}:extra`),
-    description: `The members that no other field shows, as sent by the service. Null if there are none.${note}`,
+    description: `The members that no other field shows, as sent by the service. Null if there are none. ${MASKED}`,
     resolve(record, _args, { identity }, { parentType }) {
       const extra = isRecord(record) ? extraOf(record, parentType) : null;
-      return extra !== null && maskedOf !== undefined && identity.clientKind === 'browser' ? maskedOf(extra) : extra;
+      return extra && visibleJson(extra, identity, 'likely', record);
     },
   });
 }
-
-export const mapMembers = (record: Members, change: (value: unknown, member: string) => unknown): Members =>
-  Object.fromEntries(Object.entries(record).map(([member, value]) => [member, change(value, member)]));
 
 /** Returns the members of a record that no field shows; null if there are none. Those of its parts are below their names. */
 function collect(record: Members, type: GraphQLObjectType, isShown: (member: string) => boolean): Members | null {

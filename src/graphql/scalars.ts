@@ -102,7 +102,7 @@ export function checkJson(value: unknown): unknown {
 }
 
 /** Returns the reason why a value is rejected. Cached, because one record is often selected under several names. */
-const findJsonError = memoizeByObject((value: object) => caught(GraphQLError, () => countNodes(value, 0, 0)));
+export const findJsonError = memoizeByObject((value: object) => caught(GraphQLError, () => countNodes(value, 0, 0)));
 
 /**
  * Adds to the number of members and items of a value.

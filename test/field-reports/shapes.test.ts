@@ -444,8 +444,10 @@ describe('R19: limits of `extra`', () => {
       {},
       { authorization: await bearer(SCOPES) },
     );
-    const deepest = JSON.stringify(masked.body).includes('[masked]');
-    expect([masked.codes, deepest]).toEqual(json.startsWith('[[[') ? [[], true] : [['UPSTREAM_BAD_RESPONSE'], false]);
+    expect([masked.body.data, masked.codes]).toEqual([
+      { subscriber: { subscriberId: 'user-1', extra: null } },
+      ['UPSTREAM_BAD_RESPONSE'],
+    ]);
     expect(Object.hasOwn(Object.prototype, 'polluted')).toBe(false);
   });
 
@@ -470,14 +472,18 @@ describe('R19: limits of `extra`', () => {
     const members = Object.fromEntries(Array.from({ length: 90_000 }, (_, i) => [`m${i}`, 1]));
     script({ large: members });
     sent.workflow = sent.workflow.replace('"m89999":1', '"m89999":9007199254740993');
-    const references = (count: number) =>
-      gateway.send('query ($r: [_Any!]!) { _entities(representations: $r) { ... on Workflow { extra } } }', {
-        r: Array(count).fill({ __typename: 'Workflow', id: 'w1' }),
-      });
-    const cost = async (count: number) => (await measureCpu(() => references(count))).cpuMs;
-    await cost(1);
-    const [one, many] = [await cost(1), await cost(90)];
-    expect(many).toBeLessThan(4 * one + 50);
+    for (const authorization of [SERVER, await bearer(SCOPES)]) {
+      const references = (count: number) =>
+        gateway.send(
+          'query ($r: [_Any!]!) { _entities(representations: $r) { ... on Workflow { extra } } }',
+          { r: Array(count).fill({ __typename: 'Workflow', id: 'w1' }) },
+          { authorization },
+        );
+      const cost = async (count: number) => (await measureCpu(() => references(count))).cpuMs;
+      await cost(1);
+      const [one, many] = [await cost(1), await cost(90)];
+      expect(many).toBeLessThan(4 * one + 50);
+    }
   });
 });
 

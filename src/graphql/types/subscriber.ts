@@ -1,11 +1,11 @@
-// Adds subscribers and their mutations, and masks credentials in their channel settings.
+// Adds subscribers and their mutations.
 
-import { listOf, PROFILE, requireValue } from '../../errors/field-errors.ts';
-import { isRecord } from '../../lib/is-record.ts';
+import { listOf, PROFILE } from '../../errors/field-errors.ts';
 import { createSubscriber, type SubscriberBody } from '../../upstream/endpoints.ts';
 import type { GraphTypes } from '../builder.ts';
+import { visibleJson } from '../masking.ts';
 import { defineModule } from '../module.ts';
-import { extraField, idField, mapMembers, optional, time } from '../record-fields.ts';
+import { extraField, idField, optional, time } from '../record-fields.ts';
 
 const MAX_BULK = 100;
 
@@ -47,7 +47,7 @@ export const subscribers = defineModule('subscribers', (toolkit) => {
         description:
           'The settings per provider, such as push tokens and webhooks. With a token, credentials are `[masked]`.',
         resolve: ({ channels }, _args, { identity }) =>
-          identity.clientKind === 'browser' ? listOf(channels).map(maskMembers) : listOf(channels),
+          listOf(channels).map((channel) => visibleJson(channel, identity, 'settings')),
       }),
       isOnline: t.exposeBoolean(
         'isOnline',
@@ -73,7 +73,7 @@ export const subscribers = defineModule('subscribers', (toolkit) => {
         description: 'The time when the subscriber was last changed.',
       }),
       revision: t.exposeInt('__v', optional('The revision number that the service assigned.')),
-      extra: extraField(t, 'subscribers', { toBrowser: maskLikelyCredentials }),
+      extra: extraField(t, 'subscribers'),
     }),
   });
 
@@ -134,62 +134,3 @@ export const subscribers = defineModule('subscribers', (toolkit) => {
 
   return { Subscriber, keys };
 });
-
-const MASK = '[masked]';
-
-const PROVIDER_MEMBERS = ['providerId', 'provider', 'integrationIdentifier', '_integrationId'];
-
-/** Members that identify the provider of a channel. All others can contain a token or a webhook URL. */
-const VISIBLE_MEMBERS = new Set(['type', ...PROVIDER_MEMBERS]);
-
-/** Form of member names that are shown. Other names can be tokens used as keys. */
-const MEMBER_NAME = /^[a-z_]{1,32}$/i;
-
-/** Maximum nesting of settings; deeper values are masked as a whole. */
-const MAX_DEPTH = 16;
-
-/**
- * Masks all members of a channel's settings but those that identify its provider. Shows which of them have a value.
- *
- * @throws {GraphQLError} UPSTREAM_BAD_RESPONSE if they are not an object
- */
-const maskMembers = (channel: unknown): Record<string, unknown> =>
-  Object.fromEntries(
-    Object.entries(requireValue(isRecord(channel) ? channel : undefined)).map(([name, value]) =>
-      VISIBLE_MEMBERS.has(name) && typeof value === 'string' ? [name, value] : [maskName(name), mask(value, 1)],
-    ),
-  );
-
-const CREDENTIAL_NAME =
-  /token|secret|passw|pwd|^pin$|^otp$|credential|key|webhook|auth|bearer|jwt|cookie|session|device|fcm|apns|endpoint|p256dh|hmac|hash|signature/i;
-
-/** Masks credentials anywhere in an unknown member: below such a name, in settings of a provider, and where it is nested too deep. */
-function maskLikelyCredentials(value: unknown, name: string, depth = 0): unknown {
-  if (CREDENTIAL_NAME.test(name) || depth > MAX_DEPTH) {
-    return mask(value, depth);
-  }
-  if (Array.isArray(value)) {
-    return value.map((item) => maskLikelyCredentials(item, '', depth + 1));
-  }
-  if (!isRecord(value)) {
-    return value;
-  }
-  return PROVIDER_MEMBERS.some((member) => member in value)
-    ? maskMembers(value)
-    : mapMembers(value, (member, inner) => maskLikelyCredentials(member, inner, depth + 1));
-}
-
-/** Masks a value. Keeps its structure, and null and empty values. */
-function mask(value: unknown, depth: number): unknown {
-  if (value === null || value === '') {
-    return value;
-  }
-  if (typeof value !== 'object' || depth > MAX_DEPTH) {
-    return MASK;
-  }
-  return Array.isArray(value)
-    ? value.map((item) => mask(item, depth + 1))
-    : Object.fromEntries(Object.entries(value).map(([name, inner]) => [maskName(name), mask(inner, depth + 1)]));
-}
-
-const maskName = (name: string): string => (MEMBER_NAME.test(name) ? name : MASK);

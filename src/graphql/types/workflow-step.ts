@@ -2,6 +2,7 @@
 
 import type { FieldMap } from '@pothos/core';
 import type { StepBody, StepTemplateBody } from '../../upstream/endpoints.ts';
+import { MASKED, visibleJson } from '../masking.ts';
 import { defineModule } from '../module.ts';
 import { extraField, type Fields, idField, listField, optional, shows, time } from '../record-fields.ts';
 
@@ -91,7 +92,7 @@ export const workflowSteps = defineModule('workflowSteps', ({ builder }) => {
           'The object that has the field, such as `subscriber` or `payload`, or the kind of another condition, such as `previousStep`.',
         ),
       ),
-      extra: extraField(t, 'workflows', { isShown }),
+      extra: extraField(t, 'workflows', isShown),
     }),
   });
 
@@ -115,20 +116,23 @@ export const workflowSteps = defineModule('workflowSteps', ({ builder }) => {
     active: t.exposeBoolean('active', optional('Whether the step runs when the workflow is triggered.')),
     shouldStopOnFail: t.exposeBoolean('shouldStopOnFail', optional('Whether the workflow stops if this step fails.')),
     filters: listField(t, 'filters', StepFilter, 'The conditions under which the step runs. Empty if it always runs.'),
-    parentId: t.expose('_parentId', {
+    parentId: t.field({
       type: 'JSON',
       nullable: true,
+      extensions: shows('_parentId'),
       description: 'The previous step, as sent by the service. Null for the first step.',
+      resolve: ({ _parentId }, _args, { identity }) => visibleJson(_parentId, identity),
     }),
     metadata: t.expose('metadata', {
       type: StepMetadata,
       nullable: true,
       description: 'The settings of a digest or delay. Null for other steps.',
     }),
-    replyCallback: t.expose('replyCallback', {
+    replyCallback: t.field({
       type: 'JSONObject',
       nullable: true,
-      description: 'The destination of replies to an email, as sent by the service.',
+      description: `The destination of replies to an email, as sent by the service. ${MASKED}`,
+      resolve: ({ replyCallback }, _args, { identity }) => visibleJson(replyCallback, identity),
     }),
     extra: extraField(t, 'workflows'),
   });
@@ -179,7 +183,8 @@ export const workflowSteps = defineModule('workflowSteps', ({ builder }) => {
         nullable: true,
         extensions: shows('content'),
         description: 'The blocks of an email made with the visual editor. Null if the content is in `content`.',
-        resolve: ({ content }) => (Array.isArray(content) ? content : null),
+        resolve: ({ content }, _args, { identity }) =>
+          Array.isArray(content) ? content.map((block) => visibleJson(block, identity)) : null,
       }),
       contentType: t.exposeString('contentType', optional('The format of an email, such as `editor`.')),
       feedId: t.exposeID('_feedId', optional('The id of the feed that shows an in-app message. Null if none.')),

@@ -12,6 +12,7 @@ import {
 } from '../../errors/field-errors.ts';
 import { getWorkflow, type TriggerBody, updateWorkflowStatus, type WorkflowBody } from '../../upstream/endpoints.ts';
 import type { LoadByKey } from '../federation.ts';
+import { visibleJson } from '../masking.ts';
 import { defineModule } from '../module.ts';
 import { extraField, type Fields, idField, listField, optional, shows, time } from '../record-fields.ts';
 import { notificationGroups } from './notification-group.ts';
@@ -108,10 +109,11 @@ export const workflows = defineModule('workflows', (toolkit) => {
       nullable: true,
       description: 'Your own key/value pairs. Null if there are none.',
     }),
-    workflowIntegrationStatus: t.expose('workflowIntegrationStatus', {
+    workflowIntegrationStatus: t.field({
       type: 'JSONObject',
       nullable: true,
       description: 'The channels that have an active provider, as sent by the service. Null if it sent none.',
+      resolve: ({ workflowIntegrationStatus }, _args, { identity }) => visibleJson(workflowIntegrationStatus, identity),
     }),
     creatorId: t.exposeID('_creatorId', { description: 'The id of the user who created the workflow.' }),
     organizationId: t.exposeID('_organizationId', {

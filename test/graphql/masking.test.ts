@@ -1,0 +1,340 @@
+import { getNamedType, isObjectType } from 'graphql';
+import { describe, expect, it } from 'vitest';
+import { createSchema } from '../../src/graphql/schema.ts';
+import events from '../../src/modules/events.ts';
+import subscriberProfiles from '../../src/modules/subscribers.ts';
+import topics from '../../src/modules/topics.ts';
+import workflowPages from '../../src/modules/workflows.ts';
+import { connectAgent } from '../support/agent.ts';
+import { measureCpu } from '../support/cpu-time.ts';
+import { sendExplain } from '../support/explain.ts';
+import { startScriptedGateway } from '../support/gateway.ts';
+import { guards } from '../support/guards.ts';
+import { ofFile } from '../support/lifetime.ts';
+import { subscriber, workflow } from '../support/records.ts';
+import { clientsOf, createSigner } from '../support/tokens.ts';
+
+guards('src/graphql/masking.ts', 'visibleJson');
+guards('src/graphql/masking.ts', 'masked');
+guards('src/graphql/masking.ts', 'mask');
+guards('src/graphql/masking.ts', 'suggests');
+guards('src/graphql/masking.ts', 'isPrivate');
+
+const SECRET = 'canary-4711';
+const OWN = 'value-of-the-customer';
+const modules = [events, topics, workflowPages, subscriberProfiles];
+const schema = createSchema({ federation: true, introspection: true }, modules);
+const signer = createSigner();
+const SERVER = 'ApiKey of-a-server';
+const BROWSER = await signer.bearer();
+
+/** JSON with credentials in every form, in a record of any type. */
+const HOSTILE = {
+  webhookUrl: `https://example.com/${SECRET}`,
+  integration: { providerId: 'slack', credentials: SECRET, channel: SECRET },
+  Authorization: `Bearer ${SECRET}`,
+  headers: { 'X-Api-Key': SECRET, accept: 'text/html' },
+  variants: [{ apiKey: SECRET, subject: 'Hello' }, [{ name: 'fcmToken', value: SECRET }]],
+  callback: `https://user:${SECRET}@example.com/in`,
+};
+
+const variable = { ...HOSTILE, name: 'apiKey', type: 'String', defaultValue: SECRET };
+
+const WORKFLOW = {
+  ...workflow(),
+  ...HOSTILE,
+  data: { apiKey: OWN, url: `https://a:${OWN}@example.com` },
+  workflowIntegrationStatus: HOSTILE,
+  triggers: [
+    {
+      ...HOSTILE,
+      identifier: 'w',
+      variables: [variable],
+      subscriberVariables: [variable],
+      reservedVariables: [HOSTILE],
+    },
+  ],
+  steps: [
+    {
+      ...HOSTILE,
+      _parentId: HOSTILE,
+      replyCallback: { active: true, url: `https://example.com/?secret=${SECRET}`, secret: SECRET },
+      metadata: { ...HOSTILE, timed: { weekDays: [HOSTILE], monthDays: [`https://example.com/hooks/${SECRET}`] } },
+      filters: [{ ...HOSTILE, children: [{ ...HOSTILE, field: 'apiKey', value: [SECRET] }] }],
+      template: { ...HOSTILE, type: 'email', content: [HOSTILE], variables: [variable] },
+    },
+  ],
+};
+const SUBSCRIBER = { ...subscriber(), ...HOSTILE, channels: [HOSTILE], data: WORKFLOW.data };
+
+const gateway = ofFile(
+  await startScriptedGateway(
+    ({ path }) => {
+      const record = path.includes('/subscribers') ? SUBSCRIBER : WORKFLOW;
+      const isPage = /^\/v1\/(?:subscribers|workflows)\?/.test(path);
+      const stats = { _id: '2026-01-02', count: 1, templates: ['w1'], channels: [] };
+      return {
+        body: path.includes('/stats')
+          ? { data: [stats] }
+          : isPage
+            ? { page: 0, totalCount: 1, hasMore: false, data: [record] }
+            : { data: record },
+      };
+    },
+    {
+      clients: clientsOf(signer),
+      modules,
+      federation: true,
+      cache: true,
+      mcp: { manifest: { Read: 'query Read { workflow(idOrIdentifier: "w1") { extra steps { replyCallback } } }' } },
+    },
+  ),
+);
+
+const fieldsOf = (type: unknown) => (isObjectType(type) ? Object.values(type.getFields()) : []);
+
+/** Returns a selection of all fields of a type and of its parts, except those that make calls. */
+function selectAll(typeName: string): string {
+  const selections = fieldsOf(schema.getType(typeName))
+    .filter(({ extensions }) => !('calls' in extensions))
+    .map(({ name, type }) => `${name} ${isObjectType(getNamedType(type)) ? selectAll(getNamedType(type).name) : ''}`);
+  return `{ ${selections.join(' ')} }`;
+}
+
+const ALL = { workflow: selectAll('Workflow'), summary: selectAll('WorkflowSummary'), person: selectAll('Subscriber') };
+
+describe('JSON of records', () => {
+  it.each([
+    ['a workflow', `{ workflow(idOrIdentifier: "w1") ${ALL.workflow} }`],
+    ['several workflows', `{ workflows(idsOrIdentifiers: ["w1"]) ${ALL.workflow} }`],
+    ['workflows of statistics', `{ notificationStats { workflows ${ALL.workflow} } }`],
+    ['a list of workflows', `{ workflowPage { workflows ${ALL.summary} } }`],
+    [
+      'the result of a change',
+      `mutation { updateWorkflowStatus(input: { workflowId: "w1", active: true }) { ... on UpdateWorkflowStatusSuccess { workflow ${ALL.workflow} } } }`,
+    ],
+    [
+      'an entity',
+      `{ _entities(representations: [{ __typename: "Workflow", id: "w1" }]) { ... on Workflow ${ALL.workflow} } }`,
+    ],
+    ['a subscriber', `{ subscriber(subscriberId: "u1") ${ALL.person} }`],
+    ['a list of subscribers', `{ subscribers { subscribers ${ALL.person} } }`],
+    [
+      'a new subscriber',
+      `mutation { createSubscriber(input: { subscriberId: "u1" }) { ... on CreateSubscriberSuccess { subscriber ${ALL.person} } } }`,
+    ],
+    [
+      'several new subscribers',
+      `mutation { createSubscribers(input: { subscribers: [{ subscriberId: "u1" }] }) { results { ... on CreateSubscriberSuccess { subscriber ${ALL.person} } } } }`,
+    ],
+    [
+      'an updated subscriber',
+      `mutation { updateSubscriber(input: { subscriberId: "u1", phone: "+1" }) { ... on UpdateSubscriberSuccess { subscriber ${ALL.person} } } }`,
+    ],
+  ])('shows browsers no credentials of %s, and servers all that the service sent', async (_, document) => {
+    for (let read = 0; read < 2; read += 1) {
+      // The second time from the cache.
+      const seen = JSON.stringify(await gateway.data(document, {}, { authorization: BROWSER }));
+      expect(seen).not.toContain(SECRET);
+      expect(seen).toContain('[masked]');
+      expect(seen).toContain(OWN);
+      const sent = JSON.stringify(await gateway.data(document, {}, { authorization: SERVER }));
+      expect(sent).toContain(SECRET);
+      expect(sent).not.toContain('[masked]');
+    }
+  });
+
+  it('shows AI agents with a token no credentials either, and those with a key all', async () => {
+    await using browser = await connectAgent(gateway, BROWSER);
+    await using server = await connectAgent(gateway, SERVER);
+    const [seen, sent] = [await browser.call('Read'), await server.call('Read')];
+    expect(JSON.stringify(seen)).not.toContain(SECRET);
+    expect(JSON.stringify(seen)).toContain('[masked]');
+    expect(JSON.stringify(sent)).toContain(SECRET);
+  });
+
+  it('is in no explanation and no log', async () => {
+    const query = `{ workflow(idOrIdentifier: "w1") ${ALL.workflow} }`;
+    const { body } = await sendExplain(gateway, { query }, { authorization: BROWSER });
+    expect(JSON.stringify([body, gateway.log])).not.toContain(SECRET);
+  });
+
+  it('is masked in every field with JSON but `data`', () => {
+    const fields = Object.values(schema.getTypeMap()).flatMap((type) =>
+      fieldsOf(type)
+        .filter((field) => /^JSON/.test(getNamedType(field.type).name) && field.name !== 'extra')
+        .map(({ name }) => `${type.name}.${name}`),
+    );
+    expect(fields.toSorted()).toEqual([
+      'StepTemplate.contentBlocks',
+      'Subscriber.channels',
+      'Subscriber.data',
+      'TimedSettings.monthDays',
+      'TimedSettings.weekDays',
+      'Workflow.data',
+      'Workflow.workflowIntegrationStatus',
+      'WorkflowStep.parentId',
+      'WorkflowStep.replyCallback',
+      'WorkflowStepSummary.parentId',
+      'WorkflowStepSummary.replyCallback',
+      'WorkflowSummary.data',
+      'WorkflowSummary.workflowIntegrationStatus',
+      'WorkflowTrigger.reservedVariables',
+    ]);
+  });
+});
+
+describe('browsers', () => {
+  /** Reads a reply callback of the service. */
+  async function read(replyCallback: Record<string, unknown>, authorization = BROWSER): Promise<unknown> {
+    await using other = await startScriptedGateway(
+      () => ({ body: { data: workflow({ steps: [{ replyCallback }] }) } }),
+      {
+        clients: clientsOf(signer),
+      },
+    );
+    const document = '{ workflow(idOrIdentifier: "w1") { steps { replyCallback } } }';
+    const data = await other.data<{ workflow: { steps: { replyCallback: unknown }[] } }>(
+      document,
+      {},
+      { authorization },
+    );
+    return data.workflow.steps[0]?.replyCallback;
+  }
+
+  it.each<[string, Record<string, unknown>, object]>([
+    [
+      'values below names',
+      { secret: SECRET, nested: [{ passphrase: [SECRET] }] },
+      { secret: '[masked]', nested: [{ passphrase: ['[masked]'] }] },
+    ],
+    ['no empty values', { token: '', secret: null }, { token: '', secret: null }],
+    [
+      'values of pairs, but not their names',
+      {
+        a: [
+          { name: 'fcmToken', value: SECRET },
+          { key: 'apiKey', value: [SECRET] },
+          { header: 'X-Auth', values: SECRET },
+        ],
+      },
+      {
+        a: [
+          { name: 'fcmToken', value: '[masked]' },
+          { key: 'apiKey', value: ['[masked]'] },
+          { header: 'X-Auth', values: '[masked]' },
+        ],
+      },
+    ],
+    [
+      'no other pairs',
+      {
+        a: [
+          { name: 'color', value: 'red' },
+          { key: 'color', value: 'red' },
+          { title: 'Password reset', count: 1 },
+        ],
+      },
+      {
+        a: [
+          { name: 'color', value: 'red' },
+          { key: 'color', value: 'red' },
+          { title: 'Password reset', count: 1 },
+        ],
+      },
+    ],
+    ['keys that are no names', { a: { key: `${SECRET}`, value: 1 } }, { a: { key: '[masked]', value: 1 } }],
+    [
+      'lists of two',
+      {
+        a: [
+          ['Authorization', SECRET],
+          ['Accept', 'text/html'],
+          ['token', 'b', 'c'],
+        ],
+      },
+      {
+        a: [
+          ['Authorization', '[masked]'],
+          ['Accept', 'text/html'],
+          ['token', 'b', 'c'],
+        ],
+      },
+    ],
+    [
+      'addresses with a user or a password',
+      { a: [`https://user:${SECRET}@example.com`, `//${SECRET}@example.com/in`, `amqp://a:${SECRET}@mq.example/`] },
+      { a: ['[masked]', '[masked]', '[masked]'] },
+    ],
+    [
+      'addresses with a token in the query or fragment',
+      {
+        a: ['?api_key=', '?a=1&access_token=', '#id_token=', '?sig=', '/in?code=', '?a;secret='].map(
+          (start) => `https://example.com${start}${SECRET}`,
+        ),
+      },
+      { a: Array(6).fill('[masked]') },
+    ],
+    [
+      'addresses of webhooks',
+      {
+        a: [
+          `https://hooks.slack.example/services/${SECRET}`,
+          `https://chat.example/api/webhooks/1/${SECRET}`,
+          `https://x.webhook.example/${SECRET}`,
+          `/hook/${SECRET}`,
+        ],
+      },
+      { a: Array(4).fill('[masked]') },
+    ],
+    ['texts with such an address', { a: `Open\nhttps://example.com/?token=${SECRET}` }, { a: '[masked]' }],
+    [
+      'no other addresses',
+      {
+        a: [
+          'https://example.com/@user?page=2#top',
+          'mailto:a@example.com',
+          'https://example.com/reset?token={{token}}',
+          'webhook',
+        ],
+      },
+      {
+        a: [
+          'https://example.com/@user?page=2#top',
+          'mailto:a@example.com',
+          'https://example.com/reset?token={{token}}',
+          'webhook',
+        ],
+      },
+    ],
+    [
+      'settings of a provider but its name',
+      { a: { providerId: 'slack', type: 'chat', channel: SECRET, [SECRET]: 1 } },
+      { a: { providerId: 'slack', type: 'chat', channel: '[masked]', '[masked]': '[masked]' } },
+    ],
+  ])('see masked %s', async (_, sent, expected) => {
+    expect(await read(sent)).toEqual(expected);
+    expect(await read(sent, SERVER)).toEqual(sent);
+  });
+});
+
+it.each<[string, string]>([
+  ['words of names', `&${'token'.repeat(800_000)}=`],
+  ['parameters', '&a=b'.repeat(1_000_000)],
+  ['segments', '/a'.repeat(2_000_000)],
+  ['slashes', `${'/'.repeat(4_000_000)}@`],
+  ['one segment with a hook', `/${'a'.repeat(4_000_000)}hook`],
+])('4 MB of %s take little time', async (_, text) => {
+  await using other = await startScriptedGateway(
+    () => ({ body: { data: workflow({ steps: [{ replyCallback: { text } }] }) } }),
+    {
+      clients: clientsOf(signer),
+    },
+  );
+  const cost = async (authorization: string) => {
+    const document = '{ workflow(idOrIdentifier: "w1") { steps { replyCallback } } }';
+    return (await measureCpu(() => other.send(document, {}, { authorization }))).cpuMs;
+  };
+  const [sent, seen] = [await cost(SERVER), await cost(BROWSER)];
+  expect(seen).toBeLessThan(sent + 1_500); // As any body; quadratic time would be hours.
+});
