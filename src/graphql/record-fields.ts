@@ -77,15 +77,23 @@ export function extraField<Body extends object>(
 /** Returns the members of a record that no field shows; null if there are none. Those of its parts are below their names. */
 function collect(record: Members, type: GraphQLObjectType, isShown: (member: string) => boolean): Members | null {
   const fields = fieldsByMember(type);
-  const extra = Object.entries(record).flatMap(([member, value]): [string, unknown][] => {
+  const extra: [string, unknown][] = [];
+  // A record can have 100,000 other members, so that each list counts.
+  for (const member of Object.keys(record)) {
+    const value = record[member];
     const field = fields.get(member);
     if (field === undefined || !isShown(member)) {
-      return member === '__typename' ? [] : [[member, value]]; // Federation adds it.
+      if (member !== '__typename') {
+        extra.push([member, value]); // Federation adds the other one.
+      }
+      continue;
     }
     const part = getNullableType(field.type);
     const inner = isPart(part) && isRecord(value) ? collect(value, part, () => true) : null;
-    return inner === null ? [] : [[member, inner]];
-  });
+    if (inner !== null) {
+      extra.push([member, inner]);
+    }
+  }
   return extra.length === 0 ? null : Object.fromEntries(extra);
 }
 
