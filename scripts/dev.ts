@@ -6,7 +6,10 @@ import { catchStopSignals, endWithShellOfNpm } from '../src/cli/signals.ts';
 
 endWithShellOfNpm(process); // Node.js' watch mode itself would not end with the shell of `npm run dev`.
 const main = fileURLToPath(new URL('../bin/notigraph.js', import.meta.url));
-const watching = spawn(process.execPath, ['--watch', main, ...process.argv.slice(2)], { stdio: 'inherit' });
+const watching = spawn(process.execPath, ['--watch', main, ...process.argv.slice(2)], {
+  stdio: 'inherit',
+  env: { NOTIGRAPH_DRAIN_TIMEOUT_MS: '1000', ...process.env }, // Otherwise, it would wait for the idle connections of a page.
+});
 catchStopSignals(process, {
   stop: () => watching.kill('SIGTERM'),
   quit: () => watching.kill('SIGKILL'),

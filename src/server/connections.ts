@@ -152,6 +152,17 @@ class Connection {
     return first?.req.complete !== true || this.isUnread;
   }
 
+  /** Makes the latest response the last one. Not earlier ones, because after one with `Connection: close`, Node.js drops those of pipelined requests. */
+  announceClose(): void {
+    const [previous, last] = [this.responses.at(-2), this.responses.at(-1)];
+    if (previous?.headersSent === false) {
+      previous.removeHeader('Connection');
+    }
+    if (last?.headersSent === false) {
+      last.setHeader('Connection', 'close');
+    }
+  }
+
   destroy(): void {
     if (this.isUnread) {
       this.socket.resetAndDestroy(); // Otherwise the operating system would keep buffering for a client that doesn't read.

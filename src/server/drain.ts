@@ -6,12 +6,15 @@ import { Server as NetServer } from 'node:net';
 import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises';
 import type { Connections } from './connections.ts';
 
-/** Time in which a client that is about to send a request on an idle connection can do so, in milliseconds: a small part of the drain timeout. */
-const lastRequestMs = (drainTimeoutMs: number): number => Math.min(500, drainTimeoutMs / 20);
+/**
+ * Time in which clients can send another request on an idle connection, whose response announces its end, in milliseconds. A request that is sent while
+ * its connection is being closed is lost: the longer the connection was idle, the less probable that is.
+ */
+const lastRequestMs = (drainTimeoutMs: number): number => Math.min(5_000, drainTimeoutMs / 4);
 
 /**
  * Closes a server that accepts no more connections. Requests on open ones are answered, the last one of each with `Connection: close`, and idle ones
- * are closed once all others are, except those on which a part of a request has arrived. What isn't finished within the drain timeout is aborted.
+ * are closed late, except those on which a part of a request has arrived. What isn't finished within the drain timeout is aborted.
  *
  * @param onCutOff called with the number of requests that are aborted, if there are some
  */
@@ -56,12 +59,9 @@ function closeIdle(server: Server, connections: Connections): void {
 }
 
 /** Makes the responses to in-flight requests the last ones of their connections. */
-function announceClose(connections: Connections): void {
-  for (const { responses } of connections.open.values()) {
-    const last = responses.at(-1); // After a response with `Connection: close`, Node.js drops later pipelined ones.
-    if (last?.headersSent === false) {
-      last.setHeader('Connection', 'close');
-    }
+export function announceClose(connections: Connections): void {
+  for (const connection of connections.open.values()) {
+    connection.announceClose();
   }
 }
 

@@ -7,7 +7,7 @@ import { defaultSettings } from '../settings/parse.ts';
 import type { ServerSettings } from '../settings/settings.ts';
 import type { ServerLoad } from '../telemetry/process-metrics.ts';
 import { Connections, MESSAGE_CLASSES } from './connections.ts';
-import { acceptBacklog, drain, turnEventLoop } from './drain.ts';
+import { acceptBacklog, announceClose, drain, turnEventLoop } from './drain.ts';
 import { type Degradations, type Probes, respondProbe } from './health.ts';
 import { listen } from './listen.ts';
 import { createShedding, type SheddingDeps } from './load-shedding.ts';
@@ -71,7 +71,10 @@ export interface RunningServer extends AsyncDisposable {
   problem(): string | undefined;
   /** Stops accepting connections at once and closes, for servers that share their port: new connections go to the others. */
   retire(): Promise<void>;
-  /** Reports that it is not ready, serves as before for the drain delay, stops accepting connections, and closes; see `drain`. */
+  /**
+   * Reports that it is not ready, and with each response that the connection closes. Serves as before for the drain delay, stops accepting connections,
+   * and closes; see `drain`.
+   */
   close(): Promise<void>;
 }
 
@@ -132,8 +135,8 @@ export async function startServer({
 
   /** Handles health checks and metrics, and sheds load. Returns whether the listener should handle the request. */
   function admit(request: IncomingMessage, response: ServerResponse): boolean {
-    if (drained !== undefined) {
-      response.setHeader('Connection', 'close');
+    if (isStopping || drained !== undefined) {
+      connections.open.get(request.socket)?.announceClose();
     }
     shedding.freeMemory();
     if (answered !== undefined && respondProbe(request, response, answered)) {
@@ -182,6 +185,7 @@ export async function startServer({
   async function close(): Promise<void> {
     isStopping = true;
     if (drained === undefined) {
+      announceClose(connections);
       await sleep(settings.drainDelayMs);
       await acceptBacklog(server, connectionsArrived);
     }

@@ -140,11 +140,11 @@ const httpServer = {
   ),
   drainDelayMs: setting(
     integer(0, 60_000).default(0),
-    'Time after SIGTERM in which the process serves as before but is not ready, so that load balancers take it out.',
+    'Time after SIGTERM in which the process serves as before but is not ready, so that load balancers take it out. Each response closes its connection.',
   ),
   drainTimeoutMs: setting(
     integer(0, 600_000).default(20_000),
-    'Time after that in which in-flight requests can finish.',
+    'Time after that in which in-flight requests can finish. Idle connections are closed after a quarter of it, at most 5 s.',
   ),
 };
 

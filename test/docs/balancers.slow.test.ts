@@ -12,6 +12,7 @@ import { runOperation, visitGraphiql } from '../support/graphiql.ts';
 import { findFreePort } from '../support/listen.ts';
 import { type NotigraphProcess, startNotigraph } from '../support/process.ts';
 import { findPrograms } from '../support/programs.ts';
+import { connectRaw, postHead } from '../support/raw-client.ts';
 import { feed } from '../support/records.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { sendOperation } from '../support/send-operation.ts';
@@ -161,9 +162,7 @@ async function replaceBoth(
   env: Readonly<Record<string, string>>,
   pauseMs: number,
 ) {
-  await using upstream = await startService(({ method }) =>
-    method === 'POST' ? { status: 201, body: { data: feed({ name: 'News' }) } } : { body: { data: [] } },
-  );
+  await using upstream = await startFeeds();
   const startOn = (port: number) =>
     startNotigraph({
       args: ['--upstream', upstream.url],
@@ -208,6 +207,15 @@ async function replaceBoth(
   return { outcomes, sent, writes };
 }
 
+/** Service that lists nothing, and creates feeds. */
+const startFeeds = () =>
+  startService(({ method }) =>
+    method === 'POST' ? { status: 201, body: { data: feed({ name: 'News' }) } } : { body: { data: [] } },
+  );
+
+/** Share of the requests without a balancer that may be lost: docs/network.md says which. */
+const MAX_LOST = 0.002;
+
 describe('a replacement of all processes under load fails no request, and sends none twice', () => {
   it.runIf(hasNginx)(`behind nginx${nginxOnly}`, async () => {
     const { outcomes, sent, writes } = await replaceBoth((one, two) => startNginx(SERVER, one, two), {}, 12_000);
@@ -221,5 +229,58 @@ describe('a replacement of all processes under load fails no request, and sends 
     expect(outcomes).toEqual({ '200 {"data': sent });
     expect(sent).toBeGreaterThanOrEqual(REQUESTS);
     expect(writes).toBe(Math.ceil(sent / 2));
+  });
+
+  it('without a balancer, up to 0.2 % of the requests of clients that do not notice when their connection is closed', async () => {
+    await using upstream = await startFeeds();
+    await using processes = new AsyncDisposableStack();
+    const env = { NODE_ENV: 'production', NOTIGRAPH_DRAIN_DELAY_MS: '1000' };
+    const start = async () => processes.use(await startNotigraph({ args: ['--upstream', upstream.url], env }));
+    const old = [await start(), await start(), await start()];
+    const addresses = old.map(({ url }) => url); // Of new connections, as with kube-proxy.
+    const counts = { read: 0, written: 0, lost: 0 };
+    let isReplaced = false;
+
+    /** Sends requests on one connection until a response closes it, after random pauses of 0.7 s on average. */
+    async function sendOnConnection(): Promise<void> {
+      const client = await connectRaw(addresses[Math.floor(Math.random() * addresses.length)] ?? '');
+      for (let answer = ''; !/^connection: close/im.test(answer) && !isReplaced; ) {
+        client.socket.pause();
+        await sleep(-700 * Math.log(1 - Math.random()));
+        client.socket.resume();
+        const isWrite = Math.random() < 0.5;
+        const body = JSON.stringify({ query: isWrite ? CREATE_FEED : GROUPS });
+        const id = `X-Request-Id: ${Math.random()}`;
+        await client.send(
+          postHead('/graphql', 'Authorization: ApiKey key', id, `Content-Length: ${body.length}`) + body,
+        );
+        [answer] = await client.receives(
+          new RegExp(`HTTP/1.1 200 OK\r\n(?:.+\r\n)*${id}\r\n(?:.+\r\n)*\r\n{"data":.*}$`, 'im'),
+        );
+        counts[isWrite ? 'written' : 'read'] += 1;
+      }
+      client.socket.destroy();
+    }
+    const clients = Array.from({ length: 250 }, async () => {
+      while (!isReplaced) {
+        await sendOnConnection().catch(() => {
+          counts.lost += 1;
+        });
+      }
+    });
+    for (const each of old) {
+      addresses.push((await start()).url);
+      each.signal('SIGTERM');
+      await each.printed('stdout', /^Shutting down/m);
+      addresses.shift();
+    }
+    expect(await Promise.all(old.map(({ ended }) => ended))).toMatchObject(Array(3).fill({ code: 0 }));
+    isReplaced = true;
+    await Promise.all(clients);
+    const sent = counts.read + counts.written + counts.lost;
+    expect(sent).toBeGreaterThan(REQUESTS);
+    expect(counts.lost / sent, JSON.stringify(counts)).toBeLessThanOrEqual(MAX_LOST);
+    const writes = upstream.requests.filter(({ method }) => method === 'POST').length;
+    expect(writes).toBe(counts.written); // What is lost was never executed, so that it can be repeated.
   });
 });

@@ -50,20 +50,25 @@ describe('health', () => {
     }
   });
 
-  it('is live but not ready during shutdown, which serves for the drain delay', async () => {
-    await using paused = await startPausedServer({ drainDelayMs: 1_000 });
+  it('is live but not ready during shutdown, which serves for the drain delay, and each response closes its connection', async () => {
+    await using paused = await startPausedServer({ drainDelayMs: 1_000, maxInFlightRequests: 2 });
+    const answerOf = async (path: string) => {
+      const response = await fetch(paused.url + path);
+      return [response.status, response.headers.get('connection'), await response.text()];
+    };
+    expect(await answerOf('/livez')).toEqual([200, 'keep-alive', 'ok\n']);
     const arrived = paused.nextRequest();
-    const running = fetch(`${paused.url}/graphql`);
+    const running = answerOf('/graphql');
     await arrived;
     const closing = paused.server.close();
-    expect(await statusOf(`${paused.url}/livez`)).toBe(200);
-    expect(await statusOf(`${paused.url}/readyz`)).toBe(503);
+    expect(await answerOf('/livez')).toEqual([200, 'close', 'ok\n']);
+    expect(await answerOf('/readyz')).toEqual([503, 'close', 'stopping\n']);
     const second = paused.nextRequest();
-    const served = fetch(`${paused.url}/graphql`);
+    const served = answerOf('/graphql');
     await second;
+    expect(await answerOf('/graphql')).toEqual([503, 'close', expect.stringContaining('OVERLOADED')]);
     paused.release();
-    expect(await (await served).text()).toBe('done');
-    expect(await (await running).text()).toBe('done');
+    expect(await Promise.all([running, served])).toEqual(Array(2).fill([200, 'close', 'done']));
     await closing;
     await expect(fetch(`${paused.url}/livez`)).rejects.toThrow();
   });
@@ -211,21 +216,29 @@ describe('retiring', () => {
   /** Responds to the next request. */
   const answerNext = (paused: PausedServer) => void paused.nextRequest().then(({ response }) => response.end('second'));
 
-  it('completes all pipelined requests of a connection', async () => {
-    await using paused = await startPausedServer();
-    const client = await connectRaw(paused.url);
-    const arrivals = [paused.nextRequest(), paused.nextRequest(), paused.nextRequest()];
-    await client.send(GET.repeat(3));
-    await Promise.all(arrivals);
-    const closing = paused.server.retire();
-    paused.release();
-    await Promise.all([closing, client.closed]);
-    expect(client.received().match(/done/g)).toHaveLength(3);
-    expect(client.received().match(/^Connection: close/gm)).toHaveLength(1);
-  });
+  it.each(['arrive before', 'arrive during'])(
+    'completes the pipelined requests of a connection that %s it',
+    async (when) => {
+      await using paused = await startPausedServer({ drainTimeoutMs: 5_000 });
+      const client = await connectServed(paused);
+      const send = async () => {
+        const arrivals = [paused.nextRequest(), paused.nextRequest(), paused.nextRequest()];
+        await client.send(GET.repeat(3));
+        await Promise.all(arrivals);
+      };
+      const isBefore = when === 'arrive before';
+      await (isBefore && send());
+      const closing = paused.server.retire();
+      await (isBefore || send());
+      paused.release();
+      await Promise.all([closing, client.closed]);
+      expect(client.received().match(/done/g)).toHaveLength(3);
+      expect(client.received().match(/^Connection: close/gm)).toHaveLength(1);
+    },
+  );
 
   it('answers requests that have arrived unread when the wait for them ends', async () => {
-    await using paused = await startPausedServer({ drainTimeoutMs: 1_000 });
+    await using paused = await startPausedServer({ drainTimeoutMs: 500 });
     const clients = await Promise.all(Array.from({ length: 10 }, () => connectServed(paused)));
     const closing = paused.server.retire();
     for (const { socket } of clients) {
@@ -238,7 +251,7 @@ describe('retiring', () => {
   });
 
   it('answers a request that has arrived unread when all others are answered', async () => {
-    await using paused = await startPausedServer({ drainTimeoutMs: 1_000 });
+    await using paused = await startPausedServer({ drainTimeoutMs: 500 });
     const [client, other] = [await connectServed(paused), await connectRaw(paused.url)];
     const started = paused.nextRequest();
     await other.send(GET);
@@ -256,7 +269,7 @@ describe('retiring', () => {
     ]);
   });
 
-  it('closes idle connections and those with answered requests, but not one with a part of an unanswered request', async () => {
+  it('closes idle connections and those with answered requests late, but not one with a part of an unanswered request', async () => {
     await using paused = await startPausedServer({ drainTimeoutMs: 5_000 });
     const [silent, idle, partial] = [
       await connectRaw(paused.url),
@@ -265,8 +278,10 @@ describe('retiring', () => {
     ];
     const early = await connectServed(paused, `${postHead('/', 'Content-Length: 2')}{`);
     await partial.send(GET.slice(0, -4));
+    const startedAt = performance.now();
     const closing = paused.server.retire();
     await Promise.all([silent.closed, idle.closed, early.closed]);
+    expect(performance.now() - startedAt).toBeGreaterThan(1_200); // A quarter of the drain timeout.
     answerNext(paused);
     await partial.send(GET.slice(-4));
     await Promise.all([closing, partial.closed]);

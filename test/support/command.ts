@@ -42,8 +42,8 @@ export async function startServing({ args = [], env = {}, ...options }: CommandO
   const command = startCommand({
     ...options,
     args: ['--port', '0', ...args],
-    // Idle connections of tests are closed at once, and the log is that of a process whose output is no terminal.
-    env: { NOTIGRAPH_DRAIN_TIMEOUT_MS: '400', NOTIGRAPH_LOG_FORMAT: 'json', ...SERVING_ENV, ...env },
+    // Idle connections of tests are closed soon, and the log is that of a process whose output is no terminal.
+    env: { NOTIGRAPH_DRAIN_TIMEOUT_MS: '100', NOTIGRAPH_LOG_FORMAT: 'json', ...SERVING_ENV, ...env },
   });
   Object.assign(command.stdout, { isTTY: true }); // Only a terminal gets the log through a stream.
   const url = await command.url(env.NODE_ENV);

@@ -66,7 +66,7 @@ export async function startGateway(
   const server = await startServer({
     host: '127.0.0.1',
     port: 0,
-    drainTimeoutMs: 400, // Idle connections of tests are closed at once.
+    drainTimeoutMs: 100, // Idle connections of tests are closed soon.
     listener,
     bufferedBytes: gateway.bufferedBytes,
     isNeverShed: gateway.isPage,
