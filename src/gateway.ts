@@ -1,7 +1,7 @@
 // Builds a gateway from its settings, and defines its options and methods.
 
 import { randomBytes } from 'node:crypto';
-import type { IncomingMessage, RequestListener } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { Logger } from 'pino';
 import { createAuthenticate, type Scheme } from './auth/authenticate.ts';
 import { createBrowserAccess } from './auth/browser-access.ts';
@@ -24,7 +24,7 @@ import { createPages } from './http/graphiql/graphiql.ts';
 import { createMcp, MCP_PATH } from './http/mcp/mcp-route.ts';
 import type { McpStreams } from './http/mcp/messages.ts';
 import { createToolServers } from './http/mcp/tool-server.ts';
-import { createListener, createRequestTest } from './http/node-adapter.ts';
+import { createListener, createRequestReader, type NodeMessage, type NodeReply } from './http/node-adapter.ts';
 import { createPipeline, createRequestStates, type HttpParts, RunningRequests } from './http/pipeline.ts';
 import { createRespond } from './http/respond.ts';
 import { createRouter } from './http/router.ts';
@@ -88,10 +88,12 @@ export interface GatewayDeps extends Pick<ServiceDeps, 'monotonicNow' | 'random'
 export interface Gateway extends AsyncDisposable {
   /** Answers one request of a host that uses the Fetch API. */
   fetch(request: Request): Promise<Response>;
-  /** Answers one request of `node:http` or a framework on top of it. */
-  listener: RequestListener;
+  /** Answers one request of `node:http`, `node:http2` or a framework on top of them. */
+  listener: (request: NodeMessage, response: NodeReply) => void;
   /** Returns whether a request is for GraphiQL's page or one of its files, which a server should answer even while it sheds load. */
   isPage(request: IncomingMessage): boolean;
+  /** Returns the headers with which pages can read that a server refuses a request itself, such as with 503 while it sheds load. */
+  refusalHeaders(request: IncomingMessage): Readonly<Record<string, string>>;
   /** Path of the GraphQL endpoint. */
   endpoint: string;
   /**
@@ -297,7 +299,8 @@ export function buildGateway(
   return {
     fetch: createFetchHandler(handle, running),
     listener: createListener(handle, running),
-    isPage: createRequestTest((request) => settings.graphiql !== false && findPage(request) !== undefined),
+    isPage: createRequestReader((request) => settings.graphiql !== false && findPage(request) !== undefined),
+    refusalHeaders: createRequestReader((request) => cors.headers(request)),
     endpoint,
     checkUpstream: upstreams.check,
     async serveMcp(streams) {

@@ -1,14 +1,12 @@
-// Decides which web pages of other origins may send requests and read responses (CORS).
+// Decides which web pages of other origins may send requests and read responses (CORS), in the headers that all responses have.
 
 import type { Logger } from 'pino';
 import type { ClientKind, ClientRules, RulesByClientKind } from '../auth/identity.ts';
 import { toPrintable } from '../lib/text.ts';
-import type { IncomingRequest, OutgoingResponse } from './head.ts';
+import { type IncomingRequest, NOT_STORED, type OutgoingResponse, REQUEST_ID, toRequestId } from './head.ts';
 
 /** Response headers that web pages may read. */
 const EXPOSED_HEADERS = 'x-request-id, retry-after, ratelimit-limit, ratelimit-remaining, ratelimit-reset';
-
-const NO_HEADERS: Readonly<Record<string, string>> = {};
 
 export type Cors = ReturnType<typeof createCors>;
 
@@ -36,14 +34,21 @@ export function createCors(
   }
 
   return {
-    /** Returns the CORS headers of a response. Origins that are not allowed get no `Access-Control-*` header. */
-    headers(origin: string | undefined, authorization: string | undefined): Readonly<Record<string, string>> {
+    /**
+     * Returns the headers that every response has, also one that refuses the request. Origins that are not allowed get no `Access-Control-*` header.
+     *
+     * @param requestId id of the request. @default that of the client, or a new one
+     */
+    headers(request: IncomingRequest, requestId?: string): OutgoingResponse['headers'] {
+      const common = { [REQUEST_ID]: requestId ?? toRequestId(request.header(REQUEST_ID)), ...NOT_STORED };
       if (anonymous.origins.size === 0) {
-        return NO_HEADERS;
+        return common;
       }
-      const rules = clientRules[guessClientKind(authorization)];
+      const origin = request.header('origin');
+      const rules = clientRules[guessClientKind(request.header('authorization'))];
       if (origin !== undefined && rules.origins.has(origin)) {
         return {
+          ...common,
           vary: 'Origin',
           'access-control-allow-origin': origin,
           'access-control-expose-headers': EXPOSED_HEADERS,
@@ -53,7 +58,7 @@ export function createCors(
       if (origin !== undefined && anonymous.origins.has(origin)) {
         warn(origin, rules);
       }
-      return { vary: 'Origin' };
+      return { ...common, vary: 'Origin' };
     },
     allows,
     /** Responds to a preflight. The origins of all kinds of clients are allowed, because a preflight contains no credential. */

@@ -11,8 +11,10 @@ import type { Signal } from '../upstream/signal.ts';
 /** Request from `node:http` or the Fetch API, in the form that the pipeline reads. */
 export interface IncomingRequest {
   readonly method: string;
-  /** Path and query, as received; undefined if the header `Host` or the request target is not valid in a URL. */
+  /** Path and query, as received; undefined if the host or the request target is not valid in a URL, or there is another `problem`. */
   readonly target: string | undefined;
+  /** Why the request is malformed, in a sentence or two. @default the host or the target is not valid, if the latter is undefined */
+  readonly problem?: string | undefined;
   /** Scheme that the client used, as far as it is known: behind a proxy, from `X-Forwarded-Proto`. */
   readonly scheme: 'http' | 'https';
   /** Host and port that the client addressed; undefined if it sent none. */
@@ -85,7 +87,7 @@ export function readHead(
 ): 'GET' | 'POST' {
   const { method } = request;
   if (request.target === undefined) {
-    throw refuse('BAD_REQUEST', 'The Host header or the request target is invalid.', {
+    throw refuse('BAD_REQUEST', request.problem ?? 'The Host header or the request target is invalid.', {
       headers: { connection: 'close' },
     });
   }

@@ -1,25 +1,29 @@
-// Connects the gateway to `node:http` and frameworks based on it.
+// Connects the gateway to `node:http`, the same interface of `node:http2`, and frameworks based on them.
 
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { bodyTooLarge, refuse, sendRefusal } from '../errors/codes.ts';
+import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
+import type { Readable, Writable } from 'node:stream';
+import { bodyTooLarge } from '../errors/codes.ts';
 import { memoize } from '../lib/memoize.ts';
 import { Abort } from '../upstream/signal.ts';
 import { type HandleRequest, type IncomingRequest, type OutgoingResponse, schemeOf } from './head.ts';
 import { bodyAlreadyRead, decodeBody, requestAborted, toBytes } from './params.ts';
 import type { RunningRequests } from './pipeline.ts';
 
-export function createListener(handle: HandleRequest, running: RunningRequests): RequestListener {
+/** Request of `node:http` or `node:http2`. */
+export type NodeMessage = Readable & Pick<IncomingMessage, 'method' | 'url' | 'headers' | 'rawHeaders' | 'socket'>;
+
+/** Response of `node:http` or `node:http2`. */
+export type NodeReply = Writable & { writeHead(status: number, headers: OutgoingHttpHeaders): unknown };
+
+export function createListener(
+  handle: HandleRequest,
+  running: RunningRequests,
+): (request: NodeMessage, response: NodeReply) => void {
   const isValidHost = createHostCheck();
   return (request, response) => {
-    const duplicate = findDuplicateHeader(request.rawHeaders);
-    if (duplicate !== undefined) {
-      const message = `The ${duplicate} header occurs more than once. Send it once.`;
-      sendRefusal(response, refuse('BAD_REQUEST', message), { closes: true });
-      return;
-    }
     const incoming = new NodeRequest(request, isValidHost);
     response.once('close', () => {
-      if (!response.writableFinished) {
+      if (!response.writableEnded) {
         incoming.signal.abort();
       }
     });
@@ -37,37 +41,42 @@ export function createListener(handle: HandleRequest, running: RunningRequests):
   };
 }
 
-/** Creates the function that tests a request of `node:http` without answering it. */
-export function createRequestTest(
-  matches: (request: IncomingRequest) => boolean,
-): (request: IncomingMessage) => boolean {
+/** Creates the function that reads something from a request without answering it. */
+export function createRequestReader<Result>(read: (request: IncomingRequest) => Result) {
   const isValidHost = createHostCheck();
-  return (request) => matches(new NodeRequest(request, isValidHost));
+  return (request: NodeMessage): Result => read(new NodeRequest(request, isValidHost));
 }
 
 class NodeRequest implements IncomingRequest {
-  readonly #request: IncomingMessage;
+  readonly #request: NodeMessage;
   readonly #url: string;
+  /** Host in the headers. In HTTP/2, it is `:authority`, which `Host` may only repeat (RFC 9113, 8.3.1). */
+  readonly #host: string | undefined;
   readonly signal = new Abort();
   readonly method: string;
   readonly target: string | undefined;
+  readonly problem: string | undefined;
 
-  constructor(request: IncomingMessage, isValidHost: (host: string | undefined) => boolean) {
+  constructor(request: NodeMessage, isValidHost: (host: string | undefined) => boolean) {
     const { method = '', headers } = request;
     this.#request = request;
     this.method = method;
     this.#url = urlOf(request);
-    this.target = isValidHost(headers.host) ? originForm(this.#url) : undefined;
+    this.#host = this.header(':authority') ?? headers.host;
+    const duplicate = findDuplicateHeader(request.rawHeaders);
+    this.problem = duplicate && `The ${duplicate} header occurs more than once. Send it once.`;
+    const isOneHost = (headers.host ?? this.#host) === this.#host;
+    this.target = duplicate === undefined && isOneHost && isValidHost(this.#host) ? originForm(this.#url) : undefined;
   }
 
   get scheme(): 'http' | 'https' {
-    return schemeOf('encrypted' in this.#request.socket, this);
+    const { socket } = this.#request;
+    return schemeOf('encrypted' in socket && socket.encrypted === true, this);
   }
 
   get host(): string | undefined {
     const url = this.#url;
-    const { headers } = this.#request;
-    return url.startsWith('/') ? headers.host : URL.parse(url)?.host; // An absolute target overrides the header (RFC 9112, 3.2.2).
+    return url.startsWith('/') ? this.#host : URL.parse(url)?.host; // An absolute target overrides the header (RFC 9112, 3.2.2).
   }
 
   get remoteAddress(): string | undefined {
@@ -113,15 +122,15 @@ class NodeRequest implements IncomingRequest {
   }
 
   toFetchRequest(): Request {
-    const headers = new Headers();
-    for (const [name, values = []] of Object.entries(this.#request.headersDistinct)) {
-      for (const value of values) {
-        headers.append(name, value);
+    const { host = 'localhost' } = this;
+    const headers = new Headers({ host });
+    for (const [name, value] of Object.entries(this.#request.headers)) {
+      if (value !== undefined && !name.startsWith(':')) {
+        headers.set(name, value.toString());
       }
     }
     const signal = new AbortController();
     this.signal.addEventListener('abort', () => signal.abort());
-    const { host = 'localhost' } = this.#request.headers;
     return new Request(`http://${host}${this.target ?? '/'}`, {
       method: this.method,
       headers,
@@ -131,10 +140,10 @@ class NodeRequest implements IncomingRequest {
 }
 
 /** Returns the URL that the client requested. Express shortens `url` to the part below the path at which a listener is mounted. */
-const urlOf = (request: IncomingMessage): string =>
+const urlOf = (request: NodeMessage): string =>
   'originalUrl' in request && typeof request.originalUrl === 'string' ? request.originalUrl : (request.url ?? '');
 
-function readParsed(request: IncomingMessage, maxBytes: number): Buffer {
+function readParsed(request: NodeMessage, maxBytes: number): Buffer {
   if (!request.readableEnded || !('body' in request) || request.body === undefined) {
     throw bodyAlreadyRead();
   }
@@ -154,13 +163,19 @@ function originForm(target: string): string | undefined {
   return url === null ? undefined : url.pathname + url.search;
 }
 
-function write(response: ServerResponse, { status, headers, body }: OutgoingResponse): void {
+function write(response: NodeReply, { status, headers, body }: OutgoingResponse): void {
   if (response.destroyed) {
     return; // The client has disconnected.
   }
+  if (headers.connection !== undefined && 'stream' in response) {
+    const { connection: _, ...others } = headers;
+    write(response, { status, headers: others, body }); // In HTTP/2, there is no such header.
+    return;
+  }
   if (typeof body !== 'string') {
     const hasLength = status !== 204 && status !== 304;
-    response.writeHead(status, { ...headers, ...(hasLength && { 'content-length': body?.byteLength ?? 0 }) }).end(body);
+    response.writeHead(status, { ...headers, ...(hasLength && { 'content-length': body?.byteLength ?? 0 }) });
+    response.end(body);
     return;
   }
   const length = Buffer.byteLength(body);

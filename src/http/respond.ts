@@ -12,7 +12,7 @@ import type { Usage } from '../telemetry/usage.ts';
 import type { UpstreamRateLimit } from '../upstream/errors.ts';
 import { type AdmissionAllowance, rateLimitHeaders } from './admission.ts';
 import { InvalidDocument } from './engine.ts';
-import { NOT_STORED, REQUEST_ID, readClientName } from './head.ts';
+import { readClientName } from './head.ts';
 import type { HttpParts, RequestEnd, RequestState, Respond } from './pipeline.ts';
 
 interface Content {
@@ -81,9 +81,7 @@ export function createRespond(
       status,
       headers: {
         'content-type': mediaType,
-        [REQUEST_ID]: requestId,
-        ...NOT_STORED,
-        ...cors.headers(request.header('origin'), request.header('authorization')),
+        ...cors.headers(request, requestId),
         ...limitHeaders(allowance, cost, usage, errors),
         ...headers,
       },

@@ -2,15 +2,7 @@
 
 import type { Cors } from './cors.ts';
 import type { FindPage } from './graphiql/graphiql.ts';
-import {
-  type HandleRequest,
-  type IncomingRequest,
-  NOT_STORED,
-  type OutgoingResponse,
-  pathOf,
-  REQUEST_ID,
-  toRequestId,
-} from './head.ts';
+import { type HandleRequest, type IncomingRequest, type OutgoingResponse, pathOf } from './head.ts';
 
 /** Exact paths, and what handles their requests. */
 interface Route {
@@ -33,15 +25,9 @@ export function createRouter(
     responding: OutgoingResponse | Promise<OutgoingResponse>,
   ): Promise<OutgoingResponse> {
     const response = await responding;
-    const corsHeaders = cors.headers(request.header('origin'), request.header('authorization'));
-    const vary = [response.headers.vary, corsHeaders.vary].filter((value) => value !== undefined).join(', ');
-    const headers = {
-      [REQUEST_ID]: toRequestId(request.header(REQUEST_ID)),
-      ...NOT_STORED,
-      ...corsHeaders,
-      ...response.headers,
-      ...(vary !== '' && { vary }),
-    };
+    const common = cors.headers(request);
+    const vary = [response.headers.vary, common.vary].filter((value) => value !== undefined).join(', ');
+    const headers = { ...common, ...response.headers, ...(vary !== '' && { vary }) };
     return { ...response, headers };
   }
 

@@ -2,7 +2,7 @@
 
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { bodyTooLarge, gatewayOverloaded, refuse, sendRefusal } from '../errors/codes.ts';
+import { bodyTooLarge, gatewayOverloaded, type Refusal, refuse, sendRefusal } from '../errors/codes.ts';
 import { defaultSettings } from '../settings/parse.ts';
 import type { ServerSettings } from '../settings/settings.ts';
 import type { ServerLoad } from '../telemetry/process-metrics.ts';
@@ -23,6 +23,8 @@ export interface ServerOptions extends Partial<ServerSettings>, SheddingDeps {
   metrics?: ((load: ServerLoad) => Promise<string>) | undefined;
   /** Returns whether a request is answered even while load is shed. @default () => false */
   isNeverShed?: ((request: IncomingMessage) => boolean) | undefined;
+  /** Returns headers for the responses of requests that the server refuses itself, such as those of CORS. @default none */
+  refusalHeaders?: ((request: IncomingMessage) => Refusal['headers']) | undefined;
   /** Returns what doesn't work although requests are served, for `/readyz`: lines by name. @default () => ({}) */
   degradations?: (() => Degradations) | undefined;
   /**
@@ -90,6 +92,7 @@ export async function startServer({
   listener,
   metrics,
   isNeverShed = () => false,
+  refusalHeaders = () => ({}),
   degradations,
   probes: replaceProbes = (probes) => probes,
   connectionsArrived = turnEventLoop,
@@ -133,6 +136,9 @@ export async function startServer({
   };
   const answered = replaceProbes === false ? undefined : replaceProbes(probes);
 
+  const reject = (request: IncomingMessage, response: ServerResponse, refusal: Refusal, closes = true) =>
+    sendRefusal(response, refusal, { closes, headers: refusalHeaders(request) });
+
   /** Handles health checks and metrics, and sheds load. Returns whether the listener should handle the request. */
   function admit(request: IncomingMessage, response: ServerResponse): boolean {
     if (isStopping || drained !== undefined) {
@@ -142,10 +148,13 @@ export async function startServer({
     if (answered !== undefined && respondProbe(request, response, answered)) {
       return false;
     }
+    if (request.method === 'OPTIONS') {
+      return true; // Without a preflight, a page can't read why its request is refused.
+    }
     if (!isKnownHost(request.headers.host)) {
       const message =
         'The gateway has no such host name. Use the address that it printed, or add the name to its setting hosts.';
-      sendRefusal(response, refuse('MISDIRECTED_REQUEST', message), { closes: true });
+      reject(request, response, refuse('MISDIRECTED_REQUEST', message));
       return false;
     }
     const excess = shedding.excess();
@@ -153,7 +162,7 @@ export async function startServer({
       return true;
     }
     shedding.shed(excess);
-    sendRefusal(response, gatewayOverloaded());
+    reject(request, response, gatewayOverloaded(), false);
     return false;
   }
 
@@ -167,14 +176,14 @@ export async function startServer({
       return;
     }
     if (Number(request.headers['content-length'] ?? 0) > settings.maxBodyBytes) {
-      sendRefusal(response, bodyTooLarge(settings.maxBodyBytes), { closes: true });
+      reject(request, response, bodyTooLarge(settings.maxBodyBytes));
       return;
     }
     response.writeContinue();
     listener(request, response);
   });
-  server.on('checkExpectation', (_request, response) => {
-    sendRefusal(response, refuse('EXPECTATION_FAILED', 'The Expect header must be 100-continue.'), { closes: true });
+  server.on('checkExpectation', (request, response) => {
+    reject(request, response, refuse('EXPECTATION_FAILED', 'The Expect header must be 100-continue.'));
   });
 
   function retire(): Promise<void> {

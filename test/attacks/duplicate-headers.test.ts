@@ -23,7 +23,12 @@ it.each(['Host', 'Content-Type', 'Authorization'])(
         const [head, body = ''] = client.received().split('\r\n\r\n');
         expect(head).toMatch(/^HTTP\/1\.1 400 /);
         expect(JSON.parse(body)).toEqual({
-          errors: [{ message: expect.stringContaining(name), extensions: { code: 'BAD_REQUEST', retryable: false } }],
+          errors: [
+            {
+              message: expect.stringContaining(name),
+              extensions: { code: 'BAD_REQUEST', retryable: false, requestId: expect.any(String) },
+            },
+          ],
         });
       }
     }

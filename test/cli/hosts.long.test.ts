@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { request as httpRequest } from 'node:http';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect, it, onTestFinished } from 'vitest';
 import { startServing } from '../support/command.ts';
@@ -11,12 +11,18 @@ guards('src/server/server.ts', 'startServer.admit');
 
 // A page whose host name was given the address of this machine (DNS rebinding) gets nothing.
 
+/** Sends a request with this `Host`. */
+async function send(url: string, host: string, headers: Record<string, string>, method = 'GET') {
+  const request = httpRequest(url, { method, headers: { host, ...headers } });
+  request.end();
+  const [response]: IncomingMessage[] = await once(request, 'response');
+  return response ?? expect.unreachable();
+}
+
 /** Sends a request with this `Host`. @returns its status and body */
 async function get(url: string, host: string, headers: Record<string, string> = {}): Promise<[number, string]> {
-  const request = httpRequest(url, { headers: { host, ...headers } });
-  request.end();
-  const [response] = await once(request, 'response');
-  return [response.statusCode, await text(response)];
+  const response = await send(url, host, headers);
+  return [response.statusCode ?? 0, await text(response)];
 }
 
 const PAGE = { accept: 'text/html' };
@@ -30,6 +36,7 @@ async function start(env: Record<string, string> = {}) {
     upstreams: { main: { url: service.url, default: true, hosts: ['eu.example.com'] } },
     graphiql: { authorization: { env: 'PAGE_KEY' } },
     hosts: ['graphql.example.com'],
+    clients: { server: { corsOrigins: ['https://app.example.com'] } },
   };
   const notigraph = await startServing({
     args: ['--admin-port', '0'],
@@ -76,4 +83,20 @@ it('in production they are served, for a proxy on this machine, but their page h
   expect(await get(url, 'graphql.example.com', PAGE)).toEqual([200, expect.stringContaining(KEY)]);
   expect((await get(`${admin}/config`, 'shop.example'))[0]).toBe(421);
   expect((await get(`${admin}/config`, 'localhost'))[0]).toBe(200);
+});
+
+it('a page of an allowed origin can read that the host name is unknown', async () => {
+  const { url } = await start();
+  for (const [origin, allowed] of [
+    ['https://app.example.com', 'https://app.example.com'],
+    ['https://attacker.example', undefined],
+  ] as const) {
+    const preflight = await send(url, 'attacker.example', { origin }, 'OPTIONS');
+    const refusal = await send(url, 'attacker.example', { origin, authorization: KEY });
+    const statuses = [preflight, refusal.resume()].map(({ statusCode }) => statusCode);
+    expect([origin, statuses]).toEqual([origin, [allowed === undefined ? 405 : 204, 421]]);
+    for (const { headers } of [preflight.resume(), refusal]) {
+      expect([origin, headers['access-control-allow-origin']]).toEqual([origin, allowed]);
+    }
+  }
 });

@@ -1,4 +1,7 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createClient } from '../../packages/client/src/index.ts';
+import { createBrowserFetch } from '../support/browser-fetch.ts';
+import { startScriptedGateway } from '../support/gateway.ts';
 import {
   dataOf,
   errorOf,
@@ -10,9 +13,12 @@ import {
 import { guards } from '../support/guards.ts';
 import { healthyService } from '../support/healthy-service.ts';
 import { ofFile } from '../support/lifetime.ts';
+import { connectRaw, postHead } from '../support/raw-client.ts';
+import { feed } from '../support/records.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
 guards('src/http/cors.ts', 'createCors.headers');
+guards('src/server/server.ts', 'startServer.admit');
 
 const signer = createSigner();
 
@@ -192,4 +198,91 @@ it('responses have no CORS headers if no origins are configured', async () => {
   const response = await sendToBoth(closed, { headers, body: { query: QUERY } });
   expect([corsHeadersOf(response), response.headers.vary]).toEqual([{}, undefined]);
   expect((await sendToBoth(closed, { method: 'OPTIONS', headers })).status).toBe(405);
+});
+
+describe('what the server refuses itself', () => {
+  let isOverloaded = false;
+
+  /** Starts a gateway whose overload the test sets, and that answers only one host name. */
+  async function start() {
+    const gateway = await startScriptedGateway(
+      () => ({ status: 201, body: { data: feed({ name: 'News' }) } }),
+      {
+        clients: clientsOf(signer, { corsOrigins: [APP] }, { server: { corsOrigins: [BACKEND] } }),
+        maxBodyBytes: 2_000,
+      },
+      {
+        server: {
+          overload: { excess: () => (isOverloaded ? { reason: 'heap', value: 90, limit: 85 } : undefined) },
+          isKnownHost: (host) => host === 'localhost' || host?.startsWith('127.0.0.1:') === true,
+          maxBodyBytes: 2_000,
+        },
+      },
+    );
+    onTestFinished(async () => {
+      isOverloaded = false;
+      await gateway[Symbol.asyncDispose]();
+    });
+    return gateway;
+  }
+
+  const EXPECT = 'Expect: 100-continue';
+
+  it.each<[what: string, status: number, head: string]>([
+    ['an overload', 503, postHead('/graphql', 'Content-Length: 2')],
+    ['an overload before the body', 503, postHead('/graphql', EXPECT, 'Content-Length: 2')],
+    ['an unknown host', 421, postHead('/graphql', 'Content-Length: 2').replace('localhost', 'other.example')],
+    ['a large body that is announced', 413, postHead('/graphql', EXPECT, 'Content-Length: 2001')],
+    ['another expectation', 417, postHead('/graphql', 'Expect: other', 'Content-Length: 2')],
+    ['a repeated header', 400, postHead('/graphql', 'Content-Type: text/plain', 'Content-Length: 2')],
+  ])('because of %s is readable only for the origins of the kind of client', async (what, status, head) => {
+    const gateway = await start();
+    isOverloaded = what.startsWith('an overload');
+    for (const [origin, authorization, isReadable] of [
+      [APP, await signer.bearer(), true],
+      [BACKEND, SERVER_KEY, true],
+      [APP, SERVER_KEY, false],
+      ['https://other.example', await signer.bearer(), false],
+    ] as const) {
+      const client = await connectRaw(gateway.url);
+      await client.send(
+        `${head.slice(0, -2)}Origin: ${origin}\r\nAuthorization: ${authorization}\r\nX-Request-Id: r1\r\n\r\n`,
+      );
+      const [text] = await client.receives(/^[\s\S]*?\r\n\r\n/);
+      const lines = text.toLowerCase().split('\r\n');
+      expect(lines[0]).toContain(`http/1.1 ${status} `);
+      expect(lines).toEqual(expect.arrayContaining(['vary: origin', 'cache-control: no-store', 'x-request-id: r1']));
+      const cors = lines.filter((line) => line.startsWith('access-control-'));
+      const expected = Object.entries(corsHeadersFor(origin)).map(([name, value]) => `${name}: ${value}`);
+      expect([origin, cors]).toEqual([origin, isReadable ? expected : []]);
+      client.socket.destroy();
+    }
+  });
+
+  it('never is a preflight, and a mutation that was shed is sent again by the client of a page', async () => {
+    const gateway = await start();
+    isOverloaded = true;
+    const client = createClient({
+      url: gateway.url,
+      authorization: await signer.bearer({ scope: 'feeds:write' }),
+      fetch: createBrowserFetch(APP),
+      onRetry({ errors, cause }) {
+        expect([errors?.map(({ extensions }) => extensions), cause]).toEqual([
+          [{ code: 'OVERLOADED', retryable: true, retryAfterSeconds: 1 }],
+          undefined,
+        ]);
+        isOverloaded = false;
+      },
+    });
+    const { data, errors, attempts } = await client.request(
+      'mutation { createFeed(input: { name: "News" }) { __typename } }',
+    );
+    expect([data, errors, attempts]).toEqual([{ createFeed: { __typename: 'CreateFeedSuccess' } }, undefined, 2]);
+    expect(gateway.service.calls()).toEqual(['POST /v1/feeds']);
+    const { hostname, port } = new URL(gateway.url);
+    const raw = await connectRaw(`http://${hostname}:${port}`);
+    await raw.send(`OPTIONS /graphql HTTP/1.1\r\nHost: other.example\r\nOrigin: ${APP}\r\n\r\n`);
+    await raw.receives(/^HTTP\/1\.1 204 [\s\S]*\r\naccess-control-allow-methods: GET, POST\r\n/);
+    raw.socket.destroy();
+  });
 });

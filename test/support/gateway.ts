@@ -70,6 +70,7 @@ export async function startGateway(
     listener,
     bufferedBytes: gateway.bufferedBytes,
     isNeverShed: gateway.isPage,
+    refusalHeaders: gateway.refusalHeaders,
     metrics: (load) => formatMetrics([[...gateway.metricsSnapshot(), ...processSnapshot(load, process)]]),
     ...limits,
   });

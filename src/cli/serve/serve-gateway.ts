@@ -98,6 +98,7 @@ export async function serveGateway(
     listener: gateways.listener,
     bufferedBytes: gateways.bufferedBytes,
     isNeverShed: (request) => gateways.current().isPage(request),
+    refusalHeaders: (request) => gateways.current().refusalHeaders(request),
     degradations: () => gateways.current().degradations(),
     overload,
     logger,

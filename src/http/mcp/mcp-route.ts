@@ -4,7 +4,7 @@ import { challenge } from '../../auth/authenticate.ts';
 import type { Identity } from '../../auth/identity.ts';
 import { refuse } from '../../errors/codes.ts';
 import { isRecord } from '../../lib/is-record.ts';
-import { type IncomingRequest, NOT_STORED, type OutgoingResponse, pathOf, REQUEST_ID, readHead } from '../head.ts';
+import { type IncomingRequest, type OutgoingResponse, pathOf, readHead } from '../head.ts';
 import { parseBody, readBody } from '../params.ts';
 import type { HttpParts, RequestState, Respond } from '../pipeline.ts';
 import { findMessageProblem, type McpStreams } from './messages.ts';
@@ -84,12 +84,7 @@ export function createMcp(
         onerror: (error) => logger.debug({ requestId, problem: error.message }, 'mcp request rejected'),
       });
       const response = await handler.fetch(request.toFetchRequest(), { parsedBody });
-      const common = {
-        [REQUEST_ID]: requestId,
-        ...NOT_STORED,
-        ...cors.headers(request.header('origin'), request.header('authorization')),
-      };
-      const outgoing = await toOutgoing(response, common);
+      const outgoing = await toOutgoing(response, cors.headers(request, requestId));
       logger[hasOwnLine ? 'debug' : 'info'](
         { requestId, method: methodOf(parsedBody), httpStatus: outgoing.status },
         'mcp',
