@@ -70,8 +70,7 @@ class NodeRequest implements IncomingRequest {
   }
 
   get scheme(): 'http' | 'https' {
-    const { socket } = this.#request;
-    return schemeOf('encrypted' in socket && socket.encrypted === true, this);
+    return schemeOf('encrypted' in this.#request.socket, this);
   }
 
   get host(): string | undefined {

@@ -193,6 +193,7 @@ describe('a hostile connection', () => {
     ['Content-Length and Transfer-Encoding', `${HEAD}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n{}`, 400],
     ['17 KiB of headers', `${HEAD}X: ${'x'.repeat(17 * 1024)}\r\n\r\n`, 431],
     ['data that is not HTTP', 'NONSENSE\r\n\r\n', 400],
+    ['a pseudo header of HTTP/2', `${HEAD}:authority: y\r\n\r\n`, 400],
   ])('with %s is rejected', async (_, bytes, status) => {
     await using paused = await startPausedServer();
     expect(await sendRaw(paused.url, bytes)).toMatch(new RegExp(`^HTTP/1.1 ${status} `));

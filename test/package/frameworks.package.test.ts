@@ -2,6 +2,7 @@ import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { cp, mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
+import { connect } from 'node:http2';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
@@ -18,6 +19,7 @@ import { startSandboxedGateway } from '../support/gateway.ts';
 import { findFreePort } from '../support/listen.ts';
 import { writeReactApp } from '../support/react-app.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
+import { startService } from '../support/service.ts';
 import { packProject } from './packed-project.ts';
 
 const run = promisify(execFile);
@@ -153,19 +155,26 @@ interface Host extends AsyncDisposable {
   url: string;
 }
 
+/** Whether a server answers HTTP/1. */
+const answersHttp1 = (url: string): Promise<boolean> =>
+  fetch(url).then(
+    () => true,
+    () => false,
+  );
+
 /** Starts a server and waits until it answers. When it is disposed, it must end by itself. */
-async function startHost(args: readonly string[], port: number, more: NodeJS.ProcessEnv = {}): Promise<Host> {
+async function startHost(
+  args: readonly string[],
+  port: number,
+  more: NodeJS.ProcessEnv = {},
+  answers = answersHttp1,
+): Promise<Host> {
   const env = { ...CHILD_ENV, NEXT_TELEMETRY_DISABLED: '1', ...more };
   const child = spawn(process.execPath, args, { cwd: folder.path(), env, stdio: ['ignore', 'ignore', 'pipe'] });
   const printed = text(child.stderr);
   const ended = once(child, 'exit');
   const url = `http://127.0.0.1:${port}`;
-  const answers = () =>
-    fetch(url).then(
-      () => true,
-      () => child.exitCode !== null,
-    );
-  await expect.poll(answers, { timeout: 60_000 }).toBe(true);
+  await expect.poll(async () => (await answers(url)) || child.exitCode !== null, { timeout: 60_000 }).toBe(true);
   return {
     url,
     async post(path, body) {
@@ -182,11 +191,11 @@ async function startHost(args: readonly string[], port: number, more: NodeJS.Pro
 }
 
 /** Starts a recipe with the address of the sandbox and another port. */
-async function startRecipe(name: string, program: string): Promise<Host> {
+async function startRecipe(name: string, program: string, answers = answersHttp1): Promise<Host> {
   const port = await findFreePort();
   await writeFile(folder.path(name), program.replace(SERVICE, sandbox.url).replace('4000', String(port)));
   expect(compile([name])).toBe('');
-  return startHost([folder.path('built', name.replace('.ts', '.js'))], port);
+  return startHost([folder.path('built', name.replace('.ts', '.js'))], port, {}, answers);
 }
 
 const QUERY = JSON.stringify({ query: '{ notificationGroups { name } }' });
@@ -309,6 +318,43 @@ it('the gateway says what to do if Fastify has read the body', async () => {
   const program = recipeOf('fastify.ts').replace(/ {2}scope\.removeAll.*\n.*\n/, '');
   await using host = await startRecipe('read.ts', program);
   expect(await host.post('/graphql', QUERY)).toMatchObject(failureOf(500, 'BODY_ALREADY_READ'));
+});
+
+/** Sends a query with HTTP/2 to a host name. @returns status and body; undefined if the server can't be reached */
+async function sendHttp2(url: string, authority: string): Promise<{ status: unknown; body: unknown } | undefined> {
+  const session = connect(url);
+  try {
+    const stream = session.request({
+      ':method': 'POST',
+      ':path': '/graphql',
+      ':authority': authority,
+      'content-type': 'application/json',
+      authorization: `ApiKey ${SANDBOX_KEYS.development}`,
+    });
+    stream.end(QUERY);
+    const [headers] = await Promise.race([once(stream, 'response'), once(session, 'error').then(() => [])]);
+    return headers && { status: headers[':status'], body: JSON.parse(await text(stream.setEncoding('utf8'))) };
+  } catch {
+    return undefined;
+  } finally {
+    session.close();
+  }
+}
+
+it('the gateway in Fastify with HTTP/2 selects the upstream by the name that the client addressed', async () => {
+  await using other = await startService(() => ({ body: { data: [] } }));
+  const upstreams = `upstreams: {
+    sandbox: { url: '${SERVICE}', hosts: ['eu.example.test'] },
+    other: { url: '${other.url}', default: true },
+  }`;
+  const program = recipeOf('fastify.ts')
+    .replace('fastify()', 'fastify({ http2: true })')
+    .replace(/upstream: '[^']+'/, upstreams);
+  const answers = async (url: string) => (await sendHttp2(url, 'eu.example.test')) !== undefined;
+  await using host = await startRecipe('http2.ts', program, answers);
+  expect(await sendHttp2(host.url, 'eu.example.test')).toMatchObject(GROUPS);
+  expect(other.requests).toEqual([]);
+  expect(await sendHttp2(host.url, 'other.example.test')).toMatchObject({ body: { data: { notificationGroups: [] } } });
 });
 
 /** Uses the gateway in both ways, with the typed client. */
