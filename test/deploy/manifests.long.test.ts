@@ -135,7 +135,7 @@ ${tenants}        0077: { env: KEY }
       { name: 'http', containerPort: Number(NOTIGRAPH_PORT) },
       { name: 'admin', containerPort: Number(NOTIGRAPH_ADMIN_PORT) },
     ]);
-    for (const [probe, path] of Object.entries({ startup: '/livez', liveness: '/livez', readiness: '/readyz' })) {
+    for (const [probe, path] of Object.entries({ startup: '/readyz', liveness: '/livez', readiness: '/livez' })) {
       expect(container[`${probe}Probe`].httpGet).toEqual({ path, port: 'admin' });
     }
   });

@@ -8,6 +8,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
 import { launchBrowser } from '../support/browser.ts';
 import { blocks, read } from '../support/docs.ts';
+import { startGateway } from '../support/gateway.ts';
 import { runOperation, visitGraphiql } from '../support/graphiql.ts';
 import { findFreePort } from '../support/listen.ts';
 import { type NotigraphProcess, startNotigraph } from '../support/process.ts';
@@ -59,8 +60,8 @@ async function startHaproxy(gatewayUrl: string, otherUrl: string) {
   await writeFile(
     file,
     configuration
-      .replace('127.0.0.1:4000', new URL(gatewayUrl).host)
-      .replace('127.0.0.1:4001', new URL(otherUrl).host)
+      .replaceAll('127.0.0.1:4000', new URL(gatewayUrl).host)
+      .replaceAll('127.0.0.1:4001', new URL(otherUrl).host)
       .replace('bind :80', `bind 127.0.0.1:${port}`),
   );
   return startBalancer('haproxy', ['-db', '-f', file], { port, folder });
@@ -282,5 +283,83 @@ describe('a replacement of all processes under load fails no request, and sends 
     expect(counts.lost / sent, JSON.stringify(counts)).toBeLessThanOrEqual(MAX_LOST);
     const writes = upstream.requests.filter(({ method }) => method === 'POST').length;
     expect(writes).toBe(counts.written); // What is lost was never executed, so that it can be repeated.
+  });
+});
+
+const PAGE = 'https://app.example.com';
+
+/** Starts a gateway whose overload the test sets. */
+async function startOverloadable(upstream: string) {
+  const state = { isOverloaded: false, failedChecks: 0 };
+  const gateway = await startGateway(
+    { upstream, clients: { server: { corsOrigins: [PAGE] } } },
+    {
+      server: {
+        overload: { excess: () => (state.isOverloaded ? { reason: 'heap', value: 90, limit: 85 } : undefined) },
+        probes: (own) => ({
+          ...own,
+          async ready() {
+            const health = await own.ready();
+            state.failedChecks += Number(health.problem !== undefined);
+            return health;
+          },
+        }),
+      },
+    },
+  );
+  return { ...gateway, state };
+}
+
+describe('while all processes are overloaded, clients get the answer of the gateway', () => {
+  /** Sends requests through a balancer, and collects the different answers. */
+  async function answersOf({ url }: { url: string }) {
+    const answers = new Set<string>();
+    for (let i = 0; i < 8; i += 1) {
+      const response = await fetch(`${url}/graphql`, {
+        method: 'POST',
+        headers: { authorization: 'ApiKey key', 'content-type': 'application/json', origin: PAGE },
+        body: JSON.stringify({ query: GROUPS }),
+      });
+      const { headers } = response;
+      const answer = [headers.get('retry-after'), headers.get('access-control-allow-origin'), await response.text()];
+      answers.add(`${response.status} ${answer.join(' ')}`);
+    }
+    return [...answers];
+  }
+
+  const DATA = `200  ${PAGE} {"data":{"notificationGroups":[]}}`;
+  const SHED = expect.stringMatching(
+    `^503 1 ${PAGE} {"errors":.*"code":"OVERLOADED","retryable":true,"retryAfterSeconds":1`,
+  );
+
+  it.runIf(hasNginx)(`behind nginx${nginxOnly}`, async () => {
+    await using upstream = await startFeeds();
+    await using one = await startOverloadable(upstream.url);
+    await using two = await startOverloadable(upstream.url);
+    await using balancer = await startNginx(SERVER, one.url, two.url);
+    expect(await answersOf(balancer)).toEqual([DATA]);
+    one.state.isOverloaded = two.state.isOverloaded = true;
+    expect(await answersOf(balancer)).toEqual([SHED]);
+    one.state.isOverloaded = two.state.isOverloaded = false;
+    expect(await answersOf(balancer)).toEqual([DATA]);
+  });
+
+  it.runIf(hasHaproxy)(`behind HAProxy, which uses one that is not overloaded${haproxyOnly}`, async () => {
+    await using upstream = await startFeeds();
+    await using one = await startOverloadable(upstream.url);
+    await using two = await startOverloadable(upstream.url);
+    await using balancer = await startHaproxy(one.url, two.url);
+    /** Waits until the balancer knows that a process is not ready: after two checks. The third one begins later. */
+    const noticed = ({ state }: typeof one) =>
+      expect.poll(() => state.failedChecks, { timeout: 20_000 }).toBeGreaterThan(2);
+    expect(await answersOf(balancer)).toEqual([DATA]);
+    one.state.isOverloaded = true;
+    await noticed(one);
+    expect(await answersOf(balancer)).toEqual([DATA]);
+    two.state.isOverloaded = true;
+    await noticed(two);
+    expect(await answersOf(balancer)).toEqual([SHED]);
+    one.state.isOverloaded = two.state.isOverloaded = false;
+    await expect.poll(() => answersOf(balancer), { timeout: 20_000 }).toEqual([DATA]);
   });
 });
