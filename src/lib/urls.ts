@@ -3,8 +3,11 @@
 import { BlockList, isIP } from 'node:net';
 import { orUndefined } from './caught.ts';
 
-/** Whether a text is an origin as browsers send it: only scheme, host and port. */
-export const isOrigin = (text: string): boolean => URL.parse(text)?.origin === text && text !== 'null';
+/** Whether a text is an origin as browsers and apps send it: only scheme, host and port, in lower case. Pages in files have the origin `null`. */
+export function isOrigin(text: string): boolean {
+  const url = URL.parse(text);
+  return url !== null && `${url.protocol}//${url.host}` === text && /^(?!file:)[^A-Z*]*[^A-Z*/]$/.test(text);
+}
 
 /** Whether a host name or address is only reachable on this machine. */
 export const isLoopbackHost = (host: string): boolean => /^(?:localhost|127\.\d+\.\d+\.\d+|\[?::1\]?)$/i.test(host);

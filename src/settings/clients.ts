@@ -22,9 +22,12 @@ const SIGNATURE_ALGORITHMS = [
   'Ed25519',
 ] as const;
 
-/** Exact origins, as browsers send them. */
+/** Exact origins, as browsers and apps send them. */
 const origins = listOf(
-  textThat(isOrigin, 'must be an origin such as https://app.example.com, without a path or a trailing slash'),
+  textThat(
+    isOrigin,
+    'must be an origin such as https://app.example.com, in lower case, without a path or a trailing slash',
+  ),
   'must be a list of origins',
 );
 

@@ -219,7 +219,7 @@ reloadSeconds: 0
         "notigraph.config.yaml:3:1: unknown setting "colour".",
         "notigraph.config.yaml:4:1: hosts must be a list of host names such as eu.example.com, without a port.",
         "notigraph.config.yaml:6:3: clients has the unknown setting "servers" (did you mean "server"?) and the unknown setting "local".",
-        "notigraph.config.yaml:7:27: clients.server.corsOrigins.0 must be an origin such as https://app.example.com, without a path or a trailing slash.",
+        "notigraph.config.yaml:7:27: clients.server.corsOrigins.0 must be an origin such as https://app.example.com, in lower case, without a path or a trailing slash.",
         "notigraph.config.yaml:7:67: clients.server.rateLimit.calls must be 1 or more.",
         "notigraph.config.yaml:10:11: clients.browser.issuers.0.issuer must not be empty.",
         "notigraph.config.yaml:10:23: clients.browser.issuers.0.audience must be a string or a list of strings.",

@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createClient } from '../../packages/client/src/index.ts';
+import { createGateway } from '../../src/gateway.ts';
 import { createBrowserFetch } from '../support/browser-fetch.ts';
 import { startScriptedGateway } from '../support/gateway.ts';
 import {
@@ -18,12 +19,23 @@ import { feed } from '../support/records.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
 guards('src/http/cors.ts', 'createCors.headers');
+guards('src/lib/urls.ts', 'isOrigin');
 guards('src/server/server.ts', 'startServer.admit');
 
 const signer = createSigner();
 
 const APP = 'https://app.example.com';
 const DEV = 'http://localhost:5173';
+/** Origins of apps for phones and desktops, and of extensions of browsers. */
+const APPS = [
+  'capacitor://localhost',
+  'ionic://localhost',
+  'tauri://localhost',
+  'app://-',
+  'chrome-extension://aaaabbbbccccddddeeeeffffgggghhhh',
+  'moz-extension://01234567-89ab-cdef-0123-456789abcdef',
+  'custom+app.v2://host:8080',
+];
 const BACKEND = 'https://backend.example.com';
 const SERVER_KEY = 'ApiKey of-a-server';
 const QUERY = '{ notificationGroups { name } }';
@@ -32,7 +44,7 @@ const gateways = ofFile(
   await startGatewayPair(healthyService, {
     clients: clientsOf(
       signer,
-      { corsOrigins: [APP, DEV], rateLimit: { calls: 1_000, perSeconds: 3_600_000 } },
+      { corsOrigins: [APP, DEV, ...APPS], rateLimit: { calls: 1_000, perSeconds: 3_600_000 } },
       { server: { corsOrigins: [BACKEND] } },
     ),
   }),
@@ -53,6 +65,10 @@ const UNLISTED_ORIGINS = [
   'https://app.example.com, https://evil.example',
   'https://user@app.example.com',
   'http://localhost:5174',
+  'http://localhost',
+  'capacitor://localhost:80',
+  'app://',
+  'file://',
   '__proto__',
 ];
 
@@ -99,7 +115,7 @@ describe('a preflight', () => {
     vary: 'Access-Control-Request-Headers, Origin',
   };
 
-  it.each([APP, DEV, BACKEND])('is granted to %s for one day', async (origin) => {
+  it.each([APP, DEV, ...APPS, BACKEND])('is granted to %s for one day', async (origin) => {
     const headers = { ...GRANTED, ...corsHeadersFor(origin) };
     expect(await preflight(origin)).toEqual({ status: 204, headers });
   });
@@ -110,7 +126,7 @@ describe('a preflight', () => {
 });
 
 describe('a response', () => {
-  it.each([APP, DEV])('to a token is readable for %s', async (origin) => {
+  it.each([APP, DEV, ...APPS])('to a token is readable for %s', async (origin) => {
     const response = await send(origin, await signer.bearer());
     expect(response.status).toBe(200);
     expect(corsHeadersOf(response)).toEqual(corsHeadersFor(origin));
@@ -285,4 +301,37 @@ describe('what the server refuses itself', () => {
     await raw.receives(/^HTTP\/1\.1 204 [\s\S]*\r\naccess-control-allow-methods: GET, POST\r\n/);
     raw.socket.destroy();
   });
+});
+
+it.each([
+  'null',
+  '',
+  '*',
+  'https://*.example.com',
+  'capacitor://*',
+  'https://app.example.com/',
+  'capacitor://localhost/',
+  'app://-/index.html',
+  'app://-?page',
+  'app://user@host',
+  'https://user@app.example.com',
+  'https://app.example.com:443',
+  'https://APP.example.com',
+  'Capacitor://localhost',
+  'app://Localhost',
+  'app://',
+  'https://',
+  'file://',
+  'file://host',
+  'about:blank',
+  'data:text/html,page',
+  'localhost',
+  ' https://app.example.com',
+  'https://bücher.example',
+])('the setting refuses %j, which is no origin that a browser sends', (origin) => {
+  const create = () =>
+    createGateway({ upstream: 'http://127.0.0.1:9', clients: { server: { corsOrigins: [origin] } } });
+  expect(create).toThrow(
+    'clients.server.corsOrigins.0 must be an origin such as https://app.example.com, in lower case,',
+  );
 });
