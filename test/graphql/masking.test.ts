@@ -318,6 +318,25 @@ describe('browsers', () => {
   });
 });
 
+it('in `extra`, the fields of a record name the values of pairs, and a provider hides nothing else', async () => {
+  const children = [
+    { field: 'apiKey', value: [SECRET] },
+    { field: `The keys of ${'a'.repeat(64)}`, value: ['shown'] },
+  ];
+  const record = { ...workflow(), steps: [{ filters: [{ children }] }] };
+  await using other = await startScriptedGateway(
+    () => ({ body: { data: { ...record, provider: 'acme', timezone: 'UTC' } } }),
+    { clients: clientsOf(signer) },
+  );
+  const document = '{ workflow(idOrIdentifier: "w1") { extra steps { filters { children { extra } } } } }';
+  expect(await other.data(document, {}, { authorization: BROWSER })).toEqual({
+    workflow: {
+      extra: { provider: 'acme', timezone: 'UTC' },
+      steps: [{ filters: [{ children: [{ extra: { value: ['[masked]'] } }, { extra: { value: ['shown'] } }] }] }],
+    },
+  });
+});
+
 it.each<[string, string]>([
   ['words of names', `&${'token'.repeat(800_000)}=`],
   ['parameters', '&a=b'.repeat(1_000_000)],

@@ -71,6 +71,14 @@ it.each(Object.entries(BODIES))('each of 100 failed responses with 40 KB of %s c
   }
 });
 
+it.each(['twenty sentences', 'escapes'])('%s are only read for a status whose message is shown', async (kind) => {
+  const [shownMs, hiddenMs] = [
+    await costOf(400, BODIES[kind] ?? {}, () => false),
+    await costOf(402, BODIES[kind] ?? {}, () => false),
+  ];
+  expect(hiddenMs - emptyMs).toBeLessThan((shownMs - emptyMs) / 2);
+});
+
 it('a failed response costs little, also if it and the request repeat parts of the key', async () => {
   for (const secret of [
     'a'.repeat(2_047),
