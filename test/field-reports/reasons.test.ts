@@ -175,7 +175,7 @@ describe('why a field is invalid', () => {
   it('R10: characters that change how others are shown are left out, and letters of all languages stay', async () => {
     fail(422, { errors: { email: ['a\u202eb\u2066\u2069\u200fc\ufeffd\u2028e\u0085f', 'Zoë 日本 🙂 ñ'] } });
     const { body } = await gateway.send(CREATE, { input: LENA });
-    const shown = ['a b c d e f', 'Zoë 日本 🙂 ñ'];
+    const shown = ['abcd e f', 'Zoë 日本 🙂 ñ'];
     expect(body.data).toMatchObject({
       createSubscriber: {
         issues: shown.map((text) => issue(text, 'email')),

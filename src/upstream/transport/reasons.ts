@@ -110,10 +110,14 @@ const describe = ({ path, message }: InputIssue): string =>
   message.toLowerCase().includes((path.at(-1) ?? '').toLowerCase()) ? message : `${path.join('.')}: ${message}`;
 
 /**
- * Replaces line breaks, control characters, lone surrogates, which many JSON parsers reject, and characters that change how others are shown, such as
- * U+202E, with spaces.
+ * Removes characters that change how others are shown, such as U+202E. Replaces line breaks, control characters and lone surrogates, which many JSON parsers
+ * reject, with spaces.
  */
-const withoutControls = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]+/gu, ' ').trim();
+const withoutControls = (text: string): string =>
+  text
+    .replace(/\p{Cf}+/gu, '')
+    .replace(/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]+/gu, ' ')
+    .trim();
 
 const truncate = (text: string): string =>
   text.length > MAX_MESSAGE_LENGTH ? `${text.slice(0, MAX_MESSAGE_LENGTH - 1).replace(/\p{Cs}$/u, '')}…` : text;
