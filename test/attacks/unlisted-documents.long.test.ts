@@ -1,11 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import { measure, measureCheapest, parseMs, postWithKey, startTarget } from '../support/attack.ts';
-import { guards } from '../support/guards.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { startService } from '../support/service.ts';
-
-guards('src/graphql/documents/trusted-documents.ts', 'createTrustedDocuments.logUnlisted');
 
 /** Maximum CPU time of a document that is in no manifest and is looked up, in milliseconds, besides parsing its request. */
 const BASE_CPU_MS = 20;

@@ -11,10 +11,13 @@ import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { startService } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
+guards('src/auth/identity.ts', 'isVerified');
 guards('src/graphql/documents/manifest.ts', 'assertIds');
 guards('src/graphql/documents/manifest.ts', 'readFormat');
 guards('src/graphql/documents/trusted-documents.ts', 'createTrustedDocuments.find');
 guards('src/graphql/documents/trusted-documents.ts', 'createTrustedDocuments.findByIdAndText');
+guards('src/graphql/documents/trusted-documents.ts', 'createTrustedDocuments.logUnlisted');
+guards('src/http/pipeline.ts', 'createPipeline.noteUnlisted');
 
 const signer = createSigner();
 

@@ -2,8 +2,11 @@ import { readFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
 import { startScriptedGateway } from '../support/gateway.ts';
+import { guards } from '../support/guards.ts';
 import { feed } from '../support/records.ts';
 import { createTestFolder } from '../support/sandbox-files.ts';
+
+guards('src/http/head.ts', 'sendersIn');
 
 // Addresses of clients in the log and the audit log. The connection is that of a test on 127.0.0.1.
 

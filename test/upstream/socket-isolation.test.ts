@@ -6,7 +6,7 @@ import { workflow } from '../support/records.ts';
 import { type Connection, formatResponse, type ServiceRequest } from '../support/service.ts';
 import { deferResponses, startClient } from '../support/upstream-client.ts';
 
-guards('src/upstream/transport/socket-pool.ts', 'SocketPool.#createSlot.client.connect');
+guards('src/upstream/transport/socket-pool.ts', 'SocketPool.#createSlot.connect');
 guards('src/upstream/transport/socket-pool.ts', 'SocketPool.#send');
 guards('src/upstream/transport/socket-pool.ts', 'SocketPool.#take');
 
