@@ -65,8 +65,8 @@ export function announceClose(connections: Connections): void {
   }
 }
 
-/** Upper bound, because reconnecting clients could otherwise prolong shutdown indefinitely. */
-const MAX_BACKLOG_MS = 250;
+/** Maximum connections that wait in the operating system (the default of `listen`). Clients that reconnect could otherwise prolong a shutdown without end. */
+const MAX_BACKLOG = 511;
 
 /** Waits until what has already arrived is read, and a connection that is already established is accepted. Immediates run after the poll phase. */
 export async function turnEventLoop(): Promise<void> {
@@ -80,14 +80,13 @@ export async function turnEventLoop(): Promise<void> {
  * @param connectionsArrived waits until the next one, if there is one, has reached this process
  */
 export async function acceptBacklog(server: Server, connectionsArrived: () => Promise<void>): Promise<void> {
-  const until = performance.now() + MAX_BACKLOG_MS;
-  let hasAccepted = true;
+  let [accepted, before] = [0, -1];
   const onConnection = () => {
-    hasAccepted = true;
+    accepted += 1;
   };
   server.on('connection', onConnection);
-  while (hasAccepted && performance.now() < until) {
-    hasAccepted = false;
+  while (accepted > before && accepted <= MAX_BACKLOG) {
+    before = accepted;
     await connectionsArrived();
   }
   server.off('connection', onConnection);
