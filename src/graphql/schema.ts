@@ -5,6 +5,7 @@ import {
   type GraphQLObjectType,
   type GraphQLSchema,
   isAbstractType,
+  isIntrospectionType,
   isObjectType,
   lexicographicSortSchema,
   printSchema,
@@ -103,7 +104,7 @@ function buildWatched(
   const served = settings.federation === false ? schema : toSubgraph(schema, createSchemaAccess(settings));
   watchFields(served, moduleOf, modules.length > 0 && report ? memoize(report, MAX_PROBLEMS) : undefined);
   if (modules.length > 0) {
-    Object.values(served.getTypeMap()).forEach(watchType);
+    ownTypesOf(served).forEach(watchType);
   }
   return served;
 }
@@ -190,6 +191,10 @@ export const endpointsOf = ({ extensions }: GraphQLSchema): readonly DeclaredEnd
 
 export const printSdl = (schema: GraphQLSchema): string => `${printSchema(lexicographicSortSchema(schema))}\n`;
 
+/** Returns the types that may be changed: all schemas of the process share those of introspection. */
+const ownTypesOf = (schema: GraphQLSchema): GraphQLNamedType[] =>
+  Object.values(schema.getTypeMap()).filter((type) => !isIntrospectionType(type));
+
 /**
  * Lets root fields and fields with `calls` record or count their own calls, if the request asks for it. Only fields of mutations, which run one after
  * another, can write.
@@ -199,7 +204,7 @@ export const printSdl = (schema: GraphQLSchema): string => `${printSchema(lexico
 function watchFields(schema: GraphQLSchema, moduleOf: ModuleOf, report?: (problem: string) => void): void {
   const mutation = schema.getMutationType();
   const roots = new Set([schema.getQueryType(), mutation]);
-  for (const type of Object.values(schema.getTypeMap()).filter(isObjectType)) {
+  for (const type of ownTypesOf(schema).filter(isObjectType)) {
     const isRoot = roots.has(type);
     for (const field of Object.values(type.getFields())) {
       const { extensions, resolve } = field;
