@@ -248,7 +248,7 @@ export function buildGateway(
     upstreamSelector,
     admission: createAdmission(limiter, clientRules),
     createState: createRequestStates(settings.trustedProxies),
-    authenticate: createAuthenticate(schemes, browser, settings.maxInFlightRequests, logger),
+    authenticate: createAuthenticate(schemes, browser, logger),
     startTrace: createTracing(logger),
   };
   const accessLog = createAccessLog(logger, nameTenant, settings.logSample);

@@ -1,7 +1,7 @@
 // Identifies callers by the API key or token in their `Authorization` header, and rejects all other credentials.
 
 import type { Logger } from 'pino';
-import { gatewayOverloaded, type Refusal, refuse } from '../errors/codes.ts';
+import { type Refusal, refuse } from '../errors/codes.ts';
 import { toPrintable } from '../lib/text.ts';
 import {
   ANONYMOUS,
@@ -26,9 +26,6 @@ export type Authenticate = (authorization: string | undefined, requestId?: strin
 /** Value of `Retry-After` while an issuer's signing keys are unavailable. */
 const KEYS_RETRY_SECONDS = 5;
 
-/** Share of the requests in flight whose tokens may be being verified, which can take as long as an issuer hangs. One more is OVERLOADED. */
-const WAITING_SHARE = 1 / 2;
-
 /** `Bearer`, one space, and three Base64 parts separated by dots (RFC 6750, 2.1; RFC 7519). */
 const BEARER = /^Bearer ([\w-]+\.[\w-]+\.[\w-]*)$/;
 
@@ -41,12 +38,9 @@ const BEARER = /^Bearer ([\w-]+\.[\w-]+\.[\w-]*)$/;
 export function createAuthenticate(
   schemes: readonly Scheme[],
   browser: { verifiedTokens: VerifiedTokenCache; tenantKeys: TenantKeys } | undefined,
-  maxInFlightRequests: number,
   logger: Logger,
 ): Authenticate {
   const servesServers = schemes.includes('ApiKey');
-  const maxWaiting = Math.ceil(WAITING_SHARE * maxInFlightRequests);
-  let waiting = 0;
 
   /** Returns the identity if nothing has to be verified. */
   function identifyNow(authorization: string | undefined): Identity | undefined {
@@ -95,10 +89,6 @@ export function createAuthenticate(
   }
 
   async function verify(authorization: string, requestId: string | undefined): Promise<Identity> {
-    if (waiting >= maxWaiting) {
-      throw gatewayOverloaded();
-    }
-    waiting += 1;
     try {
       return await identify(authorization);
     } catch (error) {
@@ -109,8 +99,6 @@ export function createAuthenticate(
         logMismatch(error.mismatch, requestId);
       }
       throw toRefusal(error, authorization, schemes);
-    } finally {
-      waiting -= 1;
     }
   }
 

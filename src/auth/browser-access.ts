@@ -27,13 +27,19 @@ import {
 import { createTokenVerifier, createVerifiedTokenCache, readText, type TrustedIssuer } from './token-verifier.ts';
 
 /**
+ * Share of the requests in flight that may wait for signing keys, which takes as long as an issuer hangs. Issuers have equal parts of it, so that none takes
+ * the room of another.
+ */
+const WAITING_SHARE = 1 / 2;
+
+/**
  * Creates the services for browsers; undefined if they are not served.
  *
  * @param documentOf returns the SHA-256 of the trusted document with this id, or undefined
  * @throws {SecretError} if a key or secret is invalid
  */
 export function createBrowserAccess(
-  { clients: { browser }, clientTokens, upstreams, proxy: generalProxy = 'off' }: GatewaySettings,
+  { clients: { browser }, clientTokens, upstreams, maxInFlightRequests, proxy: generalProxy = 'off' }: GatewaySettings,
   remoteKeys: RemoteKeys,
   documentOf: (id: string) => string | undefined,
   logger: Logger,
@@ -53,6 +59,7 @@ export function createBrowserAccess(
   const ceiling = new Set(scopes);
   const keyFiles: SecretFiles[] = [];
   const certificates: TlsFiles[] = [];
+  const maxWaiting = Math.ceil((WAITING_SHARE * maxInFlightRequests) / issuers.filter(({ jwks }) => jwks).length);
 
   function remoteKeysOf({ issuer, jwks = '', ca, proxy = generalProxy }: TokenIssuer): TrustedIssuer['keys'] {
     const url = new URL(jwks);
@@ -62,7 +69,7 @@ export function createBrowserAccess(
     }
     // http to this machine is trusted, but not to that of a proxy.
     const route = { proxy: isLoopbackHost(url.hostname) ? 'off' : proxy };
-    return remoteKeys(url, createConnector(route, { tls }));
+    return remoteKeys(url, createConnector(route, { tls }), maxWaiting);
   }
 
   const trusted = issuers.map((issuer) => {

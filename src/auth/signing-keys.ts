@@ -29,8 +29,11 @@ const TIMEOUT_MS = 5_000;
 
 const MAX_BYTES = 256 * 1024;
 
-/** Finds a key in the JWKS of an issuer. Fetches it over a connection of the current gateway. */
-type FindRemoteKey = (connect: Connect, ...token: Parameters<JWTVerifyGetKey>) => ReturnType<JWTVerifyGetKey>;
+/** Connections over which the current gateway fetches the keys of an issuer, and how many tokens may wait for them. */
+type Source = readonly [connect: Connect, maxWaiting: number];
+
+/** Finds a key in the JWKS of an issuer. */
+type FindRemoteKey = (source: Source, ...token: Parameters<JWTVerifyGetKey>) => ReturnType<JWTVerifyGetKey>;
 
 /**
  * Creates a function that finds keys in an issuer's JWKS. While the issuer is unreachable, it uses the previous keys, for at most an hour.
@@ -40,11 +43,9 @@ function createRemoteJwks(url: URL, logger: Logger): FindRemoteKey {
   let last: { keys: JWTVerifyGetKey; fetchedAt: number } | undefined;
   let failedAt = Number.NEGATIVE_INFINITY;
   let fetching: Promise<void> | undefined;
+  let waiting = 0;
 
   async function fetchKeys(connect: Connect): Promise<void> {
-    if (performance.now() - failedAt < RETRY_DELAY_MS) {
-      return;
-    }
     try {
       last = { keys: await readJwks(url, connect), fetchedAt: performance.now() };
     } catch (error) {
@@ -53,11 +54,15 @@ function createRemoteJwks(url: URL, logger: Logger): FindRemoteKey {
     }
   }
 
-  /** Fetches the keys if they are older, once for all tokens that wait for them. */
-  async function renewAfter(ageMs: number, connect: Connect): Promise<JWTVerifyGetKey> {
-    if (last === undefined || performance.now() - last.fetchedAt >= ageMs) {
+  /** Fetches the keys if they are older, once for all tokens that wait for them. Further tokens don't wait, and have the previous keys. */
+  async function renewAfter(ageMs: number, [connect, maxWaiting]: Source): Promise<JWTVerifyGetKey> {
+    const now = performance.now();
+    const isDue = now - (last?.fetchedAt ?? Number.NEGATIVE_INFINITY) >= ageMs && now - failedAt >= RETRY_DELAY_MS;
+    if (isDue && waiting < maxWaiting) {
+      waiting += 1;
       fetching ??= fetchKeys(connect).finally(() => {
         fetching = undefined;
+        waiting = 0;
       });
       await fetching;
     }
@@ -67,29 +72,29 @@ function createRemoteJwks(url: URL, logger: Logger): FindRemoteKey {
     return last.keys;
   }
 
-  return async (connect, header, token) => {
-    const keys = await renewAfter(MAX_AGE_MS, connect);
+  return async (source, header, token) => {
+    const keys = await renewAfter(MAX_AGE_MS, source);
     try {
       return await keys(header, token);
     } catch (error) {
       if (!(error instanceof errors.JWKSNoMatchingKey)) {
         throw error;
       }
-      const renewed = await renewAfter(COOLDOWN_MS, connect);
+      const renewed = await renewAfter(COOLDOWN_MS, source);
       return renewed(header, token);
     }
   };
 }
 
-export type RemoteKeys = (url: URL, connect: Connect) => JWTVerifyGetKey;
+export type RemoteKeys = (url: URL, ...source: Source) => JWTVerifyGetKey;
 
 /** Creates a function that keeps the keys of each address: a gateway doesn't fetch them again when it replaces another one. */
 export function createRemoteKeys(logger: Logger): RemoteKeys {
   const byAddress = new Map<string, FindRemoteKey>(); // As many as configurations name.
-  return (url, connect) => {
+  return (url, ...source) => {
     const find = byAddress.get(url.href) ?? createRemoteJwks(url, logger);
     byAddress.set(url.href, find);
-    return (header, token) => find(connect, header, token);
+    return (header, token) => find(source, header, token);
   };
 }
 

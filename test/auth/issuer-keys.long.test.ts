@@ -10,6 +10,7 @@ import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import type { BrowserOptions } from '../support/tokens.ts';
 
 guards('src/auth/signing-keys.ts', 'createRemoteJwks.fetchKeys');
+guards('src/auth/browser-access.ts', 'createBrowserAccess.maxWaiting');
 guards('src/auth/signing-keys.ts', 'createRemoteJwks.renewAfter');
 guards('src/auth/signing-keys.ts', 'readJwks');
 guards('src/auth/signing-keys.ts', 'readJwks.client.maxResponseSize');
@@ -246,7 +247,7 @@ describe('an issuer that is unavailable', () => {
     await issuer.waitForKeyRequests(3);
     await expect.poll(() => unaware.gateway.running()).toBe(4);
     const beyond = await unaware.gateway.send(GROUPS, {}, { authorization: `Bearer ${newToken()}` });
-    expect(beyond.codes).toEqual(['OVERLOADED']);
+    expect(beyond.codes).toEqual(['SIGN_IN_UNAVAILABLE']);
     expect((await unaware.gateway.send(GROUPS)).status).toBe(200);
 
     expect(Number(process.hrtime.bigint() - startedAt) / 1e6).toBeLessThan(4_500);
@@ -256,6 +257,45 @@ describe('an issuer that is unavailable', () => {
     expect(issuer.keyRequests).toBe(3);
     expect(warnings()).toMatchObject([{ cause: 'TimeoutError' }]);
     expect(await unaware.outcome(newToken())).toBe('503 SIGN_IN_UNAVAILABLE');
+  });
+
+  it('because it hangs takes only its own share of the requests that wait, and none of what needs no wait', async () => {
+    await using other = await startTestIssuer({ claims: { aud: AUDIENCE, tenant: 'acme', scope: 'groups:read' } });
+    const local = createTestKey();
+    const common = { audience: AUDIENCE, algorithms: ['ES256' as const] };
+    const { gateway, outcome } = await start({
+      issuers: [
+        { issuer: issuer.url, jwks: issuer.jwks, ...common },
+        { issuer: other.url, jwks: other.jwks, ...common },
+        { issuer: 'local', publicKey: local.pem, ...common },
+      ],
+      maxInFlightRequests: 16, // So 4 per issuer with remote keys.
+    });
+    issuer.behavior = 'hang';
+    const waiting = Array.from({ length: 4 }, () => outcome(newToken()));
+    await issuer.waitForKeyRequests(1);
+    await expect.poll(() => gateway.running()).toBe(4);
+    const startedAt = process.hrtime.bigint();
+    expect([await outcome(newToken()), await outcome(newToken())]).toEqual(Array(2).fill('503 SIGN_IN_UNAVAILABLE'));
+    expect(Number(process.hrtime.bigint() - startedAt) / 1e6).toBeLessThan(4_500); // They did not wait.
+
+    // The other one's keys are fetched for four tokens at once. Known keys need no wait, so any number is verified.
+    const subjects = Array.from({ length: 8 }, (_, i) => ({ sub: `user-${i}` }));
+    const together = (sign: TestIssuer['sign']) =>
+      Promise.all(subjects.map((claims) => outcome(sign({ jti: 'a', ...claims }))));
+    expect(await Promise.all(subjects.slice(0, 4).map((claims) => outcome(other.sign(claims))))).toEqual(
+      Array(4).fill('200'),
+    );
+    expect(await together(other.sign)).toEqual(Array(8).fill('200'));
+    expect(await together((claims) => issuer.sign({ iss: 'local', ...claims }, { key: local }))).toEqual(
+      Array(8).fill('200'),
+    );
+    expect([issuer.keyRequests, other.keyRequests]).toEqual([1, 1]);
+    expect(gateway.running()).toBe(4);
+    expect(await Promise.all(waiting)).toEqual(Array(4).fill('503 SIGN_IN_UNAVAILABLE'));
+    issuer.behavior = 'published';
+    advance(RETRY_DELAY);
+    expect(await outcome(newToken())).toBe('200'); // Those that have waited don't count any more.
   });
 
   const json = (value: unknown) => (response: ServerResponse) => {
