@@ -7,7 +7,7 @@ import type { StepBody, StepTemplateBody, WorkflowBody } from '../src/upstream/e
 /** Module with a twin of the field `workflow` as far as Q1 selects it. Shows that a module's field does as much work as a built-in one. */
 const twin: GatewayModule = {
   name: 'twin',
-  define({ builder, endpoint, loader, requireScopes }) {
+  define({ builder, declareCalls, endpoint, loader, requireScopes }) {
     const getTwin = endpoint('GET /v1/twins/{id}', {
       response: RESPONSES['GET /v1/workflows/{workflowIdOrIdentifier}'],
     }).returns<WorkflowBody>();
@@ -47,6 +47,7 @@ const twin: GatewayModule = {
       t.field({
         type: Twin,
         nullable: true,
+        extensions: declareCalls('1'),
         description: 'Returns a workflow.',
         args: { id: t.arg.id({ required: true, description: "The workflow's id." }) },
         resolve: (_root, { id }, ctx) => ctx.loaders.load(twins, id),

@@ -34,6 +34,7 @@ export default defineModule('layouts', (toolkit) => {
     t.field({
       type: [Layout],
       nullable: true,
+      extensions: declareCalls('1'),
       description: 'Returns all layouts.\n\nREST: `GET /v1/layouts`.',
       resolve: (_root, _args, ctx) => ctx.upstream.read(listLayouts, {}),
     }),

@@ -120,12 +120,12 @@ function identityOf(token: VerifiedToken, tenantKeys: TenantKeys): Identity | un
 
 const CREDENTIALS = { ApiKey: '<your key>', Bearer: '<your token>' } as const satisfies Record<Scheme, string>;
 
-function malformed(schemes: readonly Scheme[]): AuthenticationError {
+function malformed(schemes: readonly Scheme[], problem = 'malformed'): AuthenticationError {
   const forms = schemes.map((scheme) => `"Authorization: ${scheme} ${CREDENTIALS[scheme]}"`).join(' or ');
   return forms === ''
     ? new AuthenticationError('CREDENTIAL_NOT_ACCEPTED')
     : new AuthenticationError('CREDENTIAL_MALFORMED', {
-        message: `The Authorization header is malformed. Send ${forms}, with one space in between.`,
+        message: `The Authorization header is ${problem}. Send ${forms}, with one space in between.`,
       });
 }
 
@@ -141,6 +141,10 @@ function toRefusal(
   const details = isToken ? `, error="invalid_token", error_description="${message}"` : '';
   return refuse('UNAUTHENTICATED', message, { reason, headers: challenge(schemes, details) });
 }
+
+/** Creates the refusal of a request that needs a credential, and has none. */
+export const missingCredential = (schemes: readonly Scheme[]): Refusal =>
+  refuse('UNAUTHENTICATED', malformed(schemes, 'missing').message, { headers: challenge(schemes) });
 
 /**
  * Returns the header that names the accepted schemes.

@@ -7,7 +7,7 @@ import type { RateLimit } from '../settings/stores.ts';
 
 /**
  * Kind of client. `server` sends the service's API key, `browser` a signed token. `anonymous` sends no credential and gets nothing that
- * requires the service.
+ * requires a scope.
  */
 export type ClientKind = 'server' | 'browser' | 'anonymous';
 
@@ -33,7 +33,7 @@ export interface Identity {
 export const ANONYMOUS: Identity = {
   clientKind: 'anonymous',
   credential: undefined,
-  scopes: 'all', // Harmless: without a credential the service cannot be called.
+  scopes: new Set(),
   documents: undefined,
   callerId: 'anonymous',
 };

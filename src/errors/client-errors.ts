@@ -111,7 +111,8 @@ export const createClientErrors =
       if (!isDisconnected) {
         logOnce(original);
       }
-      const extensions = upstreamExtensions(original, requestId);
+      const isRead = original.outcome === undefined && error.path?.length === 1; // Before any write.
+      const extensions = { ...upstreamExtensions(original, requestId), ...(isRead && outcomeOf(error, 'NOT_APPLIED')) };
       // The tenant's key was rejected, not the browser's token, so signing in again would not help.
       const isRejectedKey = isBrowser && original.code === 'UNAUTHENTICATED' && original.sent;
       return {

@@ -161,8 +161,7 @@ export function toFailure(error: UpstreamError, returned: ReturnedFailures): Fai
   if (code === 'CONFLICT' && canConflict) {
     return { __typename: 'ConflictError', code, message, replayed, reason: error.conflict };
   }
-  const isAnonymous = code === 'UNAUTHENTICATED' && !error.sent; // Fails the whole mutation.
-  return isBulkItem && !isAnonymous ? toItemFailure(error) : undefined;
+  return isBulkItem ? toItemFailure(error) : undefined;
 }
 
 /** Whether the service reports with 400 that the record is missing, so that only the message says so. It can also miss others, such as one that uses it. */

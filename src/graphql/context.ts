@@ -8,6 +8,8 @@ import type { GatewayMetrics } from '../telemetry/gateway-metrics.ts';
 import type { OperationTrace } from '../telemetry/tracing/operation-trace.ts';
 import { type NoteEpisode, Usage } from '../telemetry/usage.ts';
 import type { CallBudget, OperationWrites, UpstreamClient } from '../upstream/client.ts';
+import { readToTryKey } from '../upstream/endpoints.ts';
+import { errorOf } from '../upstream/errors.ts';
 import type { Deadline, Signal } from '../upstream/signal.ts';
 import type { Upstreams } from '../upstream/upstreams.ts';
 import { Explainer } from './explain/explainer.ts';
@@ -28,6 +30,13 @@ export interface GatewayContext extends PluginContext {
   readonly budget: Readonly<CallBudget>;
   /** Client of the service, with the caller's credential. Only the resolver of a mutation's field can write. */
   readonly upstream: UpstreamClient;
+  /**
+   * Tries the caller's API key with a read, which fails if the service doesn't accept it. Returns undefined if the service has accepted it within the last
+   * minute, or the gateway has verified a token. For fields that may answer without a call, because only the service knows its keys.
+   *
+   * Fails with UNAUTHENTICATED if the operation is only explained, because then nothing is sent.
+   */
+  readonly tryKey: () => Promise<unknown> | undefined;
   readonly writes: OperationWrites;
   /** Ends the operation, whatever its resolvers do. */
   readonly deadline: Deadline;
@@ -59,10 +68,13 @@ export interface OperationRequest {
   isExplained: boolean;
 }
 
+const UNTRIED_KEY =
+  'This field is explained only for an API key that the service has accepted within the last minute. Send an operation that calls it first.';
+
 export type CreateContext = (operation: OperationRequest, plugins: PluginContext) => GatewayContext;
 
 export function createContextFactory(options: {
-  upstreams: Pick<Upstreams, 'bind' | 'record'>;
+  upstreams: Pick<Upstreams, 'bind' | 'hasAccepted' | 'record'>;
   logger: Logger;
   now: () => Date;
   /** Maximum time for one operation with all its upstream calls, in milliseconds. */
@@ -101,12 +113,18 @@ export function createContextFactory(options: {
     });
     const upstream = explainer?.client ?? client;
     const fieldCalls = operation.reportsCalls ? new FieldCallCounts(client, client.budget) : undefined;
+    const untried = explainer && errorOf('missingCredential', readToTryKey, { message: UNTRIED_KEY });
+    const tryKey = () =>
+      identity.clientKind !== 'server' || upstreams.hasAccepted(name, identity.credential)
+        ? undefined
+        : (untried && Promise.reject(untried)) || client.read(readToTryKey, {});
     return {
       requestId,
       identity,
       usage,
       budget: client.budget,
       upstream,
+      tryKey,
       writes,
       deadline: client.deadline,
       loaders: new OperationLoaders(upstream, explainer ?? fieldCalls),

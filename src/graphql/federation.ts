@@ -29,7 +29,7 @@ import { listAny } from '../settings/define.ts';
 import { readSecret } from '../settings/kinds.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { GatewayContext } from './context.ts';
-import { DependentCalls, dependentCallsOf } from './field-calls.ts';
+import { DependentCalls, declaresCall, dependentCallsOf } from './field-calls.ts';
 import type { FieldContext } from './loaders.ts';
 
 /** Returns the record that has this key, or null. */
@@ -178,7 +178,7 @@ function createResolveReference(types: readonly GraphQLObjectType[], maySeeSchem
       const entity = entityOf(type);
       // Cached, so that many references to one record share what is cached for it.
       const withType = memoizeByObject((record: object) => ({ ...record, __typename: type.name }));
-      return entity === undefined ? [] : [[type.name, { entity, withType }] as const];
+      return entity === undefined ? [] : [[type.name, { type, entity, withType }] as const];
     }),
   );
 
@@ -195,6 +195,9 @@ function createResolveReference(types: readonly GraphQLObjectType[], maySeeSchem
     const found = findKey(known.entity, representation);
     if (found === undefined) {
       throw invalid(`A representation of ${typeName} must have a key as a string`, known.entity.keys(), context);
+    }
+    if (!declaresCall(known.type.extensions)) {
+      await context.tryKey();
     }
     const record = await found.load(found.key, context);
     return record && known.withType(record);

@@ -59,7 +59,8 @@ export class DependentCalls {
 /**
  * Returns the `extensions` of a field that doesn't make exactly one REST call.
  *
- * @param calls number of calls, for the documentation
+ * @param calls number of calls, for the documentation. A root field that makes one at least begins with that number, as in '1 per distinct id': it needs
+ * no other proof that the service accepts the caller's key
  * @param dependentCalls calls that only data shows, for the explanation of operations: those that follow another call of the field, and all calls of
  * fields that are not of `Query` or `Mutation`. @default none
  */
@@ -67,6 +68,9 @@ export const declareCalls = (calls: string, ...dependentCalls: readonly Dependen
   calls,
   dependentCalls: dependentCalls.map((each) => new DependentCalls(each)),
 });
+
+/** Whether a field or type declares one call at least. */
+export const declaresCall = ({ calls }: Readonly<{ calls?: unknown }> = {}): boolean => /^[1-9]/.test(String(calls));
 
 /** Returns the calls in the `extensions` of a field or type. */
 export const dependentCallsOf = ({ dependentCalls }: Readonly<{ dependentCalls?: unknown }> = {}): DependentCalls[] =>

@@ -182,7 +182,7 @@ export function createMutations(builder: Builder, errors: MutationErrors): Mutat
       t.field({
         type: Result,
         nullable: true,
-        extensions: { ...extensions, ...requireScopes(scope) },
+        extensions: { calls: '1', ...extensions, ...requireScopes(scope) },
         description: describeCall(options.description, endpoint),
         ...(options.deprecationReason !== undefined && { deprecationReason: options.deprecationReason }),
         args: Input
@@ -306,6 +306,7 @@ function createAccept(
           throw invalidInput(endpoint, issues.slice(0, MAX_ISSUES));
         }
         const source = await resolve(input, send, context);
+        await (sends > 0 || writes.applied > 0 || ctx.tryKey()); // Otherwise no call shows that the service accepts the caller.
         return { uncleared, ...source, __typename: `${typeName}Success`, replayed: sends > 0 && areReplayed };
       } catch (error) {
         const failure =

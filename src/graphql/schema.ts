@@ -18,7 +18,7 @@ import { type DeclaredEndpoint, kindOf } from '../upstream/endpoint.ts';
 import { CONTRACT } from '../upstream/endpoints.ts';
 import type { GatewayContext } from './context.ts';
 import { createSchemaAccess, toSubgraph } from './federation.ts';
-import { checkCalls, dependentCallsOf } from './field-calls.ts';
+import { checkCalls, declaresCall, dependentCallsOf } from './field-calls.ts';
 import type { FieldContext } from './loaders.ts';
 import { defineAll, defineModule, type GatewayModule, ModuleError } from './module.ts';
 import { runMutation, withOwnWrites } from './mutations.ts';
@@ -223,12 +223,15 @@ function watchFields(schema: GraphQLSchema, moduleOf: ModuleOf, report?: (proble
         continue;
       }
       const declared = dependentCallsOf(extensions);
+      const isSilent = isRoot && !declaresCall(extensions) && scopesOfField(schema, type, field.name).length > 0;
       const expected = [...declared, ...dependentCallsOf({ dependentCalls: extensions.writes })];
       field.resolve = (source, args, context: GatewayContext, info) => {
         const { explainer, fieldCalls, loaders } = context;
         const resolveWith = (own?: FieldContext) => {
           const changed = own === undefined ? context : { ...context, ...own };
-          return resolve(source, args, type === mutation ? withOwnWrites(changed) : changed, info);
+          const start = () => resolve(source, args, type === mutation ? withOwnWrites(changed) : changed, info);
+          const trial = isSilent ? context.tryKey() : undefined;
+          return trial === undefined ? start() : trial.then(start);
         };
         const run = () => {
           if (explainer !== undefined && isRoot) {

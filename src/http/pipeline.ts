@@ -3,7 +3,7 @@
 import type { ExecutionResult } from 'graphql';
 import type { GraphQLParams } from 'graphql-yoga';
 import type { Logger } from 'pino';
-import type { Authenticate, Scheme } from '../auth/authenticate.ts';
+import { type Authenticate, missingCredential, type Scheme } from '../auth/authenticate.ts';
 import { type Identity, isVerified, type RulesByClientKind } from '../auth/identity.ts';
 import { Refusal, type RefusalError } from '../errors/codes.ts';
 import type { CreateContext, GatewayContext } from '../graphql/context.ts';
@@ -133,7 +133,7 @@ export interface HttpParts {
  * finish at once returns a value or a promise, and only promises are awaited: each `await` takes a turn of the queue and memory.
  */
 export function createPipeline(
-  { settings, clientRules, upstreamSelector, admission, createState, authenticate, startTrace }: HttpParts,
+  { settings, schemes, clientRules, upstreamSelector, admission, createState, authenticate, startTrace }: HttpParts,
   options: {
     inFlight: InFlightRequests;
     trustedDocuments: TrustedDocuments;
@@ -208,7 +208,7 @@ export function createPipeline(
       state.context = context;
       const { operation, execute } = prepare(text, context); // Yoga, once per document: parse, limits, validate; 400 405
       state.operation = operation;
-      authorize(operation, identity, params.variables); // 403
+      authorize(operation, identity, params.variables, schemes); // 401 403
       const executing =
         trace === undefined ? execute(params.variables) : trace.run(async () => execute(params.variables));
       const result = isPromise(executing) ? await executing : executing;
@@ -231,12 +231,13 @@ export function createPipeline(
  * Checks the scopes of the whole operation before executing any of it, so that a mutation doesn't apply its first field if the second one is
  * forbidden.
  *
- * @throws {Refusal} FORBIDDEN with one error per missing scope
+ * @throws {Refusal} UNAUTHENTICATED without a credential, or FORBIDDEN with one error per missing scope
  */
 function authorize(
   operation: Operation,
-  { scopes, withheldScopes }: Identity,
+  { clientKind, scopes, withheldScopes }: Identity,
   variables: Readonly<Record<string, unknown>>,
+  schemes: readonly Scheme[],
 ): void {
   if (scopes === 'all') {
     return; // Before the scopes of the operation, which are computed when they are first read.
@@ -244,7 +245,7 @@ function authorize(
   const missing = operation.requiredScopes.missing(scopes, variables);
   const [first, ...others] = missing.map((scope) => forbidden(scope, withheldScopes?.has(scope)));
   if (first !== undefined) {
-    throw new Refusal(403, [first, ...others]);
+    throw clientKind === 'anonymous' ? missingCredential(schemes) : new Refusal(403, [first, ...others]);
   }
 }
 

@@ -57,7 +57,7 @@ export default defineShipped('subscriberProfiles', (toolkit) => {
     subscribers: t.field({
       type: SubscriberPage,
       nullable: true,
-      extensions: toolkit.requireScopes('subscribers:read'),
+      extensions: { ...toolkit.requireScopes('subscribers:read'), ...declareCalls('1') },
       description: 'Returns one page of all subscribers.\n\nREST: `GET /v1/subscribers`.',
       args: {
         page: t.arg.int({ required: true, defaultValue: 0, description: 'The number of the page, from 0.' }),

@@ -61,6 +61,7 @@ export default defineShipped('topics', (toolkit) => {
     extensions: {
       ...requireScopes('topics:read'),
       ...entity({ key: (key, { loaders }) => loaders.load(topic, key) }),
+      ...declareCalls('1'),
     },
     fields: (t) => ({
       key: t.exposeID('key', { description: 'The key with which apps name the topic. Unique within the environment.' }),
@@ -99,7 +100,7 @@ export default defineShipped('topics', (toolkit) => {
     topics: t.field({
       type: TopicPage,
       nullable: true,
-      extensions: requireScopes('topics:read'),
+      extensions: { ...requireScopes('topics:read'), ...declareCalls('1') },
       description: 'Returns one page of all topics.\n\nREST: `GET /v1/topics`.',
       args: {
         page: t.arg.int({ required: true, defaultValue: 0, description: 'The number of the page, from 0.' }),

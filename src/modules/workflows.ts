@@ -82,7 +82,7 @@ export default defineShipped('workflowPages', (toolkit) => {
     t.field({
       type: WorkflowPage,
       nullable: true,
-      extensions: requireScopes('workflows:read'),
+      extensions: { ...requireScopes('workflows:read'), ...declareCalls('1') },
       description:
         'Returns one page of the workflows, also of inactive ones and drafts, or of those that a search finds. Since late 2024, the list of the service leaves out workflows made in its new dashboard, which `workflow` and `workflows` return.\n\nREST: `GET /v1/workflows`.',
       args: {

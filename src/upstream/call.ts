@@ -102,6 +102,9 @@ const errorAfterEnd = (error: UpstreamError, reason: DOMException | undefined): 
     ? error
     : clientClosed(error.endpoint, error, reason);
 
+/** Time for which the service counts as having accepted a credential, in milliseconds. */
+const ACCEPTED_MS = 60_000;
+
 /** Calls of one credential to a service. A call uses its lane to the end, so that a read after a write can't join one from before it. */
 export class Lane {
   readonly #waiting: Call[] = [];
@@ -109,6 +112,8 @@ export class Lane {
   #running = 0;
   /** Slots that are being handed over. */
   #released = 0;
+  /** Time until which the service counts as having accepted the credential, as in `performance.now()`. */
+  acceptedUntil = 0;
 
   /** Takes a slot for a call, or lets it wait for one. Returns `full` if too many wait. */
   take(call: Call, { maxConcurrentCallsPerKey }: CallSettings): 'running' | 'waiting' | 'full' {
@@ -403,6 +408,10 @@ export class Call implements AttemptOwner, RetryingCall {
 
   #end(outcome: Outcome): void {
     this.#state = 'ended';
+    // The endpoint of a user's module may answer anybody, so its success says nothing.
+    if (isUpstreamError(outcome) ? outcome.status === 401 : this.request.endpoint.isShipped) {
+      this.#lane.acceptedUntil = isUpstreamError(outcome) ? 0 : performance.now() + ACCEPTED_MS;
+    }
     afterwards(this.#options.confirm?.(outcome), () => this.#answer(outcome));
   }
 

@@ -106,6 +106,9 @@ export const updateWorkflowStatus = endpoint('PUT /v1/workflows/{workflowId}/sta
   .takes<{ body: { active: boolean } }>()
   .returns<WorkflowBody>();
 
+/** Read with which an API key is tried. Never from the cache, whose response may be older than a revocation. */
+export const readToTryKey = { ...listNotificationGroups, cached: undefined };
+
 export const CONTRACT: readonly DeclaredEndpoint[] = [
   createNotificationGroup,
   updateNotificationGroup,

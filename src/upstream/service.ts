@@ -79,6 +79,12 @@ export class Service implements CallTarget {
     return isReading;
   }
 
+  /** Whether the service has accepted a credential within the last minute. One that isn't in use may be forgotten, because their number is bounded. */
+  hasAccepted(credential: string): boolean {
+    this.#lanes.enter(credential);
+    return performance.now() < this.#lanes.leave(credential).acceptedUntil;
+  }
+
   state(): ServiceState {
     return { circuit: this.#policies.breaker.state(), waiting: this.#policies.waiting.calls };
   }

@@ -124,6 +124,8 @@ export function createUpstreams(
       const { own, target } = find(name);
       return new OperationClient(own, target, caller);
     },
+    /** Whether an upstream has accepted an API key within the last minute. */
+    hasAccepted: (name: string | undefined, credential = '') => find(name).service.hasAccepted(credential),
     /** Binds a recorder of calls to an upstream, which sends nothing, to one caller. */
     record(name: string | undefined, caller: CallAuthor): Recorder {
       const { own, cached } = find(name);

@@ -17,8 +17,8 @@ import { defineModule } from 'notigraph/modules';
 import { imports } from './imports.mjs';
 setInterval(() => undefined, 1_000);
 connect(Number(process.env.BUSY_PORT), '127.0.0.1');
-export default defineModule('busy', ({ builder, requireScopes }) => {
-  const extensions = requireScopes('busy:read');
+export default defineModule('busy', ({ builder, declareCalls, requireScopes }) => {
+  const extensions = { ...requireScopes('busy:read'), ...declareCalls('1') };
   const resolve = () => new Promise(() => console.log('It hangs.'));
   builder.queryField('hang', (t) => t.int({ nullable: true, extensions, resolve }));
   builder.queryField('imports', (t) => t.int({ nullable: true, extensions, resolve: imports }));

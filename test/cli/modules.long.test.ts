@@ -22,12 +22,12 @@ import { greeting } from './greeting.ts';
 
 interface GreetingBody { name: string }
 
-export default defineModule('greetings', ({ builder, endpoint, requireScopes }) => {
+export default defineModule('greetings', ({ builder, declareCalls, endpoint, requireScopes }) => {
   const get = endpoint('GET /v1/greetings/{id}').returns<GreetingBody>();
   builder.queryField('greeting', (t) =>
     t.string({
       nullable: true,
-      extensions: requireScopes('greetings:read'),
+      extensions: { ...requireScopes('greetings:read'), ...declareCalls('1') },
       description: 'Greets.\\n\\nREST: \`GET /v1/greetings/{id}\`.',
       resolve: async (_root, _args, ctx) => greeting + (await ctx.upstream.read(get, { id: 'a/b' }))?.name,
     }),
@@ -215,10 +215,10 @@ it('modules cost a line of the log for a promise that fails and that nothing awa
   await write(
     'careless.mjs',
     `import { defineModule } from 'notigraph/modules';
-    export default defineModule('careless', ({ builder, requireScopes }) => {
+    export default defineModule('careless', ({ builder, declareCalls, requireScopes }) => {
       builder.queryField('careless', (t) => t.boolean({
         description: 'Fails later.',
-        extensions: requireScopes('a:read'),
+        extensions: { ...requireScopes('a:read'), ...declareCalls('1') },
         resolve() {
           Promise.reject(new Error('nobody waits'));
           Promise.reject(Object.freeze({ odd: true }));
@@ -230,12 +230,12 @@ it('modules cost a line of the log for a promise that fails and that nothing awa
   await write(
     'notes.mjs',
     `import { defineModule } from 'notigraph/modules';
-export default defineModule('notes', ({ builder, endpoint, requireScopes }) => {
+export default defineModule('notes', ({ builder, declareCalls, endpoint, requireScopes }) => {
   const get = endpoint('GET /v1/notes/{id}');
   builder.queryField('lastNote', (t) =>
     t.id({
       nullable: true,
-      extensions: requireScopes('notes:read'),
+      extensions: { ...requireScopes('notes:read'), ...declareCalls('1') },
       resolve: async (_root, _args, ctx) => {
         const first = await ctx.upstream.read(get, { id: 'a' });
         return first && (await ctx.upstream.read(get, { id: first._id }))._id;
@@ -277,7 +277,7 @@ it('check reports what a module adds below the root and to other types, and whic
 export default defineModule('nested', ({ builder, declareCalls, endpoint, requireScopes }) => {
   const list = endpoint('GET /v1/notes', { expect: 'list' });
   const Note = builder.objectRef('Note').implement({
-    extensions: requireScopes('notes:read'),
+    extensions: { ...requireScopes('notes:read'), ...declareCalls('1') },
     fields: (t) => ({
       text: t.exposeString('text'),
       secret: t.exposeString('secret', { extensions: requireScopes('secrets:read') }),

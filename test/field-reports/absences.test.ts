@@ -152,14 +152,14 @@ describe('the service’s own 404', () => {
   });
 
   it('of an endpoint of another module can also have no body, or any JSON', async () => {
-    const books = defineModule('books', ({ builder, endpoint, mutation, requireScopes }) => {
+    const books = defineModule('books', ({ builder, declareCalls, endpoint, mutation, requireScopes }) => {
       const get = endpoint('GET /v1/books/{id}').returns<{ title: string }>();
       const remove = endpoint('DELETE /v1/books/{id}', { expect: 'nothing' });
       builder.queryField('book', (t) =>
         t.string({
           nullable: true,
           description: 'The title of a book.',
-          extensions: requireScopes('books:read'),
+          extensions: { ...requireScopes('books:read'), ...declareCalls('1') },
           resolve: async (_root, _args, ctx) => (await ctx.upstream.read(get, { id: 'b1' }))?.title,
         }),
       );

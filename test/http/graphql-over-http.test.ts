@@ -38,25 +38,39 @@ describe('the Authorization header', () => {
     },
   );
 
-  it('is only required by fields that make upstream calls, which fail with UNAUTHENTICATED', async () => {
-    const { status, body } = await gateway.send(
-      '{ __typename notificationGroups { name } }',
-      {},
-      { authorization: null },
-    );
-    expect(status).toBe(200);
-    expect(body.data).toEqual({ __typename: 'Query', notificationGroups: null });
+  it.each([
+    ['a query', '{ __typename notificationGroups { name } }', undefined],
+    [
+      'a query that may skip the field',
+      'query ($skip: Boolean = false) { feed: notificationGroups @skip(if: $skip) { name } }',
+      undefined,
+    ],
+    [
+      'a mutation',
+      'mutation { createSubscribers(input: { subscribers: [{ subscriberId: "a" }] }) { failed } }',
+      'NOT_APPLIED',
+    ],
+  ])('is required before anything runs if a scope is: %s', async (_, query, outcome) => {
+    const { status, headers, body } = await gateway.send(query, {}, { authorization: null });
+    expect([status, headers.get('www-authenticate')]).toEqual([401, 'ApiKey realm="notigraph"']);
+    expect(body).not.toHaveProperty('data');
     expect(body.errors).toMatchObject([
-      { path: ['notificationGroups'], extensions: { code: 'UNAUTHENTICATED', retryable: false } },
+      {
+        message:
+          'The Authorization header is missing. Send "Authorization: ApiKey <your key>", with one space in between.',
+        extensions: { code: 'UNAUTHENTICATED', retryable: false, ...(outcome && { outcome }) },
+      },
     ]);
-    const write = await gateway.send(
-      'mutation { createSubscribers(input: { subscribers: [{ subscriberId: "a" }, { subscriberId: "b" }] }) { failed } }',
-      {},
-      { authorization: null },
-    );
-    expect(write.body.data).toEqual({ createSubscribers: null });
-    expect(write.body.errors).toMatchObject([{ extensions: { code: 'UNAUTHENTICATED', outcome: 'NOT_APPLIED' } }]);
     expect(gateway.upstream()).toHaveLength(0);
+  });
+
+  it('is not required for introspection, and for fields that are skipped', async () => {
+    const query = '{ __typename __schema { queryType { name } } notificationGroups @skip(if: true) { name } }';
+    const { status, body } = await gateway.send(query, {}, { authorization: null });
+    expect([status, body]).toEqual([
+      200,
+      { data: { __typename: 'Query', __schema: { queryType: { name: 'Query' } } } },
+    ]);
   });
 });
 

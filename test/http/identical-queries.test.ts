@@ -14,11 +14,11 @@ const respond = () => ({ body: { data: workflow() } });
 /** Requests of two people behind the same API key. */
 const requestOf = (user: string) => ({ authorization: 'ApiKey a', headers: { 'x-user': user } });
 
-const readsRequest = defineModule('reads-request', ({ builder, requireScopes }) =>
+const readsRequest = defineModule('reads-request', ({ builder, declareCalls, requireScopes }) =>
   builder.queryField('user', (t) =>
     t.string({
       nullable: true,
-      extensions: requireScopes('users:read'),
+      extensions: { ...requireScopes('users:read'), ...declareCalls('1') },
       resolve: (_root, _args, { request }) => request.headers.get('x-user'),
     }),
   ),

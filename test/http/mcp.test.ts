@@ -16,7 +16,6 @@ import { type ServiceResponse, startService } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
 guards('src/http/mcp/mcp-route.ts', 'createMcp.checkHead');
-guards('src/http/mcp/mcp-route.ts', 'createMcp.identify');
 guards('src/http/mcp/mcp-route.ts', 'createMcp.route');
 guards('src/http/mcp/messages.ts', 'findMessageProblem');
 guards('src/http/mcp/messages.ts', 'isId');

@@ -20,13 +20,13 @@ type Reads = Readonly<Record<string, readonly [route: `/${string}`, expect: 'val
 
 /** Returns a module with a field for each cached read, which returns the decoded response as JSON. */
 const readsOf = (reads: Reads, name = 'things'): GatewayModule =>
-  defineModule(name, ({ builder, endpoint, requireScopes }) => {
+  defineModule(name, ({ builder, declareCalls, endpoint, requireScopes }) => {
     for (const [field, [route, expected]] of Object.entries(reads)) {
       const read = endpoint(`GET ${route}`, { expect: expected, cached: { resource: name, windows } });
       builder.queryField(field, (t) =>
         t.string({
           nullable: true,
-          extensions: requireScopes('things:read'),
+          extensions: { ...requireScopes('things:read'), ...declareCalls('1') },
           args: { id: t.arg.string({ defaultValue: '' }) },
           resolve: async (_root, { id }, ctx) => JSON.stringify(await ctx.upstream.read(read, argsOf(read, { id }))),
         }),
@@ -39,13 +39,13 @@ const writesOf = (
   writes: Readonly<Record<string, readonly [`POST /${string}` | `PUT /${string}` | `DELETE /${string}`, string[]?]>>,
   name = 'writes',
 ): GatewayModule =>
-  defineModule(name, ({ builder, endpoint, requireScopes }) => {
+  defineModule(name, ({ builder, declareCalls, endpoint, requireScopes }) => {
     for (const [field, [template, empties]] of Object.entries(writes)) {
       const write = endpoint(template, { expect: 'value', ...(empties && { empties }) });
       builder.mutationField(field, (t) =>
         t.boolean({
           nullable: true,
-          extensions: requireScopes('things:write'),
+          extensions: { ...requireScopes('things:write'), ...declareCalls('1') },
           resolve: async (_root, _args, ctx) =>
             (await ctx.upstream.write(write, argsOf(write, { id: 'a', part: 'b' }))).body !== 0,
         }),

@@ -443,11 +443,11 @@ it('the code of a module can’t call another host, by an endpoint that it made 
   const { host } = new URL(elsewhere.url);
   const routes = [`//${host}/x`, `http://${host}/x`, `@${host}/x`, `/x\r\nhost: ${host}`];
   const things = endpoint('GET /v1/things').returns<object>();
-  const calling = defineModule('calling', ({ builder, requireScopes }) => {
+  const calling = defineModule('calling', ({ builder, declareCalls, requireScopes }) => {
     builder.queryField('calls', (t) =>
       t.boolean({
         nullable: true,
-        extensions: requireScopes('x:read'),
+        extensions: { ...requireScopes('x:read'), ...declareCalls('1') },
         resolve: async (_root, _args, ctx) => {
           await Promise.allSettled(routes.map((route) => ctx.upstream.read({ ...things, route }, {})));
           return true;

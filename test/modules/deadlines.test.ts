@@ -13,9 +13,9 @@ function createHangs() {
   const entered = Promise.withResolvers<void>();
   const late = Promise.withResolvers<unknown>();
   const written = Promise.withResolvers<unknown>();
-  const module = defineModule('hangs', ({ builder, endpoint, requireScopes }) => {
+  const module = defineModule('hangs', ({ builder, declareCalls, endpoint, requireScopes }) => {
     const create = endpoint('POST /v1/hangs');
-    const extensions = requireScopes('hangs:read');
+    const extensions = { ...requireScopes('hangs:read'), ...declareCalls('1') };
     const hang = (): Promise<never> => {
       entered.resolve();
       return late.promise as Promise<never>;
@@ -33,7 +33,7 @@ function createHangs() {
     builder.queryField('hangs', (t) =>
       t.field({ type: [Hang], nullable: true, extensions, resolve: () => Array.from({ length: 150 }, () => ({})) }),
     );
-    const writing = requireScopes('hangs:write');
+    const writing = { ...requireScopes('hangs:write'), ...declareCalls('1') };
     const write = (ctx: GatewayContext) => ctx.upstream.write(create, {});
     builder.mutationField('writeThenHang', (t) =>
       t.field({
@@ -173,7 +173,7 @@ it('an operation whose client left before its execution ends at once', async () 
   await using gateway = createGateway({ upstream: 'http://127.0.0.1:1', modules: [module] });
   const url = `http://gateway.test/graphql?query=${encodeURIComponent('{ hang { never } }')}`;
   const request = new Request(url, {
-    headers: { accept: 'application/json', 'apollo-require-preflight': '1' },
+    headers: { accept: 'application/json', authorization: 'ApiKey a' },
     signal: AbortSignal.abort(),
   });
   const response = await gateway.fetch(request);

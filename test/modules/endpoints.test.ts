@@ -23,13 +23,13 @@ type Call = (ctx: GatewayContext, args: { a: string; b: string }) => Promise<unk
 const calling = (declare: (toolkit: Toolkit) => Call): GatewayModule =>
   defineModule('things', (toolkit) => {
     const call = declare(toolkit);
-    const { builder, requireScopes } = toolkit;
+    const { builder, declareCalls, requireScopes } = toolkit;
     const args = { type: 'String', defaultValue: 'a' } as const;
     builder.queryField('read', (t) =>
       t.string({
         nullable: true,
         args: { a: t.arg(args), b: t.arg(args) },
-        extensions: requireScopes('things:read'),
+        extensions: { ...requireScopes('things:read'), ...declareCalls('1') },
         resolve: async (_root, { a, b }, ctx) => JSON.stringify(await call(ctx, { a: a ?? '', b: b ?? '' })),
       }),
     );
@@ -37,7 +37,7 @@ const calling = (declare: (toolkit: Toolkit) => Call): GatewayModule =>
       t.string({
         nullable: true,
         args: { a: t.arg(args), b: t.arg(args) },
-        extensions: requireScopes('things:write'),
+        extensions: { ...requireScopes('things:write'), ...declareCalls('1') },
         resolve: async (_root, { a, b }, ctx) => JSON.stringify(await call(ctx, { a: a ?? '', b: b ?? '' })),
       }),
     );
@@ -567,7 +567,7 @@ it('a body that JSON does not have is a fault of the module, and no outage of th
 });
 
 it('the testing kit knows actions, texts, forms, lists and headers', async () => {
-  const things = defineModule('things', ({ builder, endpoint, requireScopes }) => {
+  const things = defineModule('things', ({ builder, declareCalls, endpoint, requireScopes }) => {
     const get = endpoint('GET /v1/things/{id}');
     const getText = endpoint('GET /v1/things/{id}.csv', { expect: 'text', headers: { 'X-Version': '2' } }).takes<{
       query: { tag: string[] };
@@ -580,7 +580,7 @@ it('the testing kit knows actions, texts, forms, lists and headers', async () =>
       ({
         type: 'JSON',
         nullable: true,
-        extensions: requireScopes('things:read'),
+        extensions: { ...requireScopes('things:read'), ...declareCalls('1') },
         resolve: (_root: unknown, _args: object, { upstream }: GatewayContext) => call(upstream),
       }) as const;
     builder.queryFields((t) => ({

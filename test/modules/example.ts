@@ -59,6 +59,7 @@ export const layouts = defineModule('layouts', (toolkit) => {
     extensions: {
       ...requireScopes('layouts:read'),
       ...entity({ id: (id, { loaders }) => loaders.load(layout, id) }),
+      ...declareCalls('1'),
     },
     fields: (t) => ({
       id: t.exposeID('_id'),
@@ -80,7 +81,7 @@ export const layouts = defineModule('layouts', (toolkit) => {
     }),
     layoutCount: t.int({
       nullable: true,
-      extensions: requireScopes('layouts:read'),
+      extensions: { ...requireScopes('layouts:read'), ...declareCalls('1') },
       resolve: async (_root, _args, ctx) => (await ctx.upstream.read(countAll, { query: { kind: 'a&b' } }))?.count,
     }),
   }));

@@ -41,7 +41,7 @@ const notesOf = ({ isDeclared, max = 3 }: { isDeclared: boolean; max?: number })
       many: { endpoint: someTeams, keyOf: ({ _id }) => _id, argsOf: (keys) => ({ query: { ids: keys.join() } }) },
     });
 
-    const follow = (...calls: DependentCallsOptions[]) => (isDeclared ? declareCalls('several', ...calls) : {});
+    const follow = (...calls: DependentCallsOptions[]) => declareCalls('1 or more', ...(isDeclared ? calls : []));
     const authorCalls = { endpoint: getAuthor, reason: 'One if the note has an author.' };
 
     const Team = builder.objectRef<NoteBody>('Team').implement({
@@ -134,6 +134,7 @@ const notesOf = ({ isDeclared, max = 3 }: { isDeclared: boolean; max?: number })
       headed: t.field({
         type: [Note],
         nullable: true,
+        extensions: follow(),
         description: 'Returns notes after one that is always there.',
         async resolve(_root, _args, ctx) {
           const notes = (await ctx.upstream.read(listNotes, { query: { page: 1 } })) ?? [];
@@ -143,6 +144,7 @@ const notesOf = ({ isDeclared, max = 3 }: { isDeclared: boolean; max?: number })
       matrix: t.field({
         type: t.listRef(t.listRef(Note)),
         nullable: true,
+        extensions: follow(),
         description: 'Returns the notes of each page.',
         args: { pages: t.arg.intList({ required: true }) },
         resolve: (_root, { pages }, ctx) =>
@@ -150,7 +152,7 @@ const notesOf = ({ isDeclared, max = 3 }: { isDeclared: boolean; max?: number })
       }),
       both: t.boolean({
         nullable: true,
-        extensions: requireScopes('notes:read'),
+        extensions: { ...requireScopes('notes:read'), ...follow() },
         description: 'Reads two authors and a team at the same time.',
         async resolve(_root, _args, ctx) {
           const reads = ['a', 'b'].map((id) => ctx.upstream.read(getAuthor, { id }));
@@ -161,6 +163,7 @@ const notesOf = ({ isDeclared, max = 3 }: { isDeclared: boolean; max?: number })
       parts: t.field({
         type: [Note],
         nullable: true,
+        extensions: follow(),
         description: 'Reads a record that contains a list.',
         resolve: async (_root, _args, ctx) => {
           const note = await ctx.upstream.read(getNote, { id: 'n1' });
@@ -170,7 +173,7 @@ const notesOf = ({ isDeclared, max = 3 }: { isDeclared: boolean; max?: number })
       named: t.field({
         type: [Note],
         nullable: { list: true, items: true },
-        extensions: requireScopes('notes:read'),
+        extensions: { ...requireScopes('notes:read'), ...follow() },
         description: 'Reads the notes with these ids.',
         args: { ids: t.arg.idList({ required: true }) },
         resolve: (_root, { ids }, ctx) => ids.map((id) => ctx.upstream.read(getNote, { id })),
@@ -186,7 +189,7 @@ const notesOf = ({ isDeclared, max = 3 }: { isDeclared: boolean; max?: number })
       }),
       careless: t.boolean({
         nullable: true,
-        extensions: requireScopes('notes:read'),
+        extensions: { ...requireScopes('notes:read'), ...follow() },
         description: 'Writes where no write is sent, and does not wait for it.',
         resolve(_root, _args, ctx) {
           void ctx.upstream.write(publish, { id: 'n1' });
@@ -196,12 +199,14 @@ const notesOf = ({ isDeclared, max = 3 }: { isDeclared: boolean; max?: number })
       desks: t.field({
         type: [Note],
         nullable: true,
+        extensions: follow(),
         description: 'Notes that take no call.',
         resolve: () => ['d1', 'd2'].map((_id) => ({ _id, authorId: 'a1' })),
       }),
       desk: t.field({
         type: Note,
         nullable: true,
+        extensions: follow(),
         description: 'A note that takes no call.',
         resolve: () => ({ _id: 'desk', authorId: 'a1' }),
       }),
@@ -527,6 +532,7 @@ it.each(['resolveType', 'isTypeOf'] as const)(
         t.field({
           type: Shape,
           nullable: true,
+          extensions: declareCalls('1'),
           resolve: (_root, _args, ctx) => ctx.upstream.read(get, { id: 's1' }),
         }),
       );

@@ -28,7 +28,7 @@ interface PatchBody {
 }
 
 const keys = defineModule('keys', (toolkit) => {
-  const { ADDS_ONLY, builder, endpoint, mutation, requireScopes, scalar } = toolkit;
+  const { ADDS_ONLY, builder, declareCalls, endpoint, mutation, requireScopes, scalar } = toolkit;
   const rotate = endpoint('PUT /v1/keys').returns<KeyBody>();
   const create = endpoint('POST /v1/keys', { idempotent: true }).returns<KeyBody>();
   const patch = endpoint('PATCH /v1/keys').takes<{ body: PatchBody }>().returns<KeyBody>();
@@ -54,7 +54,7 @@ const keys = defineModule('keys', (toolkit) => {
   builder.queryField('half', (t) =>
     t.field({
       type: Cents,
-      extensions: requireScopes('keys:read'),
+      extensions: { ...requireScopes('keys:read'), ...declareCalls('1') },
       args: { price: t.arg({ type: Cents, required: true }) },
       resolve: (_root, { price }) => String(price.cents / 2),
     }),

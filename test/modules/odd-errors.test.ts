@@ -123,7 +123,7 @@ const VALUES: Record<string, () => unknown> = {
 let make: () => unknown;
 
 const oddModule = (isError: boolean) =>
-  defineModule('odd', ({ builder, endpoint, loader, requireScopes }) => {
+  defineModule('odd', ({ builder, declareCalls, endpoint, loader, requireScopes }) => {
     const failing = (): never => {
       throw make();
     };
@@ -134,7 +134,7 @@ const oddModule = (isError: boolean) =>
       .returns<{ value?: unknown }[]>();
     const argsOf = (ids: readonly string[]) => ({ query: { id: ids.join() } });
     const several = loader({ name: 'several', get, many: { endpoint: list, argsOf, keyOf: failing } });
-    const extensions = requireScopes('odd:read');
+    const extensions = { ...requireScopes('odd:read'), ...declareCalls('1') };
     const resolve = (): never => (isError ? failing() : (make() as never));
     const Odd = builder.objectRef<{ value?: unknown }>('Odd').implement({
       extensions,
@@ -243,9 +243,9 @@ const NOT_JSON: Record<string, () => unknown> = {
 
 it('a scalar that returns what JSON does not have costs its field, and one with a JSON of its own does not', async () => {
   let value: unknown;
-  const odd = defineModule('odd', ({ builder, requireScopes, scalar }) => {
+  const odd = defineModule('odd', ({ builder, declareCalls, requireScopes, scalar }) => {
     const Odd = scalar('Odd', { serialize: () => value });
-    const extensions = requireScopes('odd:read');
+    const extensions = { ...requireScopes('odd:read'), ...declareCalls('1') };
     builder.queryFields((t) => ({
       ok: t.int({ nullable: true, extensions, resolve: () => 1 }),
       odd: t.field({ type: Odd, nullable: true, extensions, resolve: () => 'x' }),

@@ -137,9 +137,9 @@ export const MODULES_PROGRAM = `
   import { defineModule, workflows } from 'notigraph/modules';
   import events from 'notigraph/modules/events';
 
-  const own = defineModule('own', ({ builder, use }) => {
+  const own = defineModule('own', ({ builder, declareCalls, use }) => {
     const { Workflow } = use(workflows);
-    builder.queryField('latest', (t) => t.field({ type: Workflow, nullable: true, description: 'None.', resolve: () => null }));
+    builder.queryField('latest', (t) => t.field({ type: Workflow, nullable: true, extensions: declareCalls('1'), description: 'None.', resolve: () => null }));
   });
   await using gateway = createGateway({ upstream: 'http://127.0.0.1:1', modules: [own, events] });
   const response = await gateway.fetch(

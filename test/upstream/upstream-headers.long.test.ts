@@ -124,12 +124,12 @@ describe('every request to the service has the headers of upstreamHeaders', () =
   });
 
   it('in place of those that an endpoint of a module declares', async () => {
-    const things = defineModule('things', ({ builder, endpoint, requireScopes }) => {
+    const things = defineModule('things', ({ builder, declareCalls, endpoint, requireScopes }) => {
       const get = endpoint('GET /v1/things', { expect: 'value', headers: { 'X-REGION': 'us', 'X-Other': true } });
       builder.queryField('things', (t) =>
         t.string({
           nullable: true,
-          extensions: requireScopes('things:read'),
+          extensions: { ...requireScopes('things:read'), ...declareCalls('1') },
           resolve: async (_root, _args, { upstream }) =>
             JSON.stringify(await upstream.read(get, { headers: { 'X-Other': 'o' } })),
         }),

@@ -213,10 +213,11 @@ it.each([
 });
 
 describe('a call that explanations do not list', () => {
-  const notes = defineModule('notes', ({ builder, endpoint, requireScopes }) => {
+  const notes = defineModule('notes', ({ builder, declareCalls, endpoint, requireScopes }) => {
     const get = endpoint('GET /v1/notes/{id}').returns<{ next: string }>();
     const getLast = endpoint('GET /v1/last/{id}').returns<object>();
-    const options = { nullable: true, extensions: requireScopes('notes:read'), description: 'Reads notes.' } as const;
+    const extensions = { ...requireScopes('notes:read'), ...declareCalls('1') };
+    const options = { nullable: true, extensions, description: 'Reads notes.' } as const;
     builder.queryFields((t) => ({
       inSequence: t.boolean({
         ...options,

@@ -192,12 +192,12 @@ ${[`const { ${[...this.#tools].toSorted().join(', ')} } = toolkit;`, ...statemen
     const read = loader
       ? `loaders.${load}`
       : `upstream.read(${endpoint.field}Endpoint, ${writeArgs(endpoint, 'args')})`;
-    const calls = loader && this.#calls(loader.many ? '1 for the whole operation' : PER_ID);
+    const calls = this.#calls(loader === undefined ? '1' : loader.many ? '1 for the whole operation' : PER_ID);
     const statements = [...this.#writeRanges(endpoint, 'args'), `return ctx.${read};`].join('\n');
     const code = object({
       type: typeOf(response),
       nullable: nullabilityOf(response, true),
-      extensions: calls ? `{ ...${scopes}, ...${calls} }` : scopes,
+      extensions: `{ ...${scopes}, ...${calls} }`,
       description: quote(`${describeField(endpoint)}\n\nREST: \`${method} ${route}\`.`),
       deprecationReason: deprecationOf(endpoint.operation.deprecated),
       args: param && braces(inputs.map((input) => writeInput(input, 't.arg'))),

@@ -25,6 +25,7 @@ export const notificationGroups = defineModule('notificationGroups', (toolkit) =
     extensions: {
       ...requireScopes('groups:read'),
       ...entity({ id: (id, { loaders }) => loaders.load(notificationGroup, id) }),
+      ...declareCalls('1'),
     },
     fields: (t) => ({
       id: t.exposeID('_id', { nullable: true, description: "The group's id, or null if the service sent none." }),
@@ -58,6 +59,7 @@ export const notificationGroups = defineModule('notificationGroups', (toolkit) =
     notificationGroups: t.field({
       type: [NotificationGroup],
       nullable: { list: true, items: true },
+      extensions: declareCalls('1'),
       description:
         'Returns all groups, without pagination. If the service sends an invalid group, that group is null and has an entry in `errors`.\n\nREST: `GET /v1/notification-groups`.',
       resolve: (_root, _args, ctx) => ctx.loaders.list(notificationGroup),

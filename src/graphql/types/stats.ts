@@ -97,6 +97,7 @@ export const stats = defineModule('stats', ({ builder, declareCalls, requireScop
     notificationStats: t.field({
       type: [StatsEntry],
       nullable: { list: true, items: true },
+      extensions: declareCalls('1'),
       description:
         'Returns the number of notifications sent per day, oldest first. Days without notifications are missing unless `fillGaps` is true. If the service sends an invalid entry, that entry is null and has an entry in `errors`.\n\nREST: `GET /v1/notifications/graph/stats`.',
       args: {

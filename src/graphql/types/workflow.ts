@@ -142,6 +142,7 @@ export const workflows = defineModule('workflows', (toolkit) => {
     extensions: {
       ...requireScopes('workflows:read'),
       ...entity({ id: loadBy(idOf), identifier: loadBy(identifierOf) }),
+      ...declareCalls('1'),
     },
     fields: (t) => ({
       id: t.id({
@@ -158,6 +159,7 @@ export const workflows = defineModule('workflows', (toolkit) => {
     workflow: t.field({
       type: Workflow,
       nullable: true,
+      extensions: declareCalls('1'),
       description:
         'Returns a workflow, or null if it does not exist.\n\nREST: `GET /v1/workflows/{workflowIdOrIdentifier}`.',
       args: {

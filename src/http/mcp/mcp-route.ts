@@ -1,12 +1,11 @@
 // Serves tools to AI agents with the Model Context Protocol (MCP), over HTTP and streams.
 
-import { challenge } from '../../auth/authenticate.ts';
-import type { Identity } from '../../auth/identity.ts';
+import { missingCredential } from '../../auth/authenticate.ts';
 import { refuse } from '../../errors/codes.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { type IncomingRequest, type OutgoingResponse, pathOf, readHead } from '../head.ts';
 import { parseBody, readBody } from '../params.ts';
-import type { HttpParts, RequestState, Respond } from '../pipeline.ts';
+import type { HttpParts, Respond } from '../pipeline.ts';
 import { findMessageProblem, type McpStreams } from './messages.ts';
 import { serveStreams } from './streams.ts';
 import { type CreateToolServer, loadProtocol } from './tool-server.ts';
@@ -43,25 +42,17 @@ export function createMcp(
     readHead(request, paths, 'application/json'); // The protocol's package checks the header Accept.
   }
 
-  /** Requires a credential, so that clients ask for one when they connect. */
-  async function identify({ request, requestId }: RequestState): Promise<Identity> {
-    const identity = await authenticate(request.header('authorization'), requestId);
-    if (identity.clientKind === 'anonymous') {
-      throw refuse('UNAUTHENTICATED', 'Send a credential in the header Authorization.', {
-        headers: challenge(schemes),
-      });
-    }
-    return identity;
-  }
-
   /** Serves the protocol's Streamable HTTP, without sessions, so that any process can answer. Checks and rejects requests as the pipeline does. */
   async function route(request: IncomingRequest): Promise<OutgoingResponse> {
     const state = createState(request);
     const { requestId } = state;
     try {
       checkHead(request);
-      state.identity = await identify(state);
-      const { identity } = state;
+      const identity = await authenticate(request.header('authorization'), requestId);
+      if (identity.clientKind === 'anonymous') {
+        throw missingCredential(schemes); // Clients ask for one when they connect.
+      }
+      state.identity = identity;
       const parsedBody = parseBody(await readBody(request, maxBodyBytes));
       if (Array.isArray(parsedBody)) {
         throw refuse('BAD_REQUEST', 'Batching is not supported; send one message per request.'); // One response limit and one slot per call.

@@ -1,7 +1,7 @@
 import { createLayout, type LayoutBody, listLayouts } from '../../upstream/endpoints.ts';
 import { defineModule } from '../module.ts';
 
-export const layouts = defineModule('layouts', ({ builder, mutation, requireScopes }) => {
+export const layouts = defineModule('layouts', ({ builder, declareCalls, mutation, requireScopes }) => {
   const Layout = builder.objectRef<LayoutBody>('Layout').implement({
     description: 'A list of subscribers that receive the same notifications.',
     extensions: requireScopes('layouts:read'),
@@ -15,6 +15,7 @@ export const layouts = defineModule('layouts', ({ builder, mutation, requireScop
     layouts: t.field({
       type: [Layout],
       nullable: true,
+      extensions: declareCalls('1'),
       description: 'All layouts.\n\nREST: `GET /v1/layouts`.',
       resolve: (_root, _args, ctx) => ctx.upstream.read(listLayouts, {}),
     }),
