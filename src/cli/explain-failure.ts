@@ -1,6 +1,7 @@
 // Explains errors that end the process.
 
 import { SandboxError } from '../../packages/sandbox/src/errors.ts';
+import { withoutCredentials } from '../errors/logged-error.ts';
 import { ManifestError } from '../graphql/documents/manifest.ts';
 import { errorCodeOf } from '../lib/caught.ts';
 import { SecretError } from '../lib/files/secret-files.ts';
@@ -31,7 +32,7 @@ export function explainFailure(error: unknown): { message: string; exitCode: num
 
 /** Describes an error in one line, with the place in the code unless the system reported it or Node.js, which name the file. */
 function describe(error: unknown): string {
-  const [line = ''] = String(error).split('\n', 1);
+  const [line = ''] = withoutCredentials(String(error)).split('\n', 1);
   const [, place] =
     /^ +at (?:.+ \()?(?:file:\/\/)?([^()]+:\d+:\d+)\)?$/m.exec(error instanceof Error ? (error.stack ?? '') : '') ?? [];
   return place === undefined || errorCodeOf(error) !== undefined ? line : `${line} (${place})`;

@@ -1,13 +1,15 @@
 // Converts errors to what clients see.
 
 import { randomUUID } from 'node:crypto';
-import { inspect } from 'node:util';
 import { GraphQLError, Kind, type SourceLocation } from 'graphql';
 import type { Logger } from 'pino';
 import { isRecord } from '../lib/is-record.ts';
+import { memoize } from '../lib/memoize.ts';
+import { createCredentialFilter } from '../upstream/credential-filter.ts';
 import { describeCause, isUpstreamError, type UpstreamError, type WriteOutcome } from '../upstream/errors.ts';
 import type { ErrorCode } from './codes.ts';
 import { DocumentError, isInvalidValueError, truncateMessage, UNREADABLE } from './located-error.ts';
+import { toLoggedError } from './logged-error.ts';
 
 /** The `extensions` of errors in responses. Errors never have other members. */
 interface ClientExtensions {
@@ -67,6 +69,7 @@ export const createClientErrors =
   ({ requestId, traceIds, isMutation, wasSent, isDisconnected, identity }) => {
     const isBrowser = identity?.clientKind === 'browser';
     const logged = new Set<string>();
+    let isShowable: ((text: string) => boolean) | undefined;
 
     /** Logs each failure of an endpoint once per response, because a failed list can fail fifty fields. */
     function logOnce(error: UpstreamError): void {
@@ -92,15 +95,10 @@ export const createClientErrors =
       const errorId = randomUUID();
       const [node] = error.nodes ?? [];
       const field = node?.kind === Kind.FIELD ? node.name.value : undefined;
-      const fields = { requestId, ...traceIds, errorId, field, path: error.path };
-      try {
-        const stack = original instanceof Error ? String(original.stack) : '';
-        const err = stack.length > MAX_STACK ? { stack: stack.slice(0, MAX_STACK) } : original;
-        logger.error({ ...fields, err }, 'unexpected error');
-      } catch {
-        // Loggers mark errors while they write them, which fails for frozen ones.
-        logger.error({ ...fields, err: { stack: inspect(original).slice(0, MAX_STACK) } }, 'unexpected error');
-      }
+      // Once per text, because all items of a list can fail with the same.
+      isShowable ??= memoize(createCredentialFilter({ authorization: identity?.credential ?? '' }), 100);
+      const err = toLoggedError(original, isShowable);
+      logger.error({ requestId, ...traceIds, errorId, field, path: error.path, err }, 'unexpected error');
       const outcome = outcomeOf(error, 'UNKNOWN');
       const code: ErrorCode = 'INTERNAL_SERVER_ERROR';
       const extensions = { code, retryable: false, requestId, errorId, ...outcome } as const;
@@ -155,9 +153,6 @@ export const createClientErrors =
       }
     };
   };
-
-/** Maximum characters of a stack in the log. It begins with the message, which can quote a whole response. */
-const MAX_STACK = 20_000;
 
 /** Maximum locations of an error. A conflict of fields can have hundreds. */
 const MAX_LOCATIONS = 10;

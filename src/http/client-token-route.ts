@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import type { ClientTokens } from '../auth/client-tokens.ts';
 import { isCredential, normalizeScheme } from '../auth/identity.ts';
 import { Refusal, refusalErrors, refuse } from '../errors/codes.ts';
+import { toLoggedError } from '../errors/logged-error.ts';
 import type { RateLimiter } from '../rate-limits/rate-limiter.ts';
 import { type HandleRequest, type IncomingRequest, REQUEST_ID, requireJson, toRequestId } from './head.ts';
 import { parseBody, readBody } from './params.ts';
@@ -67,6 +68,6 @@ export function createClientTokenRoute(
 }
 
 function unexpected(logger: Logger, requestId: string, error: unknown): Refusal {
-  logger.error({ requestId, err: error }, 'unexpected error');
+  logger.error({ requestId, err: toLoggedError(error) }, 'unexpected error');
   return refuse('INTERNAL_SERVER_ERROR', 'Unexpected error.');
 }

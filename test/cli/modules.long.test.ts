@@ -222,6 +222,8 @@ it('modules cost a line of the log for a promise that fails and that nothing awa
         resolve() {
           Promise.reject(new Error('nobody waits'));
           Promise.reject(Object.freeze({ odd: true }));
+          const request = { headers: { authorization: 'ApiKey canary-of-acme' } };
+          Promise.reject(Object.assign(new Error('sent ApiKey canary-of-acme'), { config: request }));
           return true;
         },
       }));
@@ -258,6 +260,8 @@ export default defineModule('notes', ({ builder, declareCalls, endpoint, require
   const [line] = await notigraph.printed('stdout', /^.*nobody waits.*$/m);
   expect(JSON.parse(line)).toMatchObject({ level: 'error', msg: 'unexpected error', err: { message: 'nobody waits' } });
   await notigraph.printed('stdout', /"msg":"operation"/, 2);
+  await notigraph.printed('stdout', /"message":"sent ApiKey \*\*\*"/);
+  expect(notigraph.output()).not.toContain('canary');
   const { stdout } = await notigraph.stop('SIGTERM');
   const [warning, ...others] = stdout.split('\n').filter((each) => each.includes('explanations list only'));
   expect(others).toEqual([]);
@@ -268,6 +272,33 @@ export default defineModule('notes', ({ builder, declareCalls, endpoint, require
     ),
   });
   expect(logUndeclaredCalls({ isProduction: true }, pino())).toEqual({});
+});
+
+it('an error of a module that ends the process is a line of the log without the credential, which Node.js would print', async () => {
+  await write(
+    'fatal.mjs',
+    `import { defineModule } from 'notigraph/modules';
+    export default defineModule('fatal', ({ builder, declareCalls, requireScopes }) => {
+      builder.queryField('fatal', (t) => t.boolean({
+        description: 'Fails later.',
+        extensions: { ...requireScopes('a:read'), ...declareCalls('1') },
+        resolve() {
+          const config = { headers: { authorization: 'ApiKey canary-of-acme' } };
+          setTimeout(() => { throw Object.assign(new Error('too late'), { config }); });
+          return true;
+        },
+      }));
+    });`,
+  );
+  await using notigraph = await startNotigraph({ cwd: folder.path(), args: ['--sandbox', '--modules', './fatal.mjs'] });
+  await sendOperation(notigraph.url, '{ fatal }').catch(() => {});
+  const { code, stdout, stderr } = await notigraph.ended;
+  const lines = stdout.split('\n').filter((line) => line.includes('too late'));
+  expect([code, lines.map((line) => JSON.parse(line))]).toMatchObject([
+    1,
+    [{ level: 'fatal', msg: 'unexpected error', err: { type: 'Error', message: 'too late' } }],
+  ]);
+  expect(stdout + stderr).not.toContain('canary');
 });
 
 it('check reports what a module adds below the root and to other types, and which scopes it changes', async () => {

@@ -3,6 +3,7 @@
 import type { RequestListener } from 'node:http';
 import { setFlagsFromString } from 'node:v8';
 import type { Logger } from 'pino';
+import { toLoggedError } from '../../errors/logged-error.ts';
 import type { Gateway } from '../../gateway.ts';
 import { createKnownHosts } from '../../http/select-upstream.ts';
 import { isLoopbackHost } from '../../lib/urls.ts';
@@ -61,7 +62,12 @@ export async function serveGateway(
 ): Promise<void> {
   setFlagsFromString(ALLOCATE_YOUNG);
   // A promise that the code of a module doesn't await must not end the process.
-  host.on('unhandledRejection', (error) => logger.error({ err: error }, 'unexpected error'));
+  host.on('unhandledRejection', (error) => logger.error({ err: toLoggedError(error) }, 'unexpected error'));
+  // Any other error ends it. Node.js would print all members of the error.
+  host.on('uncaughtException', (error) => {
+    logger.fatal({ err: toLoggedError(error) }, 'unexpected error');
+    host.exit(1);
+  });
   const { buildGateway, createGatewayState } = await loadGateway();
   const state = createGatewayState(logger);
   const build = async (current: Config) => {

@@ -12,6 +12,7 @@ import {
 } from '@opentelemetry/api';
 import type { Logger } from 'pino';
 import type { Identity } from '../../auth/identity.ts';
+import { toLoggedError } from '../../errors/logged-error.ts';
 import { VERSION } from '../../lib/installation.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import type { Outcome } from '../../upstream/call-events.ts';
@@ -117,9 +118,10 @@ function createSdkGuard(logger: Logger): GuardSdk {
   return (call) => {
     try {
       return call();
-    } catch (err) {
+    } catch (error) {
       if (!hasFailed) {
         hasFailed = true;
+        const err = toLoggedError(error);
         logger.error({ err }, 'The OpenTelemetry SDK failed. Requests are served, but traces may be incomplete.');
       }
       return undefined;
