@@ -196,13 +196,13 @@ it.each([['1'], ['2']])('reports an error that nobody expects in one line, with 
   const fault = `
     import http from 'node:http';
     import { syncBuiltinESMExports } from 'node:module';
-    http.createServer = () => { throw new TypeError('It is broken\\nin two lines'); };
+    http.createServer = () => { throw new TypeError('It is broken by ApiKey canary-1\\nin two lines'); };
     setInterval(() => {}, 1000);
     syncBuiltinESMExports();`;
   const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(fault)}` };
   const args = ['--port', '0', '--upstream', 'http://127.0.0.1:9', '--workers', workers];
   expect(await runNotigraph({ args, env })).toEqual(
-    failure(1, expect.stringMatching(/^Unexpected error: TypeError: It is broken \(.+:\d+:\d+\)\n$/)),
+    failure(1, expect.stringMatching(/^Unexpected error: TypeError: It is broken by ApiKey \*\*\* \(.+:\d+:\d+\)\n$/)),
   );
 });
 

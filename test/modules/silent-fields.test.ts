@@ -12,7 +12,6 @@ import { clientsOf, createSigner } from '../support/tokens.ts';
 
 guards('src/graphql/context.ts', 'createContextFactory.tryKey');
 guards('src/graphql/federation.ts', 'createResolveReference');
-guards('src/graphql/field-calls.ts', 'declaresCall');
 guards('src/http/pipeline.ts', 'authorize');
 guards('src/upstream/service.ts', 'Service.hasAccepted');
 
