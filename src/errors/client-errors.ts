@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { GraphQLError, Kind, type SourceLocation } from 'graphql';
 import type { Logger } from 'pino';
+import { logEpisodes } from '../lib/episodes.ts';
 import { isRecord } from '../lib/is-record.ts';
 import { memoize } from '../lib/memoize.ts';
 import { createCredentialFilter } from '../upstream/credential-filter.ts';
@@ -52,7 +53,7 @@ interface ErrorContext {
   /** Whether the client has disconnected, which cancels its upstream calls. */
   isDisconnected: boolean;
   /** Identity of the client, if it was authenticated. */
-  identity: { clientKind: string; credential: string | undefined } | undefined;
+  identity: { clientKind: string; credential: string | undefined; upstream?: string | undefined } | undefined;
 }
 
 export type ToClientError = (error: GraphQLError) => ClientError;
@@ -64,21 +65,32 @@ export type CreateClientErrors = (context: ErrorContext) => ToClientError;
  * mistake with its message. An upstream value that GraphQL rejects becomes UPSTREAM_BAD_RESPONSE. Any other error is masked, and logged
  * with an error id.
  */
-export const createClientErrors =
-  (logger: Logger, nameTenant: (credential: string) => string): CreateClientErrors =>
-  ({ requestId, traceIds, isMutation, wasSent, isDisconnected, identity }) => {
+export function createClientErrors(logger: Logger, nameTenant: (credential: string) => string): CreateClientErrors {
+  const noteFailure = logEpisodes(logger, { began: '', ended: FAILURE_ENDED });
+  return ({ requestId, traceIds, isMutation, wasSent, isDisconnected, identity }) => {
     const isBrowser = identity?.clientKind === 'browser';
     const logged = new Set<string>();
     let isShowable: ((text: string) => boolean) | undefined;
 
-    /** Logs each failure of an endpoint once per response, because a failed list can fail fifty fields. */
-    function logOnce(error: UpstreamError): void {
-      const endpointFailure = `${error.code} ${error.status} ${error.endpoint.method} ${error.endpoint.route}`;
-      if (!logged.has(endpointFailure)) {
-        logged.add(endpointFailure);
-        const tenant = identity?.credential && nameTenant(identity.credential);
-        logUpstreamError(logger, error, { requestId, ...traceIds, tenant }, isBrowser);
+    /**
+     * Logs failures of the service and rejected keys of tenants, but not mistakes of the caller: the first of each kind at an endpoint, and when they have
+     * ended. Counts each once per response, because a failed list can fail fifty fields. Lines never contain a body, an id or a key. The circuit breaker and
+     * responses of something else have their own.
+     */
+    function log(error: UpstreamError, isRejectedKey: boolean): void {
+      const { code, status: httpStatus, errorId, endpoint, message } = error;
+      const hasOwnLine = error.isForeign || (code === 'UPSTREAM_UNAVAILABLE' && !error.sent);
+      const failure = `${code} ${httpStatus} ${endpoint.method} ${endpoint.route}`;
+      if (logged.has(failure) || hasOwnLine || !(isRejectedKey || code.startsWith('UPSTREAM_'))) {
+        return;
       }
+      logged.add(failure);
+      const tenant = identity?.credential && nameTenant(identity.credential);
+      const both = { upstream: identity?.upstream, ...(isRejectedKey && { tenant }), code, httpStatus, ...endpoint };
+      noteFailure(Object.values(both).join(' '), () => {
+        const first = { requestId, ...traceIds, tenant, errorId, cause: describeCause(error.cause) };
+        return { both, first, message };
+      });
     }
 
     /** Returns the outcome of a write. An error without a path is UNKNOWN if anything was sent upstream, and one below the write's field always. */
@@ -106,13 +118,13 @@ export const createClientErrors =
     }
 
     function toUpstreamClientError(error: GraphQLError, original: UpstreamError): ClientError {
+      // The tenant's key was rejected, not the browser's token, so signing in again would not help.
+      const isRejectedKey = isBrowser && original.code === 'UNAUTHENTICATED' && original.sent;
       if (!isDisconnected) {
-        logOnce(original);
+        log(original, isRejectedKey);
       }
       const isRead = original.outcome === undefined && error.path?.length === 1; // Before any write.
       const extensions = { ...upstreamExtensions(original, requestId), ...(isRead && outcomeOf(error, 'NOT_APPLIED')) };
-      // The tenant's key was rejected, not the browser's token, so signing in again would not help.
-      const isRejectedKey = isBrowser && original.code === 'UNAUTHENTICATED' && original.sent;
       return {
         message: original.message,
         ...pickPlace(error),
@@ -153,6 +165,10 @@ export const createClientErrors =
       }
     };
   };
+}
+
+/** Sentence for the end of failures of one kind. */
+const FAILURE_ENDED = 'The service no longer fails in this way, or this endpoint is no longer called.';
 
 /** Maximum locations of an error. A conflict of fields can have hundreds. */
 const MAX_LOCATIONS = 10;
@@ -218,16 +234,3 @@ const upstreamExtensions = (error: UpstreamError, requestId: string | undefined)
     upstream: { ...(error.status !== undefined && { status: error.status }), ...error.endpoint },
   }),
 });
-
-/**
- * Logs failures of the service and rejected tenant keys, but not mistakes of the caller. The line never contains a body, an id or a key. The circuit
- * breaker and responses of something else have their own lines, so these many calls are only shown at the level debug.
- */
-function logUpstreamError(logger: Logger, error: UpstreamError, request: object, isBrowser: boolean): void {
-  if (/^UPSTREAM_/.test(error.code) || (isBrowser && error.code === 'UNAUTHENTICATED' && error.sent)) {
-    const { code, status: httpStatus, errorId, endpoint } = error;
-    const cause = describeCause(error.cause);
-    const hasOwnLine = error.isForeign || (code === 'UPSTREAM_UNAVAILABLE' && !error.sent);
-    logger[hasOwnLine ? 'debug' : 'warn']({ ...request, code, httpStatus, errorId, ...endpoint, cause }, error.message);
-  }
-}

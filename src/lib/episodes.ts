@@ -10,7 +10,7 @@ const QUIET_MS = 5_000;
  * that a log of warnings shows how long it lasted.
  *
  * @returns function of a key and of the fields of the first line. The key identifies the episode, by its kind and what it concerns. It is from a closed set,
- * because open episodes are kept. The fields in `both` are also in the line about its end
+ * because open episodes are kept. The fields in `both` are also in the line about its end. `message` replaces `began`
  */
 export function logEpisodes(
   logger: Pick<Logger, 'warn'>,
@@ -19,14 +19,14 @@ export function logEpisodes(
 ) {
   const open = new Map<string, { count: number; timer: NodeJS.Timeout }>();
 
-  return (key: string, describe: () => { both: object; first: object }): void => {
+  return (key: string, describe: () => { both: object; first: object; message?: string }): void => {
     const current = open.get(key);
     if (current !== undefined) {
       current.count += 1;
       current.timer.refresh();
       return;
     }
-    const { both, first } = describe();
+    const { both, first, message = began } = describe();
     const startedAt = performance.now();
     const end = () => {
       open.delete(key);
@@ -35,6 +35,6 @@ export function logEpisodes(
     };
     const episode = { count: 1, timer: setTimeout(end, quietMs).unref() };
     open.set(key, episode);
-    logger.warn({ ...both, ...first }, began);
+    logger.warn({ ...both, ...first }, message);
   };
 }

@@ -239,8 +239,10 @@ export function createStoreState(logger: Logger, { whileDown, onceUp }: StoreMes
   };
 }
 
-/** Describes a store that is down; undefined without a store, or while it is up or not yet connected. */
+/** Describes a store that is down or not yet connected; undefined without a store, or while it is up. */
 export function describeStore(status: Readonly<StoreStatus> | undefined): string | undefined {
-  const failure = status?.failure;
-  return failure && `Redis is unavailable (${failure.code}${failure.cause === undefined ? '' : `: ${failure.cause}`})`;
+  const { code, cause }: RedisFailure = status?.failure ?? { code: 'not connected yet' };
+  return (status?.isUp ?? true)
+    ? undefined
+    : `Redis is unavailable (${code}${cause === undefined ? '' : `: ${cause}`})`;
 }

@@ -2,14 +2,15 @@
 
 import { IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { createCondition } from '../lib/promises.ts';
 
 /** Sweeps until a response must have been read. */
 const SWEEPS = 60;
 
-/** Open connections of a server, and their unfinished responses. Node.js closes those that send too slowly. */
+/** Open connections of a server, and their unfinished responses. Node.js finds those that send too slowly. */
 export class Connections {
-  readonly closed = { 'too slow': 0, limit: 0, 'buffered bytes': 0 };
+  readonly closed = { 'too slow': 0, 'request timeout': 0, limit: 0, 'buffered bytes': 0 };
   requests = 0;
   /** Number of unfinished responses, also to requests that are still being received. */
   responses = 0;
@@ -32,6 +33,7 @@ export class Connections {
     onSweep: () => void,
   ) {
     server.on('connection', (socket) => this.#add(socket, maxConnections));
+    server.on('clientError', ({ code }: NodeJS.ErrnoException, socket) => this.#reject(code, socket));
     let timer: NodeJS.Timeout | undefined;
     server.once('listening', () => {
       const sweep = () => {
@@ -103,6 +105,15 @@ export class Connections {
     connection.destroy();
   }
 
+  /** Ends a connection whose request is malformed or incomplete, as Node.js would without the event `clientError`. */
+  #reject(code = '', socket: Duplex): void {
+    this.closed['request timeout'] += Number(code === 'ERR_HTTP_REQUEST_TIMEOUT');
+    if (socket.writable && CONNECTIONS.get(socket)?.responses[0]?.headersSent !== true) {
+      socket.write(`HTTP/1.1 ${STATUSES[code] ?? '400 Bad Request'}\r\nConnection: close\r\n\r\n`);
+    }
+    socket.end(() => socket.destroy());
+  }
+
   #sweep(): void {
     for (const connection of this.open.values()) {
       connection.unreadSweeps = connection.isUnread ? connection.unreadSweeps + 1 : 0;
@@ -113,7 +124,14 @@ export class Connections {
   }
 }
 
-const CONNECTIONS = new WeakMap<Socket, Connection>();
+const CONNECTIONS = new WeakMap<Duplex, Connection>();
+
+/** Statuses of requests that Node.js can't read, by the code of its error. */
+const STATUSES: Readonly<Record<string, string>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: '413 Payload Too Large',
+  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
+};
 
 class Connection {
   readonly socket: Socket;

@@ -52,7 +52,7 @@ describe('unread response bytes', () => {
     const client = await connectRaw(server.url, { reads: false });
     await client.send(GET.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'));
     expect(await readSlowly(client, 6)).toBeGreaterThan(16 * MIB); // Takes about two seconds; sweeps are every ten.
-    expect(server.load().closed).toEqual({ 'too slow': 0, limit: 0, 'buffered bytes': 0 });
+    expect(server.load().closed).toEqual({ 'too slow': 0, 'request timeout': 0, limit: 0, 'buffered bytes': 0 });
   });
 
   it('count while they are queued behind another response', async () => {

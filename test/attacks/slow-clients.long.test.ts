@@ -27,7 +27,7 @@ const STALLS = {
 };
 
 it.concurrent.each(Object.entries(STALLS))(
-  'a client that stalls %s is disconnected, also if it sends a byte at a time',
+  'a client that stalls %s is disconnected and counted, also if it sends a byte at a time',
   async (_, head) => {
     await using held = await startPausedServer(LIMITS);
     const clients = await Promise.all([connectRaw(held.url), connectRaw(held.url)]);
@@ -39,6 +39,8 @@ it.concurrent.each(Object.entries(STALLS))(
       expect(performance.now() - startedAt).toBeGreaterThan(LIMIT_MS * 0.9);
       expect(performance.now() - startedAt).toBeLessThan(LIMIT_MS * 4);
     }
+    expect(silent.received()).toMatch(/^HTTP\/1\.1 408 Request Timeout\r\n/);
+    expect(held.server.load().closed).toMatchObject({ 'request timeout': 2, 'too slow': 0 });
   },
 );
 

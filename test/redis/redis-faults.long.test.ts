@@ -2,6 +2,7 @@ import { setImmediate as immediate } from 'node:timers/promises';
 import { pino } from 'pino';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createStoreState } from '../../src/redis/redis.ts';
+import { startGateway } from '../support/gateway.ts';
 import { hasRedis, redisOnly, startRedis } from '../support/redis.ts';
 import { createLimiter, startListener } from '../support/redis-limiter.ts';
 
@@ -77,6 +78,21 @@ describe('a Redis that', () => {
       }
     },
   );
+});
+
+it('a Redis that accepts the first connection, and never replies, is the reason in /readyz from the start', async () => {
+  await using listener = await startListener(() => {});
+  const redis = { url: listener.url };
+  await using gateway = await startGateway({
+    upstream: 'http://127.0.0.1:9',
+    rateLimits: { store: { redis } },
+    cache: { store: { redis }, secret: 'an-obvious-test-secret-of-32-characters' },
+  });
+  await expect.poll(() => listener.connections()).toBe(2);
+  const ready = await fetch(new URL('/readyz', gateway.url));
+  const reason = 'Redis is unavailable (not connected yet)';
+  expect([ready.status, await ready.text()]).toEqual([200, `ok\nrate limits: ${reason}\ncache: ${reason}\n`]);
+  expect(await gateway.metrics()).toContain('notigraph_cache_store_up 0');
 });
 
 it('a store that goes up and down all the time logs two lines in 30 seconds, and then their number', () => {

@@ -71,6 +71,7 @@ export async function startGateway(
     bufferedBytes: gateway.bufferedBytes,
     isNeverShed: gateway.isPage,
     refusalHeaders: gateway.refusalHeaders,
+    degradations: gateway.degradations,
     metrics: (load) => formatMetrics([[...gateway.metricsSnapshot(), ...processSnapshot(load, process)]]),
     ...limits,
   });

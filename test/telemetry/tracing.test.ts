@@ -191,8 +191,8 @@ describe('with an SDK', () => {
     await gateway.data(GROUPS);
     const { server, clients } = spansOfOperation();
     expect(clients.map(({ status, attributes }) => [status, pickResult(attributes)])).toEqual([
-      ['ERROR', { status: 503, error: 'UPSTREAM_UNAVAILABLE', resends: undefined }],
-      ['ERROR', { status: 503, error: 'UPSTREAM_UNAVAILABLE', resends: 1 }],
+      ['ERROR', { status: 503, error: '503', resends: undefined }],
+      ['ERROR', { status: 503, error: '503', resends: 1 }],
       ['UNSET', { status: 200, error: undefined, resends: 2 }],
     ]);
     expect(upstream.requests.slice(first).map(({ headers }) => headers.traceparent)).toEqual(
@@ -252,7 +252,7 @@ describe('with an SDK', () => {
     await Promise.all(responses);
     const { servers, clients } = byKind(traces.take());
     expect(clients).toHaveLength(1);
-    expect(clients[0]).toMatchObject({ status: 'ERROR', attributes: { 'error.type': 'NOT_FOUND' } });
+    expect(clients[0]).toMatchObject({ status: 'ERROR', attributes: { 'error.type': '404' } });
     const request = clients.map(idOf);
     expect(servers.map(({ spanId, links }) => [spanId === clients[0]?.parentId, links])).toEqual([
       [true, []],

@@ -228,6 +228,9 @@ function describeRequest(endpoint: Endpoint, resends: number, upstream: URL): At
 }
 
 const describeOutcome = (outcome: Outcome): Attributes => ({
-  'error.type': isUpstreamError(outcome) ? outcome.code : undefined,
+  'error.type': isUpstreamError(outcome) ? errorTypeOf(outcome) : undefined,
   'http.response.status_code': outcome.status,
 });
+
+/** Returns the status of an error response, as OpenTelemetry's conventions for HTTP clients want, or the code of another failure. */
+const errorTypeOf = ({ status = 0, code }: UpstreamError): string => (status >= 400 ? String(status) : code);
