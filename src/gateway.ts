@@ -255,6 +255,7 @@ export function buildGateway(
   const respond = createRespond(parts, createClientErrors(logger, nameTenant), (entry) => {
     counts.countClient(entry);
     counts.deprecated.add(entry.deprecated ?? []);
+    entry.results?.forEach(counts.countResult);
     metrics.operation(entry); // Before the log, so that logging doesn't count toward the operation's duration.
     accessLog(entry);
   });

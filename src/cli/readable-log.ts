@@ -22,6 +22,7 @@ const operation = z.looseObject({
   httpStatus: z.number(),
   ms: z.number(),
   upstreamCalls: z.number(),
+  results: z.array(z.string()).optional(),
   calls: z.array(z.looseObject({ method: z.string(), route: z.string() })).optional(),
 });
 
@@ -48,7 +49,8 @@ export function formatLogLine(json: string, stream: NodeJS.WritableStream, hasPi
     return `${head} ${label} ${formatFields(fields)}\n`;
   }
   const { type = 'request', code, reason, httpStatus, ms, upstreamCalls, cached, staleSeconds, calls = [] } = data;
-  const outcome = join(httpStatus, code, reason && `(${reason})`);
+  const results = data.results?.join(', ');
+  const outcome = join(httpStatus, code, reason && `(${reason})`, results);
   const cost = [
     `${ms} ms`,
     `${upstreamCalls} ${upstreamCalls === 1 ? 'call' : 'calls'}`,
@@ -59,7 +61,7 @@ export function formatLogLine(json: string, stream: NodeJS.WritableStream, hasPi
   const main = [
     head,
     join(type, data.operation),
-    style(code === undefined ? 'green' : 'red', outcome),
+    style((code ?? results) === undefined ? 'green' : 'red', outcome),
     cost,
     ...(caller === '' ? [] : [style('dim', caller)]),
   ];

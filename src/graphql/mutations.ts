@@ -63,7 +63,15 @@ export interface MutationOptions<Args extends CallArgs, Body, Fields extends Inp
     send: Send<Args, Body>,
     ctx: GatewayContext,
   ) => Success | Promise<Success>;
-  success: { description: string; fields: ObjectFieldsShape<GraphTypes, Success> };
+  success: {
+    description: string;
+    fields: ObjectFieldsShape<GraphTypes, Success>;
+    /**
+     * Returns the kinds of failures within the success, for log and metrics, such as the statuses of events that started no workflow. Use few kinds, and
+     * no data. @default none
+     */
+    failures?: (success: NoInfer<Success>) => readonly string[];
+  };
 }
 
 /** Declaration of a mutation that applies another one to each item of a list. */
@@ -269,7 +277,7 @@ function declareItemCalls({ endpoint, extensions }: DeclaredMutation, items: str
 
 function createAccept(
   typeName: string,
-  { endpoint, input: declared, failures: { notFound } = {}, inputPath, resolve }: AnyMutation,
+  { endpoint, input: declared, failures: { notFound } = {}, inputPath, resolve, success }: AnyMutation,
   canConflict: boolean,
 ): DeclaredMutation['accept'] {
   return (fields, ctx, info, item) => {
@@ -307,6 +315,8 @@ function createAccept(
         }
         const source = await resolve(input, send, context);
         await (sends > 0 || writes.applied > 0 || ctx.tryKey()); // Otherwise no call shows that the service accepts the caller.
+        ctx.usage.addResults(info.fieldName, success.failures?.(source));
+        ctx.usage.addResults(info.fieldName, uncleared.length > 0 ? ['NOT_CLEARED'] : undefined);
         return { uncleared, ...source, __typename: `${typeName}Success`, replayed: sends > 0 && areReplayed };
       } catch (error) {
         const failure =
@@ -320,6 +330,7 @@ function createAccept(
             hasWritten: writes.applied > 0,
           });
         if (failure) {
+          ctx.usage.addResults(info.fieldName, [failure.code]);
           return failure;
         }
         throw error;

@@ -38,6 +38,12 @@ const STATUSES = [
 
 const isKnown = (status: string): boolean => STATUSES.some(([value]) => value === status);
 
+/** Returns the statuses of events that started no workflow. The service may have sent something else in place of one. */
+const failuresIn = (events: readonly (TriggeredEventBody | null)[]): string[] =>
+  events.flatMap((event) =>
+    event === null || event.status === 'processed' ? [] : isKnown(event.status) ? event.status.toUpperCase() : 'OTHER',
+  );
+
 export default defineShipped('events', ({ assertRange, badResponse, builder, endpoint, mutation }) => {
   const trigger = endpoint('POST /v1/events/trigger', {
     idempotent: true,
@@ -164,6 +170,7 @@ export default defineShipped('events', ({ assertRange, badResponse, builder, end
     success: {
       description: 'The service accepted the event. `isProcessed` tells whether the workflow was started.',
       fields: (t) => ({ event: t.expose('event', { type: TriggeredEvent, description: 'The event.' }) }),
+      failures: ({ event }) => failuresIn([event]),
     },
   });
 
@@ -201,6 +208,7 @@ export default defineShipped('events', ({ assertRange, badResponse, builder, end
             'The events, in the order of the input. If the service sends an invalid result, that event is null and has an entry in `errors`.',
         }),
       }),
+      failures: ({ events }) => failuresIn(events),
     },
   });
 

@@ -199,6 +199,7 @@ export default defineShipped('topics', (toolkit) => {
         addedIds: t.exposeIDList('added', { description: 'The ids of the added subscribers.' }),
         unknownIds: t.exposeIDList('unknown', { description: 'The ids of subscribers that do not exist.' }),
       }),
+      failures: ({ unknown }) => unknown.map(() => 'UNKNOWN_SUBSCRIBER'),
     },
   });
 

@@ -18,7 +18,7 @@ export interface AccessLogEntry {
   type?: string | undefined;
   /** Code of the first error in the response. */
   code?: unknown;
-  /** Reason for rejecting the credential, from the same error. */
+  /** Reason for rejecting the credential, or the scope that the token lacks, from the same error. */
   reason?: unknown;
   status: number;
   upstreamCalls: number;
@@ -39,6 +39,10 @@ export interface AccessLogEntry {
   /** Name that the client gave itself. */
   client?: string | undefined;
   clientVersion?: string | undefined;
+  /** Whether the operation was executed, and not rejected before. */
+  isExecuted: boolean;
+  /** Failures that mutations returned as data. @default none */
+  results?: readonly FailedResult[] | undefined;
   /** Deprecated elements of the schema that the operation uses, such as `Workflow.name`. */
   deprecated?: readonly string[] | undefined;
   /** Whether the operation was explained, not executed. @default false */
@@ -52,6 +56,12 @@ export interface TraceIds {
   readonly trace_id: string;
   readonly span_id: string;
 }
+
+/**
+ * Failure that the field of a mutation returned as data: its `code`, or a kind of failure within a success, such as the status of an event,
+ * `INVALID_RECIPIENTS`.
+ */
+export type FailedResult = readonly [field: string, kind: string];
 
 export interface CallEntry {
   method: string;
@@ -78,6 +88,9 @@ const MAX_NAME = 100;
 
 const MAX_DEPRECATED = 10;
 
+/** Maximum different failures as data in a line. */
+const MAX_RESULTS = 20;
+
 /** Returns the name of an operation, shortened to a reasonable length. */
 export const shortenName = (name: string): string => name.slice(0, MAX_NAME);
 
@@ -99,9 +112,9 @@ export function createAccessLog(
     if (!logger.isLevelEnabled('info')) {
       return;
     }
-    const { identity } = entry;
+    const { identity, results } = entry;
     const ms = Math.round((performance.now() - entry.startedAt) * 10) / 10;
-    if (sample < 1 && entry.code === undefined && ms < SLOW_MS && Math.random() >= sample) {
+    if (sample < 1 && (entry.code ?? results) === undefined && ms < SLOW_MS && Math.random() >= sample) {
       return;
     }
     write(
@@ -112,6 +125,7 @@ export function createAccessLog(
         type: entry.type,
         code: entry.code,
         reason: entry.reason,
+        results: results && [...new Set(results.map((each) => each.join(': ')))].slice(0, MAX_RESULTS),
         httpStatus: entry.status,
         ms,
         upstreamCalls: entry.upstreamCalls,

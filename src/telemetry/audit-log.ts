@@ -236,17 +236,20 @@ const BODY_IDS = [
   ['_id', 'id'],
   ['id', 'id'],
   ['subscriberId', 'subscriberId'],
+  ['transactionId', 'transactionId'],
 ] as const;
 
 const MAX_ID = 256;
 
-/** Returns the ids of the records that a write is about: those in its path, the one that the caller chose, and that of a new record. */
+/**
+ * Returns the ids of the records that a write is about: those in its path, the one that the caller chose, and that of a new record. Those of several events
+ * are separated by spaces.
+ */
 export function idsOf({ authorization, endpoint, args }: UpstreamRequest, body?: unknown): Record<string, string> {
   const ids: Record<string, string> = {};
   const isShowable = createCredentialFilter({ authorization });
   const params = endpoint.params.map((name) => [name, idOf(args, name)] as const);
-  for (const [name, value] of [...idsIn(body), ...idsIn(args.body), ...params]) {
-    const id = value.slice(0, MAX_ID);
+  for (const [name, id] of [...idsIn(body), ...idsIn(args.body), ...params]) {
     ids[name] = isShowable(id) ? id : '[key]';
   }
   return ids;
@@ -254,6 +257,7 @@ export function idsOf({ authorization, endpoint, args }: UpstreamRequest, body?:
 
 const idsIn = (body: unknown): [string, string][] =>
   BODY_IDS.flatMap(([member, name]): [string, string][] => {
-    const value: unknown = isRecord(body) && Object.hasOwn(body, member) ? body[member] : undefined;
-    return typeof value === 'string' ? [[name, value]] : [];
+    const values = [body].flat().map((each) => isRecord(each) && Object.hasOwn(each, member) && each[member]);
+    const ids = values.flatMap((value) => (typeof value === 'string' ? value.slice(0, MAX_ID) : []));
+    return ids.length === 0 ? [] : [[name, ids.join(' ')]];
   }).toReversed();

@@ -14,7 +14,7 @@ import type {
 } from '../upstream/call-events.ts';
 import type { ReportDeviation } from '../upstream/contract/drift.ts';
 import { type Endpoint, isUpstreamError } from '../upstream/errors.ts';
-import type { AccessLogEntry } from './access-log.ts';
+import type { AccessLogEntry, FailedResult } from './access-log.ts';
 import { createAuditCounts } from './audit-log.ts';
 import { Counters, counter, gauge, type Labels, type MetricSamples } from './metrics.ts';
 
@@ -68,8 +68,8 @@ export function createGatewayMetrics(counters = new Counters()) {
   return {
     snapshot: () => counters.snapshot(),
     /** Counts an operation or a rejected request. Called with the response. */
-    operation({ type, code, status, startedAt }: Pick<AccessLogEntry, 'type' | 'code' | 'status' | 'startedAt'>): void {
-      const label = type === 'query' || type === 'mutation' ? type : 'none';
+    operation({ type, isExecuted, code, status, startedAt }: OperationEntry): void {
+      const label = isExecuted && (type === 'query' || type === 'mutation') ? type : 'none';
       operations(label, codeOf(code, status)).value += 1;
       durations(label).add(performance.now() - startedAt);
     },
@@ -101,6 +101,8 @@ export function createGatewayMetrics(counters = new Counters()) {
     },
   };
 }
+
+type OperationEntry = Pick<AccessLogEntry, 'type' | 'isExecuted' | 'code' | 'status' | 'startedAt'>;
 
 /** Returns a known code. Clients can't choose codes, but plugins can, and labels must be a closed set. */
 function codeOf(code: unknown, status: number): string {
@@ -205,6 +207,7 @@ export function createCounts(logger: Logger) {
     deviationReporterOf: createDeviationReports(logger, counters),
     countClient: createClientCounts(counters),
     deprecated: createDeprecatedCounts(counters),
+    countResult: createResultCounts(counters),
     countAuditLine: createAuditCounts(counters),
   };
 }
@@ -254,10 +257,20 @@ function createFirst(max: number): (key: string, mayAdd?: boolean) => boolean {
   };
 }
 
+/** Creates a function that counts a failure that a mutation returned as data. Modules and plugins could have any number of fields and kinds. */
+function createResultCounts(counters: Counters): (result: FailedResult) => void {
+  const help = 'Failures that mutations returned as data, also of single items and events, by field and kind.';
+  const countOf = counters.addCounter('notigraph_mutation_failures_total', help, ['field', 'kind']);
+  const hasOwnCount = createFirst(MAX_ELEMENTS);
+  return (result) => {
+    countOf(...(hasOwnCount(result.join(' ')) ? result : [OTHER, OTHER])).value += 1;
+  };
+}
+
 /** Counts of operations that use deprecated elements of the schema. */
 export type DeprecatedCounts = ReturnType<typeof createDeprecatedCounts>;
 
-/** Maximum number of elements with a count, because a plugin can replace the schema any number of times. */
+/** Maximum number of elements of the schema with a count, because a plugin can replace the schema any number of times. */
 const MAX_ELEMENTS = 1_000;
 
 /** Creates the counts of deprecated elements. The metric is absent as long as no element is deprecated. */

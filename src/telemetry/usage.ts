@@ -4,7 +4,7 @@ import type { Identity } from '../auth/identity.ts';
 import type { CacheHit, CallEvents, InvalidationReason, Outcome } from '../upstream/call-events.ts';
 import { type Endpoint, isUpstreamError, type UpstreamError, type UpstreamRateLimit } from '../upstream/errors.ts';
 import type { TraceHeaders, UpstreamRequest } from '../upstream/request.ts';
-import type { CallEntry } from './access-log.ts';
+import type { CallEntry, FailedResult } from './access-log.ts';
 import type { AuditLog, WriteRecord } from './audit-log.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';
 import type { OperationTrace } from './tracing/operation-trace.ts';
@@ -46,6 +46,8 @@ export class Usage implements CallEvents {
   staleMs: number | undefined;
   /** The service's own rate limit, from the response with the fewest calls remaining. */
   rateLimit: UpstreamRateLimit | undefined;
+  /** Failures that mutations returned as data; undefined if there are none. */
+  results: FailedResult[] | undefined;
   /** Field of the mutation that is running, for the audit log. They run one after another. */
   field: string | undefined;
   /** Calls in the order in which they were sent; undefined unless the log names them. */
@@ -67,6 +69,14 @@ export class Usage implements CallEvents {
   /** Time during which at least one call was in flight, in milliseconds. */
   get elapsedMs(): number {
     return this.#elapsedMs + (this.#inFlight === 0 ? 0 : performance.now() - this.#inFlightSince);
+  }
+
+  /** Notes the kinds of failures that the field of a mutation returns as data, if there are any. */
+  addResults(field: string, kinds: readonly string[] | undefined): void {
+    if (kinds !== undefined && kinds.length > 0) {
+      this.results ??= [];
+      this.results.push(...kinds.map((kind) => [field, kind] as const));
+    }
   }
 
   started(request: UpstreamRequest, isShared: boolean): void {

@@ -1,5 +1,6 @@
 import { mkdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { expect, it } from 'vitest';
+import events from '../../src/modules/events.ts';
 import { startScriptedGateway, type TestGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { ofTest } from '../support/lifetime.ts';
@@ -114,6 +115,27 @@ it('has one line per write with its author, ids and outcome, and neither values 
     'notigraph_audit_lines_total{result="written"}': 5,
     'notigraph_audit_lines_total{result="failed"}': 0,
   });
+});
+
+it('has the ids of the transactions of events, also of those that the service chooses', async () => {
+  const folder = await createTestFolder();
+  const file = folder.path('audit.jsonl');
+  const chosen = { acknowledged: true, status: 'processed', transactionId: 'chosen' };
+  await using gateway = await startScriptedGateway(
+    ({ path }) => ({
+      status: 201,
+      body: { data: path.endsWith('/bulk') ? [chosen, { ...chosen, transactionId: 'own' }] : chosen },
+    }),
+    { audit: { to: { file } }, modules: [events] },
+  );
+  const event = '{ workflow: "w", subscriberIds: ["a"] }';
+  await gateway.data(`mutation { triggerEvent(input: { event: ${event} }) { __typename } }`);
+  await gateway.data(`mutation { triggerEvents(input: { events: [${event}, ${event}] }) { __typename } }`);
+  const lines = (await readFile(file, 'utf8')).trimEnd().split('\n');
+  expect(lines.map((line) => JSON.parse(line).ids)).toEqual([
+    { transactionId: 'chosen' },
+    { transactionId: 'chosen own' },
+  ]);
 });
 
 it('that is required has a line before a write is sent, and no write is sent without one', async () => {

@@ -1,13 +1,16 @@
 import { writeFile } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
 import { type Logger, pino } from 'pino';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
+import { listOf, recordOf } from '../../src/lib/is-record.ts';
+import events from '../../src/modules/events.ts';
+import topics from '../../src/modules/topics.ts';
 import { createJsonLogger, infoWriterOf } from '../../src/telemetry/json-logger.ts';
 import { startGateway, startSandboxedGateway, startScriptedGateway } from '../support/gateway.ts';
 import { metricValues } from '../support/metrics-text.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
-import { startService } from '../support/service.ts';
+import { type ServiceResponse, startService } from '../support/service.ts';
 
 /** Texts that could forge or break a line. */
 const HOSTILE_TEXTS = [
@@ -148,6 +151,87 @@ it('a fault of an endpoint is logged as one warning, however many fields fail', 
   expect(warnings.map(({ route }) => route).toSorted()).toEqual([
     '/v1/notification-groups',
     '/v1/workflows/{workflowIdOrIdentifier}',
+  ]);
+});
+
+it.each<[failure: string, response: ServiceResponse, line: object]>([
+  ['a body that is not JSON', { body: '{"data":' }, { code: 'UPSTREAM_BAD_RESPONSE', httpStatus: 200 }],
+  ['500', { status: 500, body: {} }, { code: 'UPSTREAM_ERROR', httpStatus: 500 }],
+])('%s is one warning per endpoint and episode, not one per operation', async (_, response, line) => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  await using gateway = await startScriptedGateway(() => response, { maxRetries: 0 });
+  const warnings = () => gateway.log.filter(({ level }) => level === 40);
+  for (let i = 0; i < 20; i += 1) {
+    await gateway.send('{ notificationGroups { id } }', {}, { headers: { 'x-request-id': `request-${i}` } });
+  }
+  const both = { ...line, method: 'GET', route: '/v1/notification-groups' };
+  expect(warnings()).toMatchObject([{ ...both, requestId: 'request-0', tenant: expect.any(String) }]);
+  expect(linesOf(gateway.log)).toHaveLength(20);
+  vi.advanceTimersByTime(5_000);
+  expect(warnings().slice(1)).toMatchObject([
+    { ...both, requests: 20, msg: /^The service no longer fails in this way/ },
+  ]);
+  await gateway.send('{ notificationGroups { id } }');
+  expect(warnings()).toHaveLength(3);
+});
+
+it('failures that mutations return as data are in the line of the operation, and counted by field and kind', async () => {
+  await using gateway = await startScriptedGateway(
+    ({ path, body }) => {
+      const { name, events: sent = [] } = recordOf(JSON.parse(body || '{}'));
+      const toEvent = (status: unknown) => ({ acknowledged: true, status, transactionId: `t-${status}` });
+      switch (path) {
+        case '/v1/events/trigger':
+          return { status: 201, body: { data: toEvent(name) } };
+        case '/v1/events/trigger/bulk':
+          return { status: 201, body: { data: listOf(sent).map((each) => toEvent(recordOf(each).name)) } };
+        case '/v1/topics/t/subscribers':
+          return { body: { data: { succeeded: ['a'], failed: { notFound: ['b', 'c'] } } } };
+        default:
+          return name === ''
+            ? { status: 400, body: { statusCode: 400, message: ['name should not be empty'] } }
+            : { status: 409, body: { statusCode: 409, message: 'No' } };
+      }
+    },
+    { modules: [events, topics], logSample: 0 },
+  );
+  const event = (workflow: string) => `{ workflow: "${workflow}", subscriberIds: ["a"] }`;
+  const trigger = (workflow: string) => `triggerEvent(input: { event: ${event(workflow)} }) { __typename }`;
+  for (const document of [
+    `mutation { ${trigger('processed')} }`,
+    'mutation { createFeed(input: { name: "" }) { __typename } }',
+    `mutation { ${trigger('invalid_recipients')} other: ${trigger('trigger_not_active')} createFeed(input: { name: "a" }) { __typename } }`,
+    `mutation { triggerEvents(input: { events: [${['processed', 'no_tenant_found', 'Canary', 'no_tenant_found'].map(event)}] }) { __typename } }`,
+    'mutation { addSubscribersToTopic(input: { key: "t", subscriberIds: ["a", "b", "c"] }) { __typename } }',
+    'mutation { createSubscribers(input: { subscribers: [{ subscriberId: "" }, { subscriberId: "a" }] }) { failed } }',
+  ]) {
+    await gateway.data(document);
+  }
+  const invalid = 'mutation { createSubscribers(input: { subscribers: [{ subscriberId: "" }] }) { failed } }';
+  expect((await gateway.send(invalid, {}, { extensions: { explain: true } })).body).toMatchObject({
+    extensions: { explain: expect.any(Object) },
+  });
+  expect(linesOf(gateway.log).map(({ code, results }) => code ?? results)).toEqual([
+    ['createFeed: INVALID_INPUT'],
+    ['triggerEvent: INVALID_RECIPIENTS', 'triggerEvent: TRIGGER_NOT_ACTIVE', 'createFeed: CONFLICT'],
+    ['triggerEvents: NO_TENANT_FOUND', 'triggerEvents: OTHER'],
+    ['addSubscribersToTopic: UNKNOWN_SUBSCRIBER'],
+    ['createSubscribers: INVALID_INPUT', 'createSubscribers: CONFLICT'],
+  ]);
+  const counts = metricValues(await gateway.metrics(), /^notigraph_mutation_failures_total/);
+  expect(
+    Object.entries(counts).map(([line, count]) => [line.replace('notigraph_mutation_failures_total', ''), count]),
+  ).toEqual([
+    ['{field="createFeed",kind="INVALID_INPUT"}', 1],
+    ['{field="triggerEvent",kind="INVALID_RECIPIENTS"}', 1],
+    ['{field="triggerEvent",kind="TRIGGER_NOT_ACTIVE"}', 1],
+    ['{field="createFeed",kind="CONFLICT"}', 1],
+    ['{field="triggerEvents",kind="NO_TENANT_FOUND"}', 2],
+    ['{field="triggerEvents",kind="OTHER"}', 1],
+    ['{field="addSubscribersToTopic",kind="UNKNOWN_SUBSCRIBER"}', 2],
+    ['{field="createSubscribers",kind="INVALID_INPUT"}', 1],
+    ['{field="createSubscribers",kind="CONFLICT"}', 1],
   ]);
 });
 

@@ -137,7 +137,8 @@ describe('the metrics', () => {
       'notigraph_operations_total{type="query",code="RATE_LIMITED"}': 1,
       'notigraph_operations_total{type="query",code="UPSTREAM_ERROR"}': 1,
       'notigraph_operations_total{type="query",code="UPSTREAM_UNAVAILABLE"}': 1,
-      'notigraph_operations_total{type="query",code="BAD_USER_INPUT"}': 2,
+      'notigraph_operations_total{type="query",code="BAD_USER_INPUT"}': 1,
+      'notigraph_operations_total{type="none",code="BAD_USER_INPUT"}': 1, // A variable, before execution.
       'notigraph_operations_total{type="mutation",code="OK"}': 1,
       'notigraph_operations_total{type="mutation",code="UPSTREAM_UNAVAILABLE"}': 1,
       'notigraph_operations_total{type="mutation",code="UNAUTHENTICATED"}': 1,
@@ -145,9 +146,9 @@ describe('the metrics', () => {
       'notigraph_operations_total{type="none",code="GRAPHQL_PARSE_FAILED"}': 1,
       'notigraph_operations_total{type="none",code="OPERATION_RESOLUTION_FAILURE"}': 1,
       'notigraph_operations_total{type="none",code="UNAUTHENTICATED"}': 1,
-      'notigraph_operation_duration_seconds_count{type="query"}': 10,
+      'notigraph_operation_duration_seconds_count{type="query"}': 9,
       'notigraph_operation_duration_seconds_count{type="mutation"}': 3,
-      'notigraph_operation_duration_seconds_count{type="none"}': 4,
+      'notigraph_operation_duration_seconds_count{type="none"}': 5,
       ...ofRequests('GET', '/v1/notification-groups', { '2xx': 2 }),
       ...ofRequests('GET', '/v1/workflows/{workflowIdOrIdentifier}', {
         '2xx': 1,
@@ -239,7 +240,7 @@ describe('the metrics', () => {
       bufferedBytes: 1_000,
       shedding: 'heap' as const,
       shed: { running: 0, 'buffered bytes': 0, 'event loop': 0, heap: running },
-      closed: { 'too slow': 1, limit: 0, 'buffered bytes': 0 },
+      closed: { 'too slow': 1, 'request timeout': 0, limit: 0, 'buffered bytes': 0 },
     });
     const usage = { cpuUsage: process.cpuUsage, memoryUsage: process.memoryUsage, version: 'v24' };
     const processes = [
@@ -269,10 +270,12 @@ describe('the labels', () => {
     route: /^\/v1\/[a-zA-Z/{}-]+$/,
     result: /^([245]xx|tenant_key_rejected|[A-Z_]+)$/,
     files: /^manifests$/,
-    reason: /^(running|buffered bytes|event loop|heap|too slow|limit)$/,
+    reason: /^(running|buffered bytes|event loop|heap|too slow|request timeout|limit)$/,
     le: /^(\d+(\.\d+)?|\+Inf)$/,
     version: /^(v?\d+\.\d+\.\d+|\(none\)|\(other\))$/,
     client: /^\((none|other)\)$/,
+    field: /^createFeed$/,
+    kind: /^CONFLICT$/,
   };
 
   it('contain no values chosen by clients or the service', async () => {
@@ -308,10 +311,10 @@ describe('the labels', () => {
   it('include only codes of the table', async () => {
     const metrics = createGatewayMetrics();
     for (const code of ['FORBIDDEN', 'HUNTER2', '__proto__', 4711, null]) {
-      metrics.operation({ type: 'query', code, status: 200, startedAt: 0 });
+      metrics.operation({ type: 'query', isExecuted: true, code, status: 200, startedAt: 0 });
     }
-    metrics.operation({ type: 'query', code: undefined, status: 406, startedAt: 0 });
-    metrics.operation({ type: 'hunter2', code: undefined, status: 200, startedAt: 0 });
+    metrics.operation({ type: 'query', isExecuted: true, code: undefined, status: 406, startedAt: 0 });
+    metrics.operation({ type: 'hunter2', isExecuted: true, code: undefined, status: 200, startedAt: 0 });
     expect(metricValues(await formatMetrics([metrics.snapshot()]), /^notigraph_operations_total/)).toEqual({
       'notigraph_operations_total{type="query",code="FORBIDDEN"}': 1,
       'notigraph_operations_total{type="query",code="OTHER"}': 5,
