@@ -1,12 +1,14 @@
 import { spawnSync } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { parse } from 'yaml';
+import { parse, stringify } from 'yaml';
 import manifest from '../../package.json' with { type: 'json' };
 import { readKit } from '../support/deploy.ts';
-import { ROOT, read } from '../support/docs.ts';
+import { blocks, ROOT, read } from '../support/docs.ts';
 import { listSources } from '../support/imports.ts';
 import { findPrograms } from '../support/programs.ts';
+import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { listQueries, readAlerts, readDashboard } from './queries.ts';
 
 const RUNBOOKS = read('docs/runbooks.md');
@@ -27,6 +29,43 @@ describe.runIf(PROMTOOL.areThere)(`promtool${PROMTOOL.note}`, () => {
     expect({ status, output: status === 0 ? '' : stdout + stderr }).toEqual({ status: 0, output: '' });
   });
 });
+
+it.runIf(PROMTOOL.areThere)(
+  `the optional alert of docs/production.md fires after an hour without operations${PROMTOOL.note}`,
+  async () => {
+    await using folder = await createTemporaryFolder();
+    const [rules = ''] = blocks(read('docs/production.md'), 'yaml').filter((block) =>
+      block.includes('NotigraphNoTraffic'),
+    );
+    await writeFile(folder.path('rules.yml'), rules);
+    const firing = (eval_time: string, namespaces: readonly string[]) => ({
+      expr: 'group by (namespace) (ALERTS{alertname="NotigraphNoTraffic", alertstate="firing"})',
+      eval_time,
+      exp_samples: namespaces.map((namespace) => ({ labels: `{namespace="${namespace}"}`, value: 1 })),
+    });
+    const series = (name: string, namespace: string, values: string) => ({
+      series: `${name}{job="notigraph", namespace="${namespace}"}`,
+      values,
+    });
+    const test = {
+      interval: '1m',
+      input_series: [
+        ...['busy', 'silent', 'new'].map((namespace) => series('up', namespace, '1x200')),
+        series('notigraph_operations_total', 'busy', '0+1x200'),
+        series('notigraph_operations_total', 'silent', '0+1x30 30x170'),
+      ],
+      promql_expr_test: [firing('55m', []), firing('80m', ['new']), firing('110m', ['new', 'silent'])],
+    };
+    await writeFile(
+      folder.path('test.yml'),
+      stringify({ rule_files: ['rules.yml'], evaluation_interval: '1m', tests: [test] }),
+    );
+    const { status, stdout, stderr } = spawnSync('promtool', ['test', 'rules', folder.path('test.yml')], {
+      encoding: 'utf8',
+    });
+    expect({ status, output: status === 0 ? '' : stdout + stderr }).toEqual({ status: 0, output: '' });
+  },
+);
 
 describe('alerts', () => {
   it.each(alerts)('$alert says what to do first, and has a runbook and a test', ({ alert, labels, annotations }) => {

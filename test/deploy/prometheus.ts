@@ -95,6 +95,11 @@ export async function startPrometheus(targets: readonly Targets[], { divisor }: 
       const found = await evaluate(`group by (alertname) (ALERTS{alertstate="firing", namespace="${namespace}"})`);
       return found.map(({ metric }) => metric.alertname ?? '').toSorted();
     },
+    /** Returns the codes in the alerts that fire for a namespace. */
+    async codes(namespace: string): Promise<string[]> {
+      const found = await evaluate(`group by (code) (ALERTS{alertstate="firing", namespace="${namespace}", code!=""})`);
+      return found.map(({ metric }) => metric.code ?? '').toSorted();
+    },
     /** Returns the different states of all rules: `ok`, `unknown` before the first evaluation, or `err`. */
     async ruleHealth(): Promise<Set<string>> {
       const { data } = Rules.parse(await api('rules'));
