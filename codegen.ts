@@ -3,7 +3,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { lexicographicSortSchema } from 'graphql';
 import { writeManifest, writeMocks, writePossibleTypes, writeTypedDocuments } from './codegen/app-files.ts';
-import { writeConfigSchema } from './codegen/config-schema.ts';
+import { writeChartSchema, writeConfigSchema } from './codegen/config-schema.ts';
 import {
   writeErrorCodeTable,
   writeErrorCodeType,
@@ -56,6 +56,10 @@ async function generate(): Promise<Record<string, string>> {
     'schema/subgraph.graphql': printSubgraph(schema),
     'src/settings/gateway-options.gen.ts': writeGatewayOptions(),
     'schema/config.schema.json': writeConfigSchema(),
+    'deploy/helm/values.schema.json': writeChartSchema(
+      readFileSync(pathOf('deploy/helm/values.schema.json'), 'utf8'),
+      writeConfigSchema(),
+    ),
     ...pageWith('docs/settings.md', 'settings', writeSettingTables()),
     'packages/client/src/error-codes.gen.ts': writeErrorCodeType(),
     ...pageWith('docs/errors.md', 'error codes', writeErrorCodeTable()),

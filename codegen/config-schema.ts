@@ -49,6 +49,19 @@ export function writeConfigSchema(): string {
   return `${JSON.stringify({ title: 'Configuration of Notigraph', ...schema, properties: all, $defs: DEFINITIONS }, null, 2)}\n`;
 }
 
+/** Patterns that Helm can't read, because Go's regular expressions have no lookaround. */
+const LOOKAROUND = /\(\?<?[=!]/;
+
+/** Writes the schema of the chart's values, whose `config` is a configuration file. It is a resource of its own, so that its references stay as they are. */
+export function writeChartSchema(chart: string, configSchema: string): string {
+  const schema = JSON.parse(chart);
+  const config = JSON.parse(configSchema, (name, value: unknown) =>
+    name === 'pattern' && LOOKAROUND.test(String(value)) ? undefined : value,
+  );
+  schema.properties.config = { $id: 'config.schema.json', ...config };
+  return `${JSON.stringify(schema, null, 2)}\n`;
+}
+
 /** Changes the schema of a setting to that of its form in the file. */
 function adapt(zodSchema: unknown, schema: Schema): void {
   const { description, defaultText } = schema;

@@ -4,13 +4,48 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import manifest from '../../package.json' with { type: 'json' };
-import { environmentOfImage, hasHelm, helmOnly, readKit, renderChart } from '../support/deploy.ts';
+import { createUpstreamSelector } from '../../src/http/select-upstream.ts';
+import {
+  environmentOfImage,
+  hasHelm,
+  helmOnly,
+  readKit,
+  renderChart,
+  renderChartInCluster,
+} from '../support/deploy.ts';
 import { blocks, load, ROOT, read } from '../support/docs.ts';
 import { findResourceProblems, type Resource } from '../support/kubernetes.ts';
+import { startKubernetesApi } from '../support/kubernetes-api.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 
 const VALUES = 'production/values.yaml';
 const SERVICE = 'config.upstream=https://notifications.example.com';
+
+/** Values that charts usually have. */
+const USUAL_VALUES = `
+terminationGracePeriodSeconds: 120
+priorityClassName: important
+image: { pullPolicy: Always }
+labels: { team: a }
+deploymentAnnotations: { reloader.example.com/auto: 'true' }
+strategy: { rollingUpdate: { maxSurge: 50% } }
+podDisruptionBudget: { maxUnavailable: 25% }
+service: { type: LoadBalancer, annotations: { cloud.example.com/neg: '{}' } }
+serviceAccount: { name: own, annotations: { iam.example.com/role: x } }
+envFrom: [{ configMapRef: { name: more } }]
+topologySpreadConstraints: [{ topologyKey: rack, maxSkew: 1, whenUnsatisfiable: DoNotSchedule }]
+initContainers: [{ name: wait, image: busybox }]
+extraContainers: [{ name: proxy, image: proxy }]
+podSpec: { hostAliases: [{ ip: 10.0.0.1, hostnames: [host.example.com] }], dnsConfig: { options: [{ name: ndots, value: '1' }] } }
+readinessProbe: { periodSeconds: 2 }
+autoscaling:
+  enabled: true
+  metrics:
+    - { type: Pods, pods: { metric: { name: operations }, target: { type: AverageValue, averageValue: '500' } } }
+  behavior: { scaleDown: { stabilizationWindowSeconds: 60 } }
+ingress: { enabled: true, hosts: [a.example.com, '*.b.example.com'] }
+extraObjects: [{ apiVersion: v1, kind: Namespace, metadata: { name: further } }]
+`;
 
 const { drainDelayMs, drainTimeoutMs, maxBufferedBytes } = load("sandbox: ':memory:'");
 
@@ -156,6 +191,111 @@ ${tenants}        0077: { env: KEY }
     expect(pod.terminationGracePeriodSeconds).toBeGreaterThan(seconds + 5);
   });
 
+  const graceOf = (resources: readonly Resource[]) => findPod(resources).pod.terminationGracePeriodSeconds;
+
+  it.each<[values: string, seconds: number]>([
+    ['config: { drainDelayMs: 5000, drainTimeoutMs: 60500 }', 91],
+    ['config: { drainTimeoutMs: 0 }', 25],
+    ['{ config: { drainTimeoutMs: 0 }, terminationGracePeriodSeconds: 15 }', 15],
+    ["{ config: { drainTimeoutMs: 60000 }, env: [{ name: NOTIGRAPH_DRAIN_DELAY_MS, value: '1000' }] }", 86],
+    ['{ config: { drainTimeoutMs: { env: DRAIN } }, terminationGracePeriodSeconds: 300 }', 300],
+    ['{ config: { drainTimeoutMs: 300000 }, terminationGracePeriodSeconds: 400 }', 400],
+  ])('has a grace period for the drain timeouts of its configuration: %s', async (values, seconds) => {
+    await using folder = await createTemporaryFolder();
+    await writeFile(folder.path('values.yaml'), values);
+    expect(graceOf(renderChart([SERVICE], [folder.path('values.yaml')]))).toBe(seconds);
+  });
+
+  /** Returns the paths that Ingress and HTTPRoute make public, which must be the same. */
+  function pathsOf(resources: readonly Resource[]): string[] {
+    const [rule] = find(resources, 'Ingress').spec.rules;
+    const paths = rule.http.paths.map(({ path }: { path: string }) => path);
+    const [{ matches }] = find(resources, 'HTTPRoute').spec.rules;
+    expect(matches.map(({ path }: { path: { value: string } }) => path.value)).toEqual(paths);
+    return paths;
+  }
+  const ROUTES = ['ingress.enabled=true', 'httpRoute.enabled=true'];
+
+  it('makes the paths public at which its configuration serves', async () => {
+    await using folder = await createTemporaryFolder();
+    const text = [
+      'endpoint: /api/graphql',
+      'upstreams:',
+      '  eu: { url: https://eu.example.com, pathPrefix: /eu }',
+      '  us: { url: https://us.example.com, default: true }',
+    ];
+    await writeFile(folder.path('values.yaml'), ['config:', ...text.map((line) => `  ${line}`)].join('\n'));
+    const { endpoint, upstreams } = load(text.join('\n'));
+    const endpoints = [endpoint, '/client-tokens', '/mcp'];
+    const { pathsOf: servedAt } = createUpstreamSelector(upstreams, endpoints);
+    const paths = pathsOf(renderChart(ROUTES, [folder.path('values.yaml')]));
+    expect(new Set(paths)).toEqual(new Set(endpoints.flatMap((each) => [...servedAt(each)])));
+    expect(paths).toContain('/eu/api/graphql');
+    expect(pathsOf(renderChart([...ROUTES, SERVICE, 'paths={/a,/b/c}']))).toEqual(['/a', '/b/c']);
+    expect(pathsOf(renderChart([...ROUTES, SERVICE]))).toEqual(['/graphql', '/client-tokens', '/mcp']);
+  });
+
+  it('follows the settings of an existing ConfigMap that Helm can read', async () => {
+    const config = 'upstream: https://notifications.example.com\nendpoint: /api/graphql\ndrainTimeoutMs: 60000\n';
+    await using api = await startKubernetesApi('mine', { 'notigraph.config.yaml': config });
+    const values = ['existingConfigMap=mine', 'ingress.enabled=true'];
+    const rendered = await renderChartInCluster(values, api.url);
+    expect(graceOf(rendered)).toBe(85);
+    expect(JSON.stringify(find(rendered, 'Ingress'))).toContain('"path":"/api/graphql"');
+    await expect(renderChartInCluster([...values, 'terminationGracePeriodSeconds=45'], api.url)).rejects.toThrow(
+      'terminationGracePeriodSeconds is 45, so Kubernetes would end pods in the middle of requests. Set it to at least 75',
+    );
+    const unread = await renderChartInCluster(['existingConfigMap=other'], api.url);
+    expect(graceOf(unread)).toBe(45);
+  });
+
+  it('has the values that operators usually need', async () => {
+    await using folder = await createTemporaryFolder();
+    await writeFile(folder.path('values.yaml'), USUAL_VALUES);
+    const rendered = renderChart([SERVICE], [folder.path('values.yaml')]);
+    expect(rendered.flatMap(findResourceProblems)).toEqual([]);
+    const { pod, container } = findPod(rendered);
+    expect(pod).toMatchObject({
+      terminationGracePeriodSeconds: 120,
+      priorityClassName: 'important',
+      serviceAccountName: 'own',
+      topologySpreadConstraints: [{ topologyKey: 'rack' }],
+      initContainers: [{ name: 'wait' }],
+      containers: [{ name: 'notigraph' }, { name: 'proxy' }],
+      hostAliases: [{ ip: '10.0.0.1' }],
+      dnsConfig: { options: [{ name: 'ndots', value: '1' }] },
+    });
+    expect(container).toMatchObject({
+      imagePullPolicy: 'Always',
+      envFrom: [{}, { configMapRef: { name: 'more' } }],
+      readinessProbe: { httpGet: { path: '/readyz' }, periodSeconds: 2, timeoutSeconds: 3 },
+    });
+    expect(find(rendered, 'Deployment')).toMatchObject({
+      metadata: { labels: { team: 'a' }, annotations: { 'reloader.example.com/auto': 'true' } },
+      spec: { strategy: { rollingUpdate: { maxSurge: '50%', maxUnavailable: 0 } } },
+    });
+    expect(find(rendered, 'Service')).toMatchObject({
+      metadata: { annotations: { 'cloud.example.com/neg': '{}' } },
+      spec: { type: 'LoadBalancer' },
+    });
+    expect(find(rendered, 'ServiceAccount').metadata).toMatchObject({
+      name: 'own',
+      annotations: { 'iam.example.com/role': 'x' },
+    });
+    expect(find(rendered, 'HorizontalPodAutoscaler').spec).toMatchObject({
+      metrics: [{ type: 'Resource' }, { type: 'Pods' }],
+      behavior: { scaleDown: { stabilizationWindowSeconds: 60 }, scaleUp: { stabilizationWindowSeconds: 0 } },
+    });
+    const { rules, tls } = find(rendered, 'Ingress').spec;
+    expect(rules.map(({ host }: { host: string }) => host)).toEqual(['a.example.com', '*.b.example.com']);
+    expect(tls).toEqual([{ hosts: ['a.example.com', '*.b.example.com'], secretName: 'notigraph-tls' }]);
+    expect(find(rendered, 'PodDisruptionBudget').spec).toMatchObject({ maxUnavailable: '25%' });
+    expect(find(rendered, 'Namespace').metadata.name).toBe('further');
+    const own = renderChart([SERVICE, 'serviceAccount.create=false', 'serviceAccount.name=mine']);
+    expect(own.map(({ kind }) => kind)).not.toContain('ServiceAccount');
+    expect(findPod(own).pod.serviceAccountName).toBe('mine');
+  });
+
   it('mounts secrets as folders, so that their files are updated', () => {
     const paths = Object.fromEntries(
       findPod().container.volumeMounts.map(({ mountPath, subPath }: Record<string, string>) => [mountPath, subPath]),
@@ -247,6 +387,18 @@ ${tenants}        0077: { env: KEY }
     [[SERVICE, 'ingress.host=https://graphql.example.com'], "at '/ingress/host'"],
     [[SERVICE, 'networkPolicy.enabled=true'], 'without rules in both directions would cut off the pods'],
     [[SERVICE, 'auditVolume.size=much'], "at '/auditVolume/size'"],
+    [[SERVICE, 'config.upstraem=x'], "at '/config': additional properties 'upstraem' not allowed"],
+    [[SERVICE, 'config.drainTimeoutMs=700000'], "at '/config/drainTimeoutMs': maximum: got 700,000, want 600,000"],
+    [[SERVICE, 'config.clients.browser.scope={a}'], "additional properties 'scope' not allowed"],
+    [[SERVICE, 'config.drainTimeoutMs=30000', 'terminationGracePeriodSeconds=40'], 'Set it to at least 45'],
+    [
+      [SERVICE, 'env[0].name=NOTIGRAPH_DRAIN_TIMEOUT_MS', 'env[0].valueFrom.fieldRef.fieldPath=x'],
+      'set terminationGracePeriodSeconds',
+    ],
+    [[SERVICE, 'config.drainTimeoutMs.env=DRAIN'], 'set terminationGracePeriodSeconds to at least 15 s more than both'],
+    [[SERVICE, 'config.endpoint.env=ENDPOINT', 'ingress.enabled=true'], "the chart can't read: set paths"],
+    [[SERVICE, 'podSpec.containers={}'], "invalid propertyName 'containers'"],
+    [[SERVICE, 'ingress.hosts={https://a}'], "at '/ingress/hosts/0'"],
   ])('rejects %j', (values, message) => {
     expect(() => renderChart(values)).toThrow(message);
   });
@@ -267,12 +419,14 @@ ${tenants}        0077: { env: KEY }
     const open = listOpen(schema, '').map((path) => path.replaceAll(/\/(?:properties|items)\b/g, ''));
     expect(open).toEqual([
       '/global',
-      '/config',
       '/env/valueFrom',
       '/volumes',
       ...['nodeAffinity', 'podAffinity', 'podAntiAffinity'].map((name) => `/affinity/${name}`),
+      ...['topologySpreadConstraints', 'initContainers', 'extraContainers', 'podSpec'].map((name) => `/${name}`),
+      '/autoscaling/metrics',
       '/networkPolicy/ingress/from',
       '/networkPolicy/egress/to',
+      '/extraObjects',
     ]);
   });
 });
