@@ -1,7 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { guards } from '../support/guards.ts';
 import { startPausedServer } from '../support/paused-server.ts';
 import { connectRaw, EVENTUALLY, postHead, type RawClient, readSlowly } from '../support/raw-client.ts';
+
+guards('src/server/connections.ts', 'Connections.#reject');
 
 /** Shortened time limit. */
 const LIMIT_MS = 600;

@@ -3,8 +3,11 @@ import { pino } from 'pino';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createStoreState } from '../../src/redis/redis.ts';
 import { startGateway } from '../support/gateway.ts';
+import { guards } from '../support/guards.ts';
 import { hasRedis, redisOnly, startRedis } from '../support/redis.ts';
 import { createLimiter, startListener } from '../support/redis-limiter.ts';
+
+guards('src/redis/redis.ts', 'describeStore');
 
 /** Keeps the event loop from doing anything else, without CPU time, which other tests need. */
 const block = (milliseconds: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds);

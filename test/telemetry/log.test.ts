@@ -8,9 +8,15 @@ import events from '../../src/modules/events.ts';
 import topics from '../../src/modules/topics.ts';
 import { createJsonLogger, infoWriterOf } from '../../src/telemetry/json-logger.ts';
 import { startGateway, startSandboxedGateway, startScriptedGateway } from '../support/gateway.ts';
+import { guards } from '../support/guards.ts';
 import { metricValues } from '../support/metrics-text.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { type ServiceResponse, startService } from '../support/service.ts';
+import { clientsOf, createSigner } from '../support/tokens.ts';
+
+guards('src/errors/client-errors.ts', 'createClientErrors.log');
+guards('src/modules/events.ts', 'failuresIn');
+guards('src/telemetry/usage.ts', 'Usage.addResults');
 
 /** Texts that could forge or break a line. */
 const HOSTILE_TEXTS = [
@@ -141,39 +147,83 @@ it('operations are logged through the level, bindings and redaction of the logge
   expect(await log(pino({ redact: ['operation'] }, stream))).toMatchObject([{ level: 30, operation: '[Redacted]' }]);
 });
 
-it('a fault of an endpoint is logged as one warning, however many fields fail', async () => {
+/** Lets episodes end when the test says so. */
+function useEpisodes() {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  return { end: () => void vi.advanceTimersByTime(5_000) };
+}
+
+const warningsOf = ({ log }: { log: Record<string, unknown>[] }) => log.filter(({ level }) => level === 40);
+
+it('a fault of an endpoint is logged as one warning, and counted once, however many fields fail', async () => {
+  const episodes = useEpisodes();
   await using gateway = await startScriptedGateway(() => ({ status: 500, body: {} }));
   const { codes } = await gateway.send(
     '{ workflows(idsOrIdentifiers: ["a", "b", "c", "d"]) { id } notificationGroups { id } }',
   );
   expect(codes).toHaveLength(5);
-  const warnings = gateway.log.filter(({ level }) => level === 40);
-  expect(warnings.map(({ route }) => route).toSorted()).toEqual([
-    '/v1/notification-groups',
-    '/v1/workflows/{workflowIdOrIdentifier}',
-  ]);
+  const routes = ['/v1/notification-groups', '/v1/workflows/{workflowIdOrIdentifier}'];
+  expect(warningsOf(gateway).map(({ route }) => route)).toEqual(expect.arrayContaining(routes));
+  expect(warningsOf(gateway)).toHaveLength(2);
+  episodes.end();
+  expect(warningsOf(gateway).slice(2)).toMatchObject([{ requests: 1 }, { requests: 1 }]);
 });
 
 it.each<[failure: string, response: ServiceResponse, line: object]>([
   ['a body that is not JSON', { body: '{"data":' }, { code: 'UPSTREAM_BAD_RESPONSE', httpStatus: 200 }],
   ['500', { status: 500, body: {} }, { code: 'UPSTREAM_ERROR', httpStatus: 500 }],
-])('%s is one warning per endpoint and episode, not one per operation', async (_, response, line) => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  onTestFinished(() => void vi.useRealTimers());
+])('%s is one warning per endpoint and episode, not one per operation or key', async (_, response, line) => {
+  const episodes = useEpisodes();
   await using gateway = await startScriptedGateway(() => response, { maxRetries: 0 });
-  const warnings = () => gateway.log.filter(({ level }) => level === 40);
   for (let i = 0; i < 20; i += 1) {
-    await gateway.send('{ notificationGroups { id } }', {}, { headers: { 'x-request-id': `request-${i}` } });
+    const headers = { 'x-request-id': `request-${i}` };
+    await gateway.send('{ notificationGroups { id } }', {}, { authorization: `ApiKey key-${i}`, headers });
   }
   const both = { ...line, method: 'GET', route: '/v1/notification-groups' };
-  expect(warnings()).toMatchObject([{ ...both, requestId: 'request-0', tenant: expect.any(String) }]);
+  expect(warningsOf(gateway)).toMatchObject([{ ...both, requestId: 'request-0', tenant: expect.any(String) }]);
   expect(linesOf(gateway.log)).toHaveLength(20);
-  vi.advanceTimersByTime(5_000);
-  expect(warnings().slice(1)).toMatchObject([
-    { ...both, requests: 20, msg: /^The service no longer fails in this way/ },
-  ]);
+  episodes.end();
+  const ended = warningsOf(gateway).slice(1);
+  expect(ended).toMatchObject([{ ...both, requests: 20, msg: /^The service no longer fails in this way/ }]);
+  expect(ended[0]).not.toHaveProperty('tenant');
   await gateway.send('{ notificationGroups { id } }');
-  expect(warnings()).toHaveLength(3);
+  expect(warningsOf(gateway)).toHaveLength(3);
+});
+
+it('the rejected key of each tenant is one warning', async () => {
+  const signer = createSigner();
+  const script = () => ({ status: 401, body: { statusCode: 401 } });
+  await using gateway = await startScriptedGateway(script, { clients: clientsOf(signer, {}, { server: {} }) });
+  for (const tenant of ['acme', 'acme', 'globex']) {
+    await gateway.send('{ notificationGroups { id } }', {}, { authorization: await signer.bearer({ tenant }) });
+  }
+  await gateway.send('{ notificationGroups { id } }', {}, { authorization: 'ApiKey invented' });
+  const line = { code: 'UNAUTHENTICATED', httpStatus: 401 };
+  expect(warningsOf(gateway)).toMatchObject([
+    { ...line, tenant: 'acme' },
+    { ...line, tenant: 'globex' },
+  ]);
+});
+
+it('mistakes of callers, and what has lines of its own, are no warnings of failures', async () => {
+  const page = { status: 404, headers: { 'content-type': 'text/html' }, body: '<p>no' };
+  const responses: ServiceResponse[] = [{ status: 400, body: { statusCode: 400, message: 'No' } }, page];
+  await using gateway = await startScriptedGateway(
+    () => responses.shift() ?? { status: 503, body: {} },
+    { maxRetries: 0 },
+    {
+      breakerMinimumCalls: 3,
+    },
+  );
+  for (let i = 0; i < 8; i += 1) {
+    await gateway.send('{ notificationGroups { id } }');
+  }
+  expect(warningsOf(gateway)).toMatchObject([
+    { msg: /^Something else answers for the service/ },
+    { code: 'UPSTREAM_UNAVAILABLE', httpStatus: 503 },
+    { msg: /^The circuit breaker opened/ },
+  ]);
 });
 
 it('failures that mutations return as data are in the line of the operation, and counted by field and kind', async () => {

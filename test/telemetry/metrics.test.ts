@@ -1,19 +1,23 @@
 import { writeFile } from 'node:fs/promises';
 import { rootCertificates } from 'node:tls';
+import { pino } from 'pino';
 import { register } from 'prom-client';
 import { describe, expect, it } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
 import type { GatewayOptions } from '../../src/gateway.ts';
 import type { ServerOptions } from '../../src/server/server.ts';
-import { createGatewayMetrics, serviceSamples } from '../../src/telemetry/gateway-metrics.ts';
+import { createCounts, createGatewayMetrics, serviceSamples } from '../../src/telemetry/gateway-metrics.ts';
 import { formatMetrics } from '../../src/telemetry/metrics.ts';
 import { processSnapshot } from '../../src/telemetry/process-metrics.ts';
 import { startGateway, startScriptedGateway } from '../support/gateway.ts';
+import { guards } from '../support/guards.ts';
 import { metricValues } from '../support/metrics-text.ts';
 import { startPausedServer } from '../support/paused-server.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import type { Script } from '../support/service.ts';
 import { AUDIENCE, clientsOf, createSigner, ISSUER } from '../support/tokens.ts';
+
+guards('src/telemetry/gateway-metrics.ts', 'createResultCounts');
 
 const GROUPS = '{ notificationGroups { id } }';
 const WORKFLOW = 'query ($id: ID!) { workflow(idOrIdentifier: $id) { id } }';
@@ -321,6 +325,16 @@ describe('the labels', () => {
       'notigraph_operations_total{type="none",code="OK"}': 1,
     });
   });
+});
+
+it('failures as data have their own counts for 1,000 fields and kinds, which modules could make up', async () => {
+  const counts = createCounts(pino({ level: 'silent' }));
+  for (let i = 0; i < 1_010; i += 1) {
+    counts.countResult(['createFeed', `KIND_${i}`]);
+  }
+  const values = metricValues(await formatMetrics([counts.metrics.snapshot()]), /^notigraph_mutation_failures_total/);
+  expect(Object.keys(values)).toHaveLength(1_001);
+  expect(values['notigraph_mutation_failures_total{field="(other)",kind="(other)"}']).toBe(10);
 });
 
 it('a gateway embedded in another server has its own metrics and none of the process', async () => {
