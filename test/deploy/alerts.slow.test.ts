@@ -85,6 +85,25 @@ describe('alerts', () => {
   });
 });
 
+it('alertmanager.yml names only alerts that exist, and silences none that is the worse one', () => {
+  const severityOf = new Map(alerts.map(({ alert, labels }) => [alert, labels.severity]));
+  const rules: Record<'source_matchers' | 'target_matchers', string[]>[] = parse(
+    readKit('prometheus/alertmanager.yml'),
+  ).inhibit_rules;
+  const namesIn = (matchers: readonly string[]) =>
+    matchers.flatMap((matcher) => {
+      const [, prefix = '', names = ''] = /^alertname=~?"(Notigraph\w*)(?:\(([\w|]+)\))?"$/.exec(matcher) ?? [];
+      return prefix === '' ? [] : names.split('|').map((name) => prefix + name);
+    });
+  const pairs = rules.map((rule) => [namesIn(rule.source_matchers), namesIn(rule.target_matchers)] as const);
+  expect(pairs.flat(2).filter((name) => !severityOf.has(name))).toEqual([]);
+  expect(pairs.length).toBeGreaterThan(6);
+  for (const [sources, targets] of pairs) {
+    const worst = targets.some((name) => severityOf.get(name) === 'critical') ? 'critical' : 'warning';
+    expect(sources.filter((name) => worst === 'critical' && severityOf.get(name) !== 'critical')).toEqual([]);
+  }
+});
+
 it('alerts and dashboard use only metrics that the gateway has and docs/monitoring.md lists', () => {
   const source = listSources('src').map(read).join('\n');
   const listed = read('docs/monitoring.md');
