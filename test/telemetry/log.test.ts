@@ -206,6 +206,18 @@ it('the rejected key of each tenant is one warning', async () => {
   ]);
 });
 
+it('the scope that a token lacks is the reason in the line, and the operation counts as rejected', async () => {
+  const signer = createSigner();
+  const clients = clientsOf(signer, { scopes: ['workflows:read'] });
+  await using gateway = await startScriptedGateway(() => {}, { clients });
+  const { status } = await gateway.send('{ notificationGroups { id } }', {}, { authorization: await signer.bearer() });
+  expect(status).toBe(403);
+  expect(linesOf(gateway.log)).toMatchObject([{ code: 'FORBIDDEN', reason: 'groups:read', httpStatus: 403 }]);
+  expect(metricValues(await gateway.metrics(), /^notigraph_operations_total/)).toEqual({
+    'notigraph_operations_total{type="none",code="FORBIDDEN"}': 1,
+  });
+});
+
 it('mistakes of callers, and what has lines of its own, are no warnings of failures', async () => {
   const page = { status: 404, headers: { 'content-type': 'text/html' }, body: '<p>no' };
   const responses: ServiceResponse[] = [{ status: 400, body: { statusCode: 400, message: 'No' } }, page];
