@@ -38,11 +38,9 @@ const STATUSES = [
 
 const isKnown = (status: string): boolean => STATUSES.some(([value]) => value === status);
 
-/** Returns the statuses of events that started no workflow. The service may have sent something else in place of one. */
-const failuresIn = (events: readonly (TriggeredEventBody | null)[]): string[] =>
-  events.flatMap((event) =>
-    event === null || event.status === 'processed' ? [] : isKnown(event.status) ? event.status.toUpperCase() : 'OTHER',
-  );
+/** Returns the statuses of events that started no workflow. */
+const failuresIn = (events: readonly TriggeredEventBody[]): string[] =>
+  events.flatMap(({ status }) => (status === 'processed' ? [] : isKnown(status) ? status.toUpperCase() : 'OTHER'));
 
 export default defineShipped('events', ({ assertRange, badResponse, builder, endpoint, mutation }) => {
   const trigger = endpoint('POST /v1/events/trigger', {

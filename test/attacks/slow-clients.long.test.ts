@@ -47,6 +47,24 @@ it.concurrent.each(Object.entries(STALLS))(
   },
 );
 
+it.concurrent('a malformed request is 400 and not counted as slow, and never answered within another response', async () => {
+  await using held = await startPausedServer({
+    ...LIMITS,
+    listener: (_, response) => void response.writeHead(200, { 'content-length': 10 }).write('begun'),
+  });
+  const malformed = await connectRaw(held.url);
+  await malformed.send('GET / HTTP/1.1\r\nHost localhost\r\n\r\n');
+  await malformed.closed;
+  expect(malformed.received()).toBe('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n');
+  const pipelining = await connectRaw(held.url);
+  await pipelining.send('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
+  await pipelining.receives(/begun/);
+  await pipelining.send('nonsense\r\n\r\n');
+  await pipelining.closed;
+  expect(pipelining.received()).toMatch(/^HTTP\/1\.1 200 OK\r\n.*\r\n\r\nbegun$/s);
+  expect(held.server.load().closed).toMatchObject({ 'request timeout': 0 });
+});
+
 it.concurrent('a connection stays open while it is idle between two requests', async () => {
   await using held = await startPausedServer(LIMITS);
   const client = await connectRaw(held.url);

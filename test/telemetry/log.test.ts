@@ -242,7 +242,8 @@ it('failures that mutations return as data are in the line of the operation, and
   await using gateway = await startScriptedGateway(
     ({ path, body }) => {
       const { name, events: sent = [] } = recordOf(JSON.parse(body || '{}'));
-      const toEvent = (status: unknown) => ({ acknowledged: true, status, transactionId: `t-${status}` });
+      const toEvent = (status: unknown) =>
+        status === 'null' ? null : { acknowledged: true, status, transactionId: `t-${status}` };
       switch (path) {
         case '/v1/events/trigger':
           return { status: 201, body: { data: toEvent(name) } };
@@ -264,7 +265,7 @@ it('failures that mutations return as data are in the line of the operation, and
     `mutation { ${trigger('processed')} }`,
     'mutation { createFeed(input: { name: "" }) { __typename } }',
     `mutation { ${trigger('invalid_recipients')} other: ${trigger('trigger_not_active')} createFeed(input: { name: "a" }) { __typename } }`,
-    `mutation { triggerEvents(input: { events: [${['processed', 'no_tenant_found', 'Canary', 'no_tenant_found'].map(event)}] }) { __typename } }`,
+    `mutation { triggerEvents(input: { events: [${['processed', 'no_tenant_found', 'Canary', 'no_tenant_found', 'null'].map(event)}] }) { __typename } }`,
     'mutation { addSubscribersToTopic(input: { key: "t", subscriberIds: ["a", "b", "c"] }) { __typename } }',
     'mutation { createSubscribers(input: { subscribers: [{ subscriberId: "" }, { subscriberId: "a" }] }) { failed } }',
   ]) {
@@ -290,7 +291,7 @@ it('failures that mutations return as data are in the line of the operation, and
     ['{field="triggerEvent",kind="TRIGGER_NOT_ACTIVE"}', 1],
     ['{field="createFeed",kind="CONFLICT"}', 1],
     ['{field="triggerEvents",kind="NO_TENANT_FOUND"}', 2],
-    ['{field="triggerEvents",kind="OTHER"}', 1],
+    ['{field="triggerEvents",kind="OTHER"}', 2], // An unknown status, and no result at all.
     ['{field="addSubscribersToTopic",kind="UNKNOWN_SUBSCRIBER"}', 2],
     ['{field="createSubscribers",kind="INVALID_INPUT"}', 1],
     ['{field="createSubscribers",kind="CONFLICT"}', 1],
