@@ -251,7 +251,7 @@ it('in production, nothing is printed for a person at a terminal, and an unreach
   const { stdout, stderr } = await notigraph.stop('SIGTERM');
   expect(expectStarted(stdout, [], [new URL(unreachable.url).host])).toEqual([]);
   expect(stdout).toContain(`Upstream   ${unreachable.url}/\n`);
-  expect(stdout).toMatch(/\nShutting down: finishing in-flight requests\.\n$/);
+  expect(stdout).toMatch(/\nShutting down: finishing in-flight requests\.\n(?:\{.+\n)*$/);
   expect(stdout + stderr).not.toMatch(/curl|ctrl|try it/i);
 });
 

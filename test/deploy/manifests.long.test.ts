@@ -268,7 +268,7 @@ ${tenants}        0077: { env: KEY }
     expect(container).toMatchObject({
       imagePullPolicy: 'Always',
       envFrom: [{}, { configMapRef: { name: 'more' } }],
-      readinessProbe: { httpGet: { path: '/readyz' }, periodSeconds: 2, timeoutSeconds: 3 },
+      readinessProbe: { httpGet: { path: '/livez' }, periodSeconds: 2, timeoutSeconds: 3 },
     });
     expect(find(rendered, 'Deployment')).toMatchObject({
       metadata: { labels: { team: 'a' }, annotations: { 'reloader.example.com/auto': 'true' } },

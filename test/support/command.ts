@@ -9,6 +9,7 @@ import { COMMANDS } from '../../src/cli/commands/index.ts';
 import { explainFailure } from '../../src/cli/explain-failure.ts';
 import { withoutControls } from '../../src/lib/text.ts';
 import { CHILD_ENV } from './child-env.ts';
+import { ROOT } from './docs.ts';
 import { createEmptyFolder } from './sandbox-files.ts';
 
 export interface CommandOptions {
@@ -71,7 +72,6 @@ function startCommand({ cwd = createEmptyFolder(), args = [], env = {}, input }:
   });
   const { text, ...printing } = followOutput({ stdout, stderr });
   async function run(): Promise<ExitResult> {
-    const previous = process.cwd();
     process.chdir(cwd);
     try {
       const commandLine = readCommandLine(args, COMMANDS);
@@ -81,7 +81,7 @@ function startCommand({ cwd = createEmptyFolder(), args = [], env = {}, input }:
       stderr.write(`${withoutControls(message)}\n`);
       host.exitCode = exitCode;
     } finally {
-      process.chdir(previous);
+      process.chdir(ROOT); // Several commands can run at a time, so that the folder before may be gone.
     }
     const printed = Promise.all([finished(stdout), finished(stderr)]);
     stdout.end();

@@ -145,14 +145,13 @@ describe('the metrics', () => {
       'notigraph_operations_total{type="none",code="BAD_USER_INPUT"}': 1, // A variable, before execution.
       'notigraph_operations_total{type="mutation",code="OK"}': 1,
       'notigraph_operations_total{type="mutation",code="UPSTREAM_UNAVAILABLE"}': 1,
-      'notigraph_operations_total{type="mutation",code="UNAUTHENTICATED"}': 1,
       'notigraph_operations_total{type="none",code="GRAPHQL_VALIDATION_FAILED"}': 1,
       'notigraph_operations_total{type="none",code="GRAPHQL_PARSE_FAILED"}': 1,
       'notigraph_operations_total{type="none",code="OPERATION_RESOLUTION_FAILURE"}': 1,
-      'notigraph_operations_total{type="none",code="UNAUTHENTICATED"}': 1,
+      'notigraph_operations_total{type="none",code="UNAUTHENTICATED"}': 2,
       'notigraph_operation_duration_seconds_count{type="query"}': 9,
-      'notigraph_operation_duration_seconds_count{type="mutation"}': 3,
-      'notigraph_operation_duration_seconds_count{type="none"}': 5,
+      'notigraph_operation_duration_seconds_count{type="mutation"}': 2,
+      'notigraph_operation_duration_seconds_count{type="none"}': 6,
       ...ofRequests('GET', '/v1/notification-groups', { '2xx': 2 }),
       ...ofRequests('GET', '/v1/workflows/{workflowIdOrIdentifier}', {
         '2xx': 1,

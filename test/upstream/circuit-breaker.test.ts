@@ -352,10 +352,11 @@ it('requests that only one API key makes slow pause only the calls with this key
     }
   });
   await using gateway = await startGateway(optionsFor(upstream.url, {}));
-  for (let round = 0; round < 3; round += 1) {
-    await Promise.all(Array.from({ length: 10 }, (_, i) => read(gateway, 10 * round + i, 'slow')));
-    expect((await read(gateway, round, 'other')).codes).toEqual([]);
+  const slow = Array.from({ length: 30 }, (_, i) => read(gateway, i, 'slow'));
+  for (let id = 0; id < 3; id += 1) {
+    expect((await read(gateway, id, 'other')).codes).toEqual([]);
   }
+  await Promise.all(slow); // All at once, because failures count for ten seconds only.
   expect((await read(gateway, 0, 'slow')).codes).toEqual(['UPSTREAM_UNAVAILABLE']);
   expect((await read(gateway, 0, 'other')).codes).toEqual([]);
   const [line, ...more] = linesOf(gateway);
