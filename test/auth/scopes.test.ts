@@ -35,8 +35,6 @@ import { clientsOf, createSigner } from '../support/tokens.ts';
 guards('src/auth/token-verifier.ts', 'createTokenVerifier.scopes');
 guards('src/graphql/documents/required-scopes.ts', 'canInclude');
 guards('src/graphql/documents/required-scopes.ts', 'collectScopes.walk');
-guards('src/graphql/types/subscriber.ts', 'maskName');
-guards('src/graphql/types/subscriber.ts', 'subscribers.Subscriber.fields.channels.resolve');
 guards('src/http/pipeline.ts', 'authorize');
 guards('src/http/pipeline.ts', 'createPipeline.handle');
 

@@ -1,6 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { pino } from 'pino';
 import { expect, it } from 'vitest';
+import { createGateway, createGatewayState } from '../../src/gateway.ts';
+import { layouts } from '../modules/example.ts';
 import { connectClients, runConcurrently } from '../support/concurrent-load.ts';
+import { settledBytes } from '../support/heap.ts';
 import { ofFile } from '../support/lifetime.ts';
 import { startProbedGateway } from '../support/probed-gateway.ts';
 import { type NotigraphProcess, startNotigraph } from '../support/process.ts';
@@ -136,3 +140,19 @@ it('releases replaced gateways', async () => {
   const after = await reloadTimes(RELOADS);
   expect(after - before).toBeLessThan(REPLACED_MB / 3);
 }, 300_000);
+
+it('300 reloads with a module keep less than 5 MB', async () => {
+  const logger = pino({ level: 'silent' });
+  const state = createGatewayState(logger);
+  const options = { upstream: 'http://127.0.0.1:9', modules: [layouts], federation: true };
+  const reload = async (times: number) => {
+    for (let i = 0; i < times; i += 1) {
+      const gateway = createGateway(options, { logger, onUndeclaredCall: () => {} }, state);
+      await gateway.dispose();
+    }
+  };
+  await reload(20); // What is compiled and cached once.
+  const before = await settledBytes();
+  await reload(300);
+  expect((await settledBytes()) - before).toBeLessThan(5_000_000);
+});
