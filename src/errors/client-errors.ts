@@ -1,7 +1,7 @@
 // Converts errors to what clients see.
 
 import { randomUUID } from 'node:crypto';
-import { GraphQLError, Kind, type SourceLocation } from 'graphql';
+import { type GraphQLError, Kind, type SourceLocation } from 'graphql';
 import type { Logger } from 'pino';
 import { logEpisodes } from '../lib/episodes.ts';
 import { isRecord } from '../lib/is-record.ts';
@@ -9,7 +9,7 @@ import { memoize } from '../lib/memoize.ts';
 import { createCredentialFilter } from '../upstream/credential-filter.ts';
 import { describeCause, isUpstreamError, type UpstreamError, type WriteOutcome } from '../upstream/errors.ts';
 import type { ErrorCode } from './codes.ts';
-import { DocumentError, isInvalidValueError, truncateMessage, UNREADABLE } from './located-error.ts';
+import { DocumentError, isGraphQLError, isInvalidValueError, truncateMessage, UNREADABLE } from './located-error.ts';
 import { toLoggedError } from './logged-error.ts';
 
 /** The `extensions` of errors in responses. Errors never have other members. */
@@ -196,7 +196,7 @@ const MAX_ORIGINALS = 10;
 /** Returns the innermost original error. Execution wraps a resolver's error, sometimes twice. */
 function originalOf(error: GraphQLError): unknown {
   let inner: unknown = error;
-  for (let i = 0; i < MAX_ORIGINALS && inner instanceof GraphQLError && inner.originalError !== undefined; i += 1) {
+  for (let i = 0; i < MAX_ORIGINALS && isGraphQLError(inner) && inner.originalError !== undefined; i += 1) {
     inner = inner.originalError;
   }
   return inner;
@@ -207,7 +207,7 @@ function codeOf(error: GraphQLError, original: unknown): string | undefined {
   if (isInvalidValueError(original)) {
     return 'UPSTREAM_BAD_RESPONSE';
   }
-  if (!(original instanceof GraphQLError) || !isRecord(original.extensions)) {
+  if (!isGraphQLError(original) || !isRecord(original.extensions)) {
     return undefined; // Subclasses of GraphQLError may have no extensions.
   }
   const { code } = original.extensions;

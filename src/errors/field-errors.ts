@@ -14,6 +14,7 @@ import {
 } from '../upstream/errors.ts';
 import { findProfileProblem, findTextProblem } from '../upstream/input-rules.ts';
 import { findIdProblem } from '../upstream/transport/path.ts';
+import { isGraphQLError } from './located-error.ts';
 
 /** Creates the error of an argument that the gateway rejects before any call. */
 export const badUserInput = (message: string): GraphQLError =>
@@ -190,7 +191,7 @@ const toItemFailure = (error: UpstreamError): Failure => ({
 
 /** Returns the error of a field after a write that was applied, or may have been. Other errors than these are masked, with the same outcome. */
 export function afterWrite(error: unknown): unknown {
-  if (error instanceof GraphQLError) {
+  if (isGraphQLError(error)) {
     const extensions = { ...error.extensions, retryable: false, outcome: 'UNKNOWN' };
     return new GraphQLError(addUnknownOutcome(error.message), { originalError: error, extensions });
   }

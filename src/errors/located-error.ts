@@ -10,6 +10,7 @@ import {
   type Source,
   type SourceLocation,
 } from 'graphql';
+import { isRecord } from '../lib/is-record.ts';
 import { memoizeByObject } from '../lib/memoize.ts';
 
 const MAX_MESSAGE_LENGTH = 300;
@@ -26,6 +27,10 @@ export class DocumentError extends GraphQLError {
     this.documentNodes = documentNodes;
   }
 }
+
+/** Checks whether an error is a GraphQLError, also of another copy of graphql: Vitest gives tests and the modules in them one of their own. */
+export const isGraphQLError = (error: unknown): error is GraphQLError =>
+  error instanceof GraphQLError || (isRecord(error) && error.name === 'GraphQLError' && isRecord(error.extensions));
 
 const invalidValueErrors = new WeakSet<object>();
 
@@ -57,14 +62,14 @@ const located = new WeakSet<GraphQLError>();
 export const UNREADABLE = 'The thrown value cannot be read.';
 
 function locateReadable(raw: unknown, nodes: readonly ASTNode[], path: ResponsePath): GraphQLError {
-  const isGraphQLError = raw instanceof GraphQLError;
-  if (isGraphQLError && located.has(raw)) {
+  const isOfGraphQL = isGraphQLError(raw);
+  if (isOfGraphQL && located.has(raw)) {
     return raw; // At a non-null position below.
   }
   const place = responsePathAsArray(path);
   // Unlike graphql-js, doesn't take the path of another server, or members of other errors, for those of the field.
   const error =
-    raw instanceof Error && (!isGraphQLError || raw.path !== undefined)
+    raw instanceof Error && (!isOfGraphQL || raw.path !== undefined)
       ? new GraphQLError(raw.message, { path: place, originalError: raw })
       : locatedError(raw, undefined, place);
   located.add(error);
@@ -79,7 +84,7 @@ export function toOperationError(raw: unknown): GraphQLError {
   if (raw instanceof DocumentError) {
     return setNodes(new GraphQLError(raw.message), raw.documentNodes);
   }
-  return raw instanceof GraphQLError ? raw : locatedError(raw, undefined);
+  return isGraphQLError(raw) ? raw : locatedError(raw, undefined);
 }
 
 /** Sets the nodes of an error and what its constructor derives from them. Uses an index of lines: scanning 32 KB would take 1.3 ms. */

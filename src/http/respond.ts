@@ -3,7 +3,7 @@
 import { type ExecutionResult, GraphQLError } from 'graphql';
 import type { ClientError, CreateClientErrors, ToClientError } from '../errors/client-errors.ts';
 import { Refusal, refusalErrors } from '../errors/codes.ts';
-import { UNREADABLE } from '../errors/located-error.ts';
+import { isGraphQLError, UNREADABLE } from '../errors/located-error.ts';
 import type { GatewayContext } from '../graphql/context.ts';
 import type { Operation } from '../graphql/documents/prepared-documents.ts';
 import { isRecord } from '../lib/is-record.ts';
@@ -168,10 +168,10 @@ function toGraphQLErrors(failure: unknown): readonly GraphQLError[] {
   if (failure instanceof InvalidDocument) {
     return failure.errors;
   }
-  if (failure instanceof GraphQLError) {
+  if (isGraphQLError(failure)) {
     return [failure];
   }
-  if (Array.isArray(failure) && failure.length > 0 && failure.every((error) => error instanceof GraphQLError)) {
+  if (Array.isArray(failure) && failure.length > 0 && failure.every(isGraphQLError)) {
     return failure;
   }
   const originalError =

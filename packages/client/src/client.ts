@@ -177,6 +177,13 @@ async function authorizedHeaders(headers: Headers, authorization: Authorization 
   return all;
 }
 
-/** Returns 128 random bits. `crypto.randomUUID` exists only on pages with https. */
+/**
+ * Returns 128 random bits. `crypto.randomUUID` exists only on pages with https. React Native has no `crypto`: there, the key begins with the time, because
+ * the seed of `Math.random` can have only 32 bits.
+ */
 const randomKey = (): string =>
-  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+  typeof crypto === 'undefined'
+    ? [Date.now(), Math.random() * 2 ** 52, Math.random() * 2 ** 52]
+        .map((part) => Math.floor(part).toString(16))
+        .join('-')
+    : Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import events from '../../../src/modules/events.ts';
 import { startGateway, startSandboxedGateway, startScriptedGateway } from '../../../test/support/gateway.ts';
 import { listen } from '../../../test/support/listen.ts';
@@ -56,6 +56,24 @@ it('sends the headers of a request', async () => {
   expect(first.data?.createNotificationGroup).toMatchObject({ replayed: false });
   expect(second.data?.createNotificationGroup).toMatchObject({ replayed: true });
   expect(gateway.upstream('POST')).toHaveLength(2);
+});
+
+it('gives each mutation an idempotency key, also without `crypto`, as in React Native', async () => {
+  await using gateway = await startSandboxedGateway();
+  const notigraph = createClient({ url: gateway.url, authorization });
+  const create = async (name: string) => {
+    const { errors } = await notigraph.request(CreateNotificationGroupDocument, { input: { name } });
+    expect(errors).toBeUndefined();
+  };
+  await create('Marketing');
+  onTestFinished(() => void vi.unstubAllGlobals());
+  vi.stubGlobal('crypto', undefined);
+  await create('Sales');
+  await create('Support');
+
+  const keys = gateway.upstream('POST').map(({ headers }) => headers['idempotency-key']);
+  expect(new Set(keys).size).toBe(3);
+  expect(keys.every((key) => typeof key === 'string' && key.length >= 32)).toBe(true);
 });
 
 it('gets exactly the days that it asks for, of which today is one', async () => {

@@ -21,7 +21,7 @@ import { didYouMean } from 'graphql/jsutils/didYouMean.js';
 import { inspect } from 'graphql/jsutils/inspect.js';
 import { printPathArray } from 'graphql/jsutils/printPathArray.js';
 import { suggestionList } from 'graphql/jsutils/suggestionList.js';
-import { excerpt, setNodes, truncateMessage } from '../../errors/located-error.ts';
+import { excerpt, isGraphQLError, setNodes, truncateMessage } from '../../errors/located-error.ts';
 import { coerceLiteral, defaultOf, type VariablePlan, Variables } from './graphql-js.ts';
 import type { Limits } from './result-limits.ts';
 
@@ -225,7 +225,7 @@ function coerceLeaf(input: Input, value: unknown, type: GraphQLLeafType, path: P
     coerced = isEnumType(type) ? type.parseValue(value, input.hideSuggestions) : type.parseValue(value);
   } catch (error) {
     const reason = `Expected type "${type.name}". ${error instanceof Error ? error.message : ''}`;
-    return input.reject(value, path, error instanceof GraphQLError ? error : reason);
+    return input.reject(value, path, isGraphQLError(error) ? error : reason);
   }
   return coerced === undefined ? input.reject(value, path, `Expected type "${type.name}".`) : coerced;
 }

@@ -12,7 +12,7 @@ import {
   type ResponsePath,
 } from 'graphql';
 import { inspect } from 'graphql/jsutils/inspect.js';
-import { excerpt, markInvalidValue } from '../../errors/located-error.ts';
+import { excerpt, isGraphQLError, markInvalidValue } from '../../errors/located-error.ts';
 import { ignoreRejection, isPromise } from '../../lib/promises.ts';
 import { INEXACT_ID, isInexactId } from './coerce-variables.ts';
 import type { Execution } from './execution.ts';
@@ -232,7 +232,7 @@ function serializeChecked(type: GraphQLLeafType, value: unknown): unknown {
   try {
     return type.serialize(value);
   } catch (error) {
-    throw error instanceof GraphQLError ? markInvalidValue(error) : error;
+    throw isGraphQLError(error) ? markInvalidValue(error) : error;
   }
 }
 
