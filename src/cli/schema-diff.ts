@@ -192,7 +192,15 @@ function rejectFirst(source: string, [error]: readonly GraphQLError[]): void {
 const CODE = /\.(?:[cm]?[jt]sx?|vue|svelte|astro)$/;
 
 /** Matches a document in code: a template after `gql` or `graphql`, as a tag or an argument, or after the comment `GraphQL`. */
-const TEMPLATE = /(?:\b(?:gql|graphql)\s*(?:<[^<>`]*>\s*)?\(?|\/\*\s*GraphQL\s*\*\/)\s*`((?:\\.|[^\\`])*)`/gs;
+const TEMPLATE = /(?:\b(?:gql|graphql)\s*(?:<[^<>`]*>\s*)?\(?|\/\*\s*GraphQL\s*\*\/)\s*`((?:\\.|[^\\`])*)`/;
+
+/**
+ * Matches comments and strings, in which a template is no document. Nothing before the comment's begin is part of a pattern for files or an address, such
+ * as src/*.ts, and a string ends in its line, because an apostrophe can also be text of a page.
+ */
+const TEXT = /(?<![^\s(){[,;=>])(?:\/\*.*?\*\/|\/\/[^\n]*)|<!--.*?-->|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'/;
+
+const DOCUMENT_OR_TEXT = new RegExp(`${TEMPLATE.source}|${TEXT.source}`, 'gs');
 
 /** Reads the documents of a file, at their lines; none of other files. Adds the places of those with expressions to a list. */
 function readDocuments(file: string, unread: string[]): DocumentNode[] {
@@ -200,7 +208,10 @@ function readDocuments(file: string, unread: string[]): DocumentNode[] {
     return [parseDocument(file, readNamedFile(file, MAX_BYTES))];
   }
   const body = CODE.test(file) && !isFolder(file) ? readNamedFile(file, MAX_BYTES) : '';
-  return [...body.matchAll(TEMPLATE)].flatMap(({ 0: { length }, 1: content = '', index }) => {
+  return [...body.matchAll(DOCUMENT_OR_TEXT)].flatMap(({ 0: { length }, 1: content, index }) => {
+    if (content === undefined) {
+      return [];
+    }
     const before = body.slice(0, index + length - content.length - 1).replace(/[^\n]/g, '');
     if (/(?<!\\)\$\{/.test(content)) {
       unread.push(`${file}:${before.length + 1}`);

@@ -245,6 +245,25 @@ Not read, because of an expression (\${…}):
     );
   });
 
+  it('reads no documents in comments and strings of code', async () => {
+    const files = {
+      ...SCHEMAS,
+      'app/gql.ts': `/**
+ * const query = graphql(\`query GetUser($id: ID!) { user(id: $id) { name } }\`);
+ */
+// gql\`{ nothing }\`
+export const sources = glob('src/**/*.ts', 'https://example.com/*'); // Don't use gql\`{ nothing }\`.
+const first = gql\`query First { items { id } }\`; /* gql\`{ nothing }\` */
+const hint = "Write gql\`{ nothing }\`" + 'or it\\'s gql\`{ nothing }\`';
+const second = graphql(/* GraphQL */ \`query Second { items { id } } # it's "quoted\`);
+`,
+      'app/page.vue':
+        "<!--\ngql`{ nothing }`\n-->\n<p>Don't {/* gql`{ nothing }` */}</p>\n<script>gql`query Third { items { id } }`</script>",
+    };
+    const { stdout } = await run('schema diff old.graphql new.graphql --documents app', files);
+    expect(stdout).toMatch(/\n\nNone of 3 operations breaks\.\n$/);
+  });
+
   it.each([
     ['none.graphql', "The file none.graphql doesn't exist.\n"],
     ['syntax.graphql', 'syntax.graphql:2:14: Syntax Error: Expected Name, found "}".\n'],
