@@ -1,16 +1,16 @@
 // Looks up trusted documents by id or text, and rejects or logs others.
 
-import { stripIgnoredCharacters } from 'graphql';
+import { Kind, parse } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import type { Identity } from '../../auth/identity.ts';
 import { refuse } from '../../errors/codes.ts';
 import { orUndefined } from '../../lib/caught.ts';
-import { isRecord } from '../../lib/is-record.ts';
+import { isRecord, recordOf } from '../../lib/is-record.ts';
 import { memoize, memoizeBySource } from '../../lib/memoize.ts';
 import type { TrustedDocumentsMode } from '../../settings/clients.ts';
 import type { GatewaySettings } from '../../settings/settings.ts';
-import { MAX_CHARACTERS } from './limits.ts';
+import { MAX_CHARACTERS, MAX_TOKENS } from './limits.ts';
 import { type Manifest, type ManifestFiles, sha256Of, withoutHashPrefix } from './manifest.ts';
 
 export type TrustedDocuments = ReturnType<typeof createTrustedDocuments>;
@@ -31,7 +31,7 @@ const MINUTE_MS = 60_000;
 /** Maximum documents that are not logged again. */
 const MAX_LOGGED = 10_000;
 
-const MAX_STRIPPED = 100;
+const MAX_NORMALIZED = 100;
 
 /**
  * Creates the lookup. It follows changes of the manifests.
@@ -47,7 +47,7 @@ export function createTrustedDocuments(
   const indexes = sources.map((files) => memoizeBySource(() => files.manifests(), createIndex));
   const logged = new LRUCache<string, true>({ max: MAX_LOGGED });
   let lines = { since: Number.NEGATIVE_INFINITY, count: 0 };
-  const strip = memoize(withoutIgnored, MAX_STRIPPED);
+  const normalize = memoize(normalizeDocument, MAX_NORMALIZED);
   const unknownId = refuse(
     'PERSISTED_QUERY_NOT_FOUND',
     'No manifest of this gateway contains a document with this id. Add the manifest of the app to the gateway.',
@@ -58,7 +58,7 @@ export function createTrustedDocuments(
       ? refuse('PERSISTED_QUERY_NOT_FOUND', 'PersistedQueryNotFound')
       : refuse('PERSISTED_QUERY_NOT_SUPPORTED', 'PersistedQueryNotSupported');
 
-  const findIn = (by: 'byId' | 'byText' | 'byStripped', key: string): TrustedDocument | undefined => {
+  const findIn = (by: 'byId' | 'byText' | 'byNormalized', key: string): TrustedDocument | undefined => {
     for (const currentIndex of indexes) {
       const found = currentIndex()[by].get(key);
       if (found !== undefined) {
@@ -68,10 +68,10 @@ export function createTrustedDocuments(
     return undefined;
   };
 
-  /** Returns the listed document with this text, or with one that differs only in characters without meaning, such as line breaks. */
+  /** Returns the listed document with this text, or with one that means the same: code generators sort what they hash. */
   const findByText = (text: string): FoundDocument =>
     findIn('byText', text) ??
-    (text.length > MAX_CHARACTERS ? undefined : findIn('byStripped', strip(text))) ?? { text };
+    (text.length > MAX_CHARACTERS ? undefined : findIn('byNormalized', normalize(text))) ?? { text };
 
   /** Finds a document by its id. If the request has a text too, the id must be its SHA-256. */
   function findByIdAndText(id: unknown, query: string | undefined, isApollo: boolean): FoundDocument {
@@ -152,23 +152,42 @@ export function createTrustedDocuments(
   };
 }
 
-/** Indexes the documents by text, with and without ignored characters, by id and by SHA-256. */
+/** Indexes the documents by text, as it is and normalized, by id and by SHA-256. */
 function createIndex(manifests: readonly Manifest[]) {
   const byId = new Map<string, TrustedDocument>();
   const byText = new Map<string, TrustedDocument>();
-  const byStripped = new Map<string, TrustedDocument>();
+  const byNormalized = new Map<string, TrustedDocument>();
   for (const [id, text] of manifests.flatMap((manifest) => Object.entries(manifest))) {
-    const stripped = withoutIgnored(text);
-    const listed = byStripped.get(stripped) ?? { text, hash: sha256Of(text) }; // The same document can be listed in several formats.
+    const normalized = normalizeDocument(text);
+    const same = byNormalized.get(normalized); // The same document can be listed in several formats.
+    const listed = { text, hash: same?.hash ?? sha256Of(text) };
     byText.set(text, listed);
-    byStripped.set(stripped, listed);
+    byNormalized.set(normalized, same ?? listed);
     byId.set(sha256Of(text), listed).set(withoutHashPrefix(id), listed);
   }
-  return { byId, byText, byStripped };
+  return { byId, byText, byNormalized };
 }
 
-/** Returns a document without characters that have no meaning; other texts unchanged. */
-const withoutIgnored = (text: string): string => orUndefined(() => stripIgnoredCharacters(text)) ?? text;
+/** Lists of nodes whose order has no meaning. */
+const UNORDERED = /^(?:arguments|definitions|directives|selections|variableDefinitions)$/;
+
+/** Returns the same text for documents that differ only in an order, or in characters, without meaning; other texts unchanged. */
+const normalizeDocument = (text: string): string =>
+  orUndefined(() => writeNode(parse(text, { noLocation: true, maxTokens: MAX_TOKENS }))) ?? text;
+
+/** @param isSerial whether the node selects fields of `Mutation`, which run in their order */
+function writeNode(node: unknown, name = '', isSerial = false): string {
+  if (Array.isArray(node)) {
+    const items = node.map((item) => writeNode(item, '', isSerial));
+    return `[${(UNORDERED.test(name) && !(isSerial && name === 'selections') ? items.sort() : items).join()}]`;
+  }
+  if (!isRecord(node)) {
+    return JSON.stringify(node) ?? '';
+  }
+  const type = recordOf(recordOf(node.typeCondition).name).value;
+  const isMutation = node.operation === 'mutation' || type === 'Mutation' || (isSerial && node.kind !== Kind.FIELD);
+  return `{${Object.entries(node).map(([member, value]) => `${member}:${writeNode(value, member, isMutation)}`)}}`;
+}
 
 /** Returns the id in Apollo's form, if any. */
 const hashIn = (extensions: unknown): unknown =>
