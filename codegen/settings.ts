@@ -192,11 +192,17 @@ function toType(schema: Described, indent: string): string {
 /** Pattern of texts that end in one of several words, such as scopes. */
 const ENDINGS = /:\(([a-z|]+)\)\$$/;
 
+/** Returns a description without `{ env }`, a form of the configuration file that options don't have. */
+const withoutEnv = (description: string): string =>
+  description
+    .replace(/, with user name and password only as `\{ env: NAME \}`(?= or)?/, '')
+    .replace(/, `\{ env \}` or /, ' or ');
+
 function toDocstring(name: string, schema: Described): string {
   const range = rangeOf(name, schema);
   const fallback = defaultOf(schema);
   return joinSentences(
-    withoutLinks(schema.description ?? ''),
+    withoutLinks(withoutEnv(schema.description ?? '')),
     range && `${range}.`,
     /^required/.test(fallback) || fallback === '{}' ? '' : `@default ${fallback}`,
   );

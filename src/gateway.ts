@@ -160,8 +160,8 @@ export function createGateway(
 ): Gateway {
   const address = upstream instanceof URL ? upstream.href : upstream;
   const values = { ...options, ...(address !== undefined && { upstream: address }) };
-  const names = modules.map(({ name }) => name);
-  return buildGateway(parseOptions(values, names), deps, state, { modules, ...(plugins !== undefined && { plugins }) });
+  const settings = parseOptions(values, Array.isArray(modules) ? modules.map(String) : modules);
+  return buildGateway(settings, deps, state, { modules, ...(plugins !== undefined && { plugins }) });
 }
 
 /** Code of the user that becomes part of a gateway. */

@@ -2,6 +2,7 @@
 
 import { type FieldMap, InterfaceRef, ObjectRef } from '@pothos/core';
 import { assertRange, badResponse, badUserInput, loadBySentId } from '../errors/field-errors.ts';
+import { isRecord } from '../lib/is-record.ts';
 import { isPromise } from '../lib/promises.ts';
 import { type DeclaredEndpoint, endpoint } from '../upstream/endpoint.ts';
 import { type Builder, createBuilder, type GraphTypes } from './builder.ts';
@@ -80,6 +81,21 @@ export class ModuleError extends Error {
   override readonly name = 'ModuleError';
 }
 
+export const isModule = (value: unknown): value is GatewayModule =>
+  isRecord(value) && typeof value.name === 'string' && typeof value.define === 'function';
+
+/** Throws a `ModuleError` for what is no module: its name, as in a configuration file, or all that its file exports. */
+export function assertModule(value: unknown): void {
+  if (!isModule(value)) {
+    const [, word = 'module'] = /(\w+)(?:\.\w+)?$/.exec(String(value)) ?? [];
+    throw new ModuleError(
+      typeof value === 'string'
+        ? `${value} is the name of a module; import it: import ${word} from '${value}'`
+        : "a module is missing, or isn't the default export of its file, as in: import events from 'notigraph/modules/events'",
+    );
+  }
+}
+
 /**
  * Defines modules with a builder of their own. Each is defined once, also if several others use it. Modules are known by their names, because another
  * copy of this package may have declared them.
@@ -136,6 +152,7 @@ export function defineAll(modules: readonly GatewayModule[]) {
   };
 
   const use = <Types>(module: GatewayModule<Types>): Types => {
+    assertModule(module);
     const { name } = module;
     if (!types.has(name)) {
       types.set(name, undefined); // Modules that use each other get no types.

@@ -20,7 +20,7 @@ import type { GatewayContext } from './context.ts';
 import { createSchemaAccess, toSubgraph } from './federation.ts';
 import { checkCalls, declaresCall, dependentCallsOf } from './field-calls.ts';
 import type { FieldContext } from './loaders.ts';
-import { defineAll, defineModule, type GatewayModule, ModuleError } from './module.ts';
+import { assertModule, defineAll, defineModule, type GatewayModule, ModuleError } from './module.ts';
 import { runMutation, withOwnWrites } from './mutations.ts';
 import { scalars } from './scalars.ts';
 import { adderOf, describeScopes, elementsOf, findScopeProblem, type ModuleOf, scopesOfField } from './scopes.ts';
@@ -110,6 +110,7 @@ function buildWatched(
 }
 
 function buildSchema(modules: readonly GatewayModule[]): { schema: GraphQLSchema; moduleOf: ModuleOf } {
+  modules.forEach(assertModule);
   assertNames(modules);
   try {
     const { builder, endpoints, moduleOf } = defineAll([...BUILT_IN, ...modules]);

@@ -66,12 +66,12 @@ export interface GatewaySettingOptions {
         audience: string | readonly string[];
         /** URL of the signing keys (JWKS): https, or http on this machine. Set either this or `publicKey`. @default none */
         jwks?: string;
-        /** Public key in place of `jwks`: PEM or JSON Web Key, inline, `{ env }` or `{ file }`. RSA keys need 2048 bits. @default none */
+        /** Public key in place of `jwks`: PEM or JSON Web Key, inline or `{ file }`. RSA keys need 2048 bits. @default none */
         publicKey?: string | {
           /** Path of the file. */
           file: string;
         };
-        /** Certificates of private authorities that sign the certificate of `jwks`, in PEM: inline, `{ env }` or `{ file }`. @default none */
+        /** Certificates of private authorities that sign the certificate of `jwks`, in PEM: inline or `{ file }`. @default none */
         ca?: string | {
           /** Path of the file. */
           file: string;
@@ -164,12 +164,12 @@ export interface GatewaySettingOptions {
     store?: 'memory' | {
       /** A Redis server that all workers and replicas share. */
       redis: {
-        /** URL of the server: `redis://…` or `rediss://…`, with user name and password only as `{ env: NAME }` or `{ file: PATH }`. A file is read again whenever Notigraph connects. */
+        /** URL of the server: `redis://…` or `rediss://…` or `{ file: PATH }`. A file is read again whenever Notigraph connects. */
         url: string | {
           /** Path of the file. */
           file: string;
         };
-        /** Certificates of private authorities in PEM, trusted in addition to those of Node.js: inline, `{ env }` or `{ file }`. Requires `rediss://…`. A file is read again whenever Notigraph connects. @default none */
+        /** Certificates of private authorities in PEM, trusted in addition to those of Node.js: inline or `{ file }`. Requires `rediss://…`. A file is read again whenever Notigraph connects. @default none */
         ca?: string | {
           /** Path of the file. */
           file: string;
@@ -192,7 +192,7 @@ export interface GatewaySettingOptions {
   attemptTimeoutMs?: number;
   /** Maximum retries of a call. Reads and `PUT …/status` are retried after 408, 425, 502 to 504, 520 to 530, a reset or a timeout; other writes only if they cannot have been applied. 0 to 10. @default 2 */
   maxRetries?: number;
-  /** Proxy that connections to the service are tunneled through (`CONNECT`): its URL, with user name and password only as `{ env: NAME }`; or `off`. See proxies. @default `HTTPS_PROXY` or `HTTP_PROXY`, unless `NO_PROXY` excludes the service; `off` in `createGateway` */
+  /** Proxy that connections to the service are tunneled through (`CONNECT`): its URL; or `off`. See proxies. @default `HTTPS_PROXY` or `HTTP_PROXY`, unless `NO_PROXY` excludes the service; `off` in `createGateway` */
   proxy?: string;
   /** Maximum connections to the service (HTTP/1.1). 1 to 10000. @default 64 */
   sockets?: number;
@@ -210,7 +210,7 @@ export interface GatewaySettingOptions {
   upstreamIdempotency?: boolean | 'on' | 'off';
   /** TLS to the service. Changed files apply to new connections. See certificates. @default none */
   tls?: {
-    /** Certificates of private authorities in PEM, trusted in addition to those of Node.js: inline, `{ env }` or `{ file }`. @default none */
+    /** Certificates of private authorities in PEM, trusted in addition to those of Node.js: inline or `{ file }`. @default none */
     ca?: string | {
       /** Path of the file. */
       file: string;
@@ -226,7 +226,7 @@ export interface GatewaySettingOptions {
       file: string;
     };
   };
-  /** Headers that every request to the service has, by name: each a text, `{ env }` or `{ file }`. See headers. @default none */
+  /** Headers that every request to the service has, by name: each a text or `{ file }`. See headers. @default none */
   upstreamHeaders?: Readonly<Record<string, string | {
     /** Path of the file. */
     file: string;
@@ -241,11 +241,11 @@ export interface GatewaySettingOptions {
     hosts?: readonly string[];
     /** Path before that of the endpoint by which servers select it: `/eu` for `/eu/graphql`. @default none */
     pathPrefix?: string;
-    /** Proxy that connections to the service are tunneled through (`CONNECT`): its URL, with user name and password only as `{ env: NAME }`; or `off`. See proxies. @default as for all upstreams */
+    /** Proxy that connections to the service are tunneled through (`CONNECT`): its URL; or `off`. See proxies. @default as for all upstreams */
     proxy?: string;
     /** TLS to this service, in place of the general section `tls`. @default as for all upstreams */
     tls?: {
-      /** Certificates of private authorities in PEM, trusted in addition to those of Node.js: inline, `{ env }` or `{ file }`. @default none */
+      /** Certificates of private authorities in PEM, trusted in addition to those of Node.js: inline or `{ file }`. @default none */
       ca?: string | {
         /** Path of the file. */
         file: string;
@@ -287,12 +287,12 @@ export interface GatewaySettingOptions {
     store?: 'memory' | {
       /** A Redis server that all workers and replicas share. */
       redis: {
-        /** URL of the server: `redis://…` or `rediss://…`, with user name and password only as `{ env: NAME }` or `{ file: PATH }`. A file is read again whenever Notigraph connects. */
+        /** URL of the server: `redis://…` or `rediss://…` or `{ file: PATH }`. A file is read again whenever Notigraph connects. */
         url: string | {
           /** Path of the file. */
           file: string;
         };
-        /** Certificates of private authorities in PEM, trusted in addition to those of Node.js: inline, `{ env }` or `{ file }`. Requires `rediss://…`. A file is read again whenever Notigraph connects. @default none */
+        /** Certificates of private authorities in PEM, trusted in addition to those of Node.js: inline or `{ file }`. Requires `rediss://…`. A file is read again whenever Notigraph connects. @default none */
         ca?: string | {
           /** Path of the file. */
           file: string;

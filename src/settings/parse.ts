@@ -40,13 +40,17 @@ export const defaultSettings = (): Settings => SETTINGS_TABLE.parse({});
 
 const NO_UPSTREAM = 'upstream must be the base address of the service, such as https://notifications.example.com.';
 
+/** Returns a message without `{ env }`, a form of the configuration file that options don't have. */
+const withoutEnv = (message: string): string =>
+  message.replace(/[:,] \{ env: NAME \} or /, ' or ').replace('{ env: NAME }', '…');
+
 /**
  * Validates the options of `createGateway` and applies defaults.
  *
- * @param modules names of its modules
+ * @param modules texts in place of its modules
  * @throws {TypeError} that names every unknown, undefined or invalid option
  */
-export function parseOptions(options: Readonly<Record<string, unknown>>, modules: readonly string[] = []): Settings {
+export function parseOptions(options: Readonly<Record<string, unknown>>, modules: unknown = []): Settings {
   const names = Object.keys(GATEWAY_SETTINGS);
   const isKnown = (name: string) => names.includes(name);
   const { settings, problems = [] } = parseSettings({
@@ -57,7 +61,7 @@ export function parseOptions(options: Readonly<Record<string, unknown>>, modules
   const sentences = [
     ...(options.upstream === undefined && options.upstreams === undefined ? [NO_UPSTREAM] : []),
     ...unknown.map((name) => `createGateway has ${unknownSetting(name, [...names, 'plugins', 'modules'], 'option')}.`),
-    ...problems.map(toSentence),
+    ...problems.map((problem) => withoutEnv(toSentence(problem))),
   ];
   if (settings === undefined || sentences.length > 0) {
     throw new TypeError([...new Set(sentences)].join('\n'));

@@ -266,8 +266,11 @@ describe('the programs of the docs', () => {
     const project = await createProject(gateway);
     const countToday = async () =>
       Number(JSON.stringify(await gateway.data('{ notificationStats(days: 1) { count } }')).match(/\d+/)?.[0]);
-    const [trigger = '', list = '', ...others] = blocks(page, 'ts');
+    const [embedded = '', trigger = '', list = '', ...others] = blocks(page, 'ts');
     expect(others).toEqual([]);
+    const imported = [...embedded.matchAll(/^import (\w+) from '(notigraph\/modules\/.+)';$/gm)];
+    expect(embedded).toContain(`modules: [${imported.map(([, name]) => name).join(', ')}]`);
+    expect(SHIPPED_MODULES).toEqual(expect.arrayContaining(imported.map(([, , name]) => name)));
     const before = await countToday();
     const channels = 3; // Statistics count a notification once per channel of the workflow.
     const again = trigger.replace("idempotencyKey: 'invoice", "idempotencyKey: 'another");

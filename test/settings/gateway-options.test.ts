@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { createTestGateway } from '../../packages/testing/src/index.ts';
 import { createGateway } from '../../src/gateway.ts';
+import events from '../../src/modules/events.ts';
+import { defineModule } from '../../src/modules/index.ts';
 
 const UPSTREAM = 'http://127.0.0.1:9';
 
@@ -45,6 +48,20 @@ describe('createGateway', () => {
       { endpoint: '/livez' },
       'endpoint must be a path such as /graphql, other than',
     ],
+    ['a single module in place of a list', { modules: 'notigraph/modules/events' }, 'modules must be a list.'],
+    [
+      'settings by `{ env }`, which only the configuration file has',
+      {
+        clients: { browser: { tenants: { acme: { env: 'ACME_KEY' } } } },
+        clientTokens: { secrets: [{ env: 'SECRET' }] },
+        tls: { ca: { env: 'CA' } },
+        rateLimits: { store: { redis: 'redis://127.0.0.1' } },
+      },
+      `TypeError: clients.browser.tenants.acme must be a secret or { file: PATH }, or { key, upstream } with one.
+clientTokens.secrets.0 must be a secret or { file: PATH }.
+rateLimits.store.redis must be an object with the url of the server: { url: … }.
+tls.ca must be PEM or { file: PATH }.`,
+    ],
     ...['/a/../b', '/./graphql'].map((endpoint): [string, Record<string, unknown>, string] => [
       `the endpoint ${endpoint}, which clients can't reach`,
       { endpoint },
@@ -59,6 +76,29 @@ describe('createGateway', () => {
     const error = errorOf(options);
     expect(error).toBeInstanceOf(TypeError);
     expect(String(error)).toContain(message);
+  });
+
+  it.each([
+    [
+      'notigraph/modules/events',
+      "notigraph/modules/events is the name of a module; import it: import events from 'notigraph/modules/events'",
+    ],
+    ['./my-layouts.ts', "./my-layouts.ts is the name of a module; import it: import layouts from './my-layouts.ts'"],
+    [
+      { default: events },
+      "a module is missing, or isn't the default export of its file, as in: import events from 'notigraph/modules/events'",
+    ],
+    [
+      undefined,
+      "a module is missing, or isn't the default export of its file, as in: import events from 'notigraph/modules/events'",
+    ],
+    [
+      defineModule('mine', ({ use }) => Reflect.apply(use, undefined, ['notigraph/modules/topics'])),
+      "the module mine fails: notigraph/modules/topics is the name of a module; import it: import topics from 'notigraph/modules/topics'",
+    ],
+  ])('says how to import a module: %s', async (module, message) => {
+    expect(errorOf({ modules: [events, module] })).toMatchObject({ message });
+    await expect(Reflect.apply(createTestGateway, undefined, [{ modules: [module] }])).rejects.toThrow(message);
   });
 
   it.each(['/...', '/a/.b/..c', '/v1.0/graphql'])('accepts the endpoint %s', (endpoint) => {

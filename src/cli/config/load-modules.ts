@@ -6,7 +6,7 @@ import { dirname, relative, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { inspect } from 'node:util';
 import type { GraphQLSchema } from 'graphql';
-import type { GatewayModule } from '../../graphql/module.ts';
+import { type GatewayModule, isModule } from '../../graphql/module.ts';
 import { orUndefined } from '../../lib/caught.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { listAny } from '../../settings/define.ts';
@@ -152,9 +152,6 @@ function asModule(name: string, exports: unknown): GatewayModule {
   }
   return value;
 }
-
-const isModule = (value: unknown): value is GatewayModule =>
-  isRecord(value) && typeof value.name === 'string' && typeof value.define === 'function';
 
 /** Interface of modules in this program, so that this package need not be installed beside them. */
 const INTERFACE = new URL(import.meta.url.endsWith('.ts') ? '../../modules/index.ts' : 'modules.js', import.meta.url)
