@@ -9,6 +9,8 @@ interface Bundle {
   /** Whether the folder is emptied first. @default true */
   empties?: boolean;
   entries: Record<string, string>;
+  /** Format of the modules. CommonJS is in files `.cjs`. @default 'es' */
+  format?: 'es' | 'cjs';
   /** Packages that become part of the bundle. */
   packages: SSROptions;
   /** Compression of the code. @default false */
@@ -23,8 +25,9 @@ const MINIFY = { compress: true, mangle: false, codegen: true } as const;
 /** Packages that the library imports, so that a host's plugins and the gateway share one copy of graphql and Yoga. */
 const DEPENDENCIES = [...Object.keys(manifest.dependencies), ...Object.keys(manifest.peerDependencies)];
 
-const buildBundle = ({ folder, empties = true, entries, packages, minify = false, built = {} }: Bundle) =>
-  build({
+function buildBundle({ folder, empties = true, entries, format = 'es', packages, minify = false, built = {} }: Bundle) {
+  const extension = format === 'cjs' ? 'cjs' : 'js';
+  return build({
     configFile: false,
     root: fileURLToPath(new URL('..', import.meta.url)),
     logLevel: 'warn',
@@ -41,22 +44,24 @@ const buildBundle = ({ folder, empties = true, entries, packages, minify = false
       outDir: folder,
       emptyOutDir: empties,
       target: 'es2024', // The oldest supported Node.js has no `using`.
-      license: { fileName: 'third-party-licenses.md' },
+      license: format === 'es' && { fileName: 'third-party-licenses.md' }, // The others contain no packages.
       rolldownOptions: {
         input: entries,
         preserveEntrySignatures: 'strict', // Other chunks don't import from the entries.
         output: {
-          entryFileNames: '[name].js',
+          format,
+          entryFileNames: `[name].${extension}`,
           // The client runs in browsers, so its folder contains all of it.
           chunkFileNames: ({ moduleIds }) =>
             moduleIds.every((id) => /[\\/]packages[\\/]client[\\/]/.test(id))
-              ? 'client/[name]-[hash].js'
-              : '[name]-[hash].js',
+              ? `client/[name]-[hash].${extension}`
+              : `[name]-[hash].${extension}`,
           minify,
         },
       },
     },
   });
+}
 
 /** Bundles by name, in the order in which they are built. */
 const BUNDLES: Readonly<Record<string, Bundle>> = {
@@ -74,6 +79,25 @@ const BUNDLES: Readonly<Record<string, Bundle>> = {
       'modules/workflows': 'src/modules/workflows.ts',
     },
     packages: { noExternal: true, external: DEPENDENCIES },
+  },
+  // What tests of apps import, also those of runners that load only CommonJS.
+  commonjs: {
+    folder: 'dist/library',
+    empties: false,
+    entries: {
+      'client/index': 'packages/client/src/index.ts',
+      'testing/msw/index': 'packages/testing/src/msw/index.ts',
+    },
+    format: 'cjs',
+    packages: { noExternal: true, external: DEPENDENCIES },
+  },
+  // The same of the client's own package, which the compiler has built before.
+  client: {
+    folder: 'packages/client/dist',
+    empties: false,
+    entries: { index: 'packages/client/src/index.ts' },
+    format: 'cjs',
+    packages: { noExternal: true },
   },
   // A bundle of its own, so that the files above stay as small. It contains the sandbox.
   testing: {
@@ -97,7 +121,7 @@ const BUNDLES: Readonly<Record<string, Bundle>> = {
 // `node scripts/build.ts command` builds only that of the command.
 const names = process.argv.slice(2);
 for (const [name, bundle] of Object.entries(BUNDLES)) {
-  if (names.length === 0 || names.includes(name)) {
+  if (names.length === 0 ? name !== 'client' : names.includes(name)) {
     await buildBundle(bundle);
   }
 }

@@ -41,6 +41,18 @@ test('uses data from the cache while it is fresh', async () => {
   expect(gateway.calls.length).toBeGreaterThan(2);
 });
 
+import { TriggerEventDocument } from 'notigraph/client';
+import events from 'notigraph/modules/events';
+
+test('triggers a notification', async () => {
+  const own = await createTestGateway({ modules: [events] });
+  const { data } = await own.client.request(TriggerEventDocument, {
+    input: { event: { workflow: 'payment-failed', subscriberIds: ['customer-1001'] } },
+  });
+  expect(data?.triggerEvent?.__typename).toBe('TriggerEventSuccess');
+  await own.close();
+});
+
 import { GraphQLClient } from 'graphql-request';
 
 test('works with other clients', async () => {
