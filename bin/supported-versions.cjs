@@ -1,4 +1,4 @@
-// Refuses versions of Node.js and graphql that are not supported.
+// Refuses versions of Node.js and graphql that are not supported, and bundles.
 
 'use strict';
 
@@ -8,6 +8,14 @@ if (major < 22 || (major === 22 && minor < 19)) {
   throw new Error(
     `Notigraph requires Node.js 22.19 or later; this is v${process.versions.node}. ` +
       'Run "npm install node@24" in your project, or get it from https://nodejs.org.',
+  );
+}
+
+// In a bundle, this file has another name or none. What it lacks is read later, such as GraphiQL's page.
+if (typeof __filename === 'undefined' || !/supported-versions\.cjs$/.test(__filename)) {
+  throw new Error(
+    'Notigraph was bundled, but it reads files of its package. Keep notigraph external: with esbuild, --external:notigraph; ' +
+      'with Next.js, serverExternalPackages: ["notigraph"].',
   );
 }
 

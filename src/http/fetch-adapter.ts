@@ -44,8 +44,9 @@ class FetchRequest implements IncomingRequest {
     return this.#request.signal;
   }
 
+  /** Leaves it to the host to encode contents: Next.js removes the header `content-encoding` of responses. */
   header(name: string): string | undefined {
-    return this.#request.headers.get(name) ?? undefined;
+    return name === 'accept-encoding' ? undefined : (this.#request.headers.get(name) ?? undefined);
   }
 
   async body(maxBytes: number): Promise<string> {

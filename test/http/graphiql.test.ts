@@ -56,6 +56,18 @@ describe('the page of GraphiQL', () => {
     expect(gunzipSync(gzipped.body).equals(plain.body)).toBe(true);
   });
 
+  it('is not compressed for hosts of the Fetch API, of which Next.js forgets the encoding', async () => {
+    await using own = createGateway({ upstream: 'http://127.0.0.1:9', graphiql: true });
+    const headers = { ...BROWSER, 'accept-encoding': 'gzip, deflate, br' };
+    const page = await own.fetch(new Request('http://127.0.0.1/graphql', { headers }));
+    const text = await page.text();
+    expect(text).toMatch(/^<!doctype html>/);
+    const [file = ''] = /\?graphiql=[^"]+\.js/.exec(text) ?? [];
+    const script = await own.fetch(new Request(`http://127.0.0.1/graphql${file}`, { headers }));
+    expect(await script.text()).toContain('function');
+    expect([page, script].map((response) => response.headers.get('content-encoding'))).toEqual([null, null]);
+  });
+
   it.each(['main.js', '__proto__', '../manifest.json', ''])('has no file %j', async (name) => {
     const answer = await request(`${gateway.url}?graphiql=${encodeURIComponent(name)}`, BROWSER);
     expect(answer.status).toBe(404);

@@ -8,6 +8,7 @@ import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { type DocumentNode, print } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SANDBOX_KEYS, type Sandbox, startSandbox } from '../../packages/sandbox/src/sandbox.ts';
 import events from '../../src/modules/events.ts';
@@ -116,11 +117,11 @@ it('graphql-codegen makes a manifest of operations with a module, as docs/fronte
   await mkdir(folder.path('generated/src'), { recursive: true });
   await writeFile(folder.path('generated/notigraph.config.yaml'), 'modules: [notigraph/modules/events]\n');
   await writeFile(folder.path('generated/codegen.ts'), blocks(page, 'ts')[0] ?? '');
-  const query =
-    'mutation Trigger($event: EventInput!) { triggerEvent(input: { event: $event }) { ... on TriggerEventSuccess { event { status } } } }';
+  const source =
+    'mutation Trigger($event: EventInput!) { triggerEvent(input: { event: $event }) { ... on TriggerEventSuccess { event { transactionId status } } } }';
   await writeFile(
     folder.path('generated/src/trigger.ts'),
-    `import { graphql } from './gql';\nexport const Trigger = graphql(\`${query}\`);\n`,
+    `import { graphql } from './gql';\nexport const Trigger = graphql(\`${source}\`);\n`,
   );
   for (const [, command = ''] of page.matchAll(/`(npx notigraph schema print [^`]+|npx graphql-codegen)`/g)) {
     await run('sh', ['-c', command], app);
@@ -129,6 +130,10 @@ it('graphql-codegen makes a manifest of operations with a module, as docs/fronte
   expect(types).toContain('export type TriggerMutationVariables');
   const manifest = JSON.parse(readFileSync(folder.path('generated/src/gql/persisted-documents.json'), 'utf8'));
   const [documentId] = Object.keys(manifest);
+  const program = types.replace(/^import .*@graphql-typed-document-node.*$/m, ''); // A package of types only.
+  await writeFile(folder.path('generated/typed.ts'), program);
+  const { TriggerDocument } = await import(folder.path('generated/typed.ts'));
+  const typed: DocumentNode = TriggerDocument;
   await using gateway = await startSandboxedGateway({
     options: {
       modules: [events],
@@ -136,15 +141,21 @@ it('graphql-codegen makes a manifest of operations with a module, as docs/fronte
       clients: { server: { trustedDocuments: 'enforce' } },
     },
   });
-  const response = await fetch(gateway.url, {
-    method: 'POST',
-    headers: { authorization: `ApiKey ${SANDBOX_KEYS.development}`, 'content-type': 'application/json' },
-    body: JSON.stringify({
-      documentId,
-      variables: { event: { workflow: 'payment-failed', subscriberIds: ['customer-1001'] } },
-    }),
-  });
-  expect(await response.json()).toMatchObject({ data: { triggerEvent: { event: { status: 'PROCESSED' } } } });
+  const query = print(typed);
+  expect(manifest[documentId ?? '']).not.toContain('transactionId\n    status'); // The preset sorts what it hashes.
+  for (const document of [{ documentId }, { query }]) {
+    const response = await fetch(gateway.url, {
+      method: 'POST',
+      headers: { authorization: `ApiKey ${SANDBOX_KEYS.development}`, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        ...document,
+        variables: { event: { workflow: 'payment-failed', subscriberIds: ['customer-1001'] } },
+      }),
+    });
+    expect(await response.json()).toMatchObject({ data: { triggerEvent: { event: { status: 'PROCESSED' } } } });
+  }
+  const [diff = ''] = /(?<=run: )npx notigraph schema diff.*/.exec(read('docs/schema-changes.md')) ?? [];
+  expect((await run('sh', ['-c', diff], app)).stdout).toContain('None of 1 operations breaks.\n');
 });
 
 /** Returns a program of docs/embedding.md, which begins with the name of its file. */
@@ -240,6 +251,32 @@ describe('the recipe of docs/embedding.md', () => {
     );
     await expectGateway(host, '/api/graphql');
   });
+});
+
+it('the recipe for Next.js serves the gateway with GraphiQL from a folder with only its standalone output', async () => {
+  const name = 'standalone';
+  for (const [file, from, to] of [
+    ['app/api/graphql/route.ts', 'createGateway({', 'createGateway({ graphiql: true,'],
+    ['next.config.ts', 'node_modules/', '../node_modules/'], // Of this project, which has several apps.
+  ] as const) {
+    await mkdir(dirname(folder.path(name, file)), { recursive: true });
+    const program = recipeOf(file).replace(SERVICE, sandbox.url).replace(from, to);
+    await writeFile(folder.path(name, file), program.replace('NextConfig = {', "NextConfig = { output: 'standalone',"));
+  }
+  const next = folder.path('node_modules/next/dist/bin/next');
+  const env = { ...CHILD_ENV, NEXT_TELEMETRY_DISABLED: '1' };
+  await run(process.execPath, [next, 'build', name], { cwd: folder.path(), env });
+  await using deployed = await createTemporaryFolder(); // In which Node.js doesn't find the packages of the project.
+  await cp(folder.path(name, '.next/standalone'), deployed.path(), { recursive: true, verbatimSymlinks: true });
+  const port = await findFreePort();
+  const address = { PORT: String(port), HOSTNAME: '127.0.0.1' };
+  await using host = await startHost([deployed.path(name, 'server.js')], port, address);
+  await expectGateway(host, '/api/graphql');
+  const url = `${host.url}/api/graphql`;
+  const page = await (await fetch(url, { headers: { accept: 'text/html' } })).text();
+  expect(page).toContain('query NotificationGroups');
+  const [script = ''] = /\?graphiql=[^"]+\.js/.exec(page) ?? [];
+  expect(await fetch(url + script)).toMatchObject({ status: 200 });
 });
 
 describe('the app of docs/react.md in Next.js', () => {
