@@ -4,6 +4,7 @@ import { loadOperations } from '../../src/graphql/documents/shipped-operations.t
 import { createSchema } from '../../src/graphql/schema.ts';
 import { isRecord } from '../../src/lib/is-record.ts';
 import { type SandboxedGateway, startSandboxedGateway } from '../support/gateway.ts';
+import { shippedModules } from '../support/shipped-documents.ts';
 
 let gateway: SandboxedGateway;
 beforeAll(async () => {
@@ -45,16 +46,18 @@ it('queries come before mutations, and the first one needs no variables', () => 
   expect(operations[0]?.variables).toBeUndefined();
 });
 
-it('every root field is in an operation', () => {
-  const schema = createSchema();
-  const rootTypes = [schema.getQueryType(), schema.getMutationType()];
-  const selected = loadOperations()
-    .flatMap(({ query }) => parse(query).definitions)
-    .flatMap((definition) => (definition.kind === 'OperationDefinition' ? definition.selectionSet.selections : []))
-    .map((selection) => (selection.kind === 'Field' ? selection.name.value : selection.kind));
-  expect(rootTypes.flatMap((type) => Object.keys(type?.getFields() ?? {})).toSorted()).toEqual(
-    [...new Set(selected)].toSorted(),
-  );
+it('every root field is in an operation, also those of each shipped module', () => {
+  for (const modules of [[], ...shippedModules.map((module) => [module]), shippedModules]) {
+    const schema = createSchema(undefined, modules);
+    const rootTypes = [schema.getQueryType(), schema.getMutationType()];
+    const selected = loadOperations(schema)
+      .flatMap(({ query }) => parse(query).definitions)
+      .flatMap((definition) => (definition.kind === 'OperationDefinition' ? definition.selectionSet.selections : []))
+      .map((selection) => (selection.kind === 'Field' ? selection.name.value : selection.kind));
+    expect(rootTypes.flatMap((type) => Object.keys(type?.getFields() ?? {})).toSorted()).toEqual(
+      [...new Set(selected)].toSorted(),
+    );
+  }
 });
 
 it('an id belongs to records of one type, which caches of clients rely on', async () => {

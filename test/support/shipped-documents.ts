@@ -10,9 +10,19 @@ export const shippedModules = await loadModules({ modules: [...SHIPPED_MODULES] 
 /** The schema with the shipped modules. */
 export const shippedSchema = createSchema(undefined, shippedModules);
 
+/** Operations whose examples use what others created, or delete what others use, in an order in which they succeed. */
+const LAST = [
+  'AddSubscribersToTopic',
+  'Topic',
+  'RenameTopic',
+  'RemoveSubscribersFromTopic',
+  'DeleteTopic',
+  'DeleteSubscriber',
+];
+
 /** All shipped operations, also those of modules, in an order in which the examples succeed. */
 export const shippedOperations = loadOperations(shippedSchema).toSorted(
-  (a, b) => Number(a.name === 'AddSubscribersToTopic') - Number(b.name === 'AddSubscribersToTopic'),
+  (a, b) => LAST.indexOf(a.name) - LAST.indexOf(b.name),
 );
 
 /** Document without the types of its operation, for tests that run all of them. */

@@ -13,6 +13,12 @@ export type AddSubscribersToTopicInput = {
   subscriberIds: Array<string | number>;
 };
 
+/** The event to cancel. */
+export type CancelTriggeredEventInput = {
+  /** The id of its transaction. */
+  transactionId: string | number;
+};
+
 /** A channel over which the service sends messages. */
 export type Channel =
   /** Messages in a chat service, such as Slack. */
@@ -113,6 +119,18 @@ export type DeleteNotificationGroupInput = {
   id: string | number;
 };
 
+/** The subscriber to delete. */
+export type DeleteSubscriberInput = {
+  /** The id of the subscriber in your system. */
+  subscriberId: string | number;
+};
+
+/** The topic to delete. */
+export type DeleteTopicInput = {
+  /** The topic's key. */
+  key: string | number;
+};
+
 /** The status of a deletion. */
 export type DeletionStatus =
   /** The record was deleted. */
@@ -188,10 +206,38 @@ export type MutationErrorCode =
   /** `UpstreamFailure`: the service failed on this item of a bulk mutation. */
   | 'UPSTREAM_FAILURE';
 
+/** The topic and the subscribers to remove. */
+export type RemoveSubscribersFromTopicInput = {
+  /** A key that is unique per change, such as a UUID. If you repeat the change with the same key, a service that supports keys applies it only once. Default: the `Idempotency-Key` header. */
+  idempotencyKey?: string | null | undefined;
+  /** The topic's key. */
+  key: string | number;
+  /** The ids of the subscribers in your system. */
+  subscriberIds: Array<string | number>;
+};
+
+/** The topic to rename. */
+export type RenameTopicInput = {
+  /** A key that is unique per change, such as a UUID. If you repeat the change with the same key, a service that supports keys applies it only once. Default: the `Idempotency-Key` header. */
+  idempotencyKey?: string | null | undefined;
+  /** The topic's key. */
+  key: string | number;
+  /** The new name. */
+  name: string;
+};
+
 /** The event to trigger. */
 export type TriggerEventInput = {
   /** The event. */
   event: EventInput;
+  /** A key that is unique per change, such as a UUID. If you repeat the change with the same key, a service that supports keys applies it only once. Default: the `Idempotency-Key` header. */
+  idempotencyKey?: string | null | undefined;
+};
+
+/** The events to trigger. */
+export type TriggerEventsInput = {
+  /** The events. */
+  events: Array<EventInput>;
   /** A key that is unique per change, such as a UUID. If you repeat the change with the same key, a service that supports keys applies it only once. Default: the `Idempotency-Key` header. */
   idempotencyKey?: string | null | undefined;
 };
@@ -392,6 +438,17 @@ export type AddSubscribersToTopicResult = { addSubscribersToTopic:
     | { __typename: 'NotFoundError', code: MutationErrorCode, message: string }
    | null };
 
+export type CancelTriggeredEventVariables = Exact<{
+  input: CancelTriggeredEventInput;
+}>;
+
+
+export type CancelTriggeredEventResult = { cancelTriggeredEvent:
+    | { __typename: 'CancelTriggeredEventSuccess', transactionId: string, isCanceled: boolean }
+    | { __typename: 'InvalidInputError', code: MutationErrorCode, message: string }
+    | { __typename: 'NotFoundError', code: MutationErrorCode, message: string }
+   | null };
+
 export type CreateTopicVariables = Exact<{
   input: CreateTopicInput;
 }>;
@@ -401,6 +458,53 @@ export type CreateTopicResult = { createTopic:
     | { __typename: 'ConflictError', code: MutationErrorCode, message: string }
     | { __typename: 'CreateTopicSuccess', replayed: boolean, topic: { __typename: 'Topic', key: string, name: string } }
     | { __typename: 'InvalidInputError', code: MutationErrorCode, message: string }
+   | null };
+
+export type DeleteSubscriberVariables = Exact<{
+  input: DeleteSubscriberInput;
+}>;
+
+
+export type DeleteSubscriberResult = { deleteSubscriber:
+    | { __typename: 'DeleteSubscriberSuccess', deletedId: string }
+    | { __typename: 'InvalidInputError', code: MutationErrorCode, message: string }
+    | { __typename: 'NotFoundError', code: MutationErrorCode, message: string }
+   | null };
+
+export type DeleteTopicVariables = Exact<{
+  input: DeleteTopicInput;
+}>;
+
+
+export type DeleteTopicResult = { deleteTopic:
+    | { __typename: 'ConflictError', code: MutationErrorCode, message: string }
+    | { __typename: 'DeleteTopicSuccess', deletedKey: string }
+    | { __typename: 'InvalidInputError', code: MutationErrorCode, message: string }
+    | { __typename: 'NotFoundError', code: MutationErrorCode, message: string }
+   | null };
+
+export type RemoveSubscribersFromTopicVariables = Exact<{
+  input: RemoveSubscribersFromTopicInput;
+}>;
+
+
+export type RemoveSubscribersFromTopicResult = { removeSubscribersFromTopic:
+    | { __typename: 'ConflictError', code: MutationErrorCode, message: string }
+    | { __typename: 'InvalidInputError', code: MutationErrorCode, message: string }
+    | { __typename: 'NotFoundError', code: MutationErrorCode, message: string }
+    | { __typename: 'RemoveSubscribersFromTopicSuccess', replayed: boolean, key: string, removedIds: Array<string> }
+   | null };
+
+export type RenameTopicVariables = Exact<{
+  input: RenameTopicInput;
+}>;
+
+
+export type RenameTopicResult = { renameTopic:
+    | { __typename: 'ConflictError', code: MutationErrorCode, message: string }
+    | { __typename: 'InvalidInputError', code: MutationErrorCode, message: string }
+    | { __typename: 'NotFoundError', code: MutationErrorCode, message: string }
+    | { __typename: 'RenameTopicSuccess', replayed: boolean, topic: { __typename: 'Topic', key: string, name: string } }
    | null };
 
 export type SubscriberVariables = Exact<{
@@ -417,6 +521,13 @@ export type SubscribersVariables = Exact<{
 
 
 export type SubscribersResult = { subscribers: { __typename: 'SubscriberPage', page: number, hasMore: boolean, subscribers: Array<{ __typename: 'Subscriber', subscriberId: string, firstName: string | null, lastName: string | null } | null> } | null };
+
+export type TopicVariables = Exact<{
+  key: string | number;
+}>;
+
+
+export type TopicResult = { topic: { __typename: 'Topic', key: string, name: string, subscriberIds: Array<string> } | null };
 
 export type TopicsVariables = Exact<{
   page?: number;
@@ -435,6 +546,17 @@ export type TriggerEventResult = { triggerEvent:
     | { __typename: 'ConflictError', code: MutationErrorCode, message: string }
     | { __typename: 'InvalidInputError', code: MutationErrorCode, message: string, issues: Array<{ __typename: 'InputIssue', path: Array<string>, message: string }> }
     | { __typename: 'TriggerEventSuccess', replayed: boolean, event: { __typename: 'TriggeredEvent', isProcessed: boolean, status: EventStatus | null, transactionId: string | null, problems: Array<string> } }
+   | null };
+
+export type TriggerEventsVariables = Exact<{
+  input: TriggerEventsInput;
+}>;
+
+
+export type TriggerEventsResult = { triggerEvents:
+    | { __typename: 'ConflictError', code: MutationErrorCode, message: string }
+    | { __typename: 'InvalidInputError', code: MutationErrorCode, message: string, issues: Array<{ __typename: 'InputIssue', path: Array<string>, message: string }> }
+    | { __typename: 'TriggerEventsSuccess', replayed: boolean, events: Array<{ __typename: 'TriggeredEvent', isProcessed: boolean, status: EventStatus | null, transactionId: string | null, problems: Array<string> } | null> }
    | null };
 
 export type UpdateSubscriberVariables = Exact<{
@@ -487,15 +609,29 @@ export const WorkflowsDocument = {"kind":"Document","definitions":[{"kind":"Oper
 
 export const AddSubscribersToTopicDocument = {"kind":"Document","definitions":[{"kind":"OperationDefinition","operation":"mutation","name":{"kind":"Name","value":"AddSubscribersToTopic"},"variableDefinitions":[{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"input"}},"type":{"kind":"NonNullType","type":{"kind":"NamedType","name":{"kind":"Name","value":"AddSubscribersToTopicInput"}}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"addSubscribersToTopic"},"arguments":[{"kind":"Argument","name":{"kind":"Name","value":"input"},"value":{"kind":"Variable","name":{"kind":"Name","value":"input"}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"InlineFragment","typeCondition":{"kind":"NamedType","name":{"kind":"Name","value":"AddSubscribersToTopicSuccess"}},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"addedIds"}},{"kind":"Field","name":{"kind":"Name","value":"unknownIds"}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"InlineFragment","typeCondition":{"kind":"NamedType","name":{"kind":"Name","value":"MutationError"}},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"code"}},{"kind":"Field","name":{"kind":"Name","value":"message"}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}}]}}],"__meta__":{"hash":"0afb48506cfaa70d953ebfd607ea23a98d45fc10b2ae7e971f2dda9c004926f9","text":"mutation AddSubscribersToTopic($input: AddSubscribersToTopicInput!) {\n  addSubscribersToTopic(input: $input) {\n    ... on AddSubscribersToTopicSuccess {\n      addedIds\n      unknownIds\n      __typename\n    }\n    ... on MutationError {\n      code\n      message\n      __typename\n    }\n    __typename\n  }\n}"}} as unknown as TypedDocument<AddSubscribersToTopicResult, AddSubscribersToTopicVariables>;
 
+export const CancelTriggeredEventDocument = {"kind":"Document","definitions":[{"kind":"OperationDefinition","operation":"mutation","name":{"kind":"Name","value":"CancelTriggeredEvent"},"variableDefinitions":[{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"input"}},"type":{"kind":"NonNullType","type":{"kind":"NamedType","name":{"kind":"Name","value":"CancelTriggeredEventInput"}}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"cancelTriggeredEvent"},"arguments":[{"kind":"Argument","name":{"kind":"Name","value":"input"},"value":{"kind":"Variable","name":{"kind":"Name","value":"input"}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"InlineFragment","typeCondition":{"kind":"NamedType","name":{"kind":"Name","value":"CancelTriggeredEventSuccess"}},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"transactionId"}},{"kind":"Field","name":{"kind":"Name","value":"isCanceled"}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"InlineFragment","typeCondition":{"kind":"NamedType","name":{"kind":"Name","value":"MutationError"}},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"code"}},{"kind":"Field","name":{"kind":"Name","value":"message"}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}}]}}],"__meta__":{"hash":"6ddc678989dace4de328e6220eb8426b21fcff2cf6cb0964cf94e6892541a582","text":"mutation CancelTriggeredEvent($input: CancelTriggeredEventInput!) {\n  cancelTriggeredEvent(input: $input) {\n    ... on CancelTriggeredEventSuccess {\n      transactionId\n      isCanceled\n      __typename\n    }\n    ... on MutationError {\n      code\n      message\n      __typename\n    }\n    __typename\n  }\n}"}} as unknown as TypedDocument<CancelTriggeredEventResult, CancelTriggeredEventVariables>;
+
 export const CreateTopicDocument = {"kind":"Document","definitions":[{"kind":"OperationDefinition","operation":"mutation","name":{"kind":"Name","value":"CreateTopic"},"variableDefinitions":[{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"input"}},"type":{"kind":"NonNullType","type":{"kind":"NamedType","name":{"kind":"Name","value":"CreateTopicInput"}}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"createTopic"},"arguments":[{"kind":"Argument","name":{"kind":"Name","value":"input"},"value":{"kind":"Variable","name":{"kind":"Name","value":"input"}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"InlineFragment","typeCondition":{"kind":"NamedType","name":{"kind":"Name","value":"CreateTopicSuccess"}},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"replayed"}},{"kind":"Field","name":{"kind":"Name","value":"topic"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"key"}},{"kind":"Field","name":{"kind":"Name","value":"name"}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"InlineFragment","typeCondition":{"kind":"NamedType","name":{"kind":"Name","value":"MutationError"}},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"code"}},{"kind":"Field","name":{"kind":"Name","value":"message"}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}}]}}],"__meta__":{"hash":"0aa6a0ad6365f6ece0eade1856fcb7e307c2af34847baf90f5f27b7607ec75c5","text":"mutation CreateTopic($input: CreateTopicInput!) {\n  createTopic(input: $input) {\n    ... on CreateTopicSuccess {\n      replayed\n      topic {\n        key\n        name\n        __typename\n      }\n      __typename\n    }\n    ... on MutationError {\n      code\n      message\n      __typename\n    }\n    __typename\n  }\n}"}} as unknown as TypedDocument<CreateTopicResult, CreateTopicVariables>;
+
+export const DeleteSubscriberDocument = {"kind":"Document","definitions":[{"kind":"OperationDefinition","operation":"mutation","name":{"kind":"Name","value":"DeleteSubscriber"},"variableDefinitions":[{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"input"}},"type":{"kind":"NonNullType","type":{"kind":"NamedType","name":{"kind":"Name","value":"DeleteSubscriberInput"}}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"deleteSubscriber"},"arguments":[{"kind":"Argument","name":{"kind":"Name","value":"input"},"value":{"kind":"Variable","name":{"kind":"Name","value":"input"}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"InlineFragment","typeCondition":{"kind":"NamedType","name":{"kind":"Name","value":"DeleteSubscriberSuccess"}},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"deletedId"}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"InlineFragment","typeCondition":{"kind":"NamedType","name":{"kind":"Name","value":"MutationError"}},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"code"}},{"kind":"Field","name":{"kind":"Name","value":"message"}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}}]}}],"__meta__":{"hash":"95bb3bad89d1981fe2e220c7e840d7479b3697ced35ea1a987e0b91eefb090db","text":"mutation DeleteSubscriber($input: DeleteSubscriberInput!) {\n  deleteSubscriber(input: $input) {\n    ... on DeleteSubscriberSuccess {\n      deletedId\n      __typename\n    }\n    ... on MutationError {\n      code\n      message\n      __typename\n    }\n    __typename\n  }\n}"}} as unknown as TypedDocument<DeleteSubscriberResult, DeleteSubscriberVariables>;
+
+export const DeleteTopicDocument = {"kind":"Document","definitions":[{"kind":"OperationDefinition","operation":"mutation","name":{"kind":"Name","value":"DeleteTopic"},"variableDefinitions":[{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"input"}},"type":{"kind":"NonNullType","type":{"kind":"NamedType","name":{"kind":"Name","value":"DeleteTopicInput"}}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"deleteTopic"},"arguments":[{"kind":"Argument","name":{"kind":"Name","value":"input"},"value":{"kind":"Variable","name":{"kind":"Name","value":"input"}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"InlineFragment","typeCondition":{"kind":"NamedType","name":{"kind":"Name","value":"DeleteTopicSuccess"}},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"deletedKey"}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"InlineFragment","typeCondition":{"kind":"NamedType","name":{"kind":"Name","value":"MutationError"}},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"code"}},{"kind":"Field","name":{"kind":"Name","value":"message"}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}}]}}],"__meta__":{"hash":"3b9c944f2bff61b4068af925ca033e72b3d4d61f9c38d9cc3d2bc90c815b67bb","text":"mutation DeleteTopic($input: DeleteTopicInput!) {\n  deleteTopic(input: $input) {\n    ... on DeleteTopicSuccess {\n      deletedKey\n      __typename\n    }\n    ... on MutationError {\n      code\n      message\n      __typename\n    }\n    __typename\n  }\n}"}} as unknown as TypedDocument<DeleteTopicResult, DeleteTopicVariables>;
+
+export const RemoveSubscribersFromTopicDocument = {"kind":"Document","definitions":[{"kind":"OperationDefinition","operation":"mutation","name":{"kind":"Name","value":"RemoveSubscribersFromTopic"},"variableDefinitions":[{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"input"}},"type":{"kind":"NonNullType","type":{"kind":"NamedType","name":{"kind":"Name","value":"RemoveSubscribersFromTopicInput"}}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"removeSubscribersFromTopic"},"arguments":[{"kind":"Argument","name":{"kind":"Name","value":"input"},"value":{"kind":"Variable","name":{"kind":"Name","value":"input"}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"InlineFragment","typeCondition":{"kind":"NamedType","name":{"kind":"Name","value":"RemoveSubscribersFromTopicSuccess"}},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"replayed"}},{"kind":"Field","name":{"kind":"Name","value":"key"}},{"kind":"Field","name":{"kind":"Name","value":"removedIds"}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"InlineFragment","typeCondition":{"kind":"NamedType","name":{"kind":"Name","value":"MutationError"}},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"code"}},{"kind":"Field","name":{"kind":"Name","value":"message"}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}}]}}],"__meta__":{"hash":"1ca9bc9287461a213e91f5a3ad7b50721e2e19d6b0e5b7f9d697b1ff26050c35","text":"mutation RemoveSubscribersFromTopic($input: RemoveSubscribersFromTopicInput!) {\n  removeSubscribersFromTopic(input: $input) {\n    ... on RemoveSubscribersFromTopicSuccess {\n      replayed\n      key\n      removedIds\n      __typename\n    }\n    ... on MutationError {\n      code\n      message\n      __typename\n    }\n    __typename\n  }\n}"}} as unknown as TypedDocument<RemoveSubscribersFromTopicResult, RemoveSubscribersFromTopicVariables>;
+
+export const RenameTopicDocument = {"kind":"Document","definitions":[{"kind":"OperationDefinition","operation":"mutation","name":{"kind":"Name","value":"RenameTopic"},"variableDefinitions":[{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"input"}},"type":{"kind":"NonNullType","type":{"kind":"NamedType","name":{"kind":"Name","value":"RenameTopicInput"}}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"renameTopic"},"arguments":[{"kind":"Argument","name":{"kind":"Name","value":"input"},"value":{"kind":"Variable","name":{"kind":"Name","value":"input"}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"InlineFragment","typeCondition":{"kind":"NamedType","name":{"kind":"Name","value":"RenameTopicSuccess"}},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"replayed"}},{"kind":"Field","name":{"kind":"Name","value":"topic"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"key"}},{"kind":"Field","name":{"kind":"Name","value":"name"}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"InlineFragment","typeCondition":{"kind":"NamedType","name":{"kind":"Name","value":"MutationError"}},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"code"}},{"kind":"Field","name":{"kind":"Name","value":"message"}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}}]}}],"__meta__":{"hash":"d4adfcca22478b3c00c0f7f4d65ea714fb062d914d22a02a07ed794f7067da12","text":"mutation RenameTopic($input: RenameTopicInput!) {\n  renameTopic(input: $input) {\n    ... on RenameTopicSuccess {\n      replayed\n      topic {\n        key\n        name\n        __typename\n      }\n      __typename\n    }\n    ... on MutationError {\n      code\n      message\n      __typename\n    }\n    __typename\n  }\n}"}} as unknown as TypedDocument<RenameTopicResult, RenameTopicVariables>;
 
 export const SubscriberDocument = {"kind":"Document","definitions":[{"kind":"OperationDefinition","operation":"query","name":{"kind":"Name","value":"Subscriber"},"variableDefinitions":[{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"subscriberId"}},"type":{"kind":"NonNullType","type":{"kind":"NamedType","name":{"kind":"Name","value":"ID"}}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"subscriber"},"arguments":[{"kind":"Argument","name":{"kind":"Name","value":"subscriberId"},"value":{"kind":"Variable","name":{"kind":"Name","value":"subscriberId"}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"subscriberId"}},{"kind":"Field","name":{"kind":"Name","value":"firstName"}},{"kind":"Field","name":{"kind":"Name","value":"lastName"}},{"kind":"Field","name":{"kind":"Name","value":"email"}},{"kind":"Field","name":{"kind":"Name","value":"locale"}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}}]}}],"__meta__":{"hash":"89569306ae3827fdc0592cb883dc6651dd2af2b2f1b91b5943da88e45aa45ddf","text":"query Subscriber($subscriberId: ID!) {\n  subscriber(subscriberId: $subscriberId) {\n    subscriberId\n    firstName\n    lastName\n    email\n    locale\n    __typename\n  }\n}"}} as unknown as TypedDocument<SubscriberResult, SubscriberVariables>;
 
 export const SubscribersDocument = {"kind":"Document","definitions":[{"kind":"OperationDefinition","operation":"query","name":{"kind":"Name","value":"Subscribers"},"variableDefinitions":[{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"page"}},"type":{"kind":"NonNullType","type":{"kind":"NamedType","name":{"kind":"Name","value":"Int"}}},"defaultValue":{"kind":"IntValue","value":"0"}},{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"limit"}},"type":{"kind":"NonNullType","type":{"kind":"NamedType","name":{"kind":"Name","value":"Int"}}},"defaultValue":{"kind":"IntValue","value":"10"}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"subscribers"},"arguments":[{"kind":"Argument","name":{"kind":"Name","value":"page"},"value":{"kind":"Variable","name":{"kind":"Name","value":"page"}}},{"kind":"Argument","name":{"kind":"Name","value":"limit"},"value":{"kind":"Variable","name":{"kind":"Name","value":"limit"}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"page"}},{"kind":"Field","name":{"kind":"Name","value":"hasMore"}},{"kind":"Field","name":{"kind":"Name","value":"subscribers"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"subscriberId"}},{"kind":"Field","name":{"kind":"Name","value":"firstName"}},{"kind":"Field","name":{"kind":"Name","value":"lastName"}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}}]}}],"__meta__":{"hash":"ef09960c084a6d34b18d0446bfb3f7aab82917efefc895775bace4e68100089b","text":"query Subscribers($page: Int! = 0, $limit: Int! = 10) {\n  subscribers(page: $page, limit: $limit) {\n    page\n    hasMore\n    subscribers {\n      subscriberId\n      firstName\n      lastName\n      __typename\n    }\n    __typename\n  }\n}"}} as unknown as TypedDocument<SubscribersResult, SubscribersVariables>;
 
+export const TopicDocument = {"kind":"Document","definitions":[{"kind":"OperationDefinition","operation":"query","name":{"kind":"Name","value":"Topic"},"variableDefinitions":[{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"key"}},"type":{"kind":"NonNullType","type":{"kind":"NamedType","name":{"kind":"Name","value":"ID"}}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"topic"},"arguments":[{"kind":"Argument","name":{"kind":"Name","value":"key"},"value":{"kind":"Variable","name":{"kind":"Name","value":"key"}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"key"}},{"kind":"Field","name":{"kind":"Name","value":"name"}},{"kind":"Field","name":{"kind":"Name","value":"subscriberIds"}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}}]}}],"__meta__":{"hash":"bde34cd4063d4088b50bde66fa6ca9bde8d499507cf5c3bda5db785c8088da2f","text":"query Topic($key: ID!) {\n  topic(key: $key) {\n    key\n    name\n    subscriberIds\n    __typename\n  }\n}"}} as unknown as TypedDocument<TopicResult, TopicVariables>;
+
 export const TopicsDocument = {"kind":"Document","definitions":[{"kind":"OperationDefinition","operation":"query","name":{"kind":"Name","value":"Topics"},"variableDefinitions":[{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"page"}},"type":{"kind":"NonNullType","type":{"kind":"NamedType","name":{"kind":"Name","value":"Int"}}},"defaultValue":{"kind":"IntValue","value":"0"}},{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"pageSize"}},"type":{"kind":"NonNullType","type":{"kind":"NamedType","name":{"kind":"Name","value":"Int"}}},"defaultValue":{"kind":"IntValue","value":"10"}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"topics"},"arguments":[{"kind":"Argument","name":{"kind":"Name","value":"page"},"value":{"kind":"Variable","name":{"kind":"Name","value":"page"}}},{"kind":"Argument","name":{"kind":"Name","value":"pageSize"},"value":{"kind":"Variable","name":{"kind":"Name","value":"pageSize"}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"totalCount"}},{"kind":"Field","name":{"kind":"Name","value":"topics"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"key"}},{"kind":"Field","name":{"kind":"Name","value":"name"}},{"kind":"Field","name":{"kind":"Name","value":"subscriberIds"}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}}]}}],"__meta__":{"hash":"d90cbc906102ae002e7cb5158ab91177623f814da1328f61d04332f9f091766f","text":"query Topics($page: Int! = 0, $pageSize: Int! = 10) {\n  topics(page: $page, pageSize: $pageSize) {\n    totalCount\n    topics {\n      key\n      name\n      subscriberIds\n      __typename\n    }\n    __typename\n  }\n}"}} as unknown as TypedDocument<TopicsResult, TopicsVariables>;
 
 export const TriggerEventDocument = {"kind":"Document","definitions":[{"kind":"OperationDefinition","operation":"mutation","name":{"kind":"Name","value":"TriggerEvent"},"variableDefinitions":[{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"input"}},"type":{"kind":"NonNullType","type":{"kind":"NamedType","name":{"kind":"Name","value":"TriggerEventInput"}}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"triggerEvent"},"arguments":[{"kind":"Argument","name":{"kind":"Name","value":"input"},"value":{"kind":"Variable","name":{"kind":"Name","value":"input"}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"InlineFragment","typeCondition":{"kind":"NamedType","name":{"kind":"Name","value":"TriggerEventSuccess"}},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"replayed"}},{"kind":"Field","name":{"kind":"Name","value":"event"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"isProcessed"}},{"kind":"Field","name":{"kind":"Name","value":"status"}},{"kind":"Field","name":{"kind":"Name","value":"transactionId"}},{"kind":"Field","name":{"kind":"Name","value":"problems"}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"InlineFragment","typeCondition":{"kind":"NamedType","name":{"kind":"Name","value":"InvalidInputError"}},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"issues"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"path"}},{"kind":"Field","name":{"kind":"Name","value":"message"}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"InlineFragment","typeCondition":{"kind":"NamedType","name":{"kind":"Name","value":"MutationError"}},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"code"}},{"kind":"Field","name":{"kind":"Name","value":"message"}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}}]}}],"__meta__":{"hash":"cbaee273ef47e9adb90fbecf6f9393311b5fb8b195fdf86552177360c5e5796c","text":"mutation TriggerEvent($input: TriggerEventInput!) {\n  triggerEvent(input: $input) {\n    ... on TriggerEventSuccess {\n      replayed\n      event {\n        isProcessed\n        status\n        transactionId\n        problems\n        __typename\n      }\n      __typename\n    }\n    ... on InvalidInputError {\n      issues {\n        path\n        message\n        __typename\n      }\n      __typename\n    }\n    ... on MutationError {\n      code\n      message\n      __typename\n    }\n    __typename\n  }\n}"}} as unknown as TypedDocument<TriggerEventResult, TriggerEventVariables>;
+
+export const TriggerEventsDocument = {"kind":"Document","definitions":[{"kind":"OperationDefinition","operation":"mutation","name":{"kind":"Name","value":"TriggerEvents"},"variableDefinitions":[{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"input"}},"type":{"kind":"NonNullType","type":{"kind":"NamedType","name":{"kind":"Name","value":"TriggerEventsInput"}}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"triggerEvents"},"arguments":[{"kind":"Argument","name":{"kind":"Name","value":"input"},"value":{"kind":"Variable","name":{"kind":"Name","value":"input"}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"InlineFragment","typeCondition":{"kind":"NamedType","name":{"kind":"Name","value":"TriggerEventsSuccess"}},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"replayed"}},{"kind":"Field","name":{"kind":"Name","value":"events"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"isProcessed"}},{"kind":"Field","name":{"kind":"Name","value":"status"}},{"kind":"Field","name":{"kind":"Name","value":"transactionId"}},{"kind":"Field","name":{"kind":"Name","value":"problems"}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"InlineFragment","typeCondition":{"kind":"NamedType","name":{"kind":"Name","value":"InvalidInputError"}},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"issues"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"path"}},{"kind":"Field","name":{"kind":"Name","value":"message"}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"InlineFragment","typeCondition":{"kind":"NamedType","name":{"kind":"Name","value":"MutationError"}},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"code"}},{"kind":"Field","name":{"kind":"Name","value":"message"}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}}]}}],"__meta__":{"hash":"5f261a099262590886dbe1f70d84acd506263b43cb5e379c12e569e5e2a392e4","text":"mutation TriggerEvents($input: TriggerEventsInput!) {\n  triggerEvents(input: $input) {\n    ... on TriggerEventsSuccess {\n      replayed\n      events {\n        isProcessed\n        status\n        transactionId\n        problems\n        __typename\n      }\n      __typename\n    }\n    ... on InvalidInputError {\n      issues {\n        path\n        message\n        __typename\n      }\n      __typename\n    }\n    ... on MutationError {\n      code\n      message\n      __typename\n    }\n    __typename\n  }\n}"}} as unknown as TypedDocument<TriggerEventsResult, TriggerEventsVariables>;
 
 export const UpdateSubscriberDocument = {"kind":"Document","definitions":[{"kind":"OperationDefinition","operation":"mutation","name":{"kind":"Name","value":"UpdateSubscriber"},"variableDefinitions":[{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"input"}},"type":{"kind":"NonNullType","type":{"kind":"NamedType","name":{"kind":"Name","value":"UpdateSubscriberInput"}}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"updateSubscriber"},"arguments":[{"kind":"Argument","name":{"kind":"Name","value":"input"},"value":{"kind":"Variable","name":{"kind":"Name","value":"input"}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"InlineFragment","typeCondition":{"kind":"NamedType","name":{"kind":"Name","value":"UpdateSubscriberSuccess"}},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"uncleared"}},{"kind":"Field","name":{"kind":"Name","value":"subscriber"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"subscriberId"}},{"kind":"Field","name":{"kind":"Name","value":"firstName"}},{"kind":"Field","name":{"kind":"Name","value":"lastName"}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"InlineFragment","typeCondition":{"kind":"NamedType","name":{"kind":"Name","value":"MutationError"}},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"code"}},{"kind":"Field","name":{"kind":"Name","value":"message"}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}}]}}],"__meta__":{"hash":"2a9d8aaa0cea016387f2ba6cf4bd048770c7971dd068b41ce71fff8809da4b56","text":"mutation UpdateSubscriber($input: UpdateSubscriberInput!) {\n  updateSubscriber(input: $input) {\n    ... on UpdateSubscriberSuccess {\n      uncleared\n      subscriber {\n        subscriberId\n        firstName\n        lastName\n        __typename\n      }\n      __typename\n    }\n    ... on MutationError {\n      code\n      message\n      __typename\n    }\n    __typename\n  }\n}"}} as unknown as TypedDocument<UpdateSubscriberResult, UpdateSubscriberVariables>;
 
