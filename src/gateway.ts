@@ -276,7 +276,7 @@ export function buildGateway(
     respond,
   });
   const running = new RunningRequests();
-  const mcp = tools && createMcp(parts, createToolServers(tools.tools, schema, pipeline, running), respond);
+  const mcp = tools && createMcp(parts, createToolServers(tools, schema, pipeline, running), respond);
   const findPage = createPages(parts, modules.length > 0 ? schema : undefined);
   const clientTokens = browser?.clientTokens && {
     paths: upstreamSelector.pathsOf(CLIENT_TOKENS_PATH),

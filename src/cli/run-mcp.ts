@@ -1,6 +1,7 @@
 // Serves tools to an AI agent over standard input and output.
 
 import { Refusal } from '../errors/codes.ts';
+import { mcpSettings } from '../settings/clients.ts';
 import type { CommandLine, Process } from './command.ts';
 import { type Environment, readEnvironment } from './config/environment.ts';
 import { type Config, loadConfig } from './config/load-config.ts';
@@ -34,7 +35,7 @@ export async function runMcp(commandLine: CommandLine, host: Process): Promise<v
   try {
     const settings = withDefault(withSandbox(config, sandbox), upstream);
     const deps = { logger, ...logUndeclaredCalls(config, logger) };
-    await using gateway = buildGateway({ mcp: { mutations: [] }, ...settings }, deps, undefined, { modules });
+    await using gateway = buildGateway({ mcp: mcpSettings.mcp.parse({}), ...settings }, deps, undefined, { modules });
     await gateway.serveMcp({ input: host.stdin, output: host.stdout, authorization, signal: stop.signal });
   } catch (error) {
     throw error instanceof Refusal ? new ConfigError([error.message]) : error;

@@ -261,6 +261,10 @@ export const mcpSettings = {
           'Names of the mutations that are tools. Others in the manifest are not.',
           { examples: [['CreateFeed']] },
         ),
+        maxResultBytes: setting(
+          integer(1_024, 2 ** 30).default(32 * 1_024),
+          'Maximum size of the result of a call, in bytes: 32 KiB are about 10,000 tokens of a language model. Instead of a larger one, the agent is told to request less.',
+        ),
       }),
     ).exactOptional(),
     '[Tools for AI agents](mcp.md), which are served at `/mcp`. They need the package `@modelcontextprotocol/server`.',

@@ -185,6 +185,8 @@ export interface GatewaySettingOptions {
     manifest?: string | Readonly<Record<string, string>>;
     /** Names of the mutations that are tools. Others in the manifest are not. @default none */
     mutations?: readonly string[];
+    /** Maximum size of the result of a call, in bytes: 32 KiB are about 10,000 tokens of a language model. Instead of a larger one, the agent is told to request less. 1024 to 1073741824 bytes. @default 32768 */
+    maxResultBytes?: number;
   };
   /** Time limit of an operation, with waiting, pauses and retries. Unfinished fields are `UPSTREAM_TIMEOUT`; the other data is returned. 10 to 600000 ms. @default 15000 */
   operationTimeoutMs?: number;

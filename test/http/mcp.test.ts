@@ -2,17 +2,20 @@ import { rename, writeFile } from 'node:fs/promises';
 import { PassThrough } from 'node:stream';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
 import { createGateway, type GatewayOptions } from '../../src/gateway.ts';
 import { sha256Of } from '../../src/graphql/documents/manifest.ts';
 import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
 import { connectAgent, ERAS, MCP, postToTools, TOOLS } from '../support/agent.ts';
 import { createBrowserFetch } from '../support/browser-fetch.ts';
-import { startGateway, startScriptedGateway } from '../support/gateway.ts';
+import { startGateway, startSandboxedGateway, startScriptedGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { healthyService } from '../support/healthy-service.ts';
 import { ofFile } from '../support/lifetime.ts';
+import { feed, workflow } from '../support/records.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { type ServiceResponse, startService } from '../support/service.ts';
+import { shippedModules, shippedOperations } from '../support/shipped-documents.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
 guards('src/http/mcp/mcp-route.ts', 'createMcp.checkHead');
@@ -21,6 +24,7 @@ guards('src/http/mcp/messages.ts', 'findMessageProblem');
 guards('src/http/mcp/messages.ts', 'isId');
 guards('src/http/mcp/tool-server.ts', 'ToolRequest.body');
 guards('src/http/mcp/tool-server.ts', 'createToolServers.isVisible');
+guards('src/http/mcp/tool-server.ts', 'withoutData');
 
 const KEY = 'ApiKey key-of-a-server';
 const ALL = ['Groups', 'Flow', 'AddFeed', 'DropGroup'];
@@ -91,7 +95,7 @@ describe.each(ERAS)('the official client in the era "%s"', (era) => {
     for (const entry of [gateway, other]) {
       await using agent = await connectAgent(entry, KEY, { era });
       expect(await agent.call('Groups')).toEqual({
-        text: JSON.stringify(body.data),
+        text: JSON.stringify({ data: body.data }), // The same as the structured result, so that clients can pass on only one of them.
         structured: { data: body.data },
         isError: false,
       });
@@ -121,8 +125,8 @@ describe.each(ERAS)('the official client in the era "%s"', (era) => {
       'error: Variable "$input" got invalid value { name: "News", colour: "red" }; Field "colour" is not defined by type "CreateFeedInput". The change was not applied. Correct the value.',
       'error: The notification service is unavailable. Call the tool again in 7 s.',
       'error: The notification service is unavailable. The change may have been applied. Check before sending it again. Read the record before you call the tool again.',
-      'error: {"deleteNotificationGroup":{"__typename":"ConflictError"}}',
-      'result: {"workflow":null}',
+      'error: {"data":{"deleteNotificationGroup":{"__typename":"ConflictError"}}}',
+      'result: {"data":{"workflow":null}}',
     ]);
   });
 });
@@ -228,6 +232,97 @@ describe('access', () => {
     expect((await agent.call('Groups')).isError).toBe(false);
     const other = connectAgent(gateway, KEY, { era, fetch: createBrowserFetch('https://evil.example') });
     await expect(other).rejects.toThrow('is not readable for https://evil.example');
+  });
+});
+
+describe('a result', () => {
+  it('of every shipped operation matches its output schema, and is the same JSON in both forms', async () => {
+    const mutations = shippedOperations.filter(({ query }) => /^mutation/m.test(query)).map(({ name }) => name);
+    await using sandboxed = await startSandboxedGateway({ options: { modules: shippedModules, mcp: { mutations } } });
+    await using agent = await connectAgent(sandboxed, `ApiKey ${SANDBOX_KEYS.development}`);
+    const { tools } = await agent.client.listTools();
+    expect(tools.length).toBe(shippedOperations.length);
+    const ajv = new Ajv2020({ allowUnionTypes: true, formats: { date: true } });
+    for (const { name, variables = '{}' } of shippedOperations) {
+      const { text, structured, isError } = await agent.call(name, JSON.parse(variables));
+      expect([name, isError, text]).toEqual([name, false, JSON.stringify(structured)]);
+      const outputSchema = JSON.parse(JSON.stringify(tools.find((tool) => tool.name === name)?.outputSchema));
+      expect([name, ajv.validate(outputSchema, structured), ajv.errorsText()]).toEqual([name, true, 'No errors']);
+      const unknown = { data: { [String(Object.keys(Object(structured).data)[0])]: 1 } };
+      expect([name, ajv.validate(outputSchema, unknown)]).toEqual([name, false]);
+    }
+  });
+
+  it('has a schema of fragments, aliases, unions and conditions', async () => {
+    const manifest = {
+      All: `query All($on: Boolean!) {
+        flow: workflow(idOrIdentifier: "w") { ...F ... @include(if: $on) { steps { id } } } __schema { types { name } }
+      } fragment F on Workflow { __typename name }`,
+      Add: `mutation Add {
+        createFeed(input: { name: "a" }) { ... on CreateFeedSuccess { feed { id } } ... on MutationError { code } } }`,
+    };
+    const options = { upstream: gateway.service.url, mcp: { manifest, mutations: ['Add'] } };
+    await using described = await startGateway(options);
+    await using agent = await connectAgent(described, KEY);
+    const { tools } = await agent.client.listTools();
+    const [all, add] = tools.map(({ outputSchema }) => JSON.parse(JSON.stringify(outputSchema)).properties.data);
+    const text = { type: ['string', 'null'] };
+    const steps = { type: 'array', items: { type: 'object', properties: { id: text }, required: [] } };
+    const flow = { __typename: {}, name: { type: 'string' }, steps };
+    expect(all).toEqual({
+      type: ['object', 'null'],
+      properties: { flow: { type: ['object', 'null'], properties: flow, required: [] }, __schema: {} },
+      required: [],
+    });
+    const code = { type: 'string', enum: expect.arrayContaining(['CONFLICT', 'INVALID_INPUT']) };
+    const newFeed = { type: 'object', properties: { id: text }, required: ['id'] };
+    const results = [
+      { type: 'object', properties: { code }, required: ['code'] }, // All failures have the same.
+      { type: 'object', properties: { feed: newFeed }, required: ['feed'] },
+      { type: 'null' },
+    ];
+    const properties = { createFeed: { anyOf: results } };
+    expect(add).toEqual({ type: ['object', 'null'], properties, required: ['createFeed'] });
+    expect(await agent.call('All', { on: false })).toMatchObject({ isError: false });
+  });
+
+  it('that is too large is replaced by what to do, and keeps the outcomes of a mutation', async () => {
+    const name = 'x'.repeat(2_000);
+    const manifest = {
+      Some: `query Some($ids: [ID!]!, $days: Int, $id: ID = "w") {
+        workflows(idsOrIdentifiers: $ids) { name } notificationStats(days: $days) { count }
+        workflow(idOrIdentifier: $id) { id } }`,
+      One: 'query One { workflow(idOrIdentifier: "w") { name } }',
+      Two: `mutation Two { a: createFeed(input: { name: "a" }) { ... on CreateFeedSuccess { feed { name } } }
+        b: deleteFeed(input: { id: "broken" }) { __typename } }`,
+    };
+    await using large = await startScriptedGateway(
+      (request, raw) =>
+        request.path === '/v1/feeds'
+          ? { status: 201, body: { data: feed({ name }) } }
+          : request.path.startsWith('/v1/workflows')
+            ? { body: { data: workflow({ name }) } }
+            : (PROBLEMS[request.path.split('/').at(-1) ?? ''] ?? healthyService(request, raw)),
+      { mcp: { manifest, mutations: ['Two'], maxResultBytes: 1_024 }, maxRetries: 0 },
+    );
+    await using agent = await connectAgent(large, KEY);
+    const some = await agent.call('Some', { ids: ['w'], days: 1 });
+    expect(some.text).toMatch(
+      /^The result has 2\d{3} bytes; at most 1024 are sent\. It depends on ids, days\. Request less data, /,
+    );
+    expect(some).toMatchObject({
+      isError: true,
+      structured: { data: null, errors: [{ extensions: { code: 'RESULT_LIMIT_EXCEEDED', retryable: false } }] },
+    });
+    expect((await agent.call('One')).text).toMatch(/ It depends on no argument\. Request less data, /);
+    const two = await agent.call('Two');
+    expect(two.text.replace(/\d{4} bytes/, '2432 bytes').split('\n')).toEqual([
+      'The notification service is unavailable. The change may have been applied. Check before sending it again. Read the record before you call the tool again.',
+      'The result has 2432 bytes; at most 1024 are sent. The mutation was executed. Read the record before you call the tool again.',
+    ]);
+    expect(large.service.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
+    const { text } = await agent.call('Some', { ids: Array.from({ length: 90 }, () => ({})), days: 'many' });
+    expect(text).not.toContain('at most 1024 are sent'); // It has no data.
   });
 });
 
@@ -356,6 +451,7 @@ describe('the manifest', () => {
     });
     expect(rejected.map(({ name }) => name)).toEqual([]);
     const { inputSchema } = tools.find(({ name }) => name === 'DeleteMessagesByTransaction') ?? {};
+    expect(JSON.stringify(tools)).not.toMatch(/\bheader\b/); // Agents set none.
     expect(inputSchema?.properties?.input).toMatchObject({
       type: 'object',
       properties: {
@@ -382,7 +478,7 @@ describe('the manifest', () => {
     const [tool] = (await agent.client.listTools()).tools;
     expect(tool?.inputSchema.properties).toMatchObject({
       name: { description: 'The name, which must be unique within the environment.' },
-      key: { description: expect.stringContaining('A key that is unique per change') },
+      key: { description: expect.stringMatching(/^A key that is unique per change, .* only once\. Default: none\.$/) },
       channel: { description: 'The channel to delete messages of. Default: all channels.' },
       feed: { description: "The feed's id." },
     });

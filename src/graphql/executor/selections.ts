@@ -78,12 +78,14 @@ export interface ValuePlan extends Position {
 /**
  * Returns the fields selected on an object type, by response key and in the order of the result, as CollectFields of the specification. Visits each
  * fragment once, so that nested fragments can't multiply the work.
+ *
+ * @param variables values that decide about `@skip` and `@include`; `all` ignores both
  */
 export function collectFields(
   { schema, fragments }: PlanSource,
   type: GraphQLObjectType,
   selectionSets: readonly SelectionSetNode[],
-  variables: Variables,
+  variables: Variables | 'all',
 ): Map<string, FieldNode[]> {
   const nodesByKey = new Map<string, FieldNode[]>();
   const visitedFragments = new Set<string>();
@@ -131,8 +133,8 @@ function appliesTo(
 }
 
 /** Checks whether `@skip` and `@include` include the selection. Throws if their variable has no value. */
-function isIncluded({ directives }: SelectionNode, variables: Variables): boolean {
-  if (directives === undefined || directives.length === 0) {
+function isIncluded({ directives }: SelectionNode, variables: Variables | 'all'): boolean {
+  if (directives === undefined || directives.length === 0 || variables === 'all') {
     return true;
   }
   const skip = directives.find(({ name }) => name.value === GraphQLSkipDirective.name);

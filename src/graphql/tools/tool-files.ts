@@ -96,7 +96,7 @@ function findListProblem(
  *
  * @throws {ManifestError} if the manifest can't be used, or one of its operations can't be a tool
  */
-export function createToolFiles({ manifest, mutations }: McpSettings, rules: ToolRules) {
+export function createToolFiles({ manifest, mutations, maxResultBytes }: McpSettings, rules: ToolRules) {
   const files = createManifestFiles([manifest ?? shippedManifest(rules.schema)], (manifests) => {
     current = read(manifests);
   });
@@ -112,6 +112,7 @@ export function createToolFiles({ manifest, mutations }: McpSettings, rules: Too
 
   return {
     ...files,
+    maxResultBytes,
     /** Returns the current tools: the same array until the manifest changes. */
     tools: () => current.tools,
     /** Returns the documents of the tools by SHA-256: the same array until the manifest changes. */

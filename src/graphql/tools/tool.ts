@@ -1,4 +1,4 @@
-// Describes an operation as a tool for AI agents, with a JSON Schema of its variables.
+// Describes an operation as a tool for AI agents, with JSON Schemas of its variables and its response.
 
 import {
   astFromValue,
@@ -6,18 +6,21 @@ import {
   type GraphQLField,
   type GraphQLInputField,
   type GraphQLInputType,
-  type GraphQLNamedInputType,
+  type GraphQLNamedType,
   type GraphQLSchema,
   type GraphQLType,
   getNamedType,
+  isAbstractType,
   isEnumType,
   isInputObjectType,
   isInputType,
   isListType,
   isNonNullType,
+  isObjectType,
   isSpecifiedScalarType,
   Kind,
   type OperationDefinitionNode,
+  type SelectionSetNode,
   type Token,
   TokenKind,
   TypeInfo,
@@ -27,8 +30,10 @@ import {
   visit,
   visitWithTypeInfo,
 } from 'graphql';
+import { fragmentsOf } from '../documents/limits.ts';
 import { sha256Of } from '../documents/manifest.ts';
 import { type RequiredScopes, readRequiredScopes } from '../documents/required-scopes.ts';
+import { collectFields } from '../executor/selections.ts';
 
 /** Operation of a trusted document that AI agents can call. */
 export interface Tool {
@@ -36,6 +41,8 @@ export interface Tool {
   type: 'query' | 'mutation';
   description: string;
   inputSchema: ObjectSchema;
+  /** Schema of the GraphQL response to a call that succeeds or fails. */
+  outputSchema: JsonSchema & { type: 'object' };
   /** Hints for the people and programs that decide about a call. `destructiveHint`: whether it may change or delete what exists; absent for reads. */
   annotations: { readOnlyHint: boolean; destructiveHint?: boolean };
   requiredScopes: RequiredScopes;
@@ -57,6 +64,7 @@ export function createTool(
     type,
     description: readComment(operation) || describe(fields) || `Executes the ${type} ${name}.`,
     inputSchema: toInputSchema(operation, document, schema),
+    outputSchema: toOutputSchema(operation, { document, text, schema }),
     annotations:
       type === 'query'
         ? { readOnlyHint: true }
@@ -145,6 +153,10 @@ function toInputSchema(
   return toObjectSchema(members);
 }
 
+/** Describes an input without the header that sets it, because agents send none. */
+const describedAs = (text: string | null | undefined): JsonSchema =>
+  text ? { description: text.replace(/Default: the `[\w-]+` header\./, 'Default: none.') } : {};
+
 interface Member {
   name: string;
   type: GraphQLInputType;
@@ -160,7 +172,7 @@ function toObjectSchema(members: readonly Member[]): ObjectSchema {
     properties: Object.fromEntries(
       members.map(({ name, type, description, ...others }) => [
         name,
-        { ...toSchema(type), ...(description && { description }), ...others },
+        { ...toSchema(type, toInputTypeSchema), ...describedAs(description), ...others },
       ]),
     ),
     required: members.filter(isRequired).map(({ name }) => name),
@@ -168,30 +180,31 @@ function toObjectSchema(members: readonly Member[]): ObjectSchema {
   };
 }
 
-function toSchema(type: GraphQLInputType, isNullable = true): JsonSchema {
+function toSchema(type: GraphQLType, toNamed: (type: GraphQLNamedType) => JsonSchema, isNullable = true): JsonSchema {
   if (isNonNullType(type)) {
-    return toSchema(type.ofType, false);
+    return toSchema(type.ofType, toNamed, false);
   }
-  const schema: JsonSchema = isListType(type) ? { type: 'array', items: toSchema(type.ofType) } : toNamedSchema(type);
+  const schema = isListType(type) ? { type: 'array', items: toSchema(type.ofType, toNamed) } : toNamed(type);
   return isNullable ? toNullable(schema) : schema;
 }
 
-const toNullable = ({ type, enum: values, ...others }: JsonSchema): JsonSchema => ({
+const toNullable = ({ type, enum: values, anyOf, ...others }: JsonSchema): JsonSchema => ({
   ...(typeof type === 'string' && { type: [type, 'null'] }),
+  ...(Array.isArray(anyOf) && { anyOf: [...anyOf, { type: 'null' }] }),
   ...(Array.isArray(values) && { enum: [...values, null] }),
   ...others,
 });
 
 /** Inline, because many agents can't follow references. No input type contains itself. */
-function toNamedSchema(type: GraphQLNamedInputType): JsonSchema {
-  const description = type.description ? { description: type.description } : {};
-  if (isInputObjectType(type)) {
-    return { ...toObjectSchema(Object.values(type.getFields()).map(toMember)), ...description };
-  }
-  return isEnumType(type)
-    ? { type: 'string', enum: type.getValues().map(({ name }) => name), ...description }
-    : { ...SCALARS[type.name], ...(!isSpecifiedScalarType(type) && description) };
+function toInputTypeSchema(type: GraphQLNamedType): JsonSchema {
+  const schema = isInputObjectType(type)
+    ? toObjectSchema(Object.values(type.getFields()).map(toMember))
+    : toLeafSchema(type);
+  return { ...schema, ...(!isSpecifiedScalarType(type) && describedAs(type.description)) };
 }
+
+const toLeafSchema = (type: GraphQLNamedType): JsonSchema =>
+  isEnumType(type) ? { type: 'string', enum: type.getValues().map(({ name }) => name) } : { ...SCALARS[type.name] };
 
 const toMember = ({ name, type, description, defaultValue }: GraphQLInputField): Member => {
   const node = defaultValue === undefined ? undefined : astFromValue(defaultValue, type);
@@ -220,4 +233,34 @@ function describeVariables(document: DocumentNode, schema: GraphQLSchema): Map<s
     }),
   );
   return descriptions;
+}
+
+/** Without descriptions, which would make the list of tools much longer. Errors can leave out data, so no member of the response is required. */
+function toOutputSchema(
+  { operation, selectionSet }: OperationDefinitionNode,
+  { document, text, schema }: { document: DocumentNode; text: string; schema: GraphQLSchema },
+): Tool['outputSchema'] {
+  const source = { schema, fragments: Object.fromEntries(fragmentsOf(document)) };
+  const isConditional = /@(?:skip|include)\b/.test(text);
+
+  function toOutputType(type: GraphQLNamedType, sets: readonly SelectionSetNode[]): JsonSchema {
+    if (isAbstractType(type)) {
+      const schemas = schema.getPossibleTypes(type).map((each) => toOutputType(each, sets));
+      return { anyOf: [...new Map(schemas.map((each) => [JSON.stringify(each), each])).values()] };
+    }
+    if (!isObjectType(type)) {
+      return toLeafSchema(type);
+    }
+    const fields = [...collectFields(source, type, sets, 'all')].map(([key, nodes]): [string, JsonSchema] => {
+      const inner = nodes.flatMap((node) => node.selectionSet ?? []);
+      const field = type.getFields()[nodes[0]?.name.value ?? '']; // `__typename` and introspection have none.
+      return [key, field ? toSchema(field.type, (named) => toOutputType(named, inner)) : {}];
+    });
+    const required = isConditional ? [] : fields.map(([key]) => key);
+    return { type: 'object', properties: Object.fromEntries(fields), required };
+  }
+
+  const root = schema.getRootType(operation);
+  const data = root ? toNullable(toOutputType(root, [selectionSet])) : {};
+  return { type: 'object', properties: { data, errors: { type: 'array', items: { type: 'object' } } } };
 }

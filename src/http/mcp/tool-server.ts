@@ -10,7 +10,7 @@ import { VERSION } from '../../lib/installation.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { withoutMarkdown } from '../../lib/text.ts';
 import type { Signal } from '../../upstream/signal.ts';
-import { type HandleRequest, type IncomingRequest, type OutgoingResponse, REQUEST_ID } from '../head.ts';
+import { type HandleRequest, type IncomingRequest, REQUEST_ID } from '../head.ts';
 import type { RunningRequests } from '../pipeline.ts';
 import { findJsonProblem } from './messages.ts';
 
@@ -33,7 +33,7 @@ export const loadProtocol = (): typeof import('@modelcontextprotocol/server') =>
  * server; arguments are validated with the operation's variables.
  */
 export function createToolServers(
-  tools: () => readonly Tool[],
+  { tools, maxResultBytes }: { tools(): readonly Tool[]; maxResultBytes: number },
   schema: GraphQLSchema,
   pipeline: HandleRequest,
   running: RunningRequests,
@@ -54,7 +54,9 @@ export function createToolServers(
     server.setRequestHandler('tools/list', () => ({
       tools: tools()
         .filter((tool) => isVisible(tool, identity))
-        .map(({ name, description, inputSchema, annotations }) => ({ name, description, inputSchema, annotations })),
+        .map(({ name, description, inputSchema, outputSchema, annotations }) => {
+          return { name, description, inputSchema, outputSchema, annotations };
+        }),
     }));
     server.setRequestHandler('tools/call', async ({ params }, { mcpReq }): Promise<CallToolResult> => {
       const tool = tools().find(({ name }) => name === params.name);
@@ -66,7 +68,7 @@ export function createToolServers(
       const call = pipeline(request);
       running.track(call); // Over streams, no adapter counts it.
       caller.onCall?.(call);
-      return toToolResult(await call, failures);
+      return toToolResult((await call).body, tool, failures, maxResultBytes);
     });
     return server;
   };
@@ -159,27 +161,27 @@ function failuresOf(schema: GraphQLSchema): ReadonlySet<unknown> {
   );
 }
 
-/** Maximum errors whose messages are written out. The structured result has all of them. */
+/** Maximum errors whose messages are written out, and that a result has which is too large. */
 const MAX_ERRORS = 5;
 
 /**
- * Converts the response to a GraphQL request to the result of a tool. The structured result is the GraphQL response. The text is its data, or for an
- * error its messages and what to do.
+ * Converts the response to a GraphQL request to the result of a tool. The structured result is the GraphQL response. The text is the same JSON, so that
+ * clients can tell that both are one, or for an error its messages and what to do.
  *
  * @param failures types of mutation results that are failures, and their codes
  */
-function toToolResult({ body }: OutgoingResponse, failures: ReadonlySet<unknown>): CallToolResult {
-  const response: unknown = typeof body === 'string' ? JSON.parse(body) : undefined;
-  if (!isRecord(response)) {
+function toToolResult(body: unknown, tool: Tool, failures: ReadonlySet<unknown>, maxBytes: number): CallToolResult {
+  const complete: unknown = typeof body === 'string' ? JSON.parse(body) : undefined;
+  if (!isRecord(complete)) {
     throw new TypeError('The response to a tool call is not a GraphQL response.');
   }
+  const bytes = Buffer.byteLength(String(body));
+  const response = bytes > maxBytes ? withoutData(complete, tool, `${bytes} bytes; at most ${maxBytes}`) : complete;
   const { data } = response;
-  const errors = Array.isArray(response.errors) ? response.errors.filter(isRecord) : [];
+  const errors = listErrors(response);
   const hasData = isRecord(data) && Object.values(data).some((value) => value !== null);
-  const texts = [
-    ...errors.slice(0, MAX_ERRORS).map(explain),
-    ...(errors.length === 0 || hasData ? [JSON.stringify(data)] : []),
-  ];
+  const rest = errors.length === 0 ? [body] : hasData ? [JSON.stringify(data)] : [];
+  const texts = [...errors.slice(0, MAX_ERRORS).map(explain), ...rest];
   const isFailure = (value: unknown) => isRecord(value) && (failures.has(value.code) || failures.has(value.__typename));
   const isError = errors.length > 0 || (isRecord(data) && Object.values(data).some(isFailure));
   return {
@@ -187,6 +189,20 @@ function toToolResult({ body }: OutgoingResponse, failures: ReadonlySet<unknown>
     structuredContent: response,
     ...(isError && { isError }),
   };
+}
+
+const listErrors = ({ errors }: Record<string, unknown>): Record<string, unknown>[] =>
+  Array.isArray(errors) ? errors.filter(isRecord) : [];
+
+/** Replaces the data of a response that is too large by an error. A mutation was executed, so the agent must not simply call the tool again. */
+function withoutData(response: Record<string, unknown>, { type, inputSchema: { properties } }: Tool, size: string) {
+  const sizes = Object.keys(properties).filter((name) => /"(?:integer|array)"/.test(JSON.stringify(properties[name])));
+  const hint = type === 'mutation' ? 'The mutation was executed' : `It depends on ${sizes.join(', ') || 'no argument'}`;
+  const message = `The result has ${size} are sent. ${hint}.`;
+  const outcome = type === 'mutation' ? { outcome: 'UNKNOWN' } : {};
+  const error = { message, extensions: { code: 'RESULT_LIMIT_EXCEEDED', retryable: false, ...outcome } };
+  const others = listErrors(response).slice(0, MAX_ERRORS - 1);
+  return { data: null, errors: response.data == null ? others : [...others, error] };
 }
 
 /** Returns the message of an error, and what an agent can do about it. */
