@@ -155,7 +155,7 @@ describe('a document that exceeds a limit is rejected with 400 before validation
     ['501 fields', `{ workflow(idOrIdentifier: "a") { ${'id '.repeat(500)} } }`],
     ['6 aliases inside of __schema', `{ __schema { ${names(6, 'types { name }')} } }`],
     ['6 aliases of what a router reads', `{ ${names(6, '_service { sdl }')} }`],
-    ['11 directives', `{ __typename ${'@include(if: true) '.repeat(11)} }`],
+    ['51 directives', `{ __typename ${'@include(if: true) '.repeat(51)} }`],
     ['a subscription', 'subscription { workflow }'],
   ];
 

@@ -95,6 +95,8 @@ const INVALID: [string, string][] = [
     `{ ${repeat(19, (i) => `a${i}: workflow(idOrIdentifier: { a: [${repeat(40, '1.5')}] }) { id }`)} }`,
   ],
   ['a long list of another type', `{ notificationStats(days: [${repeat(970, '1')}]) { key } }`],
+  ['50 directives that are unknown', inWorkflow(`id ${repeat(50, (i) => `@include${i}(if: ${i})`)}`)],
+  ['50 directives at one field', inWorkflow(`id ${repeat(50, '@include(if: $undefined)')}`)],
   ['spreads that do not exist', inWorkflow(repeat(450, (i) => `...f${i}`))],
 ];
 

@@ -21,8 +21,8 @@ export const MAX_TOKENS = 1_000;
 /** Maximum aliases for each root field that is allowed, as in the examples of Apollo's router: 30 for 20. Each can repeat a whole selection. */
 const ALIASES_PER_ROOT_FIELD = 1.5;
 
-/** Maximum directives. Clients use one or two per fragment; each costs validation more than a field. */
-const MAX_DIRECTIVES = 10;
+/** Maximum directives, as in GraphQL Armor. A page with conditional parts has one or two for each, and fragments count as often as they are spread. */
+const MAX_DIRECTIVES = 50;
 
 /**
  * Maximum aliases of and inside fields that return the schema. Each can return all of it again, also to clients without a credential. Tools
