@@ -9,6 +9,7 @@ import {
   writeErrorCodeType,
   writeInvalidationTable,
   writeOperationsTable,
+  writeRestTable,
   writeScopesTable,
 } from './codegen/docs-tables.ts';
 import { DocumentError, loadDocuments } from './codegen/documents.ts';
@@ -65,6 +66,7 @@ async function generate(): Promise<Record<string, string>> {
     ...pageWith('docs/errors.md', 'error codes', writeErrorCodeTable()),
     'docs/schema.md': writeSchemaReference(full),
     ...pageWith('docs/rest-calls.md', 'operations', writeOperationsTable(full)),
+    ...pageWith('docs/from-novu.md', 'rest', writeRestTable(full)),
     ...pageWith('docs/frontend.md', 'scopes', writeScopesTable(full)),
     ...pageWith('docs/caching.md', 'invalidation', writeInvalidationTable(full)),
     'packages/client/src/possible-types.gen.ts': writePossibleTypes(full),

@@ -20,6 +20,22 @@ export function writeOperationsTable(schema: GraphQLSchema): string {
   return table(['GraphQL', 'REST', 'upstream calls', 'module'], rows);
 }
 
+/** Writes the table of docs/from-novu.md: each REST call with the queries and mutations that make it. */
+export function writeRestTable(schema: GraphQLSchema): string {
+  const calls = listFields(schema)
+    .filter(({ isRoot }) => isRoot)
+    .flatMap(({ name, endpoints, module }) => endpoints.map((endpoint) => ({ endpoint, name, module })));
+  const pathOf = (endpoint: string) => endpoint.slice(endpoint.indexOf('/'));
+  const rows = [...Map.groupBy(calls, ({ endpoint }) => endpoint.replace(/\?.*/, ''))]
+    .sort(([a], [b]) => pathOf(a).localeCompare(pathOf(b)) || a.localeCompare(b))
+    .map(([endpoint, fields]) => [
+      code(endpoint),
+      fields.map(({ name }) => code(name)).join(', '),
+      [...new Set(fields.map(({ module }) => module))].join(', '),
+    ]);
+  return table(['REST call', 'GraphQL', 'module'], rows);
+}
+
 /** Writes the table of docs/frontend.md: the scopes of each field. Fields of a module with the same scopes share a row. */
 export function writeScopesTable(schema: GraphQLSchema): string {
   const groups = Map.groupBy(listFields(schema), ({ scope = '', recordScopes, module }) =>

@@ -28,6 +28,9 @@ const OTHER_FOLDERS = readdirSync(ROOT, { withFileTypes: true })
 const KEYWORDS: Record<string, string> = {
   '/client.html#retries': 'timeout',
   '/errors.html#errors': 'error codes, status codes',
+  '/from-novu.html#from-novu': 'novu, migrate from novu, novu cloud',
+  '/from-novu.html#python-and-other-languages': 'python, php, go, java, ruby',
+  '/from-novu.html#webhooks': 'webhook',
   '/identity-providers.html#identity-providers': 'login, sso, oauth, oidc, jwt',
   '/modules.html#modules': 'custom endpoint',
   '/network.html#behind-a-load-balancer': 'nginx, reverse proxy, path, endpoint, /api/graphql',

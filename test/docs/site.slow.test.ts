@@ -33,6 +33,10 @@ const QUESTIONS: readonly [question: string, page: string][] = [
   ['csv import', 'import'],
   ['retry a failed write', 'errors'],
   ['server actions', 'react'],
+  ['novu', 'from-novu'],
+  ['mark as read', 'from-novu'],
+  ['webhook', 'from-novu'],
+  ['python', 'from-novu'],
 ];
 
 const stack = new AsyncDisposableStack();

@@ -75,7 +75,7 @@ const IN_THE_STYLE_OF: Record<string, [document: string, variables: Record<strin
       ...{ withStats: true, withGroups: true, withList: true, withText: true, withSteps: true },
     },
   ],
-  urql: [print(formatDocument(parse(URQL))), { page: 0, search: 'e' }],
+  urql: [print(JSON.parse(JSON.stringify(formatDocument(parse(URQL))))), { page: 0, search: 'e' }],
   Relay: [print(parse(RELAY)), { id: 'payment-failed', days: 2, subscriberId: 'customer-1001' }],
 };
 
