@@ -1,6 +1,14 @@
 // Buttons, panels and icons.
 
-import { type ComponentProps, type ComponentType, type SVGProps, useEffect, useId, useState } from 'react';
+import {
+  type ComponentProps,
+  type ComponentType,
+  type KeyboardEvent,
+  type SVGProps,
+  useEffect,
+  useId,
+  useState,
+} from 'react';
 
 type Icon = ComponentType<SVGProps<SVGSVGElement>>;
 
@@ -46,6 +54,24 @@ export function Popup({
       <div id={id} popover="auto" role="dialog" aria-label={name} className={`popup ${className}`} {...others} />
     </>
   );
+}
+
+/**
+ * Moves the focus with the arrow keys among a filter and the buttons of its matches.
+ *
+ * @param chooseFirst called if Enter is pressed in the filter
+ */
+export function moveFocus(event: KeyboardEvent<HTMLElement>, chooseFirst: () => void): void {
+  const controls = [...event.currentTarget.querySelectorAll<HTMLElement>('input, button')];
+  const index = event.target instanceof HTMLElement ? controls.indexOf(event.target) : -1;
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  if (step !== undefined) {
+    event.preventDefault();
+    controls[index + step]?.focus();
+  } else if (event.key === 'Enter' && index === 0) {
+    event.preventDefault(); // The key would press the button that gets the focus.
+    chooseFirst();
+  }
 }
 
 const RESULT_MS = 5_000;

@@ -6,6 +6,7 @@ import type { Fetcher } from '@graphiql/toolkit';
 import { type ExecutionResult, getIntrospectionQuery, getOperationAST, type IntrospectionQuery, parse } from 'graphql';
 import { useCallback, useEffect, useRef, useState } from 'react';
 import type { Explanation, PageConfig, UpstreamReport } from '../../../src/http/graphiql/page-config.ts';
+import { mayWrite } from '../../client/src/typed-document.ts';
 import type { Credential } from './credential.tsx';
 import { type Reply, send } from './send.ts';
 
@@ -18,6 +19,8 @@ export interface Run {
   wait?: string;
   /** Sentence about why there is no result. */
   failure?: string;
+  /** Sentence about a result, or about an operation that was stopped. */
+  note?: string | undefined;
 }
 
 type HistoryItem = Parameters<ReturnType<typeof useHistoryActions>['addToHistory']>[0];
@@ -45,7 +48,13 @@ export function useLastRun(channel: RunChannel): Run {
 }
 
 /** Creates the function that runs or explains operations. Without a credential it asks for one instead of sending. */
-export function createFetcher({ explains }: PageConfig, { read, ask }: Credential, channel: RunChannel): Fetcher {
+export function createFetcher(
+  { explains, isSandbox }: PageConfig,
+  { read, ask }: Credential,
+  channel: RunChannel,
+): Fetcher {
+  let countBefore: number | undefined;
+
   /** Returns the extensions that ask for the calls. A plan is also asked for if it isn't allowed, because the response says why. */
   function extensionsFor(authorization: string, isExplaining: boolean): { extensions?: Record<string, true> } {
     const mayAsk = explains.some((scheme) => authorization.toLowerCase().startsWith(`${scheme.toLowerCase()} `));
@@ -54,8 +63,8 @@ export function createFetcher({ explains }: PageConfig, { read, ask }: Credentia
 
   return ({ query, variables, operationName }, { headers } = {}) => {
     const { isExplaining } = channel;
-    const fail = (failure: string) => channel.receive({ failure });
-    return cancellable(fail, async (signal) => {
+    const stopped = mayWrite(query) && !isExplaining ? 'Stopped. The mutation may have been executed.' : 'Stopped.';
+    return cancellable(channel.receive, stopped, async (signal) => {
       const header = Object.keys(headers ?? {}).find((name) => name.toLowerCase() === 'authorization');
       const authorization = header === undefined ? read() : String(headers?.[header]);
       if (authorization === undefined) {
@@ -66,6 +75,10 @@ export function createFetcher({ explains }: PageConfig, { read, ask }: Credentia
       if (!isExplaining) {
         channel.record({ query, variables: textOf(variables), headers: textOf(headers), operationName: name ?? '' });
       }
+      const headersOfAll = { ...headers, [header ?? 'authorization']: authorization };
+      if (isSandbox && !isExplaining && name === 'TriggerEvent') {
+        countBefore = await countToday(headersOfAll, signal);
+      }
       const { result: response, ...reply } = await send(
         {
           query,
@@ -73,16 +86,40 @@ export function createFetcher({ explains }: PageConfig, { read, ask }: Credentia
           operationName: name,
           ...extensionsFor(authorization, isExplaining),
         },
-        { ...headers, [header ?? 'authorization']: authorization },
+        headersOfAll,
         (wait) => channel.receive({ wait }),
         signal,
       );
       const { extensions: { upstream: report, explain: explanation, ...extensions } = {}, ...result } = response;
-      channel.receive({ reply, report, explanation });
+      const count = name === 'NotificationStats' ? readCount(result.data) : undefined;
+      const note = describeGrowth(countBefore, count);
+      channel.receive({ reply, report, explanation, note });
       return Object.keys(extensions).length === 0 ? result : { ...result, extensions };
     });
   };
 }
+
+const COUNT = { query: 'query CountToday { notificationStats(days: 1) { date count } }', operationName: 'CountToday' };
+
+/** Returns how many notifications the sandbox has counted today; undefined if it doesn't say so. */
+const countToday = (headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<number | undefined> =>
+  send(COUNT, headers, () => {}, signal).then(
+    ({ result }) => readCount(result.data),
+    () => undefined,
+  );
+
+/** Returns the count of today in statistics; undefined if they are of other fields or days. */
+function readCount(data: Readonly<Record<string, unknown>> | null | undefined): number | undefined {
+  const days = data?.notificationStats;
+  const today = new Date().toISOString().slice(0, 10);
+  const day = Array.isArray(days) ? days.find((each) => each?.date === today) : undefined;
+  return typeof day?.count === 'number' ? day.count : undefined;
+}
+
+const describeGrowth = (before: number | undefined, after: number | undefined): string | undefined =>
+  before !== undefined && after !== undefined && after > before
+    ? `Counted today: ${before} before the event, ${after} after it, one per channel.`
+    : undefined;
 
 const textOf = (json: unknown): string => (json === undefined ? '' : JSON.stringify(json, null, 2));
 
@@ -99,13 +136,16 @@ function nameOf(query: string, operationName?: string | null): string | null {
 /**
  * Converts a promise to an iterable of at most one response, because GraphiQL can't cancel promises.
  *
- * @param fail called if it rejects, because GraphiQL would show the stack
+ * @param receive called if it rejects, because GraphiQL would show the stack, and if it is stopped
+ * @param stopped sentence for an operation that is stopped
  */
 function cancellable(
-  fail: (message: string) => void,
+  receive: (run: Run) => void,
+  stopped: string,
   run: (signal: AbortSignal) => Promise<ExecutionResult | undefined>,
 ): AsyncIterable<ExecutionResult> {
   const abort = new AbortController();
+  let isRunning = true;
   async function* results() {
     try {
       const result = await run(abort.signal);
@@ -114,12 +154,17 @@ function cancellable(
       }
     } catch (error) {
       if (!abort.signal.aborted) {
-        fail(messageOf(error));
+        receive({ failure: messageOf(error) });
       }
+    } finally {
+      isRunning = false;
     }
   }
   return Object.assign(results(), {
     async return() {
+      if (isRunning) {
+        receive({ note: stopped });
+      }
       abort.abort(); // That of a generator would wait for its promise.
       return { done: true as const, value: undefined };
     },

@@ -11,10 +11,10 @@ import {
   useGraphiQL,
   useGraphiQLActions,
 } from '@graphiql/react';
-import { type KeyboardEvent, useLayoutEffect, useRef, useState } from 'react';
+import { useLayoutEffect, useRef, useState } from 'react';
 import type { PageConfig, PageOperation } from '../../../src/http/graphiql/page-config.ts';
 import { mayWrite } from '../../client/src/typed-document.ts';
-import { IconButton, Popup, THEME_ICONS } from './controls.tsx';
+import { IconButton, moveFocus, Popup, THEME_ICONS } from './controls.tsx';
 import { type Credential, CredentialField } from './credential.tsx';
 import type { PageSchema } from './fetcher.ts';
 import { toTitle, useTabs } from './tabs.tsx';
@@ -117,25 +117,12 @@ function Operations({ operations }: Pick<PageConfig, 'operations'>) {
     open(operation);
   }
 
-  function onKey(event: KeyboardEvent<HTMLElement>): void {
-    const controls = [...event.currentTarget.querySelectorAll<HTMLElement>('input, button')];
-    const index = event.target instanceof HTMLElement ? controls.indexOf(event.target) : -1;
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (step !== undefined) {
-      event.preventDefault();
-      controls[index + step]?.focus();
-    } else if (event.key === 'Enter' && index === 0 && matches[0] !== undefined) {
-      event.preventDefault(); // The key would press the button that gets the focus.
-      choose(matches[0]);
-    }
-  }
-
   return (
     <Popup
       name="Operations"
       className="operations"
       ref={panel}
-      onKeyDown={onKey}
+      onKeyDown={(event) => moveFocus(event, () => matches[0] && choose(matches[0]))}
       onToggle={() => {
         setFilter('');
         input.current?.focus(); // While the panel is closed, this has no effect.

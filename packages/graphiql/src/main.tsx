@@ -5,7 +5,7 @@ import '@graphiql/react/style.css';
 import '@graphiql/plugin-doc-explorer/style.css';
 import '@graphiql/plugin-history/style.css';
 import './style.css';
-import { DOC_EXPLORER_PLUGIN, DocExplorer, DocExplorerStore, useDocExplorer } from '@graphiql/plugin-doc-explorer';
+import { DOC_EXPLORER_PLUGIN, DocExplorerStore } from '@graphiql/plugin-doc-explorer';
 import { HISTORY_PLUGIN, History, HistoryStore, useHistory, useHistoryActions } from '@graphiql/plugin-history';
 import {
   type GraphiQLPlugin,
@@ -19,6 +19,7 @@ import { type ComponentProps, useEffect, useState } from 'react';
 import { createRoot } from 'react-dom/client';
 import type { PageConfig } from '../../../src/http/graphiql/page-config.ts';
 import { useCredential } from './credential.tsx';
+import { DocsPanel } from './docs-search.tsx';
 import { Editors, useFieldCounts } from './editors.tsx';
 import { ErrorBoundary } from './error-boundary.tsx';
 import { createFetcher, type RunChannel, useLastRun, useSchema } from './fetcher.ts';
@@ -136,16 +137,6 @@ function useThemes(): boolean {
     return () => system.removeEventListener('change', follow);
   }, [theme, setTheme]);
   return isDefined;
-}
-
-/** Documentation of the schema. Its search gets a name, because GraphiQL gives it only a shortcut. */
-function DocsPanel() {
-  const page = useDocExplorer().at(-1);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: each page of the docs has a search of its own.
-  useEffect(() => {
-    document.querySelector('.graphiql-doc-explorer-search input')?.setAttribute('placeholder', 'Search');
-  }, [page]);
-  return <DocExplorer />;
 }
 
 /** Adds operations to the history when they are sent. GraphiQL would add what its tab has during a run, also if nothing is sent. */

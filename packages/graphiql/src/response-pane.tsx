@@ -18,7 +18,7 @@ interface ResponsePaneProps {
 
 /** Response or plan of the active tab, or a welcome before the first one. */
 export function ResponsePane({ config, publicKey, run, share }: ResponsePaneProps) {
-  const { reply, report, explanation, wait, failure } = run;
+  const { reply, report, explanation, wait, failure, note } = run;
   const { tabs, activeTabIndex, isFetching, queryId } = useGraphiQL(
     pick('tabs', 'activeTabIndex', 'isFetching', 'queryId'),
   );
@@ -35,7 +35,7 @@ export function ResponsePane({ config, publicKey, run, share }: ResponsePaneProp
   }, [queryId]);
   return (
     <section ref={pane} className="response" aria-label="Response" style={{ flexGrow: share }}>
-      {isEmpty && failure === undefined && <Welcome {...config} />}
+      {isEmpty && failure === undefined && note === undefined && <Welcome {...config} />}
       {isFetching && <Spinner />}
       {isFetching && wait && (
         <p className="notice" role="status">
@@ -45,6 +45,11 @@ export function ResponsePane({ config, publicKey, run, share }: ResponsePaneProp
       {failure && (
         <p className="failure" role="alert">
           {failure}
+        </p>
+      )}
+      {note && (
+        <p className="notice" role="status">
+          {note}
         </p>
       )}
       {explanation && <Plan explanation={explanation} publicKey={publicKey} />}

@@ -112,7 +112,7 @@ it('the button Stop ends the wait, and the next run shows nothing of it', async 
   await runOperation(page);
   await page.locator('.response .notice', { hasText: 'starts in 10 s' }).waitFor();
   await page.getByRole('button', { name: 'Stop' }).click();
-  await page.locator('.notice').waitFor({ state: 'detached' });
+  await page.locator('.notice', { hasText: /^Stopped\.$/ }).waitFor();
   await runOperation(page);
   await page.locator('.result', { hasText: 'Welcome and onboarding' }).waitFor();
   expect([answered, await page.locator('.notice').count()]).toEqual([['Workflow'], 0]);

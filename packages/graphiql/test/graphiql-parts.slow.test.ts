@@ -70,7 +70,8 @@ const PARTS: Readonly<Record<string, (page: Page, check: () => Promise<void>) =>
     await docs.getByText('Root Types').waitFor();
     const icons = await docs.locator('svg title').allTextContents(); // Named after functions, which the build could shorten.
     expect(icons).toEqual(['magnifying glass icon', 'root type icon', 'type icon']);
-    expect(await docs.locator('.graphiql-doc-explorer-search input').getAttribute('placeholder')).toBe('Search');
+    const search = docs.getByLabel('Search the docs');
+    const found = docs.locator('.docs li');
     for (const type of ['Query', 'Mutation', 'Boolean']) {
       // Neither outside of the window or the panel, nor below something else.
       const isShown = await docs.getByRole('link', { name: type, exact: true }).evaluate((link) => {
@@ -83,14 +84,32 @@ const PARTS: Readonly<Record<string, (page: Page, check: () => Promise<void>) =>
     await docs.getByRole('link', { name: 'Query', exact: true }).click();
     await docs.getByText('Reads records.').waitFor();
     await check();
-    await docs.locator('.graphiql-doc-explorer-search-input').click();
-    expect(await docs.locator('.graphiql-doc-explorer-search input').getAttribute('placeholder')).toBe('Search');
-    await page.keyboard.insertText('notificationGroups');
-    const found = docs.getByRole('option', { name: 'notificationGroups' }).first();
-    await found.waitFor();
+    await search.fill('createNot');
+    // Fields before types, inputs last. The results replace the docs.
+    await expect
+      .poll(() => found.allTextContents())
+      .toEqual([
+        'Mutation.createNotificationGroup',
+        'CreateNotificationGroupResult',
+        'CreateNotificationGroupSuccess',
+        'CreateNotificationGroupInput',
+      ]);
+    expect(await docs.locator('.graphiql-doc-explorer-content').count()).toBe(0);
     await check();
-    await found.click();
+    await search.fill('name');
+    await expect.poll(async () => (await found.allTextContents())[0]).toBe('Feed.name');
+    await search.fill('fillGaps');
+    await expect.poll(() => found.allTextContents()).toEqual(['Query.notificationStats(fillGaps)']);
+    await search.fill('nothing');
+    await docs.getByText('Nothing in the schema has this name.').waitFor();
+    await search.fill('NOTIFICATIONGROUPS');
+    await expect.poll(async () => (await found.allTextContents())[0]).toBe('Query.notificationGroups');
+    await page.keyboard.press('ArrowDown');
+    await docs.locator('li button:focus').waitFor();
+    await page.keyboard.press('ArrowUp');
+    await page.keyboard.press('Enter');
     await docs.getByText('Returns all groups').waitFor();
+    expect(await search.inputValue()).toBe('');
     await button(page, 'Close Documentation Explorer').click();
     await docs.waitFor({ state: 'detached' });
   },

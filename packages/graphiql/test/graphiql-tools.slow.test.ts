@@ -410,7 +410,7 @@ describe('the keyboard shortcuts', () => {
     await button(page, 'Docs').click();
     await page.getByText('Root Types').waitFor();
     await press('Control+Alt+K');
-    await page.locator('.graphiql-doc-explorer-search input:focus').waitFor();
+    await page.locator('.docs input:focus').waitFor();
     await button(page, 'Close Documentation Explorer').click();
     await button(page, 'Close Groups').click();
     expect(shared.problems).toEqual([]);

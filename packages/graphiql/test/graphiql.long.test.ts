@@ -15,6 +15,12 @@ it('GraphiQL on the sandbox has the life of a notification in its first four tab
     await page.getByRole('button', { name: title, exact: true }).click();
     await runOperation(page);
     await page.locator('.result', { hasText: text }).waitFor();
+    if (title === 'Notification stats') {
+      const note = await page.locator('.notice').textContent();
+      const [, before, after] =
+        /^Counted today: (\d+) before the event, (\d+) after it, one per channel\.$/.exec(note ?? '') ?? [];
+      expect([note, Number(after) - Number(before)]).toEqual([note, 3]);
+    }
   }
   expect(visitor.problems).toEqual([]);
 });

@@ -363,7 +363,12 @@ describe('GraphiQL on a real service', () => {
     await page.getByRole('button', { name: 'Stop' }).click();
     await upstream.allClosed();
     await page.getByRole('button', { name: 'Run' }).waitFor();
-    expect(await page.locator('.welcome').count()).toBe(1);
+    await page.locator('.notice', { hasText: /^Stopped\.$/ }).waitFor();
+    expect(await page.locator('.welcome').count()).toBe(0);
+    await page.getByRole('button', { name: 'Create notification group', exact: true }).click();
+    await runOperation(page);
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await page.locator('.notice', { hasText: 'Stopped. The mutation may have been executed.' }).waitFor();
     expect(visitor.problems).toEqual([]);
   });
 });
