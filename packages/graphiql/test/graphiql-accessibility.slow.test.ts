@@ -40,6 +40,9 @@ it.each(SCREENS)('GraphiQL has no accessibility violations $title', async ({ vie
   await page.getByRole('button', { name: 'Docs' }).click();
   await page.getByText('Root Types').waitFor();
   found.push(...(await findViolations(page, rules)));
+  await page.getByLabel('Search the docs').fill('feed');
+  await page.locator('.docs li').first().waitFor();
+  found.push(...(await findViolations(page, rules)));
   await page.getByRole('button', { name: 'Docs' }).click();
   await page.getByRole('button', { name: 'Close New tab' }).click();
 
