@@ -13,7 +13,7 @@ import {
   isInterfaceType,
   isObjectType,
 } from 'graphql';
-import { isScope, SCOPE_PROBLEM, type Scope } from '../settings/scopes.ts';
+import { isScope, type Scope } from '../settings/scopes.ts';
 import { entityOf } from './federation.ts';
 
 /** Declares the scope that a field requires, or all fields that return a type: `extensions: requireScopes('groups:read')`. */
@@ -96,11 +96,13 @@ export const adderOf = (moduleOf: ModuleOf, type: FieldsType, field: string): st
  */
 export function findScopeProblem(schema: GraphQLSchema, moduleOf: ModuleOf): string | undefined {
   const roots: readonly unknown[] = [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()];
-  for (const { path, part, parent, scopes } of elementsOf(schema)) {
-    const { extensions } = part;
-    if ('scope' in extensions && !isScope(extensions.scope)) {
-      return `${path} requires the scope ${JSON.stringify(extensions.scope)}, which ${SCOPE_PROBLEM}`;
-    }
+  const elements = elementsOf(schema);
+  // A field seems to have no scope if that of its type is none.
+  const wrong = elements.find(({ part }) => 'scope' in part.extensions && !isScope(part.extensions.scope));
+  if (wrong !== undefined) {
+    return `${wrong.path} requires the scope ${JSON.stringify(wrong.part.extensions.scope)}, which must be a scope such as groups:read, of lowercase letters and hyphens, for read, write or extra`;
+  }
+  for (const { path, part, parent, scopes } of elements) {
     const inputs =
       'args' in part ? part.args : isInputObjectType(part) ? [part, ...Object.values(part.getFields())] : [];
     const ignored = (isEnumType(part) ? part.getValues() : inputs).find((each) => 'scope' in each.extensions);
@@ -113,7 +115,7 @@ export function findScopeProblem(schema: GraphQLSchema, moduleOf: ModuleOf): str
         ? entityOf(part) && 'is an entity, so _entities returns it, but requires no scope of its own'
         : roots.includes(parent)
           ? 'requires no scope'
-          : adder && 'calls' in extensions && 'makes calls, but requires no scope of its own';
+          : adder && 'calls' in part.extensions && 'makes calls, but requires no scope of its own';
     if (reason && scopes.length === 0) {
       const [kind, target] = parent === undefined ? ['type', 'it'] : ['field', 'it or its type'];
       return `the ${kind} ${path} ${reason}; in the module ${adder ?? moduleOf(parent?.name ?? path)}, declare one for ${target}, as in extensions: requireScopes('topics:read')`;

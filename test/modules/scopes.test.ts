@@ -217,6 +217,18 @@ describe('a module is refused at start', () => {
       /^the module a fails: Query\.secret requires the scope "secrets"/,
     ],
     [
+      'with a type of an unknown scope, which is the only one of a root field',
+      ({ builder }) => {
+        const scope = Object('a_b:read') as Scope;
+        const Thing = builder.objectRef<object>('Thing').implement({
+          extensions: { scope },
+          fields: (t) => ({ id: t.id({ description: 'Its id.', resolve: () => 'a' }) }),
+        });
+        builder.queryField('thing', (t) => t.field({ type: Thing, nullable: true, resolve: () => ({}) }));
+      },
+      /^the module a fails: Thing requires the scope "a_b:read", which must be a scope such as groups:read, of lowercase letters and hyphens, for read, write or extra$/,
+    ],
+    [
       'with an enum of an unknown scope',
       ({ builder }) => void builder.enumType('Level', { ...odd, values: ['LOW'] as const }),
       /^the module a fails: Level requires the scope "secrets", which must be a scope such as groups:read/,
