@@ -7,6 +7,7 @@ import { logEpisodes } from '../lib/episodes.ts';
 import { isRecord } from '../lib/is-record.ts';
 import { memoize } from '../lib/memoize.ts';
 import { createCredentialFilter } from '../upstream/credential-filter.ts';
+import { InvalidCall } from '../upstream/endpoint.ts';
 import { describeCause, isUpstreamError, type UpstreamError, type WriteOutcome } from '../upstream/errors.ts';
 import type { ErrorCode } from './codes.ts';
 import { DocumentError, isGraphQLError, isInvalidValueError, truncateMessage, UNREADABLE } from './located-error.ts';
@@ -111,7 +112,7 @@ export function createClientErrors(logger: Logger, nameTenant: (credential: stri
       isShowable ??= memoize(createCredentialFilter({ authorization: identity?.credential ?? '' }), 100);
       const err = toLoggedError(original, isShowable);
       logger.error({ requestId, ...traceIds, errorId, field, path: error.path, err }, 'unexpected error');
-      const outcome = outcomeOf(error, 'UNKNOWN');
+      const outcome = outcomeOf(error, original instanceof InvalidCall ? 'NOT_APPLIED' : 'UNKNOWN');
       const code: ErrorCode = 'INTERNAL_SERVER_ERROR';
       const extensions = { code, retryable: false, requestId, errorId, ...outcome } as const;
       return { message: 'Unexpected error.', ...pickPlace(error), extensions };

@@ -3,6 +3,7 @@
 import { GraphQLError, type GraphQLType, getNamedType, getNullableType, isInputObjectType, isListType } from 'graphql';
 import { isRecord } from '../lib/is-record.ts';
 import { ignoreRejection } from '../lib/promises.ts';
+import { InvalidCall } from '../upstream/endpoint.ts';
 import {
   addUnknownOutcome,
   afterUnknownOutcome,
@@ -194,6 +195,9 @@ export function afterWrite(error: unknown): unknown {
   if (isGraphQLError(error)) {
     const extensions = { ...error.extensions, retryable: false, outcome: 'UNKNOWN' };
     return new GraphQLError(addUnknownOutcome(error.message), { originalError: error, extensions });
+  }
+  if (error instanceof InvalidCall) {
+    return new TypeError(error.message, { cause: error });
   }
   return isUpstreamError(error) ? afterUnknownOutcome(error) : error;
 }

@@ -178,8 +178,8 @@ export interface Declaration<Method extends Endpoint['method'], Args extends Cal
 const TEMPLATE =
   /^(GET|POST|PUT|PATCH|DELETE) ((?:\/(?=\.?[\w~-]|\{)[\w.~:@,;=-]*(?:\{\w+\}(?:[\w.~-]*[:@,;=][\w.~-]*\{\w+\})*(?:[\w.~:@,;=-]*\w)?)?)+)$/;
 
-/** Names of `CallArgs` and `WriteOptions`. */
-const RESERVED = ['query', 'body', 'headers', 'idempotencyKey', 'isBulkItem'];
+/** Names of `CallArgs` and `WriteOptions`, which parameters of a path can't have. */
+export const RESERVED = ['query', 'body', 'headers', 'idempotencyKey', 'isBulkItem'];
 
 /**
  * Declares an endpoint of the service. The parameters of its path are arguments of its calls; `takes` declares others, and `returns` the response.
@@ -298,9 +298,11 @@ function readOptions(template: string, method: Endpoint['method'], given: object
   return data;
 }
 
-/** Creates the error of a call that a module makes in a way that its endpoint doesn't declare. */
-export const invalidCall = ({ method, route, module }: DeclaredEndpoint, problem: string): TypeError =>
-  new TypeError(
+/** Call of a module that was not sent, because its endpoint doesn't declare it, or its place can't make it. */
+export class InvalidCall extends TypeError {}
+
+export const invalidCall = ({ method, route, module }: DeclaredEndpoint, problem: string): InvalidCall =>
+  new InvalidCall(
     `${method} ${route}${module === undefined ? '' : ` of the module ${module}`} was not sent: ${problem}.`,
   );
 

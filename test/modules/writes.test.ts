@@ -210,6 +210,7 @@ describe('a mutation that sends several writes', () => {
     ['badResponse', ({ badResponse }) => Promise.reject(badResponse('sent nothing')), 'UPSTREAM_BAD_RESPONSE'],
     ['a bug', () => Promise.reject(new Error('a bug')), 'INTERNAL_SERVER_ERROR'],
     ['a bug that throws no error', () => Promise.reject('a bug'), 'INTERNAL_SERVER_ERROR'],
+    ['a call that is not sent', async ({ write }) => ({ step: await write(Object({})) }), 'INTERNAL_SERVER_ERROR'],
   ];
 
   it.each(failures)('has an unknown outcome if %s follows an applied one', async (_, fails, code) => {

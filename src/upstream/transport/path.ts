@@ -1,5 +1,6 @@
 // Writes paths, queries and bodies of calls, so that no id or text leads to another endpoint.
 
+import { isRecord } from '../../lib/is-record.ts';
 import { type CallArgs, type DeclaredEndpoint, invalidCall } from '../endpoint.ts';
 import { invalidInput } from '../errors.ts';
 
@@ -136,14 +137,27 @@ function requireJson(_key: string, value: unknown): unknown {
   return value;
 }
 
+/** Maximum depth of objects. */
+const MAX_DEPTH = { query: 0, body: 20 };
+
+/** Lists the fields of a value of a form. Members of objects are `details[weight]`, and items of lists with objects are `parts[0][name]`. */
+function fieldsOf(name: string, value: unknown, depth: number): [string, unknown][] {
+  const isNested = isPlainObject(value) || (Array.isArray(value) && value.some(isPlainObject));
+  return isNested && depth > 0
+    ? Object.entries(value).flatMap(([key, each]) => fieldsOf(`${name}[${key}]`, each, depth - 1))
+    : [[name, value]];
+}
+
+const isPlainObject = (value: unknown): value is object =>
+  isRecord(value) && [Object.prototype, null].includes(Object.getPrototypeOf(value));
+
 /** Encodes a query or a form. In a query, null is left out. */
 function encodeFields(endpoint: DeclaredEndpoint, part: 'query' | 'body', fields: object): URLSearchParams {
   const encoded = new URLSearchParams();
-  const prototype: unknown = Object.getPrototypeOf(fields);
-  if (prototype !== Object.prototype && prototype !== null) {
+  if (!isPlainObject(fields)) {
     throw invalidCall(endpoint, `the argument "${part}" must be a plain object`);
   }
-  for (const [name, value] of Object.entries(fields)) {
+  for (const [name, value] of Object.entries(fields).flatMap((entry) => fieldsOf(...entry, MAX_DEPTH[part]))) {
     if (Array.isArray(value)) {
       const texts = value.map((item) => toText(endpoint, part, name, item));
       const isJoined = part === 'query' && endpoint.lists === 'comma' && texts.length > 0;
