@@ -96,6 +96,13 @@ export function assertModule(value: unknown): void {
   }
 }
 
+/** Creates the error of a part that two modules declare, of which a shipped one keeps it. @param first none if the part is built in */
+export function clash(part: string, first: string | undefined, second: string, remedy: string): ModuleError {
+  const [own, other] = first && second.startsWith('notigraph/modules/') ? [first, second] : [second, first];
+  const owner = other ? `the module ${other} has too` : 'is built in';
+  return new ModuleError(`the module ${own} declares ${part}, which ${owner}; remove it from ${own}, and ${remedy}`);
+}
+
 /**
  * Defines modules with a builder of their own. Each is defined once, also if several others use it. Modules are known by their names, because another
  * copy of this package may have declared them.
@@ -109,18 +116,19 @@ export function defineAll(modules: readonly GatewayModule[]) {
   const errors = defineMutationErrors(builder);
   const mutations = createMutations(builder, errors);
   const endpoints: DeclaredEndpoint[] = [];
-  const loaders = new Set<string>(); // Explanations and reports tell records apart by these names.
+  const loaders = new Map<string, string>(); // Modules by loaders: explanations and reports tell records apart by these names.
   const types = new Map<string, unknown>();
   const owners = new Map<string, string>();
   let current = ''; // Module that is being defined.
 
-  function enter(name: string): string {
-    for (const type of configStore.typeConfigs.keys()) {
-      owners.set(type, owners.get(type) ?? current);
+  /** Notes the module that adds a type or field. @throws {ModuleError} if another one has it */
+  function own(path: string, owner: string): void {
+    const first = owners.get(path) ?? owner;
+    if (first !== owner) {
+      const part = `the ${path.includes('.') ? 'field' : 'type'} ${path}`;
+      throw clash(part, first, owner, 'use that one, or choose another name');
     }
-    const before = current;
-    current = name;
-    return before;
+    owners.set(path, first);
   }
 
   /** Notes the module that adds fields to a type, when they are read. */
@@ -129,8 +137,7 @@ export function defineAll(modules: readonly GatewayModule[]) {
     return () => {
       const added = fields();
       for (const field of Object.keys(added)) {
-        const path = `${typeName()}.${field}`;
-        owners.set(path, owners.get(path) ?? owner);
+        own(`${typeName()}.${field}`, owner);
       }
       return added;
     };
@@ -144,6 +151,8 @@ export function defineAll(modules: readonly GatewayModule[]) {
     );
   const addTypeRef = configStore.addTypeRef.bind(configStore);
   configStore.addTypeRef = (ref) => {
+    const owner = current;
+    ref.onConfig(({ name }) => own(name, owner));
     addTypeRef(ref);
     if (ref instanceof ObjectRef || ref instanceof InterfaceRef) {
       const add = ref.addFields.bind(ref);
@@ -156,9 +165,10 @@ export function defineAll(modules: readonly GatewayModule[]) {
     const { name } = module;
     if (!types.has(name)) {
       types.set(name, undefined); // Modules that use each other get no types.
-      const user = enter(name);
+      const user = current;
+      current = name;
       types.set(name, define(module));
-      enter(user);
+      current = user;
     }
     return types.get(name) as Types; // What this module's `define` returned.
   };
@@ -175,11 +185,11 @@ export function defineAll(modules: readonly GatewayModule[]) {
           ? `the loader ${name} reads with ${write.method} ${write.route}, which is a write`
           : many !== undefined && !['list', 'value'].includes(many.endpoint.expect)
             ? `the loader ${name} reads several with ${several}, which must have expect: 'list'`
-            : loaders.has(name) && `there are two loaders with the name ${name}`;
+            : loaders.has(name) && `there are two loaders named ${name}, in ${loaders.get(name)} and ${current}`;
     if (problem) {
       throw new ModuleError(problem);
     }
-    loaders.add(name);
+    loaders.set(name, current);
     return loader;
   };
 

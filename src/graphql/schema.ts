@@ -20,7 +20,7 @@ import type { GatewayContext } from './context.ts';
 import { createSchemaAccess, toSubgraph } from './federation.ts';
 import { checkCalls, declaresCall, dependentCallsOf } from './field-calls.ts';
 import type { FieldContext } from './loaders.ts';
-import { assertModule, defineAll, defineModule, type GatewayModule, ModuleError } from './module.ts';
+import { assertModule, clash, defineAll, defineModule, type GatewayModule, ModuleError } from './module.ts';
 import { runMutation, withOwnWrites } from './mutations.ts';
 import { scalars } from './scalars.ts';
 import { adderOf, describeScopes, elementsOf, findScopeProblem, type ModuleOf, scopesOfField } from './scopes.ts';
@@ -146,13 +146,14 @@ function assertNames(modules: readonly GatewayModule[]): void {
 /** Throws a `ModuleError` if an endpoint is declared twice. The cache, for example, must know all rules of an endpoint. */
 function assertEndpoints(own: readonly DeclaredEndpoint[]): void {
   const formOf = ({ method, route }: DeclaredEndpoint) => `${method} ${route.replace(/\{\w+\}/g, '{}')}`;
-  const forms = new Set(CONTRACT.map(formOf));
+  const known = new Map(CONTRACT.map((each) => [formOf(each), each]));
   for (const endpoint of own) {
-    const form = formOf(endpoint);
-    if (forms.has(form)) {
-      throw new ModuleError(`the endpoint ${endpoint.method} ${endpoint.route} is declared twice`);
+    const { method, route, module = '' } = endpoint;
+    const first = known.get(formOf(endpoint));
+    if (first !== undefined) {
+      throw clash(`the endpoint ${method} ${route}`, first.module, module, 'use the fields that call it');
     }
-    forms.add(form);
+    known.set(formOf(endpoint), endpoint);
   }
 }
 

@@ -42,7 +42,8 @@ const isKnown = (status: string): boolean => STATUSES.some(([value]) => value ==
 const failuresIn = (events: readonly TriggeredEventBody[]): string[] =>
   events.flatMap(({ status }) => (status === 'processed' ? [] : isKnown(status) ? status.toUpperCase() : 'OTHER'));
 
-export default defineShipped('events', ({ assertRange, badResponse, builder, endpoint, mutation }) => {
+export default defineShipped('notigraph/modules/events', (toolkit) => {
+  const { assertRange, badResponse, builder, endpoint, mutation } = toolkit;
   const trigger = endpoint('POST /v1/events/trigger', {
     idempotent: true,
     identifiedBy: ['acknowledged', 'status'],

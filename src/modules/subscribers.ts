@@ -14,7 +14,7 @@ interface PageBody {
   data: SubscriberBody[];
 }
 
-export default defineShipped('subscriberProfiles', (toolkit) => {
+export default defineShipped('notigraph/modules/subscribers', (toolkit) => {
   const { assertRange, builder, declareCalls, endpoint, loader, mutation, use } = toolkit;
   const { Subscriber, keys } = use(subscribers);
 

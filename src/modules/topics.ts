@@ -32,7 +32,7 @@ const subscribersOfTopic = (t: PothosSchemaTypes.InputFieldBuilder<GraphTypes, '
   subscriberIds: t.idList({ required: true, description: 'The ids of the subscribers in your system.' }),
 });
 
-export default defineShipped('topics', (toolkit) => {
+export default defineShipped('notigraph/modules/topics', (toolkit) => {
   const { ADDS_ONLY, assertRange, builder, declareCalls, endpoint, entity, loader, mutation, requireScopes } = toolkit;
 
   const identifiedBy = ['key'];

@@ -15,7 +15,7 @@ interface PageBody {
   data: WorkflowBody[];
 }
 
-export default defineShipped('workflowPages', (toolkit) => {
+export default defineShipped('notigraph/modules/workflows', (toolkit) => {
   const { assertRange, builder, declareCalls, endpoint, loadBySentId, requireScopes, use } = toolkit;
   const { Workflow, workflow, workflowFields } = use(workflows);
   const { stepFields } = use(workflowSteps);

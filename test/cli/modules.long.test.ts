@@ -173,7 +173,7 @@ it('check reports what each module adds', async () => {
     'Module greetings adds 0 types, 1 field and 1 endpoint:',
     '  Query.greeting (greetings:read)',
     '  GET /v1/greetings/{id}',
-    expect.stringMatching(/^Module events adds \d+ types, \d+ fields and \d endpoints:$/),
+    expect.stringMatching(/^Module notigraph\/modules\/events adds \d+ types, \d+ fields and \d endpoints:$/),
     'Module empty adds nothing to the schema.',
     expect.stringMatching(/ is valid/),
     '',

@@ -373,9 +373,9 @@ describe('a module', () => {
 
   const refers = (name: string, field: Parameters<Toolkit['builder']['queryField']>[1]) =>
     defineModule(name, ({ builder }) => builder.queryField(name, field));
-  const shapes = (name: string) =>
+  const shapes = (name: string, type = 'Shape') =>
     defineModule(name, ({ builder }) => {
-      builder.objectRef<object>('Shape').implement({ fields: (t) => ({ code: t.int({ resolve: () => 4 }) }) });
+      builder.objectRef<object>(type).implement({ fields: (t) => ({ code: t.int({ resolve: () => 4 }) }) });
     });
 
   it.each<[string, readonly GatewayModule[], RegExp]>([
@@ -386,7 +386,11 @@ describe('a module', () => {
     ],
     ['the name of another module', [query('a', 'x:read'), query('a', 'x:read')], /two modules with the name a$/],
     ['the name of a built-in one', [query('feeds', 'x:read')], /two modules with the name feeds$/],
-    ['a field that exists', [query('workflow', 'x:read')], /^the module workflow fails: .*workflow/],
+    [
+      'a field that exists',
+      [query('workflow', 'x:read')],
+      /^the module workflow declares the field Query.workflow, which the module workflows has too; remove it from workflow, and use that one/,
+    ],
     [
       'a type that no module declares',
       [
@@ -397,7 +401,11 @@ describe('a module', () => {
       ],
       /^the module b fails: .*Nope/,
     ],
-    ['a type of another module', [shapes('a'), shapes('b')], /^the module b fails: .*Shape/],
+    [
+      'a type of another module',
+      [shapes('a'), shapes('b')],
+      /^the module b declares the type Shape, which the module a has too; remove it from b, and use/,
+    ],
     [
       'code that fails while the schema is built',
       [query('a', 'x:read'), refers('b', () => Object(undefined).missing())],
@@ -411,18 +419,28 @@ describe('a module', () => {
     [
       'an endpoint of the contract',
       [declares('a', 'GET /v1/workflows/{x}')],
-      /^the module a fails: the endpoint GET \/v1\/workflows\/\{x\} is declared twice/,
+      /^the module a declares the endpoint GET \/v1\/workflows\/\{x\}, which is built in; remove it from a, and use the fields that call it/,
     ],
     [
       'an endpoint of another module',
       [declares('a', 'GET /v1/a/{b}'), declares('b', 'GET /v1/a/{c}')],
-      /^the module b fails: .* declared twice/,
+      /^the module b declares the endpoint GET \/v1\/a\/\{c\}, which the module a has too; remove it from b, and use the fields/,
+    ],
+    [
+      'an endpoint of a shipped module after it',
+      [declares('a', 'GET /v1/topics/{x}'), topics],
+      /^the module a declares the endpoint .*, which the module notigraph\/modules\/topics has too; remove it from a,/,
+    ],
+    [
+      'a type of a shipped module after it',
+      [shapes('a', 'Topic'), topics],
+      /^the module a declares the type Topic, which the module notigraph\/modules\/topics has too; remove it from a,/,
     ],
     ['a parameter with a reserved name', [declares('a', 'GET /v1/{body}')], /other than query, body/],
     [
       'two loaders of the same name',
       [loads('a', 'GET /v1/a/{id}'), loads('b', 'GET /v1/b/{id}')],
-      /^the module b fails: there are two loaders .* thing/,
+      /^the module b fails: there are two loaders named thing, in a and b/,
     ],
     [
       'a loader without a key in its path',
