@@ -4,6 +4,7 @@ import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { logUndeclaredCalls } from '../../src/cli/logger.ts';
 import { runCommand, startServing } from '../support/command.ts';
+import { measureCpu } from '../support/cpu-time.ts';
 import { ROOT } from '../support/docs.ts';
 import { startNotigraph } from '../support/process.ts';
 import { createFolderOfEachTest } from '../support/sandbox-files.ts';
@@ -363,6 +364,20 @@ export default defineModule('drafts', ({ endpoint }) => {
     ],
   ]);
 });
+
+it('check takes no quadratic time in the number of endpoints', async () => {
+  const times: number[] = [];
+  for (const count of [1, 250, 1_000]) {
+    const file = `many${count}.mjs`; // The first one also loads the command.
+    const declare = `for (let i = 0; i < ${count}; i++) endpoint(\`DELETE /v1/many\${i}/{id}\`, { expect: 'nothing' });`;
+    await write(file, `export default { name: 'many', define({ endpoint }) { ${declare} } };`);
+    const { result, cpuMs } = await measureCpu(() => run('check', '--without-secrets', '--modules', `./${file}`));
+    expect(result.stdout).toContain(`and ${count} endpoint${count === 1 ? '' : 's'}:`);
+    times.push(cpuMs);
+  }
+  const [, few = 0, many = 0] = times;
+  expect(many).toBeLessThan(few * 8);
+}, 60_000);
 
 it('a generated module requires its scopes of tokens, also as an entity', async () => {
   await cp(join(ROOT, 'test/cli/documents/library.yaml'), folder.path('library.yaml'));

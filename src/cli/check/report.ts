@@ -87,16 +87,16 @@ export async function createReport(
 /** Returns a warning for each write of a module that should declare which cached reads it empties. */
 function findEmptiesWarnings({ locate }: LoadedConfig, schema: GraphQLSchema): Problem[] {
   const endpoints = endpointsOf(schema);
+  const modules = new Set(endpoints.map(({ module }) => module));
+  const knownTo = (of?: string) => endpoints.filter(({ module }) => module === undefined || module === of);
+  const emptied = new Map([...modules].map((module) => [module, findEmptied(knownTo(module))]));
   return endpoints.flatMap((endpoint) => {
     const { method, route, module, empties } = endpoint;
     if (module === undefined || empties !== undefined) {
       return [];
     }
-    const known = endpoints.filter((read) => read.module === undefined || read.module === module);
-    const kinds = findEmptied(known)
-      .get(endpoint)
-      ?.map((kind) => `'${kind}'`)
-      .join(', ');
+    const found = emptied.get(module)?.get(endpoint);
+    const kinds = found?.map((kind) => `'${kind}'`).join(', ');
     const effect = `${method} ${route} of the module ${module} empties the cached reads ${kinds}, because of its path`;
     const advice = `declare empties: [${kinds}], or [] if it changes none of them`;
     return kinds ? [problemOf(locate(['modules']), `: ${effect}; ${advice}`)] : [];
