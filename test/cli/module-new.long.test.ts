@@ -1,6 +1,7 @@
 import { cp, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { runCommand } from '../support/command.ts';
 import { ROOT } from '../support/docs.ts';
 import { startScriptedGateway } from '../support/gateway.ts';
@@ -67,6 +68,9 @@ it('a module of a document serves', async () => {
   const book = { _id: 'b 1', title: 'Emma', status: 'on-loan', author_id: 'a1', published_at: null };
   const author = (id: string) => ({ id, name: `Author ${id}`, apiKey: 's3cret', _workflowId: 'w1' });
   const respond: Script = ({ method, path, body }) => {
+    if (path.startsWith('/v1/books?page=101')) {
+      return { status: 400, body: { message: 'page must not be greater than 100' } };
+    }
     if (path.startsWith('/v1/books?')) {
       return { body: { data: [book, { ...book, status: 'lost' }, { title: 'No id' }], hasMore: false } };
     }
@@ -113,7 +117,7 @@ it('a module of a document serves', async () => {
   });
   expect(service.requests.at(-1)?.headers).toMatchObject({ 'x-trace': 't1', 'x-edition': '2' });
   expect(await send('{ books(page: 101) { hasMore } }')).toMatchObject({
-    errors: [{ message: 'page must be between 1 and 100, but is 101.' }],
+    errors: [{ message: 'page must not be greater than 100', extensions: { code: 'BAD_USER_INPUT' } }],
   });
   expect(await send('{ book(bookId: "b 1") { title authorId publishedAt sequel { id } } }')).toEqual({
     data: { book: { title: 'Emma', authorId: 'a1', publishedAt: null, sequel: null } },
@@ -157,9 +161,10 @@ it('a module of a document serves', async () => {
   expect(await send('mutation { sendReminders { ... on SendRemindersSuccess { accepted } } }')).toEqual({
     data: { sendReminders: { accepted: true } },
   });
-  const loan = 'createLoan(input: { book: "b&1" }) { ... on CreateLoanSuccess { createLoanResponse { until } } }';
+  const loan =
+    'createLoan(input: { book: "b&1", period: { days: 2 } }) { ... on CreateLoanSuccess { createLoanResponse { until } } }';
   expect(await send(`mutation { ${loan} }`)).toEqual({
-    data: { createLoan: { createLoanResponse: { until: 'tomorrow, with book=b%261' } } },
+    data: { createLoan: { createLoanResponse: { until: 'tomorrow, with book=b%261&period%5Bdays%5D=2' } } },
   });
   expect(calls()).toEqual([
     'POST /v1/books',
@@ -168,6 +173,189 @@ it('a module of a document serves', async () => {
     'POST /v1/reminders',
     'POST /v1/loans',
   ]);
+});
+
+/** Returns a response with a schema. */
+const returns = (schema: object) => ({ responses: { 200: { content: { 'application/json': { schema } } } } });
+
+const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+
+const shape = (...names: string[]) => ({
+  type: 'object',
+  required: names,
+  properties: Object.fromEntries(names.map((name) => [name, { type: 'string' }])),
+});
+
+const SHIPPED = ['events', 'subscribers', 'topics', 'workflows'].map((name) => `notigraph/modules/${name}`);
+
+it('leaves out the routes of shipped modules, so that it can be used with all of them', async () => {
+  const topic = { ...shape('_id', 'key', 'layoutId') };
+  const trigger = { 201: { description: 'Triggered.' } };
+  await write('service.json', {
+    openapi: '3.0.0',
+    paths: {
+      '/v1/topics': { get: returns({ type: 'array', items: ref('TopicDto') }), post: returns(ref('TopicDto')) },
+      '/v1/topics/{key}': {
+        get: returns(ref('TopicDto')),
+        delete: { responses: { 204: { description: 'Deleted.' } } },
+      },
+      '/v1/topics/{topicKey}/layouts': { get: returns({ type: 'array', items: ref('TopicDto') }) },
+      '/v1/subscribers/{id}': { get: returns(ref('SubscriberDto')) },
+      '/v1/subscribers/{id}/page': { get: returns(ref('SubscriberPage')) },
+      '/v1/events/trigger': { post: { operationId: 'triggerEvent', responses: trigger } },
+      '/v1/events/trigger/all': { post: { operationId: 'triggerEvents', responses: trigger } },
+      '/v1/workflows': { get: returns(ref('WorkflowList')) },
+      '/v1/workflows/{id}': { get: returns(ref('WorkflowDto')) },
+      '/v1/layouts/{layoutId}': { get: returns(shape('_id', 'topicKey')) },
+    },
+    components: {
+      schemas: {
+        TopicDto: topic,
+        SubscriberDto: shape('subscriberId'),
+        SubscriberPage: shape('name'),
+        WorkflowDto: shape('_id', 'name'),
+        WorkflowList: shape('name'),
+      },
+    },
+  });
+  const { stdout } = await run('module', 'new', 'service', '--openapi', 'service.json');
+  expect(stdout).toContain(`Wrote service.ts:
+  Query.topicLayouts: GET /v1/topics/{topicKey}/layouts
+  Query.subscriberPage: GET /v1/subscribers/{id}/page
+  Mutation.serviceTriggerEvents: POST /v1/events/trigger/all
+  Query.layout: GET /v1/layouts/{layoutId}
+
+Skipped:
+  GET /v1/topics: a field of notigraph/modules/topics calls it.
+  POST /v1/topics: a field of notigraph/modules/topics calls it.
+  GET /v1/topics/{key}: a field of notigraph/modules/topics calls it.
+  DELETE /v1/topics/{key}: a field of notigraph/modules/topics calls it.
+  GET /v1/subscribers/{id}: a field of notigraph/modules/subscribers calls it.
+  POST /v1/events/trigger: a field of notigraph/modules/events calls it.
+  GET /v1/workflows: a field of notigraph/modules/workflows calls it.
+  GET /v1/workflows/{id}: a built-in field calls it.
+`);
+  for (const modules of [
+    [...SHIPPED, './service.ts'],
+    ['./service.ts', ...SHIPPED],
+  ]) {
+    const checked = await run('check', '--without-secrets', '--modules', modules.join(','));
+    expect([checked.code, checked.stderr]).toEqual([0, '']);
+  }
+});
+
+it('types are those of the document’s references, and the record that is read by id has the name of its noun', async () => {
+  const envelope = { type: 'object', properties: { data: ref('GetLayoutResponseDto') } };
+  const status = { status: { type: 'string', enum: ['on', 'off'] } };
+  await write('types.json', {
+    openapi: '3.0.0',
+    paths: {
+      '/v1/aaa': { get: { operationId: 'listAaa', ...returns({ type: 'array', items: shape('_id') }) } },
+      '/v1/layouts': {
+        post: { operationId: 'createLayout', ...returns(ref('CreateLayoutResponseDto')) },
+        get: { operationId: 'listLayouts', ...returns({ type: 'array', items: ref('GetLayoutResponseDto') }) },
+      },
+      '/v1/layouts/{layoutId}': { get: { operationId: 'getLayout', ...returns(envelope) } },
+      '/v1/layouts/{layoutId}/copy': { post: { operationId: 'copyLayout', ...returns(shape('copyId')) } },
+      '/v1/layouts/{layoutId}/move': { post: { operationId: 'moveLayout', ...returns(shape('copyId')) } },
+      '/v1/messages/{id}': { delete: { operationId: 'deleteMessage', ...returns(ref('DeleteMessageDto')) } },
+      '/v1/members/{id}': { delete: { operationId: 'deleteMember', ...returns(ref('DeleteMemberDto')) } },
+      '/v1/tenants/{id}': { get: { operationId: 'getTenant', ...returns(shape('_id', 'data')) } },
+    },
+    components: {
+      schemas: {
+        CreateLayoutResponseDto: shape('_id'),
+        GetLayoutResponseDto: { type: 'object', required: ['_id'], properties: { _id: { type: 'string' }, ...status } },
+        DeleteMessageDto: { type: 'object', properties: status },
+        DeleteMemberDto: { type: 'object', properties: status },
+      },
+    },
+  });
+  await run('module', 'new', 'types', '--openapi', 'types.json');
+  const { stdout } = await run('schema', 'print', '--modules', './types.ts');
+  const typeOf = (field: string) => new RegExp(`  ${field}(?:\\([^)]*\\))?: (.*)`).exec(stdout)?.[1];
+  const fields = ['aaa', 'layout', 'layouts', 'createLayout', 'deleteMessage', 'deleteMember', 'tenant'];
+  expect(fields.map(typeOf)).toEqual([
+    '[Aaa]',
+    'Layout',
+    '[Layout]',
+    'CreateLayout!',
+    'DeleteMessage!',
+    'DeleteMember!',
+    'Tenant',
+  ]);
+  expect(stdout.match(/copyLayoutResponse: .*/g)).toEqual(Array(2).fill('copyLayoutResponse: CopyLayoutResponse!'));
+});
+
+describe('adding a path to a document changes only lines of that path, with', () => {
+  const { properties } = shape('id', 'name', 'apiKey', '_workflowId');
+  const author = { type: 'object', required: ['name', 'id'], properties };
+  const status = { type: 'string', enum: ['available', 'on-loan'] };
+  const added: [string, string, object, object?][] = [
+    ['a shape of another one', '/aaa', { get: returns(author) }],
+    ['a reference to a shape of another one', '/aaa', { get: returns(ref('Aaa')) }, { Aaa: author }],
+    ['the same reference', '/aaa', { get: returns({ type: 'array', items: ref('BookResponseDto') }) }],
+    [
+      'the same reference in a page',
+      '/aaa',
+      {
+        get: returns({
+          type: 'object',
+          properties: { data: { type: 'array', items: ref('Author') }, page: { type: 'integer' } },
+        }),
+      },
+    ],
+    [
+      'an enum of another one',
+      '/aaa',
+      { get: { parameters: [{ name: 'status', in: 'query', schema: status }], ...returns(ref('Details')) } },
+    ],
+    ['a parameter that is named like a secret', '/aaa/{apiKey}', { get: returns({ type: 'object', properties }) }],
+    [
+      'an input of another one',
+      '/aaa',
+      {
+        post: {
+          operationId: 'createAaa',
+          requestBody: { content: { 'application/json': { schema: shape('details') } } },
+          ...returns(status),
+        },
+      },
+    ],
+    ['its noun', '/books/aaa', { get: returns(shape('aaa')) }],
+  ];
+
+  it.each(added)('%s', async (_, path, item, schemas = {}) => {
+    const library = parse(await readFile(join(ROOT, 'test/cli/documents/library.yaml'), 'utf8'));
+    const entries = Object.entries<object>(library.paths);
+    const components = { schemas: { ...library.components.schemas, ...schemas } };
+    const generate = async (file: string, paths: [string, object][]) => {
+      await write(`${file}.json`, { ...library, components, paths: Object.fromEntries(paths) });
+      await run('module', 'new', 'books', '--openapi', `${file}.json`, '--output', `${file}.ts`);
+      return (await readFile(folder.path(`${file}.ts`), 'utf8')).split('\n');
+    };
+    const before = await generate('before', entries);
+    for (const at of [0, 3, entries.length]) {
+      const after = await generate(`after${at}`, entries.toSpliced(at, 0, [path, item]));
+      const rest = [...before];
+      for (const line of after) {
+        if (line === rest[0]) {
+          rest.shift();
+        }
+      }
+      expect(rest).toEqual([]);
+      expect(after.length).toBeGreaterThan(before.length);
+    }
+  });
+});
+
+it('skips a path that differs from another one only in the name of a parameter', async () => {
+  const paths = { '/v1/a/{id}': { get: returns(shape('b')) }, '/v1/a/{key}': { get: returns(shape('c')), delete: {} } };
+  await write('same.json', { openapi: '3.0.0', paths });
+  const { stdout } = await run('module', 'new', 'same', '--openapi', 'same.json');
+  expect(stdout).toContain('\n  GET /v1/a/{key}: it differs from GET /v1/a/{id} only in the name of a parameter.\n');
+  expect(stdout).toContain('\n  Mutation.deleteA: DELETE /v1/a/{key}\n');
+  expect((await run('check', '--without-secrets', '--modules', './same.ts')).code).toBe(0);
 });
 
 it('names fields after the path where the id of an operation says nothing about it', async () => {

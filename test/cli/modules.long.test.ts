@@ -397,7 +397,7 @@ it('a generated module requires its scopes of tokens, also as an entity', async 
   const generated = await readFile(folder.path('books.ts'), 'utf8');
   expect(generated).toMatch(type);
   const asEntity = (extensions: string) =>
-    generated.replace(type, `$1${extensions}`).replace('const { assertRange, ', 'const { entity, assertRange, ');
+    generated.replace(type, `$1${extensions}`).replace('    builder,\n', '    builder,\n    entity,\n');
   await write('books.ts', asEntity('entity({ id: async () => ({}) })'));
   const refused = await run('check', '--without-secrets');
   expect([refused.code, refused.stdout]).toEqual([

@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { loadModules, SHIPPED_MODULES } from '../../src/cli/config/load-modules.ts';
 import { OpenApiDocument } from '../../src/cli/module/document.ts';
 import { Planner } from '../../src/cli/module/plan.ts';
 import { writeModule } from '../../src/cli/module/write.ts';
@@ -11,7 +12,8 @@ import { createTemporaryFolder } from './sandbox-files.ts';
 
 /** Returns the module that is generated from a document of the tests, as a file that was imported. */
 export async function generateModule(name: string, document: string): Promise<GatewayModule> {
-  const plan = new Planner(new OpenApiDocument(join(ROOT, document), document), name, createSchema()).plan(() => true);
+  const schema = createSchema(undefined, await loadModules({ modules: SHIPPED_MODULES }));
+  const plan = new Planner(new OpenApiDocument(join(ROOT, document), document), name, schema).plan(() => true);
   const code = writeModule(plan).replace("'notigraph/modules'", JSON.stringify(join(ROOT, 'src/modules/index.ts')));
   await using folder = await createTemporaryFolder();
   await writeFile(folder.path(`${name}.ts`), code);

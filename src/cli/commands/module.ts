@@ -18,6 +18,6 @@ export const moduleNew: Command = {
   details: `The file has endpoints, types, loaders of records by their ids, queries for GET
 and mutations for the rest. It is a start: TODO comments mark what the document
 doesn't say, and fields that are named like secrets have a scope of their own.
-Parts that can't be written are listed with the reason. See docs/modules.md.`,
+What can't be written, or a shipped module has, is listed. See docs/modules.md.`,
   run: async (commandLine, host) => (await import('../module/new-module.ts')).runNewModule(commandLine, host),
 };

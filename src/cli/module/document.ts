@@ -2,6 +2,7 @@
 
 import querystring from 'node:querystring';
 import { parse } from 'yaml';
+import { caught } from '../../lib/caught.ts';
 import { isRecord, listOf, recordOf } from '../../lib/is-record.ts';
 import { ConfigError, readNamedFile } from '../config/problem.ts';
 
@@ -25,12 +26,12 @@ interface ResolvedSchema {
 }
 
 export interface Operation {
-  readonly method: string;
+  method: string;
   /** Path with that of the server, such as `/v1/topics/{topicKey}`. */
-  readonly route: string;
-  readonly operation: Part;
+  route: string;
+  operation: Part;
   /** Parameters of the path and then of the method. */
-  readonly parameters: readonly unknown[];
+  parameters: readonly unknown[];
 }
 
 /** Maximum size of a document. The largest public ones have 14 MB. */
@@ -53,19 +54,17 @@ export class OpenApiDocument {
     this.#root = readDocument(file, name);
   }
 
-  /** Returns the paths with the path of the server, which the service's address doesn't contain. */
-  get paths(): Map<string, unknown> {
+  /** Returns all operations. Their routes begin with the path of the server, which the service's address doesn't contain. */
+  operations(): Operation[] {
     const prefix = pathOf(this.#root.servers);
-    return new Map(Object.entries(recordOf(this.#root.paths)).map(([path, item]) => [prefix + path, item]));
-  }
-
-  /** Returns the operations of a path. @throws {Unsupported} if the path is in another document */
-  operationsOf(route: string, item: unknown): Operation[] {
-    const path = this.resolve(item);
-    return METHODS.filter((method) => isRecord(path[method])).map((method) => {
-      const operation = recordOf(path[method]);
-      const parameters = [...listOf(path.parameters), ...listOf(operation.parameters)];
-      return { method: method.toUpperCase(), route, operation, parameters };
+    return Object.entries(recordOf(this.#root.paths)).flatMap(([path, sent]) => {
+      const route = prefix + path;
+      const item = this.try(route, false, () => this.resolve(sent))[0] ?? {};
+      return METHODS.filter((method) => isRecord(item[method])).map((method) => {
+        const operation = recordOf(item[method]);
+        const parameters = [...listOf(item.parameters), ...listOf(operation.parameters)];
+        return { method: method.toUpperCase(), route, operation, parameters };
+      });
     });
   }
 
@@ -86,18 +85,13 @@ export class OpenApiDocument {
    * @throws {Unsupported} if it is required
    */
   try<Plan>(part: string, isRequired: boolean, plan: () => Plan): Plan[] {
-    try {
-      return [plan()];
-    } catch (error) {
-      if (!(error instanceof Unsupported)) {
-        throw error;
-      }
-      if (isRequired) {
-        throw new Unsupported(`it requires ${part.replace(/.*, /s, '')}, but ${error.message}`);
-      }
-      this.skipped.push({ part, reason: error.message });
-      return [];
+    const planned: Plan[] = [];
+    const error = caught(Unsupported, () => planned.push(plan()));
+    if (error !== undefined && isRequired) {
+      throw new Unsupported(`it requires ${part.replace(/.*, /s, '')}, but ${error.message}`);
     }
+    this.skipped.push(...(error === undefined ? [] : [{ part, reason: error.message }]));
+    return planned;
   }
 
   /** @throws {Unsupported} if a reference leads nowhere, or out of the document */
@@ -151,11 +145,8 @@ export class OpenApiDocument {
     let part: unknown = sent === true || sent === undefined ? {} : sent;
     let name: string | undefined;
     for (let steps = 0; isRecord(part) && typeof part.$ref === 'string'; steps += 1) {
-      if (!part.$ref.startsWith('#/')) {
-        throw new Unsupported('it refers to another document');
-      }
-      if (steps > MAX_STEPS) {
-        throw new Unsupported('it refers to itself');
+      if (!part.$ref.startsWith('#/') || steps > MAX_STEPS) {
+        throw new Unsupported('it refers to another document, or to itself');
       }
       const names = part.$ref.slice('#/'.length).split('/').map(decodePointer);
       part = names.reduce<unknown>(memberOf, this.#root);
@@ -185,29 +176,23 @@ function pathOf(servers: unknown): string {
 
 /** @throws {ConfigError} if the file is no OpenAPI document of version 3 */
 function readDocument(file: string, name: string): Part {
-  const root = recordOf(parseDocument(file, name));
-  if (!String(root.openapi).startsWith('3.')) {
-    throw new ConfigError([
-      root.swagger === undefined
-        ? `${name} is not an OpenAPI document of version 3: its member "openapi" doesn't say so.`
-        : `${name} is a Swagger 2 document. Convert it to OpenAPI 3 first.`,
-    ]);
-  }
-  return root;
-}
-
-/** Names in a document are texts, whatever they look like: `null` and `1e3` can be properties. */
-const YAML = { logLevel: 'silent', merge: true, stringKeys: true, uniqueKeys: false } as const;
-
-function parseDocument(file: string, name: string): unknown {
   const text = readNamedFile(file, MAX_BYTES, name);
+  // Aliases of YAML can contain themselves, which JSON can't. Names are texts, whatever they look like: `null` and `1e3` can be properties.
+  const toJson = () => JSON.stringify(parse(text, { logLevel: 'silent', merge: true, stringKeys: true, uniqueKeys: false }));
+  let root: Part;
   try {
-    // The parser of YAML takes seconds for large documents in JSON. Its aliases can contain themselves, which JSON can't.
-    const isJson = text.trimStart().startsWith('{');
-    return JSON.parse(isJson ? text : JSON.stringify(parse(text, YAML)));
+    root = recordOf(JSON.parse(text.trimStart().startsWith('{') ? text : toJson())); // The parser of YAML takes seconds for large documents in JSON.
   } catch (error) {
     const [, line] = /\bline (\d+)/.exec(String(error)) ?? [];
     const reason = line === undefined ? 'it has a mistake, is nested too deeply, or has no end' : `see line ${line}`;
     throw new ConfigError([`${name} is neither JSON nor YAML that can be read: ${reason}.`]);
   }
+  if (String(root.openapi).startsWith('3.')) {
+    return root;
+  }
+  throw new ConfigError([
+    root.swagger === undefined
+      ? `${name} is not an OpenAPI document of version 3: its member "openapi" doesn't say so.`
+      : `${name} is a Swagger 2 document. Convert it to OpenAPI 3 first.`,
+  ]);
 }

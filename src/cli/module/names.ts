@@ -28,6 +28,9 @@ export const toPascal = (words: readonly string[]): string => words.map(capitali
 export const toCamel = ([first = '', ...others]: readonly string[]): string =>
   [first, ...others.map(capitalize)].join('').replace(/^\d/, '_$&');
 
+/** Returns the name of a member of the document, such as `topicKey` for `topic_key`. */
+export const camelOf = (name: string): string => toCamel(toWords(name));
+
 /** Returns a name such as `IN_PROGRESS`. */
 export const toUpper = (words: readonly string[]): string => words.join('_').toUpperCase().replace(/^\d/, '_$&');
 
@@ -77,32 +80,15 @@ export function fieldNameOf(method: string, path: string, operationId: unknown):
   return [VERBS[method] ?? [], nounOf(path, method === 'GET' && !path.endsWith('}'))].flat();
 }
 
-/** Names of which each is given out once. */
-export class Names {
-  readonly #taken: Set<string>;
-
-  /** @param taken names that are never given out */
-  constructor(taken: Iterable<string> = []) {
-    this.#taken = new Set(taken);
-  }
-
-  /**
-   * Returns the first of the names that is free, or the last one with a number.
-   *
-   * @param isFree further condition, such as that names derived from it are free too
-   */
-  take(names: readonly string[], isFree: (name: string) => boolean = () => true): string {
-    const free = (name: string) => !this.#taken.has(name) && isFree(name);
-    const last = names.at(-1) ?? '';
-    let name = names.find(free);
-    for (let i = 2; name === undefined; i += 1) {
-      name = free(`${last}${i}`) ? `${last}${i}` : undefined;
+/** Names that are taken: each is given out once. */
+export class Names extends Set<string> {
+  /** Takes the first of the names that is free, or the last one with a number. */
+  take(...names: string[]): string {
+    let name = names.find((each) => !this.has(each)) ?? '';
+    for (let i = 2; name === ''; i += 1) {
+      name = this.has(`${names.at(-1)}${i}`) ? '' : `${names.at(-1)}${i}`;
     }
-    this.#taken.add(name);
+    this.add(name);
     return name;
-  }
-
-  has(name: string): boolean {
-    return this.#taken.has(name);
   }
 }

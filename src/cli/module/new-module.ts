@@ -7,13 +7,14 @@ import { caught } from '../../lib/caught.ts';
 import { isTaken } from '../../lib/files/text-file.ts';
 import { toPrintable } from '../../lib/text.ts';
 import type { CommandLine, Process } from '../command.ts';
+import { loadModules, SHIPPED_MODULES } from '../config/load-modules.ts';
 import { ConfigError, writeNamedFile } from '../config/problem.ts';
 import { OpenApiDocument } from './document.ts';
 import { Planner } from './plan.ts';
 import type { EndpointPlan } from './types.ts';
 import { writeModule } from './write.ts';
 
-export function runNewModule({ args, options, problems: usage }: CommandLine, { cwd, stdout }: Process): void {
+export async function runNewModule({ args, options, problems: usage }: CommandLine, { cwd, stdout }: Process) {
   const [name = ''] = args;
   const { openapi, path = '*' } = options;
   const output = options.output ?? `${name}.ts`;
@@ -28,16 +29,15 @@ export function runNewModule({ args, options, problems: usage }: CommandLine, { 
     throw new ConfigError(problems);
   }
   const document = new OpenApiDocument(resolve(cwd(), openapi), openapi);
-  const plan = new Planner(document, name, createSchema()).plan(toPattern(path));
+  const schema = createSchema(undefined, await loadModules({ modules: SHIPPED_MODULES }));
+  const pattern = new RegExp(`^${path.replace(/[^\w*]/g, '\\$&').replace(/\*+/g, '.*')}$`, 's');
+  const plan = new Planner(document, name, schema).plan((route) => pattern.test(route));
   const skipped = document.skipped.map(({ part, reason }) => `  ${toPrintable(part)}: ${toPrintable(reason)}.\n`);
   const list = skipped.length > 0 ? `\nSkipped:\n${skipped.join('')}` : '';
   if (plan.endpoints.length === 0) {
     stdout.write(list);
-    throw new ConfigError([
-      skipped.length > 0
-        ? 'Nothing was written, because everything was skipped.'
-        : `Nothing was written: no path of the document matches ${path === '*' ? 'a path' : '--path'}.`,
-    ]);
+    const reason = skipped.length > 0 ? 'everything was skipped' : 'no path of the document matches';
+    throw new ConfigError([`Nothing was written: ${reason}.`]);
   }
   const code = writeModule(plan);
   writeNamedFile(file, code, output);
@@ -56,12 +56,6 @@ function findNameProblems(name: string): string[] {
   }
   const isTaken = caught(ModuleError, () => createSchema(undefined, [defineModule(name, () => undefined)]));
   return isTaken ? ['NAME is that of a built-in module. Use another one.'] : [];
-}
-
-/** Returns a test of paths: `*` stands for any text. */
-function toPattern(glob: string): (path: string) => boolean {
-  const pattern = new RegExp(`^${glob.replace(/[^\w*]/g, '\\$&').replace(/\*+/g, '.*')}$`, 's');
-  return (path) => pattern.test(path);
 }
 
 const describeEndpoint = ({ method, route, field }: EndpointPlan): string =>

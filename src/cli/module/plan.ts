@@ -1,36 +1,32 @@
 // Plans a module: its endpoints, their fields, and loaders.
 
 import type { GraphQLSchema } from 'graphql';
+import { endpointsOf } from '../../graphql/schema.ts';
+import { caught } from '../../lib/caught.ts';
 import { listOf, recordOf } from '../../lib/is-record.ts';
 import { HEADER_NAME, HEADER_VALUE } from '../../settings/define.ts';
 import { isScope } from '../../settings/scopes.ts';
-import { type Expected, endpoint, kindOf } from '../../upstream/endpoint.ts';
-import { CONTRACT } from '../../upstream/endpoints.ts';
+import { type DeclaredEndpoint, type Expected, endpoint, kindOf, RESERVED } from '../../upstream/endpoint.ts';
 import { type OpenApiDocument, type Operation, type Part, Unsupported } from './document.ts';
-import { fieldNameOf, INHERITED, isSecret, Names, segmentsOf, toCamel, toPascal, toWords } from './names.ts';
+import { fieldNameOf, INHERITED, isSecret, Names, nounOf, segmentsOf, toCamel, toPascal, toWords } from './names.ts';
 import type { EndpointPlan, FieldPlan, LoaderPlan, TypePlan, Use, Value } from './types.ts';
-import { assertName, describe, isText, json, newField, scalar, Types } from './types.ts';
+import { assertName, describe, isText, json, namesOf, newField, objectOf, scalar, Types } from './types.ts';
 
-export interface ModulePlan {
-  name: string;
-  endpoints: EndpointPlan[];
-  types: TypePlan[];
-  loaders: LoaderPlan[];
-}
+export type ModulePlan = ReturnType<Planner['plan']>;
 
 /** Headers that the gateway sets itself, or that OpenAPI says to ignore. */
 const OWN_HEADERS = /^(?:accept|authorization|content-type|x-request-id)$/i;
 
-/** Names of `CallArgs` and `WriteOptions`, which parameters of a path can't have. */
-const RESERVED_PARAMS = ['query', 'body', 'headers', 'idempotencyKey', 'isBulkItem'];
-
-/** Endpoints whose responses show which types of the document are built in, with the names that their modules export. */
-const BUILT_IN_TYPES: Readonly<Record<string, readonly [module: string, type: string, loader?: string]>> = {
-  'GET /v1/workflows/{}': ['workflows', 'Workflow', 'workflow'],
-  'GET /v1/notification-groups/{}': ['notificationGroups', 'NotificationGroup', 'notificationGroup'],
+/** Endpoints whose responses show which types of the document are built in, with the names that their modules export. Those that are read have loaders. */
+const BUILT_IN_TYPES: Readonly<Record<string, readonly [module: string, type: string]>> = {
+  'GET /v1/workflows/{}': ['workflows', 'Workflow'],
+  'GET /v1/notification-groups/{}': ['notificationGroups', 'NotificationGroup'],
   'POST /v1/subscribers': ['subscribers', 'Subscriber'],
   'POST /v1/feeds': ['feeds', 'Feed'],
 };
+
+/** Ends of the names of types that each mutation has. */
+const TYPE_ENDS = ['Input', 'Success', 'Result'];
 
 /** Texts that can have several lines, by their names or media types. */
 const MULTILINE = /(?:html|content|body|description|text|message|markdown|notes?|comments?|css|template)$/i;
@@ -42,95 +38,85 @@ export class Planner {
   readonly #types: Types;
   readonly #typeNames: Names;
   readonly #fieldNames: Names;
-  readonly #loaderNames = new Names();
+  readonly #existing: readonly DeclaredEndpoint[];
+  /** Reasons to leave out endpoints, by their forms. */
+  readonly #taken: Map<string, string>;
+  /** Words of parameters of paths, also after their noun. Their values, such as the `key` of a topic for `topicKey`, are no secrets. */
+  readonly #ids = new Set<string>();
   readonly #endpoints: EndpointPlan[] = [];
   readonly #loaders: LoaderPlan[] = [];
 
   /**
    * @param name name of the module
-   * @param builtIn schema without modules, whose names are not used again
+   * @param schema schema with the shipped modules, whose names and endpoints are not used again
    */
-  constructor(document: OpenApiDocument, name: string, builtIn: GraphQLSchema) {
-    const roots = [builtIn.getQueryType(), builtIn.getMutationType()];
+  constructor(document: OpenApiDocument, name: string, schema: GraphQLSchema) {
+    const roots = [schema.getQueryType(), schema.getMutationType()];
     this.#document = document;
     this.#name = name;
     this.#types = new Types(document);
-    this.#typeNames = new Names([...Object.keys(builtIn.getTypeMap()), 'Subscription']);
-    this.#fieldNames = new Names(roots.flatMap((root) => Object.keys(root?.getFields() ?? {})));
+    const types = Object.keys(schema.getTypeMap());
+    const inputs = types.filter((type) => TYPE_ENDS.some((end) => type.endsWith(end))); // Or another type of a mutation.
+    const mutations = inputs.map((type) => toCamel(toWords(type).slice(0, -1)));
+    this.#typeNames = new Names([...types, 'Subscription']);
+    this.#fieldNames = new Names([...mutations, ...roots.flatMap((root) => Object.keys(root?.getFields() ?? {}))]);
+    this.#existing = endpointsOf(schema);
+    const reasonOf = (of?: string) => `${of === undefined ? 'a built-in field' : `a field of ${of}`} calls it`;
+    this.#taken = new Map(this.#existing.map((each) => [formOf(each), reasonOf(each.module)]));
   }
 
-  plan(matches: (route: string) => boolean): ModulePlan {
-    for (const [route, item] of this.#document.paths) {
-      for (const operation of this.#document.try(route, false, () => this.#document.operationsOf(route, item)).flat()) {
-        this.#document.try(`${operation.method} ${route}`, false, () => {
-          this.#findBuiltIn(operation);
-          return matches(route) && this.#planEndpoint(operation);
-        });
-      }
+  plan(matches: (route: string) => boolean) {
+    for (const operation of this.#document.operations()) {
+      const { method, route } = operation;
+      this.#document.try(`${method} ${route}`, false, () => {
+        this.#findBuiltIn(operation);
+        return matches(route) && this.#planEndpoint(operation);
+      });
     }
     this.#types.complete();
-    for (const { method, options, response } of this.#endpoints) {
-      const isPage = options.expect === 'page';
+    for (const { options, response } of this.#endpoints) {
       const type = objectOf(response);
-      const record = isPage ? objectOf(type?.fields.find(({ source }) => source === 'data')?.value) : type;
+      const isItems = ({ source }: FieldPlan) => source === 'data';
+      const record = options.expect === 'page' ? objectOf(type?.fields.find(isItems)?.value) : type;
       const ids = record?.fields.filter(({ source, isRequired }) => isRequired && /^_?id$/.test(source)) ?? [];
       options.identifiedBy = options.expect === 'value' ? undefined : toOption(ids.map(({ source }) => source));
-      for (const each of [type, record]) {
-        Object.assign(each ?? {}, method === 'GET' && { isRecord: true });
-      }
     }
     this.#planLoaders();
-    const types = this.#usedTypes();
-    for (const type of types.filter(({ module }) => module === undefined)) {
-      const [first = 'Record'] = type.wanted;
-      type.name = this.#typeNames.take([...type.wanted, toPascal(toWords(this.#name)) + first]);
-      if (!type.wanted.includes(type.name)) {
-        type.todos.push(`Find a better name: ${first} exists.`);
-      }
-    }
-    return { name: this.#name, endpoints: this.#endpoints, types, loaders: this.#loaders };
+    return { name: this.#name, endpoints: this.#endpoints, types: this.#nameTypes(), loaders: this.#loaders };
   }
 
   /** Recognizes a built-in type by the response of a built-in endpoint. */
   #findBuiltIn(operation: Operation): void {
-    const [module, name = '', loader] = BUILT_IN_TYPES[formOf(operation)] ?? [];
-    const type = module && objectOf(this.#planResponse(operation, { words: [name], noun: '', use: 'input' }).response);
-    if (type) {
-      Object.assign(type, { name, module });
+    const [module, name = ''] = BUILT_IN_TYPES[formOf(operation)] ?? [];
+    const words = toWords(name);
+    const use: Use = { words, noun: this.#nounOf(segmentsOf(operation.route)[0]), use: 'input' };
+    const type = module && objectOf(this.#planResponse(operation, use)[1]);
+    Object.assign(type || {}, { name, module });
+    if (type && operation.method === 'GET') {
+      this.#loaders.push({ name: toCamel(words), type, noun: toCamel(words), key: '_id', id: `${words.join(' ')} id` });
     }
-    if (type && loader !== undefined) {
-      const id = `${toWords(loader).join(' ')} id`;
-      this.#loaders.push({ name: loader, type, noun: loader, key: '_id', id });
-    }
+  }
+
+  /** Returns the first words of a scope. */
+  #nounOf(name = ''): string {
+    const nouns = [name, this.#name].map((each) => toWords(each.replace(/\d/g, '')).join('-'));
+    return nouns.find((noun) => isScope(`${noun}:read`)) ?? 'module';
   }
 
   #planEndpoint(planned: Operation): void {
     const { method, route, operation } = planned;
-    const isQuery = method === 'GET';
-    if (CONTRACT.some((each) => formOf(each) === formOf(planned))) {
-      throw new Unsupported('a built-in field calls it');
+    const reason = this.#taken.get(formOf(planned));
+    if (reason !== undefined) {
+      throw new Unsupported(reason);
     }
-    const [collection = ''] = segmentsOf(route);
+    const isQuery = method === 'GET';
     const words = fieldNameOf(method, route, operation.operationId);
-    const noun = [collection, this.#name].map(toScopeNoun).find((noun) => isScope(`${noun}:read`)) ?? 'module';
+    const noun = this.#nounOf(segmentsOf(route)[0]);
     const use: Use = { words, noun, use: 'input' };
     const names = new Names(['idempotencyKey', ...INHERITED]);
-    const { expect, response, todo } = this.#planResponse(planned, use);
-    const options = {
-      expect: expect === 'record' ? undefined : expect,
-      empties: isQuery ? undefined : emptiesOf(collection),
-    };
-    const plan: EndpointPlan = {
-      method,
-      route,
-      operation,
-      field: '',
-      noun,
-      inputs: [],
-      options,
-      response,
-      todos: [todo],
-    };
+    const [expect, response, todo] = this.#planResponse(planned, use);
+    const options = { expect: expect === 'record' ? undefined : expect, empties: this.#emptiesOf(planned) };
+    const plan: EndpointPlan = { ...planned, field: '', noun, inputs: [], options, response, todos: [todo] };
     const parameters = this.#document.parametersOf(planned);
     this.#planPath(plan, parameters, names);
     for (const parameter of parameters) {
@@ -142,31 +128,29 @@ export class Planner {
     } else if (operation.requestBody !== undefined) {
       this.#planBody(plan, use, names);
     }
-    const wanted = toCamel(words);
-    const ends = isQuery ? [] : ['Input', 'Success', 'Result'];
-    plan.field = this.#fieldNames.take([wanted, toCamel([...toWords(this.#name), ...words])], (name) =>
-      ends.every((end) => !this.#typeNames.has(toPascal([name]) + end)),
-    );
-    for (const end of ends) {
-      this.#typeNames.take([toPascal([plan.field]) + end]);
+    plan.field = this.#fieldNames.take(toCamel(words), toCamel([...toWords(this.#name), ...words]));
+    for (const end of isQuery ? [] : TYPE_ENDS) {
+      this.#typeNames.take(toPascal([plan.field]) + end);
     }
-    plan.todos.push(plan.field === wanted ? undefined : `Find a better name: ${wanted} exists.`);
     this.#endpoints.push(plan);
+    this.#taken.set(formOf(planned), `it differs from ${method} ${plan.route} only in the name of a parameter`);
+    const type = recordReadBy(plan);
+    Object.assign(type?.isRecord ? {} : (type ?? {}), { isRecord: true, noun, words: nounOf(route) });
   }
 
   /** Plans the parameters of a path, and renames those that no endpoint can have. */
   #planPath(plan: EndpointPlan, parameters: readonly Part[], names: Names): void {
-    const sources = new Names(RESERVED_PARAMS);
+    const sources = new Names(RESERVED);
     plan.route = plan.route.replace(/\{([^{}]+)\}/g, (_, name: string) => {
       assertName(name);
-      const source = sources.take(/^\w+$/.test(name) ? [name, `${name}Param`] : [toCamel(toWords(name))]);
+      const source = /^\w+$/.test(name) ? sources.take(name, `${name}Param`) : sources.take(toCamel(toWords(name)));
       const part = parameters.find((each) => each.in === 'path' && each.name === name) ?? {};
+      const words = toWords(source).join(' ');
+      this.#ids.add(words).add(`${plan.noun} ${words}`);
       plan.inputs.push({ ...newField(names, source, scalar('ID'), part), place: 'path' });
       return `{${source}}`;
     });
-    try {
-      endpoint(`GET /${plan.route.slice(1)}`);
-    } catch {
+    if (caught(TypeError, () => endpoint(`GET /${plan.route.slice(1)}`))) {
       throw new Unsupported('its path has a segment that no endpoint can have');
     }
   }
@@ -177,24 +161,15 @@ export class Planner {
     const name = String(sent);
     const isRequired = parameter.required === true;
     const { schema } = this.#document.schemaOf(part);
-    if (place === 'cookie') {
-      throw new Unsupported('the gateway sends no cookies');
-    }
     if (place === 'query') {
       const members = Object.entries(recordOf(schema.properties)); // Those of an object are several parameters.
-      const toName = (key: unknown) => (parameter.style === 'deepObject' ? `${name}[${key}]` : String(key));
-      const planned = this.#types.fieldsOf(
-        members.length === 0
-          ? { properties: { [name]: content === undefined ? part : {} }, required: isRequired ? [name] : [] }
-          : {
-              properties: Object.fromEntries(members.map(([key, each]) => [toName(key), each])),
-              required: isRequired ? listOf(schema.required).map(toName) : [],
-            },
-        use,
-        `${method} ${route}, query`,
-        names,
-      );
-      for (const field of planned) {
+      const isObject = members.length > 0;
+      const toName = (key: unknown) => (isObject && parameter.style === 'deepObject' ? `${name}[${key}]` : String(key));
+      const all = isObject ? members : [[name, content === undefined ? part : {}]];
+      const properties = Object.fromEntries(all.map(([key, each]) => [toName(key), each]));
+      const required = isObject ? listOf(schema.required).map(toName) : [name];
+      const object = { properties, required: isRequired ? required : [] };
+      for (const field of this.#types.fieldsOf(object, use, `${method} ${route}, query`, names)) {
         const { type, isList } = field.value;
         const isPlain = isText(type) ? !type.startsWith('JSON') : type.kind === 'enum';
         const text = { ...scalar('String'), todo: 'The text is sent as it is: the document allows other forms.' };
@@ -215,6 +190,8 @@ export class Planner {
       if (!isFixed) {
         inputs.push({ ...newField(names, name, scalar('String'), parameter), isRequired, place: 'headers' });
       }
+    } else if (place === 'cookie') {
+      throw new Unsupported('the gateway sends no cookies');
     }
   }
 
@@ -246,128 +223,112 @@ export class Planner {
   #planResponse(
     { method, route, operation }: Operation,
     { words, noun }: Use,
-  ): { expect: Expected; response?: Value; todo?: string | undefined } {
+  ): [Expected, Value?, (string | undefined)?] {
     const all = Object.entries(recordOf(operation.responses)).filter(([status]) => /^2|^default$/.test(status));
     const [status, sent] = all.find(([each]) => /^2(?!04)/.test(each)) ?? all[0] ?? [];
     if (status === '204' && method !== 'GET') {
-      return { expect: 'nothing' };
+      return ['nothing'];
     }
     const { content } = sent === undefined ? {} : this.#document.resolve(sent);
     const found = mediaOf(content, JSON_TYPE);
-    if (Object.keys(recordOf(content)).length === 0) {
-      return { expect: 'value', response: json('The document describes no response.') };
-    }
-    if (found === undefined && mediaOf(content, /\b(?:text|xml|yaml|x-ndjson)\b/i) === undefined) {
-      throw new Unsupported(`its response is ${typesOf(content)}, neither JSON nor a text`);
+    const isEmpty = Object.keys(recordOf(content)).length === 0;
+    if (found === undefined && (isEmpty || mediaOf(content, /\b(?:text|xml|yaml|x-ndjson)\b/i))) {
+      return isEmpty ? ['value', json('The document describes no response.')] : ['text', scalar('String')];
     }
     if (found === undefined) {
-      return { expect: 'text', response: scalar('String') };
+      throw new Unsupported(`its response is ${typesOf(content)}, neither JSON nor a text`);
     }
     const use: Use = { words: method === 'GET' ? words : [...words, 'response'], noun, use: 'output' };
     const { data, ...others } = recordOf(this.#document.schemaOf(found.schema).schema.properties);
-    const isEnvelope = data !== undefined && others._organizationId === undefined;
+    const isEnvelope = data !== undefined && !Object.keys(others).some((name) => /^(_?id|_organizationId)$/.test(name));
     const value = this.#types.valueOf(isEnvelope ? data : found.schema, use);
     const hasOthers = isEnvelope && Object.keys(others).length > 0;
     if (hasOthers && value.isList && objectOf(value) !== undefined) {
       const items = toCamel(toWords(segmentsOf(route).at(-1) ?? 'items'));
       const page = this.#types.valueOf(found.schema, { ...use, words: [...use.words, 'page'], items });
-      return { expect: 'page', response: { ...page, isNullable: false } };
+      return ['page', { ...page, isNullable: false }];
     }
-    const isRecord = objectOf(value) !== undefined && !value.isNullable;
+    const expect = objectOf(value) === undefined || value.isNullable ? 'value' : value.isList ? 'list' : 'record';
     const todo = 'The document has members beside data, which are not returned: the gateway removes the envelope.';
-    return {
-      expect: isRecord ? (value.isList ? 'list' : 'record') : 'value',
-      response: value,
-      todo: hasOthers ? todo : undefined,
-    };
+    return [expect, value, hasOthers ? todo : undefined];
   }
 
   /** Plans a loader for each endpoint that reads a record by its id only. */
   #planLoaders(): void {
     const reads = this.#endpoints.filter(({ method }) => method === 'GET');
+    const lists = reads.filter(({ options, inputs }) => options.expect === 'list' && inputs.length === 0);
+    const listByRoute = new Map(lists.map((list) => [list.route, list]));
     for (const get of reads) {
       const [param, ...others] = get.inputs;
-      const type = objectOf(get.response);
-      if (param?.place !== 'path' || others.length > 0 || get.options.expect !== undefined || type === undefined) {
+      const type = recordReadBy(get);
+      if (param === undefined || others.length > 0 || type === undefined) {
         continue;
       }
       const words = toWords(param.source);
       const isLong = words.length > 1 && /^(?:id|key|identifier)$/.test(words.at(-1) ?? '');
-      const noun = toCamel(isLong ? words.slice(0, -1) : toWords(type.wanted[0] ?? ''));
-      const keys = words.map((_, i) => words.slice(i).join(' ')); // The longest is the best one.
-      const sources = keys.flatMap((key) => type.fields.filter(({ source }) => toWords(source).join(' ') === key));
-      const key = sources[0]?.source;
-      const list = reads.find(
-        ({ route, inputs, options, response }) =>
-          options.expect === 'list' &&
-          inputs.length === 0 &&
-          response?.type === type &&
-          get.route === `${route}/{${param.source}}`,
-      );
-      const many = key === undefined ? undefined : list;
-      const name = this.#loaderNames.take([`${noun}Loader`, `${get.field}Loader`]);
-      get.loader = { name, type, noun, key, id: [...toWords(noun), words.at(-1)].join(' '), get, many };
+      const noun = toCamel(isLong ? words.slice(0, -1) : toWords(namesOf(type)[0] ?? ''));
+      const find = (name: string) => type.fields.find(({ source }) => toWords(source).join(' ') === name)?.source;
+      const key = find(words.join(' ')) ?? find(words.at(-1) ?? '');
+      const list = listByRoute.get(get.route.slice(0, get.route.lastIndexOf('/')));
+      const many = key !== undefined && list?.response?.type === type ? list : undefined;
+      const id = [...toWords(noun), words.at(-1)].join(' ');
+      get.loader = { name: `${get.field}Loader`, type, noun, key, id, get, many };
       Object.assign(many ?? {}, { loader: get.loader });
       this.#loaders.push(get.loader);
     }
   }
 
-  /** Returns the types that endpoints use, with the links and secrets of their fields. Others belong to endpoints that were skipped later. */
-  #usedTypes(): TypePlan[] {
-    const inputs = this.#endpoints.flatMap((each) => each.inputs);
-    const ids = inputs.filter(({ place }) => place === 'path').map(({ source }) => toWords(source).join(' '));
+  /** Returns the types that endpoints use, by name, with the links and secrets of their fields. Others belong to endpoints that were skipped later. */
+  #nameTypes(): TypePlan[] {
     const values = this.#endpoints.flatMap(({ response, inputs }) => [response, ...inputs.map(({ value }) => value)]);
+    const loaders = Map.groupBy(this.#loaders, ({ id }) => id);
     const used = new Set(values.flatMap((value) => value?.type ?? []));
     for (const type of used) {
-      const { kind, wanted, fields } = isText(type) || type.module !== undefined ? NO_TYPE : type;
-      // The value of a parameter of a path, such as the `key` of a topic for `topicKey`, is no secret.
-      const nouns = ['', ...toWords(wanted[0] ?? '').map((word) => `${word} `)];
+      const { kind, noun, fields } = isText(type) || type.module !== undefined ? NO_TYPE : type;
+      const nouns = isText(type) ? [] : [noun, ...toWords(namesOf(type)[0] ?? '')];
       for (const field of fields) {
         const { source, value } = field;
+        const words = toWords(source).join(' ');
         const isFree = value.type === 'Boolean' || (!isText(value.type) && value.type.kind === 'enum');
-        const isId = nouns.some((noun) => ids.includes(noun + toWords(source).join(' ')));
-        field.isSecret = isSecret(source) && !isFree && !isId;
-        field.link = kind === 'object' ? this.#loaders.find((loader) => isLink(fields, field, loader)) : undefined;
+        const isOpen = !isSecret(source) || isFree || nouns.some((each) => this.#ids.has(`${each} ${words}`));
+        const linked = isOpen && kind === 'object' ? loaders.get(words) : undefined;
+        field.secretScope = isOpen ? undefined : `${this.#nounOf(noun)}-secrets:read`;
+        field.link = linked?.find((loader) => isLink(fields, field, loader));
         used.add(value.type).add(field.link?.type ?? ''); // Visited by this loop too.
       }
     }
-    return [...used].filter((type) => typeof type !== 'string');
+    const types = [...used].filter((type) => typeof type !== 'string');
+    const rankOf = ({ isRecord, reference }: TypePlan) => (isRecord ? 0 : reference === undefined ? 2 : 1);
+    for (const type of types.toSorted((a, b) => rankOf(a) - rankOf(b))) {
+      const [first = 'Record', ...others] = namesOf(type);
+      type.name ||= this.#typeNames.take(first, ...others, toPascal(toWords(this.#name)) + first);
+    }
+    return types.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  /** Returns the kinds of stored reads that a write changes: those of the existing endpoints with its noun. */
+  #emptiesOf({ method, route }: Operation): string[] | undefined {
+    const related = this.#existing.filter((each) => segmentsOf(each.route)[0] === segmentsOf(route)[0]);
+    const kinds = related.flatMap(({ cached, empties = [] }) => [...empties, ...(cached ? [kindOf(cached)] : [])]);
+    return method === 'GET' ? undefined : toOption([...new Set(kinds)]);
   }
 }
 
-const NO_TYPE: Pick<TypePlan, 'kind' | 'wanted' | 'fields'> = { kind: 'object', wanted: [], fields: [] };
+const NO_TYPE: Pick<TypePlan, 'kind' | 'noun' | 'fields'> = { kind: 'object', noun: '', fields: [] };
 
 /** Whether a field has the id of a loader's records. An id such as `_subscriberId` is not that of a loader with another key. */
-function isLink(
-  fields: readonly FieldPlan[],
-  { source, value }: FieldPlan,
-  { id, type, key, noun }: LoaderPlan,
-): boolean {
-  const isOther = source.startsWith('_') && key !== '_id' && type.fields.some((each) => each.source === '_id');
+function isLink(fields: readonly FieldPlan[], field: FieldPlan, { type, key, noun }: LoaderPlan): boolean {
+  const isOther = field.source.startsWith('_') && key !== '_id' && type.fields.some(({ source }) => source === '_id');
   const isTaken = fields.some(({ name, link }) => name === noun || link?.noun === noun);
-  return (
-    id === toWords(source).join(' ') &&
-    fields !== type.fields &&
-    isText(value.type) &&
-    !value.isList &&
-    !isOther &&
-    !isTaken
-  );
+  return fields !== type.fields && isText(field.value.type) && !field.value.isList && !isOther && !isTaken;
 }
 
-/** Returns the kinds of stored reads that writes to a collection change: those of the built-in endpoints with its noun. */
-function emptiesOf(collection: string): string[] | undefined {
-  const related = CONTRACT.filter(({ route }) => segmentsOf(route)[0] === collection);
-  const kinds = related.flatMap(({ cached, empties = [] }) => [...empties, ...(cached ? [kindOf(cached)] : [])]);
-  return toOption([...new Set(kinds)]);
-}
+/** Returns the type of the one record that an endpoint reads by its id: the path ends with a parameter. */
+const recordReadBy = ({ method, route, options, response }: EndpointPlan): TypePlan | undefined =>
+  method === 'GET' && /\/\{\w+\}$/.test(route) && options.expect === undefined ? objectOf(response) : undefined;
 
 /** Returns an option; undefined if it is empty. */
 const toOption = (option: string[]): string[] | undefined => (option.length > 0 ? option : undefined);
-
-/** Returns the object type of a value, or of the items of a list. */
-const objectOf = (value: Value | undefined): TypePlan | undefined =>
-  value === undefined || isText(value.type) || value.type.kind !== 'object' ? undefined : value.type;
 
 const formOf = ({ method, route }: { method: string; route: string }): string =>
   `${method} ${route.replace(/\{[^{}]*\}/g, '{}')}`;
@@ -381,6 +342,3 @@ function mediaOf(content: unknown, pattern: RegExp): { type: string; schema: unk
 }
 
 const typesOf = (content: unknown): string => Object.keys(recordOf(content)).join(', ') || 'of no type';
-
-/** Returns the first words of a scope. */
-const toScopeNoun = (name: string): string => toWords(name.replace(/\d/g, '')).join('-');

@@ -1,8 +1,8 @@
 // Plans the types of a module: each schema is a scalar, or an object or enum that is declared once.
 
 import { listOf, recordOf } from '../../lib/is-record.ts';
-import { type OpenApiDocument, type Part, Unsupported } from './document.ts';
-import { INHERITED, isName, Names, toCamel, toPascal, toSingular, toUpper, toWords } from './names.ts';
+import { type OpenApiDocument, type Operation, type Part, Unsupported } from './document.ts';
+import { camelOf, INHERITED, isName, Names, toPascal, toSingular, toUpper, toWords } from './names.ts';
 
 export interface Value {
   /** Name of a scalar, or the type. */
@@ -18,17 +18,18 @@ export interface TypePlan {
   kind: 'object' | 'input' | 'enum';
   /** Constant with the type, which is named last. */
   name: string;
-  /** Names that fit, best first. */
-  wanted: string[];
+  /** Name in the document, which is its identity. Types without one are the same only within their noun, if they have the same form. */
+  reference: string | undefined;
+  /** Words of a name that fits: those of the noun, if it is a record that an operation reads by id. */
+  words: readonly string[];
+  isRecord?: boolean;
+  /** First words of the scopes of its noun; a short reference, if it can belong to several nouns. */
+  noun: string;
   description: string;
   fields: FieldPlan[];
   values: { name: string; value: string }[];
   /** Built-in module that exports it as `name`. */
   module?: string;
-  /** First words of the scopes of the first operation that returns it. */
-  noun: string;
-  /** Whether an operation returns it itself, not within another type. */
-  isRecord: boolean;
   todos: string[];
 }
 
@@ -39,12 +40,10 @@ export interface FieldPlan {
   isRequired: boolean;
   description: string;
   isDeprecated?: boolean;
-  /** Smallest and largest number. */
-  range?: readonly [min: number, max: number] | undefined;
   /** Part of the request in which it is sent. */
   place?: 'path' | 'query' | 'headers' | 'body';
-  /** Whether it is named like a secret. */
-  isSecret?: boolean;
+  /** Scope that it requires, because it is named like a secret. */
+  secretScope?: string | undefined;
   /** Loader of the record whose id it has. */
   link?: LoaderPlan | undefined;
 }
@@ -66,10 +65,7 @@ export interface LoaderPlan {
 }
 
 /** Endpoint with the field of `Query` or `Mutation` that calls it. */
-export interface EndpointPlan {
-  method: string;
-  route: string;
-  operation: Part;
+export interface EndpointPlan extends Operation {
   field: string;
   /** First words of the scope. */
   noun: string;
@@ -89,30 +85,23 @@ export interface Use {
   use: 'input' | 'output';
   /** Words for the name of its type, if the document has none. */
   words: readonly string[];
-  /** First words of the scopes of its type. */
+  /** That of its type, unless the type has a reference. */
   noun: string;
-  /** Name of the member that has it. */
-  property?: string;
   /** Name of the field with the records, if it is a page. */
   items?: string | undefined;
-  /** Objects around it that have no name in the document. */
-  depth?: number;
 }
-
-/** Maximum depth of objects that have no name in the document. Deeper ones are JSON. */
-const MAX_DEPTH = 6;
 
 /** Largest integer of GraphQL's Int. */
 const MAX_INT = 2 ** 31 - 1;
 
-const SUFFIXES = /(?:Response|Request)?(?:Dto|DTO)$/;
-
 export class Types {
   readonly #document: OpenApiDocument;
-  readonly #objects = new Map<string, TypePlan>();
+  /** Types by their identities. */
+  readonly #known = new Map<string, TypePlan>();
   /** Objects contain others and themselves, so their fields are planned later. */
   readonly #pending: (() => void)[] = [];
-  readonly #enums = new Map<string, TypePlan>();
+  /** Inputs around the one that is being planned, which can't contain them: their fields could not all be required. */
+  readonly #above = new Set<TypePlan>();
 
   constructor(document: OpenApiDocument) {
     this.#document = document;
@@ -120,78 +109,85 @@ export class Types {
 
   /** Plans a value. @throws {Unsupported} if its schema is in another document */
   valueOf(part: unknown, use: Use): Value {
-    const { isNullable } = this.#document.schemaOf(part);
-    return { ...this.#nonNullOf(part, use), isNullable };
+    return { ...this.#nonNullOf(part, use), isNullable: this.#document.schemaOf(part).isNullable };
   }
 
   #nonNullOf(part: unknown, use: Use): Value {
-    const { words, property = '', depth = 0 } = use;
     const { schema, name, hasAlternatives } = this.#document.schemaOf(part);
     const properties = Object.keys(recordOf(schema.properties));
     const type = schema.type ?? (properties.length > 0 ? 'object' : undefined);
     if (hasAlternatives) {
       return json('The document allows several forms.');
     }
-    if (depth > MAX_DEPTH && name === undefined && (type === 'array' || properties.length > 0)) {
-      return json('It is nested too deeply for types that have no names.');
+    if (type === 'array') {
+      const singular = [...use.words.slice(0, -1), ...use.words.slice(-1).map(toSingular)];
+      const item = this.valueOf(schema.items, { ...use, words: singular });
+      return item.isList || item.isNullable
+        ? json('A list of lists, or of values that can be null.')
+        : { ...item, isList: item.type !== 'JSON' };
     }
-    switch (type) {
-      case 'array': {
-        const item = this.#document.schemaOf(schema.items);
-        const singular = [...words.slice(0, -1), ...words.slice(-1).map(toSingular)];
-        const value = this.#nonNullOf(schema.items, { ...use, words: singular, depth: depth + 1 });
-        return value.isList || item.isNullable
-          ? json('A list of lists, or of values that can be null.')
-          : { ...value, isList: value.type !== 'JSON' };
-      }
-      case 'object': {
-        const isUsable =
-          use.use === 'input'
-            ? properties.every((each) => /^(?!__)[_A-Za-z]\w*$/.test(each) && !INHERITED.includes(each))
-            : properties.some(isName);
-        return scalar(properties.length > 0 && isUsable ? this.#objectOf(schema, name, use) : 'JSONObject');
-      }
-      case 'string': {
-        const texts = listOf(schema.enum).filter(isText);
-        const wanted = [toWords(name?.replace(SUFFIXES, '') ?? ''), words].filter((each) => each.length > 0);
-        const plan = this.#enumOf(texts, wanted.map(toPascal), describe(schema, 'A value of the service.'));
-        const byFormat = { 'date-time': 'DateTime', date: 'LocalDate' }[String(schema.format)];
-        return scalar(plan ?? byFormat ?? (/^ids?$/.test(toWords(property).at(-1) ?? '') ? 'ID' : 'String'));
-      }
-      case 'integer': {
-        const isLarge = schema.format === 'int64' || Number(schema.maximum) > MAX_INT;
-        return isLarge ? { ...scalar('Float'), todo: 'Int, if it is always below 2^31.' } : scalar('Int');
-      }
-      default: {
-        const plain = { number: 'Float', boolean: 'Boolean' }[String(type)];
-        return plain === undefined ? json('The document states no type.') : scalar(plain);
-      }
+    if (type === 'object') {
+      const isInputName = (each: string) => /^(?!__)[_A-Za-z]\w*$/.test(each) && !INHERITED.includes(each);
+      const isUsable = use.use === 'input' ? properties.every(isInputName) : properties.some(isName);
+      return properties.length > 0 && isUsable ? this.#objectOf(schema, name, use) : scalar('JSONObject');
     }
+    if (type === 'string') {
+      const byFormat = { 'date-time': 'DateTime', date: 'LocalDate' }[String(schema.format)];
+      const byName = /^ids?$/.test(use.words.at(-1) ?? '') ? 'ID' : 'String';
+      return scalar(this.#enumOf(schema, name, use) ?? byFormat ?? byName);
+    }
+    const isLarge = type === 'integer' && (schema.format === 'int64' || Number(schema.maximum) > MAX_INT);
+    const plain = { number: 'Float', boolean: 'Boolean', integer: isLarge ? 'Float' : 'Int' }[String(type)];
+    const todo = isLarge ? 'Int, if it is always below 2^31.' : undefined;
+    return plain === undefined ? json('The document states no type.') : { ...scalar(plain), todo };
   }
 
-  #objectOf(schema: Part, name: string | undefined, at: Use): TypePlan {
-    const form = JSON.stringify([at.use, formOf(schema)], (key, value) => (isComment(key, value) ? undefined : value));
-    const known = this.#objects.get(form);
-    if (known !== undefined) {
-      return known;
+  #objectOf(schema: Part, name: string | undefined, at: Use): Value {
+    const kind = at.use === 'input' ? 'input' : 'object';
+    const reference = at.items === undefined ? name : undefined; // The name of the items is that of the noun.
+    const { plan, isKnown } = this.#identify(kind, schema, reference, [formOf(schema), at.items], at);
+    const fill = () => {
+      const [first = ''] = namesOf(plan);
+      const use = { ...at, noun: plan.noun, words: toWords(first.replace(/Input$/, '')) };
+      plan.fields = this.fieldsOf(schema, use, first);
+    };
+    if (!isKnown && kind === 'object') {
+      const todo = 'The document does not state which fields are always sent: remove nullable from these.';
+      plan.todos.push(...(listOf(schema.required).length === 0 ? [todo] : []));
+      this.#pending.push(fill);
+    } else if (!isKnown) {
+      this.#above.add(plan);
+      fill();
+      this.#above.delete(plan);
     }
-    const isInput = at.use === 'input';
-    const short = name?.replace(SUFFIXES, '') ?? '';
-    const record = short.replace(/^(?:Get|List|Create|Update|Rename)(?=[A-Z])|Response$/g, '');
-    const names = [...(isInput ? [] : [toWords(record)]), toWords(short), at.words].filter((each) => each.length > 0);
-    const wanted = names.map(toPascal).map((each) => (isInput ? `${each.replace(/Input$/, '')}Input` : each));
+    return this.#above.has(plan) ? json('An object that contains itself.') : scalar(plan);
+  }
+
+  /** Returns the enum of certain texts; undefined if they can't be names. */
+  #enumOf(schema: Part, reference: string | undefined, at: Use): TypePlan | undefined {
+    const texts = listOf(schema.enum).filter(isText);
+    const values = texts.map((value) => ({ name: toUpper(toWords(value)), value }));
+    const isUsable = values.every((each) => /^(?!TRUE$|FALSE$|NULL$)./.test(each.name));
+    if (values.length === 0 || !isUsable || new Set(values.map((each) => each.name)).size < values.length) {
+      return undefined;
+    }
+    const { plan } = this.#identify('enum', schema, reference, texts.toSorted(), at);
+    return Object.assign(plan, { values });
+  }
+
+  /** Returns the type with an identity. A copy of a type, in place of its reference, is that type within its noun. */
+  #identify(kind: TypePlan['kind'], schema: Part, reference: string | undefined, form: unknown, at: Use) {
+    const byForm = JSON.stringify([kind, at.noun, form], (key, value) => (isComment(key, value) ? undefined : value));
+    const identity = reference === undefined ? byForm : JSON.stringify([kind, reference]);
+    const alike = this.#known.get(byForm);
+    const known = this.#known.get(identity) ?? (alike?.reference === undefined ? alike : undefined);
+    const noun = reference === undefined ? at.noun : shortOf(reference);
     const description = describe(schema, at.items ? 'A page of a list.' : 'A value of the service.');
-    const plan = newType(isInput ? 'input' : 'object', wanted, description, at.noun);
-    const [first = 'Record'] = wanted;
-    this.#objects.set(form, plan);
-    this.#pending.push(() => {
-      const depth = name === undefined ? (at.depth ?? 0) + 1 : 1;
-      plan.fields = this.fieldsOf(schema, { ...at, words: toWords(first), depth }, first);
-      if (listOf(schema.required).length === 0 && !isInput) {
-        plan.todos.push('The document does not state which fields are always sent: remove nullable from these.');
-      }
-    });
-    return plan;
+    const own = { kind, name: '', reference, words: at.words, noun, description, fields: [], values: [], todos: [] };
+    const plan: TypePlan = known ?? own;
+    plan.reference ??= reference;
+    this.#known.set(identity, plan).set(byForm, alike ?? plan);
+    return { plan, isKnown: known !== undefined };
   }
 
   /**
@@ -214,50 +210,30 @@ export class Types {
         assertName(source);
         const isItems = use.items !== undefined && source === 'data';
         const words = [...use.words, ...toWords(source)];
-        const value = this.valueOf(member, { ...use, words, property: source, items: undefined });
+        const value = this.valueOf(member, { ...use, words, items: undefined });
         const resolved: Part = { ...(isText(value.type) ? inner : {}), ...recordOf(member) };
         const wanted = isItems ? use.items : isInput && args === undefined ? source : undefined;
-        const field = newField(names, source, value, resolved, wanted);
-        const isDeprecated = resolved.deprecated === true;
-        return [{ ...field, isRequired: isItems || isRequired, isDeprecated, range: rangeOf(resolved, value) }];
+        const states = { isRequired: isItems || isRequired, isDeprecated: resolved.deprecated === true };
+        return [{ ...newField(names, source, value, resolved, wanted), ...states }];
       });
     });
     return planned.flat(2);
-  }
-
-  /** Returns the enum of certain texts; undefined if they can't be names. Equal lists of values are one enum. */
-  #enumOf(texts: readonly string[], wanted: string[], description: string): TypePlan | undefined {
-    const values = texts.map((value) => ({ name: toUpper(toWords(value)), value }));
-    const isUsable = values.every((each) => /^(?!TRUE$|FALSE$|NULL$)./.test(each.name));
-    if (values.length === 0 || !isUsable || new Set(values.map((each) => each.name)).size < values.length) {
-      return undefined;
-    }
-    const key = JSON.stringify(texts.toSorted());
-    const plan = this.#enums.get(key) ?? { ...newType('enum', wanted, description), values };
-    this.#enums.set(key, plan);
-    return plan;
   }
 
   complete(): void {
     for (let next = this.#pending.pop(); next !== undefined; next = this.#pending.pop()) {
       next();
     }
-    const done = new Set<TypePlan>();
-    const cutCircles = (plan: TypePlan, above: readonly unknown[]): void => {
-      for (const field of done.has(plan) || plan.kind !== 'input' ? [] : plan.fields) {
-        const { type } = field.value;
-        if (above.includes(type)) {
-          field.value = json('An object that contains itself.');
-        } else if (!isText(type)) {
-          cutCircles(type, [...above, type]);
-        }
-      }
-      done.add(plan);
-    };
-    for (const plan of this.#objects.values()) {
-      cutCircles(plan, [plan]);
-    }
   }
+}
+
+const shortOf = (reference: string): string => reference.replace(/(?:Response|Request)?(?:Dto|DTO)$/, '');
+
+/** Returns the names that fit a type, best first. */
+export function namesOf({ kind, reference = '', words, isRecord }: TypePlan): string[] {
+  const named = [shortOf(reference), reference].map(toWords);
+  const names = (isRecord ? [words, ...named] : [...named, words]).filter((each) => each.length > 0).map(toPascal);
+  return kind === 'input' ? names.map((name) => `${name.replace(/Input$/, '')}Input`) : names;
 }
 
 /** Returns what is the same for copies of an object, which are one type. */
@@ -270,14 +246,8 @@ const formOf = ({ properties, required }: Part): unknown =>
 const isComment = (key: string, value: unknown): boolean =>
   /^(?:description|title|summary|examples?)$/.test(key) && (isText(value) || Array.isArray(value));
 
-const newType = (kind: TypePlan['kind'], wanted: string[], description: string, noun = ''): TypePlan => {
-  return { kind, name: '', wanted, description, fields: [], values: [], noun, isRecord: false, todos: [] };
-};
-
-export function newField(
-  ...[names, source, value, part = {}, wanted = toCamel(toWords(source))]: [Names, string, Value, Part?, string?]
-): FieldPlan {
-  const name = names.take([wanted]);
+export function newField(names: Names, source: string, value: Value, part: Part = {}, wanted = camelOf(source)) {
+  const name = names.take(wanted);
   value.todo ??= name === wanted ? undefined : `Find a better name: ${wanted} exists.`;
   return { name, source, value, isRequired: true, description: describe(part, `The service's \`${source}\`.`) };
 }
@@ -288,6 +258,10 @@ export const json = (todo: string): Value => ({ ...scalar('JSON'), todo });
 
 export const isText = (value: unknown): value is string => typeof value === 'string';
 
+/** Returns the object type of a value, or of the items of a list. */
+export const objectOf = (value: Value | undefined): TypePlan | undefined =>
+  value === undefined || isText(value.type) || value.type.kind !== 'object' ? undefined : value.type;
+
 /** @throws {Unsupported} if a property or parameter can't be written */
 export function assertName(name: string): void {
   if (!isName(name)) {
@@ -297,15 +271,5 @@ export function assertName(name: string): void {
 
 /** Returns the first text that describes a part. */
 export const describe = ({ description, summary, title }: Part, fallback: string): string =>
-  [description, summary, title, fallback]
-    .filter(isText)
-    .find((text) => text.trim() !== '')
-    ?.trim()
-    .toWellFormed() ?? '';
-
-/** Returns the smallest and the largest number of a parameter. */
-function rangeOf({ minimum, maximum }: Part, { type, isList }: Value): FieldPlan['range'] {
-  const [min, max] = [minimum, maximum].map((bound) => (typeof bound === 'number' ? bound : undefined));
-  const hasRange = (type === 'Int' || type === 'Float') && !isList && (min ?? max) !== undefined;
-  return hasRange ? [min ?? Number.MIN_SAFE_INTEGER, max ?? Number.MAX_SAFE_INTEGER] : undefined;
-}
+  [description, summary, title].map((text) => (isText(text) ? text.trim().toWellFormed() : '')).find(Boolean) ??
+  fallback;
