@@ -294,6 +294,7 @@ describe('adding a path to a document changes only lines of that path, with', ()
   const added: [string, string, object, object?][] = [
     ['a shape of another one', '/aaa', { get: returns(author) }],
     ['a reference to a shape of another one', '/aaa', { get: returns(ref('Aaa')) }, { Aaa: author }],
+    ['a reference with a similar name', '/aaa', { get: returns(ref('DetailsDto')) }, { DetailsDto: shape('aaa') }],
     ['the same reference', '/aaa', { get: returns({ type: 'array', items: ref('BookResponseDto') }) }],
     [
       'the same reference in a page',

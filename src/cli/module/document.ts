@@ -47,11 +47,19 @@ export class OpenApiDocument {
   /** Each schema is resolved once: compositions of compositions would take exponential time. */
   readonly #schemas = new Map<Part, ResolvedSchema>();
   readonly #resolving = new Set<Part>();
+  /** Names of schemas, by the names of their types. */
+  readonly #alike: Map<string, string[]>;
   readonly skipped: { part: string; reason: string }[] = [];
 
   /** @throws {ConfigError} if the file is no OpenAPI document of version 3 */
   constructor(file: string, name: string) {
     this.#root = readDocument(file, name);
+    this.#alike = Map.groupBy(Object.keys(recordOf(recordOf(this.#root.components).schemas)), stemOf);
+  }
+
+  /** Returns the name of a schema without its ending, unless another one has that name too. Which paths use them doesn't matter. */
+  shortNameOf(name: string): string {
+    return this.#alike.get(stemOf(name))?.length === 1 ? stemOf(name).replace(/Request$/, '') : name;
   }
 
   /** Returns all operations. Their routes begin with the path of the server, which the service's address doesn't contain. */
@@ -159,6 +167,9 @@ export class OpenApiDocument {
   }
 }
 
+/** Returns the name of a schema without its ending. Those of requests are other types than those of responses. */
+const stemOf = (name: string): string => name.replace(/(?:Response)?(?:Dto|DTO)$/, '');
+
 const memberOf = (value: unknown, name: string): unknown =>
   isRecord(value) && Object.hasOwn(value, name) ? value[name] : Array.isArray(value) ? value[Number(name)] : undefined;
 
@@ -190,9 +201,9 @@ function readDocument(file: string, name: string): Part {
   if (String(root.openapi).startsWith('3.')) {
     return root;
   }
-  throw new ConfigError([
+  const problem =
     root.swagger === undefined
-      ? `${name} is not an OpenAPI document of version 3: its member "openapi" doesn't say so.`
-      : `${name} is a Swagger 2 document. Convert it to OpenAPI 3 first.`,
-  ]);
+      ? 'is not an OpenAPI document of version 3: its member "openapi" doesn\'t say so.'
+      : 'is a Swagger 2 document. Convert it to OpenAPI 3 first.';
+  throw new ConfigError([`${name} ${problem}`]);
 }

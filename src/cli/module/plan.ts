@@ -67,17 +67,16 @@ export class Planner {
 
   plan(matches: (route: string) => boolean) {
     for (const operation of this.#document.operations()) {
-      const { method, route } = operation;
-      this.#document.try(`${method} ${route}`, false, () => {
+      this.#document.try(`${operation.method} ${operation.route}`, false, () => {
         this.#findBuiltIn(operation);
-        return matches(route) && this.#planEndpoint(operation);
+        return matches(operation.route) && this.#planEndpoint(operation);
       });
     }
     this.#types.complete();
     for (const { options, response } of this.#endpoints) {
       const type = objectOf(response);
-      const isItems = ({ source }: FieldPlan) => source === 'data';
-      const record = options.expect === 'page' ? objectOf(type?.fields.find(isItems)?.value) : type;
+      const item = type?.fields.find(({ source }) => source === 'data')?.value;
+      const record = options.expect === 'page' ? objectOf(item) : type;
       const ids = record?.fields.filter(({ source, isRequired }) => isRequired && /^_?id$/.test(source)) ?? [];
       options.identifiedBy = options.expect === 'value' ? undefined : toOption(ids.map(({ source }) => source));
     }
@@ -298,7 +297,7 @@ export class Planner {
       }
     }
     const types = [...used].filter((type) => typeof type !== 'string');
-    const rankOf = ({ isRecord, reference }: TypePlan) => (isRecord ? 0 : reference === undefined ? 2 : 1);
+    const rankOf = ({ isRecord, titles }: TypePlan) => (isRecord ? 0 : titles.length === 0 ? 2 : 1);
     for (const type of types.toSorted((a, b) => rankOf(a) - rankOf(b))) {
       const [first = 'Record', ...others] = namesOf(type);
       type.name ||= this.#typeNames.take(first, ...others, toPascal(toWords(this.#name)) + first);

@@ -18,8 +18,8 @@ export interface TypePlan {
   kind: 'object' | 'input' | 'enum';
   /** Constant with the type, which is named last. */
   name: string;
-  /** Name in the document, which is its identity. Types without one are the same only within their noun, if they have the same form. */
-  reference: string | undefined;
+  /** Names in the document, best first. The last is its identity. Types without one are the same only within their noun, if they have the same form. */
+  titles: string[];
   /** Words of a name that fits: those of the noun, if it is a record that an operation reads by id. */
   words: readonly string[];
   isRecord?: boolean;
@@ -180,12 +180,13 @@ export class Types {
     const byForm = JSON.stringify([kind, at.noun, form], (key, value) => (isComment(key, value) ? undefined : value));
     const identity = reference === undefined ? byForm : JSON.stringify([kind, reference]);
     const alike = this.#known.get(byForm);
-    const known = this.#known.get(identity) ?? (alike?.reference === undefined ? alike : undefined);
-    const noun = reference === undefined ? at.noun : shortOf(reference);
+    const known = this.#known.get(identity) ?? (alike?.titles.length === 0 ? alike : undefined);
+    const titles = reference === undefined ? [] : [this.#document.shortNameOf(reference), reference];
+    const noun = titles[0] ?? at.noun;
     const description = describe(schema, at.items ? 'A page of a list.' : 'A value of the service.');
-    const own = { kind, name: '', reference, words: at.words, noun, description, fields: [], values: [], todos: [] };
+    const own = { kind, name: '', titles, words: at.words, noun, description, fields: [], values: [], todos: [] };
     const plan: TypePlan = known ?? own;
-    plan.reference ??= reference;
+    plan.titles = plan.titles.length === 0 ? titles : plan.titles;
     this.#known.set(identity, plan).set(byForm, alike ?? plan);
     return { plan, isKnown: known !== undefined };
   }
@@ -227,11 +228,9 @@ export class Types {
   }
 }
 
-const shortOf = (reference: string): string => reference.replace(/(?:Response|Request)?(?:Dto|DTO)$/, '');
-
 /** Returns the names that fit a type, best first. */
-export function namesOf({ kind, reference = '', words, isRecord }: TypePlan): string[] {
-  const named = [shortOf(reference), reference].map(toWords);
+export function namesOf({ kind, titles, words, isRecord }: TypePlan): string[] {
+  const named = titles.map(toWords);
   const names = (isRecord ? [words, ...named] : [...named, words]).filter((each) => each.length > 0).map(toPascal);
   return kind === 'input' ? names.map((name) => `${name.replace(/Input$/, '')}Input`) : names;
 }

@@ -42,14 +42,8 @@ ${[`const ${braces(tools)} = toolkit;`, ...statements].map(indent).join('\n\n')}
 `;
 }
 
-/** Types of TypeScript by scalar, other than strings. */
-const CODES: Readonly<Record<string, string>> = {
-  Int: 'number',
-  Float: 'number',
-  Boolean: 'boolean',
-  JSON: 'unknown',
-  JSONObject: 'Record<string, unknown>',
-};
+/** Types of TypeScript by scalar, other than texts and objects. */
+const CODES: Partial<Record<string, string>> = { Int: 'number', Float: 'number', Boolean: 'boolean', JSON: 'unknown' };
 
 /** Whether clients may leave a field out, or get null. */
 const isNullable = ({ isRequired, value }: FieldPlan): boolean =>
@@ -60,7 +54,8 @@ const nameOf = ({ type }: Value): string => (isText(type) ? quote(type) : type.n
 const typeOf = (value: Value): string => (value.isList ? `[${nameOf(value)}]` : nameOf(value));
 
 function codeOf({ type, isList }: Value, orNull = ''): string {
-  const code = isText(type) ? (CODES[type] ?? 'string') : `${type.name}Body`;
+  const text = type === 'JSONObject' ? 'Record<string, unknown>' : 'string';
+  const code = isText(type) ? (CODES[type] ?? text) : `${type.name}Body`;
   return isList ? `${code}[]${orNull}` : code === 'unknown' ? code : code + orNull;
 }
 
