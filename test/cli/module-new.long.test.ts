@@ -296,20 +296,16 @@ describe('adding a path to a document changes only lines of that path, with', ()
     ['a reference to a shape of another one', '/aaa', { get: returns(ref('Aaa')) }, { Aaa: author }],
     ['a reference with a similar name', '/aaa', { get: returns(ref('DetailsDto')) }, { DetailsDto: shape('aaa') }],
     ['the same reference', '/aaa', { get: returns({ type: 'array', items: ref('BookResponseDto') }) }],
+    ['the same page', '/aaa', { get: returns(ref('PageDto')) }],
     [
-      'the same reference in a page',
+      'the same reference, and an enum of its members',
       '/aaa',
       {
-        get: returns({
-          type: 'object',
-          properties: { data: { type: 'array', items: ref('Author') }, page: { type: 'integer' } },
-        }),
+        get: {
+          parameters: [{ name: 'status', in: 'query', schema: status }],
+          ...returns({ type: 'array', items: ref('BookResponseDto') }),
+        },
       },
-    ],
-    [
-      'an enum of another one',
-      '/aaa',
-      { get: { parameters: [{ name: 'status', in: 'query', schema: status }], ...returns(ref('Details')) } },
     ],
     ['a parameter that is named like a secret', '/aaa/{apiKey}', { get: returns({ type: 'object', properties }) }],
     [
