@@ -90,9 +90,10 @@ export class Planner {
     const words = toWords(name);
     const use: Use = { words, noun: this.#nounOf(segmentsOf(operation.route)[0]), use: 'input' };
     const type = module && objectOf(this.#planResponse(operation, use)[1]);
-    Object.assign(type || {}, { name, module });
-    if (type && operation.method === 'GET') {
-      this.#loaders.push({ name: toCamel(words), type, noun: toCamel(words), key: '_id', id: `${words.join(' ')} id` });
+    if (type) {
+      const loader = { name: toCamel(words), type, noun: toCamel(words), key: '_id', id: `${words.join(' ')} id` };
+      Object.assign(type, { name, module });
+      this.#loaders.push(...(operation.method === 'GET' ? [loader] : []));
     }
   }
 
@@ -134,7 +135,9 @@ export class Planner {
     this.#endpoints.push(plan);
     this.#taken.set(formOf(planned), `it differs from ${method} ${plan.route} only in the name of a parameter`);
     const type = recordReadBy(plan);
-    Object.assign(type?.isRecord ? {} : (type ?? {}), { isRecord: true, noun, words: nounOf(route) });
+    if (type && !type.isRecord) {
+      Object.assign(type, { isRecord: true, noun, words: nounOf(route) });
+    }
   }
 
   /** Plans the parameters of a path, and renames those that no endpoint can have. */

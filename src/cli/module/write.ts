@@ -46,8 +46,7 @@ ${[`const ${braces(tools)} = toolkit;`, ...statements].map(indent).join('\n\n')}
 const CODES: Partial<Record<string, string>> = { Int: 'number', Float: 'number', Boolean: 'boolean', JSON: 'unknown' };
 
 /** Whether clients may leave a field out, or get null. */
-const isNullable = ({ isRequired, value }: FieldPlan): boolean =>
-  !isRequired || value.isNullable || value.type === 'JSON';
+const isNullable = ({ isRequired, value }: FieldPlan) => !isRequired || value.isNullable || value.type === 'JSON';
 
 const nameOf = ({ type }: Value): string => (isText(type) ? quote(type) : type.name);
 
@@ -82,21 +81,19 @@ function nullabilityOf({ type, isList }: Value, isNull: boolean): string | undef
 
 const deprecationOf = (deprecated: unknown) => (deprecated === true ? quote('The service deprecates it.') : undefined);
 
-const describeField = ({ method, route, operation }: EndpointPlan): string =>
+const describeField = ({ method, route, operation }: EndpointPlan) =>
   describe(operation, `Calls \`${method} ${route}\`.`);
 
 const requireScope = (scope: string): string => `requireScopes(${quote(scope)})`;
 
 const PER_ID = quote('1 per distinct id in the operation');
 
-function writeBody({ kind, name, module, fields, values }: TypePlan): string {
-  if (kind === 'enum') {
-    return `type ${name}Body = ${values.map(({ value }) => quote(value)).join(' | ')};`;
-  }
-  return module === undefined
-    ? `interface ${name}Body ${bodyOf(fields, kind === 'input')}`
-    : `type ${name}Body = typeof ${name}.$inferType;`;
-}
+const writeBody = ({ kind, name, module, fields, values }: TypePlan): string =>
+  module !== undefined
+    ? `type ${name}Body = typeof ${name}.$inferType;`
+    : kind === 'enum'
+      ? `type ${name}Body = ${values.map(({ value }) => quote(value)).join(' | ')};`
+      : `interface ${name}Body ${bodyOf(fields, kind === 'input')}`;
 
 function writeEndpoint({ method, route, field, inputs, hasWholeBody, options, response }: EndpointPlan): string {
   const taken = (['query', 'body'] as const).flatMap((place) => {
