@@ -298,7 +298,7 @@ function readOptions(template: string, method: Endpoint['method'], given: object
   return data;
 }
 
-/** Call of a module that was not sent, because its endpoint doesn't declare it, or its place can't make it. */
+/** Error of a call that a module makes in a way that its endpoint doesn't declare. Nothing was sent. */
 export class InvalidCall extends TypeError {}
 
 export const invalidCall = ({ method, route, module }: DeclaredEndpoint, problem: string): InvalidCall =>
