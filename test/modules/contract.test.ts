@@ -16,9 +16,14 @@ import { numbersOf, sendExplain } from '../support/explain.ts';
 import { describeContract, type Field } from '../support/field-contract.ts';
 import { deviationsIn, type ScriptedGateway, startScriptedGateway } from '../support/gateway.ts';
 import { generateModule } from '../support/generated-module.ts';
+import { guards } from '../support/guards.ts';
 import { feed, group, subscriber, workflow } from '../support/records.ts';
 import { forwardTo, type Script, startService } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
+
+guards('src/graphql/module.ts', 'defineAll.own');
+guards('src/graphql/schema.ts', 'assertEndpoints');
+
 import { bulkOf, layouts } from './example.ts';
 
 // What fields get by declaration: first what each makes of its call, built-in or of a module, then what a module can declare besides.

@@ -13,6 +13,8 @@ import type { Script } from '../support/service.ts';
 guards('src/upstream/input-rules.ts', 'assertArgs');
 guards('src/upstream/input-rules.ts', 'headersOf');
 guards('src/upstream/service.ts', 'readKeyOf');
+guards('src/upstream/transport/path.ts', 'fieldsOf');
+guards('src/upstream/transport/path.ts', 'isPlainObject');
 guards('src/upstream/transport/path.ts', 'requireJson');
 
 // What endpoints declare, and what goes over the wire then. `Object(…)` stands for what the compiler refuses, and JavaScript does not.
