@@ -3,6 +3,12 @@ import { defineModule, workflows } from 'notigraph/modules';
 interface LayoutBody {
   _id: string;
   name: string;
+  _workflowId?: string | null;
+}
+
+interface LayoutPageBody {
+  data: LayoutBody[];
+  hasMore: boolean;
 }
 
 export default defineModule('layouts', (toolkit) => {
@@ -19,7 +25,9 @@ export default defineModule('layouts', (toolkit) => {
     use,
   } = toolkit;
 
-  const listLayouts = endpoint('GET /v1/layouts', { expect: 'list' }).returns<LayoutBody[]>();
+  const listLayouts = endpoint('GET /v1/layouts', { expect: 'page' })
+    .takes<{ query: { page?: number; name?: string; ids?: readonly string[] } }>()
+    .returns<LayoutPageBody>();
 
   const Layout = builder.objectRef<LayoutBody>('Layout').implement({
     description: 'A frame of emails.',
@@ -30,13 +38,29 @@ export default defineModule('layouts', (toolkit) => {
     }),
   });
 
+  const LayoutPage = builder.objectRef<LayoutPageBody>('LayoutPage').implement({
+    description: 'A page of the list of layouts.',
+    fields: (t) => ({
+      layouts: t.expose('data', {
+        type: [Layout],
+        nullable: { list: false, items: true },
+        description: 'The layouts. An invalid one is null and has an entry in `errors`.',
+      }),
+      hasMore: t.exposeBoolean('hasMore', { description: 'Whether there is a next page.' }),
+    }),
+  });
+
   builder.queryField('layouts', (t) =>
     t.field({
-      type: [Layout],
+      type: LayoutPage,
       nullable: true,
-      extensions: declareCalls('1'),
-      description: 'Returns all layouts.\n\nREST: `GET /v1/layouts`.',
-      resolve: (_root, _args, ctx) => ctx.upstream.read(listLayouts, {}),
+      extensions: { ...requireScopes('layouts:read'), ...declareCalls('1') },
+      description: 'Returns one page of the layouts.\n\nREST: `GET /v1/layouts`.',
+      args: {
+        page: t.arg.int({ description: 'The number of the page, from 0. Default: 0.' }),
+        name: t.arg.string({ description: 'Only layouts with this name. Default: all.' }),
+      },
+      resolve: (_root, args, ctx) => ctx.upstream.read(listLayouts, { query: args }),
     }),
   );
 
@@ -45,7 +69,7 @@ export default defineModule('layouts', (toolkit) => {
   const layout = loader<LayoutBody>({
     name: 'layout',
     get: getLayout,
-    many: { endpoint: listLayouts, keyOf: ({ _id }) => _id }, // Two or more take one call.
+    many: { endpoint: listLayouts, keyOf: ({ _id }) => _id, argsOf: (ids) => ({ query: { ids } }) }, // For two or more.
   });
 
   builder.queryField('layout', (t) =>
@@ -59,7 +83,19 @@ export default defineModule('layouts', (toolkit) => {
     }),
   );
 
-  builder.objectField(use(workflows).Workflow, 'layout', (t) =>
+  const { Workflow, workflow } = use(workflows);
+
+  builder.objectField(Layout, 'workflow', (t) =>
+    t.field({
+      type: Workflow,
+      nullable: true,
+      extensions: declareCalls('1 per workflow, 8 at a time', { loader: workflow, reason: 'One per workflow.' }),
+      description: 'The workflow that uses the layout, or null.',
+      resolve: ({ _workflowId }, _args, ctx) => loadBySentId(_workflowId, (id) => ctx.loaders.load(workflow, id)),
+    }),
+  );
+
+  builder.objectField(Workflow, 'layout', (t) =>
     t.field({
       type: Layout,
       nullable: true,

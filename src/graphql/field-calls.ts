@@ -10,6 +10,7 @@ import {
   type LoaderReports,
   type Loaders,
   listName,
+  readOf,
   recordName,
 } from './loaders.ts';
 
@@ -38,7 +39,7 @@ export class DependentCalls {
 
   /** @param argsOf returns the arguments of each part of the field that makes the calls. @default it has no parts */
   constructor(options: DependentCallsOptions, argsOf = (args: Args): readonly Args[] => [args]) {
-    const endpoint = options.loader?.get ?? options.endpoint;
+    const endpoint = options.loader ? readOf(options.loader) : options.endpoint;
     if (endpoint === undefined) {
       throw new TypeError('declareCalls needs a loader or an endpoint for calls that only data shows'); // From JavaScript.
     }
@@ -204,7 +205,7 @@ export function checkCalls(
     const same = declared.filter(({ options }) => (options.loader ?? options.endpoint) === source);
     const max = same.reduce((sum, each) => sum + each.maxOf(() => args), 0);
     if (!isFound && calls.size > Math.max(before, max)) {
-      const [{ method, route }, part] = 'get' in source ? [source.get, 'loader'] : [source, 'endpoint'];
+      const [{ method, route }, part] = 'route' in source ? [source, 'endpoint'] : [readOf(source), 'loader'];
       const limit = max === 0 ? '' : ` more than ${max} times`;
       report(
         `${name} calls ${method} ${route}${limit}, which explanations list only if it is declared. Add the maximum to the extensions of the field, or of the entity's type: declareCalls('…', { ${part}, max: …, reason: '…' }).`,

@@ -11,24 +11,32 @@ import { assertPathIds } from '../upstream/transport/path.ts';
 export interface LoaderEndpoints {
   /** Name of a record, such as `workflow`. Unique in the schema. */
   readonly name: string;
-  readonly get: DeclaredEndpoint;
+  readonly get?: DeclaredEndpoint | undefined;
   readonly many?: { readonly endpoint: DeclaredEndpoint; readonly argsOf?: unknown };
 }
 
 type KeyArgs = CallArgs & { readonly query?: undefined; readonly headers?: undefined };
 
-export interface Loader<Row> extends LoaderEndpoints {
-  /** Read of one record with nothing but the key, which is the only parameter of its path. */
-  readonly get: ReadEndpoint<KeyArgs, Row>;
-  /** Read of several records, used if an operation needs more than one. @default one call per record, eight at a time */
-  readonly many?: ManyReads<Row>;
-  /** Adds the key to a record without one. @default (row) => row */
+/** Reads of records by a key: of one, of several, or both. */
+export type Loader<Row> = LoaderEndpoints & {
+  /** Adds the key to a record without one, if it was read with `get`. @default (row) => row */
   readonly identify?: (row: Row, key: string) => Row;
-}
+} & (
+    | {
+        /** Read of one record with nothing but the key, which is the only parameter of its path. */
+        readonly get: ReadEndpoint<KeyArgs, Row>;
+        /** Read of several records, used if an operation needs more than one. @default one call per record, eight at a time */
+        readonly many?: ManyReads<Row>;
+      }
+    | { readonly get?: undefined; readonly many: ManyReads<Row> & Required<Pick<ManyReads<Row>, 'argsOf'>> }
+  );
 
 interface ManyReads<Row> {
-  /** Returns the records with the keys, in any order. Without `argsOf`, it returns all records, and is called once per operation. */
-  readonly endpoint: ReadEndpoint<CallArgs, readonly Row[]>;
+  /**
+   * Returns the records with the keys, in any order, as a list or in a page. Without `argsOf`, it returns a list of all records, and is called once per
+   * operation.
+   */
+  readonly endpoint: ReadEndpoint<CallArgs, RowsBody<Row>>;
   /** Returns the key of a record as the service sent it; undefined if it sent none. */
   readonly keyOf: (row: Row) => unknown;
   /** Returns the arguments that select the records. @default the endpoint returns all */
@@ -36,6 +44,9 @@ interface ManyReads<Row> {
   /** Maximum keys per call. @default 100 */
   readonly max?: number;
 }
+
+/** List, or page. A page with `hasMore` doesn't show which records are missing. */
+type RowsBody<Row> = readonly Row[] | { readonly data: readonly Row[]; readonly hasMore?: boolean };
 
 /** Loaders of one operation. Records are cached only for that operation, and in a mutation only for one of its fields. */
 export interface Loaders {
@@ -62,6 +73,15 @@ export interface LoaderReports {
   clientOf(name: string): UpstreamClient;
   /** The records with these keys are taken from the response of a call for several of them. */
   taken(keys: readonly string[], call: string, loader: LoaderEndpoints): void;
+}
+
+/** Returns the read with which a loader reads one record. @throws {TypeError} if it has none */
+export function readOf({ name, get, many }: LoaderEndpoints): DeclaredEndpoint {
+  const read = get ?? many?.endpoint;
+  if (read === undefined) {
+    throw new TypeError(`the loader ${name} needs an endpoint: get, or many with argsOf`); // From JavaScript.
+  }
+  return read;
 }
 
 export const recordName = ({ name }: LoaderEndpoints, key: string): string => `${name} ${key}`;
@@ -137,7 +157,8 @@ class LoadedRecords<Row> {
     if (promise === undefined) {
       const { get, many } = this.#loader;
       if (many !== undefined) {
-        assertPathIds(get, argsOf(get, key)); // A call for several would accept an invalid id and return null.
+        const read = get ?? { ...many.endpoint, params: ['key'] };
+        assertPathIds(read, argsOf(read, key)); // A call for several would accept an invalid id and return null.
       }
       promise = ignoreRejection(this.#batches.load(key));
       recent.set(key, promise);
@@ -150,7 +171,9 @@ class LoadedRecords<Row> {
     if (many === undefined || many.argsOf !== undefined) {
       throw new TypeError(`The loader ${name} has no endpoint that returns all records.`);
     }
-    this.#list ??= this.#clientOf(listName(this.#loader)).read(many.endpoint, {});
+    this.#list ??= this.#clientOf(listName(this.#loader))
+      .read(many.endpoint, {})
+      .then((body) => body && rowsOf(body));
     return this.#list;
   }
 
@@ -164,19 +187,22 @@ class LoadedRecords<Row> {
   }
 
   #loadBatch(keys: readonly string[]): Promise<readonly (Row | null | Error)[]> {
-    const { many } = this.#loader;
+    const { get, many } = this.#loader;
+    if (get === undefined) {
+      return this.#loadParts(keys, many, many.argsOf);
+    }
     // A call for all records is made once, so the second single one takes it too.
     const isSingle =
       keys.length === 1 && this.#list === undefined && !(this.#hasLoadedOne && many?.argsOf === undefined);
     if (many === undefined || isSingle) {
       this.#hasLoadedOne = true;
-      return this.#loadSingly(keys);
+      return this.#loadSingly(keys, get);
     }
-    return many.argsOf === undefined ? this.#takeFromList(keys, many) : this.#loadParts(keys, many, many.argsOf);
+    return many.argsOf === undefined ? this.#takeFromList(keys, get, many) : this.#loadParts(keys, many, many.argsOf);
   }
 
-  #loadSingly(keys: readonly string[]): Promise<(Row | null | Error)[]> {
-    const { get, identify } = this.#loader;
+  #loadSingly(keys: readonly string[], get: ReadEndpoint<KeyArgs, Row>): Promise<(Row | null | Error)[]> {
+    const { identify } = this.#loader;
     return this.#loadAll(keys, (key, end) => {
       const read = this.#clientOf(recordName(this.#loader, key)).read(get, argsOf(get, key));
       const identified = identify === undefined ? read : read.then((row) => row && (identify(row, key) ?? row));
@@ -184,7 +210,11 @@ class LoadedRecords<Row> {
     });
   }
 
-  async #takeFromList(keys: readonly string[], { keyOf }: ManyReads<Row>): Promise<readonly (Row | null | Error)[]> {
+  async #takeFromList(
+    keys: readonly string[],
+    get: ReadEndpoint<KeyArgs, Row>,
+    { keyOf }: ManyReads<Row>,
+  ): Promise<readonly (Row | null | Error)[]> {
     this.#reports?.taken(keys, listName(this.#loader), this.#loader);
     const rows = (await this.list()) ?? [];
     const found = alignByKey(keys, rows, keyOf);
@@ -192,7 +222,8 @@ class LoadedRecords<Row> {
     if (hasAllKeys(rows, keyOf)) {
       return found;
     }
-    const singles = await this.#loadSingly(keys.filter((_, i) => found[i] === null));
+    const missing = keys.filter((_, i) => found[i] === null);
+    const singles = await this.#loadSingly(missing, get);
     return found.map((row) => row ?? singles.shift() ?? null);
   }
 
@@ -207,11 +238,13 @@ class LoadedRecords<Row> {
         const call = `${this.#loader.name}s ${part.join(' ')}`;
         this.#reports?.taken(part, call, this.#loader);
         try {
-          const rows = (await this.#clientOf(call).read(endpoint, argsOfKeys(part))) ?? [];
+          const body = (await this.#clientOf(call).read(endpoint, argsOfKeys(part))) ?? [];
+          const rows = rowsOf(body);
           const found = alignByKey(part, rows, keyOf);
-          return hasAllKeys(rows, keyOf)
-            ? found
-            : found.map((row) => row ?? badResponse('sent a record without its key'));
+          const problem = !hasAllKeys(rows, keyOf)
+            ? 'sent a record without its key'
+            : 'hasMore' in body && body.hasMore === true && 'sent only a part of the records that were asked for';
+          return problem ? found.map((row) => row ?? badResponse(problem)) : found;
         } catch (error) {
           return part.map(() => toError(error));
         }
@@ -230,6 +263,8 @@ const toError = (thrown: unknown): Error =>
   types.isNativeError(thrown)
     ? thrown
     : new Error('A function of a loader has thrown a value that is no error.', { cause: thrown });
+
+const rowsOf = <Row>(body: RowsBody<Row>): readonly Row[] => ('data' in body ? body.data : body);
 
 /** Whether the rows show which records are missing: each has its key. */
 const hasAllKeys = <Row>(rows: readonly Row[], keyOf: (row: Row) => unknown): boolean =>

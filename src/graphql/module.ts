@@ -175,17 +175,18 @@ export function defineAll(modules: readonly GatewayModule[]) {
 
   const declareLoader: Toolkit['loader'] = (loader) => {
     const { name, get, many } = loader;
-    const reads: DeclaredEndpoint[] = many === undefined ? [get] : [get, many.endpoint];
-    const [one, several] = reads.map(({ method, route }) => `${method} ${route}`);
-    const write = reads.find(({ method }) => method !== 'GET');
+    const write = [get, many?.endpoint].find((read) => read !== undefined && !Object.is(read.method, 'GET')); // From JavaScript.
+    const forms = many?.argsOf === undefined ? ['list', 'value'] : ['list', 'page', 'value'];
     const problem =
-      get.params.length !== 1
-        ? `the path of ${one}, with which the loader ${name} reads a record, must have exactly one parameter`
-        : write !== undefined
-          ? `the loader ${name} reads with ${write.method} ${write.route}, which is a write`
-          : many !== undefined && !['list', 'value'].includes(many.endpoint.expect)
-            ? `the loader ${name} reads several with ${several}, which must have expect: 'list'`
-            : loaders.has(name) && `there are two loaders named ${name}, in ${loaders.get(name)} and ${current}`;
+      get === undefined && many?.argsOf === undefined
+        ? `the loader ${name} needs get, or many with argsOf`
+        : get !== undefined && get.params.length !== 1
+          ? `the path of ${get.method} ${get.route}, with which the loader ${name} reads a record, must have exactly one parameter`
+          : write !== undefined
+            ? `the loader ${name} reads with ${write.method} ${write.route}, which is a write`
+            : many !== undefined && !forms.includes(many.endpoint.expect)
+              ? `the loader ${name} reads several with GET ${many.endpoint.route}, which must have expect: 'list', or 'page' with argsOf`
+              : loaders.has(name) && `there are two loaders named ${name}, in ${loaders.get(name)} and ${current}`;
     if (problem) {
       throw new ModuleError(problem);
     }

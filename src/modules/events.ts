@@ -13,7 +13,7 @@ interface EventBody {
   payload: object;
 }
 
-interface TriggeredEventBody {
+export interface TriggeredEventBody {
   status: string;
   transactionId?: string;
   error?: unknown;
@@ -232,6 +232,8 @@ export default defineShipped('notigraph/modules/events', (toolkit) => {
       }),
     },
   });
+
+  return { EventInput, TriggeredEvent };
 });
 
 const withoutNulls = (fields: object): object =>

@@ -1,6 +1,9 @@
 // The interface of modules, as `notigraph/modules`. The shipped modules are `notigraph/modules/events`, `/subscribers`, `/topics` and `/workflows`.
 
+export type { GraphTypes } from '../graphql/builder.ts';
+export type { Loader } from '../graphql/loaders.ts';
 export { defineModule, type GatewayModule, ModuleError, type Toolkit } from '../graphql/module.ts';
+export type { DeclaredMutation } from '../graphql/mutations.ts';
 export { feeds } from '../graphql/types/feed.ts';
 export { messages } from '../graphql/types/message.ts';
 export { notificationGroups } from '../graphql/types/notification-group.ts';

@@ -129,4 +129,6 @@ export default defineShipped('notigraph/modules/subscribers', (toolkit) => {
       }),
     },
   });
+
+  return { Subscriber, subscriber };
 });

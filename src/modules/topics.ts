@@ -10,7 +10,7 @@ const MAX = 100;
 /** Maximum topics of one page. */
 const MAX_PAGE = 10;
 
-interface TopicBody {
+export interface TopicBody {
   _id?: string;
   key: string;
   name: string;
@@ -38,7 +38,7 @@ export default defineShipped('notigraph/modules/topics', (toolkit) => {
   const identifiedBy = ['key'];
   const get = endpoint('GET /v1/topics/{topicKey}', { identifiedBy }).returns<TopicBody>();
   const list = endpoint('GET /v1/topics', { expect: 'page', identifiedBy })
-    .takes<{ query: { page: number; pageSize: number; key: string | undefined } }>()
+    .takes<{ query: { page: number; pageSize: number; key?: string } }>()
     .returns<PageBody>();
   const create = endpoint('POST /v1/topics', { idempotent: true, identifiedBy })
     .takes<{ body: { key: string; name: string } }>()
@@ -114,7 +114,7 @@ export default defineShipped('notigraph/modules/topics', (toolkit) => {
       resolve(_root, { page, pageSize, key }, ctx) {
         assertRange('page', page, 0, Number.MAX_SAFE_INTEGER);
         assertRange('pageSize', pageSize, 1, MAX_PAGE);
-        return ctx.upstream.read(list, { query: { page, pageSize, key: key ?? undefined } });
+        return ctx.upstream.read(list, { query: { page, pageSize, key } });
       },
     }),
   }));
@@ -225,4 +225,6 @@ export default defineShipped('notigraph/modules/topics', (toolkit) => {
       }),
     },
   });
+
+  return { Topic, topic };
 });

@@ -25,7 +25,7 @@ export default defineShipped('notigraph/modules/workflows', (toolkit) => {
     identifiedBy: getWorkflow.identifiedBy,
     cached: { resource: 'workflows' }, // Emptied by the built-in writes that change a workflow or its group.
   })
-    .takes<{ query: { page: number; limit: number; query: string | undefined } }>()
+    .takes<{ query: { page: number; limit: number; query?: string } }>()
     .returns<PageBody>();
 
   // The ids have other names than those of `Workflow`: a client's store must not merge a record of the list with the complete one.
@@ -99,8 +99,10 @@ export default defineShipped('notigraph/modules/workflows', (toolkit) => {
       resolve(_root, { page, limit, query }, ctx) {
         assertRange('page', page, 0, Number.MAX_SAFE_INTEGER);
         assertRange('limit', limit, 1, MAX_PAGE);
-        return ctx.upstream.read(list, { query: { page, limit, query: query ?? undefined } });
+        return ctx.upstream.read(list, { query: { page, limit, query } });
       },
     }),
   );
+
+  return { WorkflowSummary };
 });

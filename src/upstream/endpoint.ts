@@ -159,12 +159,19 @@ type Taken<More, Names extends 'query' | 'body'> = Pick<CallArgs, Names> & {
   readonly [Name in Exclude<keyof More, Names>]: never;
 };
 
+/** The same value, of which optional members can be null too, because those of inputs and arguments can. */
+type WithNulls<Value> = Value extends object
+  ? { [Name in keyof Value]: WithNulls<Value[Name]> | NullOf<Value[Name]> }
+  : Value;
+
+type NullOf<Value> = unknown extends Value ? never : undefined extends Value ? null | undefined : never;
+
 export interface Declaration<Method extends Endpoint['method'], Args extends CallArgs, Body>
   extends TypedEndpoint<Method, Args, Body> {
-  /** Declares the types of `query` and, for a write, `body`. */
+  /** Declares the types of `query` and, for a write, `body`. Their optional members accept null. */
   takes<More extends Taken<More, Method extends 'GET' ? 'query' : 'query' | 'body'>>(): Declaration<
     Method,
-    Omit<Args, keyof More> & More,
+    Omit<Args, keyof More> & { [Name in keyof More]: WithNulls<More[Name]> },
     Body
   >;
   /** Declares the type of the response without its envelope. */

@@ -42,7 +42,7 @@ export const deleteFeed = endpoint('DELETE /v1/feeds/{feedId}', {
 export const deleteMessagesByTransaction = endpoint('DELETE /v1/messages/transaction/{transactionId}', {
   expect: 'nothing',
   empties: ['statistics'],
-}).takes<{ query: { channel: ChannelName | undefined } }>();
+}).takes<{ query: { channel?: ChannelName } }>();
 
 export const getNotificationGroup = endpoint('GET /v1/notification-groups/{id}', {
   identifiedBy: RECORD,
@@ -81,7 +81,7 @@ export const getNotificationStats = endpoint('GET /v1/notifications/graph/stats'
   identifiedBy: ['_id'],
   cached: { resource: 'statistics' },
 })
-  .takes<{ query: { days: number | undefined } }>()
+  .takes<{ query: { days?: number } }>()
   .returns<StatsEntryBody[]>();
 
 /** Creates a subscriber, or updates the one with the same `subscriberId`. */

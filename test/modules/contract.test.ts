@@ -176,6 +176,42 @@ describe('a read of a module', () => {
     expect(gateway.service.calls()).toEqual(['GET /v1/layouts?ids=a%2Cb%2Cc', 'GET /v1/layouts?ids=d']);
   });
 
+  it('is batched without a read of one record, from pages, whose records are null only if the page is complete', async () => {
+    const tags = defineModule('tags', ({ builder, endpoint: declare, loader, requireScopes }) => {
+      const list = declare('GET /v1/tags', { expect: 'page', lists: 'comma' })
+        .takes<{ query: { ids: readonly string[] } }>()
+        .returns<{ data: { _id: string }[]; hasMore?: boolean }>();
+      const tag = loader<{ _id: string }>({
+        name: 'tag',
+        many: { endpoint: list, keyOf: ({ _id }) => _id, argsOf: (ids) => ({ query: { ids } }), max: 2 },
+      });
+      builder.queryField('tag', (t) =>
+        t.id({
+          nullable: true,
+          extensions: requireScopes('tags:read'),
+          args: { id: t.arg.id({ required: true }) },
+          resolve: async (_root, { id }, ctx) => (await ctx.loaders.load(tag, id))?._id ?? null,
+        }),
+      );
+    });
+    let hasMore = false;
+    const script: Script = ({ path }) => {
+      const ids = decodeURIComponent(path.split('=')[1] ?? '').split(',');
+      return { body: { data: ids.filter((id) => id !== 'x').map((_id) => ({ _id })), hasMore } };
+    };
+    await using gateway = await start(script, { modules: [tags] });
+    expect(await gateway.run('{ one: tag(id: "a") }')).toEqual({ one: 'a' });
+    const several = '{ a: tag(id: "a") b: tag(id: "b") x: tag(id: "x") again: tag(id: "a") }';
+    expect(await gateway.run(several)).toEqual({ a: 'a', b: 'b', x: null, again: 'a' });
+    expect(gateway.service.calls()).toEqual(['GET /v1/tags?ids=a', 'GET /v1/tags?ids=a%2Cb', 'GET /v1/tags?ids=x']);
+    hasMore = true;
+    const { body, codes } = await gateway.send(several, {}, { authorization: 'ApiKey a' });
+    expect([body.data, codes]).toEqual([{ a: 'a', b: 'b', x: null, again: 'a' }, ['UPSTREAM_BAD_RESPONSE']]);
+    gateway.service.forget();
+    expect(await gateway.run('{ tag(id: "..") }')).toEqual(['BAD_USER_INPUT']);
+    expect(gateway.service.calls()).toEqual([]);
+  });
+
   it('is stored only if its endpoint says so, for one credential, until a write that empties it', async () => {
     await using gateway = await start(respond, { cache: true });
     const count = () => gateway.service.calls().filter((call) => call.includes('count')).length;
@@ -365,6 +401,8 @@ describe('a module', () => {
     ({ declareCalls }) => void declareCalls('1', Object({ reason: 'A.' })),
   );
 
+  const loadsNothing = defineModule('none', ({ loader }) => void loader(Object({ name: 'thing' })));
+
   const removes = defineModule('removes', ({ endpoint: declare, mutation }) => {
     mutation('remove', {
       description: 'Removes a thing.',
@@ -451,6 +489,11 @@ describe('a module', () => {
       'a loader without a key in its path',
       [loads('a', 'GET /v1/a')],
       /^the module a fails: .* must have exactly one parameter/,
+    ],
+    [
+      'a loader without a read',
+      [loadsNothing],
+      /^the module none fails: the loader thing needs get, or many with argsOf/,
     ],
     ['calls without an endpoint', [declaresNothing], /^the module nothing fails: .* needs a loader or an endpoint/],
     ['a loader with two', [loads('a', 'GET /v1/a/{b}/{c}')], /must have exactly one parameter/],

@@ -7,12 +7,15 @@ import { endpoint } from '../../src/upstream/endpoint.ts';
 
 const getPart = endpoint('GET /v1/things/{id}/parts/{partId}.json').returns<{ name: string }>();
 const list = endpoint('GET /v1/things', { expect: 'page' })
-  .takes<{ query: { page: number; key?: string | null | undefined; tags: readonly string[] } }>()
+  .takes<{ query: { page: number; key?: string; tags: readonly string[] } }>()
   .returns<{ data: string[] }>();
 const create = endpoint('POST /v1/things', { idempotent: true }).takes<{ body: { name: string } }>();
 const replace = endpoint('PUT /v1/things/{id}', { headers: { 'If-Match': true, 'X-Version': '2' } })
   .takes<{ body: { name: string } }>()
   .returns<{ id: string }>();
+const update = endpoint('PATCH /v1/things/{id}').takes<{
+  body: { name?: string; parts?: { size?: number }[]; owner: { id: string } | undefined; data: unknown };
+}>();
 const remove = endpoint('DELETE /v1/things/{id}', { expect: 'nothing' });
 const archive = endpoint('POST /v1/things/{id}:archive');
 const getText = endpoint('GET /v1/things/{id}/text', { expect: 'text' });
@@ -25,6 +28,8 @@ describe('Arguments of calls', () => {
       void write(create, { body: { name: 'a' }, idempotencyKey: 'k' });
       void write(replace, { id: '1', body: { name: 'a' }, headers: { 'If-Match': null } });
       void write(archive, { id: '1' });
+      void read(list, { query: { page: 1, key: null, tags: ['a'] } });
+      void write(update, { id: '1', body: { name: null, parts: [{ size: null }], owner: null, data: null } });
 
       // @ts-expect-error a parameter is missing
       void read(getPart, { id: '1' });
@@ -48,6 +53,12 @@ describe('Arguments of calls', () => {
       void write(list, { query: { page: 1, tags: [] } });
       // @ts-expect-error the body is missing
       void write(create, {});
+      // @ts-expect-error the member is not optional
+      void read(list, { query: { page: null, tags: ['a'] } });
+      // @ts-expect-error the body is not optional
+      void write(create, { body: null });
+      // @ts-expect-error the nested member is not optional
+      void write(update, { id: '1', body: { owner: { id: null }, data: 1 } });
       // @ts-expect-error the body has no such member
       void write(create, { body: { name: 'a', other: 'b' } });
       // @ts-expect-error the header is missing
@@ -96,6 +107,11 @@ test('A loader reads with the key alone', () => {
     const conditional = endpoint('GET /v1/things/{id}', { headers: { 'If-Match': true } }).returns<{ name: string }>();
     // @ts-expect-error the header would be missing
     loader<{ name: string }>({ name: 'c', get: conditional });
+    const several = endpoint('GET /v1/things', { expect: 'page' }).returns<{ data: { name: string }[] }>();
+    const many = { endpoint: several, keyOf: ({ name }: { name: string }) => name };
+    loader<{ name: string }>({ name: 'd', many: { ...many, argsOf: (ids) => ({ query: { ids } }) } });
+    // @ts-expect-error nothing reads one record, or selects several
+    loader<{ name: string }>({ name: 'e', many });
   };
   expectTypeOf(compile).parameters.toEqualTypeOf<[Toolkit]>();
 });

@@ -182,7 +182,7 @@ describe('a call of the wrong kind', () => {
     ],
     [
       'a loader that reads several as a page',
-      "the loader thing reads several with GET /v1/things, which must have expect: 'list'",
+      "the loader thing reads several with GET /v1/things, which must have expect: 'list', or 'page' with argsOf",
       ({ endpoint, loader }) =>
         loader<object>({
           name: 'thing',

@@ -41,6 +41,17 @@ const notesOf = ({ isDeclared, max = 3 }: { isDeclared: boolean; max?: number })
       many: { endpoint: someTeams, keyOf: ({ _id }) => _id, argsOf: (keys) => ({ query: { ids: keys.join() } }) },
     });
 
+    const badge = loader<NoteBody>({
+      name: 'badge',
+      many: {
+        endpoint: endpoint('GET /v1/badges', { expect: 'page' })
+          .takes<{ query: { ids: string } }>()
+          .returns<{ data: NoteBody[] }>(),
+        keyOf: ({ _id }) => _id,
+        argsOf: (keys) => ({ query: { ids: keys.join() } }),
+      },
+    });
+
     const follow = (...calls: DependentCallsOptions[]) => declareCalls('1 or more', ...(isDeclared ? calls : []));
     const authorCalls = { endpoint: getAuthor, reason: 'One if the note has an author.' };
 
@@ -80,6 +91,12 @@ const notesOf = ({ isDeclared, max = 3 }: { isDeclared: boolean; max?: number })
           nullable: true,
           extensions: follow({ loader: team, reason: 'One per team.' }),
           resolve: ({ _id }, _args, ctx) => ctx.loaders.load(team, _id),
+        }),
+        badge: t.field({
+          type: Team,
+          nullable: true,
+          extensions: follow({ loader: badge, reason: 'One per badge.' }),
+          resolve: ({ _id }, _args, ctx) => ctx.loaders.load(badge, _id),
         }),
         linked: t.field({
           type: Team,
@@ -250,9 +267,11 @@ const respond: Script = ({ method, path, body }) => {
   if (method === 'GET' && path.startsWith('/v1/notes?')) {
     return { body: id.endsWith('=3') ? [] : [{ _id: id, authorId: 'a1' }] };
   }
-  if (path.startsWith('/v1/teams?')) {
-    const ids = decodeURIComponent(path.split('=')[1] ?? '').split(',');
-    return { body: ids.map((_id) => ({ _id })) };
+  if (/^\/v1\/(?:teams|badges)\?/.test(path)) {
+    const records = decodeURIComponent(path.split('=')[1] ?? '')
+      .split(',')
+      .map((_id) => ({ _id }));
+    return { body: path.includes('badges') ? { data: records } : records };
   }
   return method === 'PUT' ? { status: 204 } : { body: { _id: body === '' ? id : 'n9', authorId: 'a1' } };
 };
@@ -316,6 +335,12 @@ it.each<[string, string, explained: string[], undeclared: string[]]>([
       '4 [1,2] GET teams/{id} 0..49 Note.team',
     ],
     ['Query.notes GET /v1/notes', 'Note.team GET /v1/teams/{id}'],
+  ],
+  [
+    'a loader that reads only several at once, in pages',
+    '{ notes { badge { id } } }',
+    ['1 [] GET notes 1..1 Query.notes', '2 [1] GET notes 0..2 Query.notes', '3 [1,2] GET badges 0..49 Note.badge'],
+    ['Query.notes GET /v1/notes', 'Note.badge GET /v1/badges'],
   ],
   [
     'a read for each item of a list that a record contains',

@@ -7,7 +7,7 @@ import type { GatewayOptions } from '../../src/gateway.ts';
 import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
 import { createSchema } from '../../src/graphql/schema.ts';
 import events from '../../src/modules/events.ts';
-import type { GatewayModule } from '../../src/modules/index.ts';
+import { defineModule, type GatewayModule } from '../../src/modules/index.ts';
 import subscribers from '../../src/modules/subscribers.ts';
 import topics from '../../src/modules/topics.ts';
 import workflowPages from '../../src/modules/workflows.ts';
@@ -452,4 +452,47 @@ it('a service that adds subscribers without a body added all', async () => {
   const add =
     'mutation { addSubscribersToTopic(input: { key: "k", subscriberIds: ["a"] }) { ... on AddSubscribersToTopicSuccess { addedIds unknownIds } } }';
   expect(await gateway.run(add)).toEqual({ addSubscribersToTopic: { addedIds: ['a'], unknownIds: [] } });
+});
+
+it('another module adds fields to the shipped types, and links records with their loaders', async () => {
+  const owners = defineModule('owners', ({ builder, declareCalls, requireScopes, use }) => {
+    const { Subscriber, subscriber } = use(subscribers);
+    const { Topic, topic } = use(topics);
+    const { TriggeredEvent } = use(events);
+    const { WorkflowSummary } = use(workflowPages);
+    builder.objectField(Topic, 'owner', (t) =>
+      t.field({
+        type: Subscriber,
+        nullable: true,
+        extensions: declareCalls('1 per owner', { loader: subscriber, reason: 'One per owner.' }),
+        resolve: ({ name }, _args, ctx) => ctx.loaders.load(subscriber, name),
+      }),
+    );
+    builder.objectField(Subscriber, 'topic', (t) =>
+      t.field({
+        type: Topic,
+        nullable: true,
+        extensions: declareCalls('1 per topic', { loader: topic, reason: 'One per topic.' }),
+        resolve: (_subscriber, _args, ctx) => ctx.loaders.load(topic, 'vip'),
+      }),
+    );
+    const extensions = requireScopes('owners:read');
+    builder.objectField(TriggeredEvent, 'isDone', (t) =>
+      t.boolean({ extensions, resolve: ({ status }) => status === 'processed' }),
+    );
+    builder.objectField(WorkflowSummary, 'title', (t) => t.string({ extensions, resolve: ({ name }) => name }));
+  });
+  const respond: Script = ({ path }) => ({
+    body: { data: path.includes('topics') ? { key: 'vip', name: 's1' } : { subscriberId: 's1', firstName: 'Ada' } },
+  });
+  await using gateway = await startScriptedGateway(respond, { modules: [owners] });
+  const query = '{ topic(key: "vip") { owner { firstName topic { key } } } }';
+  expect(await gateway.run(query)).toEqual({ topic: { owner: { firstName: 'Ada', topic: { key: 'vip' } } } });
+  expect(gateway.service.calls()).toEqual(['GET /v1/topics/vip', 'GET /v1/subscribers/s1']);
+  const { body } = await sendExplain(gateway, { query }, { authorization: 'ApiKey a' });
+  expect(body.extensions?.explain && linesOf(body.extensions.explain)).toEqual([
+    '1 [] GET topics/{topicKey} 1..1 Query.topic',
+    '2 [1] GET subscribers/{subscriberId} 0..1 Topic.owner',
+    '3 [2] GET topics/{topicKey} 0..1 Subscriber.topic',
+  ]);
 });

@@ -15,6 +15,8 @@ import {
   MOCKS_PROGRAM,
   MODULES_PROGRAM,
   PLUGIN_PROGRAM,
+  PUBLISHED_MODULE,
+  PUBLISHED_MODULE_USER,
   TESTING_PROGRAM,
   TYPED_CLIENT_PROGRAM,
   TYPED_MODULES_PROGRAM,
@@ -249,6 +251,22 @@ it.each(['typescript', 'typescript-7'])('has types that compile in a strict prog
     [],
   );
 });
+
+it.each(['typescript', 'typescript-7'])(
+  'has types for a module that is published with its own: %s',
+  async (compiler) => {
+    const options = ['--skipLibCheck', '--exactOptionalPropertyTypes', '--module', 'nodenext', ...TYPES];
+    await writeFile(join(installFolder, 'badges.ts'), PUBLISHED_MODULE);
+    await writeFile(join(installFolder, 'own.ts'), PUBLISHED_MODULE_USER);
+    const published = ['--noEmit', 'false', '--declaration', '--outDir', 'published'];
+    expect(compile(installFolder, [...options, ...published, 'badges.ts'], compiler)).toBe('');
+    const types = await readFile(join(installFolder, 'published', 'badges.d.ts'), 'utf8');
+    expect(new Set(types.match(/(?<=import\(")[^"]+/g))).toEqual(
+      new Set(['notigraph/modules', 'notigraph/modules/events', 'notigraph/modules/topics']),
+    );
+    expect(compile(installFolder, [...options, 'own.ts'], compiler)).toBe('');
+  },
+);
 
 it.each([
   ['18.20.8', false],

@@ -152,6 +152,85 @@ export const MODULES_PROGRAM = `
   console.log(await response.text());
 `;
 
+/** Module of a package of its own, compiled with declarations. It returns one of everything that others refer to. */
+export const PUBLISHED_MODULE = `
+  import { defineModule, feeds, messages, notificationGroups, stats, subscribers, workflows } from 'notigraph/modules';
+  import events from 'notigraph/modules/events';
+  import profiles from 'notigraph/modules/subscribers';
+  import topics from 'notigraph/modules/topics';
+  import pages from 'notigraph/modules/workflows';
+
+  interface BadgeBody {
+    _id: string;
+    note?: string;
+  }
+
+  export default defineModule('badges', ({ builder, endpoint, loader, mutation, requireScopes, scalar, use }) => {
+    const list = endpoint('GET /v1/badges', { expect: 'page' })
+      .takes<{ query: { page?: number; ids?: readonly string[] } }>()
+      .returns<{ data: BadgeBody[]; hasMore: boolean }>();
+    const create = endpoint('POST /v1/badges').takes<{ body: { note?: string } }>().returns<BadgeBody>();
+    const badge = loader<BadgeBody>({
+      name: 'badge',
+      many: { endpoint: list, keyOf: ({ _id }) => _id, argsOf: (ids) => ({ query: { ids } }) },
+    });
+    const Badge = builder.objectRef<BadgeBody>('Badge').implement({
+      extensions: requireScopes('badges:read'),
+      fields: (t) => ({ note: t.exposeString('note', { nullable: true }) }),
+    });
+    const Kind = builder.enumType('BadgeKind', { values: ['A', 'B'] as const });
+    const BadgeInput = builder.inputType('BadgeInput', { fields: (t) => ({ note: t.string() }) });
+    const Cents = scalar('Cents', { parseValue: Number, serialize: (value: number) => value });
+    builder.queryField('badges', (t) =>
+      t.field({
+        type: [Badge],
+        nullable: true,
+        args: { page: t.arg.int() },
+        resolve: async (_root, args, ctx) => (await ctx.upstream.read(list, { query: args }))?.data,
+      }),
+    );
+    const creation = mutation('createBadge', {
+      description: 'Creates a badge.',
+      scope: 'badges:write',
+      endpoint: create,
+      input: { description: 'The badge.', fields: (t) => ({ note: t.string() }) },
+      resolve: async (body, send) => ({ badge: await send({ body }) }),
+      success: { description: 'Done.', fields: (t) => ({ badge: t.expose('badge', { type: Badge }) }) },
+    });
+    const { NotificationGroup, notificationGroup } = use(notificationGroups);
+    const { Workflow, workflow } = use(workflows);
+    const { Subscriber } = use(subscribers);
+    const { subscriber } = use(profiles);
+    return {
+      ...{ Badge, BadgeInput, Cents, Kind, badge, create, creation, list },
+      ...{ NotificationGroup, Subscriber, Workflow, notificationGroup, subscriber, workflow },
+      ...use(topics),
+      ...use(events),
+      ...use(pages),
+      ...use(feeds),
+      ...use(messages),
+      ...use(stats),
+    };
+  });
+`;
+
+/** Module that uses the published one. */
+export const PUBLISHED_MODULE_USER = `
+  import { createGateway } from 'notigraph';
+  import { defineModule } from 'notigraph/modules';
+  import badges from './published/badges.js';
+
+  const own = defineModule('own', ({ builder, use }) => {
+    const { Badge, Topic, badge } = use(badges);
+    builder.objectField(Topic, 'badge', (t) =>
+      t.field({ type: Badge, nullable: true, resolve: ({ key }, _args, ctx) => ctx.loaders.load(badge, key) }),
+    );
+    // @ts-expect-error The record has no such member.
+    builder.objectField(Badge, 'other', (t) => t.string({ resolve: ({ other }) => other }));
+  });
+  createGateway({ upstream: 'https://example.com', modules: [own] });
+`;
+
 export const TYPED_MODULES_PROGRAM = `
   import { createGateway } from 'notigraph';
   import { defineModule, workflows } from 'notigraph/modules';

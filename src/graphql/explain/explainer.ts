@@ -9,7 +9,7 @@ import type { UpstreamRequest } from '../../upstream/request.ts';
 import { readKeyOf } from '../../upstream/service.ts';
 import type { DependentCalls } from '../field-calls.ts';
 import { FieldCalls } from '../field-calls.ts';
-import { type FieldContext, type LoaderEndpoints, type Loaders, listName, recordName } from '../loaders.ts';
+import { type FieldContext, type LoaderEndpoints, type Loaders, listName, readOf, recordName } from '../loaders.ts';
 import { type Dependent, dependentsOfRoot, keyOf, nameOf, type RecordedCall } from './dependents.ts';
 
 /** Plan of an operation's REST calls, in `extensions.explain` of the response. */
@@ -196,7 +196,7 @@ export class Explainer extends FieldCalls {
       }
       // Before the certain calls that were recorded later, because those can wait longer than the list takes.
       const lists = taken.filter(({ call }) => owners.includes(call));
-      for (const [get, parts] of Map.groupBy(lists, ({ loader }) => loader.get)) {
+      for (const [get, parts] of Map.groupBy(lists, ({ loader }) => readOf(loader))) {
         const records = parts.flatMap((part) => part.records);
         const max = Math.min(records.length, this.#roomFor(get));
         if (max > 0) {
@@ -241,7 +241,7 @@ export class Explainer extends FieldCalls {
     const call = { endpoint, fields, after, min: 0, max: Math.min(number, this.#roomFor(endpoint)), reason };
     let listCall = many && owners && this.#findRead(many.endpoint, start, owners);
     const isFirst = listCall === undefined && number === 1 && this.#findRead(endpoint, start) === undefined;
-    if (many === undefined || isFirst) {
+    if (many === undefined || isFirst || endpoint === many.endpoint) {
       return [this.#add(call).id];
     }
     listCall ??= this.#add({

@@ -36,7 +36,7 @@ export const messages = defineModule('messages', ({ builder, mutation }) => {
     failures: { notFound: { resource: 'Transaction', id: ({ transactionId }) => transactionId } },
     // The service responds without a body.
     resolve: async ({ transactionId, channel }, send) => {
-      await send({ transactionId, query: { channel: channel ?? undefined } });
+      await send({ transactionId, query: { channel } });
       return { transactionId, channel };
     },
     success: {

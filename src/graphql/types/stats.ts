@@ -114,12 +114,14 @@ export const stats = defineModule('stats', ({ builder, declareCalls, requireScop
           ? (['days with fillGaps', MAX_FILLED_DAYS] as const)
           : (['days', MAX_DAYS] as const);
         assertRange(name, days ?? 1, 1, max);
-        const entries = await ctx.upstream.read(getNotificationStats, { query: { days: days ?? undefined } });
+        const entries = await ctx.upstream.read(getNotificationStats, { query: { days } });
         const sorted = entries && sortEntries(days == null ? entries : lastDays(entries, days, ctx.now()));
         return sorted && args.fillGaps ? fillGaps(sorted, days ?? undefined, ctx.now()) : sorted;
       },
     }),
   }));
+
+  return { StatsEntry };
 });
 
 const DAY_MS = 86_400_000;

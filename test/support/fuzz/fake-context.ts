@@ -1,4 +1,4 @@
-import type { LoaderEndpoints } from '../../../src/graphql/loaders.ts';
+import { type LoaderEndpoints, readOf } from '../../../src/graphql/loaders.ts';
 import type { CallArgs, DeclaredEndpoint } from '../../../src/upstream/endpoint.ts';
 import { UpstreamError } from '../../../src/upstream/errors.ts';
 import { healthyResponse } from '../healthy-service.ts';
@@ -101,7 +101,8 @@ export function createFakeContext(options: CorruptionOptions): unknown {
     },
     usage: {},
     loaders: {
-      load: (loader: LoaderEndpoints, key: string) => respond(loader.get, { [loader.get.params[0] ?? '']: key }),
+      load: (loader: LoaderEndpoints, key: string) =>
+        respond(readOf(loader), { [readOf(loader).params[0] ?? '']: key }),
       list: ({ many }: LoaderEndpoints) => many && respond(many.endpoint, {}),
       reset: () => undefined,
     },
