@@ -43,6 +43,8 @@ export interface GatewayContext extends PluginContext {
   readonly loaders: Loaders;
   /** Calls by field; undefined unless the request asks for a report of its calls. */
   readonly fieldCalls?: FieldCallCounts | undefined;
+  /** Whether the operation is only explained: what a resolver does itself, such as a request to another service, must not happen. */
+  readonly isExplained: boolean;
   /** Explains the operation; undefined if it is executed. */
   readonly explainer: Explainer | undefined;
   /** `Idempotency-Key` header of the request: the default of every input's `idempotencyKey`. */
@@ -129,6 +131,7 @@ export function createContextFactory(options: {
       deadline: client.deadline,
       loaders: new OperationLoaders(upstream, explainer ?? fieldCalls),
       fieldCalls,
+      isExplained: operation.isExplained,
       explainer,
       idempotencyKey: operation.idempotencyKey || undefined,
       logger,

@@ -149,7 +149,8 @@ export function createMutations(builder: Builder, errors: MutationErrors): Mutat
   const { ConflictError, InvalidInputError, NotFoundError, UpstreamFailure } = errors;
 
   function declareMutation(name: string, options: AnyMutation): DeclaredMutation {
-    const { endpoint, scope, extensions = {}, failures = {}, success } = options;
+    const { endpoint, scope, failures = {}, success } = options;
+    const extensions = { ...options.extensions, isExplained: true }; // Its first write ends its resolver, so explanations can run it.
     const input: AnyMutation['input'] =
       options.input ?? (endpoint.idempotent ? { description: KEY_INPUT, fields: () => ({}) } : undefined);
     const { notFound, conflict = endpoint.idempotent } = failures;

@@ -237,7 +237,9 @@ function watchFields(schema: GraphQLSchema, moduleOf: ModuleOf, report?: (proble
         };
         const run = () => {
           if (explainer !== undefined && isRoot) {
-            return explainer.run(info, args, loaders, resolveWith);
+            return type === mutation && extensions.isExplained !== true
+              ? explainer.skip(info)
+              : explainer.run(info, args, loaders, resolveWith);
           }
           if (explainer !== undefined && declared.length > 0) {
             return null; // Its calls are planned, so they must not be recorded too.

@@ -321,18 +321,26 @@ describe('headers', () => {
   });
 
   it('and forms are in the command that explain shows', async () => {
-    await using gateway = await start(({ endpoint }) => {
-      const send = endpoint('POST /v1/things', {
+    await using gateway = await start(({ endpoint, mutation }) => {
+      const create = endpoint('POST /v1/things', {
         bodyFormat: 'form',
         headers: { 'X-Version': '2', 'X-Reason': true },
       }).takes<{
         body: { name: string };
       }>();
-      return ({ upstream }, { a }) => upstream.write(send, { body: { name: 'a b' }, headers: { 'X-Reason': a } });
+      mutation('apply', {
+        description: 'Applies.',
+        scope: 'things:write',
+        endpoint: create,
+        input: { description: 'It.', fields: (t) => ({ a: t.string({ required: true }) }) },
+        resolve: async ({ a }, send) => ({ sent: await send({ body: { name: 'a b' }, headers: { 'X-Reason': a } }) }),
+        success: { description: 'Done.', fields: (t) => ({ done: t.boolean({ resolve: () => true }) }) },
+      });
+      return async () => null;
     });
     const explain = async (reason: string) => {
       const { body } = await gateway.send(
-        'mutation ($a: String) { write(a: $a) }',
+        'mutation ($a: String!) { apply(input: { a: $a }) { __typename } }',
         { a: reason },
         { extensions: { explain: true }, authorization: 'ApiKey secret-key-1' },
       );

@@ -8,7 +8,7 @@ import { defineModule, ModuleError } from '../../src/modules/index.ts';
 import { getWorkflow } from '../../src/upstream/endpoints.ts';
 import { linesOf, numbersOf, sendExplain } from '../support/explain.ts';
 import { startScriptedGateway } from '../support/gateway.ts';
-import type { Script } from '../support/service.ts';
+import { type Script, startService } from '../support/service.ts';
 import { bulkOf } from './example.ts';
 
 // What explanations list of modules whose calls follow other calls, and what is reported if they are not declared.
@@ -596,4 +596,48 @@ it.each<[string, unknown]>([
   expect(() => createSchema(undefined, [declaring({}, calls)])).toThrow(
     new ModuleError(`the module limits fails: Limit ${problem}`),
   );
+});
+
+it('effects that a module has itself are not those of an explanation: undeclared mutations are not run, others can ask', async () => {
+  await using bank = await startService(() => ({ body: {} }));
+  const pay = (path: string) => fetch(`${bank.url}${path}`, { method: 'POST' });
+  const cards = defineModule('cards', ({ builder, bulkMutation, endpoint, mutation, requireScopes }) => {
+    const extensions = requireScopes('cards:write');
+    builder.mutationFields((t) => ({
+      charge: t.boolean({ nullable: true, extensions, resolve: async () => (await pay('/charge')).ok }),
+      chargeStrictly: t.boolean({ extensions, resolve: async () => (await pay('/strict')).ok }),
+    }));
+    const purchase = mutation('buyCard', {
+      description: 'Pays for a card, then creates it.',
+      scope: 'cards:write',
+      endpoint: endpoint('POST /v1/cards').takes<{ body: { name: string } }>().returns<{ _id: string }>(),
+      input: { description: 'It.', fields: (t) => ({ name: t.string({ required: true }) }) },
+      async resolve(body, send, ctx) {
+        await (ctx.isExplained || pay('/bought'));
+        return { card: await send({ body }) };
+      },
+      success: { description: 'Done.', fields: (t) => ({ id: t.id({ resolve: ({ card }) => card._id }) }) },
+    });
+    bulkMutation('buyCards', purchase, bulkOf('cards', 3));
+  });
+  await using gateway = await startScriptedGateway(() => ({ body: { _id: 'c1' } }), { modules: [cards] });
+  const buying = 'buyCard(input: { name: "a" }) { __typename } buyCards(input: { cards: [{ name: "b" }] }) { failed }';
+  const nullable = `mutation { charge again: charge ${buying} }`;
+  const strict = 'mutation { chargeStrictly }';
+  const problem = "Mutation.chargeStrictly is not explained. It can't be null, so the fields after it aren't either.";
+  const creations = ['1 [] POST cards 1..1 Mutation.buyCard', '2 [1] POST cards 1..1 Mutation.buyCards'];
+  for (const [query, notExplained, calls, errors] of [
+    [nullable, ['Mutation.charge'], creations, undefined],
+    [strict, ['Mutation.chargeStrictly'], [], [problem]],
+  ] as const) {
+    const { body } = await sendExplain(gateway, { query }, { authorization: 'ApiKey a' });
+    const explanation = body.extensions?.explain ?? expect.unreachable(JSON.stringify(body));
+    const messages = body.errors?.map(({ message }) => message);
+    expect([explanation.notExplained, linesOf(explanation), messages]).toEqual([notExplained, calls, errors]);
+  }
+  expect([bank.calls(), gateway.service.calls(), gateway.log.filter(({ err }) => err)]).toEqual([[], [], []]);
+  await gateway.run(nullable);
+  await gateway.run(strict);
+  const paid = ['/charge', '/charge', '/bought', '/bought', '/strict'].map((path) => `POST ${path}`);
+  expect(bank.calls()).toEqual(paid);
 });

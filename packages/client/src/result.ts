@@ -171,6 +171,8 @@ export interface Explanation {
   budget: ExplainedBudget;
   /** Items of bulk writes, which have a limit of their own. Absent if there are none. */
   bulkItems?: ExplainedBudget;
+  /** Fields of mutations that were not run, because a module does something of its own in them. Absent if there are none. */
+  notExplained?: string[];
   /** Scopes that a token needs. */
   scopes: string[];
 }

@@ -19,7 +19,7 @@ const CACHE: Readonly<Record<NonNullable<ExplainedCall['cache']>['state'], (seco
 
 /** REST calls that an operation would make, in the order in which they can start. */
 export function Plan({ explanation, publicKey }: { explanation: Explanation; publicKey: string | undefined }) {
-  const { budget, bulkItems, scopes, calls } = explanation;
+  const { budget, bulkItems, notExplained = [], scopes, calls } = explanation;
   return (
     <section className="plan" aria-label="Plan">
       <h2>Plan</h2>
@@ -27,6 +27,7 @@ export function Plan({ explanation, publicKey }: { explanation: Explanation; pub
         {`${countCalls(budget.min, budget.max)} of at most ${budget.limit}. `}
         {bulkItems &&
           `${countCalls(bulkItems.min, bulkItems.max)} for items of bulk writes, of at most ${bulkItems.limit}. `}
+        {notExplained.length > 0 && `Not explained: ${notExplained.join(', ')}. `}
         {scopes.length > 0 && `A token needs the scope${scopes.length === 1 ? '' : 's'} ${scopes.join(', ')}. `}
         Nothing was sent to the service.
       </p>

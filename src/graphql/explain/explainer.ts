@@ -1,7 +1,8 @@
 // Plans the REST calls of an operation without sending any.
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type ExecutionResult, type GraphQLResolveInfo, OperationTypeNode } from 'graphql';
+import { type ExecutionResult, type GraphQLResolveInfo, isNonNullType, OperationTypeNode } from 'graphql';
+import { badUserInput } from '../../errors/field-errors.ts';
 import type { UpstreamClient } from '../../upstream/client.ts';
 import type { DeclaredEndpoint } from '../../upstream/endpoint.ts';
 import { NotSent, type RecordedCache, type Recorder } from '../../upstream/recorder.ts';
@@ -20,6 +21,8 @@ export interface Explanation {
   budget: Range & { limit: number };
   /** Items of bulk writes, which have a limit of their own. Absent if there are none. */
   bulkItems?: Range & { limit: number };
+  /** Fields of mutations that were not run, because what they do is unknown. Absent if there are none. */
+  notExplained?: string[];
   scopes: string[];
 }
 
@@ -97,6 +100,7 @@ export class Explainer extends FieldCalls {
   readonly #steps = [this.#step];
   /** Plan. Empty until the operation has been executed. */
   readonly #calls: PlannedCall[] = [];
+  readonly #skipped: GraphQLResolveInfo[] = [];
   readonly #budget: Explanation['budget'];
   readonly #bulkItems: Explanation['budget'];
 
@@ -125,6 +129,19 @@ export class Explainer extends FieldCalls {
     return isMutation ? recordWrites(async () => resolve(fieldContext)) : resolve(fieldContext);
   }
 
+  /**
+   * Leaves out a field of a mutation that a module didn't declare with `mutation`: it can do anything, such as call another service.
+   *
+   * @throws {GraphQLError} if the field can't be null, because then GraphQL skips those after it too
+   */
+  skip(info: GraphQLResolveInfo): null {
+    this.#skipped.push(info);
+    if (isNonNullType(info.returnType)) {
+      throw badUserInput(`${nameOf(info)} is not explained. It can't be null, so the fields after it aren't either.`);
+    }
+    return null;
+  }
+
   /** Returns the result of an explained operation: without the data of calls, and with the explanation. */
   async explain(result: ExecutionResult, scopes: readonly string[]): Promise<ExecutionResult> {
     await nextTurn(); // A plugin may not wait for its calls.
@@ -133,6 +150,7 @@ export class Explainer extends FieldCalls {
       calls: await Promise.all(this.#calls.map((call) => this.#complete(call))),
       budget: this.#budget,
       ...(this.#bulkItems.max > 0 && { bulkItems: this.#bulkItems }),
+      ...(this.#skipped.length > 0 && { notExplained: [...new Set(this.#skipped.map(nameOf))] }),
       scopes: [...scopes],
     };
     const called = this.#steps.flatMap(({ fields }) => fields.filter(({ calls }) => calls.length > 0));
