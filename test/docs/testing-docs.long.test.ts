@@ -7,6 +7,7 @@ import { blocks, ROOT, read } from '../support/docs.ts';
 it.each([
   ['docs/testing.md', 'examples/testing/docs.vitest.test.ts'],
   ['docs/testing-msw.md', 'examples/testing/mocks.vitest.test.ts'],
+  ['docs/another-service.md', 'examples/testing/plans.ts'],
 ])('%s shows an example that Vitest runs', (page, file) => {
   expect(blocks(read(page), 'ts').join('\n')).toBe(read(file));
 });
