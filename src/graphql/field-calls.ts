@@ -16,16 +16,18 @@ import {
 
 type Args = Readonly<Record<string, unknown>>;
 
-/** Function of a field's arguments. It can declare their types, because parameters of methods are not compared strictly. */
-type MaxOf = { of(args: Args): number }['of'];
-
 /** Options of `declareCalls`: a loader or an endpoint, and how many of its records or calls one value of the field needs. */
 export type DependentCallsOptions = (
   | { readonly loader: LoaderEndpoints; readonly endpoint?: undefined }
   | { readonly endpoint: DeclaredEndpoint; readonly loader?: undefined }
 ) & {
-  /** Maximum, including those that follow no other call. Throws if the resolver rejects the arguments. @default 1 */
-  readonly max?: number | MaxOf;
+  /**
+   * Maximum, including those that follow no other call. A function throws if the resolver rejects the arguments, and can declare their types, because
+   * parameters of methods are not compared strictly.
+   *
+   * @default 1
+   */
+  readonly max?: number | { of(args: Args): number }['of'];
   /** Reason why data decides the number, in one sentence. */
   readonly reason: string;
 };

@@ -8,28 +8,31 @@ import type { UpstreamClient } from '../upstream/client.ts';
 import type { CallArgs, DeclaredEndpoint, ReadEndpoint } from '../upstream/endpoint.ts';
 import { assertPathIds } from '../upstream/transport/path.ts';
 
-export interface LoaderEndpoints {
-  /** Name of a record, such as `workflow`. Unique in the schema. */
-  readonly name: string;
-  readonly get?: DeclaredEndpoint | undefined;
-  readonly many?: { readonly endpoint: DeclaredEndpoint; readonly argsOf?: unknown };
-}
+/** Endpoints with which records are read, and the name of a record, such as `workflow`, which is unique in the schema. */
+export type LoaderEndpoints = { readonly name: string } & (
+  | { readonly get: DeclaredEndpoint; readonly many?: ManyEndpoint }
+  | { readonly get?: undefined; readonly many: ManyEndpoint }
+);
+
+type ManyEndpoint = { readonly endpoint: DeclaredEndpoint; readonly argsOf?: unknown };
 
 type KeyArgs = CallArgs & { readonly query?: undefined; readonly headers?: undefined };
 
 /** Reads of records by a key: of one, of several, or both. */
-export type Loader<Row> = LoaderEndpoints & {
+export type Loader<Row> = {
+  /** Name of a record, such as `workflow`. Unique in the schema. */
+  readonly name: string;
   /** Adds the key to a record without one, if it was read with `get`. @default (row) => row */
   readonly identify?: (row: Row, key: string) => Row;
 } & (
-    | {
-        /** Read of one record with nothing but the key, which is the only parameter of its path. */
-        readonly get: ReadEndpoint<KeyArgs, Row>;
-        /** Read of several records, used if an operation needs more than one. @default one call per record, eight at a time */
-        readonly many?: ManyReads<Row>;
-      }
-    | { readonly get?: undefined; readonly many: ManyReads<Row> & Required<Pick<ManyReads<Row>, 'argsOf'>> }
-  );
+  | {
+      /** Read of one record with nothing but the key, which is the only parameter of its path. */
+      readonly get: ReadEndpoint<KeyArgs, Row>;
+      /** Read of several records, used if an operation needs more than one. @default one call per record, eight at a time */
+      readonly many?: ManyReads<Row>;
+    }
+  | { readonly get?: undefined; readonly many: ManyReads<Row> & Required<Pick<ManyReads<Row>, 'argsOf'>> }
+);
 
 interface ManyReads<Row> {
   /**
@@ -75,14 +78,8 @@ export interface LoaderReports {
   taken(keys: readonly string[], call: string, loader: LoaderEndpoints): void;
 }
 
-/** Returns the read with which a loader reads one record. @throws {TypeError} if it has none */
-export function readOf({ name, get, many }: LoaderEndpoints): DeclaredEndpoint {
-  const read = get ?? many?.endpoint;
-  if (read === undefined) {
-    throw new TypeError(`the loader ${name} needs an endpoint: get, or many with argsOf`); // From JavaScript.
-  }
-  return read;
-}
+/** Returns the endpoint with which a loader reads one record. */
+export const readOf = ({ get, many }: LoaderEndpoints): DeclaredEndpoint => (get === undefined ? many.endpoint : get);
 
 export const recordName = ({ name }: LoaderEndpoints, key: string): string => `${name} ${key}`;
 
@@ -210,11 +207,7 @@ class LoadedRecords<Row> {
     });
   }
 
-  async #takeFromList(
-    keys: readonly string[],
-    get: ReadEndpoint<KeyArgs, Row>,
-    { keyOf }: ManyReads<Row>,
-  ): Promise<readonly (Row | null | Error)[]> {
+  async #takeFromList(keys: readonly string[], get: ReadEndpoint<KeyArgs, Row>, { keyOf }: ManyReads<Row>) {
     this.#reports?.taken(keys, listName(this.#loader), this.#loader);
     const rows = (await this.list()) ?? [];
     const found = alignByKey(keys, rows, keyOf);
@@ -222,8 +215,10 @@ class LoadedRecords<Row> {
     if (hasAllKeys(rows, keyOf)) {
       return found;
     }
-    const missing = keys.filter((_, i) => found[i] === null);
-    const singles = await this.#loadSingly(missing, get);
+    const singles = await this.#loadSingly(
+      keys.filter((_, i) => found[i] === null),
+      get,
+    );
     return found.map((row) => row ?? singles.shift() ?? null);
   }
 

@@ -352,15 +352,12 @@ function ownClient({ upstream, writes }: GatewayContext, count: WriteCount): Ups
   };
 }
 
-/** Lets the next field of a mutation load all records anew: the one before may have changed any of them. */
-const loadAnew = ({ loaders }: GatewayContext): void => loaders.reset();
-
 /** Runs the resolver of a mutation's field. Until it returns, it can write. */
 export async function runMutation(ctx: GatewayContext, field: string, resolve: () => unknown): Promise<unknown> {
   const ofField = new WriteCount();
   ctx.writes.ofField = ofField;
   ctx.usage.field = field;
-  loadAnew(ctx);
+  ctx.loaders.reset(); // The field before may have changed any record.
   try {
     return await resolve();
   } catch (error) {

@@ -161,10 +161,8 @@ type Taken<More, Names extends 'query' | 'body'> = Pick<CallArgs, Names> & {
 
 /** The same value, of which optional members can be null too, because those of inputs and arguments can. */
 type WithNulls<Value> = Value extends object
-  ? { [Name in keyof Value]: WithNulls<Value[Name]> | NullOf<Value[Name]> }
+  ? { [Name in keyof Value]: WithNulls<Value[Name]> | (undefined extends Value[Name] ? null | undefined : never) }
   : Value;
-
-type NullOf<Value> = unknown extends Value ? never : undefined extends Value ? null | undefined : never;
 
 export interface Declaration<Method extends Endpoint['method'], Args extends CallArgs, Body>
   extends TypedEndpoint<Method, Args, Body> {
