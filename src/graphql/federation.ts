@@ -15,7 +15,7 @@ import {
   GraphQLUnionType,
   isObjectType,
   isScalarType,
-  Kind,
+  isTypeDefinitionNode,
   lexicographicSortSchema,
   parse,
   print,
@@ -45,9 +45,6 @@ export class Entity extends Map<string, LoadByKey | null> {}
 export const entityOf = ({ extensions }: { extensions: { entity?: unknown } }): Entity | undefined =>
   extensions.entity instanceof Entity ? extensions.entity : undefined;
 
-/** Extension of a union. A request names the types of its values, so it requires only the scopes of these types. */
-const SCOPED_BY_REQUEST = { scopedByRequest: true } as const;
-
 /** Returns the schema with the fields that a federation router uses: `_entities` and `_service`. Its other types are the same objects. */
 export function toSubgraph(schema: GraphQLSchema, maySeeSchema: MaySeeSchema): GraphQLSchema {
   const { query, types, ...config } = schema.toConfig();
@@ -66,21 +63,19 @@ export function toSubgraph(schema: GraphQLSchema, maySeeSchema: MaySeeSchema): G
   return new GraphQLSchema({ ...config, query: subgraphQuery, types: types.filter((type) => type !== query) });
 }
 
-const isResolvable = (entity: Entity | undefined): boolean =>
-  [...(entity?.values() ?? [])].some((load) => load !== null);
-
 function createEntitiesField(
   schema: GraphQLSchema,
   maySeeSchema: MaySeeSchema,
 ): GraphQLFieldConfig<unknown, GatewayContext, { representations: readonly Representation[] }> {
   const types = Object.values(schema.getTypeMap()).filter(
-    (type): type is GraphQLObjectType => isObjectType(type) && isResolvable(entityOf(type)),
+    (type): type is GraphQLObjectType =>
+      isObjectType(type) && [...(entityOf(type)?.values() ?? [])].some((load) => load !== null),
   );
   const resolveReference = createResolveReference(types, maySeeSchema);
   const union = new GraphQLUnionType({
     name: '_Entity',
     description: 'A record that other subgraphs can refer to.',
-    extensions: SCOPED_BY_REQUEST, // By the types of the representations.
+    extensions: { scopedByRequest: true }, // A request names the types of the values, so it requires only their scopes.
     types,
   });
   const jsonObject = schema.getType('JSONObject');
@@ -140,28 +135,54 @@ function createServiceField(sdl: string, maySeeSchema: MaySeeSchema): GraphQLFie
 }
 
 /** The oldest version with everything that is used here, so that every router of version 2 composes it. */
-const LINK = 'extend schema @link(url: "https://specs.apollo.dev/federation/v2.0", import: ["@key"])';
+const LINK =
+  'extend schema @link(url: "https://specs.apollo.dev/federation/v2.0", import: ["@inaccessible", "@key", "@override", "@shareable", "@tag"])';
 
-/** Prints the schema that a router composes: the same types, sorted, with the keys of the entities. */
+/** Extension of a type that other subgraphs can have too. */
+export const SHAREABLE = { directives: { shareable: {} } } as const;
+
+/** Matches the directives that `extensions.directives` can have. */
+const DIRECTIVE = /^@(?:shareable|inaccessible|(?:tag\(name|override\(from): "(?:[^"\\]|\\.)*"\))$/;
+
+type Part = Parameters<typeof entityOf>[0] & { extensions: { directives?: unknown } };
+
+/** Prints the schema that a router composes: the same types, sorted, with the keys of the entities and with `extensions.directives`. */
 export function printSubgraph(schema: GraphQLSchema): string {
+  let type: GraphQLNamedType | undefined;
   const document = visit(parse(printSchema(lexicographicSortSchema(schema))), {
-    ObjectTypeDefinition(node) {
-      const keys = keysOf(schema.getType(node.name.value));
-      return keys.length === 0 ? undefined : { ...node, directives: [...(node.directives ?? []), ...keys] };
+    enter(node) {
+      type = isTypeDefinitionNode(node) ? schema.getType(node.name.value) : type;
+    },
+    leave(node, _key, _parent, { length: depth }) {
+      // Types have the depth 2, their fields 4, and arguments 6.
+      if (depth <= 4 && node.kind.endsWith('Definition') && 'name' in node && 'directives' in node) {
+        const field = type && 'getFields' in type ? type.getFields()[node.name?.value ?? ''] : undefined;
+        return { ...node, directives: [...(node.directives ?? []), ...directivesOf(depth < 4 ? type : field)] };
+      }
     },
   });
   return `${LINK}\n\n${print(document)}\n`;
 }
 
-function keysOf(type: GraphQLNamedType | undefined): readonly ConstDirectiveNode[] {
-  const entity = isObjectType(type) ? entityOf(type) : undefined;
-  const directives = [...(entity ?? [])].map(([field, load]) =>
-    load === null ? `@key(fields: "${field}", resolvable: false)` : `@key(fields: "${field}")`,
+function directivesOf(part: Part = { extensions: {} }): readonly ConstDirectiveNode[] {
+  const keys = [...(entityOf(part) ?? [])].map(
+    ([field, load]) => `@key(fields: "${field}"${load === null ? ', resolvable: false' : ''})`,
   );
-  return parse(`scalar Keys ${directives.join(' ')}`).definitions.flatMap((definition) =>
-    definition.kind === Kind.SCALAR_TYPE_DEFINITION ? (definition.directives ?? []) : [],
-  );
+  const { definitions } = parse(`scalar A ${[...keys, ...declaredBy(part)].join(' ')}`);
+  return definitions.flatMap((each) => (isTypeDefinitionNode(each) ? (each.directives ?? []) : []));
 }
+
+const declaredBy = ({ extensions }: Part): string[] =>
+  Object.entries(Object(extensions.directives)).flatMap(([name, declared]) =>
+    [declared].flat().map((args) => {
+      const entries = Object.entries(isRecord(args) ? args : { '': args });
+      return `@${name}${entries.map(([key, value]) => `(${key}: ${JSON.stringify(value)})`).join('')}`;
+    }),
+  );
+
+/** Returns the declared directives of a type or field that a router wouldn't know, such as a misspelled `@inaccessible`. */
+export const findUnknownDirectives = (part: Part): string[] =>
+  declaredBy(part).filter((directive) => !DIRECTIVE.test(directive));
 
 /** Reference of another subgraph to a record: the name of its type and the value of a key. */
 type Representation = Readonly<Record<string, unknown>>;
@@ -215,8 +236,6 @@ function findKey(entity: Entity, representation: Representation) {
   return undefined;
 }
 
-const ROUTER_AUTHORIZATION = 'router-authorization';
-
 type MaySeeSchema = (context: Pick<GatewayContext, 'request'>) => boolean;
 
 /**
@@ -233,10 +252,8 @@ export function createSchemaAccess({
   if (introspection || secret === undefined) {
     return () => introspection;
   }
-  return ({ request }) => isSame(request.headers.get(ROUTER_AUTHORIZATION) ?? '', secret);
+  // Compares hashes, so that the time reveals neither the secret nor its length.
+  return ({ request }) => timingSafeEqual(hash(request.headers.get('router-authorization') ?? ''), hash(secret));
 }
-
-/** Compares hashes, so that the time reveals neither the secret nor its length. */
-const isSame = (a: string, b: string): boolean => timingSafeEqual(hash(a), hash(b));
 
 const hash = (value: string): Buffer => createHash('sha256').update(value).digest();

@@ -3,6 +3,7 @@
 import type { Failure } from '../errors/field-errors.ts';
 import type { InputIssue as Issue } from '../upstream/errors.ts';
 import type { Builder } from './builder.ts';
+import { SHAREABLE } from './federation.ts';
 
 export type MutationErrors = ReturnType<typeof defineMutationErrors>;
 
@@ -61,6 +62,7 @@ export function defineMutationErrors(builder: Builder) {
   });
 
   const NotFoundError = builder.objectRef<FailureOf<'NotFoundError'>>('NotFoundError').implement({
+    extensions: SHAREABLE,
     description: 'The service has no record with this id. Nothing was changed.',
     interfaces: [MutationError],
     fields: (t) => ({
@@ -72,6 +74,7 @@ export function defineMutationErrors(builder: Builder) {
   });
 
   const ConflictError = builder.objectRef<FailureOf<'ConflictError'>>('ConflictError').implement({
+    extensions: SHAREABLE,
     description:
       'The input is valid, but conflicts with an existing record or an earlier request. This request changed nothing.',
     interfaces: [MutationError],
@@ -81,6 +84,7 @@ export function defineMutationErrors(builder: Builder) {
   });
 
   const InputIssue = builder.objectRef<Issue>('InputIssue').implement({
+    extensions: SHAREABLE,
     description: 'One problem with the input.',
     fields: (t) => ({
       path: t.exposeStringList('path', {
@@ -92,6 +96,7 @@ export function defineMutationErrors(builder: Builder) {
   });
 
   const InvalidInputError = builder.objectRef<FailureOf<'InvalidInputError'>>('InvalidInputError').implement({
+    extensions: SHAREABLE,
     description: 'The input is invalid. Nothing was changed.',
     interfaces: [MutationError],
     fields: (t) => ({
@@ -103,6 +108,7 @@ export function defineMutationErrors(builder: Builder) {
   });
 
   const UpstreamFailure = builder.objectRef<FailureOf<'UpstreamFailure'>>('UpstreamFailure').implement({
+    extensions: SHAREABLE,
     description: 'The service failed on one item of a bulk mutation. Other mutations report such failures in `errors`.',
     interfaces: [MutationError],
     fields: (t) => ({

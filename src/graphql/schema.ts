@@ -17,7 +17,7 @@ import type { Settings } from '../settings/settings.ts';
 import { type DeclaredEndpoint, kindOf } from '../upstream/endpoint.ts';
 import { CONTRACT } from '../upstream/endpoints.ts';
 import type { GatewayContext } from './context.ts';
-import { createSchemaAccess, toSubgraph } from './federation.ts';
+import { createSchemaAccess, findUnknownDirectives, toSubgraph } from './federation.ts';
 import { checkCalls, declaresCall, dependentCallsOf } from './field-calls.ts';
 import type { FieldContext } from './loaders.ts';
 import { assertModule, clash, defineAll, defineModule, type GatewayModule, ModuleError } from './module.ts';
@@ -177,15 +177,20 @@ function assertEmpties(own: readonly DeclaredEndpoint[]): void {
 /** Returns why a schema can't be served: GraphQL doesn't allow a type, or a scope or a maximum of calls is wrong; undefined if it can. */
 function findProblem(schema: GraphQLSchema, moduleOf: ModuleOf): string | undefined {
   const invalid = validateSchema(schema).map(({ message }) => message); // Otherwise every operation would fail.
-  const [wrong] = elementsOf(schema).flatMap(({ path, part }) =>
-    dependentCallsOf(part.extensions).flatMap(({ options: { max = 1 } }) =>
-      typeof max === 'function' || (typeof max === 'number' && max >= 0) ? [] : { path, max: String(max) },
+  const [problem] = elementsOf(schema).flatMap(({ path, part }) => [
+    ...dependentCallsOf(part.extensions).flatMap(({ options: { max = 1 } }) =>
+      typeof max === 'function' || (typeof max === 'number' && max >= 0)
+        ? []
+        : `${path} declares calls with the max ${String(max)}; use a number from 0, or a function`,
     ),
-  );
+    ...findUnknownDirectives(part).map(
+      (directive) =>
+        `${path} has the directive ${directive}; use shareable: {}, inaccessible: {}, tag: { name: '…' } or override: { from: '…' }`,
+    ),
+  ]);
   return invalid.length > 0
     ? `the schema is invalid: ${invalid.join(' ')}`
-    : (findScopeProblem(schema, moduleOf) ??
-        (wrong && `${wrong.path} declares calls with the max ${wrong.max}; use a number from 0, or a function`));
+    : (findScopeProblem(schema, moduleOf) ?? problem);
 }
 
 export const endpointsOf = ({ extensions }: GraphQLSchema): readonly DeclaredEndpoint[] =>

@@ -2,7 +2,9 @@ import { writeFile } from 'node:fs/promises';
 import { composeServices } from '@theguild/federation-composition';
 import { buildSchema, findBreakingChanges, lexicographicSortSchema, parse, printSchema, printType } from 'graphql';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { printSubgraph } from '../../src/graphql/federation.ts';
 import { createSchema } from '../../src/graphql/schema.ts';
+import { defineModule } from '../../src/modules/index.ts';
 import { SCOPES, type Scope } from '../../src/settings/scopes.ts';
 import { blocks, read, runCurl } from '../support/docs.ts';
 import { sendExplain } from '../support/explain.ts';
@@ -16,6 +18,7 @@ import { clientsOf, createSigner } from '../support/tokens.ts';
 guards('src/graphql/documents/required-scopes.ts', 'findRepresentations');
 guards('src/graphql/federation.ts', 'createResolveReference.invalid');
 guards('src/graphql/federation.ts', 'createServiceField.resolve');
+guards('src/graphql/federation.ts', 'findUnknownDirectives');
 guards('src/graphql/types/workflow.ts', 'workflows.loadBy');
 guards('src/http/engine.ts', 'checkRepresentations');
 
@@ -77,10 +80,17 @@ describe('the schema of the subgraph', () => {
     }
   });
 
-  it('differs in schema/subgraph.graphql only by the keys', () => {
-    const withoutKeys = SUBGRAPH.replace(/^extend schema .*\n\n/, '').replace(/ @key\([^)]*\)/g, '');
+  it('differs in schema/subgraph.graphql only by the keys, and by the types that others can have too', () => {
+    const withoutKeys = SUBGRAPH.replace(/^extend schema .*\n\n/, '').replace(/ @(key\([^)]*\)|shareable)/g, '');
     const plain = printSchema(lexicographicSortSchema(createSchema()));
     expect(printSchema(lexicographicSortSchema(buildSchema(withoutKeys)))).toBe(plain);
+    expect(SUBGRAPH.match(/^type .*@shareable.*(?= \{)/gm)).toEqual([
+      'type ConflictError implements MutationError @shareable',
+      'type InputIssue @shareable',
+      'type InvalidInputError implements MutationError @shareable',
+      'type NotFoundError implements MutationError @shareable',
+      'type UpstreamFailure implements MutationError @shareable',
+    ]);
     expect(SUBGRAPH.match(/^type .*@key.*(?= \{)/gm)).toEqual([
       'type Feed @key(fields: "id", resolvable: false)',
       'type NotificationGroup @key(fields: "id")',
@@ -100,6 +110,85 @@ describe('the schema of the subgraph', () => {
     ]);
     expect(errors).toBeUndefined();
     expect(supergraphSdl).toContain('@join__type(graph: NOTIFICATIONS, key: "identifier")');
+  });
+
+  it('composes with a subgraph that has errors and enums of the same names', () => {
+    const names = ['ConflictError', 'InputIssue', 'InvalidInputError', 'NotFoundError', 'UpstreamFailure'];
+    const enums = ['Channel', 'ConflictReason', 'MutationErrorCode', 'WriteOutcome'];
+    const schema = createSchema();
+    const types = [...names, ...enums, 'MutationError'].map((name) => schema.getTypeMap()[name]);
+    const shared = types.map((type) => (type === undefined ? expect.unreachable() : printType(type))).join('\n');
+    const other = `extend schema @link(url: "https://specs.apollo.dev/federation/v2.0", import: ["@shareable"])
+      ${shared.replace(/^(type [^{]*) \{/gm, '$1 @shareable {')}
+      type Query { failures: [MutationError] channels: [Channel] }`;
+    const { supergraphSdl, errors } = composeServices([
+      { name: 'notifications', typeDefs: parse(printSubgraph(schema)), url: 'http://127.0.0.1/a' },
+      { name: 'orders', typeDefs: parse(other), url: 'http://127.0.0.1/b' },
+    ]);
+    expect(errors).toBeUndefined();
+    expect(supergraphSdl).toMatch(/type NotFoundError[^{]*@join__type\(graph: ORDERS\)/);
+  });
+
+  /** Module whose types and fields have directives. */
+  const tagged = (directives: object = { tag: [{ name: 'a "b"' }, { name: 'c' }], override: { from: 'legacy' } }) =>
+    defineModule('offers', ({ builder, entity, requireScopes }) => {
+      const Offer = builder.objectRef<{ id: string }>('Offer').implement({
+        extensions: {
+          ...requireScopes('offers:read'),
+          ...entity({ id: null }),
+          directives: { tag: { name: 'public' } },
+        },
+        fields: (t) => ({
+          id: t.exposeID('id'),
+          price: t.int({ extensions: { directives: { inaccessible: {} } }, resolve: () => 1 }),
+          title: t.string({ extensions: { directives: { shareable: {} } }, resolve: () => 'A' }),
+        }),
+      });
+      const OfferInput = builder.inputType('OfferInput', {
+        fields: (t) => ({ old: t.boolean({ extensions: { directives: { inaccessible: {} } } }), name: t.string() }),
+      });
+      builder.queryField('offer', (t) =>
+        t.field({
+          type: Offer,
+          nullable: true,
+          extensions: { directives },
+          args: { offer: t.arg({ type: OfferInput }) }, // The directives of the field are not those of its argument.
+          resolve: () => null,
+        }),
+      );
+    });
+
+  it('has the directives that modules declare, and composes with them', () => {
+    const sdl = printSubgraph(createSchema(undefined, [tagged()]));
+    expect(sdl).toContain('type Offer @key(fields: "id", resolvable: false) @tag(name: "public") {');
+    expect(sdl).toMatch(/^ {2}price: Int! @inaccessible$/m);
+    expect(sdl).toMatch(/^ {2}title: String! @shareable$/m);
+    expect(sdl).toMatch(/^ {2}old: Boolean @inaccessible$/m);
+    expect(sdl).toMatch(
+      /^ {2}offer\(offer: OfferInput\): Offer @tag\(name: "a \\"b\\""\) @tag\(name: "c"\) @override\(from: "legacy"\)$/m,
+    );
+    const legacy = `extend schema @link(url: "https://specs.apollo.dev/federation/v2.0", import: ["@key", "@shareable"])
+      type Offer @key(fields: "id") { id: ID! title: String! @shareable }
+      input OfferInput { name: String }
+      type Query { offer(offer: OfferInput): Offer @shareable }`;
+    const { publicSdl = '', errors } = composeServices([
+      { name: 'notifications', typeDefs: parse(sdl), url: 'http://127.0.0.1/a' },
+      { name: 'legacy', typeDefs: parse(legacy), url: 'http://127.0.0.1/b' },
+    ]);
+    expect(errors).toBeUndefined();
+    expect(publicSdl).toMatch(/type Offer \{\s+id: ID!\s+title: String!\s+\}/);
+  });
+
+  it.each([
+    [{ inaccesible: {} }, '@inaccesible'],
+    [{ tag: 'public' }, '@tag(: "public")'],
+    [{ tag: { name: 'a', extra: 'b' } }, '@tag(name: "a")(extra: "b")'],
+    [{ override: { from: 5 } }, '@override(from: 5)'],
+    [['shareable'], '@0(: "shareable")'],
+  ])('refuses a module with other directives: %j', (directives, printed) => {
+    expect(() => createSchema(undefined, [tagged(directives)])).toThrow(
+      `the module offers fails: Query.offer has the directive ${printed}; use shareable: {}`,
+    );
   });
 });
 
