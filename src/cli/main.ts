@@ -3,11 +3,14 @@
 import { setTimeout } from 'node:timers/promises';
 import { VERSION } from '../lib/installation.ts';
 import { withoutControls } from '../lib/text.ts';
+import type { Command, Process } from './command.ts';
 import { readCommandLine } from './command-line.ts';
 import { COMMANDS } from './commands/index.ts';
 import { explainFailure } from './explain-failure.ts';
 import { writeHelp } from './help.ts';
 import { endWithShellOfNpm } from './signals.ts';
+
+const write = process.stdout.write.bind(process.stdout);
 
 async function main(): Promise<void> {
   const commandLine = readCommandLine(process.argv.slice(2), COMMANDS);
@@ -17,8 +20,23 @@ async function main(): Promise<void> {
   } else if (options.version !== undefined) {
     process.stdout.write(`${VERSION}\n`);
   } else {
-    await command.run(commandLine, process);
+    await command.run(commandLine, reserveOutput(command));
   }
+}
+
+/**
+ * Returns the process for a command. What others print then, such as a module with `console.log`, goes to standard error: the command's own output can be
+ * data, which a line of another program would break.
+ */
+function reserveOutput({ isLog = false }: Command): Process {
+  if (isLog) {
+    return process;
+  }
+  const stdout = new Proxy(process.stdout, {
+    get: (stream, name) => (name === 'write' ? write : Reflect.get(stream, name)),
+  });
+  process.stdout.write = process.stderr.write.bind(process.stderr);
+  return new Proxy(process, { get: (host, name) => (name === 'stdout' ? stdout : Reflect.get(host, name)) });
 }
 
 /**
@@ -58,4 +76,4 @@ async function finish(): Promise<void> {
 
 // Timers and connections of modules, and what an error leaves open, must not keep the process alive.
 await finish();
-process.stdout.write('', () => process.stderr.write('', () => process.exit()));
+write('', () => process.stderr.write('', () => process.exit()));

@@ -27,9 +27,26 @@ afterAll(() => folder[Symbol.asyncDispose]());
 
 it('notigraph mcp serves the official client over stdio, with nothing but the protocol on stdout', async () => {
   await using upstream = await startService(healthyService);
+  const logging = `console.log('imported');
+import { defineModule } from 'notigraph/modules';
+export default defineModule('logging', ({ builder, requireScopes }) => {
+  builder.queryField('log', (t) =>
+    t.string({
+      extensions: requireScopes('groups:read'),
+      resolve() {
+        console.log('resolved');
+        process.stdout.write('written\\n');
+        return 'logged';
+      },
+    }),
+  );
+});`;
+  await writeFile(folder.path('logging.mjs'), logging);
+  const mcp = { ...MCP, manifest: { ...MCP.manifest, Log: 'query Log { log }' } };
+  await writeFile(folder.path('logging.json'), JSON.stringify({ mcp, modules: ['./logging.mjs'] }));
   const transport = new StdioClientTransport({
     command: process.execPath,
-    args: [MAIN, 'mcp', '--upstream', upstream.url],
+    args: [MAIN, 'mcp', '--upstream', upstream.url, '--config', 'logging.json'],
     cwd: folder.path(),
     env: { PATH: String(CHILD_ENV.PATH), NOTIGRAPH_MCP_KEY: 'key-of-an-agent' },
     stderr: 'pipe',
@@ -42,12 +59,23 @@ it('notigraph mcp serves the official client over stdio, with nothing but the pr
   const errors: Error[] = [];
   client.onerror = (error) => errors.push(error); // A line on stdout that is no message.
   await client.connect(transport);
-  expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['Groups', 'Flow', 'AddFeed', 'DropGroup']);
+  expect((await client.listTools()).tools.map(({ name }) => name)).toEqual([
+    'Groups',
+    'Flow',
+    'AddFeed',
+    'DropGroup',
+    'Log',
+  ]);
   const { isError, structuredContent } = await client.callTool({ name: 'Groups', arguments: {} });
   expect([isError, structuredContent]).toMatchObject([undefined, { data: { notificationGroups: [{ id: 'g1' }, {}] } }]);
   expect(upstream.requests.map(({ headers }) => headers.authorization)).toEqual(['ApiKey key-of-an-agent']);
-  await expect.poll(() => log).toContain('\n');
-  expect(JSON.parse(log)).toMatchObject({ msg: 'operation', operation: 'Groups', httpStatus: 200 });
+  const { structuredContent: logged } = await client.callTool({ name: 'Log', arguments: {} });
+  expect(logged).toEqual({ data: { log: 'logged' } });
+  await expect.poll(() => log).toContain('"operation":"Log"');
+  const [imported, operation, ...lines] = log.split('\n');
+  expect(imported).toBe('imported');
+  expect(JSON.parse(operation ?? '')).toMatchObject({ msg: 'operation', operation: 'Groups', httpStatus: 200 });
+  expect(lines).toEqual(expect.arrayContaining(['resolved', 'written']));
   await client.close();
   expect(errors).toEqual([]);
 });

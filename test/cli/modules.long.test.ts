@@ -6,7 +6,7 @@ import { logUndeclaredCalls } from '../../src/cli/logger.ts';
 import { runCommand, startServing } from '../support/command.ts';
 import { measureCpu } from '../support/cpu-time.ts';
 import { ROOT } from '../support/docs.ts';
-import { startNotigraph } from '../support/process.ts';
+import { runNotigraph, startNotigraph } from '../support/process.ts';
 import { createFolderOfEachTest } from '../support/sandbox-files.ts';
 import { sendOperation } from '../support/send-operation.ts';
 import { startService } from '../support/service.ts';
@@ -181,6 +181,43 @@ it('check reports what each module adds', async () => {
   ]);
   expect(stdout).toContain('\n  Mutation.triggerEvent (events:write)\n');
   expect(stdout).toContain('\n  TriggerEventInput\n');
+});
+
+it('what a module prints is on standard error, unless the standard output is the log of a gateway', async () => {
+  await writeModule();
+  const schema = (await run('schema', 'print', '--modules', './greetings.ts')).stdout;
+  const logging = `console.log('imported'); console.table(['a table']); process.stdout.write('written\\n');
+import { stdout } from 'node:process'; stdout.write('written to a stream\\n');
+${MODULE.replace('builder.queryField', "console.info('defined');\n  builder.queryField")}`;
+  await write('greetings.ts', logging);
+  await write('preload.mjs', "console.log('preloaded');"); // Binds the console to the stream before the command starts.
+  await write('built-in.graphql', (await run('schema', 'print')).stdout);
+  const print = async (...args: string[]) => {
+    const options = {
+      cwd: folder.path(),
+      args: [...args, '--modules', './greetings.ts'],
+      env: { NOTIGRAPH_MCP_KEY: 'k' },
+    };
+    const { stdout, stderr } = await runNotigraph({ ...options, nodeArgs: ['--import', folder.path('preload.mjs')] });
+    for (const text of ['imported', 'a table', 'written', 'written to a stream', 'defined']) {
+      expect(stderr).toContain(text);
+    }
+    const first = 'preloaded\n';
+    expect(stdout.slice(0, first.length)).toBe(first);
+    return stdout.slice(first.length);
+  };
+  expect(await print('schema', 'print')).toBe(schema);
+  expect(JSON.parse(await print('schema', 'diff', 'built-in.graphql', '--format', 'json'))).toHaveProperty('breaking');
+  expect(JSON.parse(await print('check', '--format', 'json'))).toMatchObject({ valid: true });
+  expect(JSON.parse(await print('doctor', '--upstream', 'http://127.0.0.1:9', '--format', 'json'))).toHaveProperty(
+    'findings',
+  );
+
+  await using serving = await startNotigraph({
+    cwd: folder.path(),
+    args: ['--upstream', 'http://127.0.0.1:9', '--modules', './greetings.ts'],
+  });
+  expect(serving.outputOf('stdout')).toContain('imported\n');
 });
 
 it('schema print and schema diff have the modules of the configuration, without its secrets and without a service', async () => {

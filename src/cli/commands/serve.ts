@@ -11,6 +11,7 @@ import { writeEntries } from '../help.ts';
 export const serve: Command = {
   name: 'serve',
   summary: 'Serves the GraphQL API. The default command.',
+  isLog: true,
   options: [
     ...listSettingOptions(),
     {
