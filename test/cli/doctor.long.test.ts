@@ -151,7 +151,11 @@ it.each<[string, Responses, string]>([
     { group: { headers: { 'content-type': 'text/html' }, body: '<p>' } },
     'status 200 with text/html instead of JSON',
   ],
-  ['has no groups', { list: { body: { data: [] } } }, 'note: There is no notification group'],
+  [
+    'has no groups',
+    { list: { body: { data: [] } } },
+    'note: GET /v1/notification-groups/{id} was not checked, because',
+  ],
   ['has no statistics', { stats: { body: { data: [] } } }, 'Name one with --workflow'],
   [
     'has another time',
@@ -299,4 +303,93 @@ it('ignores an unusable configuration in the folder if the command line has the 
   expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('is invalid and ignored') });
   expect(JSON.parse(stdout)).toMatchObject({ upstream: 'http://127.0.0.1:9/' });
   expect(await runCommand({ cwd: folder.path(), args: ['doctor'] })).toMatchObject({ code: 2 });
+});
+
+const SHIPPED = 'notigraph/modules/events,notigraph/modules/subscribers,notigraph/modules/topics';
+
+it('reads the lists of modules, then a record of each by an id that the list has, and reports what the service lacks', async () => {
+  await using sandbox = await startSandbox();
+  const forward = forwardTo(sandbox.url);
+  await using service = await startService((request, connection) =>
+    /^\/v1\/subscribers(?:$|[?/])/.test(request.path) ? NOT_FOUND : forward(request, connection),
+  );
+  await fetch(`${sandbox.url}/v1/topics`, {
+    method: 'POST',
+    headers: { authorization: `ApiKey ${SANDBOX_KEYS.development}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ key: 'orders', name: 'Orders' }),
+  });
+  const env = { NOTIGRAPH_DOCTOR_KEY: SANDBOX_KEYS.development, NOTIGRAPH_MODULES: SHIPPED };
+  const { code, stdout } = await runCommand({ args: ['doctor', '--upstream', service.url], env });
+  const [, found = ''] = stdout.split('\nModules\n');
+  expect([code, ...found.replaceAll(/\(.* ms\)/g, '(…)').split('\n')]).toEqual([
+    1,
+    '  problem  GET /v1/subscribers responds with 404.',
+    '           → Check that the service has this endpoint, and its log.',
+    '  ok       GET /v1/topics responds as declared (…).',
+    '  note     GET /v1/subscribers/{subscriberId} was not checked, because no response of GET /v1/subscribers has an id for it.',
+    '  ok       GET /v1/topics/{topicKey} responds as declared (…).',
+    '  note     The writes of modules (10) were not checked, because they would change records.',
+    '',
+    expect.stringMatching(/^\d+ ok, 2 notes, no warnings, 1 problem\.$/),
+    '',
+  ]);
+  expect(service.calls().filter((call) => call.includes('/topics'))).toEqual([
+    'GET /v1/topics',
+    'GET /v1/topics/orders',
+  ]);
+  expect(new Set(service.requests.map(({ method }) => method))).toEqual(new Set(['GET']));
+});
+
+it('sends the headers that endpoints of modules declare, finds ids for nested paths, and leaves out what it has no arguments for', async () => {
+  await using folder = await createTemporaryFolder();
+  await writeFile(
+    folder.path('boxes.mjs'),
+    `import { defineModule } from 'notigraph/modules';
+    export default defineModule('boxes', ({ endpoint }) => {
+      endpoint('GET /v1/boxes/{boxName}/items/{id}', { timeoutMs: 60_000 });
+      endpoint('GET /v1/boxes/{boxName}/items', { expect: 'page' });
+      endpoint('GET /v1/boxes', { expect: 'list', headers: { 'X-Version': '2' } });
+      endpoint('GET /v1/search', { expect: 'list' });
+      endpoint('GET /v1/boxes/{boxName}/label.txt', { expect: 'text' });
+      endpoint('GET /v1/shelves', { expect: 'list' });
+      endpoint('GET /v1/shelves/{id}');
+      for (let i = 0; i < 50; i += 1) {
+        endpoint(\`GET /v1/boxes/{boxName}/items/{id}/parts\${i}\`);
+      }
+    });`,
+  );
+  const bodies: Record<string, ServiceResponse> = {
+    '/v1/boxes': { body: { data: [{ _id: 'box-id', name: 'red box' }] } },
+    '/v1/boxes/red%20box/items': { body: { data: [{ id: 'item/1' }], page: 0 } },
+    '/v1/boxes/red%20box/items/item%2F1': { body: { data: { id: 'item/1' } } },
+    '/v1/boxes/red%20box/label.txt': { headers: { 'content-type': 'text/plain' }, body: 'Red' },
+    '/v1/search': { status: 400, body: { statusCode: 400, message: 'q should not be empty' } },
+    '/v1/shelves': { body: { data: { [KEY]: 1 } } },
+  };
+  const service = await startContractService();
+  const { script } = service;
+  service.script = (request, connection) => bodies[request.path] ?? script(request, connection);
+  const args = ['doctor', '--upstream', service.url, '--modules', './boxes.mjs', '--format', 'json'];
+  const { stdout, stderr } = await runCommand({ cwd: folder.path(), args, env: { NOTIGRAPH_DOCTOR_KEY: KEY } });
+  expect(stderr).toBe('');
+  const { findings }: { findings: { section: string; level: string; sentence: string }[] } = JSON.parse(stdout);
+  const lines = findings
+    .filter(({ section }) => section === 'Modules')
+    .map(({ level, sentence }) => `${level}: ${sentence.replace(/ \(.* ms\)/, '')}`);
+  expect([...lines.slice(0, 8), ...lines.slice(-1)]).toEqual([
+    'ok: GET /v1/boxes responds as declared.',
+    'note: GET /v1/search responds with 400, probably because it requires arguments.',
+    'problem: GET /v1/shelves: the body is not a list.',
+    'ok: GET /v1/boxes/{boxName}/items responds as declared.',
+    'ok: GET /v1/boxes/{boxName}/label.txt responds as declared.',
+    'note: GET /v1/shelves/{id} was not checked, because no response of GET /v1/shelves has an id for it.',
+    'ok: GET /v1/boxes/{boxName}/items/{id} responds as declared.',
+    'problem: GET /v1/boxes/{boxName}/items/{id}/parts0 responds with 404.',
+    'note: 7 more endpoints of modules were not checked.',
+  ]);
+  const sent = (path: string) => service.requests.filter((request) => request.path === path);
+  expect(sent('/v1/boxes').map(({ headers }) => headers['x-version'])).toEqual(['2']);
+  expect(sent('/v1/boxes/red%20box/label.txt').map(({ headers }) => headers.accept)).toEqual(['*/*']);
+  expect(sent('/v1/boxes/red%20box/items/item%2F1')).toHaveLength(1);
+  expect(service.calls().filter((call) => call.includes('/parts'))).toHaveLength(43);
 });

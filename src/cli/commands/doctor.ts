@@ -2,7 +2,7 @@
 
 import type { Command } from '../command.ts';
 import { readFormat } from '../command-line.ts';
-import { serviceOptions } from './serve.ts';
+import { serve, serviceOptions } from './serve.ts';
 
 const FORMATS = 'text|json';
 
@@ -11,6 +11,7 @@ export const doctor: Command = {
   summary: 'Examines the service and suggests remedies.',
   options: [
     ...serviceOptions('NOTIGRAPH_DOCTOR_KEY'),
+    ...serve.options.filter(({ name }) => name === 'modules'),
     {
       name: 'workflow',
       value: 'ID',
@@ -20,7 +21,8 @@ export const doctor: Command = {
   ],
   details: `It checks DNS, TLS, the API key, every read endpoint against the contract, the
 clock, rate limits, ETags and keep-alive, with the time limits of your
-configuration. It sends only GET requests and never prints the key.
+configuration, and then the reads of your modules. It sends only GET requests
+and never prints the key.
 
 Exit code: 0 if there are no problems, 1 if there are, 2 if the configuration is
 invalid.`,

@@ -36,11 +36,12 @@ const REMEDIES = {
  * @throws {EndingProblem} if the service doesn't respond to a read, or not to the first one as expected
  */
 export async function examineEndpoints(
-  { get }: Session,
+  session: Session,
   list: ReadResponse,
   workflow: string | undefined,
   report: Report,
 ): Promise<void> {
+  const { get } = session;
   if (list.bodyProblem !== undefined) {
     throw new EndingProblem(...unusable(LIST, list.bodyProblem));
   }
@@ -51,13 +52,7 @@ export async function examineEndpoints(
       : note('Responses have no envelope. Notigraph accepts both.'),
   );
 
-  const [groupId] = idsOf(list.body);
-  if (groupId === undefined) {
-    report(note('There is no notification group, so reading one was not checked.'));
-  } else {
-    const read: Read = { endpoint: getNotificationGroup, args: { id: groupId } };
-    judge(read, await get(read)).forEach(report);
-  }
+  await examineReads(session, [getNotificationGroup], report, new Map([[LIST.endpoint.route, list.body]]));
   const { status, isForeign } = await get({ endpoint: getNotificationGroup, args: { id: UNKNOWN_ID } });
   report(
     status === 404 && !isForeign
@@ -88,12 +83,50 @@ export async function examineEndpoints(
   );
 }
 
+/** Maximum number of endpoints of modules that are read. */
+const MAX_READS = 50;
+
+/**
+ * Sends a read to each endpoint: to lists first, because the ids for the paths of others are those of their first records.
+ *
+ * @param bodies bodies of lists by their routes, to which others are added. @default none
+ */
+export async function examineReads(
+  { get }: Session,
+  endpoints: readonly DeclaredEndpoint[],
+  report: Report,
+  bodies = new Map<string, unknown>(),
+): Promise<void> {
+  const sorted = endpoints.toSorted((a, b) => a.params.length - b.params.length);
+  for (const endpoint of sorted.slice(0, MAX_READS)) {
+    const { route, params, module } = endpoint;
+    const subject = `GET ${route}`;
+    const lists = params.map((name) => route.slice(0, route.indexOf(`/{${name}}`)));
+    const args = Object.fromEntries(params.map((name, i) => [name, idFor(name, bodies.get(lists[i] ?? ''))]));
+    const missing = lists.find((_, i) => args[params[i] ?? ''] === undefined);
+    if (missing !== undefined) {
+      report(note(`${subject} was not checked, because no response of GET ${missing} has an id for it.`));
+      continue;
+    }
+    const response = await get({ endpoint, args });
+    bodies.set(route, response.body);
+    if (module !== undefined && (response.status === 400 || response.status === 422)) {
+      report(note(`${subject} responds with ${response.status}, probably because it requires arguments.`));
+    } else {
+      judge({ endpoint }, response).forEach(report);
+    }
+  }
+  if (sorted.length > MAX_READS) {
+    report(note(`${sorted.length - MAX_READS} more endpoints of modules were not checked.`));
+  }
+}
+
 const STATISTICS: Read = { endpoint: getNotificationStats, args: { query: { days: 30 } } };
 
 /** Returns what a response says about its endpoint. */
 function judge(read: Read, { status, sent, body, bodyProblem, ms, bytes }: ReadResponse): Finding[] {
   const { endpoint } = read;
-  const { route, expect } = endpoint;
+  const { route, module, response } = endpoint;
   const subject = `GET ${route}`;
   if (status > 299) {
     return [problem(`${subject} responds with ${status}.`, 'Check that the service has this endpoint, and its log.')];
@@ -102,14 +135,18 @@ function judge(read: Read, { status, sent, body, bodyProblem, ms, bytes }: ReadR
     return [problem(...unusable(read, bodyProblem))];
   }
   const deviations = describeDeviations(subject, endpoint, sent);
-  const items = expect === 'list' && Array.isArray(body) ? `${body.length} records, ` : '';
+  const records = recordsOf(body);
+  const items = records === undefined ? '' : `${records.length} records, `;
   const size = `${items}${Math.ceil(bytes / 1024)} KiB, ${Math.ceil(ms)} ms`;
-  return deviations.length > 0 ? deviations : [ok(`${subject} matches the contract (${size}).`)];
+  const result = module === undefined || response !== undefined ? 'matches the contract' : 'responds as declared';
+  return deviations.length > 0 ? deviations : [ok(`${subject} ${result} (${size}).`)];
 }
 
 const unusable = ({ endpoint }: Read, clause: string): [sentence: string, remedy: string] => [
   `GET ${endpoint.route}: ${clause}.`,
-  'The contract is schema/upstream.openapi.yaml.',
+  endpoint.module === undefined
+    ? 'The contract is schema/upstream.openapi.yaml.'
+    : `Correct the service, or the endpoint in the module ${endpoint.module}.`,
 ];
 
 /** Compares a body with the contract, and returns a finding for each weight of deviations. */
@@ -126,10 +163,18 @@ function describeDeviations(subject: string, endpoint: DeclaredEndpoint, sent: u
 
 const isId = (value: unknown): value is string => typeof value === 'string' && findIdProblem(value) === undefined;
 
-const idsOf = (list: unknown): string[] =>
-  Array.isArray(list)
-    ? list.map((record) => (isRecord(record) ? (record._id ?? record.id) : undefined)).filter(isId)
-    : [];
+/** Returns the records of a list or page; undefined if the body is neither. */
+function recordsOf(body: unknown): readonly unknown[] | undefined {
+  const list = isRecord(body) ? body.data : body;
+  return Array.isArray(list) ? list : undefined;
+}
+
+/** Returns the id of a list's first record for a parameter of a path: the member with its name, such as `topicKey`, or `key`, or what most services call it. */
+function idFor(param: string, list: unknown): string | undefined {
+  const [record] = recordsOf(list) ?? [];
+  const lastWord = /[A-Z][a-z]*$/.exec(param)?.[0].toLowerCase() ?? param;
+  return isRecord(record) ? [param, lastWord, '_id', 'id'].map((name) => record[name]).find(isId) : undefined;
+}
 
 /** Returns the ids of the workflows in statistics, each once. */
 const workflowsOf = (stats: unknown): string[] =>

@@ -1,15 +1,18 @@
 // Examines a service without changing anything in it, and prints what it finds.
 
+import { createSchema, endpointsOf } from '../../graphql/schema.ts';
 import { createCredentialFilter } from '../../upstream/credential-filter.ts';
+import type { DeclaredEndpoint } from '../../upstream/endpoint.ts';
 import { headerOf } from '../../upstream/transport/body.ts';
 import { probeUpstream } from '../../upstream/transport/probe.ts';
 import type { CommandLine, Process } from '../command.ts';
 import { type Environment, readEnvironment } from '../config/environment.ts';
-import { type Config, loadConfig } from '../config/load-config.ts';
+import { loadConfig } from '../config/load-config.ts';
+import { loadCheckedModules } from '../config/load-modules.ts';
 import { ConfigError } from '../config/problem.ts';
 import { findService, readAuthorization, type ServiceSettings } from '../find-service.ts';
 import { examineConnection } from './connection.ts';
-import { examineEndpoints } from './endpoints.ts';
+import { examineEndpoints, examineReads } from './endpoints.ts';
 import {
   EndingProblem,
   formatFinding,
@@ -31,7 +34,7 @@ const QUESTION = 'API key of the service (not shown; Enter checks without it): '
 /** Examines the configured service and prints the findings as they come. The exit code is 1 if there are problems. */
 export async function runDoctor(commandLine: CommandLine, host: Process, isJson: boolean): Promise<void> {
   const environment = readEnvironment(host.env);
-  const config = loadUsableConfig(commandLine, environment, host);
+  const { config, endpoints } = await loadUsableConfig(commandLine, environment, host);
   const { 'key-file': file, workflow, name } = commandLine.options;
   const { url, settings } = findService(config, name, 'to examine');
   const authorization = await readAuthorization(file, environment.values[KEY_VARIABLE], host, QUESTION);
@@ -39,7 +42,7 @@ export async function runDoctor(commandLine: CommandLine, host: Process, isJson:
   if (!isJson) {
     host.stdout.write(`${url.href}\n`);
   }
-  await examine({ url, settings, authorization, workflow }, (finding) => {
+  await examine({ url, settings, authorization, workflow, endpoints }, (finding) => {
     if (!isJson) {
       host.stdout.write(formatFinding(finding, findings.at(-1)?.section !== finding.section, host.stdout));
     }
@@ -52,19 +55,25 @@ export async function runDoctor(commandLine: CommandLine, host: Process, isJson:
   host.exitCode = findings.some(({ level }) => level === 'problem') ? 1 : 0;
 }
 
-/** Loads the configuration. One in the folder that is invalid is ignored if the command line has the address of the service. */
-function loadUsableConfig(commandLine: CommandLine, environment: Environment, { stderr }: Process): Config {
+/** Loads the configuration and its modules. One in the folder that is invalid is ignored if the command line has the address of the service. */
+async function loadUsableConfig(commandLine: CommandLine, environment: Environment, { stderr }: Process) {
   try {
-    return loadConfig(commandLine, environment).config;
+    return await loadWithModules(commandLine, environment);
   } catch (error) {
     const { upstream, config } = commandLine.options;
     if (!(error instanceof ConfigError) || upstream === undefined || config !== undefined) {
       throw error;
     }
-    const loaded = loadConfig(commandLine, environment, { read: () => undefined }); // Options and variables must be valid.
+    const loaded = await loadWithModules(commandLine, environment, { read: () => undefined }); // Options and variables must be valid.
     stderr.write('The configuration in this folder is invalid and ignored. "notigraph check" lists its problems.\n');
-    return loaded.config;
+    return loaded;
   }
+}
+
+async function loadWithModules(...args: Parameters<typeof loadConfig>) {
+  const { config, locate } = loadConfig(...args);
+  const endpoints = endpointsOf(createSchema(config, await loadCheckedModules(config, locate)));
+  return { config, endpoints: endpoints.filter(({ module }) => module !== undefined) };
 }
 
 export interface ExamineOptions {
@@ -75,11 +84,13 @@ export interface ExamineOptions {
   authorization: string | undefined;
   /** Id or identifier of a workflow to read. @default one of the statistics */
   workflow: string | undefined;
+  /** Endpoints of modules. @default none */
+  endpoints?: readonly DeclaredEndpoint[];
 }
 
 /** Examines a service without changing anything in it. The checks are in the order in which they depend on each other. */
 export async function examine(options: ExamineOptions, onFinding: (finding: TitledFinding) => void): Promise<void> {
-  const { url, settings, authorization, workflow } = options;
+  const { url, settings, authorization, workflow, endpoints = [] } = options;
   const isShowable = authorization === undefined ? () => true : createCredentialFilter({ authorization });
   let section = 'Connection';
   const report: Report = (finding) => {
@@ -103,6 +114,12 @@ export async function examine(options: ExamineOptions, onFinding: (finding: Titl
     await examineEndpoints(session, list, workflow, report);
     section = 'Headers';
     await examineHeaders(session, list, time, report);
+    section = 'Modules';
+    await examineReads(session, endpoints.filter(isRead), report);
+    const writes = endpoints.length - endpoints.filter(isRead).length;
+    if (writes > 0) {
+      report(note(`The writes of modules (${writes}) were not checked, because they would change records.`));
+    }
   } catch (error) {
     if (!(error instanceof EndingProblem)) {
       throw error;
@@ -111,6 +128,8 @@ export async function examine(options: ExamineOptions, onFinding: (finding: Titl
     report(note('The other checks were skipped.'));
   }
 }
+
+const isRead = ({ method }: DeclaredEndpoint): boolean => method === 'GET';
 
 /** Checks without the API key whether this is the service. @throws {EndingProblem} if it isn't */
 async function examineService({ url, pool, get }: Session, report: Report): Promise<void> {

@@ -2,14 +2,15 @@
 
 import type { Socket } from 'node:net';
 import { errorCodeOf } from '../../lib/caught.ts';
-import { USER_AGENT } from '../../lib/installation.ts';
 import { addressOf } from '../../lib/urls.ts';
 import { toHostname } from '../../settings/upstreams.ts';
 import type { CallArgs, DeclaredEndpoint } from '../../upstream/endpoint.ts';
 import { listNotificationGroups } from '../../upstream/endpoints.ts';
+import { headersOf } from '../../upstream/input-rules.ts';
 import { type Progress, receive, type UpstreamResponse } from '../../upstream/transport/attempt.ts';
 import { BodyError, planBody, readErrorBody, readSuccess } from '../../upstream/transport/body.ts';
 import { createConnector } from '../../upstream/transport/connector.ts';
+import { toDispatchOptions } from '../../upstream/transport/exchange.ts';
 import { fillPath, pathPrefixOf } from '../../upstream/transport/path.ts';
 import { SocketPool } from '../../upstream/transport/socket-pool.ts';
 import { createTlsFiles } from '../../upstream/transport/tls-files.ts';
@@ -60,26 +61,16 @@ export function openSession(url: URL, settings: ServiceSettings, authorization: 
   async function get(read: Read): Promise<ReadResponse> {
     const { endpoint, args = {}, headers = {}, hasKey = true } = read;
     const path = pathPrefixOf(url) + fillPath(endpoint, args);
+    const declared = { ...(endpoint.headers && headersOf(endpoint, endpoint.headers, args)), ...headers };
+    const call = { endpoint, authorization, path, requestId: 'doctor', args, headers: declared, body: undefined };
+    const request = toDispatchOptions(url.origin, call, undefined);
+    const { authorization: _, ...withoutKey } = request.headers ?? {};
     const startedAt = performance.now();
-    const attempt = receive(
-      pool,
-      {
-        origin: url.origin,
-        path,
-        method: 'GET',
-        headers: {
-          ...(hasKey && { authorization }),
-          accept: 'application/json',
-          'user-agent': USER_AGENT,
-          ...headers,
-        },
-      },
-      {
-        credential: hasKey ? authorization : '',
-        timeoutMs: attemptTimeoutMs,
-        planBody: (status, received) => planBody(status, received, maxUpstreamResponseBytes),
-      },
-    );
+    const attempt = receive(pool, hasKey ? request : { ...request, headers: withoutKey }, {
+      credential: hasKey ? authorization : '',
+      timeoutMs: endpoint.timeoutMs ?? attemptTimeoutMs,
+      planBody: (status, received) => planBody(status, received, maxUpstreamResponseBytes, endpoint.expect),
+    });
     const response = await attempt.response.catch((failure: unknown) => {
       const sentence = `GET ${endpoint.route}: ${explain(endpoint, failure, attempt.progress)}`;
       throw new EndingProblem(sentence, 'Check the service, its log, and what is in front of it.');
