@@ -23,8 +23,6 @@ export interface Command {
   /** Placeholders of its arguments: `[FILE]` if one is optional. @default none */
   args?: readonly string[];
   options: readonly CommandOption[];
-  /** Whether its standard output is a log, which has the lines of modules too. @default false: only the command writes there */
-  isLog?: boolean;
   /**
    * Runs the command.
    *

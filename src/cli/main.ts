@@ -3,7 +3,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { VERSION } from '../lib/installation.ts';
 import { withoutControls } from '../lib/text.ts';
-import type { Command, Process } from './command.ts';
+import type { Process } from './command.ts';
 import { readCommandLine } from './command-line.ts';
 import { COMMANDS } from './commands/index.ts';
 import { explainFailure } from './explain-failure.ts';
@@ -20,24 +20,22 @@ async function main(): Promise<void> {
   } else if (options.version !== undefined) {
     process.stdout.write(`${VERSION}\n`);
   } else {
-    await command.run(commandLine, reserveOutput(command));
+    await command.run(commandLine, command.name === 'serve' ? process : reserveOutput());
   }
 }
 
 /**
  * Returns the process for a command. What others print then, such as a module with `console.log`, goes to standard error: the command's own output can be
- * data, which a line of another program would break.
+ * data. That of `serve` is a log, to which such lines belong.
  */
-function reserveOutput({ isLog = false }: Command): Process {
-  if (isLog) {
-    return process;
-  }
-  const stdout = new Proxy(process.stdout, {
-    get: (stream, name) => (name === 'write' ? write : Reflect.get(stream, name)),
-  });
+function reserveOutput(): Process {
   process.stdout.write = process.stderr.write.bind(process.stderr);
-  return new Proxy(process, { get: (host, name) => (name === 'stdout' ? stdout : Reflect.get(host, name)) });
+  return override(process, 'stdout', override(process.stdout, 'write', write));
 }
+
+/** Returns an object with another value of a member. */
+const override = <Target extends object>(object: Target, name: string, value: unknown): Target =>
+  new Proxy(object, { get: (target, key) => (key === name ? value : Reflect.get(target, key)) });
 
 /**
  * Ignores that the reader of the output or the terminal is gone, as in `notigraph --help | head -1`, and reports a full disk. A gateway keeps serving

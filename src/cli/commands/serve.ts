@@ -11,7 +11,6 @@ import { writeEntries } from '../help.ts';
 export const serve: Command = {
   name: 'serve',
   summary: 'Serves the GraphQL API. The default command.',
-  isLog: true,
   options: [
     ...listSettingOptions(),
     {
