@@ -19,10 +19,9 @@ export const doctor: Command = {
     },
     { name: 'format', value: FORMATS, description: 'Form of the output. Default: text.' },
   ],
-  details: `It checks DNS, TLS, the API key, every read endpoint against the contract, the
+  details: `It checks DNS, TLS, the API key, every read endpoint, also those of modules, the
 clock, rate limits, ETags and keep-alive, with the time limits of your
-configuration, and then the reads of your modules. It sends only GET requests
-and never prints the key.
+configuration. It sends only GET requests and never prints the key.
 
 Exit code: 0 if there are no problems, 1 if there are, 2 if the configuration is
 invalid.`,

@@ -1,6 +1,6 @@
 // Checks every read endpoint of a service against the contract.
 
-import { isRecord } from '../../lib/is-record.ts';
+import { isRecord, listOf, recordOf } from '../../lib/is-record.ts';
 import { type DeviationKind, findDeviations } from '../../upstream/contract/drift.ts';
 import { type DeclaredEndpoint, isEnvelope } from '../../upstream/endpoint.ts';
 import { getNotificationGroup, getNotificationStats, getWorkflow } from '../../upstream/endpoints.ts';
@@ -75,12 +75,7 @@ export async function examineEndpoints(
       return;
     }
   }
-  report(
-    note(
-      'The statistics name no existing workflow, so reading one was not checked.',
-      'Name one with --workflow <id or identifier>.',
-    ),
-  );
+  report(note('The statistics name no existing workflow, so none was read.', 'Name one with --workflow ID.'));
 }
 
 /** Maximum number of endpoints of modules that are read. */
@@ -99,22 +94,17 @@ export async function examineReads(
 ): Promise<void> {
   const sorted = endpoints.toSorted((a, b) => a.params.length - b.params.length);
   for (const endpoint of sorted.slice(0, MAX_READS)) {
-    const { route, params, module } = endpoint;
-    const subject = `GET ${route}`;
-    const lists = params.map((name) => route.slice(0, route.indexOf(`/{${name}}`)));
-    const args = Object.fromEntries(params.map((name, i) => [name, idFor(name, bodies.get(lists[i] ?? ''))]));
-    const missing = lists.find((_, i) => args[params[i] ?? ''] === undefined);
-    if (missing !== undefined) {
-      report(note(`${subject} was not checked, because no response of GET ${missing} has an id for it.`));
+    const { route, params } = endpoint;
+    const bodyOf = (name: string) => bodies.get(route.slice(0, route.indexOf(`/{${name}}`)));
+    const args = Object.fromEntries(params.map((name) => [name, idFor(name, bodyOf(name))]));
+    const unknown = params.find((name) => args[name] === undefined);
+    if (unknown !== undefined) {
+      report(note(`GET ${route} was not checked, because no list has an id for {${unknown}}.`));
       continue;
     }
     const response = await get({ endpoint, args });
     bodies.set(route, response.body);
-    if (module !== undefined && (response.status === 400 || response.status === 422)) {
-      report(note(`${subject} responds with ${response.status}, probably because it requires arguments.`));
-    } else {
-      judge({ endpoint }, response).forEach(report);
-    }
+    judge({ endpoint }, response).forEach(report);
   }
   if (sorted.length > MAX_READS) {
     report(note(`${sorted.length - MAX_READS} more endpoints of modules were not checked.`));
@@ -126,8 +116,11 @@ const STATISTICS: Read = { endpoint: getNotificationStats, args: { query: { days
 /** Returns what a response says about its endpoint. */
 function judge(read: Read, { status, sent, body, bodyProblem, ms, bytes }: ReadResponse): Finding[] {
   const { endpoint } = read;
-  const { route, module, response } = endpoint;
+  const { route, expect, module, response } = endpoint;
   const subject = `GET ${route}`;
+  if (module !== undefined && (status === 400 || status === 422)) {
+    return [note(`${subject} responds with ${status}, probably because it requires arguments.`)];
+  }
   if (status > 299) {
     return [problem(`${subject} responds with ${status}.`, 'Check that the service has this endpoint, and its log.')];
   }
@@ -135,8 +128,7 @@ function judge(read: Read, { status, sent, body, bodyProblem, ms, bytes }: ReadR
     return [problem(...unusable(read, bodyProblem))];
   }
   const deviations = describeDeviations(subject, endpoint, sent);
-  const records = recordsOf(body);
-  const items = records === undefined ? '' : `${records.length} records, `;
+  const items = expect === 'list' && Array.isArray(body) ? `${body.length} records, ` : '';
   const size = `${items}${Math.ceil(bytes / 1024)} KiB, ${Math.ceil(ms)} ms`;
   const result = module === undefined || response !== undefined ? 'matches the contract' : 'responds as declared';
   return deviations.length > 0 ? deviations : [ok(`${subject} ${result} (${size}).`)];
@@ -146,7 +138,7 @@ const unusable = ({ endpoint }: Read, clause: string): [sentence: string, remedy
   `GET ${endpoint.route}: ${clause}.`,
   endpoint.module === undefined
     ? 'The contract is schema/upstream.openapi.yaml.'
-    : `Correct the service, or the endpoint in the module ${endpoint.module}.`,
+    : 'Correct the service, or the module.',
 ];
 
 /** Compares a body with the contract, and returns a finding for each weight of deviations. */
@@ -163,19 +155,13 @@ function describeDeviations(subject: string, endpoint: DeclaredEndpoint, sent: u
 
 const isId = (value: unknown): value is string => typeof value === 'string' && findIdProblem(value) === undefined;
 
-/** Returns the records of a list or page; undefined if the body is neither. */
-function recordsOf(body: unknown): readonly unknown[] | undefined {
-  const list = isRecord(body) ? body.data : body;
-  return Array.isArray(list) ? list : undefined;
-}
-
 /** Returns the id of a list's first record for a parameter of a path: the member with its name, such as `topicKey`, or `key`, or what most services call it. */
 function idFor(param: string, list: unknown): string | undefined {
-  const [record] = recordsOf(list) ?? [];
+  const record = recordOf(listOf(isRecord(list) ? list.data : list)[0]);
   const lastWord = /[A-Z][a-z]*$/.exec(param)?.[0].toLowerCase() ?? param;
-  return isRecord(record) ? [param, lastWord, '_id', 'id'].map((name) => record[name]).find(isId) : undefined;
+  return [param, lastWord, '_id', 'id'].map((name) => record[name]).find(isId);
 }
 
 /** Returns the ids of the workflows in statistics, each once. */
 const workflowsOf = (stats: unknown): string[] =>
-  Array.isArray(stats) ? [...new Set(stats.flatMap((day) => (isRecord(day) ? day.templates : [])))].filter(isId) : [];
+  [...new Set(listOf(stats).flatMap((day) => listOf(recordOf(day).templates)))].filter(isId);

@@ -34,7 +34,7 @@ const QUESTION = 'API key of the service (not shown; Enter checks without it): '
 /** Examines the configured service and prints the findings as they come. The exit code is 1 if there are problems. */
 export async function runDoctor(commandLine: CommandLine, host: Process, isJson: boolean): Promise<void> {
   const environment = readEnvironment(host.env);
-  const { config, endpoints } = await loadUsableConfig(commandLine, environment, host);
+  const { config, reads } = await loadUsableConfig(commandLine, environment, host);
   const { 'key-file': file, workflow, name } = commandLine.options;
   const { url, settings } = findService(config, name, 'to examine');
   const authorization = await readAuthorization(file, environment.values[KEY_VARIABLE], host, QUESTION);
@@ -42,7 +42,7 @@ export async function runDoctor(commandLine: CommandLine, host: Process, isJson:
   if (!isJson) {
     host.stdout.write(`${url.href}\n`);
   }
-  await examine({ url, settings, authorization, workflow, endpoints }, (finding) => {
+  await examine({ url, settings, authorization, workflow, reads }, (finding) => {
     if (!isJson) {
       host.stdout.write(formatFinding(finding, findings.at(-1)?.section !== finding.section, host.stdout));
     }
@@ -73,7 +73,7 @@ async function loadUsableConfig(commandLine: CommandLine, environment: Environme
 async function loadWithModules(...args: Parameters<typeof loadConfig>) {
   const { config, locate } = loadConfig(...args);
   const endpoints = endpointsOf(createSchema(config, await loadCheckedModules(config, locate)));
-  return { config, endpoints: endpoints.filter(({ module }) => module !== undefined) };
+  return { config, reads: endpoints.filter(({ module, method }) => module !== undefined && method === 'GET') };
 }
 
 export interface ExamineOptions {
@@ -84,13 +84,13 @@ export interface ExamineOptions {
   authorization: string | undefined;
   /** Id or identifier of a workflow to read. @default one of the statistics */
   workflow: string | undefined;
-  /** Endpoints of modules. @default none */
-  endpoints?: readonly DeclaredEndpoint[];
+  /** Reads of modules. @default none */
+  reads?: readonly DeclaredEndpoint[];
 }
 
 /** Examines a service without changing anything in it. The checks are in the order in which they depend on each other. */
 export async function examine(options: ExamineOptions, onFinding: (finding: TitledFinding) => void): Promise<void> {
-  const { url, settings, authorization, workflow, endpoints = [] } = options;
+  const { url, settings, authorization, workflow, reads = [] } = options;
   const isShowable = authorization === undefined ? () => true : createCredentialFilter({ authorization });
   let section = 'Connection';
   const report: Report = (finding) => {
@@ -115,11 +115,7 @@ export async function examine(options: ExamineOptions, onFinding: (finding: Titl
     section = 'Headers';
     await examineHeaders(session, list, time, report);
     section = 'Modules';
-    await examineReads(session, endpoints.filter(isRead), report);
-    const writes = endpoints.length - endpoints.filter(isRead).length;
-    if (writes > 0) {
-      report(note(`The writes of modules (${writes}) were not checked, because they would change records.`));
-    }
+    await examineReads(session, reads, report);
   } catch (error) {
     if (!(error instanceof EndingProblem)) {
       throw error;
@@ -128,8 +124,6 @@ export async function examine(options: ExamineOptions, onFinding: (finding: Titl
     report(note('The other checks were skipped.'));
   }
 }
-
-const isRead = ({ method }: DeclaredEndpoint): boolean => method === 'GET';
 
 /** Checks without the API key whether this is the service. @throws {EndingProblem} if it isn't */
 async function examineService({ url, pool, get }: Session, report: Report): Promise<void> {
