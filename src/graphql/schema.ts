@@ -121,7 +121,7 @@ function buildSchema(modules: readonly GatewayModule[]): { schema: GraphQLSchema
     if (problem !== undefined) {
       throw new ModuleError(problem);
     }
-    schema.extensions = { ...schema.extensions, endpoints: [...CONTRACT, ...endpoints] };
+    schema.extensions = { ...schema.extensions, endpoints: [...CONTRACT, ...endpoints], moduleOf };
     return { schema, moduleOf };
   } catch (error) {
     const last = modules.at(-1);
@@ -195,6 +195,10 @@ function findProblem(schema: GraphQLSchema, moduleOf: ModuleOf): string | undefi
 
 export const endpointsOf = ({ extensions }: GraphQLSchema): readonly DeclaredEndpoint[] =>
   extensions.endpoints as readonly DeclaredEndpoint[]; // Set by `buildSchema`.
+
+/** Returns the module that adds a type, such as `Topic`, or a field, such as `Query.topics`. */
+export const ownerOf = ({ extensions }: GraphQLSchema, path: string): string | undefined =>
+  [path, path.replace(/\..*/, '')].map(extensions.moduleOf as ModuleOf).find(Boolean); // Set by `buildSchema`.
 
 export const printSdl = (schema: GraphQLSchema): string => `${printSchema(lexicographicSortSchema(schema))}\n`;
 

@@ -62,8 +62,8 @@ it('accepts a configuration without sending, writing or starting anything, and f
   expect(await runCommand({ cwd: folder.path(), args: ['check', '--strict'], env })).toEqual({
     code: 1,
     signal: null,
-    stdout: `notigraph.config.yaml:17:7: warning: trustedDocuments.manifests.0: the document b is rejected: Cannot query field "colour" on type "Query".
-notigraph.config.yaml is valid, with 1 warning.
+    stdout: `notigraph.config.yaml is valid, with 1 warning.
+notigraph.config.yaml:17:7: warning: trustedDocuments.manifests.0: the document b is rejected: Cannot query field "colour" on type "Query".
 `,
     stderr: '',
   });
@@ -83,11 +83,11 @@ it('reports the problems that prevent a start, for people and as annotations of 
   const run = (...args: string[]) => runCommand({ cwd: folder.path(), args });
   const [start, report, annotations] = [await run(), await run('check'), await run('check', '--format=github')];
   expect([start.code, report.code, annotations.code]).toEqual([2, 2, 2]);
-  expect(report.stdout).toBe(`${start.stderr}The configuration is invalid: 2 problems.\n`);
+  expect(report.stdout).toBe(`The configuration is invalid: 2 problems.\n${start.stderr}`);
   expect(annotations.stdout.split('\n')).toEqual([
+    'The configuration is invalid: 2 problems.',
     '::error::NOTIGRAPH_HOST (.env) must be a host name or an IP address.',
     '::error file=notigraph.config.yaml,line=2,col=3::port must be a whole number from 0 to 65535.',
-    'The configuration is invalid: 2 problems.',
     '',
   ]);
   expect(report.stderr + annotations.stderr).toBe('');
@@ -110,7 +110,7 @@ it('has a form for programs, and escapes what GitHub Actions would interpret', a
     warnings: [],
   });
   const problem = { place: { source: 'a,b:c%.yaml', line: 1, column: 2 }, sentence: '100 %\nmore' };
-  expect(formatReport({ ...report, problems: [problem] }, 'github').split('\n')[0]).toBe(
+  expect(formatReport({ ...report, problems: [problem] }, 'github').split('\n')[1]).toBe(
     '::error file=a%2Cb%3Ac%25.yaml,line=1,col=2::100 %25%0Amore',
   );
 });

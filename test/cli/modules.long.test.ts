@@ -171,12 +171,12 @@ it('check reports what each module adds', async () => {
   const { code, stdout } = await run('check', '--modules', './greetings.ts,notigraph/modules/events,./empty.mjs');
   expect([code, ...stdout.split('\n').filter((line) => /^(?: .*greeting|\S|$)/.test(line))]).toEqual([
     0,
+    'The configuration is valid.',
     'Module greetings adds 0 types, 1 field and 1 endpoint:',
     '  Query.greeting (greetings:read)',
     '  GET /v1/greetings/{id}',
     expect.stringMatching(/^Module notigraph\/modules\/events adds \d+ types, \d+ fields and \d endpoints:$/),
     'Module empty adds nothing to the schema.',
-    expect.stringMatching(/ is valid/),
     '',
   ]);
   expect(stdout).toContain('\n  Mutation.triggerEvent (events:write)\n');
@@ -218,6 +218,54 @@ ${MODULE.replace('builder.queryField', "console.info('defined');\n  builder.quer
     args: ['--upstream', 'http://127.0.0.1:9', '--modules', './greetings.ts'],
   });
   expect(serving.outputOf('stdout')).toContain('imported\n');
+});
+
+it('check reports what a module adds with its own name, also if one before it uses it, or it is not configured', async () => {
+  await write(
+    'boxes.mjs',
+    `import { defineModule } from 'notigraph/modules';
+export const boxes = defineModule('boxes', ({ builder, endpoint, requireScopes }) => {
+  endpoint('GET /v1/boxes');
+  const Box = builder.objectRef('Box').implement({
+    extensions: requireScopes('boxes:read'),
+    fields: (t) => ({ name: t.exposeString('name') }),
+  });
+  builder.queryField('box', (t) => t.field({ type: Box, resolve: () => ({ name: 'red' }) }));
+  return { Box };
+});
+export default boxes;`,
+  );
+  await write(
+    'links.mjs',
+    `import { defineModule } from 'notigraph/modules';
+import { boxes } from './boxes.mjs';
+export default defineModule('links', ({ builder, endpoint, requireScopes, use }) => {
+  const { Box } = use(boxes);
+  endpoint('GET /v1/links');
+  builder.objectField(Box, 'link', (t) => t.string({ resolve: () => 'x' }));
+  builder.queryField('link', (t) =>
+    t.string({ extensions: requireScopes('links:read'), resolve: () => 'x' }),
+  );
+});`,
+  );
+  const reports = [
+    ['Module links adds 0 types, 2 fields and 1 endpoint:', ['Box.link', 'Query.link (links:read)', 'GET /v1/links']],
+    [
+      'Module boxes adds 1 type, 2 fields and 1 endpoint:',
+      ['Box (boxes:read)', 'Box.name', 'Query.box (boxes:read)', 'GET /v1/boxes'],
+    ],
+  ] as const;
+  for (const modules of ['./links.mjs,./boxes.mjs', './links.mjs']) {
+    const { stdout } = await run('check', '--modules', modules);
+    const lines = stdout.trimEnd().split('\n');
+    expect(lines).toHaveLength(10);
+    expect(lines[0]).toBe('The configuration is valid.');
+    for (const [title, elements] of reports) {
+      const start = lines.indexOf(title) + 1;
+      const names = lines.slice(start, start + elements.length).map((line) => line.trim());
+      expect([title, names.toSorted()]).toEqual([title, elements.toSorted()]);
+    }
+  }
 });
 
 it('schema print and schema diff have the modules of the configuration, without its secrets and without a service', async () => {
@@ -396,8 +444,8 @@ export default defineModule('drafts', ({ endpoint }) => {
   expect([code, stdout.split('\n').filter((line) => line.includes('warning'))]).toEqual([
     0,
     [
-      "notigraph.config.yaml:2:1: warning: modules: PUT /v1/workflows/{id} of the module drafts empties the cached reads 'workflows', 'drafts', because of its path; declare empties: ['workflows', 'drafts'], or [] if it changes none of them.",
       'notigraph.config.yaml is valid, with 1 warning.',
+      "notigraph.config.yaml:2:1: warning: modules: PUT /v1/workflows/{id} of the module drafts empties the cached reads 'workflows', 'drafts', because of its path; declare empties: ['workflows', 'drafts'], or [] if it changes none of them.",
     ],
   ]);
 });
@@ -507,7 +555,7 @@ describe("a module that can't be used is one line with its place in the configur
     await write('a.ts', code);
     await write('notigraph.config.yaml', `modules:\n - ${name}\n`);
     const { code: exitCode, stdout } = await run('check');
-    expect([exitCode, stdout.split('\n')[0]]).toEqual([2, expect.stringMatching(message)]);
+    expect([exitCode, stdout.split('\n')[1]]).toEqual([2, expect.stringMatching(message)]);
     expect(stdout).not.toMatch(/^ +at /m);
   });
 
@@ -518,6 +566,6 @@ describe("a module that can't be used is one line with its place in the configur
       'modules: [./greetings.ts]\nclients:\n  browser:\n    scopes: [greetings:read, greeting:read]\n    tenants: { a: { env: A_KEY } }\nclientTokens: { secrets: [{ env: A_SECRET }] }\n',
     );
     const { stdout } = await run('check', '--without-secrets');
-    expect(stdout.split('\n')[0]).toMatch(/^notigraph\.config\.yaml:4:30: clients\.browser\.scopes\.1 must be a scope/);
+    expect(stdout.split('\n')[1]).toMatch(/^notigraph\.config\.yaml:4:30: clients\.browser\.scopes\.1 must be a scope/);
   });
 });

@@ -4,8 +4,8 @@ import type { GraphQLSchema } from 'graphql';
 import { createManifestFiles } from '../../graphql/documents/manifest.ts';
 import { shippedManifest } from '../../graphql/documents/shipped-operations.ts';
 import type { GatewayModule } from '../../graphql/module.ts';
-import { createSchema, endpointsOf } from '../../graphql/schema.ts';
-import { elementsOf, scopesOf } from '../../graphql/scopes.ts';
+import { createSchema, endpointsOf, ownerOf } from '../../graphql/schema.ts';
+import { elementsOf } from '../../graphql/scopes.ts';
 import { readTools } from '../../graphql/tools/tool-files.ts';
 import { caught } from '../../lib/caught.ts';
 import { withoutControls } from '../../lib/text.ts';
@@ -32,11 +32,11 @@ export interface Report {
 
 interface ModuleReport {
   name: string;
-  /** Types such as `Topic` and fields such as `Query.topics` or `Topic.key`, also existing ones whose scopes it changes. */
+  /** Types such as `Topic` and fields such as `Query.topics` or `Topic.key`. */
   elements: readonly { name: string; scopes: readonly string[] }[];
   /** Such as `GET /v1/topics`. */
   endpoints: readonly string[];
-  /** Scopes that no module before it requires. */
+  /** Scopes that its types and fields require. */
   scopes: readonly string[];
 }
 
@@ -103,30 +103,19 @@ function findEmptiesWarnings({ locate }: LoadedConfig, schema: GraphQLSchema): P
   });
 }
 
-/** Returns what each module adds to the schema of those before it. */
+/** Returns what each module adds to the built-in schema, also one that only another module uses. */
 function describeModules(modules: readonly GatewayModule[]): ModuleReport[] {
-  let before = describeSchema([]);
-  return modules.map(({ name }, i) => {
-    const after = describeSchema(modules.slice(0, i + 1));
-    const report = {
-      name,
-      elements: [...after.elements].flatMap(([text, element]) => (before.elements.has(text) ? [] : element)),
-      endpoints: after.endpoints.filter((endpoint) => !before.endpoints.includes(endpoint)),
-      scopes: after.scopes.filter((scope) => !before.scopes.includes(scope)),
-    };
-    before = after;
-    return report;
-  });
-}
-
-function describeSchema(modules: readonly GatewayModule[]) {
   const schema = createSchema(undefined, modules);
-  const elements = elementsOf(schema).map(({ path, scopes }) => ({ name: path, scopes }));
-  return {
-    elements: new Map(elements.map((element) => [formatElement(element), element])),
-    endpoints: endpointsOf(schema).map(({ method, route }) => `${method} ${route}`),
-    scopes: scopesOf(schema),
-  };
+  const listElements = (of: GraphQLSchema) => elementsOf(of).map(({ path, scopes }) => ({ name: path, scopes }));
+  const builtIn = new Set(listElements(createSchema()).map(formatElement));
+  const added = listElements(schema).filter((element) => !builtIn.has(formatElement(element)));
+  const byOwner = Map.groupBy(added, ({ name }) => ownerOf(schema, name) ?? modules.at(-1)?.name ?? '');
+  return [...new Set([...modules.map(({ name }) => name), ...byOwner.keys()])].map((name) => {
+    const elements = byOwner.get(name) ?? [];
+    const endpoints = endpointsOf(schema).filter(({ module }) => module === name);
+    const scopes = [...new Set(elements.flatMap((element) => element.scopes))].toSorted();
+    return { name, elements, endpoints: endpoints.map(({ method, route }) => `${method} ${route}`), scopes };
+  });
 }
 
 const formatElement = ({ name, scopes }: ModuleReport['elements'][number]): string =>
@@ -135,11 +124,8 @@ const formatElement = ({ name, scopes }: ModuleReport['elements'][number]): stri
 /** Returns a line per addition, so that the reports of two versions can be compared. */
 function formatModule({ name, elements, endpoints }: ModuleReport): string {
   const fields = elements.filter((element) => element.name.includes('.')).length;
-  const counts = [
-    countOf(elements.length - fields, 'type'),
-    countOf(fields, 'field'),
-    countOf(endpoints.length, 'endpoint'),
-  ];
+  const types = elements.length - fields;
+  const counts = [countOf(types, 'type'), countOf(fields, 'field'), countOf(endpoints.length, 'endpoint')];
   const lines = [...elements.map(formatElement), ...endpoints].map((line) => `\n  ${line}`);
   return `Module ${name} adds ${lines.length === 0 ? 'nothing to the schema.' : `${listAll(counts)}:${lines.join('')}`}`;
 }
@@ -178,16 +164,16 @@ export function formatReport({ isValid, problems, warnings, summary, modules }: 
       return `${JSON.stringify({ valid: isValid, summary, problems: problems.map(toJson), warnings: warnings.map(toJson), modules }, null, 2)}\n`;
     case 'github':
       return toLines([
+        summary,
         ...problems.map((problem) => toAnnotation('error', problem)),
         ...warnings.map((warning) => toAnnotation('warning', warning)),
-        summary,
       ]);
     default:
       return toLines([
+        summary,
         ...problems.map(formatProblem),
         ...warnings.map(({ place, sentence }) => formatProblem({ place, sentence: `warning: ${sentence}` })),
         ...(modules ?? []).map(formatModule),
-        summary,
       ]);
   }
 }
