@@ -5,13 +5,15 @@ import { createInterface } from 'node:readline';
 import { parse, stringify } from 'yaml';
 import { SANDBOX_KEYS } from '../../packages/sandbox/src/environments.ts';
 import { findTenantProblem } from '../auth/tenants.ts';
+import { createSchema } from '../graphql/schema.ts';
+import { scopesOf } from '../graphql/scopes.ts';
 import { isTaken } from '../lib/files/text-file.ts';
 import { isKeysAddress } from '../lib/urls.ts';
 import { listAll } from '../settings/define.ts';
-import { parseSettings } from '../settings/parse.ts';
-import { SCOPES } from '../settings/scopes.ts';
+import { defaultSettings, parseSettings } from '../settings/parse.ts';
 import type { CommandLine, Process } from './command.ts';
 import { CONFIG_FILE } from './config/config-file.ts';
+import { loadCheckedModules, SHIPPED_MODULES } from './config/load-modules.ts';
 import { ConfigError, rejectProblems, writeNamedFile } from './config/problem.ts';
 
 const ENV_EXAMPLE = '.env.example';
@@ -22,14 +24,15 @@ const BROWSER_OPTIONS = ['tenant', 'issuer', 'audience', 'jwks', 'tenant-claim',
 /** Options that have no default. */
 const REQUIRED: readonly Name[] = ['tenant', 'issuer', 'audience'];
 
-type Name = 'upstream' | (typeof BROWSER_OPTIONS)[number];
+type Name = 'upstream' | 'modules' | (typeof BROWSER_OPTIONS)[number];
 
-/** Answers by the name of their option: as typed, lists comma-separated. Without those about browsers, only servers use the gateway. */
-type Answers = Partial<Record<Name, string>>;
+/** Answers by the name of their option: as typed, lists comma-separated. Without those about browsers, only servers use the gateway. `scopes` follow from `modules`. */
+type Answers = Partial<Record<Name | 'scopes', string>>;
 
 /** Settings that answers become. The names of tenants are checked on their own. */
 const PATHS: Readonly<Record<Exclude<Name, 'tenant'>, string>> = {
   upstream: 'upstream',
+  modules: 'modules',
   issuer: 'clients.browser.issuers.0.issuer',
   audience: 'clients.browser.issuers.0.audience',
   jwks: 'clients.browser.issuers.0.jwks',
@@ -37,8 +40,8 @@ const PATHS: Readonly<Record<Exclude<Name, 'tenant'>, string>> = {
   origin: 'clients.browser.corsOrigins',
 };
 
-/** Answer to `tenant-claim`: tokens don't name their tenant. */
-const NO_CLAIM = 'none';
+/** Answer to `tenant-claim`: tokens don't name their tenant. Answer to `modules`: there are none. */
+const NONE = 'none';
 
 export async function runInit(commandLine: CommandLine, host: Process): Promise<void> {
   const { options, problems: usage } = commandLine;
@@ -61,6 +64,7 @@ export async function runInit(commandLine: CommandLine, host: Process): Promise<
     await askAll(answers, commandLine, host);
   }
   const example = writeEnvExample(answers);
+  answers.scopes = await findReadScopes(answers);
   const files = { [CONFIG_FILE]: writeConfig(answers), ...(example !== undefined && { [ENV_EXAMPLE]: example }) };
   for (const [name, text] of Object.entries(files)) {
     writeNamedFile(join(folder, name), text, name, isForced ? 'w' : 'wx');
@@ -83,7 +87,7 @@ const hasBrowsers = (options: Answers): boolean => BROWSER_OPTIONS.some((name) =
 /** Returns the answers of the command line, with defaults. Adds problems to a list. */
 function readOptions(options: Answers, problems: string[]): Answers {
   const answers: Answers = {};
-  for (const name of ['upstream', ...(hasBrowsers(options) ? BROWSER_OPTIONS : [])] as const) {
+  for (const name of ['upstream', 'modules', ...(hasBrowsers(options) ? BROWSER_OPTIONS : [])] as const) {
     const answer = options[name] ?? defaultOf(name, answers);
     const problem = findProblem(name, { ...answers, [name]: answer });
     if (problem === undefined) {
@@ -135,6 +139,7 @@ async function askAll(answers: Answers, { command, options }: CommandLine, { std
   }
 
   await answer('upstream');
+  await answer('modules');
   if (hasBrowsers(options) || /^y(?:es)?$/i.test(await ask('Do browsers use the gateway, with tokens? [y/N]'))) {
     for (const name of BROWSER_OPTIONS) {
       await answer(name);
@@ -148,7 +153,7 @@ function defaultOf(name: Name, { issuer = '' }: Answers): string {
   if (name === 'jwks') {
     return isKeysAddress(issuer) ? `${issuer.replace(/\/$/, '')}/.well-known/jwks.json` : '';
   }
-  return name === 'tenant-claim' ? 'tenant' : '';
+  return name === 'modules' ? 'events,subscribers' : name === 'tenant-claim' ? 'tenant' : '';
 }
 
 /** Returns why an answer can't be used, as a clause. The file that it would be in is checked like any other. */
@@ -160,12 +165,26 @@ function findProblem(name: Name, answers: Answers): string | undefined {
   if (name === 'tenant') {
     return findTenantProblem(new Map(tenants.map((tenant) => [tenant, `key-of-${tenant}`])))?.problem;
   }
-  if (name === 'tenant-claim' && answers[name] === NO_CLAIM && tenants.length > 1) {
+  if (name === 'tenant-claim' && answers[name] === NONE && tenants.length > 1) {
     return 'must name a claim, because there are several tenants';
   }
   const { problems = [] } = parseSettings(parse(writeConfig(answers), { stringKeys: true }) ?? {});
   return problems.find(({ path }) => path.join('.').startsWith(PATHS[name]))?.message;
 }
+
+/** Returns the scopes with which tokens can read everything. @throws {ConfigError} if a module can't be used */
+async function findReadScopes(answers: Answers): Promise<string> {
+  const settings = { ...defaultSettings(), modules: modulesOf(answers) };
+  const modules = await loadCheckedModules(settings, () => ({ name: '--modules' }));
+  const scopes = scopesOf(createSchema(undefined, modules));
+  return scopes.filter((scope) => scope.endsWith(':read')).join(', ');
+}
+
+const modulesOf = ({ modules }: Answers): string[] =>
+  itemsOf(modules).flatMap((name) => (name === NONE ? [] : toFullName(name)));
+
+const toFullName = (name: string): string =>
+  SHIPPED_MODULES.find((full) => full === `notigraph/modules/${name}`) ?? name;
 
 const itemsOf = (list = ''): string[] => [...new Set(list.split(',').map((item) => item.trim()))].filter(Boolean);
 
@@ -187,13 +206,16 @@ function writeConfig(answers: Answers): string {
 
 ${upstream}
 
+# What the gateway adds to the built-in schema: see docs/modules.md.
+modules: ${toYaml(modulesOf(answers))}
+
 clients:
   # Servers send the service's API key: "Authorization: ApiKey <key>". off rejects them.
   server: on
 ${hasBrowsers(answers) ? writeBrowser(answers) : '  # To serve browsers, add the section browser: see docs/frontend.md.\n'}`;
 }
 
-function writeBrowser({ issuer, audience, jwks, tenant, 'tenant-claim': claim, origin }: Answers): string {
+function writeBrowser({ issuer, audience, jwks, tenant, 'tenant-claim': claim, origin, scopes = '' }: Answers): string {
   const tenants = variablesOf(tenant);
   return `  # Browsers send a token of the identity provider: "Authorization: Bearer <token>". See docs/frontend.md.
   browser:
@@ -203,9 +225,9 @@ function writeBrowser({ issuer, audience, jwks, tenant, 'tenant-claim': claim, o
         # The provider's signing keys: jwks_uri in <issuer>/.well-known/openid-configuration.
         jwks: ${toYaml(jwks)}
         algorithms: [RS256, ES256] # those that the provider may sign with
-        ${claim === NO_CLAIM ? `tenant: ${toYaml(tenants[0]?.[0])} # the tenant of all tokens` : `tenantClaim: ${toYaml(claim)} # the claim with the tenant`}
+        ${claim === NONE ? `tenant: ${toYaml(tenants[0]?.[0])} # the tenant of all tokens` : `tenantClaim: ${toYaml(claim)} # the claim with the tenant`}
     # Upper limit for every token. Add what your app writes, such as workflows:write.
-    scopes: [${SCOPES.filter((scope) => scope.endsWith(':read')).join(', ')}]
+    scopes: [${scopes}]
     # The service's API key of each tenant, from the environment or from .env.
     tenants:
 ${tenants.map(([name, variable]) => `      ${toYaml(name)}: { env: ${variable} }\n`).join('')}    # Origins of the pages that may call the gateway, such as https://app.example.com.

@@ -12,6 +12,11 @@ export const init: Command = {
       description: 'Base address of your service, without /v1. Default: the built-in sandbox.',
     },
     {
+      name: 'modules',
+      value: 'NAME,…',
+      description: 'Modules: events, subscribers, topics, workflows, files, or none. Default: events,subscribers.',
+    },
+    {
       name: 'tenant',
       value: 'NAME,…',
       description: 'Tenants whose users sign in, comma-separated. Each has an API key of the service.',
