@@ -1,4 +1,4 @@
-import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { readdir, readFile, stat, watch, writeFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import { guards } from '../support/guards.ts';
 import { setUpImport } from '../support/import.ts';
@@ -29,6 +29,55 @@ it('sends nothing if a row is invalid, and lists all problems in the report', as
   expect(JSON.stringify(lines)).not.toContain('nobody');
   expect((await readdir(folder.path())).toSorted()).toEqual(['report.jsonl', 'users.csv']);
   expect(sent()).toEqual([]);
+});
+
+it.each([
+  ['SIGINT', [], 'users.csv.results.db'],
+  ['SIGTERM', ['--skip-invalid'], 'users.csv.rejected.csv'],
+  ['SIGHUP', ['--skip-invalid', '--dry-run'], 'users.csv.rejected.csv'],
+] as const)(
+  'leaves no file and sends nothing if %s comes while the file is checked (%j)',
+  async (signal, args, created) => {
+    const rows = Array.from({ length: 400_000 }, (_, i) => `user-${i},\n`).join('');
+    const { folder, start, sent } = await setUpImport(`subscriberId,email\nfirst,nobody\n${rows}`);
+    const stopped = new AbortController();
+    const changes = watch(folder.path(), { signal: stopped.signal });
+    await using importing = start(...args);
+    for await (const { filename } of changes) {
+      if (filename === created) {
+        break;
+      }
+    }
+    stopped.abort();
+    expect(await importing.stop(signal)).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/Nothing was sent\.\n$/),
+    });
+    expect(await readdir(folder.path())).toEqual(['users.csv']);
+    expect(sent()).toEqual([]);
+  },
+);
+
+it('warns of numbers that a spreadsheet has rounded, and sends them', async () => {
+  const warning = 'warning: a spreadsheet has rounded a number; export it as text.\n';
+  for (const [row, isWarned] of [
+    ['1.23457E+11,', true],
+    ['"1,23457E+11",', true],
+    ['ok,4.9E+11', true],
+    ['1.23457E11x,', false],
+    ['E+11,2E+', false],
+    ['123456789012,a1E+2', false],
+  ] as const) {
+    const { run, sent } = await setUpImport(`subscriberId,phone\nfirst,\n${row}\nlast,5E+3\n`);
+    const { stdout, stderr } = await run('--dry-run');
+    expect([row, stderr]).toEqual([row, `users.csv:${isWarned ? 3 : 4}: ${warning}`]);
+    expect(stdout).toContain('users.csv: 3 rows, all valid.');
+    if (row === '1.23457E+11,') {
+      expect(await run()).toMatchObject({ code: 0, stderr: `users.csv:3: ${warning}` });
+      expect(sent().map(({ subscriberId }) => subscriberId)).toEqual(['first', '1.23457E+11', 'last']);
+    }
+  }
 });
 
 it('resumes after an interruption with the same keys, but not with another environment', async () => {

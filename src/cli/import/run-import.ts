@@ -1,6 +1,6 @@
 // Checks a file of subscribers, and sends its rows.
 
-import { lstatSync } from 'node:fs';
+import { lstatSync, rmSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { findFileProblem } from '../../lib/files/text-file.ts';
@@ -46,6 +46,9 @@ const SAMPLES = 3;
 /** Flags with which V8 collects garbage before the heap has grown to several times of what is in use: an import of 100,000 rows takes 140 MB instead of 380. */
 const HEAP_FLAGS = ['--heap-growing-percent=30', '--semi-space-growth-factor=1'];
 
+/** Matches a row with a long number as spreadsheets show it, and then export it: `1.23457E+11`. */
+const ROUNDED = /(?:^|[,;\t"])-?\d(?:[.,]\d+)?E\+\d+(?:[,;\t"]|$)/i;
+
 /** Forms of the file by the end of its name. */
 const FORMATS: Readonly<Record<string, Format>> = { csv: 'csv', tsv: 'tsv', jsonl: 'jsonl', ndjson: 'jsonl' };
 
@@ -58,7 +61,7 @@ const DEFAULT_MAX_WAIT = 600;
  */
 export async function runImport(commandLine: CommandLine, host: Process): Promise<void> {
   const options = readOptions(commandLine);
-  const { isDryRun, report } = options;
+  const { isDryRun, report, stopping } = options;
   const { name, 'key-file': keyFile } = commandLine.options;
   for (const flag of HEAP_FLAGS) {
     setFlagsFromString(flag);
@@ -68,16 +71,26 @@ export async function runImport(commandLine: CommandLine, host: Process): Promis
     const service = isDryRun
       ? undefined
       : findService(loadConfig(commandLine, environment).config, name, 'to send subscribers to');
+    const authorization =
+      service && (await readAuthorization(keyFile, environment.values[KEY_VARIABLE], host, QUESTION));
+    if (service !== undefined && authorization === undefined) {
+      throw new ConfigError([`There is no API key. Set ${KEY_VARIABLE}, or use --key-file.`]);
+    }
+    const hint = service?.settings.isProduction ? '' : ' Press Ctrl-C again to quit now.';
+    catchStopSignals(host, {
+      stop() {
+        printNote(host, `Stopping: finishing rows in flight.${hint}`);
+        stopping.abort(new ImportError('Nothing was sent.'));
+      },
+      quit: () => host.exit(1), // All results are stored by then.
+      signals: ['SIGINT', 'SIGTERM', 'SIGHUP'], // The last one is the end of the terminal session.
+    });
     using results = new Results(isDryRun ? undefined : options.results, options.restarts);
     const samples = await check(results, options, host);
     let exitCode = samples === undefined ? 2 : 0;
-    if (samples !== undefined && service === undefined) {
+    if (samples !== undefined && authorization === undefined) {
       host.stdout.write(withoutControls(describeSamples(samples)));
-    } else if (samples !== undefined && service !== undefined) {
-      const authorization = await readAuthorization(keyFile, environment.values[KEY_VARIABLE], host, QUESTION);
-      if (authorization === undefined) {
-        throw new ConfigError([`There is no API key. Set ${KEY_VARIABLE}, or use --key-file.`]);
-      }
+    } else if (samples !== undefined && service !== undefined && authorization !== undefined) {
       exitCode = await send(service, authorization, results, options, host);
     }
     if (report !== undefined) {
@@ -87,6 +100,9 @@ export async function runImport(commandLine: CommandLine, host: Process): Promis
       host.exitCode = exitCode;
     }
   } catch (error) {
+    if (error === stopping.signal.reason && options.rejected !== undefined) {
+      rmSync(options.rejected, { force: true }); // It may not have all rows.
+    }
     throw explainFileError(error, options.results);
   }
 }
@@ -129,21 +145,26 @@ function readOptions({ args: [path = ''], options, problems: usage }: CommandLin
     isDryRun: options['dry-run'] !== undefined,
     /** Whether to send rows again that are applied. */
     restarts: options.restart !== undefined,
+    /** Aborted when no more rows are to be checked or sent. */
+    stopping: new AbortController(),
   };
 }
 
 /** Checks all rows, and prints the problems. Returns the first rows; undefined if nothing can be sent. */
 async function check(
   results: Results,
-  { path, format, rejected: rejectedPath, report }: ImportOptions,
+  { path, format, rejected: rejectedPath, report, stopping }: ImportOptions,
   host: Process,
 ): Promise<SendableRow[] | undefined> {
   using rejected = rejectedPath === undefined ? undefined : new RejectedRows(rejectedPath);
   const checked = { rows: 0 };
   using progress = showProgress(host, () => `Checking ${path}: ${formatRows(checked.rows)}`);
-  const { samples, problems, isComplete } = await checkRows(readRows(path, format), results, checked, rejected);
-  const { rows } = checked;
+  const found = await checkRows(readRows(path, format), results, checked, rejected, stopping.signal);
+  const { rows, samples, problems, isComplete, rounded } = found;
   progress[Symbol.dispose]();
+  if (rounded !== undefined) {
+    host.stderr.write(`${path}:${rounded}: warning: a spreadsheet has rounded a number; export it as text.\n`);
+  }
   host.stderr.write(describeRows(results, path, ['invalid'], problems));
   if (problems === 0) {
     host.stdout.write(`${path}: ${formatRows(rows)}, ${rows === 1 ? '' : 'all '}valid.\n`);
@@ -167,13 +188,17 @@ export async function checkRows(
   results: Results,
   checked: { rows: number },
   rejected?: RejectedRows,
+  stopping?: AbortSignal,
 ) {
   const samples: SendableRow[] = [];
+  let rounded: number | undefined;
   let problems = 0;
   let isComplete = true;
   for await (const row of all) {
+    stopping?.throwIfAborted();
     const { line, subscriber } = row;
     checked.rows += 1;
+    rounded ??= ROUNDED.test(row.text) ? line : undefined;
     const reasons = [...row.problems];
     const first = subscriber && results.add({ line, subscriber });
     if (first !== undefined) {
@@ -194,7 +219,7 @@ export async function checkRows(
     problems = 1;
     results.reject({ line: 1 }, 'The file has no rows.');
   }
-  return { samples, problems, isComplete };
+  return { rows: checked.rows, samples, problems, isComplete, rounded };
 }
 
 /** Sends the rows that are not applied. Returns the exit code. */
@@ -205,8 +230,7 @@ async function send(
   options: ImportOptions,
   host: Process,
 ): Promise<number> {
-  const { path, results: resultsPath } = options;
-  const stopping = new AbortController();
+  const { path, results: resultsPath, stopping } = options;
   const note = (text: string) => printNote(host, text);
   const logger = createJsonLogger('warn', { write: (line) => note(formatLogLine(line, host.stderr).trimEnd()) });
   const target = { url, settings, authorization, logger, note };
@@ -220,15 +244,6 @@ async function send(
     return before.invalid === 0 ? 0 : 1;
   }
   host.stdout.write(describeBeginning(path, results.changed, applied, total));
-  const hint = settings.isProduction ? '' : ' Press Ctrl-C again to quit now.';
-  catchStopSignals(host, {
-    stop() {
-      note(`Stopping: finishing rows in flight.${hint}`);
-      stopping.abort();
-    },
-    quit: () => host.exit(1), // All results are stored by then.
-    signals: ['SIGINT', 'SIGTERM', 'SIGHUP'], // The last one is the end of the terminal session.
-  });
   const counts = { total, applied, failed: 0 };
   using progress = showProgress(host, createDescription(counts));
   const startedAt = performance.now();
