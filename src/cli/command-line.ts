@@ -74,7 +74,11 @@ function findCommand(argv: readonly string[], commands: readonly [Command, ...Co
   const inner = (named === undefined ? commands : innerOf(named, commands)).map(({ name }) => name);
   if (inner.length > 0 && isPlain(word) && commands.every(({ name }) => name !== word)) {
     const name = named === undefined ? word : `${named.name} ${word}`;
-    throw new ConfigError([`${toSentence(unknownName(name, inner, 'command'))} See ${helpOf(named)}.`]);
+    const full = commands.find((command) => command.name.endsWith(` ${word}`)); // `subscribers import` for `import`.
+    const hint = full
+      ? `unknown command "${name}" (did you mean "${full.name}"?)`
+      : unknownName(name, inner, 'command');
+    throw new ConfigError([`${toSentence(hint)} See ${helpOf(full ?? named)}.`]);
   }
   return { command: named ?? commands[0], isNamed: named !== undefined, rest };
 }

@@ -75,6 +75,14 @@ describe('the command line', () => {
     ['chekc extra --strict --help', 'Unknown command "chekc" (did you mean "check"?). See notigraph --help.'],
     ['sandbox rset', 'Unknown command "sandbox rset" (did you mean "sandbox reset"?). See notigraph sandbox --help.'],
     ['schema pritn --x', 'Unknown command "schema pritn" (did you mean "schema print"?). See notigraph schema --help.'],
+    [
+      'import users.csv',
+      'Unknown command "import" (did you mean "subscribers import"?). See notigraph subscribers import --help.',
+    ],
+    [
+      'sandbox print',
+      'Unknown command "sandbox print" (did you mean "schema print"?). See notigraph schema print --help.',
+    ],
     ['help foo', 'Unknown command "foo". See notigraph --help.'],
     ['help snadbox reset', 'Unknown command "snadbox" (did you mean "sandbox"?). See notigraph --help.'],
     [
