@@ -374,7 +374,9 @@ describe('a text that is in no manifest is logged in mode log', () => {
       expect([query, (await ask(gateway, { query }, headers)).status]).toEqual([query, status]);
     }
     const anonymous = async (query: string) => (await gateway.send(query, {}, { authorization: null })).status;
-    expect([await anonymous('query Nobody { __typename }'), await anonymous(unlisted('Anonymous'))]).toEqual([200, 401]);
+    expect([await anonymous('query Nobody { __typename }'), await anonymous(unlisted('Anonymous'))]).toEqual([
+      200, 401,
+    ]);
     expect(noted(gateway)).toEqual([]);
     await ask(gateway, { query: unlisted('Browser') });
     await ask(gateway, { query: unlisted('Server') }, AS_SERVER);

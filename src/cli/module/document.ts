@@ -189,7 +189,8 @@ function pathOf(servers: unknown): string {
 function readDocument(file: string, name: string): Part {
   const text = readNamedFile(file, MAX_BYTES, name);
   // Aliases of YAML can contain themselves, which JSON can't. Names are texts, whatever they look like: `null` and `1e3` can be properties.
-  const toJson = () => JSON.stringify(parse(text, { logLevel: 'silent', merge: true, stringKeys: true, uniqueKeys: false }));
+  const toJson = () =>
+    JSON.stringify(parse(text, { logLevel: 'silent', merge: true, stringKeys: true, uniqueKeys: false }));
   let root: Part;
   try {
     root = recordOf(JSON.parse(text.trimStart().startsWith('{') ? text : toJson())); // The parser of YAML takes seconds for large documents in JSON.
