@@ -27,7 +27,7 @@ async function callBilling(method: 'GET' | 'DELETE', subscriberId: string, ctx: 
   }
 }
 
-export default defineModule('plans', ({ badUserInput, builder, requireScopes, use }) => {
+export default defineModule('plans', ({ badUserInput, builder, declareCalls, requireScopes, use }) => {
   const { Subscriber, subscriber } = use(subscribers);
 
   builder.objectField(Subscriber, 'plan', (t) =>
@@ -42,7 +42,7 @@ export default defineModule('plans', ({ badUserInput, builder, requireScopes, us
   builder.mutationField('cancelPlan', (t) =>
     t.boolean({
       nullable: true,
-      extensions: requireScopes('plans:write'),
+      extensions: { ...requireScopes('plans:write'), ...declareCalls('1') },
       description: 'Cancels the plan of a subscriber.',
       args: { subscriberId: t.arg.id({ required: true, description: 'The id of the subscriber in your system.' }) },
       async resolve(_root, { subscriberId }, ctx) {

@@ -209,9 +209,10 @@ it.each<[string, object, string[]]>([
         ),
       },
     },
-    ['AddSubscribersToTopic', 'CreateTopic', 'Topics'].map(
-      (name) => `trustedDocuments.manifests.2: the document ${name}`,
-    ),
+    [
+      ...['AddSubscribersToTopic', 'CreateTopic', 'DeleteTopic', 'RemoveSubscribersFromTopic'],
+      ...['RenameTopic', 'Topic', 'Topics'],
+    ].map((name) => `trustedDocuments.manifests.2: the document ${name} `),
   ],
   [
     'documents beyond a limit, or that ask for the schema',

@@ -177,7 +177,7 @@ describe('a read of a module', () => {
   });
 
   it('is batched without a read of one record, from pages, whose records are null only if the page is complete', async () => {
-    const tags = defineModule('tags', ({ builder, endpoint: declare, loader, requireScopes }) => {
+    const tags = defineModule('tags', ({ builder, declareCalls, endpoint: declare, loader, requireScopes }) => {
       const list = declare('GET /v1/tags', { expect: 'page', lists: 'comma' })
         .takes<{ query: { ids: readonly string[] } }>()
         .returns<{ data: { _id: string }[]; hasMore?: boolean }>();
@@ -188,7 +188,7 @@ describe('a read of a module', () => {
       builder.queryField('tag', (t) =>
         t.id({
           nullable: true,
-          extensions: requireScopes('tags:read'),
+          extensions: { ...requireScopes('tags:read'), ...declareCalls('1 for the whole operation') },
           args: { id: t.arg.id({ required: true }) },
           resolve: async (_root, { id }, ctx) => (await ctx.loaders.load(tag, id))?._id ?? null,
         }),

@@ -10,7 +10,7 @@ import { type ScriptedGateway, startScriptedGateway } from '../support/gateway.t
 
 const errorOf = (message: string) => new GraphQLError(message, { extensions: { code: 'OWN' }, path: ['far'] });
 
-const module = defineModule('other', ({ builder, endpoint, mutation, requireScopes, scalar }) => {
+const module = defineModule('other', ({ builder, declareCalls, endpoint, mutation, requireScopes, scalar }) => {
   const Even = scalar('Even', {
     parseValue(value) {
       if (Number(value) % 2 !== 0) {
@@ -22,7 +22,7 @@ const module = defineModule('other', ({ builder, endpoint, mutation, requireScop
       throw new GraphQLError(`${value} is not even.`);
     },
   });
-  const extensions = requireScopes('other:read');
+  const extensions = { ...requireScopes('other:read'), ...declareCalls('1') }; // So that no read tries the key.
   builder.queryField('thrown', (t) =>
     t.int({
       extensions,

@@ -20,8 +20,8 @@ export async function listen(server: Server): Promise<{ url: string; close: () =
 }
 
 /** Range of ports below those that systems give to outgoing connections, one of which would else take the port before a server listens on it. */
-const FIRST_PORT = 20_000;
-const LAST_PORT = 30_000;
+const FIRST_PORT = 12_000;
+const LAST_PORT = 22_000; // The port of a Redis cluster's bus is 10,000 above.
 
 /** Starts a server on a port that stays its own while it is stopped. */
 export async function listenOnKeptPort(create: () => NetServer): Promise<{ server: NetServer; port: number }> {

@@ -180,11 +180,12 @@ export function findDocumentWarnings({ config, locate }: LoadedConfig, schema: G
       ? []
       : [{ place, sentence: `${name}: the document ${nameOf(id, text)} is rejected: ${problem}` }];
   });
-  const { length } = warnings;
+  const distinct = [...new Map(warnings.map((warning) => [warning.sentence, warning])).values()]; // Manifests can have one document in several forms.
+  const { length } = distinct;
   return length <= MAX_WARNINGS
-    ? warnings
+    ? distinct
     : [
-        ...warnings.slice(0, MAX_WARNINGS),
+        ...distinct.slice(0, MAX_WARNINGS),
         { sentence: `${length - MAX_WARNINGS} more trusted documents are rejected.` },
       ];
 }
