@@ -83,6 +83,7 @@ async function start(
     host: '127.0.0.1',
     port: 0,
     listener: gateway.listener,
+    drainTimeoutMs: 100, // All connections are kept alive.
     metrics: (load) => formatMetrics([[...gateway.metricsSnapshot(), ...processSnapshot(load, process)]]),
   });
   return {
