@@ -4,7 +4,10 @@ import { orUndefined } from '../lib/caught.ts';
 
 /** Returns a text without what follows the name of an authentication scheme, as in a header, and without signed tokens (JWT). */
 export const withoutCredentials = (text: string): string =>
-  text.replace(/(?<=\b(?:apikey|basic|bearer)[ :]+)[^\s"',;]+|\beyJ[\w-]+\.[\w-]+\.[\w-]*/gi, '***');
+  text.replace(
+    /\b((?:apikey|basic|bearer)[ :]+)[^\s"',;]+|(?<![\w-])eyJ[\w-]+\.[\w-]+\.[\w-]*/gi,
+    (_, scheme: string | undefined) => `${scheme ?? ''}***`,
+  );
 
 /**
  * Returns the type, message, code and stack of what was thrown, and those of its causes. The result has no prototype, whose constructor pino would take for

@@ -87,7 +87,10 @@ export const isModule = (value: unknown): value is GatewayModule =>
 /** Throws a `ModuleError` for what is no module: its name, as in a configuration file, or all that its file exports. */
 export function assertModule(value: unknown): void {
   if (!isModule(value)) {
-    const word = String(value).replace(/\.[cm]?[jt]s$/, '').split(/\W/).at(-1);
+    const word = String(value)
+      .replace(/\.[cm]?[jt]s$/, '')
+      .split(/\W/)
+      .at(-1);
     throw new ModuleError(
       typeof value === 'string'
         ? `${value} is the name of a module; import it: import ${word} from '${value}'`
