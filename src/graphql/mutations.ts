@@ -315,7 +315,9 @@ function createAccept(
           throw invalidInput(endpoint, issues.slice(0, MAX_ISSUES));
         }
         const source = await resolve(input, send, context);
-        await (sends > 0 || writes.applied > 0 || ctx.tryKey()); // Otherwise no call shows that the service accepts the caller.
+        if (sends === 0 && writes.applied === 0) {
+          await ctx.tryKey(); // No call has shown that the service accepts the caller.
+        }
         ctx.usage.addResults(info.fieldName, success.failures?.(source));
         ctx.usage.addResults(info.fieldName, uncleared.length > 0 ? ['NOT_CLEARED'] : undefined);
         return { uncleared, ...source, __typename: `${typeName}Success`, replayed: sends > 0 && areReplayed };

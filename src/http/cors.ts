@@ -40,7 +40,7 @@ export function createCors(
      * @param requestId id of the request. @default that of the client, or a new one
      */
     headers(request: IncomingRequest, requestId?: string): OutgoingResponse['headers'] {
-      const common = { [REQUEST_ID]: requestId ?? toRequestId(request.header(REQUEST_ID)), ...NOT_STORED };
+      const common = { ...NOT_STORED, [REQUEST_ID]: requestId ?? toRequestId(request.header(REQUEST_ID)) };
       if (anonymous.origins.size === 0) {
         return common;
       }

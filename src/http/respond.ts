@@ -82,8 +82,8 @@ export function createRespond(
     return {
       status,
       headers: {
+        ...cors.headers(request, requestId), // First, because the first spread of an object costs least.
         'content-type': mediaType,
-        ...cors.headers(request, requestId),
         ...limitHeaders(allowance, cost, usage, errors),
         ...headers,
       },
