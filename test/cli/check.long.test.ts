@@ -8,7 +8,7 @@ import { createReport, formatReport } from '../../src/cli/check/report.ts';
 import { readCommandLine } from '../../src/cli/command-line.ts';
 import { COMMANDS } from '../../src/cli/commands/index.ts';
 import { TOOLS } from '../support/agent.ts';
-import { createAuthority } from '../support/certificates.ts';
+import { createAuthority, hasOpenssl, opensslOnly } from '../support/certificates.ts';
 import { runCommand } from '../support/command.ts';
 import { environmentOfImage } from '../support/deploy.ts';
 import { ROOT } from '../support/docs.ts';
@@ -347,7 +347,7 @@ it('warns of what production should not show', async () => {
   expect(await warningsOf({ upstream: UPSTREAM, graphiql: true })).toEqual([]);
 });
 
-it('warns of secrets that every user can read', async () => {
+it.runIf(hasOpenssl)(`warns of secrets that every user can read${opensslOnly}`, async () => {
   const folder = await createTestFolder();
   using authority = createAuthority();
   const { cert, key } = authority.issue('client');
