@@ -115,11 +115,14 @@ export function createContextFactory(options: {
     });
     const upstream = explainer?.client ?? client;
     const fieldCalls = operation.reportsCalls ? new FieldCallCounts(client, client.budget) : undefined;
-    const untried = explainer && errorOf('missingCredential', readToTryKey, { message: UNTRIED_KEY });
-    const tryKey = () =>
-      identity.clientKind !== 'server' || upstreams.hasAccepted(name, identity.credential)
-        ? undefined
-        : (untried && Promise.reject(untried)) || client.read(readToTryKey, {});
+    const tryKey = () => {
+      if (identity.clientKind !== 'server' || upstreams.hasAccepted(name, identity.credential)) {
+        return undefined;
+      }
+      return explainer === undefined
+        ? client.read(readToTryKey, {})
+        : Promise.reject(errorOf('missingCredential', readToTryKey, { message: UNTRIED_KEY }));
+    };
     return {
       requestId,
       identity,
