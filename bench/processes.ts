@@ -1,10 +1,9 @@
 import { type ChildProcess, fork, spawn } from 'node:child_process';
-import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { openSync, readFileSync, truncateSync } from 'node:fs';
-import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { findFreePort } from '../test/support/listen.ts';
 import { cpuUs, peakRssBytes, rssBytes } from './accounting.ts';
 import { sendOnce } from './requests.ts';
 import type { Subject } from './subjects.ts';
@@ -51,7 +50,7 @@ const START_TIMEOUT_MS = 600_000;
 
 /** Starts a subject and waits for its first response. Its output is written to a log file in the folder. */
 export async function startSubject(subject: Subject, upstream: string, folder: string) {
-  const port = await freePort();
+  const port = await findFreePort();
   const { file, args, env, hasChannel = false } = subject.command({ port, upstream });
   const log = join(folder, `${subject.name}.log`);
   const output = openSync(log, 'a');
@@ -117,20 +116,4 @@ async function stop(child: ChildProcess): Promise<void> {
   const killTimer = setTimeout(() => child.kill('SIGKILL'), 5_000);
   await ended;
   clearTimeout(killTimer);
-}
-
-/** Returns a free port below those that the system gives to connections and other programs: under valgrind, a subject listens only seconds later. */
-async function freePort(): Promise<number> {
-  for (;;) {
-    const port = randomInt(20_000, 32_000);
-    const server = createServer();
-    const isFree = await new Promise<boolean>((resolve) => {
-      server.once('error', () => resolve(false)).listen(port, '127.0.0.1', () => resolve(true));
-    });
-    if (isFree) {
-      server.close();
-      await once(server, 'close');
-      return port;
-    }
-  }
 }

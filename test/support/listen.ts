@@ -35,7 +35,7 @@ export async function listenOnKeptPort(create: () => NetServer): Promise<{ serve
   }
 }
 
-/** Returns a port that no server listens on, and that stays free while servers start and stop. */
+/** Returns a port that no server listens on, and that stays free while servers start, which takes seconds under valgrind, and stop. */
 export async function findFreePort(): Promise<number> {
   const { server, port } = await listenOnKeptPort(() => createServer());
   server.close();
