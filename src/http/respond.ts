@@ -55,7 +55,7 @@ export function createRespond(
     const entry: AccessLogEntry = {
       requestId,
       traceIds: trace?.ids,
-      startedAt,
+      ms: performance.now() - startedAt,
       operation: operation?.name,
       type: operation?.type,
       isExecuted: body.data !== undefined,

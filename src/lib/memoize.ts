@@ -9,8 +9,15 @@ import { LRUCache } from 'lru-cache';
  */
 export function memoize<T>(compute: (text: string) => T, max: number): (text: string) => T {
   // Wrapped, because undefined can be a result.
-  const results = new LRUCache<string, { value: T }>({ max, memoMethod: (text) => ({ value: compute(text) }) });
-  return (text) => results.memo(text).value;
+  const results = new LRUCache<string, { value: T }>({ max });
+  return (text) => {
+    let result = results.get(text);
+    if (result === undefined) {
+      result = { value: compute(text) };
+      results.set(text, result);
+    }
+    return result.value;
+  };
 }
 
 /** Returns a function that caches its results by the first argument, an object, for as long as that exists. */

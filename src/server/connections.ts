@@ -3,6 +3,7 @@
 import { IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { removeItem } from '../lib/lists.ts';
 import { createCondition } from '../lib/promises.ts';
 
 /** Sweeps until a response must have been read. */
@@ -283,7 +284,7 @@ class Response extends ServerResponse<Request> {
       server.running -= Number(this.#isRunning);
       this.addBytes(-this.bufferedBytes);
       this.#isReleased = true;
-      responses.splice(responses.indexOf(this), 1);
+      removeItem(responses, this);
       server.responses -= 1;
       server.finished.check();
     }

@@ -82,8 +82,11 @@ export function createShedding(
     /** Closes slow clients if too many bytes are buffered. */
     freeMemory(): void {
       const excess = totalBytes() - maxBufferedBytes;
+      if (excess <= 0) {
+        return;
+      }
       const now = performance.now();
-      if (excess > 0 && now >= nextSearchAt) {
+      if (now >= nextSearchAt) {
         const freed = connections.free(excess + EXTRA_SHARE * maxBufferedBytes);
         nextSearchAt = freed < excess ? now + SEARCH_PAUSE_MS : now;
       }

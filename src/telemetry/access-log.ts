@@ -12,8 +12,8 @@ export interface AccessLogEntry {
   requestId: string | undefined;
   /** Ids of its span; undefined if there is none. */
   traceIds?: TraceIds | undefined;
-  /** Start time, as in `performance.now()`. */
-  startedAt: number;
+  /** Time from the request to its response, in milliseconds. */
+  ms: number;
   operation?: string | undefined;
   type?: string | undefined;
   /** Code of the first error in the response. */
@@ -113,7 +113,7 @@ export function createAccessLog(
       return;
     }
     const { identity, results } = entry;
-    const ms = Math.round((performance.now() - entry.startedAt) * 10) / 10;
+    const ms = Math.round(entry.ms * 10) / 10;
     if (sample < 1 && (entry.code ?? results) === undefined && ms < SLOW_MS && Math.random() >= sample) {
       return;
     }

@@ -68,10 +68,10 @@ export function createGatewayMetrics(counters = new Counters()) {
   return {
     snapshot: () => counters.snapshot(),
     /** Counts an operation or a rejected request. Called with the response. */
-    operation({ type, isExecuted, code, status, startedAt }: OperationEntry): void {
+    operation({ type, isExecuted, code, status, ms }: OperationEntry): void {
       const label = isExecuted && (type === 'query' || type === 'mutation') ? type : 'none';
       operations(label, codeOf(code, status)).value += 1;
-      durations(label).add(performance.now() - startedAt);
+      durations(label).add(ms);
     },
     /**
      * Counts a request to an upstream that has ended. Every retry is a request.
@@ -102,7 +102,7 @@ export function createGatewayMetrics(counters = new Counters()) {
   };
 }
 
-type OperationEntry = Pick<AccessLogEntry, 'type' | 'isExecuted' | 'code' | 'status' | 'startedAt'>;
+type OperationEntry = Pick<AccessLogEntry, 'type' | 'isExecuted' | 'code' | 'status' | 'ms'>;
 
 /** Returns a known code. Clients can't choose codes, but plugins can, and labels must be a closed set. */
 function codeOf(code: unknown, status: number): string {

@@ -30,6 +30,7 @@ export function infoWriterOf(logger: JsonLogger): (fields: object, message: stri
     return (fields, message) => logger.info(fields, message);
   }
   const bindings: unknown = Reflect.get(logger, pino.symbols.chindingsSym); // Text with the process and the host.
+  const isoTime = createIsoClock();
   return (fields, message) => {
     let members: string;
     try {
@@ -38,7 +39,19 @@ export function infoWriterOf(logger: JsonLogger): (fields: object, message: stri
       logger.info(fields, message); // A plugin's value is not JSON.
       return;
     }
-    const time = new Date().toISOString();
-    stream.write(`{"level":"info","time":"${time}"${bindings},${members},"msg":${JSON.stringify(message)}}\n`);
+    stream.write(`{"level":"info","time":"${isoTime()}"${bindings},${members},"msg":${JSON.stringify(message)}}\n`);
+  };
+}
+
+/** Creates a function that returns the time in ISO 8601. Formatting a date takes 1 % of a request's instructions, so it is done once per second. */
+function createIsoClock(): () => string {
+  let latest = { second: Number.NaN, text: '' };
+  return () => {
+    const now = Date.now();
+    const second = Math.floor(now / 1_000);
+    if (second !== latest.second) {
+      latest = { second, text: new Date(second * 1_000).toISOString().slice(0, -'000Z'.length) };
+    }
+    return `${latest.text}${String(now - second * 1_000).padStart(3, '0')}Z`;
   };
 }

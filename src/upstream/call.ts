@@ -1,5 +1,6 @@
 // Makes one call, from its first reader to its result: waiting for a slot of its credential, sending, and retries.
 
+import { removeItem } from '../lib/lists.ts';
 import { isPromise } from '../lib/promises.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { CallEvents, Outcome } from './call-events.ts';
@@ -145,7 +146,7 @@ export class Lane {
   }
 
   abandon(call: Call): void {
-    remove(this.#waiting, call);
+    removeItem(this.#waiting, call);
   }
 
   find(key: string): Call | undefined {
@@ -157,7 +158,7 @@ export class Lane {
   }
 
   stopSharing(call: Call): void {
-    remove(this.#reads, call);
+    removeItem(this.#reads, call);
   }
 
   /** Called when a write starts and when it has ended. Later reads don't join the reads so far. */
@@ -235,7 +236,7 @@ export class Call implements AttemptOwner, RetryingCall {
       return;
     }
     const sent = this.#state !== 'waiting';
-    remove(this.#readers, reader);
+    removeItem(this.#readers, reader);
     if (this.#readers.length === 0) {
       this.#abort(reason);
     }
@@ -344,7 +345,12 @@ export class Call implements AttemptOwner, RetryingCall {
     throttle.ended(this, outcome);
     if (attempt !== undefined) {
       attempt.isOutage = isUpstreamError(outcome) && outcome.isOutage; // A stored failure says nothing about the connection.
-      this.#events.attemptEnded(this.request, outcome, performance.now() - attempt.startedAt);
+      const now = performance.now();
+      this.#events.attemptEnded(this.request, outcome, now - attempt.startedAt);
+      // The endpoint of a user's module may answer anybody, so its success says nothing.
+      if (isUpstreamError(outcome) ? outcome.status === 401 : this.request.endpoint.isShipped) {
+        this.#lane.acceptedUntil = isUpstreamError(outcome) ? 0 : now + ACCEPTED_MS;
+      }
     }
     if (this.#retries > 0) {
       retry.endRetry();
@@ -408,10 +414,6 @@ export class Call implements AttemptOwner, RetryingCall {
 
   #end(outcome: Outcome): void {
     this.#state = 'ended';
-    // The endpoint of a user's module may answer anybody, so its success says nothing.
-    if (isUpstreamError(outcome) ? outcome.status === 401 : this.request.endpoint.isShipped) {
-      this.#lane.acceptedUntil = isUpstreamError(outcome) ? 0 : performance.now() + ACCEPTED_MS;
-    }
     afterwards(this.#options.confirm?.(outcome), () => this.#answer(outcome));
   }
 
@@ -436,12 +438,5 @@ export function afterwards<T>(value: T | Promise<T>, next: (value: T) => void): 
     void value.then(next);
   } else {
     next(value);
-  }
-}
-
-function remove<T>(items: T[], item: T): void {
-  const at = items.indexOf(item);
-  if (at >= 0) {
-    items.splice(at, 1);
   }
 }

@@ -1,5 +1,7 @@
 // Ends work early: when a client disconnects, or at the deadline of an operation.
 
+import { removeItem } from '../lib/lists.ts';
+
 /** Subset of `AbortSignal` that the policies use. Every `AbortSignal` is a `Signal`. */
 export interface Signal {
   readonly aborted: boolean;
@@ -37,9 +39,8 @@ export class Abort implements Signal {
   }
 
   removeEventListener(_type: 'abort', listener: () => void): void {
-    const at = this.#listeners?.indexOf(listener) ?? -1;
-    if (at >= 0) {
-      this.#listeners?.splice(at, 1);
+    if (this.#listeners !== undefined) {
+      removeItem(this.#listeners, listener);
     }
   }
 }
@@ -98,12 +99,7 @@ export class Deadline {
   }
 
   remove(waiting: Waiting): void {
-    const at = this.#waiting.indexOf(waiting);
-    if (at < 0) {
-      return;
-    }
-    this.#waiting.splice(at, 1);
-    if (this.#waiting.length === 0) {
+    if (removeItem(this.#waiting, waiting) && this.#waiting.length === 0) {
       clearTimeout(this.#timer);
       this.#client.removeEventListener('abort', this.#onDisconnect);
     }

@@ -314,10 +314,10 @@ describe('the labels', () => {
   it('include only codes of the table', async () => {
     const metrics = createGatewayMetrics();
     for (const code of ['FORBIDDEN', 'HUNTER2', '__proto__', 4711, null]) {
-      metrics.operation({ type: 'query', isExecuted: true, code, status: 200, startedAt: 0 });
+      metrics.operation({ type: 'query', isExecuted: true, code, status: 200, ms: 1 });
     }
-    metrics.operation({ type: 'query', isExecuted: true, code: undefined, status: 406, startedAt: 0 });
-    metrics.operation({ type: 'hunter2', isExecuted: true, code: undefined, status: 200, startedAt: 0 });
+    metrics.operation({ type: 'query', isExecuted: true, code: undefined, status: 406, ms: 1 });
+    metrics.operation({ type: 'hunter2', isExecuted: true, code: undefined, status: 200, ms: 1 });
     expect(metricValues(await formatMetrics([metrics.snapshot()]), /^notigraph_operations_total/)).toEqual({
       'notigraph_operations_total{type="query",code="FORBIDDEN"}': 1,
       'notigraph_operations_total{type="query",code="OTHER"}': 5,

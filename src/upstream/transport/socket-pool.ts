@@ -3,6 +3,7 @@
 import type { Socket } from 'node:net';
 import { type Client, type Dispatcher, errors } from 'undici';
 import { createSecretFiles, type SecretFiles } from '../../lib/files/secret-files.ts';
+import { removeItem } from '../../lib/lists.ts';
 import { createCondition } from '../../lib/promises.ts';
 import { findHeaderProblem } from '../../settings/kinds.ts';
 import type { Settings } from '../../settings/settings.ts';
@@ -255,9 +256,7 @@ export class SocketPool {
 
   #onDisconnect(slot: Slot): void {
     slot.socket = undefined;
-    const at = this.#idle.indexOf(slot);
-    if (at >= 0) {
-      this.#idle.splice(at, 1);
+    if (removeItem(this.#idle, slot)) {
       this.#empty.push(slot);
     }
   }
