@@ -129,6 +129,21 @@ it('the line of an operation is the one that pino writes for the same fields', (
   }
 });
 
+it('a line has its time to the millisecond, also when the clock is set back', () => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const lines: string[] = [];
+  const writeInfo = infoWriterOf(createJsonLogger('info', { write: (line: string) => lines.push(line) }));
+  const times = [0, 7, 999, 1_000, 1_790_000_000_042, 1_790_000_000_999, 1_789_999_999_999, 253_402_300_800_000];
+  for (const time of times) {
+    vi.setSystemTime(time);
+    writeInfo({}, 'operation');
+  }
+  expect(lines.map((line) => /"time":"([^"]+)"/.exec(line)?.[1])).toEqual(
+    times.map((time) => new Date(time).toISOString()),
+  );
+});
+
 it('operations are logged through the level, bindings and redaction of the logger', async () => {
   const lines: string[] = [];
   const stream = { write: (line: string) => void lines.push(line) };
