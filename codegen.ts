@@ -7,6 +7,7 @@ import { writeChartSchema, writeConfigSchema } from './codegen/config-schema.ts'
 import {
   writeErrorCodeTable,
   writeErrorCodeType,
+  writeFailureTable,
   writeInvalidationTable,
   writeOperationsTable,
   writeRestTable,
@@ -64,6 +65,7 @@ async function generate(): Promise<Record<string, string>> {
     ...pageWith('docs/settings.md', 'settings', writeSettingTables()),
     'packages/client/src/error-codes.gen.ts': writeErrorCodeType(),
     ...pageWith('docs/errors.md', 'error codes', writeErrorCodeTable()),
+    ...pageWith('docs/reliability.md', 'failures', writeFailureTable()),
     'docs/schema.md': writeSchemaReference(full),
     ...pageWith('docs/rest-calls.md', 'operations', writeOperationsTable(full)),
     ...pageWith('docs/from-novu.md', 'rest', writeRestTable(full)),

@@ -5,6 +5,7 @@ import { ERROR_CODES, type ErrorCodeEntry } from '../src/errors/codes.ts';
 import { endpointsOf } from '../src/graphql/schema.ts';
 import { withoutLinks } from '../src/lib/text.ts';
 import { findEmptied } from '../src/upstream/cache/store.ts';
+import { FAILURES, type FailureMeaning } from '../src/upstream/failures.ts';
 import { code, table } from './markdown.ts';
 import { listFields } from './schema-fields.ts';
 
@@ -76,6 +77,22 @@ export const writeErrorCodeType = (): string =>
   `/** Codes of the errors that a gateway sends. */\nexport type KnownErrorCode =${ENTRIES.map(
     ([name, { meaning, remedy }]) => `\n  /** ${withoutLinks(meaning)} ${withoutLinks(remedy)} */\n  | '${name}'`,
   ).join('')};\n`;
+
+/** Writes the table of docs/reliability.md: what each kind of failed call means. */
+export function writeFailureTable(): string {
+  const repeated = { always: 'always', repeatable: 'yes', never: '' };
+  const rows = Object.values<FailureMeaning>(FAILURES).map(
+    ({ when, statuses = [], retry = 'never', outcome = 'NOT_APPLIED', isOutage = false, ...meaning }) => [
+      statuses.map(([first, last]) => (first === last ? String(first) : `${first} to ${last}`)).join(', '),
+      when,
+      code(meaning.code),
+      repeated[retry],
+      outcome === 'UNKNOWN' ? 'perhaps' : 'no',
+      isOutage ? 'yes' : '',
+    ],
+  );
+  return table(['status', 'when', '`code`', 'repeated', 'write applied', 'outage'], rows);
+}
 
 export const writeErrorCodeTable = (): string =>
   table(

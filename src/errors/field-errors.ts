@@ -11,8 +11,8 @@ import {
   type InputIssue,
   isUpstreamError,
   type UpstreamError,
-  type WriteOutcome,
 } from '../upstream/errors.ts';
+import type { WriteOutcome } from '../upstream/failures.ts';
 import { findProfileProblem, findTextProblem } from '../upstream/input-rules.ts';
 import { findIdProblem } from '../upstream/transport/path.ts';
 import { isGraphQLError } from './located-error.ts';

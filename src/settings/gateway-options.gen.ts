@@ -192,7 +192,7 @@ export interface GatewaySettingOptions {
   operationTimeoutMs?: number;
   /** Time limit of one request, to the end of the response body. 50 to 600000 ms. @default 6000 */
   attemptTimeoutMs?: number;
-  /** Maximum retries of a call. Reads and `PUT …/status` are retried after 408, 425, 502 to 504, 520 to 530, a reset or a timeout; other writes only if they cannot have been applied. 0 to 10. @default 2 */
+  /** Maximum retries of a call. Reads and `PUT …/status` are retried after these failures; other writes only if they cannot have been applied. 0 to 10. @default 2 */
   maxRetries?: number;
   /** Proxy that connections to the service are tunneled through (`CONNECT`): its URL; or `off`. See proxies. @default `HTTPS_PROXY` or `HTTP_PROXY`, unless `NO_PROXY` excludes the service; `off` in `createGateway` */
   proxy?: string;
@@ -276,7 +276,7 @@ export interface GatewaySettingOptions {
     isolateConnections?: 'none' | 'credential';
     /** Time limit of one request, to the end of the response body. 50 to 600000 ms. @default as for all upstreams */
     attemptTimeoutMs?: number;
-    /** Maximum retries of a call. Reads and `PUT …/status` are retried after 408, 425, 502 to 504, 520 to 530, a reset or a timeout; other writes only if they cannot have been applied. 0 to 10. @default as for all upstreams */
+    /** Maximum retries of a call. Reads and `PUT …/status` are retried after these failures; other writes only if they cannot have been applied. 0 to 10. @default as for all upstreams */
     maxRetries?: number;
     /** Maximum in-flight calls per API key. 1 to 10000. @default as for all upstreams */
     maxConcurrentCallsPerKey?: number;

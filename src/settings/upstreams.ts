@@ -27,7 +27,7 @@ export const upstreamCalls = {
   ),
   maxRetries: setting(
     integer(0, 10).default(2),
-    'Maximum retries of a call. Reads and `PUT …/status` are retried after 408, 425, 502 to 504, 520 to 530, a reset or a timeout; other writes only if they cannot have been applied.',
+    'Maximum retries of a call. Reads and `PUT …/status` are retried after [these failures](reliability.md#failures); other writes only if they cannot have been applied.',
   ),
   proxy: setting(
     proxyAddress.exactOptional(),

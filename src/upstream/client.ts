@@ -14,7 +14,7 @@ import {
   type WriteEndpoint,
   type WriteOptions,
 } from './endpoint.ts';
-import { errorOf, isUpstreamError, UpstreamError } from './errors.ts';
+import { errorOf, isUpstreamError } from './errors.ts';
 import { assertArgs, bodyOf, headersOf } from './input-rules.ts';
 import type { UpstreamRequest, WriteResult } from './request.ts';
 import type { CallTarget } from './service.ts';
@@ -127,7 +127,7 @@ export class CallBudget {
       : (['calls', maxUpstreamCalls] as const);
     if (this[counter] >= limit) {
       const message = `An operation can make at most ${limit} calls to the notification service. Request less, or use several operations.`;
-      throw new UpstreamError({ code: 'BUDGET_EXCEEDED', message, endpoint, sent: false });
+      throw errorOf('budgetExceeded', endpoint, { message });
     }
     this[counter] += 1;
     return { endpoint, authorization, path, requestId, args, headers, body };

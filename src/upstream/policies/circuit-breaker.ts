@@ -36,8 +36,7 @@ const BUCKETS = 10;
 
 /**
  * Creates the circuit breaker, which stops calls to a service that is down and probes it with one call at a time until it recovers. All
- * callers share it, so only outages count (`isOutage`: no connection, no headers in time, a connection that breaks, 408, 425, 502 to 504, 520 to 530). One
- * caller's bad requests, even if they cause a 500, never open it for others. If only calls of one credential got no response, only these are paused.
+ * callers share it, so only outages count (`isOutage` in `failures.ts`). One caller's bad requests, even if they cause a 500, never open it for others. If only calls of one credential got no response, only these are paused.
  *
  * @param now monotonic clock, in milliseconds
  * @param onChange called when it opens and when it closes

@@ -1,6 +1,7 @@
 // Sends one request on a socket, and collects its response within a time limit.
 
 import { type Dispatcher, errors } from 'undici';
+import { isOutageStatus } from '../failures.ts';
 import { timeoutError } from '../signal.ts';
 import type { PoolRequest, SocketPool, WaitingHandler } from './socket-pool.ts';
 
@@ -131,7 +132,7 @@ export class Attempt implements WaitingHandler, Progress {
     }
     this.#status = status;
     this.#headers = headers;
-    this.isOutage = status > 500;
+    this.isOutage = isOutageStatus(status);
     this.#body = this.#owner.planBody(status, headers);
   }
 

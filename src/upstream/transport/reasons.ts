@@ -2,6 +2,7 @@
 
 import { isRecord } from '../../lib/is-record.ts';
 import type { Endpoint, InputIssue } from '../errors.ts';
+import { FAILURES } from '../failures.ts';
 
 /** Maximum length of a message of the service that is passed on. */
 const MAX_MESSAGE_LENGTH = 500;
@@ -22,9 +23,6 @@ const MAX_DEPTH = 8;
 const NAME = /^[\p{L}\p{N}_$-]{1,64}$/u;
 
 const QUOTED_INPUT = /^(?:value|received|input|target)$/;
-
-/** Message if the service sent no readable reason. */
-export const REJECTED = 'The notification service rejected the input.';
 
 /**
  * Returns all sentences in the body of a failed response as one message, which is empty if there are none, and the problems with the input, at least one.
@@ -64,7 +62,7 @@ export function readReasons(
   const issues = reasons.length > 0 ? reasons : sentences;
   return {
     message: truncate([...new Set([...sentences, ...reasons].map(describe))].join('; ')),
-    issues: issues.length > 0 ? issues : [{ path: [], message: REJECTED }],
+    issues: issues.length > 0 ? issues : [{ path: [], message: FAILURES.rejectedInput.message }],
   };
 }
 

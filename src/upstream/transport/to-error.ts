@@ -1,4 +1,4 @@
-// Converts failed responses, and attempts without a response, to errors: the meaning of each status and of each way to break.
+// Tells of which kind a failed response is, or an attempt without one, and creates its error. `failures.ts` says what each kind means.
 
 import { errorCodeOf } from '../../lib/caught.ts';
 import { isRecord } from '../../lib/is-record.ts';
@@ -10,17 +10,16 @@ import {
   endedEarly,
   errorOf,
   isUpstreamError,
-  UpstreamError,
-  type UpstreamErrorCode,
-  type UpstreamErrorOptions,
+  type UpstreamError,
   type UpstreamRateLimit,
 } from '../errors.ts';
+import { kindOfStatus, meaningOf } from '../failures.ts';
 import type { UpstreamRequest } from '../request.ts';
 import { isTimeoutError } from '../signal.ts';
 import { BufferLimitError, type Progress } from './attempt.ts';
 import { BodyError, BodySizeError, type ErrorBody } from './body.ts';
 import { ProxyError } from './connector.ts';
-import { REJECTED, readReasons } from './reasons.ts';
+import { readReasons } from './reasons.ts';
 
 /** Response with a status other than 2xx. */
 interface FailedResponse {
@@ -38,95 +37,41 @@ interface FailedRequest extends Secrets, Pick<UpstreamRequest, 'path' | 'args'> 
 
 type CalledEndpoint = Endpoint & Partial<Pick<DeclaredEndpoint, 'isShipped'>>;
 
-interface StatusRule extends Pick<UpstreamErrorOptions, 'code' | 'message' | 'retryable' | 'retry'> {
-  /** Whether the service's own message is quoted instead, because the caller can act on it. @default false */
-  quotes?: boolean;
-}
-
-/** Failures of the call itself. All other statuses are failures of the service, or of what is in front of it. */
-const RULES_BY_STATUS: Readonly<Partial<Record<number, StatusRule>>> = {
-  400: { code: 'BAD_USER_INPUT', message: REJECTED, quotes: true },
-  401: { code: 'UNAUTHENTICATED', message: 'The notification service does not accept this API key.', quotes: true },
-  402: { code: 'FORBIDDEN', message: "This API key's plan does not include this action." },
-  403: { code: 'FORBIDDEN', message: 'This API key is not permitted to do this.', quotes: true },
-  404: { code: 'NOT_FOUND', message: 'The notification service has no such record.', quotes: true },
-  409: { code: 'CONFLICT', message: 'The request conflicts with the current state of the record.', quotes: true },
-  410: { code: 'NOT_FOUND', message: 'The notification service has no such record.' },
-  422: { code: 'BAD_USER_INPUT', message: REJECTED, quotes: true },
-  429: {
-    code: 'RATE_LIMITED',
-    message: 'This API key has exceeded the rate limit of the notification service.',
-    retryable: true,
-    retry: 'always',
-  },
-};
-
-/** Failures whose `Retry-After` is meant for the caller. */
-const WITH_RETRY_AFTER: readonly UpstreamErrorCode[] = ['CONFLICT', 'RATE_LIMITED'];
-
-/** Status of a proxy that took the gateway's disconnect for granted (nginx): the handler may have gone on. */
-const CLIENT_GONE = 499;
-
-const TOO_EARLY = 425;
-
 /** Redirects to another address, before the request was processed. After 303, it was. */
 export const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 307, 308]);
 
 /** Converts a response other than 2xx to an `UpstreamError`. Passes on the service's own message if the caller can act on it. */
 export function errorFromResponse(request: FailedRequest, response: FailedResponse): UpstreamError {
   const { endpoint, args } = request;
-  const { status } = response;
-  const retryAfterSeconds = parseRetryAfter(response.retryAfter);
-  const fail = (options: Omit<UpstreamErrorOptions, 'endpoint' | 'status'>) =>
-    new UpstreamError({ endpoint, status, rateLimit: response.rateLimit, ...options });
-  const createFilter = () => createCredentialFilter(request, () => request.path + JSON.stringify(args.body));
-
+  const { status, rateLimit } = response;
   if (isForeign(endpoint, response)) {
     const problem = status < 400 ? 'redirects to another address' : 'has no such endpoint';
-    return fail({
-      code: 'UPSTREAM_BAD_RESPONSE',
-      message:
-        status === 401 || status === 403
-          ? `A proxy or firewall in front of the notification service rejected the request (status ${status}).`
-          : `The notification service ${problem} (status ${status}). Check its base address, and what is in front of it.`,
-      isForeign: true,
-      rateLimit: undefined,
-    });
+    const message =
+      status === 401 || status === 403
+        ? `A proxy or firewall in front of the notification service rejected the request (status ${status}).`
+        : `The notification service ${problem} (status ${status}). Check its base address, and what is in front of it.`;
+    return errorOf('foreign', endpoint, { status, message });
   }
-  if (status < 400) {
-    return errorOf('badResponse', endpoint, { status, cause: `status ${status} is neither success nor failure` });
+  const kind = kindOfStatus(status);
+  if (kind === 'badResponse') {
+    return errorOf(kind, endpoint, { status, cause: `status ${status} is neither success nor failure` });
   }
-  const rule = RULES_BY_STATUS[status];
-  if (rule !== undefined) {
-    const { quotes, ...common } = rule;
-    // Reading them takes time.
-    const reasons = quotes ? readReasons(response.body.json, endpoint, args.body, createFilter()) : undefined;
-    const message = reasons?.message || rule.message;
-    if (status === 422 && args.idempotencyKey !== undefined && mentionsIdempotency(message, args.idempotencyKey)) {
-      return fail({ code: 'CONFLICT', message, conflict: 'IDEMPOTENCY_KEY_REUSED' });
-    }
-    return fail({
-      ...common,
-      message,
-      issues: (rule.code === 'BAD_USER_INPUT' && reasons?.issues) || [],
-      conflict: rule.code === 'CONFLICT' ? conflictReason(request, retryAfterSeconds) : 'OTHER',
-      retryAfterSeconds: WITH_RETRY_AFTER.includes(rule.code) ? retryAfterSeconds : undefined,
-    });
+  const { code, message: usual, quotes = false, passesRetryAfter = false } = meaningOf(kind);
+  const createFilter = () => createCredentialFilter(request, () => request.path + JSON.stringify(args.body));
+  const reasons = quotes ? readReasons(response.body.json, endpoint, args.body, createFilter()) : undefined; // Reading them takes time.
+  const message = reasons?.message || usual;
+  if (status === 422 && args.idempotencyKey !== undefined && mentionsIdempotency(message, args.idempotencyKey)) {
+    return errorOf('conflict', endpoint, { status, rateLimit, message, conflict: 'IDEMPOTENCY_KEY_REUSED' });
   }
-  if (status === 504) {
-    return errorOf('timedOut', endpoint, { status, isOutage: true });
-  }
-  if (isUnavailable(status)) {
-    return errorOf(status === TOO_EARLY ? 'tooEarly' : 'unavailable', endpoint, { status, retryAfterSeconds });
-  }
-  return fail({
-    code: 'UPSTREAM_ERROR',
-    message:
-      status >= 500
-        ? 'The notification service failed on this request.'
-        : `The notification service rejected the request (status ${status}).`,
-    outcome: status >= 500 || status === CLIENT_GONE ? 'UNKNOWN' : 'NOT_APPLIED',
-    errorId: readErrorId(response.body.json, createFilter),
+  const retryAfterSeconds = parseRetryAfter(response.retryAfter);
+  return errorOf(kind, endpoint, {
+    status,
+    rateLimit,
+    message: code === 'UPSTREAM_ERROR' && status < 500 ? message.replace(/\.$/, ` (status ${status}).`) : message,
+    issues: (code === 'BAD_USER_INPUT' && reasons?.issues) || [],
+    conflict: code === 'CONFLICT' ? conflictReason(request, retryAfterSeconds) : 'OTHER',
+    retryAfterSeconds: passesRetryAfter ? retryAfterSeconds : undefined,
+    errorId: code === 'UPSTREAM_ERROR' ? readErrorId(response.body.json, createFilter) : undefined,
   });
 }
 
@@ -162,13 +107,6 @@ function saysNoRoute(body: unknown): boolean {
   const { message, error_msg: sent = isRecord(message) ? message.message : message } = isRecord(body) ? body : {};
   return [sent].flat().some((text) => typeof text === 'string' && NO_ROUTE.test(text));
 }
-
-/**
- * Whether a status shows that the service, or a way to it, is unavailable for a while. Frameworks send 408 while the handler goes on, and CDNs 520 to 530
- * if the service doesn't answer them.
- */
-const isUnavailable = (status: number): boolean =>
-  status === 408 || status === TOO_EARLY || status === 502 || status === 503 || (status >= 520 && status <= 530);
 
 /** Returns the reason for a 409. It has a `Retry-After` if an earlier request with the same idempotency key is still in flight. */
 function conflictReason(request: FailedRequest, retryAfterSeconds: number | undefined): ConflictReason {
