@@ -22,7 +22,7 @@ export interface Results {
   };
   revision: {
     commit: string;
-    /** Whether `src` or the dependencies differ from the commit's. */
+    /** Whether `src`, a package or the dependencies differ from the commit's. */
     changed: boolean;
   };
   /** `starts` is missing in results of earlier versions, which started each subject once. */
@@ -61,7 +61,7 @@ export function describeRun(): Pick<Results, 'takenAt' | 'machine' | 'revision'>
     },
     revision: {
       commit: git('rev-parse', '--short', 'HEAD'),
-      changed: git('status', '--porcelain', '--', '../../src', '../../package-lock.json') !== '',
+      changed: git('status', '--porcelain', '--', '../../src', '../../packages', '../../package-lock.json') !== '',
     },
   };
 }

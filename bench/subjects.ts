@@ -61,7 +61,7 @@ export const OURS: Subject = {
   title: 'Notigraph',
   command: ({ port, upstream }) => ({
     file: process.execPath,
-    args: [local('../src/cli/main.ts'), '--upstream', upstream, '--port', String(port)],
+    args: [local('../packages/cli/src/main.ts'), '--upstream', upstream, '--port', String(port)],
     env: { NODE_ENV: 'production' },
   }),
   requests: {

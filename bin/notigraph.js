@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 /** Oldest Node.js that runs the source of a clone: it removes types, and knows `using`. */
 const SOURCE_MAJOR = 24;
 
-const source = new URL('../src/cli/main.ts', import.meta.url);
+const source = new URL('../packages/cli/src/main.ts', import.meta.url);
 const built = new URL('../dist/cli/main.js', import.meta.url);
 const { node } = process.versions;
 const isClone = existsSync(source);

@@ -1,7 +1,7 @@
 // Builds the schema with all shipped modules, and lists the fields of a schema that cost upstream calls or require scopes.
 
 import { type GraphQLField, type GraphQLSchema, getNamedType, isObjectType, isUnionType } from 'graphql';
-import { loadModules, SHIPPED_MODULES } from '../src/cli/config/load-modules.ts';
+import { loadModules, SHIPPED_MODULES } from '../packages/cli/src/config/load-modules.ts';
 import { loadOperations } from '../src/graphql/documents/shipped-operations.ts';
 import { createSchema } from '../src/graphql/schema.ts';
 import { elementsOf, findScopeProblem, scopesOf } from '../src/graphql/scopes.ts';

@@ -112,7 +112,7 @@ const BUNDLES: Readonly<Record<string, Bundle>> = {
   // interface: a newer version here would ignore the SDK. graphql must exist only once.
   command: {
     folder: 'dist/cli',
-    entries: { main: 'src/cli/main.ts', modules: 'src/modules/index.ts' }, // Modules of users import the latter.
+    entries: { main: 'packages/cli/src/main.ts', modules: 'src/modules/index.ts' }, // Modules of users import the latter.
     packages: { noExternal: true, external: ['@opentelemetry/api', ...Object.keys(manifest.peerDependencies)] },
     minify: MINIFY,
   },

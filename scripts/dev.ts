@@ -2,7 +2,7 @@
 
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { catchStopSignals, endWithShellOfNpm } from '../src/cli/signals.ts';
+import { catchStopSignals, endWithShellOfNpm } from '../packages/cli/src/signals.ts';
 
 endWithShellOfNpm(process); // Node.js' watch mode itself would not end with the shell of `npm run dev`.
 const main = fileURLToPath(new URL('../bin/notigraph.js', import.meta.url));

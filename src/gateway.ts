@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Logger } from 'pino';
+import type { Degradations } from '../packages/cli/src/server/health.ts';
 import { createAuthenticate, type Scheme } from './auth/authenticate.ts';
 import { createBrowserAccess } from './auth/browser-access.ts';
 import { createClientRules } from './auth/identity.ts';
@@ -33,7 +34,6 @@ import { watchFiles } from './lib/files/file-watcher.ts';
 import { assertInstalled, assertRuntime } from './lib/optional-packages.ts';
 import { createRateLimiters } from './rate-limits/redis-rate-limiter.ts';
 import { describeStore } from './redis/redis.ts';
-import type { Degradations } from './server/health.ts';
 import type { GatewaySettingOptions } from './settings/gateway-options.gen.ts';
 import { readSecret } from './settings/kinds.ts';
 import { parseOptions, toSentence } from './settings/parse.ts';

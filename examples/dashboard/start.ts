@@ -1,7 +1,7 @@
 /** Starts and stops everything the example needs: the development issuer, a gateway with the sandbox, and the app. */
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { catchStopSignals, endWithShellOfNpm } from '../../src/cli/signals.ts';
+import { catchStopSignals, endWithShellOfNpm } from '../../packages/cli/src/signals.ts';
 import { startAppServer } from './dev/app.ts';
 import { startGateway } from './dev/gateway.ts';
 import { startIssuer } from './dev/issuer.ts';

@@ -29,7 +29,7 @@ describe.runIf(canCopy)(`the resource layouts, added to a copy of the project wi
     await writeFile(copy.path('notigraph.config.yaml'), CONFIG);
     gateway = await startNotigraph({
       cwd: copy.path(),
-      main: copy.path('src/cli/main.ts'),
+      main: copy.path('packages/cli/src/main.ts'),
       args: ['--config', 'notigraph.config.yaml', '--sandbox', 'sandbox.db', '--graphiql', 'on'],
       env: { ACME_KEY: SANDBOX_KEYS.development, CLIENT_TOKEN_SECRET: 'a secret of more than 32 characters' },
     });

@@ -9,7 +9,7 @@ it('the resource layouts, added to a copy of the project, passes the type check'
   await copy.run('codegen.ts');
   await writeFile(
     copy.path('tsconfig.src.json'),
-    '{ "extends": "./tsconfig.json", "include": ["src", "packages/sandbox/src"] }',
+    '{ "extends": "./tsconfig.json", "include": ["src", "packages/cli/src", "packages/sandbox/src"] }',
   );
   expect(await copy.run('node_modules/typescript/bin/tsc', '-p', 'tsconfig.src.json')).toBe('');
 });

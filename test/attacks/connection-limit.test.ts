@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { findMemoryProblem, maxClientFiles } from '../../src/server/process-limits.ts';
+import { findMemoryProblem, maxClientFiles } from '../../packages/cli/src/server/process-limits.ts';
 import { type PausedServer, startPausedServer } from '../support/paused-server.ts';
 import { connectRaw, EVENTUALLY, postHead, type RawClient } from '../support/raw-client.ts';
 

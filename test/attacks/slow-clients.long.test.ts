@@ -4,7 +4,7 @@ import { guards } from '../support/guards.ts';
 import { startPausedServer } from '../support/paused-server.ts';
 import { connectRaw, EVENTUALLY, postHead, type RawClient, readSlowly } from '../support/raw-client.ts';
 
-guards('src/server/connections.ts', 'Connections.#reject');
+guards('packages/cli/src/server/connections.ts', 'Connections.#reject');
 
 /** Shortened time limit. */
 const LIMIT_MS = 600;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { readCommandLine } from '../../src/cli/command-line.ts';
-import { COMMANDS } from '../../src/cli/commands/index.ts';
-import { ConfigError } from '../../src/cli/config/problem.ts';
-import { writeHelp } from '../../src/cli/help.ts';
+import { readCommandLine } from '../../packages/cli/src/command-line.ts';
+import { COMMANDS } from '../../packages/cli/src/commands/index.ts';
+import { ConfigError } from '../../packages/cli/src/config/problem.ts';
+import { writeHelp } from '../../packages/cli/src/help.ts';
 
 const read = (line: string) => {
   const { command, isNamed, options, args, problems } = readCommandLine(line === '' ? [] : line.split(' '), COMMANDS);

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { COMMANDS } from '../../packages/cli/src/commands/index.ts';
+import { type Config, VARIABLE_NAMES } from '../../packages/cli/src/config/load-config.ts';
+import { writeHelp } from '../../packages/cli/src/help.ts';
 import { SANDBOX_KEYS, startSandbox } from '../../packages/sandbox/src/sandbox.ts';
-import { COMMANDS } from '../../src/cli/commands/index.ts';
-import { type Config, VARIABLE_NAMES } from '../../src/cli/config/load-config.ts';
-import { writeHelp } from '../../src/cli/help.ts';
 import { optionOf, variableOf } from '../../src/settings/define.ts';
 import { runCommand, startServing } from '../support/command.ts';
 import { problemsOf as findProblems, loadFrom } from '../support/configuration.ts';

@@ -1,9 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:https';
 import { expect, it, onTestFinished } from 'vitest';
+import { type ExamineOptions, examine } from '../../packages/cli/src/doctor/run-doctor.ts';
+import { findService, readAuthorization } from '../../packages/cli/src/find-service.ts';
 import { SANDBOX_KEYS, startSandbox } from '../../packages/sandbox/src/sandbox.ts';
-import { type ExamineOptions, examine } from '../../src/cli/doctor/run-doctor.ts';
-import { findService, readAuthorization } from '../../src/cli/find-service.ts';
 import { createAuthority, hasOpenssl, opensslOnly } from '../support/certificates.ts';
 import { runCommand } from '../support/command.ts';
 import { loadFrom } from '../support/configuration.ts';

@@ -7,7 +7,7 @@ import { guards } from '../support/guards.ts';
 import { startService } from '../support/service.ts';
 
 guards('src/http/graphiql/graphiql.ts', 'createFindPageByHost.mayHaveKey');
-guards('src/server/server.ts', 'startServer.admit');
+guards('packages/cli/src/server/server.ts', 'startServer.admit');
 
 // A page whose host name was given the address of this machine (DNS rebinding) gets nothing.
 

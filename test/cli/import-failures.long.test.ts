@@ -5,11 +5,11 @@ import { guards } from '../support/guards.ts';
 import { KEY, type Sent, setUpImport } from '../support/import.ts';
 import { subscriber } from '../support/records.ts';
 
-guards('src/cli/import/results.ts', 'Results.[Symbol.dispose]');
-guards('src/cli/import/send.ts', 'assertUsable');
-guards('src/cli/import/send.ts', 'sendRow');
-guards('src/cli/import/service.ts', 'ImportService.backOff');
-guards('src/cli/import/service.ts', 'ImportService.failed');
+guards('packages/cli/src/import/results.ts', 'Results.[Symbol.dispose]');
+guards('packages/cli/src/import/send.ts', 'assertUsable');
+guards('packages/cli/src/import/send.ts', 'sendRow');
+guards('packages/cli/src/import/service.ts', 'ImportService.backOff');
+guards('packages/cli/src/import/service.ts', 'ImportService.failed');
 
 const writeUsers = (count: number) =>
   `subscriberId,email\n${Array.from({ length: count }, (_, i) => `${i},ann-${i}@mail.example\n`).join('')}`;

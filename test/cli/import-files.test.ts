@@ -1,8 +1,8 @@
 import { chmod, writeFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
-import { Results } from '../../src/cli/import/results.ts';
-import { type Format, readRows } from '../../src/cli/import/rows.ts';
-import { checkRows } from '../../src/cli/import/run-import.ts';
+import { Results } from '../../packages/cli/src/import/results.ts';
+import { type Format, readRows } from '../../packages/cli/src/import/rows.ts';
+import { checkRows } from '../../packages/cli/src/import/run-import.ts';
 import { dropPrivileges } from '../support/drop-privileges.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 

@@ -4,8 +4,8 @@ import { guards } from '../support/guards.ts';
 import { setUpImport } from '../support/import.ts';
 import { subscriber } from '../support/records.ts';
 
-guards('src/cli/import/results.ts', 'Results.confirm');
-guards('src/cli/import/service.ts', 'ImportService.isNew');
+guards('packages/cli/src/import/results.ts', 'Results.confirm');
+guards('packages/cli/src/import/service.ts', 'ImportService.isNew');
 
 const USERS = 'subscriberId,email\n1,a@mail.example\n2,b@mail.example\n3,c@mail.example\n';
 

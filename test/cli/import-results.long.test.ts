@@ -2,12 +2,12 @@ import { constants } from 'node:fs';
 import { appendFile, chmod, lstat, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
-import { openPrivateFile } from '../../src/cli/import/results.ts';
+import { openPrivateFile } from '../../packages/cli/src/import/results.ts';
 import { guards } from '../support/guards.ts';
 import { setUpImport } from '../support/import.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 
-guards('src/cli/import/results.ts', 'Results.#open');
+guards('packages/cli/src/import/results.ts', 'Results.#open');
 
 const USERS = `subscriberId\n${Array.from({ length: 40 }, (_, i) => `${i}\n`).join('')}`;
 

@@ -4,8 +4,8 @@ import { guards } from '../support/guards.ts';
 import { setUpImport } from '../support/import.ts';
 import { spawnNotigraph } from '../support/process.ts';
 
-guards('src/cli/import/results.ts', 'Results.begin');
-guards('src/cli/import/send.ts', 'sendRow');
+guards('packages/cli/src/import/results.ts', 'Results.begin');
+guards('packages/cli/src/import/send.ts', 'sendRow');
 
 it('sends nothing if a row is invalid, and lists all problems in the report', async () => {
   const rows = Array.from({ length: 25 }, (_, i) => `${i},nobody-${i}\n`).join('');

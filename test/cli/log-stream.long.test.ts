@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 
-const LOGGER = JSON.stringify(new URL('../../src/cli/logger.ts', import.meta.url).href);
+const LOGGER = JSON.stringify(new URL('../../packages/cli/src/logger.ts', import.meta.url).href);
 
 /** Returns the arguments of a process that logs numbered lines in two turns, and exits in the second one. */
 const argumentsFor = (linesPerTurn: number) => [

@@ -2,7 +2,7 @@ import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
-import { logUndeclaredCalls } from '../../src/cli/logger.ts';
+import { logUndeclaredCalls } from '../../packages/cli/src/logger.ts';
 import { runCommand, startServing } from '../support/command.ts';
 import { measureCpu } from '../support/cpu-time.ts';
 import { ROOT } from '../support/docs.ts';

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { Writable } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import { expect, it } from 'vitest';
-import { createLogger } from '../../src/cli/logger.ts';
+import { createLogger } from '../../packages/cli/src/logger.ts';
 import { CHILD_ENV } from '../support/child-env.ts';
 import { startGateway } from '../support/gateway.ts';
 import { startNotigraph } from '../support/process.ts';

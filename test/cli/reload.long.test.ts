@@ -20,7 +20,7 @@ import { createFolderOfEachTest } from '../support/sandbox-files.ts';
 import { startService } from '../support/service.ts';
 import { createSigner } from '../support/tokens.ts';
 
-guards('src/cli/config/reload.ts', 'withValuesOf');
+guards('packages/cli/src/config/reload.ts', 'withValuesOf');
 guards('src/gateway.ts', 'buildGateway.dispose');
 guards('src/lib/shared-resources.ts', 'createSharedResources.open');
 guards('src/rate-limits/rate-limiter.ts', 'createMemoryRateLimiter.entryOf');

@@ -5,8 +5,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { promisify } from 'node:util';
 
 import { describe, expect, it } from 'vitest';
+import { sandbox as sandboxCommand } from '../../packages/cli/src/commands/sandbox.ts';
 import { resetSandbox, startSandbox } from '../../packages/sandbox/src/sandbox.ts';
-import { sandbox as sandboxCommand } from '../../src/cli/commands/sandbox.ts';
 import { runCommand } from '../support/command.ts';
 import { findPrograms } from '../support/programs.ts';
 import { createSandboxClient, openSandbox } from '../support/sandbox-client.ts';

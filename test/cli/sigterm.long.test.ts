@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
-import { startServer } from '../../src/server/server.ts';
+import { startServer } from '../../packages/cli/src/server/server.ts';
 import { startNotigraph } from '../support/process.ts';
 import { feed, group } from '../support/records.ts';
 import { sendOperation } from '../support/send-operation.ts';

@@ -105,7 +105,7 @@ it('alertmanager.yml names only alerts that exist, and silences none that is the
 });
 
 it('alerts and dashboard use only metrics that the gateway has and docs/monitoring.md lists', () => {
-  const source = listSources('src').map(read).join('\n');
+  const source = ['src', 'packages/cli/src'].flatMap(listSources).map(read).join('\n');
   const listed = read('docs/monitoring.md');
   const metrics = listQueries()
     .flatMap(({ query }) => query.match(/(?<!:)\bnotigraph_\w+/g) ?? [])

@@ -1,9 +1,9 @@
 import { pino } from 'pino';
 import { expect, it } from 'vitest';
+import { processSnapshot } from '../../packages/cli/src/server/process-metrics.ts';
+import { startServer } from '../../packages/cli/src/server/server.ts';
 import { createGateway, type GatewayOptions } from '../../src/gateway.ts';
-import { startServer } from '../../src/server/server.ts';
 import { formatMetrics } from '../../src/telemetry/metrics.ts';
-import { processSnapshot } from '../../src/telemetry/process-metrics.ts';
 import { healthyService } from '../support/healthy-service.ts';
 import { type Script, startService } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';

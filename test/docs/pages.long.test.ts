@@ -4,12 +4,12 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { type GraphQLOutputType, type GraphQLSchema, getNamedType, isObjectType, isUnionType } from 'graphql';
 import { describe, expect, it } from 'vitest';
+import { createReport, formatReport } from '../../packages/cli/src/check/report.ts';
+import { readCommandLine } from '../../packages/cli/src/command-line.ts';
+import { COMMANDS } from '../../packages/cli/src/commands/index.ts';
+import { SHIPPED_MODULES } from '../../packages/cli/src/config/load-modules.ts';
+import { ConfigError } from '../../packages/cli/src/config/problem.ts';
 import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
-import { createReport, formatReport } from '../../src/cli/check/report.ts';
-import { readCommandLine } from '../../src/cli/command-line.ts';
-import { COMMANDS } from '../../src/cli/commands/index.ts';
-import { SHIPPED_MODULES } from '../../src/cli/config/load-modules.ts';
-import { ConfigError } from '../../src/cli/config/problem.ts';
 import { createSchema } from '../../src/graphql/schema.ts';
 import { scopesOf } from '../../src/graphql/scopes.ts';
 import { startServing } from '../support/command.ts';
@@ -289,7 +289,13 @@ it.each(
   [
     ...PAGES,
     ...globSync(
-      ['deploy/**/*.{yaml,yml,md}', 'src/{cli,settings}/**/*.ts', 'packages/client/src/*.ts', 'examples/**/*.md'],
+      [
+        'deploy/**/*.{yaml,yml,md}',
+        'src/settings/**/*.ts',
+        'packages/cli/src/**/*.ts',
+        'packages/client/src/*.ts',
+        'examples/**/*.md',
+      ],
       { cwd: ROOT },
     ),
   ].filter((file) => !file.includes('node_modules')),

@@ -5,9 +5,9 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { type CryptoKey, exportJWK, exportSPKI, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { SHIPPED_MODULES } from '../../packages/cli/src/config/load-modules.ts';
 import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
 import manifest from '../../schema/trusted-documents.json' with { type: 'json' };
-import { SHIPPED_MODULES } from '../../src/cli/config/load-modules.ts';
 import { sha256Of } from '../../src/graphql/documents/manifest.ts';
 import { startServing } from '../support/command.ts';
 import {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import { loadModules, SHIPPED_MODULES } from '../../packages/cli/src/config/load-modules.ts';
 import { SANDBOX_KEYS, startSandbox } from '../../packages/sandbox/src/sandbox.ts';
-import { loadModules, SHIPPED_MODULES } from '../../src/cli/config/load-modules.ts';
 import { blocks, read } from '../support/docs.ts';
 import { startGateway } from '../support/gateway.ts';
 

@@ -20,7 +20,7 @@ import { clientsOf, createSigner } from '../support/tokens.ts';
 
 guards('src/http/cors.ts', 'createCors.headers');
 guards('src/lib/urls.ts', 'isOrigin');
-guards('src/server/server.ts', 'startServer.admit');
+guards('packages/cli/src/server/server.ts', 'startServer.admit');
 
 const signer = createSigner();
 

@@ -1,8 +1,8 @@
 import { createHistogram } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { createOverloadMonitor } from '../../packages/cli/src/server/load-shedding.ts';
 import { pauseSync } from '../../src/lib/promises.ts';
-import { createOverloadMonitor } from '../../src/server/load-shedding.ts';
 import { type PausedServer, startPausedServer } from '../support/paused-server.ts';
 import { connectRaw, postHead } from '../support/raw-client.ts';
 

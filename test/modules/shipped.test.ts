@@ -1,8 +1,8 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
+import { loadModules } from '../../packages/cli/src/config/load-modules.ts';
 import { startSandbox } from '../../packages/sandbox/src/sandbox.ts';
-import { loadModules } from '../../src/cli/config/load-modules.ts';
 import type { GatewayOptions } from '../../src/gateway.ts';
 import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
 import { createSchema } from '../../src/graphql/schema.ts';

@@ -4,7 +4,7 @@ import { buildOutdated } from './build.ts';
 export default function buildCommand(): void {
   buildOutdated(
     'dist/cli/main.js',
-    ['src', 'packages/sandbox/src', 'scripts/build.ts'],
+    ['src', 'packages/cli/src', 'packages/sandbox/src', 'scripts/build.ts'],
     ['scripts/build.ts', 'command'],
   );
 }

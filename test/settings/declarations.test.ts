@@ -5,7 +5,7 @@ import { SETTINGS } from '../../src/settings/settings.ts';
 import { ROOT, read } from '../support/docs.ts';
 
 /** Text of all source files except generated ones and those that declare settings. */
-const text = globSync('src/**/*.ts', { cwd: ROOT })
+const text = globSync('{src,packages/cli/src}/**/*.ts', { cwd: ROOT })
   .filter((file) => !file.endsWith('.gen.ts') && !file.startsWith('src/settings/'))
   .map(read)
   .join('\n');

@@ -4,7 +4,7 @@ import { problemsOf } from '../support/configuration.ts';
 import { guards } from '../support/guards.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
-guards('src/cli/config/config-file.ts', 'resolveReferences.resolveText');
+guards('packages/cli/src/config/config-file.ts', 'resolveReferences.resolveText');
 guards('src/settings/conflicts.ts', 'findTenantConflicts');
 
 const problemsIn = (text: string, env: Record<string, string> = {}) =>

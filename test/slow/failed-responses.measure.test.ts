@@ -123,20 +123,18 @@ it('a failed response costs little, also if it and the request repeat parts of t
 });
 
 /** Returns the regular expressions of the gateway. Those of the command read texts of the operator. */
-const expressions = listSources('src')
-  .filter((file) => !file.startsWith('src/cli/'))
-  .flatMap((file) => {
-    const found: RegExp[] = [];
-    const collect = (node: ts.Node): void => {
-      if (ts.isRegularExpressionLiteral(node)) {
-        const [, source = '', flags] = /^\/(.*)\/(\w*)$/s.exec(node.text) ?? [];
-        found.push(new RegExp(source, flags));
-      }
-      ts.forEachChild(node, collect);
-    };
-    collect(ts.createSourceFile(file, readSource(file), ts.ScriptTarget.Latest));
-    return found;
-  });
+const expressions = ['src', 'packages/cli/src/server'].flatMap(listSources).flatMap((file) => {
+  const found: RegExp[] = [];
+  const collect = (node: ts.Node): void => {
+    if (ts.isRegularExpressionLiteral(node)) {
+      const [, source = '', flags] = /^\/(.*)\/(\w*)$/s.exec(node.text) ?? [];
+      found.push(new RegExp(source, flags));
+    }
+    ts.forEachChild(node, collect);
+  };
+  collect(ts.createSourceFile(file, readSource(file), ts.ScriptTarget.Latest));
+  return found;
+});
 
 /** Beginnings, repeated parts and ends of texts that make an expression try again from each character. */
 const HEADS = ['', 'a', ';', '"'];

@@ -3,10 +3,10 @@
 import { EventEmitter } from 'node:events';
 import { PassThrough, type Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
-import type { Process } from '../../src/cli/command.ts';
-import { readCommandLine } from '../../src/cli/command-line.ts';
-import { COMMANDS } from '../../src/cli/commands/index.ts';
-import { explainFailure } from '../../src/cli/explain-failure.ts';
+import type { Process } from '../../packages/cli/src/command.ts';
+import { readCommandLine } from '../../packages/cli/src/command-line.ts';
+import { COMMANDS } from '../../packages/cli/src/commands/index.ts';
+import { explainFailure } from '../../packages/cli/src/explain-failure.ts';
 import { withoutControls } from '../../src/lib/text.ts';
 import { CHILD_ENV } from './child-env.ts';
 import { ROOT } from './docs.ts';

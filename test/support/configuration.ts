@@ -1,8 +1,8 @@
-import { readCommandLine } from '../../src/cli/command-line.ts';
-import { COMMANDS } from '../../src/cli/commands/index.ts';
-import { readEnvironment } from '../../src/cli/config/environment.ts';
-import { type Config, type Files, loadConfig } from '../../src/cli/config/load-config.ts';
-import { ConfigError } from '../../src/cli/config/problem.ts';
+import { readCommandLine } from '../../packages/cli/src/command-line.ts';
+import { COMMANDS } from '../../packages/cli/src/commands/index.ts';
+import { readEnvironment } from '../../packages/cli/src/config/environment.ts';
+import { type Config, type Files, loadConfig } from '../../packages/cli/src/config/load-config.ts';
+import { ConfigError } from '../../packages/cli/src/config/problem.ts';
 
 /** Sources of a configuration. */
 export interface Sources {

@@ -2,11 +2,11 @@ import type { IncomingMessage, RequestListener } from 'node:http';
 import type { ExecutionResult } from 'graphql';
 import { pino } from 'pino';
 import { expect } from 'vitest';
+import { processSnapshot } from '../../packages/cli/src/server/process-metrics.ts';
+import { type ServerOptions, startServer } from '../../packages/cli/src/server/server.ts';
 import { SANDBOX_KEYS, startSandbox } from '../../packages/sandbox/src/sandbox.ts';
 import { createGateway, createGatewayState, type GatewayDeps, type GatewayOptions } from '../../src/gateway.ts';
-import { type ServerOptions, startServer } from '../../src/server/server.ts';
 import { formatMetrics } from '../../src/telemetry/metrics.ts';
-import { processSnapshot } from '../../src/telemetry/process-metrics.ts';
 import { createContractCheck } from './contract.ts';
 import { type Exchange, forwardTo, type Script, startService } from './service.ts';
 

@@ -1,10 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { loadModules, SHIPPED_MODULES } from '../../src/cli/config/load-modules.ts';
-import { OpenApiDocument } from '../../src/cli/module/document.ts';
-import { Planner } from '../../src/cli/module/plan.ts';
-import { writeModule } from '../../src/cli/module/write.ts';
+import { loadModules, SHIPPED_MODULES } from '../../packages/cli/src/config/load-modules.ts';
+import { OpenApiDocument } from '../../packages/cli/src/module/document.ts';
+import { Planner } from '../../packages/cli/src/module/plan.ts';
+import { writeModule } from '../../packages/cli/src/module/write.ts';
 import type { GatewayModule } from '../../src/graphql/module.ts';
 import { createSchema } from '../../src/graphql/schema.ts';
 import { ROOT } from './docs.ts';

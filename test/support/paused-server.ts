@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type ServerOptions, startServer } from '../../src/server/server.ts';
+import { type ServerOptions, startServer } from '../../packages/cli/src/server/server.ts';
 
 interface Exchange {
   request: IncomingMessage;

@@ -1,6 +1,6 @@
 import type { DocumentNode } from 'graphql';
+import { loadModules, SHIPPED_MODULES } from '../../packages/cli/src/config/load-modules.ts';
 import * as documents from '../../packages/client/src/documents.gen.ts';
-import { loadModules, SHIPPED_MODULES } from '../../src/cli/config/load-modules.ts';
 import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
 import { createSchema } from '../../src/graphql/schema.ts';
 

@@ -8,7 +8,6 @@ import { type GraphQLSchema, parse, validate } from 'graphql';
 import { GraphQLClient } from 'graphql-request';
 import { describe, expect, it } from 'vitest';
 import manifest from '../../../schema/trusted-documents.json' with { type: 'json' };
-import { SHIPPED_MODULES } from '../../../src/cli/config/load-modules.ts';
 import { createSchema } from '../../../src/graphql/schema.ts';
 import { startSandboxedGateway } from '../../../test/support/gateway.ts';
 import {
@@ -18,6 +17,7 @@ import {
   shippedModules,
   shippedOperations,
 } from '../../../test/support/shipped-documents.ts';
+import { SHIPPED_MODULES } from '../../cli/src/config/load-modules.ts';
 import { SANDBOX_KEYS } from '../../sandbox/src/sandbox.ts';
 import * as documents from '../src/documents.gen.ts';
 import { createClient, hashOf, possibleTypes } from '../src/index.ts';

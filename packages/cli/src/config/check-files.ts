@@ -1,0 +1,182 @@
+// Checks the files and packages that settings need.
+
+import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { findKeyProblem } from '../../../../src/auth/signing-keys.ts';
+import { createTenantUpstreams, findTenantProblem, findUpstreamProblem } from '../../../../src/auth/tenants.ts';
+import { findManifestProblems } from '../../../../src/graphql/documents/manifest.ts';
+import {
+  type FindProblem,
+  findSecretProblems,
+  type Secret,
+  type SourceProblem,
+} from '../../../../src/lib/files/secret-files.ts';
+import { findFileProblem } from '../../../../src/lib/files/text-file.ts';
+import { isRecord } from '../../../../src/lib/is-record.ts';
+import { findMissingPackage } from '../../../../src/lib/optional-packages.ts';
+import { findRedisServerProblems } from '../../../../src/redis/redis-connection.ts';
+import { sandboxFileOf } from '../../../../src/settings/command.ts';
+import {
+  findHeaderProblem,
+  findPartsOfKinds,
+  type Kind,
+  OWN_SECRETS,
+  type PartOfKind,
+  partOf,
+  requireLength,
+  sourceOf,
+} from '../../../../src/settings/kinds.ts';
+import type { SettingProblem } from '../../../../src/settings/parse.ts';
+import { SETTINGS_TABLE, type Settings } from '../../../../src/settings/settings.ts';
+import { findRedisUrlProblem } from '../../../../src/settings/stores.ts';
+import { findAuditProblem } from '../../../../src/telemetry/audit-log.ts';
+import { findTlsProblems } from '../../../../src/upstream/transport/tls-files.ts';
+
+/**
+ * Reads the files that settings refer to, looks for the packages that they need, and returns all problems.
+ *
+ * @param values settings before validation. Their files are checked although other settings are invalid
+ * @param settings the same settings; undefined if some are invalid
+ * @param withoutSecrets whether files with secrets and certificates, and the folder of the audit log, may be missing. @default false
+ */
+export function findFileProblems(
+  values: Readonly<Record<string, unknown>>,
+  settings: Settings | undefined,
+  withoutSecrets = false,
+): SettingProblem[] {
+  const all = findPartsOfKinds(partOf(SETTINGS_TABLE, values));
+  const missing = withoutSecrets ? new Set(all.filter(isMissing)) : new Set();
+  const parts = all.filter((part) => !missing.has(part));
+  const of = (...kinds: readonly Kind[]) => parts.filter(({ kind }) => kinds.includes(kind));
+  return [
+    ...groupBySection(all.filter(({ kind }) => kind === 'certificate' || kind === 'clientKey')).flatMap((section) =>
+      checkTogether(withoutPair(section, missing), findTlsProblems),
+    ),
+    ...groupBySection(of('redisUrl', 'redisCertificate')).flatMap((section) =>
+      checkTogether(section, findRedisProblems),
+    ),
+    ...checkTenantKeys(of('tenantKey'), of('tenantFolder')[0], settings),
+    ...of('upstreamHeader').flatMap((part) => checkSecret(part, findHeaderProblem)),
+    ...of('publicKey').flatMap((part) => checkSecret(part, findKeyProblem)),
+    ...parts.flatMap((part) =>
+      // Others are checked with the settings.
+      isOwnSecret(part.kind) && typeof part.value !== 'string' ? checkSecret(part, requireLength(part.kind)) : [],
+    ),
+    ...groupBySection(of('manifest')).flatMap(checkManifests),
+    ...of('auditLog').flatMap(checkAuditLog),
+    ...of('sandbox').flatMap(checkSandbox),
+    ...checkPackage('redis', of('redis')),
+    ...checkPackage('mcp', of('mcp')),
+  ];
+}
+
+/** Returns the parts of a section without those that are missing, and without a client certificate whose key is missing, or the reverse. */
+function withoutPair(section: readonly PartOfKind[], missing: ReadonlySet<unknown>): PartOfKind[] {
+  const isOfPair = (part: PartOfKind) => nameOf(part).startsWith('client');
+  const isIncomplete = section.some((part) => isOfPair(part) && missing.has(part));
+  return section.filter((part) => !missing.has(part) && !(isIncomplete && isOfPair(part)));
+}
+
+/** Whether something that only the deployment has doesn't exist: the file or folder of a secret or certificate, or the folder of the audit log. */
+function isMissing(part: PartOfKind): boolean {
+  const source = part.kind === 'tenantFolder' ? { file: String(part.value) } : sourceOf(part);
+  const canBeMissing = part.kind === 'tenantFolder' || ['secret', 'text', 'address'].includes(part.category);
+  if (typeof source !== 'object') {
+    return false;
+  }
+  return part.kind === 'auditLog' ? !existsSync(dirname(source.file)) : canBeMissing && !existsSync(source.file);
+}
+
+const isOwnSecret = (kind: Kind): kind is keyof typeof OWN_SECRETS => Object.hasOwn(OWN_SECRETS, kind);
+
+/** Returns the parts that belong together, which are in the same section or list. */
+const groupBySection = (parts: readonly PartOfKind[]): PartOfKind[][] => [
+  ...Map.groupBy(parts, ({ path }) => path.slice(0, -1).join('.')).values(),
+];
+
+/** Returns the problems of parts of a section that are used together. */
+const checkTogether = (
+  parts: readonly PartOfKind[],
+  find: (sources: Record<string, Secret>) => readonly SourceProblem[],
+): SettingProblem[] =>
+  find(toSources(parts, nameOf)).map(({ name = '', problem }) => ({
+    path: [...(parts[0]?.path.slice(0, -1) ?? []), name],
+    message: problem,
+  }));
+
+const checkSecret = (part: PartOfKind, findProblem: FindProblem): SettingProblem[] =>
+  checkTogether([part], (secrets) => findSecretProblems({ secrets }, findProblem));
+
+/** Returns the problems of a Redis server's URL in a file, and of its certificates. An invalid URL is reported with the other settings. */
+const findRedisProblems = ({ url, ca }: Record<string, Secret>): readonly SourceProblem[] =>
+  url === undefined || (typeof url === 'string' && findRedisUrlProblem(url) !== undefined)
+    ? []
+    : findRedisServerProblems({ url, ca });
+
+const nameOf = ({ path }: PartOfKind): string => path.at(-1) ?? '';
+
+/** Returns the texts and files of parts by name. Those of an invalid form are reported as invalid settings. */
+const toSources = (parts: readonly PartOfKind[], nameOf: (part: PartOfKind) => string): Record<string, Secret> =>
+  Object.fromEntries(
+    parts.flatMap((part): [string, Secret][] => {
+      const source = sourceOf(part);
+      return source === undefined ? [] : [[nameOf(part), source]];
+    }),
+  );
+
+/** Returns the name of the tenant in the path of its key, which is `clients.browser.tenants.<name>` or a member of it. */
+const tenantOf = ({ path: [, , , name = ''] }: PartOfKind): string => name;
+
+/** Returns the problems of single keys and of the folder with keys, or else those of both together, such as a tenant with two keys. */
+function checkTenantKeys(
+  keys: readonly PartOfKind[],
+  folder: PartOfKind | undefined,
+  settings: Settings | undefined,
+): SettingProblem[] {
+  const secrets = toSources(keys, tenantOf);
+  const directory = typeof folder?.value === 'string' && folder.value !== '' ? folder.value : undefined;
+  const { browser } = settings?.clients ?? {};
+  const upstreams = browser && createTenantUpstreams(browser, settings?.upstreams);
+  const single = [
+    ...findSecretProblems({ secrets }, findTenantProblem),
+    ...findSecretProblems(
+      { directory },
+      (found) => findTenantProblem(found) ?? (upstreams && findUpstreamProblem(found, upstreams)),
+    ),
+  ];
+  const problems = single.length > 0 ? single : findSecretProblems({ secrets, directory }, findTenantProblem);
+  return problems.map(({ name = '', problem }) => ({
+    path: Object.hasOwn(secrets, name) ? ['clients', 'browser', 'tenants', name] : ['clients', 'browser', 'tenantKeys'],
+    message: problem,
+  }));
+}
+
+/** Returns the problems of manifests. Inline ones have no files. */
+function checkManifests(parts: readonly PartOfKind[]): SettingProblem[] {
+  const sources = parts.map(({ value }) => (typeof value === 'string' && value !== '' ? value : {}));
+  const [first] = parts;
+  const path = (parts.length === 1 ? first?.path : first?.path.slice(0, -1)) ?? [];
+  return findManifestProblems(sources).map(({ index = -1, problem }) => ({
+    path: parts[index]?.path ?? path,
+    message: problem,
+  }));
+}
+
+/** Returns why lines couldn't be appended to the audit log. The file is not created. */
+function checkAuditLog(part: PartOfKind): SettingProblem[] {
+  const source = sourceOf(part);
+  const message = typeof source === 'object' ? findAuditProblem(source.file) : undefined;
+  return message === undefined ? [] : [{ path: part.path, message }];
+}
+
+function checkSandbox({ path, value }: PartOfKind): SettingProblem[] {
+  const file = typeof value === 'string' || typeof value === 'boolean' ? sandboxFileOf(value) : ':memory:';
+  const message = file === ':memory:' ? undefined : findFileProblem(file);
+  return message === undefined ? [] : [{ path, message }];
+}
+
+function checkPackage(feature: 'redis' | 'mcp', parts: readonly PartOfKind[]): SettingProblem[] {
+  const users = parts.filter(({ value }) => isRecord(value));
+  const message = users.length === 0 ? undefined : findMissingPackage(feature);
+  return message === undefined ? [] : users.map(({ path }) => ({ path, message }));
+}

@@ -1,0 +1,207 @@
+// Loads the configuration: merges the sources of the settings, and reports all problems at once.
+
+import { z } from 'zod';
+import { optionOf, suggest, variableOf } from '../../../../src/settings/define.ts';
+import { formsOf, membersOf, type Part, partOf, replaceIn, withKind } from '../../../../src/settings/kinds.ts';
+import { parseSettings, type SettingProblem } from '../../../../src/settings/parse.ts';
+import {
+  SECTION_NAMES,
+  SETTINGS,
+  SETTINGS_TABLE,
+  type SettingName,
+  type Settings,
+} from '../../../../src/settings/settings.ts';
+import type { CommandLine } from '../command.ts';
+import { findFileProblems } from './check-files.ts';
+import { type ConfigFile, findSource, readConfigFile, SOURCE_VARIABLES } from './config-file.ts';
+import { applyProxyVariables, type Environment, type ReadFile, readConfigText } from './environment.ts';
+import { type ModuleSource, SHIPPED_MODULES } from './load-modules.ts';
+import { ConfigError, type Locate, type Problem, problemOf, sortProblems } from './problem.ts';
+
+/**
+ * Configuration of the process. It is plain data, which workers get as it is, and may contain secrets. Exactly one of `upstream`, `upstreams` and
+ * `sandbox` is set.
+ */
+export interface Config extends Settings, ModuleSource {
+  /** Whether the process runs in production. The log is then JSON even on a terminal. */
+  isProduction: boolean;
+}
+
+export interface Files {
+  /** Reads the configuration file and `.env`. @default from the disk */
+  read?: ReadFile;
+  findProblems?: typeof findFileProblems;
+  /** Whether variables and files with secrets may be missing. @default false */
+  withoutSecrets?: boolean;
+}
+
+/** Valid configuration, with what it was made from. */
+export interface LoadedConfig extends Pick<MergedSettings, 'values' | 'locate'> {
+  config: Config;
+}
+
+/**
+ * Reads the settings of the command line, the environment and the configuration file, and the files that they refer to. This is the only check
+ * of a configuration, whether it is for the start, for `notigraph check` or for another purpose.
+ *
+ * @param environment environment variables; empty ones count as not set
+ * @param files files to read. By default, those on the disk
+ * @throws {ConfigError} with all problems
+ */
+export function loadConfig(
+  { options, problems: usage }: Pick<CommandLine, 'options' | 'problems'>,
+  environment: Environment,
+  { read = readConfigText, findProblems = findFileProblems, withoutSecrets = false }: Files = {},
+): LoadedConfig {
+  const problems: Problem[] = [...usage.map((sentence) => ({ sentence })), ...environment.problems];
+  const source = findSource(options.config, environment, read, problems);
+  const file = source && readConfigFile(source, environment.values, withoutSecrets);
+  const merged = mergeSources(file, environment, options);
+  const { locate } = merged;
+  problems.push(...findUnknownVariables(environment), ...(file?.problems ?? []));
+
+  const isProduction = environment.values.NODE_ENV === 'production';
+  const isSandbox = merged.values.upstream === undefined && merged.values.upstreams === undefined;
+  const { values, problems: proxyProblems } = applyProxyVariables(
+    { graphiql: !isProduction, ...(isSandbox && { sandbox: true }), ...merged.values },
+    environment,
+  );
+  const { settings, problems: invalid = [] } = parseSettings(values);
+  const reportedPaths = new Set(file?.problems.map(({ path }) => path.join('.')));
+  const isNew = ({ path }: SettingProblem) => !reportedPaths.has(path.join('.'));
+  const isComplete = problems.length === 0 || file?.values !== undefined; // Otherwise, the upstream may be in the unreadable file.
+  problems.push(
+    ...invalid.filter(isNew).map(({ path, at, message }) => problemOf(locate(path, at), ` ${message}`)),
+    ...findProblems(values, settings, withoutSecrets)
+      .filter(isNew)
+      .map(({ path, at, message }) => problemOf(locate(path, at), `: ${message}`)),
+    ...findUpstreamProblems(merged, isProduction && isComplete),
+    ...proxyProblems,
+  );
+  if (settings === undefined || problems.length > 0) {
+    throw new ConfigError(sortProblems(problems));
+  }
+  // Not before the scopes of clients are checked: a file that uses those of modules must also be valid with a service.
+  const modules = isSandbox && values.modules === undefined ? SHIPPED_MODULES : settings.modules;
+  const config = { ...settings, modules, source: source?.name, isProduction };
+  return { config, values: merged.values, locate };
+}
+
+const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[];
+
+/** Settings that have a variable. Sections can only be set in the configuration file. */
+export const VARIABLE_NAMES = SETTING_NAMES.filter((name) => !SECTION_NAMES.includes(name));
+
+/** Indexes of sources in ascending order of precedence, after the file. */
+const VARIABLE = 1;
+const OPTION = 2;
+
+/** Merges the configuration file, environment variables and command-line options. Later ones override earlier ones. */
+function mergeSources(file: ConfigFile | undefined, environment: Environment, options: CommandLine['options']) {
+  const values: Record<string, unknown> = {};
+  const sources: Record<string, number> = {};
+  for (const name of SETTING_NAMES) {
+    const variable = VARIABLE_NAMES.includes(name) ? environment.values[variableOf(name)] || undefined : undefined;
+    const candidates = [file?.values?.[name], variable, options[optionOf(name)]];
+    const source = candidates.findLastIndex((candidate) => candidate !== undefined);
+    const value = candidates[source];
+    const converted = typeof value === 'string' ? fromText(name, value) : value;
+    if (converted !== undefined && !(name === 'sandbox' && isOff(converted))) {
+      values[name] = converted;
+      sources[name] = source;
+    }
+  }
+  const { upstream = -1, sandbox = -1 } = sources;
+  if (upstream !== sandbox) {
+    delete values[upstream > sandbox ? 'sandbox' : 'upstream'];
+  }
+  /** Names a setting without its location. */
+  const nameOf = (name: string) => [name, variableOf(name), `--${optionOf(name)}`][sources[name] ?? VARIABLE] ?? name;
+  const locate: Locate = (path, at = path) => {
+    const [name = '', ...inner] = path.map(String);
+    switch (sources[name]) {
+      case VARIABLE:
+        return { name: environment.nameOf(variableOf(name), inner[0]) };
+      case OPTION:
+        return { name: [nameOf(name), ...inner].join('.') };
+      default:
+        return name === 'sandbox' && values.sandbox === undefined
+          ? { name: 'The sandbox' }
+          : { place: file?.placeOf(at), name: [name, ...inner].join('.') };
+    }
+  };
+  return { values, locate, nameOf };
+}
+
+type MergedSettings = ReturnType<typeof mergeSources>;
+
+/** Whether the sandbox is off. `NOTIGRAPH_SANDBOX=0` means `off`, although a file could have that name. */
+const isOff = (value: unknown): boolean => value === false || value === '0';
+
+/** Converts the text of an option or variable to a type that the setting's schema accepts. Returns the text unchanged if none matches. */
+function fromText(name: SettingName, text: string): unknown {
+  const forms = formsOf(SETTINGS[name]);
+  if (forms.some((form) => form instanceof z.ZodBoolean) && /^(?:on|off|true|false)$/i.test(text)) {
+    return /^(?:on|true)$/i.test(text);
+  }
+  if (forms.some((form) => form instanceof z.ZodNumber) && /^\d{1,10}(?:\.\d{1,10})?$/.test(text)) {
+    return Number(text);
+  }
+  const items = text === 'off' ? [] : text.split(',').map((item) => item.trim());
+  return forms.some((form) => form instanceof z.ZodArray) ? items : text;
+}
+
+function findUpstreamProblems({ values, nameOf, locate }: MergedSettings, isRequired: boolean): Problem[] {
+  if (values.upstream !== undefined && values.sandbox !== undefined) {
+    const { place } = locate(['sandbox']);
+    const use = place === undefined ? 'Use' : 'use'; // The place is the beginning of the line.
+    return [{ place, sentence: `${use} either ${nameOf('upstream')} or ${nameOf('sandbox')}, not both.` }];
+  }
+  if (values.upstreams !== undefined && values.sandbox !== undefined) {
+    return [problemOf(locate(['upstreams']), ` cannot be combined with ${nameOf('sandbox')}. Remove one of them`)];
+  }
+  const isMissing = [values.upstream, values.upstreams, values.sandbox].every((value) => value === undefined);
+  const sentence =
+    "No upstream is configured. Set --upstream or NOTIGRAPH_UPSTREAM to the service's base address. With NODE_ENV=production the sandbox starts only with --sandbox.";
+  return isRequired && isMissing ? [{ sentence }] : [];
+}
+
+/** Variables that aren't part of the configuration: those of tests, and the keys of commands. */
+const OTHER_VARIABLE = /^NOTIGRAPH_(?:TEST_|(?:DOCTOR|IMPORT|MCP)_KEY$)/;
+
+/** Returns a problem for each unknown variable: a misspelled one would silently have no effect. */
+function findUnknownVariables({ values, nameOf }: Environment): Problem[] {
+  const names = [...SOURCE_VARIABLES, ...VARIABLE_NAMES.map(variableOf)];
+  return Object.keys(values)
+    .filter((name) => /^NOTIGRAPH_/.test(name) && !names.includes(name) && !OTHER_VARIABLE.test(name))
+    .map((name) => ({ sentence: `${nameOf(name)} is unknown${suggest(name, names)}. See docs/settings.md.` }));
+}
+
+/** Shown in place of secrets, certificates, and addresses that may contain a password. */
+const REDACTED = '(not shown)';
+
+/**
+ * Describes the configuration for its operators, as JSON: the value of each setting, and where it comes from. A secret in a file is shown as the path
+ * of the file, any other is not shown.
+ */
+export function describeConfig({ config, values, locate }: LoadedConfig): string {
+  const all = membersOf(partOf(SETTINGS_TABLE, config)).map((part): [string, object] => {
+    const [name = ''] = part.path;
+    const { place, name: origin } = locate([name]);
+    const unset = name === 'proxy' ? 'environment' : 'default'; // Only a proxy of HTTPS_PROXY or HTTP_PROXY has a value then.
+    const from = values[name] === undefined ? unset : place ? `${place.source}:${place.line}` : origin;
+    return [name, { value: replaceIn(part, redact), from }];
+  });
+  const settings = all.filter(([name]) => Object.hasOwn(SETTINGS, name)); // Without the texts of modules.
+  return `${JSON.stringify(Object.fromEntries(settings), null, 2)}\n`;
+}
+
+/** Returns what is shown in place of a text; undefined for other values. */
+function redact(part: Part): string | undefined {
+  const { value } = part;
+  if (typeof value !== 'string') {
+    return undefined;
+  }
+  const { category = 'path' } = withKind(part) ?? {};
+  return category === 'path' ? value.replace(/^(https?:[^?]*\?).+$/, '$1…') : REDACTED; // A query can contain a token.
+}

@@ -1,0 +1,289 @@
+// Checks a file of subscribers, and sends its rows.
+
+import { lstatSync, rmSync } from 'node:fs';
+import { extname, resolve } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
+import { findFileProblem } from '../../../../src/lib/files/text-file.ts';
+import { withoutControls } from '../../../../src/lib/text.ts';
+import { createJsonLogger } from '../../../../src/telemetry/json-logger.ts';
+import { isUpstreamError } from '../../../../src/upstream/errors.ts';
+import { serviceAddressOf } from '../../../../src/upstream/transport/path.ts';
+import type { CommandLine, Process } from '../command.ts';
+import { readInteger } from '../command-line.ts';
+import { readEnvironment } from '../config/environment.ts';
+import { loadConfig } from '../config/load-config.ts';
+import { ConfigError } from '../config/problem.ts';
+import { findService, readAuthorization } from '../find-service.ts';
+import { formatLogLine } from '../readable-log.ts';
+import { catchStopSignals } from '../signals.ts';
+import {
+  createDescription,
+  describeBeginning,
+  describeEnding,
+  describeRows,
+  describeSamples,
+  formatCount,
+  formatRows,
+  PRINTED,
+  printNote,
+  RejectedRows,
+  showProgress,
+  writeReport,
+} from './report.ts';
+import { explainFileError, ImportError, Results, type SendableRow } from './results.ts';
+import { type Format, type Row, readRows } from './rows.ts';
+import { sendRows } from './send.ts';
+import { ImportService } from './service.ts';
+
+/** Variable with the key. A command line would show it to every user of the machine. */
+const KEY_VARIABLE = 'NOTIGRAPH_IMPORT_KEY';
+
+const QUESTION = 'API key of the service (not shown): ';
+
+/** Rows that are shown by a dry run. */
+const SAMPLES = 3;
+
+/** Flags with which V8 collects garbage before the heap has grown to several times of what is in use: an import of 100,000 rows takes 140 MB instead of 380. */
+const HEAP_FLAGS = ['--heap-growing-percent=30', '--semi-space-growth-factor=1'];
+
+/** Matches a row with a long number as spreadsheets show it, and then export it: `1.23457E+11`. */
+const ROUNDED = /(?:^|[,;\t"])-?\d(?:[.,]\d+)?E\+\d+(?:[,;\t"]|$)/i;
+
+/** Forms of the file by the end of its name. */
+const FORMATS: Readonly<Record<string, Format>> = { csv: 'csv', tsv: 'tsv', jsonl: 'jsonl', ndjson: 'jsonl' };
+
+/** Default of `--max-wait`, in seconds. */
+const DEFAULT_MAX_WAIT = 600;
+
+/**
+ * Checks a file of subscribers, and sends its rows. The exit code is 0 if all are applied, 1 if some are not, and 2 if the file or the configuration is
+ * invalid.
+ */
+export async function runImport(commandLine: CommandLine, host: Process): Promise<void> {
+  const options = readOptions(commandLine);
+  const { isDryRun, report, stopping } = options;
+  const { name, 'key-file': keyFile } = commandLine.options;
+  for (const flag of HEAP_FLAGS) {
+    setFlagsFromString(flag);
+  }
+  try {
+    const environment = readEnvironment(host.env);
+    const service = isDryRun
+      ? undefined
+      : findService(loadConfig(commandLine, environment).config, name, 'to send subscribers to');
+    const authorization =
+      service && (await readAuthorization(keyFile, environment.values[KEY_VARIABLE], host, QUESTION));
+    if (service !== undefined && authorization === undefined) {
+      throw new ConfigError([`There is no API key. Set ${KEY_VARIABLE}, or use --key-file.`]);
+    }
+    const hint = service?.settings.isProduction ? '' : ' Press Ctrl-C again to quit now.';
+    catchStopSignals(host, {
+      stop() {
+        printNote(host, `Stopping: finishing rows in flight.${hint}`);
+        stopping.abort(new ImportError('Nothing was sent.'));
+      },
+      quit: () => host.exit(1), // All results are stored by then.
+      signals: ['SIGINT', 'SIGTERM', 'SIGHUP'], // The last one is the end of the terminal session.
+    });
+    using results = new Results(isDryRun ? undefined : options.results, options.restarts);
+    const samples = await check(results, options, host);
+    let exitCode = samples === undefined ? 2 : 0;
+    if (samples !== undefined && authorization === undefined) {
+      host.stdout.write(withoutControls(describeSamples(samples)));
+    } else if (samples !== undefined && service !== undefined && authorization !== undefined) {
+      exitCode = await send(service, authorization, results, options, host);
+    }
+    if (report !== undefined) {
+      writeReport(report, results);
+    }
+    if (exitCode > 0) {
+      host.exitCode = exitCode;
+    }
+  } catch (error) {
+    if (error === stopping.signal.reason && options.rejected !== undefined) {
+      rmSync(options.rejected, { force: true }); // It may not have all rows.
+    }
+    throw explainFileError(error, options.results);
+  }
+}
+
+type ImportOptions = ReturnType<typeof readOptions>;
+
+/** Reads the options of the command. @throws {ConfigError} with all problems */
+function readOptions({ args: [path = ''], options, problems: usage }: CommandLine) {
+  const { results = `${path}.results.db`, report } = options;
+  const format = FORMATS[options.format ?? /\.(\w+)$/.exec(path)?.[1]?.toLowerCase() ?? ''];
+  const rejected = options['skip-invalid'] === undefined ? undefined : `${path}.rejected${extname(path)}`;
+  const resultsProblem = findFileProblem(results, lstatSync); // SQLite would follow a symbolic link.
+  const problems = [...usage, ...(resultsProblem === undefined ? [] : [`--results: ${resultsProblem}.`])];
+  if (format === undefined && usage.length === 0) {
+    problems.push(
+      options.format === undefined
+        ? 'The name of the file must end with .csv, .tsv or .jsonl. Or set --format.'
+        : '--format must be csv, tsv or jsonl.',
+    );
+  }
+  const rate = readInteger(options, 'rate', [1, 999_999], problems);
+  const maxWait = readInteger(options, 'max-wait', [0, 999_999], problems) ?? DEFAULT_MAX_WAIT;
+  if (report !== undefined && [path, results, rejected ?? path].some((other) => resolve(other) === resolve(report))) {
+    problems.push('--report must name another file than those that the import uses.');
+  }
+  if (format === undefined || problems.length > 0) {
+    throw new ConfigError(problems);
+  }
+  return {
+    path,
+    format,
+    results,
+    /** File for the rejected rows; undefined to send nothing if there are any. */
+    rejected,
+    report,
+    /** Maximum calls per second. @default unlimited */
+    rate,
+    /** Longest time to wait for the service or its rate limit, in milliseconds. */
+    maxWaitMs: maxWait * 1_000,
+    isDryRun: options['dry-run'] !== undefined,
+    /** Whether to send rows again that are applied. */
+    restarts: options.restart !== undefined,
+    /** Aborted when no more rows are to be checked or sent. */
+    stopping: new AbortController(),
+  };
+}
+
+/** Checks all rows, and prints the problems. Returns the first rows; undefined if nothing can be sent. */
+async function check(
+  results: Results,
+  { path, format, rejected: rejectedPath, report, stopping }: ImportOptions,
+  host: Process,
+): Promise<SendableRow[] | undefined> {
+  using rejected = rejectedPath === undefined ? undefined : new RejectedRows(rejectedPath);
+  const checked = { rows: 0 };
+  using progress = showProgress(host, () => `Checking ${path}: ${formatRows(checked.rows)}`);
+  const found = await checkRows(readRows(path, format), results, checked, rejected, stopping.signal);
+  const { rows, samples, problems, isComplete, rounded } = found;
+  progress[Symbol.dispose]();
+  if (rounded !== undefined) {
+    host.stderr.write(`${path}:${rounded}: warning: a spreadsheet has rounded a number; export it as text.\n`);
+  }
+  host.stderr.write(describeRows(results, path, ['invalid'], problems));
+  if (problems === 0) {
+    host.stdout.write(`${path}: ${formatRows(rows)}, ${rows === 1 ? '' : 'all '}valid.\n`);
+    return samples;
+  }
+  if (rejectedPath !== undefined && isComplete && samples.length > 0) {
+    const { invalid } = results.counts();
+    const counts = `${formatRows(rows - invalid)} valid, ${formatCount(invalid)} rejected`;
+    host.stdout.write(`${path}: ${counts}. ${rejectedPath} has the rejected ones, with reasons.\n`);
+    return samples;
+  }
+  const count = problems === 1 ? '1 problem' : `${formatCount(problems)} problems`;
+  const advice = report === undefined ? ' --report FILE lists all of them.' : ` All of them are in ${report}.`;
+  host.stderr.write(`${count}, so nothing was sent.${problems > PRINTED ? advice : ''}\n`);
+  return undefined;
+}
+
+/** Adds the rows and their problems to the results, and counts the rows in `checked`. `isComplete` is false if a part of the file couldn't be read. */
+export async function checkRows(
+  all: AsyncIterable<Row>,
+  results: Results,
+  checked: { rows: number },
+  rejected?: RejectedRows,
+  stopping?: AbortSignal,
+) {
+  const samples: SendableRow[] = [];
+  let rounded: number | undefined;
+  let problems = 0;
+  let isComplete = true;
+  for await (const row of all) {
+    stopping?.throwIfAborted();
+    const { line, subscriber } = row;
+    checked.rows += 1;
+    rounded ??= ROUNDED.test(row.text) ? line : undefined;
+    const reasons = [...row.problems];
+    const first = subscriber && results.add({ line, subscriber });
+    if (first !== undefined) {
+      reasons.push(`subscriberId is that of line ${first} too. A subscriber must have one row.`);
+    } else if (subscriber !== undefined && samples.length < SAMPLES) {
+      samples.push({ line, subscriber });
+    }
+    for (const reason of reasons) {
+      results.reject({ line, subscriberId: subscriber?.subscriberId ?? row.subscriberId }, reason);
+    }
+    problems += reasons.length;
+    isComplete &&= row.isLast !== true;
+    if (reasons.length > 0 && isComplete) {
+      rejected?.add(row, reasons);
+    }
+  }
+  if (checked.rows === 0) {
+    problems = 1;
+    results.reject({ line: 1 }, 'The file has no rows.');
+  }
+  return { rows: checked.rows, samples, problems, isComplete, rounded };
+}
+
+/** Sends the rows that are not applied. Returns the exit code. */
+async function send(
+  { url, settings }: ReturnType<typeof findService>,
+  authorization: string,
+  results: Results,
+  options: ImportOptions,
+  host: Process,
+): Promise<number> {
+  const { path, results: resultsPath, stopping } = options;
+  const note = (text: string) => printNote(host, text);
+  const logger = createJsonLogger('warn', { write: (line) => note(formatLogLine(line, host.stderr).trimEnd()) });
+  const target = { url, settings, authorization, logger, note };
+  await using service = new ImportService({ ...options, ...target, stopping: stopping.signal });
+  results.begin(serviceAddressOf(url), await readEnvironmentId(service));
+  const before = results.counts();
+  const applied = before.created + before.updated;
+  const total = applied + before.failed + before.unknown + before.pending + before.uncleared;
+  if (applied === total) {
+    host.stdout.write(`All rows are already applied: see ${resultsPath}. To send them again, use --restart.\n`);
+    return before.invalid === 0 ? 0 : 1;
+  }
+  host.stdout.write(describeBeginning(path, results.changed, applied, total));
+  const counts = { total, applied, failed: 0 };
+  using progress = showProgress(host, createDescription(counts));
+  const startedAt = performance.now();
+  let failure: ImportError | undefined;
+  try {
+    const concurrency = settings.maxConcurrentCallsPerKey;
+    await sendRows({ results, service, progress: counts, concurrency, stopping, maxWaitMs: options.maxWaitMs });
+  } catch (error) {
+    const explained = explainFileError(error, resultsPath);
+    if (!(explained instanceof ImportError)) {
+      throw explained;
+    }
+    failure = explained;
+  }
+  progress[Symbol.dispose]();
+  const after = results.counts();
+  const listed = after.failed + after.unknown + after.uncleared;
+  host.stderr.write(describeRows(results, path, ['failed', 'unknown', 'uncleared'], listed));
+  if (failure !== undefined) {
+    host.stderr.write(`${failure.message}\n`);
+  }
+  host.stdout.write(describeEnding(before, after, (performance.now() - startedAt) / 1_000, options));
+  return failure === undefined && counts.applied === total && after.invalid + after.uncleared === 0 ? 0 : 1;
+}
+
+/**
+ * Reads the notification groups, which shows whether the service is reachable and accepts the key before anything is written.
+ *
+ * @returns the id of the key's environment; undefined if there are no groups
+ * @throws {ImportError} if the service is unreachable, or rejects the key
+ */
+async function readEnvironmentId(service: ImportService): Promise<string | undefined> {
+  const groups = await service.readGroups();
+  if (!isUpstreamError(groups)) {
+    const id: unknown = groups[0]?._environmentId; // Not checked by the client.
+    return typeof id === 'string' ? id : undefined;
+  }
+  // Another failure can concern only this read, which isn't what the key is for.
+  if (['UNAUTHENTICATED', 'UPSTREAM_UNAVAILABLE', 'UPSTREAM_TIMEOUT'].includes(groups.code)) {
+    throw new ImportError(`${groups.message} Nothing was sent. notigraph doctor examines the connection and the key.`);
+  }
+  return undefined;
+}

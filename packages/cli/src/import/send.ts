@@ -1,0 +1,216 @@
+// Sends rows, several at a time, and decides which failures are temporary.
+
+import { randomUUID } from 'node:crypto';
+import { createSubscriber, type SubscriberFields } from '../../../../src/upstream/endpoints.ts';
+import {
+  isUpstreamError,
+  OUTCOME_UNKNOWN,
+  STORED_FAILURE,
+  type UpstreamError,
+} from '../../../../src/upstream/errors.ts';
+import { REDIRECTS } from '../../../../src/upstream/transport/to-error.ts';
+import { ImportError, type PendingRow, type Results } from './results.ts';
+import type { ImportService } from './service.ts';
+
+interface Sending {
+  results: Results;
+  service: ImportService;
+  /** Number of rows that are applied, also by earlier imports, and that failed. They are updated. */
+  progress: { applied: number; failed: number };
+  /** Longest time for which a row waits because the service says so, in milliseconds. */
+  maxWaitMs: number;
+  /** Rows that are sent at a time. */
+  concurrency: number;
+  /** Aborted to stop the import, also by a failure. */
+  stopping: AbortController;
+}
+
+/** Tries after which a row has failed although the service works. Each has the retries of the client. */
+const MAX_TRIES = 5;
+
+/** The first request with the key is in progress, for five minutes even if its process has died. */
+const IN_PROGRESS = 'IDEMPOTENCY_IN_PROGRESS';
+
+/** Statuses of an address without the endpoint, or that redirects to another one. */
+const NO_ENDPOINT: ReadonlySet<number> = new Set([...REDIRECTS, 404, 405, 410]);
+
+/**
+ * Sends the rows that are not applied, the first one without company: if it is rejected for a reason that concerns all, no other is sent.
+ *
+ * @throws {ImportError} if no row can succeed. Rows in flight are finished before
+ */
+export async function sendRows(sending: Sending): Promise<void> {
+  const { results, stopping, concurrency } = sending;
+  const rows = results.pending();
+  let failure: { error: unknown } | undefined;
+
+  async function work(maxRows: number): Promise<void> {
+    try {
+      for (let sent = 0; sent < maxRows && !stopping.signal.aborted; sent += 1) {
+        const { value: row } = rows.next();
+        if (row === undefined) {
+          return;
+        }
+        await sendRow(row, sending);
+      }
+    } catch (error) {
+      failure ??= { error };
+      stopping.abort();
+    }
+  }
+
+  await work(1);
+  await Promise.all(Array.from({ length: concurrency }, () => work(Number.POSITIVE_INFINITY)));
+  if (failure !== undefined) {
+    throw failure.error;
+  }
+}
+
+/**
+ * Sends a row, again after temporary failures: repeating is safe, because it has the same idempotency key, and an existing subscriber is updated. If
+ * the service has stored a failure, the row gets a new key.
+ *
+ * @throws {ImportError} if no row can succeed
+ */
+async function sendRow({ line, subscriber, key: firstKey, outcome }: PendingRow, sending: Sending): Promise<void> {
+  const { results, service, progress, maxWaitMs } = sending;
+  const { subscriberId } = subscriber;
+  const startedAt = performance.now();
+  let key = outcome === 'uncleared' ? randomUUID() : firstKey; // The service may have stored what it answered then.
+  let isUnknown = outcome === 'unknown';
+  let isBroken = false;
+  let lastAt = startedAt;
+  let failures = 0;
+  for (let tries = 0; ; tries += 1) {
+    // Before a row was applied, the reason for a broken connection could concern all rows.
+    if (isBroken && progress.applied > 0 && !service.answeredSince(lastAt)) {
+      await probe(service);
+    }
+    if (!(await service.turn())) {
+      return;
+    }
+    try {
+      const { body, ...response } = await service.call(`import-${key}`, (client) =>
+        client.write(createSubscriber, { body: subscriber, idempotencyKey: key }),
+      );
+      results.confirm(body._environmentId);
+      const { uncleared = [], replayed, date } = response;
+      if (uncleared.length > 0) {
+        results.record(subscriberId, 'uncleared', { message: `The service did not clear ${uncleared.join(', ')}.` });
+      } else {
+        // A stored response can be that of a request before an interruption.
+        const isNew = service.isNew(body.createdAt, date, replayed ? results.startedAt : undefined);
+        results.record(subscriberId, isNew ? 'created' : 'updated');
+      }
+      service.succeeded();
+      progress.applied += 1;
+      return;
+    } catch (error) {
+      if (!isUpstreamError(error)) {
+        throw error;
+      }
+      const failure = { code: error.code, message: describeError(error, subscriber) };
+      if (!error.isReplayed) {
+        assertUsable(error, `line ${line}: ${failure.message}`, service.hasApplied);
+      }
+      isUnknown ||= error.outcome === 'UNKNOWN';
+      if (isUnknown && error.sent) {
+        results.record(subscriberId, 'unknown', failure);
+      }
+      const isAnswered = isAnswer(error);
+      // During an outage, no row fails: only those count that fail while the service answers, and doesn't say "wait".
+      const counts = isAnswered || error.isReplayed || (error.sent && service.answeredSince(lastAt));
+      const mustWait = !error.isReplayed && (error.conflict === IN_PROGRESS || error.retryAfterSeconds !== undefined);
+      const isLate = mustWait && counts && performance.now() - startedAt >= maxWaitMs;
+      failures += Number(counts && !mustWait);
+      lastAt = performance.now();
+      isBroken = error.sent && error.status === undefined && error.code === 'UPSTREAM_UNAVAILABLE';
+      if (isAnswered) {
+        service.answered();
+      }
+      if (!(isTemporary(error) || error.isReplayed) || failures >= MAX_TRIES || isLate) {
+        if (!isUnknown) {
+          results.record(subscriberId, 'failed', failure);
+        }
+        progress.failed += 1;
+        service.failed(failure.code, failure.message);
+        return;
+      }
+      if (error.isReplayed) {
+        key = randomUUID();
+        continue;
+      }
+      await service.backOff(error, failure.message, tries);
+    }
+  }
+}
+
+/** Reads from the service: if it answers, a row that breaks its connection is not an outage. */
+async function probe(service: ImportService): Promise<void> {
+  if (await service.turn()) {
+    const result = await service.readGroups();
+    if (!isUpstreamError(result) || isAnswer(result)) {
+      service.answered();
+    }
+  }
+}
+
+/** @throws {ImportError} if the failure concerns every row: the service rejects the key, or its address is wrong */
+function assertUsable({ code, status = 0, isForeign }: UpstreamError, reason: string, hasApplied: boolean): void {
+  if (isForeign && hasApplied && status !== 401) {
+    return; // A firewall that rejects the content of a row, or an ingress whose backend is missing for a while.
+  }
+  // A firewall can reject the content of one row with 403.
+  if (code === 'UNAUTHENTICATED' || (code === 'FORBIDDEN' && !(status === 403 && hasApplied))) {
+    throw new ImportError(`Correct the API key: the service rejected it with ${status} at ${reason}`);
+  }
+  if (isForeign && !NO_ENDPOINT.has(status)) {
+    throw new ImportError(
+      `Correct what is in front of the service, such as a firewall: it answered ${status} at ${reason}`,
+    );
+  }
+  if (NO_ENDPOINT.has(status) || (status >= 300 && status < 400)) {
+    throw new ImportError(`Correct the address of the service: it has no POST /v1/subscribers (status ${status}).`);
+  }
+}
+
+const isTemporary = ({ code, conflict, status = 0, isForeign }: UpstreamError): boolean =>
+  (isForeign && NO_ENDPOINT.has(status)) ||
+  ['RATE_LIMITED', 'OVERLOADED', 'UPSTREAM_UNAVAILABLE', 'UPSTREAM_TIMEOUT'].includes(code) ||
+  (code === 'UPSTREAM_ERROR' && status >= 500) ||
+  conflict === IN_PROGRESS;
+
+/** Whether the service itself rejected the row. A rate limit says nothing about the row. */
+const isAnswer = ({ code, status, isOutage, isForeign }: UpstreamError): boolean =>
+  status !== undefined && !isOutage && !isForeign && code !== 'RATE_LIMITED';
+
+/** Shorter values, such as a locale, are too common to be replaced. */
+const MIN_LENGTH = 3;
+
+/** End of a message that was truncated. */
+const CUT = '…';
+
+/**
+ * Returns the message of an error without the values of the row, which are personal data. The service may have quoted them, in upper or lower
+ * case. A message that was cut can end with a part of a value, so nothing of it is left. Also leaves out the advice to check the subscriber,
+ * because the import sends the row again.
+ */
+function describeError({ message }: UpstreamError, { subscriberId: _, ...fields }: SubscriberFields): string {
+  const sentence = message.replace(STORED_FAILURE, '').replace(OUTCOME_UNKNOWN, '').trim();
+  if (sentence.endsWith(CUT)) {
+    return CUT;
+  }
+  return listValues(fields)
+    .filter((value) => value.length >= MIN_LENGTH && value.length <= sentence.length)
+    .sort((a, b) => b.length - a.length)
+    .reduce((text, value) => text.replace(new RegExp(escapeRegExp(value), 'giu'), CUT), sentence);
+}
+
+function listValues(value: unknown): string[] {
+  if (typeof value === 'object' && value !== null) {
+    return Object.values(value).flatMap(listValues);
+  }
+  return typeof value === 'string' || typeof value === 'number' ? [String(value)] : [];
+}
+
+const escapeRegExp = (text: string): string => text.replace(/[$()*+.?[\\\]^{|}/]/g, '\\$&');

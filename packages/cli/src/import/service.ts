@@ -1,0 +1,213 @@
+// Calls the service of an import: when the next call may be sent, and when to give up.
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { watchFiles } from '../../../../src/lib/files/file-watcher.ts';
+import { Usage } from '../../../../src/telemetry/usage.ts';
+import type { UpstreamClient } from '../../../../src/upstream/client.ts';
+import { listNotificationGroups, type NotificationGroupBody } from '../../../../src/upstream/endpoints.ts';
+import { isUpstreamError, type UpstreamError } from '../../../../src/upstream/errors.ts';
+import { Abort } from '../../../../src/upstream/signal.ts';
+import { createCacheStores, createUpstreams } from '../../../../src/upstream/upstreams.ts';
+import type { ServiceSettings } from '../find-service.ts';
+import { ImportError } from './results.ts';
+
+/** Failed rows in succession after which something is wrong with all of them. */
+const MAX_FAILURES = 100;
+
+/** Longest pause between two tries of a row, in milliseconds. */
+const MAX_PAUSE_MS = 30_000;
+
+/** First pause between two tries of a row, in milliseconds. It doubles, and begins when the client's retries have failed. */
+const FIRST_PAUSE_MS = 100;
+
+/** Time without an answer after which the user is told, in milliseconds. */
+const REPORTED_MS = 5_000;
+
+interface ServiceOptions {
+  url: URL;
+  settings: ServiceSettings;
+  authorization: string;
+  logger: Logger;
+  note: (text: string) => void;
+  /** Maximum calls per second. @default unlimited */
+  rate: number | undefined;
+  /** Longest time without an answer, and longest pause for the rate limit, in milliseconds. */
+  maxWaitMs: number;
+  /** Aborted to make no more calls. Those in flight end by themselves. */
+  stopping: AbortSignal;
+}
+
+/**
+ * Service that gets the subscribers. Calls go through the gateway's client with all its policies. Decides when the next call may be sent, and when
+ * an import gives up: failing 100,000 rows one by one helps nobody.
+ */
+export class ImportService implements AsyncDisposable {
+  readonly #options: ServiceOptions;
+  readonly #upstreams: ReturnType<typeof createUpstreams>;
+  readonly #certificates: Disposable;
+  #inFlight = 0;
+  #nextAt = 0;
+  /** End of the pause for the service's rate limit. */
+  #pausedUntil = 0;
+  readonly #startedAt = Date.now();
+  #answeredAt = performance.now();
+  #failures = 0;
+  #report: NodeJS.Timeout | undefined;
+  #isReported = false;
+  hasApplied = false;
+
+  /** @throws {SecretError} if a certificate is invalid */
+  constructor(options: ServiceOptions) {
+    const { url, settings, logger } = options;
+    this.#options = options;
+    this.#upstreams = createUpstreams(
+      {
+        ...settings,
+        cache: false, // No cached read depends on subscribers.
+        upstream: url.href,
+      },
+      {
+        logger,
+        now: () => new Date(),
+        cacheStores: createCacheStores(logger),
+        breakerMinimumCalls: Number.POSITIVE_INFINITY, // The import waits by itself: rows that break connections are no outage.
+      },
+    );
+    this.#certificates = watchFiles(this.#upstreams.files, settings.reloadSeconds, logger);
+  }
+
+  /**
+   * Waits until a call may be sent.
+   *
+   * @returns whether it may; otherwise the import is stopping
+   */
+  async turn(): Promise<boolean> {
+    while (!this.#options.stopping.aborted) {
+      const now = performance.now();
+      const at = Math.max(now, this.#nextAt, this.#pausedUntil);
+      if (at === now) {
+        this.#nextAt = now + 1_000 / (this.#options.rate ?? Number.POSITIVE_INFINITY);
+        return true;
+      }
+      await this.#wait(at - now);
+    }
+    return false;
+  }
+
+  /** Makes a call, which has the time limit of an operation. Pauses the next ones if those in flight use up the service's rate limit. */
+  async call<T>(requestId: string, send: (client: UpstreamClient) => Promise<T>): Promise<T> {
+    const { settings, authorization, maxWaitMs } = this.#options;
+    const usage = new Usage();
+    const deadlineAt = performance.now() + settings.operationTimeoutMs;
+    const context = { authorization, signal: new Abort(), deadlineAt, requestId, events: usage };
+    this.#inFlight += 1;
+    try {
+      return await send(this.#upstreams.bind(undefined, context));
+    } finally {
+      this.#inFlight -= 1;
+      const { remaining = Number.POSITIVE_INFINITY, resetSeconds = 0 } = usage.rateLimit ?? {};
+      // After a longer pause than the user wants, the service's rejection ends the import.
+      if (remaining <= this.#inFlight && resetSeconds * 1_000 <= maxWaitMs) {
+        this.#pausedUntil = Math.max(this.#pausedUntil, performance.now() + resetSeconds * 1_000);
+      }
+    }
+  }
+
+  /** Reads the notification groups, the only read without parameters. Returns the error if it fails. */
+  async readGroups(): Promise<readonly NotificationGroupBody[] | UpstreamError> {
+    try {
+      return (await this.call('import', (client) => client.read(listNotificationGroups, {}))) ?? [];
+    } catch (error) {
+      if (isUpstreamError(error)) {
+        return error;
+      }
+      throw error;
+    }
+  }
+
+  /** Notes that a row was applied. */
+  succeeded(): void {
+    this.answered();
+    this.#failures = 0;
+    this.hasApplied = true;
+  }
+
+  /** Notes that a row has failed. @throws {ImportError} if too many have, and none was applied in between */
+  failed(code: string, message: string): void {
+    this.#failures += 1;
+    if (this.#failures >= MAX_FAILURES) {
+      throw new ImportError(
+        `${MAX_FAILURES} rows in succession failed, so the import stopped. The last reason: ${message} (${code})`,
+      );
+    }
+  }
+
+  /** Notes that the service answered, even if it rejected a row. */
+  answered(): void {
+    this.#answeredAt = performance.now();
+    clearTimeout(this.#report);
+    this.#report = undefined;
+    if (this.#isReported) {
+      this.#isReported = false;
+      this.#options.note('Continuing: the service answers again.');
+    }
+  }
+
+  /**
+   * Whether the import has created a record: it isn't older than the first request, on the service's clock. Its `updatedAt` says nothing, because a
+   * record that was never changed, or was found by an upsert, has that of its creation.
+   *
+   * @param date header `Date` of the response
+   * @param since time of the first request, in milliseconds since 1970. @default the start of this process
+   */
+  isNew(createdAt: string, date = new Date().toUTCString(), since = this.#startedAt): boolean {
+    return Date.parse(createdAt) >= Date.parse(date) - (Date.now() - since);
+  }
+
+  answeredSince(time: number): boolean {
+    return this.#answeredAt > time;
+  }
+
+  /**
+   * Waits before another try. The pause is shortened to end with the longest time without an answer.
+   *
+   * @param message message of the error without personal data
+   * @param tries number of tries before
+   * @throws {ImportError} if that time has passed, or the service's rate limit resets later
+   */
+  async backOff({ code, retryAfterSeconds = 0 }: UpstreamError, message: string, tries: number): Promise<void> {
+    const { maxWaitMs, note } = this.#options;
+    if (code === 'RATE_LIMITED' && retryAfterSeconds * 1_000 > maxWaitMs) {
+      throw new ImportError(
+        `The service's rate limit permits no call for ${retryAfterSeconds} s, which is longer than --max-wait.`,
+      );
+    }
+    // A pause for the rate limit is not an outage.
+    const waitedMs = Math.max(0, performance.now() - Math.max(this.#answeredAt, this.#pausedUntil));
+    const leftMs = maxWaitMs - waitedMs;
+    if (leftMs <= 0) {
+      const seconds = Math.round(waitedMs / 1_000);
+      throw new ImportError(`No row was answered for ${seconds} s. The last reason: ${message} (${code})`);
+    }
+    // The user isn't told if the service answers soon.
+    this.#report ??= setTimeout(() => {
+      this.#isReported = true;
+      note(`Waiting: ${message}`);
+    }, REPORTED_MS);
+    const pauseMs = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** tries);
+    const jitter = 0.5 + Math.random() / 2;
+    await this.#wait(Math.min(retryAfterSeconds * 1_000 + pauseMs * jitter, leftMs));
+  }
+
+  /** Waits, until the import is stopping at the latest. */
+  async #wait(milliseconds: number): Promise<void> {
+    await sleep(milliseconds, undefined, { signal: this.#options.stopping }).catch(() => {});
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearTimeout(this.#report);
+    this.#certificates[Symbol.dispose]();
+    await this.#upstreams.close();
+  }
+}
