@@ -3,7 +3,6 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Logger } from 'pino';
-import type { Degradations } from '../packages/cli/src/server/health.ts';
 import { createAuthenticate, type Scheme } from './auth/authenticate.ts';
 import { createBrowserAccess } from './auth/browser-access.ts';
 import { createClientRules } from './auth/identity.ts';
@@ -117,8 +116,8 @@ export interface Gateway extends AsyncDisposable {
   bufferedBytes(): number;
   /** Resolves once connecting to Redis has succeeded or failed. Before, a process counts rate limits on its own, and caches nothing. */
   connected(): Promise<void>;
-  /** Returns what doesn't work although requests are served, for health checks. */
-  degradations(): Degradations;
+  /** Returns what doesn't work although requests are served, for health checks: problems by the name of the part. */
+  degradations(): Readonly<Record<string, string>>;
   /** Closes the connections to the service once in-flight requests and calls of tools have ended. */
   dispose(): Promise<void>;
 }

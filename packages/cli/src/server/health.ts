@@ -3,9 +3,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { refuse, sendRefusal } from '../../../../src/errors/codes.ts';
 
-/** Parts that don't work although requests are served, by name. */
-export type Degradations = Readonly<Record<string, string>>;
-
 export interface Health {
   /** Reason for failing, in a word or two; undefined if it succeeds. */
   problem?: string | undefined;

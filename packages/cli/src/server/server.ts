@@ -7,7 +7,7 @@ import { defaultSettings } from '../../../../src/settings/parse.ts';
 import type { ServerSettings } from '../../../../src/settings/settings.ts';
 import { Connections, MESSAGE_CLASSES } from './connections.ts';
 import { acceptBacklog, announceClose, drain, turnEventLoop } from './drain.ts';
-import { type Degradations, type Probes, respondProbe } from './health.ts';
+import { type Health, type Probes, respondProbe } from './health.ts';
 import { listen } from './listen.ts';
 import { createShedding, type SheddingDeps } from './load-shedding.ts';
 import type { ServerLoad } from './process-metrics.ts';
@@ -26,7 +26,7 @@ export interface ServerOptions extends Partial<ServerSettings>, SheddingDeps {
   /** Returns headers for the responses of requests that the server refuses itself, such as those of CORS. @default none */
   refusalHeaders?: ((request: IncomingMessage) => Refusal['headers']) | undefined;
   /** Returns what doesn't work although requests are served, for `/readyz`: lines by name. @default () => ({}) */
-  degradations?: (() => Degradations) | undefined;
+  degradations?: (() => Health['details']) | undefined;
   /**
    * Returns the health checks and metrics that the server answers, given its own; `false` leaves their paths to the listener.
    * @default its own
