@@ -107,7 +107,7 @@ it('every endpoint of the contract has a field that is tested', () => {
   );
 });
 
-const books = await generateModule('books', 'test/cli/documents/library.yaml');
+const books = await generateModule('books', 'packages/cli/test/documents/library.yaml');
 const BOOK = { data: { _id: 'b1', title: 'Emma', status: 'on-loan', author_id: 'a1' } };
 
 const GENERATED: readonly Field[] = [
