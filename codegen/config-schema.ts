@@ -1,11 +1,11 @@
 // Writes the JSON Schema of the configuration file.
 
 import { z } from 'zod';
+import { SECTION_NAMES, SETTINGS } from '../packages/cli/src/config/settings.ts';
 import { isRecord } from '../src/lib/is-record.ts';
 import { withoutLinks } from '../src/lib/text.ts';
 import { SETTING_INFO } from '../src/settings/define.ts';
 import { categoryOf } from '../src/settings/kinds.ts';
-import { SECTION_NAMES, SETTINGS } from '../src/settings/settings.ts';
 
 /** Form of a value that is in an environment variable or a file. */
 const reference = (name: 'env' | 'file', description: string) => ({

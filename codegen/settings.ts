@@ -1,9 +1,10 @@
 // Writes the tables of settings in the docs, and the type of the options of `createGateway`.
 
 import { z } from 'zod';
+import { optionOf, SETTING_GROUPS } from '../packages/cli/src/config/settings.ts';
 import { withoutLinks } from '../src/lib/text.ts';
-import { optionOf, SETTING_INFO, type SettingInfo } from '../src/settings/define.ts';
-import { GATEWAY_SETTINGS, SETTING_GROUPS } from '../src/settings/settings.ts';
+import { SETTING_INFO, type SettingInfo } from '../src/settings/define.ts';
+import { GATEWAY_SETTINGS } from '../src/settings/settings.ts';
 import { AS_FOR_ALL } from '../src/settings/upstreams.ts';
 import { code, join, joinSentences, table } from './markdown.ts';
 

@@ -2,7 +2,7 @@
 
 import type { ClientKindSettings, TrustedDocumentsMode } from '../settings/clients.ts';
 import type { Scope } from '../settings/scopes.ts';
-import type { Settings } from '../settings/settings.ts';
+import type { GatewaySettings } from '../settings/settings.ts';
 import type { RateLimit } from '../settings/stores.ts';
 
 /**
@@ -117,7 +117,7 @@ export type RulesByClientKind = Readonly<Record<ClientKind, ClientRules>>;
 /** Modes from the most permissive to the strictest. */
 const MODES: readonly TrustedDocumentsMode[] = ['off', 'log', 'enforce'];
 
-export function createClientRules({ clients }: Pick<Settings, 'clients'>): RulesByClientKind {
+export function createClientRules({ clients }: Pick<GatewaySettings, 'clients'>): RulesByClientKind {
   const toRules = (kind: 'server' | 'browser', hidesCalls: boolean, settings?: ClientKindSettings): ClientRules => ({
     trustedDocuments: settings?.trustedDocuments ?? 'off',
     origins: new Set(settings?.corsOrigins),

@@ -3,7 +3,7 @@
 import type { Secret, SecretFiles, SecretProblem } from '../lib/files/secret-files.ts';
 import { memoizeBySource } from '../lib/memoize.ts';
 import type { BrowserSettings } from '../settings/clients.ts';
-import type { Settings } from '../settings/settings.ts';
+import type { GatewaySettings } from '../settings/settings.ts';
 import { type Credential, isCredential } from './identity.ts';
 
 export type TenantKeys = ReturnType<typeof createTenantKeys>;
@@ -90,7 +90,7 @@ export const secretsOf = (tenants: NonNullable<BrowserSettings['tenants']>): Rec
 
 export function createTenantUpstreams(
   { tenants = {}, tenantKeys }: Pick<BrowserSettings, 'tenants' | 'tenantKeys'>,
-  upstreams: Settings['upstreams'],
+  upstreams: GatewaySettings['upstreams'],
 ) {
   const fallback = defaultUpstream(upstreams);
   const selected = new Map(Object.entries(tenantKeys?.upstreams ?? {}));
@@ -107,5 +107,5 @@ export function createTenantUpstreams(
 }
 
 /** Returns the name of the upstream for requests and tenants that select none. */
-export const defaultUpstream = (upstreams: Settings['upstreams'] = {}): string | undefined =>
+export const defaultUpstream = (upstreams: GatewaySettings['upstreams'] = {}): string | undefined =>
   Object.entries(upstreams).find(([, upstream]) => upstream.default)?.[0];

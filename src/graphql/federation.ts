@@ -27,7 +27,7 @@ import { isRecord } from '../lib/is-record.ts';
 import { memoizeByObject } from '../lib/memoize.ts';
 import { listAny } from '../settings/define.ts';
 import { readSecret } from '../settings/kinds.ts';
-import type { Settings } from '../settings/settings.ts';
+import type { GatewaySettings } from '../settings/settings.ts';
 import type { GatewayContext } from './context.ts';
 import { DependentCalls, declaresCall, dependentCallsOf } from './field-calls.ts';
 import type { FieldContext } from './loaders.ts';
@@ -246,7 +246,7 @@ type MaySeeSchema = (context: Pick<GatewayContext, 'request'>) => boolean;
 export function createSchemaAccess({
   introspection,
   federation,
-}: Pick<Settings, 'introspection' | 'federation'>): MaySeeSchema {
+}: Pick<GatewaySettings, 'introspection' | 'federation'>): MaySeeSchema {
   const source = typeof federation === 'object' ? federation.routerSecret : undefined;
   const secret = source && readSecret('routerSecret', source);
   if (introspection || secret === undefined) {

@@ -13,7 +13,7 @@ import {
 } from 'graphql';
 import { memoize, memoizeByObject, memoizeBySource } from '../lib/memoize.ts';
 import { unknownName } from '../settings/define.ts';
-import type { Settings } from '../settings/settings.ts';
+import type { GatewaySettings } from '../settings/settings.ts';
 import { type DeclaredEndpoint, kindOf } from '../upstream/endpoint.ts';
 import { CONTRACT } from '../upstream/endpoints.ts';
 import type { GatewayContext } from './context.ts';
@@ -66,7 +66,7 @@ const BUILT_IN: readonly GatewayModule[] = [
   workflows,
 ];
 
-type SchemaSettings = Pick<Settings, 'federation' | 'introspection'>;
+type SchemaSettings = Pick<GatewaySettings, 'federation' | 'introspection'>;
 
 const NO_SUBGRAPH: SchemaSettings = { federation: false, introspection: true };
 

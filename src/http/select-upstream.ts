@@ -5,7 +5,7 @@ import { defaultUpstream } from '../auth/tenants.ts';
 import { refuse } from '../errors/codes.ts';
 import { memoize } from '../lib/memoize.ts';
 import { isLoopbackHost } from '../lib/urls.ts';
-import type { Settings } from '../settings/settings.ts';
+import type { GatewaySettings } from '../settings/settings.ts';
 import { toHostname } from '../settings/upstreams.ts';
 import { type IncomingRequest, pathOf } from './head.ts';
 
@@ -20,7 +20,7 @@ const MAX_HOSTS = 100;
  *
  * @param endpoints paths of all endpoints that call upstreams or issue tokens for them
  */
-export function createUpstreamSelector(upstreams: Settings['upstreams'], endpoints: readonly string[]) {
+export function createUpstreamSelector(upstreams: GatewaySettings['upstreams'], endpoints: readonly string[]) {
   const entries = Object.entries(upstreams ?? {});
   const prefixes = entries.flatMap(([name, { pathPrefix }]) =>
     pathPrefix === undefined ? [] : [{ name, pathPrefix }],
@@ -72,7 +72,7 @@ export function createUpstreamSelector(upstreams: Settings['upstreams'], endpoin
 export function createKnownHosts({
   hosts,
   upstreams,
-}: Pick<Settings, 'hosts' | 'upstreams'>): (host: string | undefined) => boolean {
+}: Pick<GatewaySettings, 'hosts' | 'upstreams'>): (host: string | undefined) => boolean {
   const known = new Set([...hosts, ...Object.values(upstreams ?? {}).flatMap((upstream) => upstream.hosts ?? [])]);
   const isKnown = memoize((host) => {
     const name = hostnameOf(host);

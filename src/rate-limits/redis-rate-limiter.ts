@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import { createSharedResources } from '../lib/shared-resources.ts';
 import { createRedis, type RedisStoreOptions, type RedisWork } from '../redis/redis.ts';
 import { NOT_REDIS, RedisError } from '../redis/redis-connection.ts';
-import type { Settings } from '../settings/settings.ts';
+import type { GatewaySettings } from '../settings/settings.ts';
 import type { RateLimit } from '../settings/stores.ts';
 import {
   type Allowance,
@@ -122,7 +122,7 @@ export function createRateLimiters(logger: Logger, now?: () => number, redisTime
      * @throws {SecretError} if the URL or the certificates can't be read, or are invalid
      * @throws {MissingPackageError} if the store is Redis and its client is not installed
      */
-    open(store: Settings['rateLimits']['store']): RateLimiter {
+    open(store: GatewaySettings['rateLimits']['store']): RateLimiter {
       const { resource, release } = limiters.open(JSON.stringify(store), () =>
         store === 'memory'
           ? createMemoryRateLimiter(now)

@@ -1,25 +1,23 @@
 // Finds settings that contradict each other, or miss another one.
 
 import { CLIENT_TOKEN_ISSUER } from './clients.ts';
-import { countWorkers } from './command.ts';
 import { OWN_SECRETS } from './kinds.ts';
-import type { Settings } from './settings.ts';
+import type { GatewaySettings } from './settings.ts';
 
 /** Setting that contradicts another one, or misses it. */
-interface Conflict {
+export interface Conflict {
   path: readonly string[];
   /** Clause that follows the path. */
   message: string;
 }
 
 /** Returns the settings that contradict each other or miss another one. */
-export function findConflicts(settings: Settings): Conflict[] {
-  const { clients, clientTokens, trustedDocuments, upstream, upstreams, cache, workers } = settings;
+export function findConflicts(settings: GatewaySettings): Conflict[] {
+  const { clients, clientTokens, trustedDocuments, upstream, upstreams, cache } = settings;
   const { server, browser } = clients;
   const issuers = browser?.issuers.map(({ issuer }) => issuer) ?? [];
   const isRestricted = [server, browser].some((client) => client && client.trustedDocuments !== 'off');
   const { store, secret } = cache || {};
-  const processes = countWorkers(workers);
   const rules: readonly [isBroken: boolean, path: string, message: string][] = [
     [
       upstream !== undefined && upstreams !== undefined,
@@ -52,12 +50,6 @@ export function findConflicts(settings: Settings): Conflict[] {
       'trustedDocuments.manifests',
       'must contain at least one manifest',
     ],
-    [isSameAddress(settings), 'adminPort', 'must differ from port'],
-    [
-      store === 'memory' && processes > 1,
-      'cache',
-      `uses the store memory, which requires a single worker; use cache.store.redis, or set workers to 1 instead of ${processes}`,
-    ],
     [
       typeof store === 'object' && secret === undefined,
       'cache.secret',
@@ -71,14 +63,8 @@ export function findConflicts(settings: Settings): Conflict[] {
   ];
 }
 
-/** Whether both ports are the same, on hosts that overlap. */
-function isSameAddress({ host, port, adminHost, adminPort }: Settings): boolean {
-  const isEveryHost = [host, adminHost].some((name) => name === '0.0.0.0' || name === '::');
-  return port !== 0 && port === adminPort && (host === adminHost || isEveryHost);
-}
-
 /** Returns the hosts and paths that select two upstreams, and a second default. */
-function findUpstreamConflicts(upstreams: Settings['upstreams'] = {}): Conflict[] {
+function findUpstreamConflicts(upstreams: GatewaySettings['upstreams'] = {}): Conflict[] {
   const owners = new Map<string, string>();
   function claim(name: string, setting: string, value: string, clause: string): Conflict[] {
     const owner = owners.get(`${setting} ${value}`) ?? name;
@@ -93,7 +79,10 @@ function findUpstreamConflicts(upstreams: Settings['upstreams'] = {}): Conflict[
 }
 
 /** Returns the tenants whose entries select no upstream, or one that doesn't exist. */
-function findTenantConflicts(browser: Settings['clients']['browser'], upstreams: Settings['upstreams']): Conflict[] {
+function findTenantConflicts(
+  browser: GatewaySettings['clients']['browser'],
+  upstreams: GatewaySettings['upstreams'],
+): Conflict[] {
   const names = Object.keys(upstreams ?? {});
   const hasDefault = upstreams === undefined || Object.values(upstreams).some((upstream) => upstream.default);
   const selections = [

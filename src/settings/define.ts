@@ -140,10 +140,3 @@ export const listAny = (words: Iterable<string>): string =>
 
 /** Returns `a, b and c`. */
 export const listAll = (words: readonly string[]): string => new Intl.ListFormat('en-GB').format(words);
-
-/** Returns the environment variable of a setting: `NOTIGRAPH_MAX_RETRIES` for `maxRetries`. */
-export const variableOf = (name: string): string =>
-  `NOTIGRAPH_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
-
-/** Returns the name of a setting's option, without dashes: `log-level` for `logLevel`. */
-export const optionOf = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);

@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import { findConflicts } from './conflicts.ts';
 import { unknownSetting } from './define.ts';
 import { findUnknownScopes } from './scopes.ts';
-import { GATEWAY_SETTINGS, SETTINGS_TABLE, type Settings } from './settings.ts';
+import { GATEWAY_SETTINGS, GATEWAY_TABLE, type GatewaySettings } from './settings.ts';
 
 export interface SettingProblem {
   /** Path of the setting: names, and indexes of lists. */
@@ -15,28 +15,32 @@ export interface SettingProblem {
   message: string;
 }
 
-export type Parsed =
+export type Parsed<Settings> =
   | { settings: Settings; problems?: never }
   | { settings?: never; problems: readonly SettingProblem[] };
 
 /**
  * Validates settings and their combinations, and applies defaults. The result is plain data, which other processes can use as it is. Ignores names
  * that are no settings.
+ *
+ * @param table schema of all settings
+ * @param conflictsOf returns what is wrong with a combination of valid settings
  */
-export function parseSettings(values: Readonly<Record<string, unknown>>): Parsed {
+export function parseSettings<Settings>(
+  values: Readonly<Record<string, unknown>>,
+  table: z.ZodType<Settings>,
+  conflictsOf: (settings: Settings) => readonly SettingProblem[],
+): Parsed<Settings> {
   const hasModules = Array.isArray(values.modules) && values.modules.length > 0;
-  const { data, error } = SETTINGS_TABLE.safeParse(values, { reportInput: true });
+  const { data, error } = table.safeParse(values, { reportInput: true });
   const problems = [
     ...findUnusable(values),
     ...(error?.issues ?? []).flatMap((issue) => toProblems(issue)),
     ...(hasModules ? [] : findUnknownScopes(values.clients)), // With modules, they are checked with the schema.
-    ...(data === undefined ? [] : findConflicts(data)),
+    ...(data === undefined ? [] : conflictsOf(data)),
   ];
   return data === undefined || problems.length > 0 ? { problems } : { settings: data };
 }
-
-/** Returns the defaults of all settings that have one. */
-export const defaultSettings = (): Settings => SETTINGS_TABLE.parse({});
 
 const NO_UPSTREAM = 'upstream must be the base address of the service, such as https://notifications.example.com.';
 
@@ -50,16 +54,15 @@ const withoutEnv = (message: string): string =>
  * @param modules texts in place of its modules
  * @throws {TypeError} that names every unknown, undefined or invalid option
  */
-export function parseOptions(options: Readonly<Record<string, unknown>>, modules: unknown = []): Settings {
+export function parseOptions(options: Readonly<Record<string, unknown>>, modules: unknown = []): GatewaySettings {
   const names = Object.keys(GATEWAY_SETTINGS);
   const isKnown = (name: string) => names.includes(name);
-  const { settings, problems = [] } = parseSettings({
-    ...Object.fromEntries(Object.entries(options).filter(([name]) => isKnown(name))),
-    modules,
-  });
+  const values = { ...Object.fromEntries(Object.entries(options).filter(([name]) => isKnown(name))), modules };
+  const { settings, problems = [] } = parseSettings(values, GATEWAY_TABLE, findConflicts);
   const unknown = Object.keys(options).filter((name) => !isKnown(name));
   const sentences = [
     ...(options.upstream === undefined && options.upstreams === undefined ? [NO_UPSTREAM] : []),
+    ...(Array.isArray(modules) ? [] : ['modules must be a list.']),
     ...unknown.map((name) => `createGateway has ${unknownSetting(name, [...names, 'plugins', 'modules'], 'option')}.`),
     ...problems.map((problem) => withoutEnv(toSentence(problem))),
   ];

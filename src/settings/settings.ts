@@ -1,22 +1,10 @@
-// The settings table: every setting once, with its type, range, default and description.
+// The settings of a gateway: each one once, with its type, range, default and description.
 // The options of the command, environment variables, the configuration file, `--help`, docs/settings.md, the JSON Schema and the options of
-// `createGateway` follow from it. A name ends with its unit: `Ms` (milliseconds), `Seconds`, `Bytes` or `Percent`.
+// `createGateway` follow from them. A name ends with its unit: `Ms` (milliseconds), `Seconds`, `Bytes` or `Percent`.
 
 import { z } from 'zod';
 import { clientSections, mcpSettings } from './clients.ts';
-import { command } from './command.ts';
-import {
-  group,
-  integer,
-  matching,
-  number,
-  offByDefault,
-  onOff,
-  SETTING_INFO,
-  type SettingGroup,
-  setting,
-  text,
-} from './define.ts';
+import { group, integer, matching, number, offByDefault, onOff, type SettingGroup, setting, text } from './define.ts';
 import { ofKind, ownSecret, upstreamUrl } from './kinds.ts';
 import { cacheSettings } from './stores.ts';
 import { hostNames, upstreamCalls, upstreamSections } from './upstreams.ts';
@@ -110,7 +98,7 @@ const operations = {
 };
 
 /** Limits that the gateway and its server share. */
-const memory = {
+export const memory = {
   maxBodyBytes: setting(
     integer(1_024, 64 * MIB).default(MIB / 4),
     'Maximum size of a request body. A larger one is 413.',
@@ -122,35 +110,15 @@ const memory = {
 };
 
 /** Limits that the gateway and its server share. The server rejects requests beyond the total before it reads them. */
-const inFlight = {
+export const inFlight = {
   maxInFlightRequests: setting(
     integer(1, 100_000).default(512),
     'Maximum requests that have arrived completely and are being answered. [Each caller](reliability.md#requests-in-flight) can have a quarter. One more is 503, or for a caller 429, with `Retry-After`.',
   ),
 };
 
-const httpServer = {
-  maxEventLoopDelayMs: setting(
-    integer(10, 60_000).default(200),
-    'Delay of the event loop above which requests are 503 while at least 16 are being answered.',
-  ),
-  maxConnections: setting(
-    integer(10, 1_000_000).default(10_000),
-    'Maximum open connections of clients. One more closes the oldest that waits for its client.',
-  ),
-  drainDelayMs: setting(
-    integer(0, 60_000).default(0),
-    'Time after SIGTERM in which the process serves as before but is not ready, so that load balancers take it out. Each response closes its connection.',
-  ),
-  drainTimeoutMs: setting(
-    integer(0, 600_000).default(20_000),
-    'Time after that in which in-flight requests can finish. Idle connections are closed after a quarter of it, at most 5 s.',
-  ),
-};
-
 /** Groups of settings, in the order of docs/settings.md. */
-export const SETTING_GROUPS = [
-  { title: 'Command', needsRestart: true, settings: command },
+export const GATEWAY_GROUPS = [
   { title: 'General', needsRestart: false, settings: general },
   { title: 'Clients, tokens and documents', needsRestart: false, settings: clientSections },
   { title: 'Tools for AI agents', needsRestart: false, settings: mcpSettings },
@@ -160,7 +128,6 @@ export const SETTING_GROUPS = [
   { title: 'Documents and results', needsRestart: false, settings: operations },
   { title: 'Memory', needsRestart: true, settings: memory },
   { title: 'Requests in flight', needsRestart: true, settings: inFlight },
-  { title: 'HTTP server', needsRestart: true, settings: httpServer },
 ] as const satisfies readonly SettingGroup[];
 
 /** Schema of every option of `createGateway` that is a setting. */
@@ -176,34 +143,7 @@ export const GATEWAY_SETTINGS = {
   ...inFlight,
 };
 
-const serverSettings = { ...memory, ...inFlight, ...httpServer };
+export const GATEWAY_TABLE = z.object(GATEWAY_SETTINGS);
 
-export const SETTINGS = { ...GATEWAY_SETTINGS, ...command, ...serverSettings };
-
-export const SETTINGS_TABLE = z.object(SETTINGS);
-
-/** Names of the settings that are sections. */
-export const SECTION_NAMES: readonly string[] = Object.keys({
-  ...clientSections,
-  ...mcpSettings,
-  ...upstreamSections,
-});
-
-export type SettingName = keyof typeof SETTINGS;
-
-/** Returns the names of the settings that take effect only after a restart. */
-export const listRestartSettings = (): SettingName[] =>
-  SETTING_GROUPS.flatMap(({ needsRestart, settings }: SettingGroup) =>
-    Object.entries(settings).flatMap(([name, schema]) =>
-      isSettingName(name) && (SETTING_INFO.get(schema)?.needsRestart ?? needsRestart) ? [name] : [],
-    ),
-  );
-
-const isSettingName = (name: string): name is SettingName => Object.hasOwn(SETTINGS, name);
-
-/** Every setting with its default applied. */
-export type Settings = Readonly<z.output<typeof SETTINGS_TABLE>>;
-
-export type GatewaySettings = Readonly<z.output<z.ZodObject<typeof GATEWAY_SETTINGS>>>;
-
-export type ServerSettings = Readonly<z.output<z.ZodObject<typeof serverSettings>>>;
+/** Every setting of a gateway with its default applied. */
+export type GatewaySettings = Readonly<z.output<typeof GATEWAY_TABLE>>;

@@ -8,7 +8,7 @@ import type { Identity } from '../auth/identity.ts';
 import { caught, errorCodeOf } from '../lib/caught.ts';
 import { isRecord } from '../lib/is-record.ts';
 import { pauseSync } from '../lib/promises.ts';
-import type { Settings } from '../settings/settings.ts';
+import type { GatewaySettings } from '../settings/settings.ts';
 import type { Outcome } from '../upstream/call-events.ts';
 import { createCredentialFilter } from '../upstream/credential-filter.ts';
 import { errorOf, isUpstreamError, type UpstreamError } from '../upstream/errors.ts';
@@ -41,7 +41,7 @@ const MAX_SUBJECT = 256;
  * @throws {AuditError} if the file can't be opened
  */
 export function createAuditLog(
-  settings: NonNullable<Settings['audit']>,
+  settings: NonNullable<GatewaySettings['audit']>,
   logger: Logger,
   countLine: CountAuditLine,
   nameTenant: TenantNames,

@@ -2,7 +2,7 @@
 
 import { removeItem } from '../lib/lists.ts';
 import { isPromise } from '../lib/promises.ts';
-import type { Settings } from '../settings/settings.ts';
+import type { GatewaySettings } from '../settings/settings.ts';
 import type { CallEvents, Outcome } from './call-events.ts';
 import type { DriftCheck } from './contract/drift.ts';
 import {
@@ -26,7 +26,7 @@ import type { SocketPool } from './transport/socket-pool.ts';
 import { errorFromAttempt } from './transport/to-error.ts';
 
 export type CallSettings = { upstream: URL } & Pick<
-  Settings,
+  GatewaySettings,
   'attemptTimeoutMs' | 'maxConcurrentCallsPerKey' | 'maxUpstreamResponseBytes' | 'upstreamIdempotency'
 >;
 

@@ -2,7 +2,7 @@
 
 import { isRecord } from '../lib/is-record.ts';
 import { ignoreRejection } from '../lib/promises.ts';
-import type { Settings } from '../settings/settings.ts';
+import type { GatewaySettings } from '../settings/settings.ts';
 import { Reader } from './call.ts';
 import type { CallEvents, Outcome } from './call-events.ts';
 import {
@@ -64,7 +64,7 @@ export class WriteCount {
 export const misplacedWrite = ({ method, route }: DeclaredEndpoint): Error =>
   new Error(`${method} ${route} was not sent. Only the resolver of a field of Mutation can write, until it has ended.`);
 
-export type OperationSettings = { upstream: URL } & Pick<Settings, 'maxUpstreamCalls'>;
+export type OperationSettings = { upstream: URL } & Pick<GatewaySettings, 'maxUpstreamCalls'>;
 
 /** Maximum items of bulk mutations per operation. They don't count as calls: whoever sends a list knows its length. It takes ten rounds of ten calls. */
 export const MAX_BULK_ITEMS = 100;

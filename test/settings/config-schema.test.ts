@@ -1,8 +1,8 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { SETTINGS } from '../../packages/cli/src/config/settings.ts';
 import { isRecord } from '../../src/lib/is-record.ts';
-import { SETTINGS } from '../../src/settings/settings.ts';
 import { problemsOf } from '../support/configuration.ts';
 import { addTo, blocks, FRONTEND, read } from '../support/docs.ts';
 

@@ -1,8 +1,8 @@
 import { createHook } from 'node:async_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect } from 'vitest';
+import type { ServerSettings } from '../../packages/cli/src/server/settings.ts';
 import type { GatewayOptions } from '../../src/gateway.ts';
-import type { ServerSettings } from '../../src/settings/settings.ts';
 import { startGateway } from './gateway.ts';
 import { healthyResponse } from './healthy-service.ts';
 import { type Script, type ServiceResponse, startService } from './service.ts';

@@ -9,12 +9,14 @@ import { scopesOf } from '../../../src/graphql/scopes.ts';
 import { isTaken } from '../../../src/lib/files/text-file.ts';
 import { isKeysAddress } from '../../../src/lib/urls.ts';
 import { listAll } from '../../../src/settings/define.ts';
-import { defaultSettings, parseSettings } from '../../../src/settings/parse.ts';
+import { parseSettings } from '../../../src/settings/parse.ts';
 import { SANDBOX_KEYS } from '../../sandbox/src/environments.ts';
 import type { CommandLine, Process } from './command.ts';
 import { CONFIG_FILE } from './config/config-file.ts';
+import { findConflicts } from './config/conflicts.ts';
 import { loadCheckedModules, SHIPPED_MODULES } from './config/load-modules.ts';
 import { ConfigError, rejectProblems, writeNamedFile } from './config/problem.ts';
+import { SETTINGS_TABLE } from './config/settings.ts';
 
 const ENV_EXAMPLE = '.env.example';
 
@@ -168,13 +170,17 @@ function findProblem(name: Name, answers: Answers): string | undefined {
   if (name === 'tenant-claim' && answers[name] === NONE && tenants.length > 1) {
     return 'must name a claim, because there are several tenants';
   }
-  const { problems = [] } = parseSettings(parse(writeConfig(answers), { stringKeys: true }) ?? {});
+  const { problems = [] } = parseSettings(
+    parse(writeConfig(answers), { stringKeys: true }) ?? {},
+    SETTINGS_TABLE,
+    findConflicts,
+  );
   return problems.find(({ path }) => path.join('.').startsWith(PATHS[name]))?.message;
 }
 
 /** Returns the scopes with which tokens can read everything. @throws {ConfigError} if a module can't be used */
 async function findReadScopes(answers: Answers): Promise<string> {
-  const settings = { ...defaultSettings(), modules: modulesOf(answers) };
+  const settings = { ...SETTINGS_TABLE.parse({}), modules: modulesOf(answers) };
   const modules = await loadCheckedModules(settings, () => ({ name: '--modules' }));
   const scopes = scopesOf(createSchema(undefined, modules));
   return scopes.filter((scope) => scope.endsWith(':read')).join(', ');

@@ -8,12 +8,16 @@ import { createAuthority, hasOpenssl, opensslOnly } from '../../../test/support/
 import { runCommand } from '../../../test/support/command.ts';
 import { environmentOfImage } from '../../../test/support/deploy.ts';
 import { ROOT } from '../../../test/support/docs.ts';
+import { guards } from '../../../test/support/guards.ts';
 import { createTestFolder } from '../../../test/support/sandbox-files.ts';
 import { startService } from '../../../test/support/service.ts';
 import { startSandbox } from '../../sandbox/src/sandbox.ts';
 import { createReport, formatReport } from '../src/check/report.ts';
 import { readCommandLine } from '../src/command-line.ts';
 import { COMMANDS } from '../src/commands/index.ts';
+
+guards('packages/cli/src/config/conflicts.ts', 'findConflicts');
+guards('packages/cli/src/config/conflicts.ts', 'isSameAddress');
 
 /** Checks a configuration in this process. */
 const check = (content: object, env: Record<string, string> = {}, ...argv: string[]) =>
@@ -244,6 +248,7 @@ it('finds ports that are the same, and an audit log that cannot be opened, witho
   const folder = await createTestFolder();
   const sentence = 'adminPort must differ from port.';
   expect(await problemsOf({ upstream: UPSTREAM, adminPort: 4_000 })).toEqual([sentence]);
+  expect(await problemsOf({ upstream: UPSTREAM, adminPort: 4_000, host: '::' })).toEqual([sentence]);
   const ports = { port: 5_000, adminPort: 5_000, adminHost: '0.0.0.0' };
   const file = folder.path('none', 'audit.jsonl');
   expect(await problemsOf({ upstream: UPSTREAM, ...ports, audit: { to: { file } } })).toEqual([

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { optionOf, variableOf } from '../../../src/settings/define.ts';
 import { runCommand, startServing } from '../../../test/support/command.ts';
 import { problemsOf as findProblems, loadFrom } from '../../../test/support/configuration.ts';
 import { sendOperation } from '../../../test/support/send-operation.ts';
 import { SANDBOX_KEYS, startSandbox } from '../../sandbox/src/sandbox.ts';
 import { COMMANDS } from '../src/commands/index.ts';
 import { type Config, VARIABLE_NAMES } from '../src/config/load-config.ts';
+import { optionOf, variableOf } from '../src/config/settings.ts';
 import { writeHelp } from '../src/help.ts';
 
 const UPSTREAM = 'https://notifications.example.com/prefix';

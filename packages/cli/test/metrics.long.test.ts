@@ -1,11 +1,11 @@
 import { writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import { SETTINGS } from '../../../src/settings/settings.ts';
 import { metricValues } from '../../../test/support/metrics-text.ts';
 import { startNotigraph } from '../../../test/support/process.ts';
 import { hasRedis, redisOnly, startRedis } from '../../../test/support/redis.ts';
 import { createTemporaryFolder } from '../../../test/support/sandbox-files.ts';
 import { sendOperation } from '../../../test/support/send-operation.ts';
+import { SETTINGS } from '../src/config/settings.ts';
 
 const GROUPS = '{ notificationGroups { id } }';
 

@@ -8,9 +8,9 @@ import {
   type OperationDefinitionNode,
   type SelectionSetNode,
 } from 'graphql';
-import type { Settings } from '../../settings/settings.ts';
+import type { GatewaySettings } from '../../settings/settings.ts';
 
-export type DocumentLimits = Pick<Settings, 'maxDepth' | 'maxRootFields' | 'maxFields'>;
+export type DocumentLimits = Pick<GatewaySettings, 'maxDepth' | 'maxRootFields' | 'maxFields'>;
 
 /** Maximum length of a document, with comments. Tokens of 32 characters on average reach `MAX_TOKENS` at the same time. */
 export const MAX_CHARACTERS = 32 * 1_024;

@@ -14,7 +14,7 @@ import {
 } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import { setNodes, truncateMessage } from '../../errors/located-error.ts';
-import type { Settings } from '../../settings/settings.ts';
+import type { GatewaySettings } from '../../settings/settings.ts';
 import { type DocumentLimits, findExceededLimit, MAX_CHARACTERS, MAX_TOKENS } from './limits.ts';
 
 const MAX_ERRORS = 5;
@@ -26,7 +26,7 @@ const TOO_MANY_TOKENS = /^Syntax Error: Document contains more tha[nt] \d+ token
  * Creates a plugin that limits the text before parsing, and the document before validation, because some validation rules take more than
  * linear time. It checks the final document, which another plugin may have replaced.
  */
-export function useDocumentLimits(limits: DocumentLimits & Pick<Settings, 'introspection'>): Plugin {
+export function useDocumentLimits(limits: DocumentLimits & Pick<GatewaySettings, 'introspection'>): Plugin {
   const { introspection } = limits;
   const accepted = new WeakSet<DocumentNode>();
   return {
@@ -60,7 +60,7 @@ export function useDocumentLimits(limits: DocumentLimits & Pick<Settings, 'intro
 export function findDocumentProblem(
   schema: GraphQLSchema,
   text: string,
-  limits: DocumentLimits & Pick<Settings, 'introspection'>,
+  limits: DocumentLimits & Pick<GatewaySettings, 'introspection'>,
 ): string | undefined {
   const { introspection } = limits;
   if (text.length > MAX_CHARACTERS) {

@@ -3,7 +3,7 @@
 import { type GraphQLSchema, Kind, type OperationDefinitionNode, parse } from 'graphql';
 import type { McpSettings } from '../../settings/clients.ts';
 import { suggest } from '../../settings/define.ts';
-import type { Settings } from '../../settings/settings.ts';
+import type { GatewaySettings } from '../../settings/settings.ts';
 import type { DocumentLimits } from '../documents/limits.ts';
 import { createManifestFiles, type Manifest, ManifestError, shortenId } from '../documents/manifest.ts';
 import { shippedManifest } from '../documents/shipped-operations.ts';
@@ -13,7 +13,7 @@ import { createTool, type Tool } from './tool.ts';
 interface ToolRules {
   schema: GraphQLSchema;
   /** Limits of documents, which apply to tools as to other operations. */
-  limits: DocumentLimits & Pick<Settings, 'introspection'>;
+  limits: DocumentLimits & Pick<GatewaySettings, 'introspection'>;
 }
 
 interface ToolProblem {

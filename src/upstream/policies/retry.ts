@@ -1,9 +1,9 @@
 // Decides whether and when a failed call is sent again.
 
-import type { Settings } from '../../settings/settings.ts';
+import type { GatewaySettings } from '../../settings/settings.ts';
 import type { UpstreamError } from '../errors.ts';
 
-export type RetrySettings = Pick<Settings, 'maxRetries'>;
+export type RetrySettings = Pick<GatewaySettings, 'maxRetries'>;
 
 /** Upper bounds of the first pause and of all pauses, in milliseconds. A short failure is over after the first; the others leave time within the deadline. */
 const [BASE_DELAY_MS, MAX_DELAY_MS] = [100, 1_000];

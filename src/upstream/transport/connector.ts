@@ -6,7 +6,7 @@ import { errorCodeOf } from '../../lib/caught.ts';
 import { USER_AGENT } from '../../lib/installation.ts';
 import { memoizeBySource } from '../../lib/memoize.ts';
 import { portOf } from '../../lib/urls.ts';
-import type { Settings } from '../../settings/settings.ts';
+import type { GatewaySettings } from '../../settings/settings.ts';
 import { toHostname } from '../../settings/upstreams.ts';
 import type { TlsFiles } from './tls-files.ts';
 
@@ -27,7 +27,7 @@ const TIMEOUT_MS = 2_000;
  * the other.
  */
 export function createConnector(
-  { proxy: address }: Pick<Settings, 'proxy'>,
+  { proxy: address }: Pick<GatewaySettings, 'proxy'>,
   { tls, onTunnel }: ConnectorOptions,
 ): Connect {
   const proxy = address === undefined || address === 'off' ? undefined : new URL(address);

@@ -6,7 +6,7 @@ import { createSecretFiles, type SecretFiles } from '../../lib/files/secret-file
 import { removeItem } from '../../lib/lists.ts';
 import { createCondition } from '../../lib/promises.ts';
 import { findHeaderProblem } from '../../settings/kinds.ts';
-import type { Settings } from '../../settings/settings.ts';
+import type { GatewaySettings } from '../../settings/settings.ts';
 import { type Connect, type ConnectorOptions, createClient, createConnector } from './connector.ts';
 
 export interface WaitingHandler extends Dispatcher.DispatchHandler {
@@ -26,7 +26,7 @@ export interface ResponseBuffer {
 }
 
 type SocketPoolSettings = Pick<
-  Settings,
+  GatewaySettings,
   'sockets' | 'isolateConnections' | 'maxBufferedBytes' | 'socketIdleMs' | 'proxy' | 'upstreamHeaders'
 >;
 

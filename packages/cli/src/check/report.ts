@@ -9,7 +9,6 @@ import { elementsOf } from '../../../../src/graphql/scopes.ts';
 import { readTools } from '../../../../src/graphql/tools/tool-files.ts';
 import { caught } from '../../../../src/lib/caught.ts';
 import { withoutControls } from '../../../../src/lib/text.ts';
-import { countWorkers } from '../../../../src/settings/command.ts';
 import { listAll } from '../../../../src/settings/define.ts';
 import { findEmptied } from '../../../../src/upstream/cache/store.ts';
 import type { CommandLine, Process } from '../command.ts';
@@ -17,6 +16,7 @@ import { readEnvironment } from '../config/environment.ts';
 import { type LoadedConfig, loadConfig } from '../config/load-config.ts';
 import { loadCheckedModules } from '../config/load-modules.ts';
 import { ConfigError, formatProblem, type Problem, problemOf, sortProblems } from '../config/problem.ts';
+import { countWorkers } from '../config/settings.ts';
 import { findMemoryProblem } from '../server/process-limits.ts';
 import { findDocumentWarnings, findSecretFileWarnings, findTenantWarnings, findWarnings } from './warnings.ts';
 

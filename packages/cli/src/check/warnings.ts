@@ -7,9 +7,9 @@ import { findDocumentProblem } from '../../../../src/graphql/documents/validate.
 import { listSecretFiles } from '../../../../src/lib/files/secret-files.ts';
 import { isLoopbackHost } from '../../../../src/lib/urls.ts';
 import { findPartsOfKinds, type PartOfKind, partOf, sourceOf } from '../../../../src/settings/kinds.ts';
-import { SETTINGS_TABLE } from '../../../../src/settings/settings.ts';
 import type { Config, LoadedConfig } from '../config/load-config.ts';
 import { type Problem, problemOf } from '../config/problem.ts';
+import { SETTINGS_TABLE } from '../config/settings.ts';
 
 type Rule = [isBroken: boolean, path: string, clause: string];
 

@@ -2,12 +2,12 @@
 
 import { createInterface } from 'node:readline';
 import { findFileProblem } from '../../../../src/lib/files/text-file.ts';
-import { DEFAULT_SANDBOX_FILE } from '../../../../src/settings/command.ts';
 import { unknownName } from '../../../../src/settings/define.ts';
 import { isTrait, TRAIT_NAMES } from '../../../sandbox/src/traits.ts';
 import type { Command, CommandLine, Process } from '../command.ts';
 import { readInteger } from '../command-line.ts';
 import { rejectProblems } from '../config/problem.ts';
+import { DEFAULT_SANDBOX_FILE } from '../config/settings.ts';
 import { catchStopSignals } from '../signals.ts';
 
 const DEFAULT_PORT = 4010;

@@ -3,9 +3,9 @@
 import { on } from 'node:events';
 import { z } from 'zod';
 import { withoutMarkdown } from '../../../../src/lib/text.ts';
-import { optionOf, SETTING_INFO, variableOf } from '../../../../src/settings/define.ts';
-import { SETTING_GROUPS, SETTINGS } from '../../../../src/settings/settings.ts';
+import { SETTING_INFO } from '../../../../src/settings/define.ts';
 import type { Command, CommandOption } from '../command.ts';
+import { optionOf, SETTING_GROUPS, SETTINGS, variableOf } from '../config/settings.ts';
 import { writeEntries } from '../help.ts';
 
 export const serve: Command = {

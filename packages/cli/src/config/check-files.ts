@@ -15,7 +15,6 @@ import { findFileProblem } from '../../../../src/lib/files/text-file.ts';
 import { isRecord } from '../../../../src/lib/is-record.ts';
 import { findMissingPackage } from '../../../../src/lib/optional-packages.ts';
 import { findRedisServerProblems } from '../../../../src/redis/redis-connection.ts';
-import { sandboxFileOf } from '../../../../src/settings/command.ts';
 import {
   findHeaderProblem,
   findPartsOfKinds,
@@ -27,10 +26,10 @@ import {
   sourceOf,
 } from '../../../../src/settings/kinds.ts';
 import type { SettingProblem } from '../../../../src/settings/parse.ts';
-import { SETTINGS_TABLE, type Settings } from '../../../../src/settings/settings.ts';
 import { findRedisUrlProblem } from '../../../../src/settings/stores.ts';
 import { findAuditProblem } from '../../../../src/telemetry/audit-log.ts';
 import { findTlsProblems } from '../../../../src/upstream/transport/tls-files.ts';
+import { SETTINGS_TABLE, type Settings, sandboxFileOf } from './settings.ts';
 
 /**
  * Reads the files that settings refer to, looks for the packages that they need, and returns all problems.

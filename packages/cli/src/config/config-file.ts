@@ -17,9 +17,9 @@ import { FileError } from '../../../../src/lib/files/text-file.ts';
 import { isRecord } from '../../../../src/lib/is-record.ts';
 import { unknownName } from '../../../../src/settings/define.ts';
 import { membersOf, type Part, partOf, replaceIn, withKind } from '../../../../src/settings/kinds.ts';
-import { SETTINGS_TABLE } from '../../../../src/settings/settings.ts';
 import type { Environment, ReadFile } from './environment.ts';
 import type { Place, Problem, SettingPath } from './problem.ts';
+import { SETTINGS_TABLE } from './settings.ts';
 
 interface ConfigSource {
   name: string;

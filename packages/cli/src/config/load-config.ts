@@ -1,22 +1,25 @@
 // Loads the configuration: merges the sources of the settings, and reports all problems at once.
 
 import { z } from 'zod';
-import { optionOf, suggest, variableOf } from '../../../../src/settings/define.ts';
+import { suggest } from '../../../../src/settings/define.ts';
 import { formsOf, membersOf, type Part, partOf, replaceIn, withKind } from '../../../../src/settings/kinds.ts';
 import { parseSettings, type SettingProblem } from '../../../../src/settings/parse.ts';
+import type { CommandLine } from '../command.ts';
+import { findFileProblems } from './check-files.ts';
+import { type ConfigFile, findSource, readConfigFile, SOURCE_VARIABLES } from './config-file.ts';
+import { findConflicts } from './conflicts.ts';
+import { applyProxyVariables, type Environment, type ReadFile, readConfigText } from './environment.ts';
+import { type ModuleSource, SHIPPED_MODULES } from './load-modules.ts';
+import { ConfigError, type Locate, type Problem, problemOf, sortProblems } from './problem.ts';
 import {
+  optionOf,
   SECTION_NAMES,
   SETTINGS,
   SETTINGS_TABLE,
   type SettingName,
   type Settings,
-} from '../../../../src/settings/settings.ts';
-import type { CommandLine } from '../command.ts';
-import { findFileProblems } from './check-files.ts';
-import { type ConfigFile, findSource, readConfigFile, SOURCE_VARIABLES } from './config-file.ts';
-import { applyProxyVariables, type Environment, type ReadFile, readConfigText } from './environment.ts';
-import { type ModuleSource, SHIPPED_MODULES } from './load-modules.ts';
-import { ConfigError, type Locate, type Problem, problemOf, sortProblems } from './problem.ts';
+  variableOf,
+} from './settings.ts';
 
 /**
  * Configuration of the process. It is plain data, which workers get as it is, and may contain secrets. Exactly one of `upstream`, `upstreams` and
@@ -66,7 +69,7 @@ export function loadConfig(
     { graphiql: !isProduction, ...(isSandbox && { sandbox: true }), ...merged.values },
     environment,
   );
-  const { settings, problems: invalid = [] } = parseSettings(values);
+  const { settings, problems: invalid = [] } = parseSettings(values, SETTINGS_TABLE, findConflicts);
   const reportedPaths = new Set(file?.problems.map(({ path }) => path.join('.')));
   const isNew = ({ path }: SettingProblem) => !reportedPaths.has(path.join('.'));
   const isComplete = problems.length === 0 || file?.values !== undefined; // Otherwise, the upstream may be in the unreadable file.

@@ -10,8 +10,8 @@ import { type GatewayModule, isModule } from '../../../../src/graphql/module.ts'
 import { orUndefined } from '../../../../src/lib/caught.ts';
 import { isRecord } from '../../../../src/lib/is-record.ts';
 import { listAny } from '../../../../src/settings/define.ts';
-import type { Settings } from '../../../../src/settings/settings.ts';
 import { ConfigError, type Locate, problemOf, rejectProblems } from './problem.ts';
+import type { Settings } from './settings.ts';
 
 /** Files of modules by their absolute paths, without those of packages. Undefined for one that could not be read. */
 export type ModuleFiles = Map<string, ModuleFile | undefined>;

@@ -6,14 +6,14 @@ import type { Logger } from 'pino';
 import { caught } from '../../../../src/lib/caught.ts';
 import { lookRepeatedly } from '../../../../src/lib/files/file-watcher.ts';
 import { fingerprintOf } from '../../../../src/lib/files/text-file.ts';
-import { findConflicts } from '../../../../src/settings/conflicts.ts';
 import { toSentence } from '../../../../src/settings/parse.ts';
-import { listRestartSettings, type SettingName } from '../../../../src/settings/settings.ts';
 import { fileSamples } from '../../../../src/telemetry/gateway-metrics.ts';
 import { counter, type MetricSamples } from '../../../../src/telemetry/metrics.ts';
 import type { Process } from '../command.ts';
+import { findConflicts } from './conflicts.ts';
 import type { Config } from './load-config.ts';
 import { ConfigError, rejectProblems } from './problem.ts';
+import { listRestartSettings, type SettingName } from './settings.ts';
 
 type ReloadTrigger = 'SIGHUP' | 'file';
 

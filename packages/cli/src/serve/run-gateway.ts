@@ -3,7 +3,6 @@
 import cluster from 'node:cluster';
 import type { Logger } from 'pino';
 import { VERSION } from '../../../../src/lib/installation.ts';
-import { countWorkers } from '../../../../src/settings/command.ts';
 import { banner, listServices } from '../banner.ts';
 import type { CommandLine, Process } from '../command.ts';
 import { configPathOf } from '../config/config-file.ts';
@@ -11,6 +10,7 @@ import { readEnvironment } from '../config/environment.ts';
 import { type Config, describeConfig, type LoadedConfig, loadConfig } from '../config/load-config.ts';
 import { findUnchanged, loadCheckedModules, type ModuleFiles } from '../config/load-modules.ts';
 import { ConfigWatch, followConfig, ReloadCounts } from '../config/reload.ts';
+import { countWorkers } from '../config/settings.ts';
 import { createLogger } from '../logger.ts';
 import { findMemoryProblem } from '../server/process-limits.ts';
 import { catchStopSignals } from '../signals.ts';

@@ -4,8 +4,8 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { getHeapStatistics } from 'node:v8';
 import type { Logger } from 'pino';
 import { logEpisodes } from '../../../../src/lib/episodes.ts';
-import type { Settings } from '../../../../src/settings/settings.ts';
 import type { Connections } from './connections.ts';
+import type { ServerSettings } from './settings.ts';
 
 export interface SheddingDeps {
   /** Returns the bytes buffered by other parts of the process, such as upstream response bodies. @default none */
@@ -44,7 +44,7 @@ const ENDED = 'requests are no longer shed';
 /** Creates the load shedding of a server, which decides whether it can accept another request. */
 export function createShedding(
   connections: Connections,
-  { maxInFlightRequests, maxBufferedBytes }: Pick<Settings, 'maxInFlightRequests' | 'maxBufferedBytes'>,
+  { maxInFlightRequests, maxBufferedBytes }: Pick<ServerSettings, 'maxInFlightRequests' | 'maxBufferedBytes'>,
   { bufferedBytes = () => 0, overload, logger, shedQuietMs }: SheddingDeps,
 ) {
   const counts: Record<Excess['reason'], number> = { running: 0, 'buffered bytes': 0, 'event loop': 0, heap: 0 };
@@ -122,7 +122,7 @@ function startDelayMonitor() {
 
 /** Creates the monitor of the event loop and the heap of this process. Dispose it to stop its timers. */
 export function createOverloadMonitor(
-  { maxEventLoopDelayMs }: Pick<Settings, 'maxEventLoopDelayMs'>,
+  { maxEventLoopDelayMs }: Pick<ServerSettings, 'maxEventLoopDelayMs'>,
   { intervalMs = INTERVAL_MS, maxHeapPercent = MAX_HEAP_PERCENT, delay = startDelayMonitor() }: MonitorDeps = {},
 ) {
   let lateWindows = 0;

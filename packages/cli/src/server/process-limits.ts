@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { constrainedMemory } from 'node:process';
 import { getHeapStatistics } from 'node:v8';
 import { orUndefined } from '../../../../src/lib/caught.ts';
-import type { Settings } from '../../../../src/settings/settings.ts';
+import type { ServerSettings } from './settings.ts';
 
 /** Open files reserved for other purposes: sockets to the upstream and Redis, files, and a connection that is about to be closed. */
 const RESERVED_FILES = 256;
@@ -41,7 +41,7 @@ const readMemory = () => ({ limit: constrainedMemory(), heap: getHeapStatistics(
  * @param processes number of processes that share the limit
  */
 export function findMemoryProblem(
-  { maxBufferedBytes }: Pick<Settings, 'maxBufferedBytes'>,
+  { maxBufferedBytes }: Pick<ServerSettings, 'maxBufferedBytes'>,
   processes: number,
   { limit, heap } = readMemory(),
 ): string | undefined {

@@ -3,14 +3,13 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { bodyTooLarge, gatewayOverloaded, type Refusal, refuse, sendRefusal } from '../../../../src/errors/codes.ts';
-import { defaultSettings } from '../../../../src/settings/parse.ts';
-import type { ServerSettings } from '../../../../src/settings/settings.ts';
 import { Connections, MESSAGE_CLASSES } from './connections.ts';
 import { acceptBacklog, announceClose, drain, turnEventLoop } from './drain.ts';
 import { type Health, type Probes, respondProbe } from './health.ts';
 import { listen } from './listen.ts';
 import { createShedding, type SheddingDeps } from './load-shedding.ts';
 import type { ServerLoad } from './process-metrics.ts';
+import { SERVER_TABLE, type ServerSettings } from './settings.ts';
 
 /** Options of a server. Omitted settings have their defaults. */
 export interface ServerOptions extends Partial<ServerSettings>, SheddingDeps {
@@ -104,7 +103,7 @@ export async function startServer({
   responseTimeoutMs = RESPONSE_TIMEOUT_MS,
   ...options
 }: ServerOptions): Promise<RunningServer> {
-  const settings: ServerSettings = { ...defaultSettings(), ...options };
+  const settings: ServerSettings = { ...SERVER_TABLE.parse({}), ...options };
   let isStopping = false;
   let drained: Promise<void> | undefined;
 

@@ -1,9 +1,21 @@
-// Settings of the process that the command starts.
+// The settings of the command: its own, those of the gateway, and those of the server.
 
 import { availableParallelism } from 'node:os';
 import { z } from 'zod';
-import { choice, integer, listOf, matching, setting } from './define.ts';
-import { ofKind, path } from './kinds.ts';
+import { clientSections, mcpSettings } from '../../../../src/settings/clients.ts';
+import {
+  choice,
+  integer,
+  listOf,
+  matching,
+  SETTING_INFO,
+  type SettingGroup,
+  setting,
+} from '../../../../src/settings/define.ts';
+import { ofKind, path } from '../../../../src/settings/kinds.ts';
+import { GATEWAY_GROUPS, GATEWAY_SETTINGS } from '../../../../src/settings/settings.ts';
+import { upstreamSections } from '../../../../src/settings/upstreams.ts';
+import { httpServer } from '../server/settings.ts';
 
 const host = () => matching(/^[\w.:-]+$/, 'must be a host name or an IP address').default('127.0.0.1');
 const WORKERS = 'must be a whole number from 1 to 64, or auto';
@@ -16,7 +28,7 @@ export const DEFAULT_SANDBOX_FILE = '.notigraph/sandbox.db';
 export const sandboxFileOf = (value: string | boolean): string =>
   typeof value === 'string' && !/^1?$/.test(value) ? value : DEFAULT_SANDBOX_FILE;
 
-export const command = {
+const command = {
   sandbox: setting(
     z
       .union([z.boolean(), ofKind('sandbox', z.string())], 'must be a path, on or off')
@@ -63,3 +75,43 @@ export const command = {
 /** Returns the number of processes that serve: one per CPU for `auto`. */
 export const countWorkers = (workers: number | 'auto'): number =>
   workers === 'auto' ? availableParallelism() : workers;
+
+/** Groups of settings, in the order of docs/settings.md. */
+export const SETTING_GROUPS = [
+  { title: 'Command', needsRestart: true, settings: command },
+  ...GATEWAY_GROUPS,
+  { title: 'HTTP server', needsRestart: true, settings: httpServer },
+] as const satisfies readonly SettingGroup[];
+
+export const SETTINGS = { ...GATEWAY_SETTINGS, ...command, ...httpServer };
+
+export const SETTINGS_TABLE = z.object(SETTINGS);
+
+/** Names of the settings that are sections. */
+export const SECTION_NAMES: readonly string[] = Object.keys({
+  ...clientSections,
+  ...mcpSettings,
+  ...upstreamSections,
+});
+
+export type SettingName = keyof typeof SETTINGS;
+
+/** Returns the names of the settings that take effect only after a restart. */
+export const listRestartSettings = (): SettingName[] =>
+  SETTING_GROUPS.flatMap(({ needsRestart, settings }: SettingGroup) =>
+    Object.entries(settings).flatMap(([name, schema]) =>
+      isSettingName(name) && (SETTING_INFO.get(schema)?.needsRestart ?? needsRestart) ? [name] : [],
+    ),
+  );
+
+const isSettingName = (name: string): name is SettingName => Object.hasOwn(SETTINGS, name);
+
+/** Every setting with its default applied. */
+export type Settings = Readonly<z.output<typeof SETTINGS_TABLE>>;
+
+/** Returns the environment variable of a setting: `NOTIGRAPH_MAX_RETRIES` for `maxRetries`. */
+export const variableOf = (name: string): string =>
+  `NOTIGRAPH_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
+
+/** Returns the name of a setting's option, without dashes: `log-level` for `logLevel`. */
+export const optionOf = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
