@@ -44,7 +44,7 @@ export default defineModule('layouts', (toolkit) => {
       layouts: t.expose('data', {
         type: [Layout],
         nullable: { list: false, items: true },
-        description: 'The layouts. An invalid one is null and has an entry in `errors`.',
+        description: 'The layouts. An invalid one is null, with an entry in `errors`.',
       }),
       hasMore: t.exposeBoolean('hasMore', { description: 'Whether there is a next page.' }),
     }),
@@ -57,7 +57,7 @@ export default defineModule('layouts', (toolkit) => {
       extensions: { ...requireScopes('layouts:read'), ...declareCalls('1') },
       description: 'Returns one page of the layouts.\n\nREST: `GET /v1/layouts`.',
       args: {
-        page: t.arg.int({ description: 'The number of the page, from 0. Default: 0.' }),
+        page: t.arg.int({ description: 'The page, from 0. Default: 0.' }),
         name: t.arg.string({ description: 'Only layouts with this name. Default: all.' }),
       },
       resolve: (_root, args, ctx) => ctx.upstream.read(listLayouts, { query: args }),

@@ -244,6 +244,24 @@ Skipped:
   }
 });
 
+it('the next module of a document can be used with those that the configuration names, and one of them is written again as before', async () => {
+  const shared = { type: 'object', properties: { part: ref('PartDto') } };
+  await write('parts.json', {
+    openapi: '3.0.0',
+    paths: { '/v1/aaa': { get: returns(shared) }, '/v1/bbb': { get: returns(shared) } },
+    components: { schemas: { PartDto: shape('name') } },
+  });
+  await run('module', 'new', 'aaa', '--openapi', 'parts.json', '--path', '/v1/aaa');
+  await write('notigraph.config.yaml', 'modules: [notigraph/modules/events, ./aaa.ts, ./bbb.ts]\n');
+  const next = await run('module', 'new', 'bbb', '--openapi', 'parts.json');
+  expect(next.stdout).toContain('Wrote bbb.ts:\n  Query.bbb: GET /v1/bbb\n');
+  expect(next.stdout).toContain('\n  GET /v1/aaa: a field of aaa calls it.\n');
+  const checked = await run('check', '--without-secrets');
+  expect([checked.code, checked.stderr]).toEqual([0, '']);
+  await run('module', 'new', 'aaa', '--openapi', 'parts.json', '--path', '/v1/aaa', '--output', 'again.ts');
+  expect(await readFile(folder.path('again.ts'), 'utf8')).toBe(await readFile(folder.path('aaa.ts'), 'utf8'));
+});
+
 it('types are those of the document’s references, and the record that is read by id has the name of its noun', async () => {
   const envelope = { type: 'object', properties: { data: ref('GetLayoutResponseDto') } };
   const status = { status: { type: 'string', enum: ['on', 'off'] } };

@@ -1,6 +1,8 @@
 // Writes a module from an OpenAPI document.
 
+import { resolve } from 'node:path';
 import type { Command } from '../command.ts';
+import { MODULE_OPTIONS, readModuleNames } from './schema.ts';
 
 export const moduleNew: Command = {
   name: 'module new',
@@ -14,10 +16,20 @@ export const moduleNew: Command = {
       description: "Paths to write, such as '/v1/topics*'. * stands for any text. Default: all.",
     },
     { name: 'output', value: 'FILE', description: 'File to write, which must not exist. Default: NAME.ts.' },
+    ...MODULE_OPTIONS,
   ],
   details: `The file has endpoints, types, loaders of records by their ids, queries for GET
 and mutations for the rest. It is a start: TODO comments mark what the document
 doesn't say, and fields that are named like secrets have a scope of their own.
-What can't be written, or a shipped module has, is listed. See docs/modules.md.`,
-  run: async (commandLine, host) => (await import('../module/new-module.ts')).runNewModule(commandLine, host),
+What can't be written, or a shipped or configured module has, is listed. See
+docs/modules.md.`,
+  async run(commandLine, host) {
+    const { runNewModule } = await import('../module/new-module.ts');
+    const { loadModules, SHIPPED_MODULES } = await import('../config/load-modules.ts');
+    await runNewModule(commandLine, host, async (file) => {
+      const { config, locate } = await readModuleNames(commandLine, host);
+      const names = config.modules.filter((name) => resolve(host.cwd(), name) !== file); // The file to write.
+      return loadModules({ ...config, modules: [...new Set([...names, ...SHIPPED_MODULES])] }, locate);
+    });
+  },
 };

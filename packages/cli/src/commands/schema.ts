@@ -10,22 +10,27 @@ import { serve } from './serve.ts';
 const FORMATS = 'text|json';
 
 /** Options of `serve` that select the modules. */
-const MODULE_OPTIONS = serve.options.filter(({ name }) => name === 'modules' || name === 'config');
+export const MODULE_OPTIONS = serve.options.filter(({ name }) => name === 'modules' || name === 'config');
 
-/** Imports the modules that the gateway's configuration sets, not those that the sandbox has without it. Neither its secrets nor an upstream need to be there. */
-async function modulesOf(
+/** Reads the configuration for its modules, without those that the sandbox has by default. Neither its secrets nor an upstream need to be there. */
+export async function readModuleNames(
   { options: { federation: _, ...options }, problems }: CommandLine, // Not the setting of this name.
   host: Process,
-): Promise<readonly GatewayModule[]> {
+) {
   const { readEnvironment } = await import('../config/environment.ts');
   const { loadConfig } = await import('../config/load-config.ts');
+  const { config, values, locate } = loadConfig(
+    { options, problems },
+    readEnvironment({ ...host.env, NODE_ENV: undefined }),
+    { findProblems: () => [], withoutSecrets: true },
+  );
+  return { config: { ...config, modules: values.modules === undefined ? [] : config.modules }, locate };
+}
+
+async function modulesOf(commandLine: CommandLine, host: Process): Promise<readonly GatewayModule[]> {
   const { loadCheckedModules } = await import('../config/load-modules.ts');
-  const loaded = loadConfig({ options, problems }, readEnvironment({ ...host.env, NODE_ENV: undefined }), {
-    findProblems: () => [],
-    withoutSecrets: true,
-  });
-  const modules = loaded.values.modules === undefined ? [] : loaded.config.modules;
-  return loadCheckedModules({ ...loaded.config, modules }, loaded.locate);
+  const { config, locate } = await readModuleNames(commandLine, host);
+  return loadCheckedModules(config, locate);
 }
 
 export const schemaPrint: Command = {

@@ -1,20 +1,24 @@
 // Writes a module from an OpenAPI document, and prints what it contains and what it doesn't.
 
 import { resolve } from 'node:path';
-import { defineModule, ModuleError } from '../../../../src/graphql/module.ts';
+import { defineModule, type GatewayModule, ModuleError } from '../../../../src/graphql/module.ts';
 import { createSchema } from '../../../../src/graphql/schema.ts';
 import { caught } from '../../../../src/lib/caught.ts';
 import { isTaken } from '../../../../src/lib/files/text-file.ts';
 import { toPrintable } from '../../../../src/lib/text.ts';
 import type { CommandLine, Process } from '../command.ts';
-import { loadModules, SHIPPED_MODULES } from '../config/load-modules.ts';
 import { ConfigError, writeNamedFile } from '../config/problem.ts';
 import { OpenApiDocument } from './document.ts';
 import { Planner } from './plan.ts';
 import type { EndpointPlan } from './types.ts';
 import { writeModule } from './write.ts';
 
-export async function runNewModule({ args, options, problems: usage }: CommandLine, { cwd, stdout }: Process) {
+/** @param loadOthers loads the modules beside that of a file, whose names and endpoints are not used again */
+export async function runNewModule(
+  { args, options, problems: usage }: CommandLine,
+  { cwd, stdout }: Process,
+  loadOthers: (file: string) => Promise<readonly GatewayModule[]>,
+) {
   const [name = ''] = args;
   const { openapi, path = '*' } = options;
   const output = options.output ?? `${name}.ts`;
@@ -29,7 +33,8 @@ export async function runNewModule({ args, options, problems: usage }: CommandLi
     throw new ConfigError(problems);
   }
   const document = new OpenApiDocument(resolve(cwd(), openapi), openapi);
-  const schema = createSchema(undefined, await loadModules({ modules: SHIPPED_MODULES }));
+  const others = (await loadOthers(file)).filter((module) => module.name !== name); // It can be written again.
+  const schema = createSchema(undefined, others);
   const pattern = new RegExp(`^${path.replace(/[^\w*]/g, '\\$&').replace(/\*+/g, '.*')}$`, 's');
   const plan = new Planner(document, name, schema).plan((route) => pattern.test(route));
   const skipped = document.skipped.map(({ part, reason }) => `  ${toPrintable(part)}: ${toPrintable(reason)}.\n`);
