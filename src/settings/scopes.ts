@@ -14,7 +14,7 @@ const SCOPE = new RegExp(`^[a-z]+(?:-[a-z]+)*:(?:${SCOPE_ACTIONS.join('|')})$`);
 
 export const isScope = (text: unknown): text is Scope => typeof text === 'string' && SCOPE.test(text);
 
-/** Clause that follows the path of a setting that is no scope of the schema. */
+/** Clause that follows the path of a setting that is no scope. */
 export const SCOPE_PROBLEM = 'must be a scope such as groups:read; see docs/frontend.md'; // Without the list, which grows.
 
 /**
@@ -25,9 +25,11 @@ export const SCOPE_PROBLEM = 'must be a scope such as groups:read; see docs/fron
  */
 export function findUnknownScopes(clients: unknown, all: readonly string[] = SCOPES) {
   const { scopes } = recordOf(recordOf(clients).browser);
-  return listOf(scopes).flatMap((scope, i) =>
-    isScope(scope) && !all.includes(scope)
-      ? [{ path: ['clients', 'browser', 'scopes', String(i)], message: SCOPE_PROBLEM }]
-      : [],
-  );
+  return listOf(scopes).flatMap((scope, i) => {
+    if (!isScope(scope) || all.includes(scope)) {
+      return [];
+    }
+    const message = `must be a scope that a field requires, but none requires ${scope}; add the module with it to modules, or remove it`;
+    return [{ path: ['clients', 'browser', 'scopes', String(i)], message }];
+  });
 }

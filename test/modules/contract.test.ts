@@ -248,8 +248,12 @@ describe('a read of a module', () => {
 
 it('a scope that neither a module nor the built-in schema has is refused', async () => {
   const clients = clientsOf(createSigner(), { scopes: ['layouts:read', 'layout:read'] });
-  await expect(start(respond, { clients })).rejects.toThrow('clients.browser.scopes.1 must be a scope');
-  await expect(start(respond, { clients, modules: [] })).rejects.toThrow('clients.browser.scopes.0 must be a scope');
+  const problemOf = (path: string, scope: string) =>
+    `${path} must be a scope that a field requires, but none requires ${scope}; add the module with it to modules, or remove it.`;
+  await expect(start(respond, { clients })).rejects.toThrow(problemOf('clients.browser.scopes.1', 'layout:read'));
+  await expect(start(respond, { clients, modules: [] })).rejects.toThrow(
+    problemOf('clients.browser.scopes.0', 'layouts:read'),
+  );
 });
 
 describe('a write of a module', () => {
