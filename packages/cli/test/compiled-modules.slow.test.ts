@@ -1,4 +1,4 @@
-// Compiles generated modules as strictly as the project.
+// Compiles generated modules as strictly as the project, with types for others.
 
 import { execFile } from 'node:child_process';
 import { cp, readFile, writeFile } from 'node:fs/promises';
@@ -23,6 +23,7 @@ async function compile(...files: string[]): Promise<void> {
     extends: join(ROOT, 'tsconfig.json'),
     compilerOptions: {
       noEmit: true,
+      declaration: true,
       paths: { 'notigraph/modules': [join(ROOT, 'src/modules/index.ts')] },
       typeRoots: [join(ROOT, 'node_modules/@types')],
     },
@@ -34,6 +35,33 @@ async function compile(...files: string[]): Promise<void> {
     cwd: folder.path(),
   });
 }
+
+/** Module that refers to the generated one. */
+const USER = `
+  import { defineModule } from 'notigraph/modules';
+  import books from './books.ts';
+
+  export default defineModule('shelves', ({ builder, declareCalls, requireScopes, use }) => {
+    const { Author, authorLoader } = use(books);
+    const Shelf = builder.objectRef<{ authorId: string }>('Shelf').implement({
+      description: 'A shelf.',
+      extensions: requireScopes('shelves:read'),
+      fields: (t) => ({
+        author: t.field({
+          type: Author,
+          nullable: true,
+          extensions: declareCalls('1', { loader: authorLoader, reason: 'One per author.' }),
+          description: 'Its author.',
+          resolve: ({ authorId }, _args, ctx) => ctx.loaders.load(authorLoader, authorId),
+        }),
+      }),
+    });
+    builder.objectField(Author, 'shelf', (t) =>
+      t.field({ type: Shelf, description: 'Its shelf.', resolve: ({ id }) => ({ authorId: id }) }),
+    );
+    return { Shelf };
+  });
+`;
 
 /** Text that would be code if it were not escaped, in a string, a template, a comment or a type. */
 const CODE = '\'"`*/\n\u2028});\r\nglobalThis.wasRun = true; // $\u007bglobalThis.wasRun = true}';
@@ -79,7 +107,9 @@ it('modules compile, and texts of a hostile document are only literals in them, 
   expect(stdout).toMatch(/\/v1\/outside: it refers to another document, or to itself\.\n/);
   await cp(join(ROOT, 'packages/cli/test/documents/library.yaml'), folder.path('library.yaml'));
   await run('module', 'new', 'books', '--openapi', 'library.yaml');
-  await compile('books.ts', 'hostile.ts');
+  await write('shelves.ts', USER);
+  await compile('books.ts', 'hostile.ts', 'shelves.ts');
+  expect((await run('check', '--without-secrets', '--modules', './shelves.ts')).stdout).toContain('\n  Author.shelf ');
   const text = await readFile(folder.path('hostile.ts'), 'utf8');
   const withoutLiterals = text.replace(/'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"/g, "''");
   expect(withoutLiterals).not.toMatch(/globalThis|wasRun/);

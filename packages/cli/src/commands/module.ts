@@ -26,10 +26,11 @@ docs/modules.md.`,
   async run(commandLine, host) {
     const { runNewModule } = await import('../module/new-module.ts');
     const { loadModules, SHIPPED_MODULES } = await import('../config/load-modules.ts');
-    await runNewModule(commandLine, host, async (file) => {
+    await runNewModule(commandLine, host, async (file, own) => {
       const { config, locate } = await readModuleNames(commandLine, host);
       const names = config.modules.filter((name) => resolve(host.cwd(), name) !== file); // The file to write.
-      return loadModules({ ...config, modules: [...new Set([...names, ...SHIPPED_MODULES])] }, locate);
+      const modules = await loadModules({ ...config, modules: [...new Set([...names, ...SHIPPED_MODULES])] }, locate);
+      return modules.filter(({ name }) => name !== own); // A module can be written again.
     });
   },
 };

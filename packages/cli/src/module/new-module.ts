@@ -13,11 +13,11 @@ import { Planner } from './plan.ts';
 import type { EndpointPlan } from './types.ts';
 import { writeModule } from './write.ts';
 
-/** @param loadOthers loads the modules beside that of a file, whose names and endpoints are not used again */
+/** @param loadOthers loads the modules beside that of a file and a name. Their names and endpoints are not used again */
 export async function runNewModule(
   { args, options, problems: usage }: CommandLine,
   { cwd, stdout }: Process,
-  loadOthers: (file: string) => Promise<readonly GatewayModule[]>,
+  loadOthers: (file: string, name: string) => Promise<readonly GatewayModule[]>,
 ) {
   const [name = ''] = args;
   const { openapi, path = '*' } = options;
@@ -33,8 +33,7 @@ export async function runNewModule(
     throw new ConfigError(problems);
   }
   const document = new OpenApiDocument(resolve(cwd(), openapi), openapi);
-  const others = (await loadOthers(file)).filter((module) => module.name !== name); // It can be written again.
-  const schema = createSchema(undefined, others);
+  const schema = createSchema(undefined, await loadOthers(file, name));
   const pattern = new RegExp(`^${path.replace(/[^\w*]/g, '\\$&').replace(/\*+/g, '.*')}$`, 's');
   const plan = new Planner(document, name, schema).plan((route) => pattern.test(route));
   const skipped = document.skipped.map(({ part, reason }) => `  ${toPrintable(part)}: ${toPrintable(reason)}.\n`);

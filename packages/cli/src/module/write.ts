@@ -20,13 +20,13 @@ export function writeModule({ name, endpoints, types, loaders }: ModulePlan): st
   const statements = [
     ...foreign.map(({ name, module }) => `const { ${name} } = use(${module});`),
     ...taken.map(({ name, type }) => `const { ${name} } = use(${type.module});`),
-    ...types.map(writeBody),
     ...endpoints.map(writeEndpoint),
     ...loaders.flatMap(writeLoader),
     ...objects.map((type) => `const ${type.name} = builder.objectRef<${type.name}Body>(${quote(type.name)});`),
     ...own.map(writeType),
     ...(queries.length === 0 ? [] : [`builder.queryFields((t) => (${braces(queries.map(writeQuery))}));`]),
     ...endpoints.filter(({ method }) => method !== 'GET').map(writeMutation),
+    `return ${braces([...objects, ...loaders.filter(({ get }) => get)].map(({ name }) => name))};`,
   ];
   const code = statements.join('\n').replace(/'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"/g, ''); // Literals can name tools.
   const tools = TOOLS.filter((tool) => new RegExp(`\\b${tool}[(.<]`).test(code));
@@ -36,7 +36,7 @@ export function writeModule({ name, endpoints, types, loaders }: ModulePlan): st
 // TODO: Check what the document doesn't say: the scopes, which are named after the paths; \`repeatable\` for writes that can be applied twice,
 // \`empties\` and \`cached\` for reads that may be stored, and \`multiline\` for texts that may have line breaks.
 
-export default defineModule(${quote(name)}, (toolkit) => {
+${types.map((type) => `${writeBody(type)}\n\n`).join('')}export default defineModule(${quote(name)}, (toolkit) => {
 ${[`const ${braces(tools)} = toolkit;`, ...statements].map(indent).join('\n\n')}
 });
 `;
@@ -88,9 +88,10 @@ const requireScope = (scope: string): string => `requireScopes(${quote(scope)})`
 
 const PER_ID = quote('1 per distinct id in the operation');
 
+/** Returns the type of a body. It is outside of the module's function, so that declarations of what that returns can refer to it. */
 const writeBody = ({ kind, name, module, fields, values }: TypePlan): string =>
   module !== undefined
-    ? `type ${name}Body = typeof ${name}.$inferType;`
+    ? `type ${name}Body = ReturnType<typeof ${module}.define>['${name}']['$inferType'];`
     : kind === 'enum'
       ? `type ${name}Body = ${values.map(({ value }) => quote(value)).join(' | ')};`
       : `interface ${name}Body ${bodyOf(fields, kind === 'input')}`;
