@@ -34,7 +34,7 @@ export interface components {
             /** @description The same value as `_id`. */
             id?: string;
         };
-        /** @description Whether the workflow may send on each channel by default. */
+        /** @description Whether messages may be sent on each channel. */
         PreferenceSettings: {
             email?: boolean;
             sms?: boolean;
@@ -197,6 +197,150 @@ export interface components {
             _environmentId: string;
             _organizationId: string;
             _id?: string;
+        };
+        Message: {
+            _id: string;
+            /** @description The same value as `_id`. */
+            id?: string;
+            _environmentId: string;
+            _organizationId: string;
+            /** @description The `_id` of the recipient. */
+            _subscriberId: string;
+            /** @description The workflow's id. */
+            _templateId?: string;
+            /** @description The id of the step's template. */
+            _messageTemplateId?: string;
+            _notificationId?: string;
+            _jobId?: string;
+            _feedId?: string | null;
+            /** @description The workflow's trigger identifier. */
+            templateIdentifier?: string;
+            transactionId: string;
+            channel: components["schemas"]["Channel"];
+            subject?: string;
+            title?: string;
+            /** @description Text; messages of other channels may hold a list of editor blocks instead. */
+            content?: string | components["schemas"]["FreeForm"][];
+            cta?: components["schemas"]["MessageCta"];
+            actor?: components["schemas"]["MessageActor"];
+            avatar?: string;
+            payload?: components["schemas"]["FreeForm"];
+            data?: components["schemas"]["FreeForm"];
+            overrides?: components["schemas"]["FreeForm"];
+            tags?: string[];
+            seen: boolean;
+            read: boolean;
+            archived?: boolean;
+            /** Format: date-time */
+            lastSeenDate?: string;
+            /** Format: date-time */
+            lastReadDate?: string;
+            /** @enum {string} */
+            status?: "sent" | "error" | "warning";
+            errorId?: string;
+            errorText?: string;
+            providerId?: string;
+            email?: string;
+            phone?: string;
+            directWebhookUrl?: string;
+            deviceTokens?: unknown[];
+            subscriber?: components["schemas"]["MessageSubscriber"];
+            deleted?: boolean;
+            /** Format: date-time */
+            createdAt: string;
+            /** Format: date-time */
+            updatedAt?: string;
+            /** Format: date-time */
+            expireAt?: string;
+            __v?: number;
+        };
+        MessageCta: {
+            /** @example redirect */
+            type?: string;
+            data?: {
+                url?: string;
+            };
+            action?: {
+                status?: components["schemas"]["ActionStatus"];
+                buttons?: {
+                    /**
+                     * @example primary
+                     * @example secondary
+                     */
+                    type?: string;
+                    content?: string;
+                    resultContent?: string;
+                }[];
+                /** @description The button that was pressed, with the payload of the request. */
+                result?: {
+                    type?: string;
+                    payload?: components["schemas"]["FreeForm"];
+                };
+            };
+        };
+        /** @enum {string} */
+        ActionStatus: "pending" | "done";
+        MessageActor: {
+            /**
+             * @example none
+             * @example user
+             * @example system_icon
+             * @example system_custom
+             */
+            type?: string;
+            /** @description An image's URL, or the name of an icon. */
+            data?: string | null;
+        };
+        /** @description The recipient. Answers to writes have none. */
+        MessageSubscriber: {
+            _id?: string;
+            id?: string;
+            subscriberId: string;
+            firstName?: string;
+            lastName?: string;
+            avatar?: string;
+        };
+        MessagePage: {
+            page: number;
+            pageSize: number;
+            hasMore?: boolean;
+            totalCount?: number;
+            data: components["schemas"]["Message"][];
+        };
+        MessageCount: {
+            count: number;
+        };
+        /**
+         * @description A message that is read or unread is seen.
+         * @enum {string}
+         */
+        MarkAs: "read" | "seen" | "unread" | "unseen";
+        ChannelChoice: {
+            type: components["schemas"]["Channel"];
+            enabled: boolean;
+        };
+        Preference: {
+            /** @description Whether anything is sent at all. Always true in versions since 2025. */
+            enabled: boolean;
+            channels: components["schemas"]["PreferenceSettings"];
+            overrides?: components["schemas"]["FreeForm"][];
+        };
+        GlobalPreference: {
+            preference: components["schemas"]["Preference"];
+        };
+        WorkflowPreference: {
+            template: {
+                _id: string;
+                name: string;
+                /** @description Whether its messages are sent whatever the preference is. */
+                critical: boolean;
+                tags?: string[];
+                triggers: components["schemas"]["Trigger"][];
+                data?: components["schemas"]["FreeForm"];
+            };
+            preference: components["schemas"]["Preference"];
+            /** @example SUBSCRIBER_WORKFLOW */
+            type?: string;
         };
         DeletionAcknowledgement: {
             /** @description Whether the deletion succeeded. */

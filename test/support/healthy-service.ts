@@ -39,13 +39,13 @@ function findResponse({ method, path }: Target, records: Records): ServiceRespon
       return { body: [{ _id: '2026-01-02', count, templates: ['w1', 'w2'], channels: ['email'] }] };
     }
     case 'POST subscribers':
-      return { status: 201, body: { data: subscriber(records.subscriber) } };
+      return segment === '' ? { status: 201, body: { data: subscriber(records.subscriber) } } : undefined;
     case 'POST feeds':
       return { status: 201, body: { data: feed() } };
     case 'DELETE feeds':
       return { body: { data: [feed()] } };
     case 'DELETE messages':
-      return { status: 204 };
+      return segment === 'transaction' ? { status: 204 } : undefined;
     default:
       return undefined;
   }

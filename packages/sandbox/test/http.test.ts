@@ -81,7 +81,7 @@ describe('addresses', () => {
     };
     expect(await allowed('DELETE /v1/notification-groups')).toEqual([405, 'GET, POST']);
     expect(await allowed('PUT /v1/notification-groups/1')).toEqual([405, 'GET, PATCH, DELETE']);
-    expect(await allowed('GET /v1/feeds')).toEqual([405, 'POST']);
+    expect(await allowed('PUT /v1/feeds')).toEqual([405, 'GET, POST']);
     expect(await allowed('POST /v1/notifications/graph/stats')).toEqual([405, 'GET']);
   });
 

@@ -1,6 +1,6 @@
 // Tables and endpoints of feeds.
 
-import { owned } from '../environments.ts';
+import { type Environment, owned } from '../environments.ts';
 import { ApiError } from '../errors.ts';
 import { createId, withId } from '../ids.ts';
 import type { Resource } from '../resource.ts';
@@ -33,9 +33,10 @@ export const resource: Resource = {
 
   createHandlers(database, clock) {
     const insert = database.prepare(INSERT);
-    const list = database.prepare(
+    const select = database.prepare(
       'SELECT id AS _id, name, name AS identifier FROM feeds WHERE environment_id = ? ORDER BY rowid',
     );
+    const list = (environment: Environment) => select.all(environment.id).map((row) => owned(environment, row));
     const findByName = database.prepare('SELECT id FROM feeds WHERE environment_id = ? AND name = ?');
     const findUse = database.prepare(`
       SELECT workflows.identifier
@@ -45,6 +46,8 @@ export const resource: Resource = {
     `);
     const remove = database.prepare('DELETE FROM feeds WHERE id = ? AND environment_id = ?');
     return {
+      listFeeds: ({ environment }) => dataResponse(200, list(environment)),
+
       createFeed({ environment, body }) {
         const name = text(body, 'name');
         if (findByName.get(environment.id, name) !== undefined) {
@@ -69,8 +72,7 @@ export const resource: Resource = {
           assertRecordId(id);
           throw new ApiError(400, `This environment has no feed with the id "${id}".`);
         }
-        const feeds = list.all(environment.id).map((row) => owned(environment, row));
-        return dataResponse(200, feeds);
+        return dataResponse(200, list(environment));
       },
     };
   },
