@@ -259,7 +259,10 @@ describe.each(Object.entries(services).filter(([, { isPlain }]) => !isPlain))(
       return { status: response.status, body: text === '' ? undefined : JSON.parse(text) };
     }
 
+    const asked = new Set<string>();
+
     async function expectError(name: string, ...question: Parameters<typeof ask>): Promise<void> {
+      asked.add(name);
       const { status, body } = await ask(...question);
       expect([name, status]).toEqual([name, errors[name]?.statusCode]);
       expect(body).toMatchObject(errors[name] ?? {});
@@ -282,6 +285,19 @@ describe.each(Object.entries(services).filter(([, { isPlain }]) => !isPlain))(
         subscriberId: 'contract-1',
         firstName: 'x'.repeat(102_400),
       });
+      const [inbox, nobody] = ['/v1/subscribers/contract-3', '/v1/subscribers/no-such-subscriber'];
+      await ask('POST /v1/subscribers', { subscriberId: 'contract-3' });
+      const message = '000000000000000000000000';
+      const mark = { messageId: [message], markAs: 'read' };
+      await expectError('unknownInbox', `GET ${nobody}/notifications/feed`);
+      await expectError('unknownCount', `GET ${nobody}/notifications/unseen`);
+      await expectError('unknownMark', `POST ${nobody}/messages/mark-as`, mark);
+      await expectError('unknownMark', `POST ${nobody}/messages/mark-all`, { markAs: 'read' });
+      await expectError('emptyMark', `POST ${inbox}/messages/mark-as`, { ...mark, messageId: [] });
+      await expectError('malformedMessageId', `POST ${inbox}/messages/mark-as`, { ...mark, messageId: ['malformed'] });
+      await expectError('unknownMessage', `POST ${inbox}/messages/${message}/actions/primary`, { status: 'done' });
+      await expectError('unknownMessage', `DELETE /v1/messages/${message}`);
+      await ask('DELETE /v1/subscribers/contract-3');
       if (productionAuthorization !== undefined) {
         await expectError(
           'otherEnvironment',
@@ -290,8 +306,7 @@ describe.each(Object.entries(services).filter(([, { isPlain }]) => !isPlain))(
           productionAuthorization,
         );
       }
-      const asked = ['unknownUpdate', 'unknownDeletion', 'topicsPage', 'unknownWorkflow', 'malformedId', 'largeBody'];
-      expect(Object.keys(errors).toSorted()).toEqual([...asked, 'otherEnvironment'].toSorted());
+      expect(Object.keys(errors).filter((name) => name !== 'otherEnvironment' && !asked.has(name))).toEqual([]);
     });
 
     it('rejects an event without payload, but only in bulk', async () => {

@@ -89,15 +89,31 @@ export interface SubscriberRecord {
   createdAt?: string;
 }
 
-/** Messages of one transaction, which can be deleted. The statistics don't count them. */
+/** Messages of one transaction to one subscriber. The statistics don't count them. */
 export interface TransactionRecord {
   transactionId: string;
-  /** Channels of the messages, one each. @default ['email'] */
+  /** Channels of the messages, one each. Those on `in_app` are in the inbox of the subscriber. @default ['email'] */
   channels?: readonly Channel[];
+  /** Id of the message on the first channel. */
+  id?: string;
+  /** Recipient. @default none */
+  subscriberId?: string;
+  /** Identifier or id of the workflow, whose steps have the content. @default none */
+  workflow?: string;
+  /** @default that of the workflow's step, with the payload */
+  content?: string;
+  /** @default {} */
+  payload?: Record<string, unknown>;
+  /** @default false */
+  seen?: boolean;
+  /** @default false */
+  read?: boolean;
+  /** @default the current time */
+  createdAt?: string;
 }
 
-/** Messages of a transaction. Those of the sample have a workflow and a subscriber, so that the statistics count them. */
-export type MessageRecord = TransactionRecord & { workflow?: string; subscriberId?: string };
+/** Messages of a transaction. Those of the sample have an age. */
+export type MessageRecord = TransactionRecord & { hoursAgo?: number };
 
 /** Records of the sample or of tests. */
 export type AllRecords = Omit<Records, 'messages'> & { messages?: readonly MessageRecord[] };
@@ -114,10 +130,9 @@ export interface DayRecord {
   channels?: readonly Channel[];
 }
 
-/** Notification as it is stored. It has a message on each of its channels. */
+/** Notification as it is stored. */
 export interface NotificationRecord {
   id: string;
-  /** Empty for messages that tests add, which no statistics count. */
   workflowId: string;
   subscriberId: string;
   transactionId: string;

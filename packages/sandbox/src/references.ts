@@ -9,6 +9,7 @@ const QUERIES = {
   'notification group':
     'SELECT id FROM notification_groups WHERE environment_id = ? AND ? IN (id, name) ORDER BY rowid DESC',
   feed: 'SELECT id FROM feeds WHERE environment_id = ? AND ? IN (id, name) ORDER BY rowid DESC',
+  subscriber: 'SELECT id FROM subscribers WHERE environment_id = ? AND ? IN (id, subscriber_id) ORDER BY rowid DESC',
   workflow: 'SELECT id FROM workflows WHERE environment_id = ? AND ? IN (id, identifier) ORDER BY rowid DESC',
 };
 

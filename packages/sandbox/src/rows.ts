@@ -9,6 +9,9 @@ export type Row = Record<string, unknown>;
 export const isRow = (value: unknown): value is Row =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
+/** Returns a value that is an object, or else an empty one. */
+export const toRow = (value: unknown): Row => (isRow(value) ? value : {});
+
 /** Returns a record. @throws {ApiError} 404 if there is none */
 export function requireRow(row: Row | undefined, noun: string, key: string): Row {
   if (row === undefined) {
@@ -64,3 +67,6 @@ export const flag = (row: Row, field: string): boolean => integer(row, field) !=
 
 /** Reads a string that contains JSON, and decodes it. */
 export const json = (row: Row, field: string): unknown => JSON.parse(text(row, field));
+
+/** Reads the JSON object in the column `document`. No row has an empty one. */
+export const documentOf = (row: Row | undefined): Row => (row === undefined ? {} : toRow(json(row, 'document')));

@@ -19,7 +19,7 @@ export interface SampleEnvironment extends Omit<Records, 'statistics'> {
   /** A deleted workflow. Only older statistics contain its id. */
   retired: { identifier: string; traffic: SampleTrafficPlan };
   subscribers: readonly SubscriberRecord[];
-  messages: readonly Required<MessageRecord>[];
+  messages: readonly MessageRecord[];
 }
 
 /** Workflow with its share of the notifications. Without `traffic`, it is never triggered. */

@@ -95,12 +95,25 @@ const subscriber = members<SubscriberRecord>({
   createdAt: anyText,
 });
 
+const message = members<TransactionRecord>({
+  transactionId: id,
+  channels,
+  id: id.optional(),
+  subscriberId: id.optional(),
+  workflow: anyText,
+  content: anyText,
+  payload: object,
+  seen: flag,
+  read: flag,
+  createdAt: anyText,
+});
+
 const records = members<Records>({
   notificationGroups: list(named).optional(),
   feeds: list(named).optional(),
   workflows: list(workflow).optional(),
   subscribers: list(subscriber).optional(),
-  messages: list(members<TransactionRecord>({ transactionId: id, channels })).optional(),
+  messages: list(message).optional(),
   statistics: list(
     members<DayRecord>({ date: text, workflows: texts, count: z.int('must be an integer').optional(), channels }),
   ).optional(),

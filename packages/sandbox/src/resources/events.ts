@@ -6,7 +6,9 @@ import { createId } from '../ids.ts';
 import { type Channel, isChannel } from '../records.ts';
 import type { OperationRequest, Resource } from '../resource.ts';
 import { dataResponse } from '../response.ts';
-import { flag, isRow, json, optionalText, type Row, text } from '../rows.ts';
+import { documentOf, flag, isRow, optionalText, type Row, text, toRow } from '../rows.ts';
+import { createPreferences } from './inbox.ts';
+import { createMessageWriter, stepsOf } from './messages.ts';
 import { createNotificationWriter } from './stats.ts';
 import { createSubscriberWriter } from './subscribers.ts';
 
@@ -14,6 +16,19 @@ const MAX_RECIPIENTS = 100;
 
 /** Events that start workflows. They are sent at once, with one message per channel: delays and digests don't wait, so nothing can be canceled. */
 export const resource: Resource = {
+  recordList: {
+    title: 'Transactions with messages',
+    // The sample transactions are the first ones.
+    sql: `
+      SELECT transaction_id AS id, group_concat(DISTINCT channel) AS label
+      FROM messages
+      WHERE environment_id = ?
+      GROUP BY transaction_id
+      ORDER BY min(rowid)
+      LIMIT 100
+    `,
+  },
+
   createHandlers(database, clock, topUp) {
     const trigger = createTrigger(database, topUp);
 
@@ -54,8 +69,10 @@ function createTrigger(database: SandboxDatabase, topUp: () => void) {
     "SELECT id, document, document ->> '$.active' AS active FROM workflows WHERE environment_id = ? AND identifier = ?",
   );
   const findTransaction = database.prepare(`
+    SELECT 1 FROM messages WHERE environment_id = ?1 AND transaction_id = ?2
+    UNION ALL
     SELECT 1 FROM notifications
-    WHERE environment_id = ? AND transaction_id = ? AND coalesce(message_channels, channels) <> '[]' LIMIT 1
+    WHERE environment_id = ?1 AND transaction_id = ?2 AND coalesce(message_channels, channels) <> '[]' LIMIT 1
   `);
   const findSubscriber = database.prepare('SELECT id FROM subscribers WHERE environment_id = ? AND subscriber_id = ?');
   const findTopic = database.prepare('SELECT id FROM topics WHERE environment_id = ? AND key = ?');
@@ -64,7 +81,9 @@ function createTrigger(database: SandboxDatabase, topUp: () => void) {
     FROM topic_subscribers JOIN subscribers USING (subscriber_id)
     WHERE environment_id = ? AND topic_id = ? AND subscriber_id <> ?
   `);
-  const writeNotification = createNotificationWriter(database);
+  const writeNotification = createNotificationWriter(database, '[]');
+  const writeMessage = createMessageWriter(database);
+  const { isWanted } = createPreferences(database);
   const writeSubscriber = createSubscriberWriter(database);
 
   /** Returns the id of a recipient's record. Creates one that is unknown. */
@@ -95,7 +114,8 @@ function createTrigger(database: SandboxDatabase, topUp: () => void) {
     if (event.tenant != null) {
       return { acknowledged: true, status: 'no_tenant_found' }; // The sandbox has no tenants.
     }
-    const steps = stepsOf(workflow);
+    const document = documentOf(workflow);
+    const steps = stepsOf(document);
     if (!flag(workflow, 'active')) {
       return { acknowledged: true, status: 'trigger_not_active' };
     }
@@ -118,15 +138,15 @@ function createTrigger(database: SandboxDatabase, topUp: () => void) {
       ...others.map((fields) => toSubscriber(request, fields, now)),
       ...subscribersOf(request, topics, event.actor),
     ]);
+    const channels = channelsOf(steps);
+    const content = { workflow: document, payload: toRow(event.payload), overrides: toRow(event.overrides) };
     for (const subscriberId of subscribers) {
-      writeNotification(environment, {
-        id: createId(now),
-        workflowId: text(workflow, 'id'),
-        subscriberId,
-        transactionId,
-        channels: channelsOf(steps),
-        createdAt: now.toISOString(),
-      });
+      const sent = { subscriberId, transactionId, workflowId: text(workflow, 'id'), createdAt: now.toISOString() };
+      const notificationId = createId(now);
+      writeNotification(environment, { ...sent, id: notificationId, channels });
+      for (const channel of channels.filter((each) => isWanted(subscriberId, document, each))) {
+        writeMessage(environment, { ...sent, ...content, id: createId(now), notificationId, channel });
+      }
     }
     return processed;
   };
@@ -156,11 +176,6 @@ const hasValidId = ({ subscriberId, topicKey = subscriberId }: Row): boolean =>
   /^(?:[\w-]+|[^\s@]+@[^\s@]+\.[^\s@]+)$/.test(String(topicKey));
 
 const isFilled = (value: unknown): boolean => typeof value === 'string' && value.trim() !== '';
-
-function stepsOf(workflow: Row): Row[] {
-  const document = json(workflow, 'document');
-  return isRow(document) ? [document.steps].flat().filter(isRow) : [];
-}
 
 function channelsOf(steps: readonly Row[]): Channel[] {
   const types = steps.flatMap(({ active, template }) => (active === true && isRow(template) ? template.type : []));

@@ -3,6 +3,7 @@
 import type { Resource } from '../resource.ts';
 import { resource as events } from './events.ts';
 import { resource as feeds } from './feeds.ts';
+import { resource as inbox } from './inbox.ts';
 import { resource as messages } from './messages.ts';
 import { resource as notificationGroups } from './notification-groups.ts';
 import { resource as stats } from './stats.ts';
@@ -16,11 +17,12 @@ import { resource as workflows } from './workflows.ts';
  */
 export const resources: readonly Resource[] = [
   stats,
+  inbox,
+  messages,
   workflows,
   subscribers,
   topics,
   notificationGroups,
   feeds,
   events,
-  messages,
 ];

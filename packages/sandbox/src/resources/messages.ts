@@ -1,46 +1,72 @@
-// Endpoints of messages.
+// Tables and endpoints of messages, and the function that writes them.
 
+import type { SandboxDatabase } from '../database.ts';
+import { type Environment, owned } from '../environments.ts';
 import { ApiError } from '../errors.ts';
 import { sampleId } from '../ids.ts';
+import type { Channel, NotificationRecord, TransactionRecord } from '../records.ts';
+import { findId } from '../references.ts';
 import type { Resource } from '../resource.ts';
-import { emptyResponse } from '../response.ts';
-import { optionalText, text } from '../rows.ts';
-import { createNotificationWriter } from './stats.ts';
+import { bareResponse, dataResponse, emptyResponse } from '../response.ts';
+import { documentOf, integer, isRow, optionalText, type Row, readPage, requireRow, text, toRow } from '../rows.ts';
+import { createSubscriberFinder, toSubscriber } from './subscribers.ts';
 
-/** Channels of a notification's messages that are not deleted. The column is null while none is, so that there is nothing to write before. */
+/** Order and limits of pages of messages. */
+export const NEWEST_FIRST = 'ORDER BY created_at DESC, rowid DESC LIMIT :limit OFFSET :offset';
+
+/** Members of a subscriber that messages to it have. */
+const OF_RECIPIENT = ['_id', 'id', 'subscriberId', 'firstName', 'lastName', 'avatar'];
+
+/** Channels on which a notification of the sample traffic has messages that are not deleted. The column is null while none is. */
 const REMAINING = 'coalesce(notifications.message_channels, notifications.channels)';
 
 /** Messages: one per notification and channel. */
 export const resource: Resource = {
+  schema: `
+    CREATE TABLE messages (
+      id TEXT PRIMARY KEY,
+      environment_id TEXT NOT NULL,
+      document TEXT NOT NULL,
+      subscriber_id TEXT NOT NULL GENERATED ALWAYS AS (document ->> '$._subscriberId') STORED,
+      transaction_id TEXT NOT NULL GENERATED ALWAYS AS (document ->> '$.transactionId') STORED,
+      channel TEXT NOT NULL GENERATED ALWAYS AS (document ->> '$.channel') STORED,
+      created_at TEXT NOT NULL GENERATED ALWAYS AS (document ->> '$.createdAt') STORED
+    ) STRICT;
+    CREATE INDEX messages_by_subscriber ON messages (subscriber_id, created_at);
+    CREATE INDEX messages_by_transaction ON messages (environment_id, transaction_id);
+  `,
+
   writeRecords(database, { messages = [] }, { environment, now }) {
-    const write = createNotificationWriter(database);
-    for (const { transactionId, channels = ['email'] as const, workflow, subscriberId } of messages) {
-      write(environment, {
-        id: sampleId(environment, 'notification', transactionId, ...channels),
-        workflowId: workflow === undefined ? '' : sampleId(environment, 'workflow', workflow),
-        subscriberId: subscriberId === undefined ? '' : sampleId(environment, 'subscriber', subscriberId),
-        transactionId,
-        channels,
-        createdAt: now,
-      });
+    const write = createMessageWriter(database);
+    const findWorkflow = database.prepare('SELECT document FROM workflows WHERE id = ?');
+    for (const { id, channels = ['email'] as const, workflow, subscriberId, hoursAgo = 0, ...record } of messages) {
+      const { transactionId, createdAt = new Date(Date.parse(now) - hoursAgo * 3_600_000).toISOString() } = record;
+      const idOf = (kind: 'workflow' | 'subscriber', name = '') =>
+        name && findId(database, environment, kind, name, `The transaction "${transactionId}"`);
+      const [workflowId, recipientId] = [idOf('workflow', workflow), idOf('subscriber', subscriberId)];
+      const sent = { workflowId, workflow: documentOf(findWorkflow.get(workflowId)), subscriberId: recipientId };
+      const notificationId = sampleId(environment, 'notification', transactionId);
+      for (const channel of channels) {
+        const messageId = (channel === channels[0] && id) || sampleId(environment, 'message', transactionId, channel);
+        write(environment, { ...record, ...sent, createdAt, id: messageId, notificationId, channel });
+      }
     }
   },
 
-  recordList: {
-    title: 'Transactions with messages',
-    // The sample transactions are the first ones.
-    sql: `
-      SELECT transaction_id AS id, group_concat(channel.value, ', ') AS label
-      FROM notifications JOIN json_each(${REMAINING}) AS channel
-      WHERE environment_id = ?
-      GROUP BY transaction_id
-      ORDER BY min(notifications.rowid)
-      LIMIT 100
-    `,
-  },
-
   createHandlers(database, _clock, topUp) {
-    const remove = database.prepare(`
+    const findSubscriber = createSubscriberFinder(database);
+    const filter = `
+      FROM messages
+      WHERE environment_id = :environment
+        AND coalesce(subscriber_id = :filter ->> '$.subscriber', true)
+        AND coalesce(channel = :filter ->> '$.channel', true)
+        AND (:filter -> '$.transactions' IS NULL OR transaction_id IN (SELECT value FROM json_each(:filter, '$.transactions')))
+    `;
+    const count = database.prepare(`SELECT count(*) AS total ${filter}`);
+    const list = database.prepare(`SELECT document ${filter} ${NEWEST_FIRST}`);
+    const remove = database.prepare('DELETE FROM messages WHERE environment_id = ? AND id = ? RETURNING id');
+    const removeAll = database.prepare(`DELETE ${filter}`);
+    const removeTraffic = database.prepare(`
       UPDATE notifications SET message_channels = (
         SELECT json_group_array(value) FROM json_each(${REMAINING}) WHERE value <> :channel
       )
@@ -48,12 +74,35 @@ export const resource: Resource = {
         AND EXISTS (SELECT 1 FROM json_each(${REMAINING}) WHERE :channel IS NULL OR value = :channel)
     `);
     return {
+      /** As in the real service, an unknown subscriber is 404. */
+      listMessages(request) {
+        const { environment, query } = request;
+        const { page, size: pageSize, limit, offset } = readPage(query.page, query.limit);
+        const { subscriberId, channel, transactionId: transactions } = query;
+        const subscriber = subscriberId && findSubscriber({ ...request, params: query }).id;
+        const selected = { environment: environment.id, filter: JSON.stringify({ subscriber, channel, transactions }) };
+        const data = list.all({ ...selected, limit, offset }).map(documentOf);
+        const totalCount = integer(count.get(selected) ?? {}, 'total');
+        return bareResponse(200, { page, totalCount, hasMore: offset + data.length < totalCount, pageSize, data });
+      },
+
+      deleteMessage({ environment, params }) {
+        const id = text(params, 'messageId');
+        requireRow(remove.get(environment.id, id), 'message with the id', id);
+        return dataResponse(200, { acknowledged: true, status: 'deleted' });
+      },
+
       /** Deletes the messages of a transaction. Statistics don't change: they count the notifications that were sent. */
       deleteMessagesByTransaction({ environment, params, query }) {
         topUp();
         const transaction = text(params, 'transactionId');
         const channel = optionalText(query, 'channel');
-        if (remove.run({ environment: environment.id, transaction, channel }).changes === 0) {
+        const selected = {
+          environment: environment.id,
+          filter: JSON.stringify({ channel, transactions: [transaction] }),
+        };
+        const ofTraffic = { environment: environment.id, transaction, channel };
+        if (removeAll.run(selected).changes === 0 && removeTraffic.run(ofTraffic).changes === 0) {
           const kind = channel === null ? 'messages' : `${channel} messages`;
           throw new ApiError(404, `This environment has no ${kind} of the transaction "${transaction}".`);
         }
@@ -62,3 +111,48 @@ export const resource: Resource = {
     };
   },
 };
+
+/** Message to write. The ids of its workflow and subscriber are those of records; an empty one is none. */
+interface NewMessage extends Omit<NotificationRecord & TransactionRecord, 'channels' | 'workflow'> {
+  workflow: Row;
+  channel: Channel;
+  notificationId: string;
+  overrides?: Row;
+}
+
+/** Creates the function that writes a message. Its content is that of the workflow's first active step on its channel, unless it has its own. */
+export function createMessageWriter(database: SandboxDatabase) {
+  const insert = database.prepare('INSERT INTO messages (id, environment_id, document) VALUES (?, ?, ?)');
+  const findSubscriber = database.prepare('SELECT * FROM subscribers WHERE id = ?');
+  return (environment: Environment, message: NewMessage): void => {
+    const { id, workflowId, workflow, subscriberId, notificationId, payload = {}, overrides = {}, ...rest } = message;
+    const { seen = false, read = false, channel, createdAt } = rest;
+    const row = findSubscriber.get(subscriberId);
+    const recipient: Row = row === undefined ? {} : toSubscriber(environment, row);
+    const listed = Object.entries(recipient).filter(([name]) => OF_RECIPIENT.includes(name));
+    const subscriber = row && Object.fromEntries(listed);
+    const step = stepsOf(workflow).find(({ active, template }) => active && toRow(template).type === channel);
+    const { _id, _feedId = null, subject, content, cta, actor } = toRow(step?.template);
+    const texts = { subject: subject || undefined, content, cta, actor };
+    const sent = { ...render(texts, { ...payload, subscriber: recipient }), payload, overrides, _feedId };
+    const ids = { _id: id, id, _notificationId: notificationId, _subscriberId: subscriberId, subscriber };
+    const { identifier } = toRow([workflow.triggers].flat()[0]);
+    const source = { _templateId: workflowId, templateIdentifier: identifier, _messageTemplateId: _id };
+    const dates = { lastSeenDate: seen ? createdAt : undefined, lastReadDate: read ? createdAt : undefined };
+    const state = { status: 'sent', deviceTokens: [], seen, read, updatedAt: createdAt, ...dates };
+    const document = { ...ids, ...(workflowId && source), ...sent, ...rest, ...state };
+    insert.run(id, environment.id, JSON.stringify(owned(environment, document)));
+  };
+}
+
+/** Returns the steps of a workflow. */
+export const stepsOf = ({ steps }: Row): Row[] => [steps].flat().filter(isRow);
+
+/** Replaces the placeholders in all texts of a value, such as `{{name}}` and `{{a.b}}`. Unknown ones become empty. */
+function render(value: Row, variables: Row): Row {
+  const find = (_: string, path: string): string =>
+    String(path.split('.').reduce<unknown>((part, name) => toRow(part)[name], variables) ?? '');
+  return JSON.parse(JSON.stringify(value), (_name, part) =>
+    typeof part === 'string' ? part.replace(/{{\s*([\w.]+)\s*}}/g, find) : part,
+  );
+}

@@ -17,7 +17,7 @@ const MAX_DAYS = 3650;
 /** Statistics of notifications per day. */
 export const resource: Resource = {
   // Notifications stay when their messages are deleted, because the statistics count what was sent. There are no foreign keys, because the
-  // real service also keeps references to deleted workflows.
+  // real service also keeps references to deleted workflows. Those of the sample traffic have no rows in `messages`, but `message_channels`.
   schema: `
     CREATE TABLE notifications (
       id TEXT PRIMARY KEY,
@@ -54,7 +54,7 @@ export const resource: Resource = {
         json_group_array(DISTINCT workflow_id) AS templates,
         json_group_array(DISTINCT channel.value) AS channels
       FROM notifications, json_each(notifications.channels) AS channel
-      WHERE environment_id = ? AND created_at BETWEEN ? AND ? AND workflow_id <> ''
+      WHERE environment_id = ? AND created_at BETWEEN ? AND ?
       GROUP BY day
       ORDER BY day DESC
     `);
@@ -155,16 +155,22 @@ export function createTopUp(
   };
 }
 
-/** Creates a function that writes a notification, which the statistics count. */
+/**
+ * Creates a function that writes a notification, which the statistics count.
+ *
+ * @param messageChannels JSON list of the channels on which it has messages without content, or null for all of its channels
+ */
 export function createNotificationWriter(
   database: SandboxDatabase,
+  messageChannels: string | null = null,
 ): (environment: Environment, notification: NotificationRecord) => void {
   const insert = database.prepare(`
-    INSERT INTO notifications (id, environment_id, workflow_id, subscriber_id, transaction_id, channels, created_at)
-    VALUES (?, ?, ?, ?, ?, ?, ?)
+    INSERT INTO notifications (id, environment_id, workflow_id, subscriber_id, transaction_id, channels, created_at, message_channels)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?)
   `);
   return (environment, { id, workflowId, subscriberId, transactionId, channels, createdAt }) => {
-    insert.run(id, environment.id, workflowId, subscriberId, transactionId, JSON.stringify(channels), createdAt);
+    const sent = JSON.stringify(channels);
+    insert.run(id, environment.id, workflowId, subscriberId, transactionId, sent, createdAt, messageChannels);
   };
 }
 

@@ -49,7 +49,7 @@ export const resource: Resource = {
 
   createHandlers(database, clock) {
     const write = createSubscriberWriter(database);
-    const find = database.prepare(FIND);
+    const findExisting = createSubscriberFinder(database);
     const list = database.prepare('SELECT * FROM subscribers WHERE environment_id = ? ORDER BY rowid LIMIT ? OFFSET ?');
     const count = database.prepare('SELECT count(*) AS total FROM subscribers WHERE environment_id = ?');
     const remove = database.prepare('DELETE FROM subscribers WHERE id = ?');
@@ -57,15 +57,6 @@ export const resource: Resource = {
       DELETE FROM topic_subscribers
       WHERE subscriber_id = ? AND topic_id IN (SELECT id FROM topics WHERE environment_id = ?)
     `);
-
-    function findExisting({ environment, params }: OperationRequest, toError = notFound): Row {
-      const subscriberId = text(params, 'subscriberId');
-      const row = find.get(environment.id, subscriberId);
-      if (row === undefined) {
-        throw toError(subscriberId);
-      }
-      return row;
-    }
 
     return {
       /** Creates the subscriber, or updates the one with the same id. Absent fields keep their values, null and empty texts clear them, and `data` is replaced, not merged. */
@@ -88,25 +79,38 @@ export const resource: Resource = {
       },
 
       updateSubscriber(request) {
-        const known = findExisting(request, (id) => new ApiError(400, `SubscriberId: ${id} not found`));
+        const known = findExisting(request, 400, (id) => `SubscriberId: ${id} not found`);
         const row = write(request, { ...request.body, subscriberId: known.subscriber_id }, clock());
         return dataResponse(200, toSubscriber(request.environment, row));
       },
 
       deleteSubscriber(request) {
         const { environment, traits } = request;
-        const row = findExisting(request, traits.has('unknown-deletion-400') ? notDeleted : notFound);
+        const row = traits.has('unknown-deletion-400') ? findExisting(request, 400, notDeleted) : findExisting(request);
         leaveTopics.run(text(row, 'subscriber_id'), environment.id);
-        remove.run(text(row, 'id'));
+        remove.run(row.id);
         return dataResponse(200, { acknowledged: true, status: 'deleted' });
       },
     };
   },
 };
 
-const notFound = (id: string) => new ApiError(404, `Subscriber not found for id ${id}`);
+const notFound = (id: string) => `Subscriber not found for id ${id}`;
 
-const notDeleted = (id: string) => new ApiError(400, `Could not find subscriber ${id} to delete`);
+/** Creates the function that returns the row of a path's subscriber, or throws an error with the given status and message. */
+export function createSubscriberFinder(database: SandboxDatabase) {
+  const find = database.prepare(FIND);
+  return ({ environment, params }: OperationRequest, status = 404, toMessage = notFound) => {
+    const subscriberId = text(params, 'subscriberId');
+    const row = find.get(environment.id, subscriberId);
+    if (row === undefined) {
+      throw new ApiError(status, toMessage(subscriberId));
+    }
+    return { ...row, id: text(row, 'id'), subscriber_id: subscriberId };
+  };
+}
+
+const notDeleted = (id: string) => `Could not find subscriber ${id} to delete`;
 
 /**
  * Creates the function that creates a subscriber, or updates the one with the same id, and returns its row: as in the real service, one that was
@@ -162,7 +166,8 @@ function toParameters(environment: Environment, id: string, now: string, input: 
   };
 }
 
-function toSubscriber(environment: Environment, row: Row) {
+/** Returns a subscriber as the service does. */
+export function toSubscriber(environment: Environment, row: Row) {
   const id = text(row, 'id');
   const profile = TEXTS.map(([field, column]) => [field, optionalText(row, column)]);
   return {

@@ -7,6 +7,7 @@ import { findId } from '../references.ts';
 import type { Resource } from '../resource.ts';
 import { bareResponse, dataResponse } from '../response.ts';
 import {
+  documentOf,
   flag,
   integer,
   isRow,
@@ -126,8 +127,7 @@ export const resource: Resource = {
 
 /** Returns a workflow as lists have it: with its group, but without `id` anywhere, and of the templates of its steps only their types. */
 function toListed(environment: Environment, row: Row): unknown {
-  const document = json(row, 'document');
-  const workflow: Row = isRow(document) ? document : {};
+  const workflow = documentOf(row);
   const name = optionalText(row, 'group_name');
   const group = name === null ? null : owned(environment, { _id: workflow._notificationGroupId, name });
   return JSON.parse(JSON.stringify({ ...workflow, notificationGroup: group }), (key, value) =>

@@ -1,0 +1,179 @@
+// Tables and endpoints of a subscriber's inbox: its in-app messages, and what it wants to receive.
+
+import type { SandboxDatabase } from '../database.ts';
+import { ApiError } from '../errors.ts';
+import { CHANNELS, type Channel } from '../records.ts';
+import type { OperationRequest, Resource } from '../resource.ts';
+import { bareResponse, dataResponse } from '../response.ts';
+import { assertRecordId, documentOf, type Row, readPage, requireRow, text, toRow } from '../rows.ts';
+import { NEWEST_FIRST } from './messages.ts';
+import { createSubscriberFinder } from './subscribers.ts';
+
+const MAX_PAGE_SIZE = 100;
+
+/** The in-app messages of a subscriber, by state and feed. */
+const INBOX = `
+  subscriber_id = :subscriber AND document ->> '$.channel' = 'in_app'
+  AND coalesce(document ->> '$.seen' = :filter ->> '$.seen', true)
+  AND coalesce(document ->> '$.read' = :filter ->> '$.read', true)
+  AND (:filter -> '$.feeds' IS NULL OR document ->> '$._feedId' IN (
+    SELECT id FROM feeds WHERE name IN (SELECT value FROM json_each(:filter, '$.feeds'))
+  ))
+  AND (:filter -> '$.ids' IS NULL OR id IN (SELECT value FROM json_each(:filter, '$.ids')))
+`;
+
+/** Inboxes. As in the real service, the answer to marking has the messages of everybody. */
+export const resource: Resource = {
+  // Preferences by the id of their workflow. The global ones have an empty id.
+  schema: `
+    CREATE TABLE preferences (
+      subscriber_id TEXT PRIMARY KEY,
+      document TEXT NOT NULL
+    ) STRICT;
+  `,
+
+  createHandlers(database, clock) {
+    const findSubscriber = createSubscriberFinder(database);
+    const list = database.prepare(`SELECT document FROM messages WHERE ${INBOX} ${NEWEST_FIRST}`);
+    const count = database.prepare(`SELECT min(count(*), :limit) AS count FROM messages WHERE ${INBOX}`);
+    const change = database.prepare(`UPDATE messages SET document = json_patch(document, :changes) WHERE ${INBOX}`);
+    const find = database.prepare(
+      'SELECT document FROM messages WHERE environment_id = ? AND id IN (SELECT value FROM json_each(?)) ORDER BY rowid',
+    );
+    const findWorkflow = database.prepare('SELECT document FROM workflows WHERE environment_id = ? AND id = ?');
+    const listWorkflows = database.prepare('SELECT document FROM workflows WHERE environment_id = ? ORDER BY rowid');
+    const save = database.prepare(`
+      INSERT INTO preferences (subscriber_id, document) VALUES (?, ?)
+      ON CONFLICT DO UPDATE SET document = json_patch(document, excluded.document)
+    `);
+    const { read: preferenceOf } = createPreferences(database);
+
+    /** Stores what a request changes. */
+    function savePreference({ body }: OperationRequest, subscriberId: string, workflowId: string): void {
+      const choices = [body.preferences, body.channel].flat().map(toRow);
+      const channels = Object.fromEntries(choices.map(({ type, enabled }) => [type, enabled]));
+      save.run(subscriberId, JSON.stringify({ [workflowId]: { enabled: body.enabled, channels } }));
+    }
+
+    /** Returns the preference of a subscriber for a workflow, as the service does. */
+    const toPreference = (id: string, { _id, name, critical, tags, triggers, data, preferenceSettings }: Row) => ({
+      template: { _id, name, critical, tags, triggers, data },
+      preference: preferenceOf(id, { _id, preferenceSettings }),
+    });
+
+    return {
+      listInboxMessages(request) {
+        const { seen, read, feedIdentifier: feeds, ...query } = request.query;
+        const toMessage = (id: string) =>
+          `Subscriber not found for this environment with the id: ${id}. Make sure to create a subscriber before fetching the feed.`;
+        const subscriber = findSubscriber(request, 400, toMessage).id;
+        const { page, size: pageSize, limit, offset } = readPage(query.page, query.limit);
+        if (limit > MAX_PAGE_SIZE) {
+          throw new ApiError(400, [`limit must not be greater than ${MAX_PAGE_SIZE}`]);
+        }
+        const filter = JSON.stringify({ seen, read, feeds });
+        const data = list.all({ subscriber, filter, limit: limit + 1, offset }).map(documentOf);
+        const hasMore = data.splice(limit).length > 0;
+        return bareResponse(200, { data, totalCount: data.length, hasMore, pageSize, page });
+      },
+
+      countInboxMessages(request) {
+        const { seen = false, limit = 100, feedIdentifier, feedId: feeds = feedIdentifier } = request.query;
+        const toMessage = (id: string) =>
+          `Subscriber ${id} is not exist in environment ${request.environment.id}, please provide a valid subscriber identifier`;
+        const subscriber = findSubscriber(request, 400, toMessage).id;
+        const filter = JSON.stringify({ seen, feeds });
+        return dataResponse(200, count.get({ subscriber, filter, limit: Number(limit) }));
+      },
+
+      markMessages(request) {
+        const ids = [request.body.messageId].flat().map(String);
+        if (ids.length === 0) {
+          throw new ApiError(400, 'messageId is required');
+        }
+        const subscriber = findSubscriber(request).id;
+        ids.forEach(assertRecordId);
+        const changes = toChanges(request.body.markAs, clock());
+        change.run({ subscriber, filter: JSON.stringify({ ids }), changes });
+        const messages = find.all(request.environment.id, JSON.stringify(ids)).map(documentOf);
+        return dataResponse(201, messages);
+      },
+
+      markAllMessages(request) {
+        const { markAs, feedIdentifier: feeds } = request.body;
+        const [before, changes] = [String(markAs).startsWith('un'), toChanges(markAs, clock())];
+        const filter = JSON.stringify({ [String(markAs).endsWith('read') ? 'read' : 'seen']: before, feeds });
+        return dataResponse(201, change.run({ subscriber: findSubscriber(request).id, filter, changes }).changes);
+      },
+
+      updateMessageAction(request) {
+        const { environment, params, body } = request;
+        const id = text(params, 'messageId');
+        const read = () => requireRow(find.get(environment.id, JSON.stringify([id])), 'message with the id', id);
+        read();
+        const action = { status: body.status, result: { type: params.type, payload: body.payload } };
+        const changes = JSON.stringify({ cta: { action }, updatedAt: clock().toISOString() });
+        const subscriber = findSubscriber(request, 400).id;
+        if (change.run({ subscriber, filter: JSON.stringify({ ids: [id] }), changes }).changes === 0) {
+          throw new ApiError(400, `Message with the id: ${id} was not found for this environment.`);
+        }
+        return dataResponse(201, documentOf(read()));
+      },
+
+      listPreferences(request) {
+        const { id } = findSubscriber(request);
+        const workflows = listWorkflows.all(request.environment.id).map(documentOf);
+        const preferences = workflows.flatMap((each) => (each.active === true ? toPreference(id, each) : []));
+        return dataResponse(200, preferences);
+      },
+
+      /** As in the real service, a list with one item. */
+      getGlobalPreferences: (request) => dataResponse(200, [{ preference: preferenceOf(findSubscriber(request).id) }]),
+
+      updateGlobalPreferences(request) {
+        const { id } = findSubscriber(request);
+        savePreference(request, id, '');
+        return dataResponse(200, { preference: preferenceOf(id) });
+      },
+
+      updateWorkflowPreference(request) {
+        const { id } = findSubscriber(request);
+        const workflowId = text(request.params, 'workflowId');
+        const row = findWorkflow.get(request.environment.id, workflowId);
+        const workflow = documentOf(requireRow(row, 'workflow with the id', workflowId));
+        if (workflow.critical === true) {
+          throw new ApiError(400, `Critical workflow with id: ${workflowId} can not be updated`);
+        }
+        savePreference(request, id, workflowId);
+        return dataResponse(200, toPreference(id, workflow));
+      },
+    };
+  },
+};
+
+/** Returns the changed members as JSON. As in the real service, a message that is read or unread is also seen. */
+function toChanges(markAs: unknown, now: Date): string {
+  const time = now.toISOString();
+  const read = String(markAs).endsWith('read') && { read: markAs === 'read', lastReadDate: time };
+  return JSON.stringify({ seen: markAs !== 'unseen', lastSeenDate: time, ...read, updatedAt: time });
+}
+
+/** Creates the functions that read the preferences of a subscriber, by the id of its record. */
+export function createPreferences(database: SandboxDatabase) {
+  const find = database.prepare('SELECT document FROM preferences WHERE subscriber_id = ?');
+
+  /** Returns the preference for a workflow, or the global one. */
+  function read(subscriberId: string, { _id = '', preferenceSettings }: Row = {}) {
+    const { enabled = true, channels } = toRow(documentOf(find.get(subscriberId))[String(_id)]);
+    const all: Row = Object.fromEntries(CHANNELS.map((channel) => [channel, true]));
+    return { enabled, channels: { ...all, ...toRow(preferenceSettings), ...toRow(channels) } };
+  }
+
+  /** Whether a subscriber gets messages of a workflow on a channel. Nobody can switch off critical ones. */
+  function isWanted(subscriberId: string, workflow: Row, channel: Channel): boolean {
+    const isOn = ({ enabled, channels }: ReturnType<typeof read>) => enabled === true && channels[channel] === true;
+    return workflow.critical === true || (isOn(read(subscriberId)) && isOn(read(subscriberId, workflow)));
+  }
+
+  return { read, isWanted };
+}
