@@ -70,7 +70,10 @@ test('finds seeded records', async () => {
       { id: 'w1', identifier: 'invoice', active: false, steps: [{ type: 'email', subject: 'Invoice {{number}}' }] },
     ],
     subscribers: [{ subscriberId: 'customer-1', firstName: 'Ada' }],
-    messages: [{ transactionId: 't1', channels: ['email', 'sms'] }],
+    messages: [
+      { transactionId: 't1', channels: ['email', 'sms'] },
+      { transactionId: 't2', channels: ['in_app'], subscriberId: 'customer-1', content: 'Hello', seen: true },
+    ],
     statistics: [{ date: '2027-01-14', workflows: ['invoice', 'payment-failed'], count: 12, channels: ['email'] }],
   });
   gateway.seed({ feeds: [{ id: 'f1', name: 'Activity' }] }, { environment: 'production' });

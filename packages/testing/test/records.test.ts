@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { defineModule } from '../../../src/modules/index.ts';
 import {
   CreateSubscriberDocument,
   createClient,
@@ -74,6 +75,45 @@ describe('own records', () => {
     });
     expect(await findWorkflow('plain')).toMatchObject({ notificationGroup: null, steps: [] });
     expect(await findWorkflow('payment-failed')).toBeNull();
+  });
+
+  it('can have messages in the inbox of a subscriber, of a workflow or with a content of their own', async () => {
+    const inboxes = defineModule('inboxes', ({ builder, declareCalls, endpoint, requireScopes }) => {
+      const list = endpoint('GET /v1/subscribers/{subscriberId}/notifications/feed', { expect: 'page' }).returns<{
+        data: object[];
+      }>();
+      builder.queryFields((t) => ({
+        inboxOf: t.field({
+          type: ['JSONObject'],
+          nullable: true,
+          extensions: { ...requireScopes('inboxes:read'), ...declareCalls('1') },
+          description: 'Reads an inbox.',
+          args: { id: t.arg.id({ required: true, description: 'Its subscriber.' }) },
+          resolve: async (_root, { id }, ctx) =>
+            (await ctx.upstream.read(list, { subscriberId: id }))?.data.map((each) => ({ ...each })) ?? null,
+        }),
+      }));
+    });
+    const sent = { subscriberId: 'ada', channels: ['in_app'] } as const;
+    const records: Records = {
+      feeds: ['Activity'],
+      workflows: [{ identifier: 'reply', steps: [{ type: 'in_app', content: 'From {{name}}', feed: 'Activity' }] }],
+      subscribers: [{ subscriberId: 'ada' }, { subscriberId: 'eve' }],
+      messages: [
+        { ...sent, transactionId: 't1', id: 'm1', content: 'Hello', seen: true, createdAt: '2027-01-02T03:04:05.000Z' },
+        { ...sent, transactionId: 't2', workflow: 'reply', payload: { name: 'Noa' } },
+        { ...sent, transactionId: 't3', subscriberId: 'eve', content: 'Private' },
+      ],
+    };
+    await using extended = await createTestGateway({ records, modules: [inboxes], now: '2027-01-15T12:00:00Z' });
+    const { data } = await extended.client.request('{ inboxOf(id: "ada") }');
+    expect(data).toMatchObject({
+      inboxOf: [
+        { content: 'From Noa', templateIdentifier: 'reply', createdAt: '2027-01-15T12:00:00.000Z', seen: false },
+        { _id: 'm1', content: 'Hello', _feedId: null, createdAt: '2027-01-02T03:04:05.000Z', seen: true },
+      ],
+    });
+    expect(JSON.stringify(data)).not.toContain('Private');
   });
 
   it('can have inactive steps, and members and conditions that only `extra` shows', async () => {
@@ -167,6 +207,16 @@ describe('own records', () => {
       'an unknown channel',
       { messages: [{ transactionId: 't', channels: ['fax'] }] } as object,
       'records.messages[0].channels[0] must be one of in_app, email, sms, chat, push.',
+    ],
+    [
+      'a message to an unknown subscriber',
+      { messages: [{ transactionId: 't', subscriberId: 'eve' }] },
+      'The transaction "t" refers to the subscriber "eve", which doesn\'t exist. Add it to the records.',
+    ],
+    [
+      'a state that is a text',
+      { messages: [{ transactionId: 't', seen: 'yes' }] } as object,
+      'records.messages[0].seen must be true or false.',
     ],
     [
       'a day in another form',
