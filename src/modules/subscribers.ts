@@ -1,28 +1,21 @@
 // Adds the reads, updates and deletions of subscribers; the built-in schema only creates them.
 
 import { defineShipped } from '../graphql/module.ts';
+import { assertPage, definePage, type PageBody, pageArg, sizeArg, withHasMore } from '../graphql/pages.ts';
 import { profileFields, subscribers } from '../graphql/types/subscriber.ts';
 import type { SubscriberBody } from '../upstream/endpoints.ts';
 
 const MAX_PAGE = 100;
 
-interface PageBody {
-  page: number;
-  hasMore: boolean;
-  /** Sent by some versions instead of `hasMore`. */
-  totalCount?: number;
-  data: SubscriberBody[];
-}
-
 export default defineShipped('notigraph/modules/subscribers', (toolkit) => {
-  const { assertRange, builder, declareCalls, endpoint, loader, mutation, use } = toolkit;
+  const { builder, declareCalls, endpoint, loader, mutation, use } = toolkit;
   const { Subscriber, keys } = use(subscribers);
 
   const identifiedBy = ['subscriberId'];
   const get = endpoint('GET /v1/subscribers/{subscriberId}', { identifiedBy }).returns<SubscriberBody>();
   const list = endpoint('GET /v1/subscribers', { expect: 'page', identifiedBy })
     .takes<{ query: { page: number; limit: number } }>()
-    .returns<PageBody>();
+    .returns<PageBody<SubscriberBody>>();
   const update = endpoint('PUT /v1/subscribers/{subscriberId}', { repeatable: true, clears: true, identifiedBy })
     .takes<{ body: object }>()
     .returns<SubscriberBody>();
@@ -30,20 +23,7 @@ export default defineShipped('notigraph/modules/subscribers', (toolkit) => {
   const subscriber = loader<SubscriberBody>({ name: 'subscriber', get });
   keys.entity.set('subscriberId', (key, { loaders }) => loaders.load(subscriber, key));
 
-  const SubscriberPage = builder.objectRef<PageBody>('SubscriberPage').implement({
-    description: 'A page of the list of subscribers.',
-    fields: (t) => ({
-      subscribers: t.expose('data', {
-        type: [Subscriber],
-        nullable: { list: false, items: true },
-        description: 'The subscribers. If the service sends an invalid one, it is null and has an entry in `errors`.',
-      }),
-      page: t.exposeInt('page', { description: 'The number of the page, from 0.' }),
-      hasMore: t.exposeBoolean('hasMore', {
-        description: 'Whether there may be a next page. The service says so if this one is full.',
-      }),
-    }),
-  });
+  const SubscriberPage = definePage(builder, 'SubscriberPage', 'subscribers', Subscriber, 'hasMore');
 
   builder.queryFields((t) => ({
     subscriber: t.field({
@@ -59,25 +39,10 @@ export default defineShipped('notigraph/modules/subscribers', (toolkit) => {
       nullable: true,
       extensions: { ...toolkit.requireScopes('subscribers:read'), ...declareCalls('1') },
       description: 'Returns one page of all subscribers.\n\nREST: `GET /v1/subscribers`.',
-      args: {
-        page: t.arg.int({ required: true, defaultValue: 0, description: 'The number of the page, from 0.' }),
-        limit: t.arg.int({
-          required: true,
-          defaultValue: 10,
-          description: `The maximum number of subscribers, 1 to ${MAX_PAGE}.`,
-        }),
-      },
+      args: { page: pageArg(t.arg), limit: sizeArg(t.arg, 'subscribers', MAX_PAGE) },
       async resolve(_root, { page, limit }, ctx) {
-        assertRange('page', page, 0, Number.MAX_SAFE_INTEGER);
-        assertRange('limit', limit, 1, MAX_PAGE);
-        const sent = await ctx.upstream.read(list, { query: { page, limit } });
-        return sent?.totalCount === undefined
-          ? sent
-          : {
-              ...sent,
-              page: sent.page ?? page,
-              hasMore: sent.hasMore ?? page * limit + sent.data.length < sent.totalCount,
-            };
+        assertPage({ page, limit }, MAX_PAGE);
+        return withHasMore(await ctx.upstream.read(list, { query: { page, limit } }), page, limit);
       },
     }),
   }));

@@ -2,6 +2,7 @@
 
 import type { GraphTypes } from '../graphql/builder.ts';
 import { defineShipped } from '../graphql/module.ts';
+import { assertPage, definePage, type PageBody, pageArg, sizeArg } from '../graphql/pages.ts';
 import { isRecord } from '../lib/is-record.ts';
 
 /** Maximum subscribers in one mutation. */
@@ -15,12 +16,6 @@ export interface TopicBody {
   key: string;
   name: string;
   subscribers?: readonly string[];
-}
-
-interface PageBody {
-  page: number;
-  totalCount: number;
-  data: TopicBody[];
 }
 
 /** Returns the ids in a value: a list of them, or one. Other values are left out. */
@@ -39,7 +34,7 @@ export default defineShipped('notigraph/modules/topics', (toolkit) => {
   const get = endpoint('GET /v1/topics/{topicKey}', { identifiedBy }).returns<TopicBody>();
   const list = endpoint('GET /v1/topics', { expect: 'page', identifiedBy })
     .takes<{ query: { page: number; pageSize: number; key?: string } }>()
-    .returns<PageBody>();
+    .returns<PageBody<TopicBody>>();
   const create = endpoint('POST /v1/topics', { idempotent: true, identifiedBy })
     .takes<{ body: { key: string; name: string } }>()
     .returns<{ _id?: string; key: string }>();
@@ -75,18 +70,7 @@ export default defineShipped('notigraph/modules/topics', (toolkit) => {
     }),
   });
 
-  const TopicPage = builder.objectRef<PageBody>('TopicPage').implement({
-    description: 'A page of the list of topics.',
-    fields: (t) => ({
-      topics: t.expose('data', {
-        type: [Topic],
-        nullable: { list: false, items: true },
-        description: 'The topics. If the service sends an invalid one, it is null and has an entry in `errors`.',
-      }),
-      page: t.exposeInt('page', { description: 'The number of the page, from 0.' }),
-      totalCount: t.exposeInt('totalCount', { description: 'The number of topics on all pages.' }),
-    }),
-  });
+  const TopicPage = definePage(builder, 'TopicPage', 'topics', Topic, 'totalCount');
 
   builder.queryFields((t) => ({
     topic: t.field({
@@ -103,17 +87,12 @@ export default defineShipped('notigraph/modules/topics', (toolkit) => {
       extensions: { ...requireScopes('topics:read'), ...declareCalls('1') },
       description: 'Returns one page of all topics.\n\nREST: `GET /v1/topics`.',
       args: {
-        page: t.arg.int({ required: true, defaultValue: 0, description: 'The number of the page, from 0.' }),
-        pageSize: t.arg.int({
-          required: true,
-          defaultValue: 10,
-          description: `The maximum number of topics, 1 to ${MAX_PAGE}.`,
-        }),
+        page: pageArg(t.arg),
+        pageSize: sizeArg(t.arg, 'topics', MAX_PAGE),
         key: t.arg.string({ description: 'Only the topic with this key. Default: all topics.' }),
       },
       resolve(_root, { page, pageSize, key }, ctx) {
-        assertRange('page', page, 0, Number.MAX_SAFE_INTEGER);
-        assertRange('pageSize', pageSize, 1, MAX_PAGE);
+        assertPage({ page, pageSize }, MAX_PAGE);
         return ctx.upstream.read(list, { query: { page, pageSize, key } });
       },
     }),

@@ -2,6 +2,7 @@
 
 import { requireValue } from '../errors/field-errors.ts';
 import { defineShipped } from '../graphql/module.ts';
+import { assertPage, definePage, type PageBody, pageArg, sizeArg } from '../graphql/pages.ts';
 import { idField, listField, shows } from '../graphql/record-fields.ts';
 import { idOf, workflows } from '../graphql/types/workflow.ts';
 import { workflowSteps } from '../graphql/types/workflow-step.ts';
@@ -9,14 +10,8 @@ import { getWorkflow, type StepBody, type WorkflowBody } from '../upstream/endpo
 
 const MAX_PAGE = 100;
 
-interface PageBody {
-  page: number;
-  totalCount: number;
-  data: WorkflowBody[];
-}
-
 export default defineShipped('notigraph/modules/workflows', (toolkit) => {
-  const { assertRange, builder, declareCalls, endpoint, loadBySentId, requireScopes, use } = toolkit;
+  const { builder, declareCalls, endpoint, loadBySentId, requireScopes, use } = toolkit;
   const { Workflow, workflow, workflowFields } = use(workflows);
   const { stepFields } = use(workflowSteps);
 
@@ -26,7 +21,7 @@ export default defineShipped('notigraph/modules/workflows', (toolkit) => {
     cached: { resource: 'workflows' }, // Emptied by the built-in writes that change a workflow or its group.
   })
     .takes<{ query: { page: number; limit: number; query?: string } }>()
-    .returns<PageBody>();
+    .returns<PageBody<WorkflowBody>>();
 
   // The ids have other names than those of `Workflow`: a client's store must not merge a record of the list with the complete one.
   const WorkflowStepSummary = builder.objectRef<StepBody>('WorkflowStepSummary').implement({
@@ -65,18 +60,7 @@ export default defineShipped('notigraph/modules/workflows', (toolkit) => {
     }),
   });
 
-  const WorkflowPage = builder.objectRef<PageBody>('WorkflowPage').implement({
-    description: 'A page of the list of workflows.',
-    fields: (t) => ({
-      workflows: t.expose('data', {
-        type: [WorkflowSummary],
-        nullable: { list: false, items: true },
-        description: 'The workflows. If the service sends an invalid one, it is null and has an entry in `errors`.',
-      }),
-      page: t.exposeInt('page', { description: 'The number of the page, from 0.' }),
-      totalCount: t.exposeInt('totalCount', { description: 'The number of workflows on all pages.' }),
-    }),
-  });
+  const WorkflowPage = definePage(builder, 'WorkflowPage', 'workflows', WorkflowSummary, 'totalCount');
 
   builder.queryField('workflowPage', (t) =>
     t.field({
@@ -86,19 +70,14 @@ export default defineShipped('notigraph/modules/workflows', (toolkit) => {
       description:
         'Returns one page of the workflows, also of inactive ones and drafts, or of those that a search finds. Since late 2024, the list of the service leaves out workflows made in its new dashboard, which `workflow` and `workflows` return.\n\nREST: `GET /v1/workflows`.',
       args: {
-        page: t.arg.int({ required: true, defaultValue: 0, description: 'The number of the page, from 0.' }),
-        limit: t.arg.int({
-          required: true,
-          defaultValue: 10,
-          description: `The maximum number of workflows, 1 to ${MAX_PAGE}.`,
-        }),
+        page: pageArg(t.arg),
+        limit: sizeArg(t.arg, 'workflows', MAX_PAGE),
         query: t.arg.string({
           description: 'Only workflows with this text in their name or identifier. Default: all workflows.',
         }),
       },
       resolve(_root, { page, limit, query }, ctx) {
-        assertRange('page', page, 0, Number.MAX_SAFE_INTEGER);
-        assertRange('limit', limit, 1, MAX_PAGE);
+        assertPage({ page, limit }, MAX_PAGE);
         return ctx.upstream.read(list, { query: { page, limit, query } });
       },
     }),
