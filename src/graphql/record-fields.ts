@@ -1,6 +1,6 @@
 // Fields that many types of records have: ids, times, lists of parts, and `extra`, the members that no other field shows.
 
-import type { FieldRef } from '@pothos/core';
+import type { FieldMap, FieldRef } from '@pothos/core';
 import { type GraphQLObjectType, getNullableType, isObjectType } from 'graphql';
 import { listOf } from '../errors/field-errors.ts';
 import { isRecord } from '../lib/is-record.ts';
@@ -35,6 +35,31 @@ export const optional = (description: string) => ({ nullable: true, description 
 /** Options of a field with a time, or null. */
 export const time = (description: string) => ({ type: 'DateTime', nullable: true, description }) as const;
 
+/**
+ * Creates the fields of a content, which is a text or a list of blocks.
+ *
+ * @param show returns the text as a client may see it
+ */
+export const contentFields = <Body extends { content?: string | readonly object[] | null }>(
+  t: Fields<Body>,
+  description: string,
+  show: typeof visibleJson,
+): FieldMap => ({
+  content: t.string({
+    nullable: true,
+    description: `${description} Null if the content is in \`contentBlocks\`.`,
+    resolve: ({ content }, _args, { identity }) => (typeof content === 'string' ? show(content, identity) : null),
+  }),
+  contentBlocks: t.field({
+    type: ['JSONObject'],
+    nullable: true,
+    extensions: shows('content'),
+    description: 'The blocks of an email made with the visual editor. Null if the content is in `content`.',
+    resolve: ({ content }, _args, { identity }) =>
+      Array.isArray(content) ? content.map((block) => visibleJson(block, identity)) : null,
+  }),
+});
+
 /** Creates the field with a list of parts of a record, which is empty if the service sent none. */
 export const listField = <Name extends string, Part, Body extends { readonly [N in Name]?: readonly Part[] | null }>(
   t: Fields<Body>,
@@ -53,14 +78,16 @@ export const listField = <Name extends string, Part, Body extends { readonly [N 
  * Creates the field `extra` of a type, which requires the scope `<noun>:extra`: `extra: extraField(t, 'workflows')`.
  *
  * @param isShown whether the fields show a member of this record. @default all that they show in some records
+ * @param hidden members that nobody sees. @default none
  */
 export function extraField<Body extends object>(
   t: Fields<Body>,
   noun: string,
   isShown: (record: Body, member: string) => boolean = () => true,
+  hidden: readonly string[] = [],
 ): FieldRef<GraphTypes> {
   const extraOf = memoizeByObject((record: Body & Members, type: GraphQLObjectType) =>
-    collect(record, type, (member) => isShown(record, member)),
+    collect(record, type, (member) => isShown(record, member), hidden),
   );
   return t.field({
     type: 'JSONObject',
@@ -74,8 +101,13 @@ export function extraField<Body extends object>(
   });
 }
 
-/** Returns the members of a record that no field shows; null if there are none. Those of its parts are below their names. */
-function collect(record: Members, type: GraphQLObjectType, isShown: (member: string) => boolean): Members | null {
+/** Returns the members of a record that no field shows, except hidden ones; null if there are none. Those of its parts are below their names. */
+function collect(
+  record: Members,
+  type: GraphQLObjectType,
+  isShown = (_member: string): boolean => true,
+  hidden: readonly string[] = [],
+): Members | null {
   const fields = fieldsByMember(type);
   const extra: [string, unknown][] = [];
   // A record can have 100,000 other members, so that each list counts.
@@ -83,13 +115,13 @@ function collect(record: Members, type: GraphQLObjectType, isShown: (member: str
     const value = record[member];
     const field = fields.get(member);
     if (field === undefined || !isShown(member)) {
-      if (member !== '__typename') {
+      if (member !== '__typename' && !hidden.includes(member)) {
         extra.push([member, value]); // Federation adds the other one.
       }
       continue;
     }
     const part = getNullableType(field.type);
-    const inner = isPart(part) && isRecord(value) ? collect(value, part, () => true) : null;
+    const inner = isPart(part) && isRecord(value) ? collect(value, part) : null;
     if (inner !== null) {
       extra.push([member, inner]);
     }

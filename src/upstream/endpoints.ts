@@ -7,6 +7,7 @@ type Schemas = components['schemas'];
 
 export type FeedBody = Schemas['Feed'];
 export type ChannelName = Schemas['Channel'];
+export type MessageBody = Schemas['Message'];
 export type NotificationGroupBody = Schemas['NotificationGroup'];
 type DeletionBody = Schemas['DeletionAcknowledgement'];
 export type StatsEntryBody = Schemas['StatisticsEntry'];

@@ -285,7 +285,7 @@ describe('the programs of the docs', () => {
     }
     expect(keys.map((key) => keys.indexOf(key))).toEqual([0, 0, 2]);
     const documents = [...page.matchAll(/^```graphql\n([\s\S]*?)^```\n(?:\n```json\n([\s\S]*?)^```)?/gm)];
-    expect(documents).toHaveLength(5);
+    expect(documents).toHaveLength(6);
     for (const [, query = '', response] of documents) {
       gateway.forget();
       const explained = await gateway.send(query, {}, { extensions: { explain: true } });

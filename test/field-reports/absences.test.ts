@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { defineModule } from '../../src/graphql/module.ts';
 import events from '../../src/modules/events.ts';
+import messages from '../../src/modules/messages.ts';
 import subscribers from '../../src/modules/subscribers.ts';
 import topics from '../../src/modules/topics.ts';
 import workflowPages from '../../src/modules/workflows.ts';
@@ -68,7 +69,7 @@ const FOREIGN: Record<string, (method: string, path: string) => ServiceResponse>
   ),
 };
 
-const MODULES = { modules: [events, subscribers, topics, workflowPages] };
+const MODULES = { modules: [events, messages, subscribers, topics, workflowPages] };
 
 /** Gateway of all tests that neither count warnings nor deviations. */
 const gateway = ofFile(await startScriptedGateway(() => {}, MODULES));
@@ -90,6 +91,8 @@ const READS = {
   subscribers: '{ subscribers { page } }',
   topic: '{ topic(key: "t") { name } }',
   topics: '{ topics { page } }',
+  messages: '{ messages(subscriberId: "u") { page } }',
+  feeds: '{ feeds { name } }',
   workflowPage: '{ workflowPage { page } }',
 };
 
@@ -102,6 +105,7 @@ const ALL_WRITES = {
   renameTopic: 'mutation { renameTopic(input: { key: "t", name: "T" }) { __typename } }',
   deleteTopic: 'mutation { deleteTopic(input: { key: "t" }) { __typename } }',
   addSubscribersToTopic: 'mutation { addSubscribersToTopic(input: { key: "t", subscriberIds: ["u"] }) { __typename } }',
+  deleteMessage: 'mutation { deleteMessage(input: { id: "m" }) { __typename } }',
   triggerEvent: 'mutation { triggerEvent(input: { event: { workflow: "w", subscriberIds: ["u"] } }) { __typename } }',
 };
 

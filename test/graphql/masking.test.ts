@@ -2,6 +2,7 @@ import { getNamedType, isObjectType } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { createSchema } from '../../src/graphql/schema.ts';
 import events from '../../src/modules/events.ts';
+import messages from '../../src/modules/messages.ts';
 import subscriberProfiles from '../../src/modules/subscribers.ts';
 import topics from '../../src/modules/topics.ts';
 import workflowPages from '../../src/modules/workflows.ts';
@@ -22,7 +23,7 @@ guards('src/graphql/masking.ts', 'isPrivate');
 
 const SECRET = 'canary-4711';
 const OWN = 'value-of-the-customer';
-const modules = [events, topics, workflowPages, subscriberProfiles];
+const modules = [events, messages, topics, workflowPages, subscriberProfiles];
 const schema = createSchema({ federation: true, introspection: true }, modules);
 const signer = createSigner();
 const SERVER = 'ApiKey of-a-server';
@@ -166,6 +167,8 @@ describe('JSON of records', () => {
         .map(({ name }) => `${type.name}.${name}`),
     );
     expect(fields.toSorted()).toEqual([
+      'Message.contentBlocks',
+      'Message.payload',
       'StepTemplate.contentBlocks',
       'Subscriber.channels',
       'Subscriber.data',

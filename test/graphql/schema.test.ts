@@ -15,6 +15,7 @@ import {
 import { describe, expect, it } from 'vitest';
 import { createSchema } from '../../src/graphql/schema.ts';
 import events from '../../src/modules/events.ts';
+import messages from '../../src/modules/messages.ts';
 import subscribers from '../../src/modules/subscribers.ts';
 import topics from '../../src/modules/topics.ts';
 import workflowPages from '../../src/modules/workflows.ts';
@@ -24,7 +25,7 @@ const read = (file: string) => readFileSync(new URL(`../../schema/${file}`, impo
 const schema = lexicographicSortSchema(createSchema());
 
 /** Schema with the shipped modules, which follow the same rules. */
-const extended = createSchema(undefined, [events, subscribers, topics, workflowPages]);
+const extended = createSchema(undefined, [events, messages, subscribers, topics, workflowPages]);
 
 /** Returns the coordinates and descriptions of all named members of the schema. */
 function* members(): Generator<[coordinates: string, name: string, description: string | null | undefined]> {

@@ -7,6 +7,7 @@ import { ModuleError, type Toolkit } from '../../src/graphql/module.ts';
 import { createSchema, printSdl } from '../../src/graphql/schema.ts';
 import events from '../../src/modules/events.ts';
 import { defineModule, type GatewayModule } from '../../src/modules/index.ts';
+import messages from '../../src/modules/messages.ts';
 import subscribers from '../../src/modules/subscribers.ts';
 import topics from '../../src/modules/topics.ts';
 import workflowPages from '../../src/modules/workflows.ts';
@@ -325,13 +326,14 @@ describe('an item of a bulk write of a module', () => {
 });
 
 describe('the explanation of an operation', () => {
-  const modules = [events, subscribers, topics, workflowPages, layouts];
+  const modules = [events, messages, subscribers, topics, workflowPages, layouts];
   const schema = createSchema({ federation: true, introspection: true }, modules);
   const shipped = loadOperations(schema).map(({ query, variables = '{}' }) => [query, JSON.parse(variables)] as const);
   const others = [
     '{ layoutCount a: layout(id: "a") { name } b: layout(id: "b") { name } }',
     '{ _entities(representations: [{ __typename: "Layout", id: "a" }, { __typename: "Topic", key: "t" }, { __typename: "Workflow", id: "payment-failed" }]) { ... on Workflow { notificationGroup { name } } } }',
     '{ topic(key: "makers") { name } }',
+    '{ feeds { name } messages(limit: 100) { messages { workflow { name } } } }',
     '{ workflowPage(limit: 2, query: "e") { workflows { notificationGroup { name } } } again: workflowPage { workflows { notificationGroup { name } workflow { name } } } }',
     'mutation { updateWorkflowStatus(input: { workflowId: "w", active: true }) { __typename } again: updateWorkflowStatus(input: { workflowId: "w", active: true }) { ... on UpdateWorkflowStatusSuccess { workflow { notificationGroup { name } } } } }',
     'mutation { createLayout(input: { name: "n", content: "" }) { __typename } createLayouts(input: { layouts: [{ name: "n", content: "" }, { name: "m", content: "" }] }) { succeeded } }',

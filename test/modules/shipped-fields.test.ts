@@ -1,12 +1,13 @@
 import { expect, it } from 'vitest';
 import { createSchema, endpointsOf } from '../../src/graphql/schema.ts';
 import events from '../../src/modules/events.ts';
+import messages from '../../src/modules/messages.ts';
 import subscribers from '../../src/modules/subscribers.ts';
 import topics from '../../src/modules/topics.ts';
 import workflowPages from '../../src/modules/workflows.ts';
 import { CONTRACT } from '../../src/upstream/endpoints.ts';
 import { describeContract, type Field } from '../support/field-contract.ts';
-import { subscriber } from '../support/records.ts';
+import { feed, subscriber } from '../support/records.ts';
 
 const TRIGGERED = { status: 'processed', transactionId: 't1' };
 const EVENT = '{ workflow: "w", subscriberIds: ["s1"] }';
@@ -35,6 +36,19 @@ const SHIPPED: readonly Field[] = [
     body: { data: true },
     returns: ['NotFoundError'],
   },
+  {
+    endpoint: 'GET /v1/messages',
+    text: 'messages { __typename }',
+    path: '/v1/messages?page=0&limit=10',
+    body: PAGE,
+  },
+  {
+    endpoint: 'DELETE /v1/messages/{messageId}',
+    text: 'deleteMessage(input: { id: $id })',
+    body: { data: { acknowledged: true, status: 'deleted' } },
+    returns: ['NotFoundError'],
+  },
+  { endpoint: 'GET /v1/feeds', text: 'feeds { __typename }', body: { data: [feed()] } },
   {
     endpoint: 'GET /v1/subscribers',
     text: 'subscribers { __typename }',
@@ -101,7 +115,7 @@ const SHIPPED: readonly Field[] = [
   },
 ];
 
-const MODULES = [events, subscribers, topics, workflowPages];
+const MODULES = [events, messages, subscribers, topics, workflowPages];
 
 it('every endpoint of the shipped modules has a field that is tested', () => {
   const endpoints = endpointsOf(createSchema(undefined, MODULES)).slice(CONTRACT.length);

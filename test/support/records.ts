@@ -1,4 +1,10 @@
-import type { FeedBody, NotificationGroupBody, SubscriberBody, WorkflowBody } from '../../src/upstream/endpoints.ts';
+import type {
+  FeedBody,
+  MessageBody,
+  NotificationGroupBody,
+  SubscriberBody,
+  WorkflowBody,
+} from '../../src/upstream/endpoints.ts';
 
 /** Records with all fields that the contract requires, for scripted upstreams. */
 
@@ -32,6 +38,18 @@ export const feed = (fields: Partial<FeedBody> = {}): FeedBody => ({
   _id: 'f1',
   name: 'Feed',
   identifier: 'Feed',
+  ...OWNER,
+  ...fields,
+});
+
+export const message = (fields: Partial<MessageBody> = {}): MessageBody => ({
+  _id: 'm1',
+  _subscriberId: 's1',
+  transactionId: 't1',
+  channel: 'in_app',
+  seen: false,
+  read: false,
+  createdAt: '2026-01-02T00:00:00.000Z',
   ...OWNER,
   ...fields,
 });

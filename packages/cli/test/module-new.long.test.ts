@@ -40,7 +40,7 @@ it('a document becomes a module that passes the check and declares kinds of stor
   Query.wellKnownCatalog: GET /v1/.well-known/catalog
   Mutation.sendReminders: POST /v1/reminders
   Mutation.createLoan: POST /v1/loans
-  Mutation.deleteMessage: DELETE /v1/messages/{messageId}
+  Mutation.archiveMessage: POST /v1/messages/{messageId}/archive
 
 Skipped:
   GET /v1/books, header parameter Range: no endpoint can declare this header.
@@ -54,7 +54,7 @@ Next steps:
 `);
   const text = await readFile(folder.path('books.ts'), 'utf8');
   expect(text).toMatch(
-    /endpoint\('DELETE \/v1\/messages\/\{messageId\}', \{\s+expect: 'nothing',\s+empties: \['statistics'\],/,
+    /endpoint\('POST \/v1\/messages\/\{messageId\}\/archive', \{\s+expect: 'nothing',\s+empties: \['statistics'\],/,
   );
   expect(text).toMatch(/endpoint\('GET \/v1\/authors\/\{id\}', \{\s+identifiedBy: \['id'\],/);
   expect(text).toContain("multiline: ['description'],");
@@ -186,7 +186,7 @@ const shape = (...names: string[]) => ({
   properties: Object.fromEntries(names.map((name) => [name, { type: 'string' }])),
 });
 
-const SHIPPED = ['events', 'subscribers', 'topics', 'workflows'].map((name) => `notigraph/modules/${name}`);
+const SHIPPED = ['events', 'messages', 'subscribers', 'topics', 'workflows'].map((name) => `notigraph/modules/${name}`);
 
 it('leaves out the routes of shipped modules, so that it can be used with all of them', async () => {
   const topic = { ...shape('_id', 'key', 'layoutId') };
@@ -204,6 +204,10 @@ it('leaves out the routes of shipped modules, so that it can be used with all of
       '/v1/subscribers/{id}/page': { get: returns(ref('SubscriberPage')) },
       '/v1/events/trigger': { post: { operationId: 'triggerEvent', responses: trigger } },
       '/v1/events/trigger/all': { post: { operationId: 'triggerEvents', responses: trigger } },
+      '/v1/feeds': { get: returns({ type: 'array', items: ref('TopicDto') }) },
+      '/v1/messages': { get: returns(ref('WorkflowList')) },
+      '/v1/messages/{id}': { delete: { operationId: 'deleteMessage', responses: trigger } },
+      '/v1/messages/{id}/copies': { get: { operationId: 'messages', ...returns(ref('Message')) } },
       '/v1/workflows': { get: returns(ref('WorkflowList')) },
       '/v1/workflows/{id}': { get: returns(ref('WorkflowDto')) },
       '/v1/layouts/{layoutId}': { get: returns(shape('_id', 'topicKey')) },
@@ -212,6 +216,7 @@ it('leaves out the routes of shipped modules, so that it can be used with all of
       schemas: {
         TopicDto: topic,
         SubscriberDto: shape('subscriberId'),
+        Message: shape('_id'),
         SubscriberPage: shape('name'),
         WorkflowDto: shape('_id', 'name'),
         WorkflowList: shape('name'),
@@ -223,6 +228,7 @@ it('leaves out the routes of shipped modules, so that it can be used with all of
   Query.topicLayouts: GET /v1/topics/{topicKey}/layouts
   Query.subscriberPage: GET /v1/subscribers/{id}/page
   Mutation.serviceTriggerEvents: POST /v1/events/trigger/all
+  Query.messageCopies: GET /v1/messages/{id}/copies
   Query.layout: GET /v1/layouts/{layoutId}
 
 Skipped:
@@ -232,6 +238,9 @@ Skipped:
   DELETE /v1/topics/{key}: a field of notigraph/modules/topics calls it.
   GET /v1/subscribers/{id}: a field of notigraph/modules/subscribers calls it.
   POST /v1/events/trigger: a field of notigraph/modules/events calls it.
+  GET /v1/feeds: a field of notigraph/modules/messages calls it.
+  GET /v1/messages: a field of notigraph/modules/messages calls it.
+  DELETE /v1/messages/{id}: a field of notigraph/modules/messages calls it.
   GET /v1/workflows: a field of notigraph/modules/workflows calls it.
   GET /v1/workflows/{id}: a built-in field calls it.
 `);
@@ -276,7 +285,7 @@ it('types are those of the document’s references, and the record that is read 
       '/v1/layouts/{layoutId}': { get: { operationId: 'getLayout', ...returns(envelope) } },
       '/v1/layouts/{layoutId}/copy': { post: { operationId: 'copyLayout', ...returns(shape('copyId')) } },
       '/v1/layouts/{layoutId}/move': { post: { operationId: 'moveLayout', ...returns(shape('copyId')) } },
-      '/v1/messages/{id}': { delete: { operationId: 'deleteMessage', ...returns(ref('DeleteMessageDto')) } },
+      '/v1/notes/{id}': { delete: { operationId: 'deleteNote', ...returns(ref('DeleteNoteDto')) } },
       '/v1/members/{id}': { delete: { operationId: 'deleteMember', ...returns(ref('DeleteMemberDto')) } },
       '/v1/tenants/{id}': { get: { operationId: 'getTenant', ...returns(shape('_id', 'data')) } },
     },
@@ -284,7 +293,7 @@ it('types are those of the document’s references, and the record that is read 
       schemas: {
         CreateLayoutResponseDto: shape('_id'),
         GetLayoutResponseDto: { type: 'object', required: ['_id'], properties: { _id: { type: 'string' }, ...status } },
-        DeleteMessageDto: { type: 'object', properties: status },
+        DeleteNoteDto: { type: 'object', properties: status },
         DeleteMemberDto: { type: 'object', properties: status },
       },
     },
@@ -292,13 +301,13 @@ it('types are those of the document’s references, and the record that is read 
   await run('module', 'new', 'types', '--openapi', 'types.json');
   const { stdout } = await run('schema', 'print', '--modules', './types.ts');
   const typeOf = (field: string) => new RegExp(`  ${field}(?:\\([^)]*\\))?: (.*)`).exec(stdout)?.[1];
-  const fields = ['aaa', 'layout', 'layouts', 'createLayout', 'deleteMessage', 'deleteMember', 'tenant'];
+  const fields = ['aaa', 'layout', 'layouts', 'createLayout', 'deleteNote', 'deleteMember', 'tenant'];
   expect(fields.map(typeOf)).toEqual([
     '[Aaa]',
     'Layout',
     '[Layout]',
     'CreateLayout!',
-    'DeleteMessage!',
+    'DeleteNote!',
     'DeleteMember!',
     'Tenant',
   ]);

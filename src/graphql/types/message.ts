@@ -1,7 +1,11 @@
-// Adds channels, and the mutation that deletes the messages of a transaction.
+// Adds channels, the fields of messages, and the mutation that deletes the messages of a transaction.
 
-import { deleteMessagesByTransaction } from '../../upstream/endpoints.ts';
+import type { FieldMap } from '@pothos/core';
+import { deleteMessagesByTransaction, type MessageBody } from '../../upstream/endpoints.ts';
+import { MASKED, visibleJson } from '../masking.ts';
 import { defineModule } from '../module.ts';
+import { contentFields, type Fields, idField, optional, time } from '../record-fields.ts';
+import { workflows } from './workflow.ts';
 
 export const messages = defineModule('messages', ({ builder, mutation }) => {
   const Channel = builder.enumType('Channel', {
@@ -53,4 +57,49 @@ export const messages = defineModule('messages', ({ builder, mutation }) => {
   });
 
   return { Channel };
+});
+
+/** Apart from the module above, whose types modules of users publish. */
+export const sentMessages = defineModule('sentMessages', ({ declareCalls, loadBySentId, use }) => {
+  const { Workflow, workflow } = use(workflows);
+
+  /**
+   * Creates the fields that a message has for its recipient and for others.
+   *
+   * @param show returns its texts as a client may see them. @default masks credentials, because they are those of somebody else
+   */
+  const messageFields = (t: Fields<MessageBody>, show = visibleJson): FieldMap => {
+    const masked = show === visibleJson ? ` ${MASKED}` : '';
+    return {
+      id: idField(t, 'message'),
+      subject: t.string({
+        ...optional(`The subject. Null if there is none.${masked}`),
+        resolve: ({ subject }, _args, { identity }) => show(subject, identity),
+      }),
+      ...contentFields(t, `The text, with values in place of placeholders.${masked}`, show),
+      seen: t.exposeBoolean('seen', optional('Whether the recipient saw it in the app.')),
+      read: t.exposeBoolean('read', optional('Whether the recipient read it in the app.')),
+      createdAt: t.expose('createdAt', time('The time when it was created.')),
+      transactionId: t.exposeID('transactionId', optional('The id of the transaction that `triggerEvent` returned.')),
+      workflowId: t.exposeID('_templateId', optional('The id of the workflow that sent it.')),
+      workflow: t.field({
+        type: Workflow,
+        nullable: true,
+        extensions: declareCalls('1 per workflow, 8 at a time', { loader: workflow, reason: 'One per workflow.' }),
+        description:
+          'The workflow that sent it. Null if it has been deleted.\n\nREST: `GET /v1/workflows/{workflowIdOrIdentifier}` per workflow.',
+        resolve: ({ _templateId: sent }, _args, { loaders }) =>
+          sent == null ? null : loadBySentId(sent, (id) => loaders.load(workflow, id)),
+      }),
+      feedId: t.exposeID('_feedId', optional('The id of the feed that shows it in the app. Null if none.')),
+      payload: t.field({
+        type: 'JSONObject',
+        nullable: true,
+        description: `The variables with which the workflow was triggered. ${MASKED}`,
+        resolve: ({ payload }, _args, { identity }) => visibleJson(payload, identity),
+      }),
+    };
+  };
+
+  return { messageFields };
 });

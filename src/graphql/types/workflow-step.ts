@@ -4,7 +4,7 @@ import type { FieldMap } from '@pothos/core';
 import type { StepBody, StepTemplateBody } from '../../upstream/endpoints.ts';
 import { MASKED, visibleJson } from '../masking.ts';
 import { defineModule } from '../module.ts';
-import { extraField, type Fields, idField, listField, optional, shows, time } from '../record-fields.ts';
+import { contentFields, extraField, type Fields, idField, listField, optional, shows, time } from '../record-fields.ts';
 
 type Metadata = NonNullable<StepBody['metadata']>;
 
@@ -173,19 +173,7 @@ export const workflowSteps = defineModule('workflowSteps', ({ builder }) => {
       active: t.exposeBoolean('active', optional('Whether the template is active.')),
       subject: t.exposeString('subject', optional('The subject of an email. Null for other channels.')),
       variables: listField(t, 'variables', TemplateVariable, 'The placeholders in the content.'),
-      content: t.string({
-        nullable: true,
-        description: 'The text with placeholders such as `{{name}}`. Null if the content is in `contentBlocks`.',
-        resolve: ({ content }) => (typeof content === 'string' ? content : null),
-      }),
-      contentBlocks: t.field({
-        type: ['JSONObject'],
-        nullable: true,
-        extensions: shows('content'),
-        description: 'The blocks of an email made with the visual editor. Null if the content is in `content`.',
-        resolve: ({ content }, _args, { identity }) =>
-          Array.isArray(content) ? content.map((block) => visibleJson(block, identity)) : null,
-      }),
+      ...contentFields(t, 'The text with placeholders such as `{{name}}`.', (text) => text),
       contentType: t.exposeString('contentType', optional('The format of an email, such as `editor`.')),
       feedId: t.exposeID('_feedId', optional('The id of the feed that shows an in-app message. Null if none.')),
       layoutId: t.exposeID('_layoutId', optional('The id of the layout of an email. Null if none.')),

@@ -3,7 +3,7 @@
 import { errorCodeOf } from '../../lib/caught.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { createCredentialFilter, type Secrets } from '../credential-filter.ts';
-import type { DeclaredEndpoint } from '../endpoint.ts';
+import type { CallArgs, DeclaredEndpoint } from '../endpoint.ts';
 import {
   type ConflictReason,
   type Endpoint,
@@ -44,7 +44,7 @@ export const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 307, 308]);
 export function errorFromResponse(request: FailedRequest, response: FailedResponse): UpstreamError {
   const { endpoint, args } = request;
   const { status, rateLimit } = response;
-  if (isForeign(endpoint, response)) {
+  if (isForeign(endpoint, response, args.query)) {
     const problem = status < 400 ? 'redirects to another address' : 'has no such endpoint';
     const message =
       status === 401 || status === 403
@@ -78,11 +78,13 @@ export function errorFromResponse(request: FailedRequest, response: FailedRespon
 /**
  * Whether something else answers for the service: a firewall with a page, a redirect, an ingress without a backend, or a router that doesn't know the
  * path, because the base address is wrong. Then a 404 says nothing about a record. The service sends its status in the body too, unlike gateways and
- * frameworks. What the services of other modules send is unknown, so there any JSON and an empty body count.
+ * frameworks. What the services of other modules send is unknown, so there any JSON and an empty body count. Lists always exist, but the service can miss
+ * the record whose id selects their items.
  */
 export function isForeign(
   { route, isShipped = false }: CalledEndpoint,
   { status, body: { form, json } }: Pick<FailedResponse, 'status' | 'body'>,
+  query: CallArgs['query'] = {},
 ): boolean {
   switch (status) {
     case 401:
@@ -92,7 +94,8 @@ export function isForeign(
     case 410: {
       const { statusCode } = isRecord(json) ? json : {};
       const isOwn = isShipped ? statusCode === 404 || statusCode === 410 : form === 'json' || form === 'none';
-      return !isOwn || !route.includes('{') || saysNoRoute(json);
+      const isSelected = isShipped && Object.entries(query).some(([name, id]) => name.endsWith('Id') && id != null);
+      return !isOwn || !(route.includes('{') || isSelected) || saysNoRoute(json);
     }
     default:
       return REDIRECTS.has(status);

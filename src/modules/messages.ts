@@ -1,0 +1,108 @@
+// Adds the list of sent messages, the deletion of one, and the list of feeds; the built-in schema only deletes the messages of a transaction.
+
+import { MASKED, visibleJson } from '../graphql/masking.ts';
+import { defineShipped } from '../graphql/module.ts';
+import { assertPage, definePage, type PageBody, pageArg, sizeArg, withHasMore } from '../graphql/pages.ts';
+import { extraField, optional, shows } from '../graphql/record-fields.ts';
+import { feeds } from '../graphql/types/feed.ts';
+import { messages, sentMessages } from '../graphql/types/message.ts';
+import type { ChannelName, FeedBody, MessageBody } from '../upstream/endpoints.ts';
+
+/** Maximum messages of one page, and transactions to select them by. */
+const MAX = 100;
+
+/** Members of the query that select messages. */
+type Filter = { channel?: ChannelName; subscriberId?: string; transactionId?: readonly string[] };
+
+export default defineShipped('notigraph/modules/messages', (toolkit) => {
+  const { assertRange, builder, declareCalls, endpoint, mutation, requireScopes, use } = toolkit;
+  const { Feed } = use(feeds);
+  const { Channel } = use(messages);
+  const { messageFields } = use(sentMessages);
+
+  const list = endpoint('GET /v1/messages', { expect: 'page', identifiedBy: ['_id', 'id'] })
+    .takes<{ query: Filter & { page: number; limit: number } }>()
+    .returns<PageBody<MessageBody>>();
+  const remove = endpoint('DELETE /v1/messages/{messageId}', { expect: 'value', empties: ['statistics'] });
+  const listFeeds = endpoint('GET /v1/feeds', { expect: 'list', identifiedBy: ['_id', 'identifier'] }).returns<
+    FeedBody[]
+  >();
+
+  const Message = builder.objectRef<MessageBody>('Message').implement({
+    description: 'A message that the service sent to a subscriber over one channel, or failed to send.',
+    extensions: requireScopes('messages:read'),
+    fields: (t) => ({
+      ...messageFields(t),
+      channel: t.expose('channel', { type: Channel, ...optional('The channel over which it was sent.') }),
+      status: t.exposeString('status', optional('Whether it was sent: `sent`, `warning` or `error`.')),
+      errorId: t.exposeString('errorId', optional('The kind of error, such as `provider_error`. Null if none.')),
+      errorText: t.string({
+        ...optional(`The error in words of the service or the provider. Null if none. ${MASKED}`),
+        resolve: ({ errorText }, _args, { identity }) => visibleJson(errorText, identity),
+      }),
+      subscriberId: t.id({
+        ...optional('The id of the recipient in your system. Null if the subscriber has been deleted.'),
+        extensions: shows('subscriber'),
+        resolve: ({ subscriber }) => subscriber?.subscriberId,
+      }),
+      extra: extraField(t, 'messages', undefined, ['deviceTokens', 'overrides']),
+    }),
+  });
+
+  const MessagePage = definePage(builder, 'MessagePage', 'messages', Message, 'hasMore');
+
+  builder.queryFields((t) => ({
+    messages: t.field({
+      type: MessagePage,
+      nullable: true,
+      extensions: { ...requireScopes('messages:read'), ...declareCalls('1') },
+      description:
+        'Returns one page of the sent messages, newest first, or of those that the arguments select. Null if the subscriber does not exist.\n\nREST: `GET /v1/messages`.',
+      args: {
+        page: pageArg(t.arg),
+        limit: sizeArg(t.arg, 'messages', MAX),
+        channel: t.arg({ type: Channel, description: 'Only messages of this channel. Default: all channels.' }),
+        subscriberId: t.arg.id({ description: 'Only messages to this subscriber. Default: to all.' }),
+        transactionIds: t.arg.idList({
+          description: `Only messages of these transactions, 1 to ${MAX}. Default: of all.`,
+        }),
+      },
+      async resolve(_root, { page, limit, transactionIds: transactionId, ...filter }, ctx) {
+        assertPage({ page, limit }, MAX);
+        // Without an id, the service returns the messages of all transactions.
+        assertRange('the number of transactionIds', transactionId?.length ?? 1, 1, MAX);
+        const sent = await ctx.upstream.read(list, { query: { page, limit, ...filter, transactionId } });
+        return withHasMore(sent, page, limit);
+      },
+    }),
+    feeds: t.field({
+      type: [Feed],
+      nullable: { list: true, items: true },
+      extensions: declareCalls('1'),
+      description:
+        'Returns all feeds. If the service sends an invalid one, it is null and has an entry in `errors`.\n\nREST: `GET /v1/feeds`.',
+      resolve: (_root, _args, ctx) => ctx.upstream.read(listFeeds, {}),
+    }),
+  }));
+
+  mutation('deleteMessage', {
+    description: 'Deletes a message. An in-app message disappears from the feed; others have been sent.',
+    scope: 'messages:write',
+    endpoint: remove,
+    input: {
+      description: 'The message to delete.',
+      fields: (t) => ({ id: t.id({ required: true, description: "The message's id." }) }),
+    },
+    failures: { notFound: { resource: 'Message', id: ({ id }) => id } },
+    resolve: async ({ id }, send) => {
+      await send({ messageId: id });
+      return { id };
+    },
+    success: {
+      description: 'The message was deleted.',
+      fields: (t) => ({ deletedId: t.exposeID('id', { description: 'The id of the deleted message.' }) }),
+    },
+  });
+
+  return { Message };
+});
