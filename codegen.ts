@@ -22,6 +22,7 @@ import { writeGatewayOptions, writeSettingTables } from './codegen/settings.ts';
 import { loadOperations, type ShippedOperation } from './src/graphql/documents/shipped-operations.ts';
 import { printSubgraph } from './src/graphql/federation.ts';
 import { createSchema, printSdl } from './src/graphql/schema.ts';
+import messages from './src/modules/messages.ts';
 import workflowPages from './src/modules/workflows.ts';
 
 const pathOf = (file: string): URL => new URL(file, import.meta.url);
@@ -38,7 +39,7 @@ async function generate(): Promise<Record<string, string>> {
   const operations = ['schema/operations/', 'schema/module-operations/'].flatMap((folder) =>
     loadDocuments(pathOf(folder), full),
   );
-  const ofDashboard = createSchema(undefined, [workflowPages]);
+  const ofDashboard = createSchema(undefined, [messages, workflowPages]);
   const dashboard = loadDocuments(pathOf('examples/dashboard/documents/'), ofDashboard);
 
   /** Writes the manifest of shipped operations. People copy a whole file, or send what GraphiQL's tab shows: the file without its example. */

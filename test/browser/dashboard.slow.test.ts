@@ -54,13 +54,14 @@ it('every view of the dashboard works with one call for each record and change, 
   expect(dashboard.upstream().map(({ method }) => method)).toEqual(['POST', 'GET', 'DELETE', 'GET']);
 
   await visitor.open('Feeds');
+  await page.locator('.row-name', { hasText: 'Activity' }).waitFor();
+  dashboard.forget();
   await visitor.create('feed', 'Offers');
-  await visitor.open('Messages');
-  await page.getByRole('textbox', { name: 'Transaction id' }).fill('sample-transaction-0001');
-  await page.getByRole('combobox', { name: 'Channel' }).selectOption('Only Email');
-  await page.getByRole('button', { name: 'Delete…' }).click();
+  await page.getByRole('button', { name: 'Delete Offers' }).click();
   await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click();
-  await page.getByText('Email messages of “sample-transaction-0001” were deleted.').waitFor();
+  await page.getByText('“Offers” was deleted.').waitFor();
+  await page.locator('.row-name', { hasText: 'Offers' }).waitFor({ state: 'detached' });
+  expect(dashboard.upstream().map(({ method }) => method)).toEqual(['POST', 'GET', 'DELETE', 'GET']);
   await visitor.open('Subscribers');
   await page.getByLabel('Subscriber id').fill('user-42');
   await page.getByRole('button', { name: 'Save subscriber' }).click();
@@ -144,6 +145,57 @@ it('the dashboard lists all workflows by pages, and finds them by a part of thei
   expect(await names.allTextContents()).toEqual(['Order shipped']);
   await page.getByRole('link', { name: 'Show all workflows' }).click();
   await page.getByText(`1–${shown.length} of 8`).waitFor();
+  expect(visitor.problems).toEqual([]);
+});
+
+it('messages are found by transaction, recipient and channel, with one call for a page that a link can name, and deleted', async () => {
+  await using visitor = await dashboard.visit(browser);
+  const { page } = visitor;
+  const rows = page.locator('li .message-title');
+  const confirm = () => page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click();
+  await visitor.signIn('Ada Lindqvist');
+  await visitor.openLoaded('Messages');
+  dashboard.forget();
+  await page.getByRole('textbox', { name: 'Subscriber id' }).fill(' customer-1001 ');
+  await page.getByRole('combobox', { name: 'Channel' }).selectOption('Only In-app');
+  await page.getByRole('textbox', { name: 'Subscriber id' }).press('Enter');
+  await page.getByRole('heading', { name: 'Found messages' }).waitFor();
+  await rows.first().waitFor();
+  const found = await rows.count();
+  expect(new URL(page.url()).hash).toBe('#/messages?subscriber=customer-1001&channel=IN_APP');
+  const listed = '/v1/messages?page=0&limit=10&channel=in_app&subscriberId=customer-1001';
+  expect(dashboard.upstream().map(({ path }) => path)).toEqual([listed]);
+  await page.reload(); // The address names them.
+  await rows.first().waitFor();
+  expect(await page.getByRole('textbox', { name: 'Subscriber id' }).inputValue()).toBe('customer-1001');
+
+  dashboard.forget();
+  await page
+    .getByRole('button', { name: /^Delete In-app message/ })
+    .first()
+    .click();
+  await confirm();
+  await page.getByText('The message was deleted.').waitFor();
+  await expect.poll(() => rows.count()).toBe(found - 1);
+  expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Found messages');
+  const calls = dashboard.upstream().map(({ method, path }) => `${method} ${path}`);
+  expect(calls).toEqual([expect.stringMatching(/^DELETE \/v1\/messages\/[0-9a-f]{24}$/), `GET ${listed}`]);
+
+  await page.getByRole('link', { name: 'sample-transaction-0001' }).first().click();
+  await page.waitForURL(/transaction=sample-transaction-0001$/);
+  await page.getByRole('button', { name: 'Delete all messages of this transaction…' }).click();
+  await confirm();
+  await page.getByText('All messages of “sample-transaction-0001” were deleted.').waitFor();
+  await page.getByText('There are no such messages.').waitFor();
+
+  await page.goto(`${dashboard.url}/#/messages?subscriber=nobody`);
+  await page.getByText('There is no such subscriber.').waitFor();
+  using failing = dashboard.answering('GET /v1/messages', { status: 503, body: {} });
+  await page.getByRole('link', { name: 'Show all messages' }).click();
+  await page.getByText('The notification service is not available at the moment.').waitFor();
+  failing[Symbol.dispose]();
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await rows.first().waitFor();
   expect(visitor.problems).toEqual([]);
 });
 
@@ -350,9 +402,8 @@ it('the dashboard has no violations of axe on any screen: light, dark, and with 
   await page.getByRole('button', { name: 'Save subscriber' }).click();
   await page.getByText('Enter a subscriber id.').waitFor();
   await check('invalid input');
-  await visitor.open('Messages');
-  await page.getByRole('textbox', { name: 'Transaction id' }).fill('unknown');
-  await page.getByRole('button', { name: 'Delete…' }).click();
+  await visitor.openLoaded('Feeds');
+  await page.getByRole('button', { name: 'Delete Activity' }).click();
   await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click();
   await page.getByRole('alertdialog').getByRole('alert').waitFor();
   await check('failure in a dialog');

@@ -1,11 +1,15 @@
 import graphql from '@graphql-eslint/eslint-plugin';
 import { createSchema, printSdl } from '../../src/graphql/schema.ts';
+import messages from '../../src/modules/messages.ts';
 import workflowPages from '../../src/modules/workflows.ts';
 
 /** Folder and schema of each app's documents. Names of operations are unique within an app. */
 const APPS = {
   shipped: { folder: 'schema/operations', schema: 'schema/schema.graphql' },
-  dashboard: { folder: 'examples/dashboard/documents', schema: printSdl(createSchema(undefined, [workflowPages])) },
+  dashboard: {
+    folder: 'examples/dashboard/documents',
+    schema: printSdl(createSchema(undefined, [messages, workflowPages])),
+  },
 };
 
 const projects = Object.fromEntries(

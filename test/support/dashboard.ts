@@ -8,6 +8,7 @@ import { type Issuer, startIssuer, TOKEN_AUDIENCE } from '../../examples/dashboa
 import { createSessions, type SessionHandler } from '../../examples/dashboard/dev/sessions.ts';
 import { SANDBOX_KEYS, startSandbox } from '../../packages/sandbox/src/sandbox.ts';
 import type { GatewayOptions } from '../../src/gateway.ts';
+import messages from '../../src/modules/messages.ts';
 import workflowPages from '../../src/modules/workflows.ts';
 import type { Scope } from '../../src/settings/scopes.ts';
 import { CHILD_ENV } from './child-env.ts';
@@ -28,6 +29,7 @@ const SCOPES: readonly Scope[] = [
   'groups:write',
   'feeds:read',
   'feeds:write',
+  'messages:read',
   'messages:write',
   'subscribers:write',
 ];
@@ -76,7 +78,7 @@ export async function startDashboard() {
     await startGateway(
       {
         upstream: service.url,
-        modules: [workflowPages],
+        modules: [messages, workflowPages],
         clients: clientsOf(issuer, { scopes: SCOPES, corsOrigins: [files.url], trustedDocuments: 'enforce' }),
         trustedDocuments: { manifests: [join(APP, 'trusted-documents.json')] },
       },
@@ -138,8 +140,8 @@ const LOADED: Readonly<Record<View, string>> = {
   Statistics: '.chart-bar',
   Workflows: '.switch',
   Groups: '.row-name',
-  Feeds: 'form input',
-  Messages: 'form input',
+  Feeds: '.row-name',
+  Messages: '.row-name',
   Subscribers: 'form input',
 };
 

@@ -14,9 +14,11 @@ export interface Person {
 const READ = ['stats:read', 'workflows:read', 'groups:read'];
 const EDIT = [...READ, 'workflows:write', 'groups:write', 'feeds:read', 'feeds:write', 'subscribers:write'];
 
-/** Invented people with different scopes and tenants. Only administrators delete messages. */
+const ADMINISTER = [...EDIT, 'messages:read', 'messages:write'];
+
+/** Invented people with different scopes and tenants. Only administrators see and delete messages. */
 export const DEMO_PEOPLE: readonly Person[] = [
-  { id: 'ada', name: 'Ada Lindqvist', role: 'Administrator', tenant: 'juniper', scopes: [...EDIT, 'messages:write'] },
+  { id: 'ada', name: 'Ada Lindqvist', role: 'Administrator', tenant: 'juniper', scopes: ADMINISTER },
   { id: 'ben', name: 'Ben Osei', role: 'Viewer', tenant: 'juniper', scopes: READ },
   { id: 'cleo', name: 'Cleo Marchetti', role: 'Analyst', tenant: 'juniper', scopes: ['stats:read'] },
   { id: 'dev', name: 'Dev Kapoor', role: 'Editor', tenant: 'fernhill', scopes: EDIT },

@@ -6,10 +6,17 @@ import { useDraft } from '../session/use-drafts.ts';
 import { Button } from '../ui/button.tsx';
 import { Field } from '../ui/field.tsx';
 import { useToast } from '../ui/toasts-context.ts';
-import type { KnownFeed } from './known-feeds.ts';
+import { FEEDS_CHANGE } from './feed.ts';
+
+interface CreateFeedProps {
+  /** Reason why it is not allowed. */
+  refusal: string | undefined;
+  /** Reloads the list: the feed may exist although there was no response. */
+  onReload: () => void;
+}
 
 /** The form for a new feed. */
-export function CreateFeed({ onCreated }: { onCreated: (feed: KnownFeed) => void }) {
+export function CreateFeed({ refusal, onReload }: CreateFeedProps) {
   const [typed, setTyped] = useDraft('New feed', 'name');
   const [problem, setProblem] = useState<string>();
   const { run, isRunning, failure } = useChange(CreateFeedDocument, (data) => data.createFeed);
@@ -20,37 +27,33 @@ export function CreateFeed({ onCreated }: { onCreated: (feed: KnownFeed) => void
     event.preventDefault();
     const name = typed.trim();
     setProblem(name === '' ? 'Enter a name.' : undefined);
-    if (name !== '') {
-      const outcome = await run(
-        (idempotencyKey) => ({ name, idempotencyKey }),
-        undefined,
-        ({ createFeed }) => {
-          if (createFeed?.__typename === 'CreateFeedSuccess' && createFeed.feed.id !== null) {
-            onCreated({ id: createFeed.feed.id, name: createFeed.feed.name });
-          }
-        },
-      );
-      if (outcome === undefined) {
-        setTyped('');
-        toast(`“${name}” was created.`);
-      }
+    if (name !== '' && (await run((idempotencyKey) => ({ name, idempotencyKey }), FEEDS_CHANGE)) === undefined) {
+      setTyped('');
+      toast(`“${name}” was created.`);
     }
     input.current?.focus();
   }
 
   return (
     <form className="card" noValidate onSubmit={create} aria-label="New feed">
-      {failure && <FailureNote failure={failure} />}
+      {failure && (
+        <FailureNote
+          failure={failure}
+          retryLabel="Reload the list"
+          {...(failure.isUncertain && { onRetry: onReload })}
+        />
+      )}
       <div className="inline-form">
         <Field
           ref={input}
           label="New feed"
           required
+          disabled={refusal !== undefined}
           value={typed}
           error={problem ?? failure?.fields.name}
           onChange={(event) => setTyped(event.target.value)}
         />
-        <Button type="submit" kind="primary" isBusy={isRunning}>
+        <Button type="submit" kind="primary" isBusy={isRunning} refusal={refusal}>
           Create
         </Button>
       </div>

@@ -3,47 +3,38 @@ import { DeleteFeedDocument } from '../documents.gen.ts';
 import { FailureNote } from '../failures/failure-note.tsx';
 import { useChange } from '../failures/use-change.ts';
 import { ConfirmDialog } from '../ui/confirm-dialog.tsx';
-
-/** Called with the feeds that are left; null if the service did not send them. */
-export type OnFeedDeleted = (id: string, remaining: readonly { id: string | null; name: string }[] | null) => void;
+import { FEEDS_CHANGE } from './feed.ts';
 
 interface DeleteFeedProps {
   id: string;
-  /** Undefined if this browser doesn't know it. */
-  name: string | undefined;
-  onDeleted: OnFeedDeleted;
+  name: string;
+  onDeleted: (name: string) => void;
   onClose: () => void;
+  /** Reloads the list: the feed may be gone. */
+  onReload: () => void;
 }
 
 /** Asks for confirmation, deletes the feed, and shows the reason if that fails. */
-export function DeleteFeed({ id, name, onDeleted, onClose }: DeleteFeedProps) {
+export function DeleteFeed({ id, name, onDeleted, onClose, onReload }: DeleteFeedProps) {
   const { run, isRunning, failure } = useChange(DeleteFeedDocument, (data) => data.deleteFeed);
 
-  const remove = () =>
-    run({ id }, undefined, ({ deleteFeed }) => {
-      if (deleteFeed?.__typename === 'DeleteFeedSuccess') {
-        flushSync(onClose); // While the dialog is there, nothing else takes the focus.
-        onDeleted(id, deleteFeed.remainingFeeds?.filter((feed) => feed !== null) ?? null);
-      }
-    });
+  async function remove() {
+    if ((await run({ id }, FEEDS_CHANGE)) === undefined) {
+      flushSync(onClose); // While the dialog is there, nothing else takes the focus.
+      onDeleted(name);
+    }
+  }
+
+  function close() {
+    onClose();
+    if (failure?.isUncertain || failure?.isGone) {
+      onReload();
+    }
+  }
 
   return (
-    <ConfirmDialog
-      title={name === undefined ? 'Delete this feed?' : `Delete “${name}”?`}
-      action="Delete"
-      isBusy={isRunning}
-      onConfirm={remove}
-      onClose={onClose}
-    >
-      <dl className="facts">
-        <dt>Feed</dt>
-        <dd>{name ?? 'Unknown in this browser'}</dd>
-        <dt>Id</dt>
-        <dd>
-          <code>{id}</code>
-        </dd>
-      </dl>
-      <p>This can't be undone.</p>
+    <ConfirmDialog title={`Delete “${name}”?`} action="Delete" isBusy={isRunning} onConfirm={remove} onClose={close}>
+      <p>A feed that a workflow still uses can't be deleted. This can't be undone.</p>
       {failure && <FailureNote failure={failure} />}
     </ConfirmDialog>
   );

@@ -1,130 +1,110 @@
-import { type Ref, useRef, useState } from 'react';
-import { Permitted } from '../session/permitted.tsx';
+import { useRef, useState } from 'react';
+import { useQuery } from 'urql';
+import { FeedsDocument } from '../documents.gen.ts';
+import { ReadFailure } from '../failures/read-failure.tsx';
+import { Permitted, ReadOnlyNote, useRefusal } from '../session/permitted.tsx';
+import { Refresh } from '../shell/refresh.tsx';
+import { useKept } from '../shell/use-kept.ts';
 import { View } from '../shell/view.tsx';
 import { Button } from '../ui/button.tsx';
 import { CopyButton } from '../ui/copy-button.tsx';
 import { Empty } from '../ui/empty.tsx';
-import { Field } from '../ui/field.tsx';
 import { Icon } from '../ui/icon.tsx';
+import { RowSkeleton } from '../ui/row-skeleton.tsx';
 import { useToast } from '../ui/toasts-context.ts';
-import { useConfirmedText } from '../ui/use-confirmed-text.ts';
 import { CreateFeed } from './create-feed.tsx';
-import { DeleteFeed, type OnFeedDeleted } from './delete-feed.tsx';
-import { type KnownFeed, useKnownFeeds } from './known-feeds.ts';
+import { DeleteFeed } from './delete-feed.tsx';
+import { FEEDS_CHANGE, type Feed } from './feed.ts';
 
-/** The view to create and delete feeds; the service can't list them. */
+/** The feeds that apps show as separate lists. */
 export function FeedsView() {
   return (
     <View title="Feeds" lead="Lists of in-app messages that an app shows separately.">
-      <Permitted scope="feeds:write" verb="change" what="feeds">
-        <Permitted scope="feeds:read" what="feeds">
-          <Feeds />
-        </Permitted>
+      <Permitted scope="feeds:read" what="feeds">
+        <Feeds />
       </Permitted>
     </View>
   );
 }
 
+/** The list of feeds with its actions. */
 function Feeds() {
-  const [feeds, replace] = useKnownFeeds();
+  const [result, execute] = useQuery({ query: FeedsDocument, context: FEEDS_CHANGE });
+  const { data, error, fetching } = result;
   const toast = useToast();
   const heading = useRef<HTMLHeadingElement>(null);
+  const refusal = useRefusal('feeds:write');
+  const feeds = useKept(data?.feeds)?.filter((feed) => feed !== null);
+  const reload = () => execute({ ...FEEDS_CHANGE, requestPolicy: 'network-only' });
 
-  /** @param remaining all feeds that are left, of which those without an id can't be used; null if they are unknown */
-  const onDeleted: OnFeedDeleted = (id, remaining) => {
-    const name = feeds.find((feed) => feed.id === id)?.name ?? id;
-    replace(
-      (remaining ?? feeds.filter((feed) => feed.id !== id)).flatMap((feed): KnownFeed[] =>
-        feed.id === null ? [] : [{ id: feed.id, name: feed.name }],
-      ),
-    );
+  /** The row that had the focus is gone. */
+  function onDeleted(name: string) {
     toast(`“${name}” was deleted.`);
-    heading.current?.focus(); // The button that had the focus is gone.
-  };
+    heading.current?.focus();
+  }
 
   return (
     <>
-      <CreateFeed onCreated={(feed) => replace([feed, ...feeds.filter(({ id }) => id !== feed.id)])} />
-      <FeedList feeds={feeds} headingRef={heading} onDeleted={onDeleted} />
-      <DeleteFeedForm feeds={feeds} onDeleted={onDeleted} />
+      <ReadOnlyNote refusal={refusal} />
+      <CreateFeed refusal={refusal} onReload={reload} />
+      <section className="card" aria-labelledby="feeds-title">
+        <div className="card-head">
+          <h2 id="feeds-title" ref={heading} tabIndex={-1}>
+            All feeds
+          </h2>
+          <Refresh result={result} onRefresh={reload} />
+        </div>
+        {error && <ReadFailure error={error} onRetry={reload} />}
+        {fetching && !feeds && <RowSkeleton label="feeds" rows={4} />}
+        {feeds?.length === 0 && (
+          <Empty title="There are no feeds.">
+            <p>Create the first one above.</p>
+          </Empty>
+        )}
+        <ul className="rows">
+          {feeds?.map((feed) => (
+            <FeedRow key={feed.id ?? feed.name} feed={feed} refusal={refusal} onDeleted={onDeleted} onReload={reload} />
+          ))}
+        </ul>
+      </section>
     </>
   );
 }
 
-interface FeedsProps {
-  feeds: readonly KnownFeed[];
-  onDeleted: OnFeedDeleted;
+interface FeedRowProps {
+  feed: Feed;
+  /** Reason why it can't be changed. */
+  refusal: string | undefined;
+  onDeleted: (name: string) => void;
+  onReload: () => void;
 }
 
-/** The form to delete a feed that this browser doesn't know. */
-function DeleteFeedForm({ feeds, onDeleted }: FeedsProps) {
-  const { text: id, field, isAsking, ask, close, clear } = useConfirmedText('Enter the id of a feed.');
+/** A feed in the list, with its id to copy. */
+function FeedRow({ feed: { id, name }, refusal, onDeleted, onReload }: FeedRowProps) {
+  const [isDeleting, setIsDeleting] = useState(false);
+  const reason = refusal ?? (id === null ? 'The service sent no id for this feed.' : undefined);
   return (
-    <form className="card" noValidate onSubmit={ask} aria-label="Delete a feed">
-      <div className="inline-form">
-        <Field {...field} label="Delete a feed by its id" autoCapitalize="off" spellCheck={false} />
-        <Button type="submit" kind="delete">
-          Delete…
+    <li className="row">
+      <span className="row-text">
+        <span className="row-name">{name}</span>
+        <span className="row-note">{id !== null && <code>{id}</code>}</span>
+      </span>
+      <span className="actions">
+        {id !== null && <CopyButton text={id} label={`Copy id of ${name}`} />}
+        <Button kind="delete" refusal={reason} onClick={() => setIsDeleting(true)} aria-label={`Delete ${name}`}>
+          <Icon name="delete" />
+          Delete
         </Button>
-      </div>
-      {isAsking && (
+      </span>
+      {isDeleting && id !== null && (
         <DeleteFeed
           id={id}
-          name={feeds.find((feed) => feed.id === id)?.name}
-          onDeleted={(deleted, remaining) => {
-            clear();
-            onDeleted(deleted, remaining);
-          }}
-          onClose={close}
-        />
-      )}
-    </form>
-  );
-}
-
-/** The known feeds, with their ids to copy. */
-function FeedList({ feeds, headingRef, onDeleted }: FeedsProps & { headingRef: Ref<HTMLHeadingElement> }) {
-  const [deleting, setDeleting] = useState<KnownFeed>();
-  return (
-    <section className="card" aria-labelledby="feeds-title">
-      <h2 id="feeds-title" ref={headingRef} tabIndex={-1}>
-        Known feeds
-      </h2>
-      {feeds.length === 0 && (
-        <Empty title="This browser knows no feeds yet.">
-          <p>Feeds that you create here appear here.</p>
-        </Empty>
-      )}
-      <ul className="rows">
-        {feeds.map((feed) => (
-          <li className="row" key={feed.id}>
-            <span className="row-text">
-              <span className="row-name">{feed.name}</span>
-              <span className="row-note">
-                <code>{feed.id}</code>
-              </span>
-            </span>
-            <span className="actions">
-              <CopyButton text={feed.id} label={`Copy id of ${feed.name}`} />
-              <Button kind="delete" aria-label={`Delete ${feed.name}`} onClick={() => setDeleting(feed)}>
-                <Icon name="delete" />
-                Delete
-              </Button>
-            </span>
-          </li>
-        ))}
-      </ul>
-      <p className="fine-print">
-        The service cannot list feeds. These were created in this browser, or were left when the last one was deleted.
-      </p>
-      {deleting && (
-        <DeleteFeed
-          id={deleting.id}
-          name={deleting.name}
+          name={name}
           onDeleted={onDeleted}
-          onClose={() => setDeleting(undefined)}
+          onClose={() => setIsDeleting(false)}
+          onReload={onReload}
         />
       )}
-    </section>
+    </li>
   );
 }

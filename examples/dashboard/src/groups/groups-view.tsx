@@ -7,7 +7,7 @@ import { Refresh } from '../shell/refresh.tsx';
 import { useKept } from '../shell/use-kept.ts';
 import { View } from '../shell/view.tsx';
 import { Empty } from '../ui/empty.tsx';
-import { Skeleton, SkeletonLine } from '../ui/skeleton.tsx';
+import { RowSkeleton } from '../ui/row-skeleton.tsx';
 import { useToast } from '../ui/toasts-context.ts';
 import { CreateGroup } from './create-group.tsx';
 import { GROUPS_CHANGE, keyOfGroup } from './group.ts';
@@ -55,7 +55,7 @@ function Groups() {
           <Refresh result={result} onRefresh={reload} />
         </div>
         {error && <ReadFailure error={error} onRetry={reload} />}
-        {fetching && !groups && <GroupSkeleton />}
+        {fetching && !groups && <RowSkeleton label="groups" rows={4} />}
         {groups?.length === 0 && (
           <Empty title="There are no groups.">
             <p>Create the first one above.</p>
@@ -77,26 +77,5 @@ function Groups() {
         {counts && <p className="fine-print">{counts.caption}</p>}
       </section>
     </>
-  );
-}
-
-/** A placeholder for groups, as high as their rows. */
-function GroupSkeleton() {
-  return (
-    <Skeleton label="groups" rows={4} list="rows">
-      <span className="row">
-        <span className="row-text">
-          <span className="row-name">
-            <SkeletonLine width="8em" />
-          </span>
-          <span className="row-note">
-            <SkeletonLine width="12em" />
-          </span>
-        </span>
-        <span className="actions">
-          <span className="skeleton-button" />
-        </span>
-      </span>
-    </Skeleton>
   );
 }

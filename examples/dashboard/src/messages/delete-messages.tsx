@@ -5,6 +5,7 @@ import { useChange } from '../failures/use-change.ts';
 import { useWho } from '../session/who-context.ts';
 import { CHANNEL_NAMES } from '../statistics/day.ts';
 import { ConfirmDialog } from '../ui/confirm-dialog.tsx';
+import { MESSAGES_CHANGE } from './message.ts';
 
 interface DeleteMessagesProps {
   transactionId: string;
@@ -21,7 +22,7 @@ export function DeleteMessages({ transactionId, channel, onDeleted, onClose }: D
   const channelName = channel && CHANNEL_NAMES[channel];
 
   async function remove() {
-    if ((await run({ transactionId, channel })) === undefined) {
+    if ((await run({ transactionId, channel }, MESSAGES_CHANGE)) === undefined) {
       flushSync(onClose); // While the dialog is there, nothing else takes the focus.
       onDeleted();
     }

@@ -1,65 +1,34 @@
-import { useState } from 'react';
-import type { Channel } from '../documents.gen.ts';
-import { Permitted } from '../session/permitted.tsx';
+import { Permitted, ReadOnlyNote, useRefusal } from '../session/permitted.tsx';
+import { useRouteParam } from '../shell/routes.ts';
 import { View } from '../shell/view.tsx';
-import { CHANNEL_NAMES, CHANNELS } from '../statistics/day.ts';
-import { Button } from '../ui/button.tsx';
-import { Field } from '../ui/field.tsx';
-import { SelectField } from '../ui/select-field.tsx';
-import { useToast } from '../ui/toasts-context.ts';
-import { useConfirmedText } from '../ui/use-confirmed-text.ts';
-import { DeleteMessages } from './delete-messages.tsx';
+import { FindMessages } from './find-messages.tsx';
+import { type MessageFilter, messagesAddress, toChannel } from './message-address.ts';
+import { MessageList } from './message-list.tsx';
 
-/** The view to delete messages; the service can't list them. */
+/** The sent messages: did it arrive? */
 export function MessagesView() {
   return (
-    <View title="Messages" lead="Delete the messages of a transaction, such as a notification sent by mistake.">
-      <Permitted scope="messages:write" verb="delete" what="messages">
-        <DeleteMessagesForm />
+    <View title="Messages" lead="Find out whether a message arrived, and delete those sent by mistake.">
+      <Permitted scope="messages:read" what="messages">
+        <Messages />
       </Permitted>
     </View>
   );
 }
 
-const ALL = 'ALL';
-const OPTIONS = [
-  { value: ALL, label: 'All channels' },
-  ...CHANNELS.map((channel) => ({ value: channel, label: `Only ${CHANNEL_NAMES[channel]}` })),
-];
-
-/** The form that names the messages to delete. It deletes nothing before they are confirmed. */
-function DeleteMessagesForm() {
-  const { text: transactionId, field, isAsking, ask, close, clear } = useConfirmedText('Enter a transaction id.');
-  const [option, setOption] = useState<string>(ALL);
-  const toast = useToast();
-  const channel: Channel | undefined = CHANNELS.find((candidate) => candidate === option);
-
-  function onDeleted() {
-    clear();
-    toast(`${channel === undefined ? 'All' : CHANNEL_NAMES[channel]} messages of “${transactionId}” were deleted.`);
-    field.ref.current?.focus();
-  }
-
+function Messages() {
+  const refusal = useRefusal('messages:write');
+  const filter: MessageFilter = {
+    transaction: useRouteParam('transaction') ?? '',
+    subscriber: useRouteParam('subscriber') ?? '',
+    channel: toChannel(useRouteParam('channel')),
+  };
+  const page = Math.max(1, Math.trunc(Number(useRouteParam('page'))) || 1);
   return (
-    <form className="card" noValidate onSubmit={ask} aria-labelledby="messages-title">
-      <h2 id="messages-title">Delete messages</h2>
-      <div className="form-grid">
-        <Field
-          {...field}
-          label="Transaction id"
-          hint="The service returned it when the workflow was triggered."
-          required
-          autoCapitalize="off"
-          spellCheck={false}
-        />
-        <SelectField label="Channel" options={OPTIONS} value={option} onChange={setOption} />
-      </div>
-      <Button type="submit" kind="delete">
-        Delete…
-      </Button>
-      {isAsking && (
-        <DeleteMessages transactionId={transactionId} channel={channel} onDeleted={onDeleted} onClose={close} />
-      )}
-    </form>
+    <>
+      <ReadOnlyNote refusal={refusal} />
+      <FindMessages filter={filter} />
+      <MessageList key={messagesAddress(filter, page)} filter={filter} page={page} refusal={refusal} />
+    </>
   );
 }

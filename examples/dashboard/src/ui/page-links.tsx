@@ -1,8 +1,9 @@
 interface PageLinksProps {
-  /** Number of the first shown item, from 1, of the shown ones, and of all. */
+  /** Number of the first shown item, from 1, and of the shown ones. */
   first: number;
   count: number;
-  total: number;
+  /** Number of all items. @default unknown */
+  total?: number;
   /** Addresses of the pages before and after. */
   previous: string | undefined;
   next: string | undefined;
@@ -13,7 +14,8 @@ export function PageLinks({ first, count, total, previous, next }: PageLinksProp
   return (
     <nav className="page-links" aria-label="Pages">
       <p className="muted" role="status">
-        {count === 1 ? first : `${first}–${first + count - 1}`} of {total}
+        {count === 1 ? first : `${first}–${first + count - 1}`}
+        {total !== undefined && ` of ${total}`}
       </p>
       {previous !== undefined && (
         <a className="button" href={previous}>
