@@ -24,11 +24,17 @@ export function writeOperationsTable(schema: GraphQLSchema): string {
 /** Writes the table of docs/from-novu.md: each REST call with the queries and mutations that make it. */
 export function writeRestTable(schema: GraphQLSchema): string {
   const calls = listFields(schema)
-    .filter(({ isRoot }) => isRoot)
-    .flatMap(({ name, endpoints, module }) => endpoints.map((endpoint) => ({ endpoint, name, module })));
+    .filter(({ isCostly }) => isCostly)
+    .flatMap(({ name, isRoot, endpoints, module }) =>
+      endpoints.map((endpoint) => ({ endpoint, name, isRoot, module })),
+    );
   const pathOf = (endpoint: string) => endpoint.slice(endpoint.indexOf('/'));
   const rows = [...Map.groupBy(calls, ({ endpoint }) => endpoint.replace(/\?.*/, ''))]
     .sort(([a], [b]) => pathOf(a).localeCompare(pathOf(b)) || a.localeCompare(b))
+    .map(
+      ([endpoint, all]) =>
+        [endpoint, all.some(({ isRoot }) => isRoot) ? all.filter(({ isRoot }) => isRoot) : all] as const,
+    )
     .map(([endpoint, fields]) => [
       code(endpoint),
       fields.map(({ name }) => code(name)).join(', '),

@@ -34,7 +34,7 @@ export interface SchemaField {
   name: string;
   isRoot: boolean;
   isMutation: boolean;
-  /** Whether it is a root field, or leads from a record to another one. */
+  /** Whether it is a root field, or makes calls of its own. */
   isCostly: boolean;
   field: GraphQLField<unknown, unknown>;
   scope: string | undefined;
@@ -67,7 +67,7 @@ export function listFields(schema: GraphQLSchema): SchemaField[] {
     Object.values(parent.getFields()).map((field): SchemaField => {
       const isRoot = roots.includes(parent);
       const type = getNamedType(field.type);
-      const isCostly = isRoot || (scopeOf(parent) !== undefined && scopeOf(type) !== undefined);
+      const isCostly = isRoot || 'calls' in field.extensions;
       const scope = scopeOf(field) ?? (isCostly ? scopeOf(type) : undefined);
       return {
         name: isRoot ? field.name : `${parent.name}.${field.name}`,

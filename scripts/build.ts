@@ -74,6 +74,7 @@ const BUNDLES: Readonly<Record<string, Bundle>> = {
       'testing/msw/index': 'packages/testing/src/msw/index.ts',
       'modules/index': 'src/modules/index.ts',
       'modules/events': 'src/modules/events.ts',
+      'modules/inbox': 'src/modules/inbox.ts',
       'modules/messages': 'src/modules/messages.ts',
       'modules/subscribers': 'src/modules/subscribers.ts',
       'modules/topics': 'src/modules/topics.ts',

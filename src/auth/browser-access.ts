@@ -98,7 +98,7 @@ export function createBrowserAccess(
 }
 
 function trust(options: TokenIssuer, keys: TrustedIssuer['keys']): TrustedIssuer {
-  const { issuer, audience, algorithms, scopeClaim } = options;
+  const { issuer, audience, algorithms, subjectClaim, scopeClaim } = options;
   const { tenant, tenantClaim = 'tenant', tenants } = options;
   return {
     issuer,
@@ -109,6 +109,7 @@ function trust(options: TokenIssuer, keys: TrustedIssuer['keys']): TrustedIssuer
       const named = tenant ?? readText(claims, tenantClaim);
       return named !== undefined && (tenants === undefined || tenants.includes(named)) ? named : undefined;
     },
+    subjectClaim,
     scopeClaim,
     isGateway: false,
   };
@@ -120,6 +121,7 @@ const trustClientTokens = (keys: ClientTokenKeys): TrustedIssuer => ({
   algorithms: [CLIENT_TOKEN_ALGORITHM],
   keys: keys.find,
   tenantOf: (claims) => readText(claims, 'tenant'),
+  subjectClaim: 'sub',
   scopeClaim: 'scope',
   isGateway: true,
 });

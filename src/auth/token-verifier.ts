@@ -21,6 +21,8 @@ export interface TrustedIssuer {
    * @throws {AuthenticationError}
    */
   tenantOf(claims: JWTPayload): string | undefined;
+  /** Name or path of the claim that contains the subject. */
+  subjectClaim: string;
   /** Name or path of the claim that contains the scopes. */
   scopeClaim: string;
   /** Whether it is the gateway itself. Then the claims `documents` and `upstream` restrict what a token is for. */
@@ -34,7 +36,7 @@ const clockSkewOf = ({ isGateway }: TrustedIssuer): number => (isGateway ? 0 : C
 
 export interface VerifiedToken {
   tenant: string;
-  /** User; undefined if the token has no subject. */
+  /** User, for rate limits, idempotency keys, the audit log, and records of which a token reaches only its own; undefined if the token names none. */
   subject: string | undefined;
   /** Granted scopes, without those that tokens cannot grant. */
   scopes: ReadonlySet<Scope>;
@@ -75,10 +77,12 @@ export function createTokenVerifier(
     if (tenant === undefined) {
       throw new AuthenticationError('TENANT_UNKNOWN');
     }
-    readText(claims, 'jti'); // Not used, but a token whose claims have the wrong types is not trusted.
+    for (const unused of ['jti', 'sub']) {
+      readText(claims, unused); // A token whose claims have the wrong types is not trusted.
+    }
     const scopes = readWords(claims, issuer.scopeClaim).filter(isScope);
     const documents = issuer.isGateway ? toTexts(claims.documents) : undefined;
-    const subject = readText(claims, 'sub');
+    const subject = readText(claims, issuer.subjectClaim) || undefined; // The gateway's own tokens have an empty one instead of none.
     return {
       tenant,
       subject,

@@ -73,7 +73,8 @@ export const ERROR_CODES = {
   },
   FORBIDDEN: {
     status: 403,
-    meaning: 'The credential does not permit this. The message names the missing scope, the setting or the key.',
+    meaning:
+      'The credential does not permit this. The message names the missing scope, the setting, the key or the subject.',
     remedy: 'Use a credential that permits it, or ask the operator to permit it.',
   },
   CSRF_REFUSED: {

@@ -166,6 +166,17 @@ export function toFailure(error: UpstreamError, returned: ReturnedFailures): Fai
   return isBulkItem ? toItemFailure(error) : undefined;
 }
 
+/**
+ * Returns the result of a read, and null also if the service reports with 400 that the record is missing, as it does for some.
+ *
+ * @param record type of the record, such as `Subscriber`, and its id
+ */
+export const nullIfAbsent = <Body>(
+  read: Promise<Body>,
+  record: { resource: string; id: string },
+): Promise<Body | null> =>
+  read.catch((error) => (isUpstreamError(error) && saysNotFound(error, record) ? null : Promise.reject(error)));
+
 /** Whether the service reports with 400 that the record is missing, so that only the message says so. It can also miss others, such as one that uses it. */
 function saysNotFound({ status, message }: UpstreamError, { resource, id }: { resource: string; id: string }): boolean {
   const bare = message.replace(` ${id} `, ' '); // Once, because an id can be a word of the sentence.
@@ -174,7 +185,7 @@ function saysNotFound({ status, message }: UpstreamError, { resource, id }: { re
   const forms = [
     `not find (?:(?:the|an?|any) )?${noun}\\b`,
     `no (?:such ${noun}\\b|${noun} (?:with|named|exists)\\b)`,
-    `${noun}(?:Id)?(?:\\W+(?:with|the|id|identifier|named?|was|is|could|can))*\\W+(?:not (?:be )?found|does(?: not|n't) exist)\\b`,
+    `${noun}(?:Id)?(?:\\W+(?:with|the|id|identifier|named?|was|is|could|can))*\\W+(?:not (?:be )?found|(?:does(?: not|n't)|not) exist)\\b`,
   ];
   return status === 400 && new RegExp(`\\b(?:${forms.join('|')})`, 'i').test(words.join(' '));
 }

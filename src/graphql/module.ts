@@ -1,7 +1,7 @@
 // Lets modules add types, fields and endpoints to the schema.
 
 import { type FieldMap, InterfaceRef, ObjectRef } from '@pothos/core';
-import { assertRange, badResponse, badUserInput, loadBySentId } from '../errors/field-errors.ts';
+import { assertRange, badResponse, badUserInput, loadBySentId, nullIfAbsent } from '../errors/field-errors.ts';
 import { isRecord } from '../lib/is-record.ts';
 import { isPromise } from '../lib/promises.ts';
 import { type DeclaredEndpoint, endpoint } from '../upstream/endpoint.ts';
@@ -12,6 +12,7 @@ import type { Loader } from './loaders.ts';
 import { defineMutationErrors, type MutationErrors } from './mutation-errors.ts';
 import { ADDS_ONLY, createMutations, type Mutations } from './mutations.ts';
 import { type ModuleOf, requireScopes } from './scopes.ts';
+import { SUBJECT, subjectOf } from './subject.ts';
 
 /** Functions for modules that need no schema. */
 const HELPERS = {
@@ -25,6 +26,12 @@ const HELPERS = {
   entity: (keys: Readonly<Record<string, LoadByKey | null>>) => ({ entity: new Entity(Object.entries(keys)) }),
   /** Loads a record by an id that the service sent. */
   loadBySentId,
+  /** Returns the result of a read, and null also if the service reports with 400 that the record is missing. */
+  nullIfAbsent,
+  /** Returns the id of the person whose records a field reads or changes: with a token only its subject. Throws FORBIDDEN otherwise. */
+  subjectOf,
+  /** Description of an argument with that id. */
+  SUBJECT,
   /** Throws BAD_USER_INPUT unless a number is in a range. */
   assertRange,
   /** Creates the error of an argument that is rejected before any call. */

@@ -16,12 +16,19 @@ import { DependentCalls, dependentCallsOf } from './field-calls.ts';
 import { createBoundedMap } from './loaders.ts';
 import type { MutationErrors } from './mutation-errors.ts';
 import { requireScopes } from './scopes.ts';
+import { SUBJECT, subjectOf } from './subject.ts';
 
 /** Sends a write of a mutation, and returns the response. Adds an idempotency key of its own if the endpoint accepts it, and the caller sent one. */
 export type Send<Args, Body> = (args: Args) => Promise<Body>;
 
 /** Declaration of a mutation that sends a write or several, and whose result is a union of a success and failures. */
-export interface MutationOptions<Args extends CallArgs, Body, Fields extends InputFieldMap, Success extends object> {
+export interface MutationOptions<
+  Args extends CallArgs,
+  Body,
+  Fields extends InputFieldMap,
+  Success extends object,
+  Subject extends string,
+> {
   /** Description. The REST call is added to it, unless it names one. */
   description: string;
   scope: Scope;
@@ -38,16 +45,15 @@ export interface MutationOptions<Args extends CallArgs, Body, Fields extends Inp
     argument?: string;
     fields: (t: PothosSchemaTypes.InputFieldBuilder<GraphTypes, 'InputObject'>) => Fields;
   };
+  /**
+   * Adds an optional input field with this name: the id of the person whose records are changed. A token reaches only its subject, and is FORBIDDEN otherwise
+   * before anything is sent. `resolve` always gets the id. @default the mutation is for everybody with the scope
+   */
+  subject?: Subject;
   /** Failures that are members of the result, besides `InvalidInputError`. */
   failures?: {
     /** The record that the service may not have: `NotFoundError`. @default no member of the result */
-    notFound?: {
-      /** Type of the record, such as `Feed`. */
-      resource: string;
-      id: (input: NoInfer<InputShapeFromFields<Fields>>) => string;
-      /** Whether the service may report it with 400 and a message. @default false */
-      byMessage?: boolean;
-    };
+    notFound?: NotFound<NoInfer<ResolvedInput<Fields, Subject>>>;
     /** Whether it can conflict with other records: `ConflictError`. Always so if the endpoint is idempotent. @default false */
     conflict?: boolean;
   };
@@ -56,10 +62,10 @@ export interface MutationOptions<Args extends CallArgs, Body, Fields extends Inp
    *
    * @default the same path, but if the input has another field with that value, its name
    */
-  inputPath?: (path: readonly string[], input: NoInfer<InputShapeFromFields<Fields>>) => readonly string[];
+  inputPath?: (path: readonly string[], input: NoInfer<ResolvedInput<Fields, Subject>>) => readonly string[];
   /** Sends the write or several, and returns the source of the success. */
   resolve: (
-    input: InputShapeFromFields<Fields>,
+    input: ResolvedInput<Fields, Subject>,
     send: Send<Args, Body>,
     ctx: GatewayContext,
   ) => Success | Promise<Success>;
@@ -73,6 +79,20 @@ export interface MutationOptions<Args extends CallArgs, Body, Fields extends Inp
     failures?: (success: NoInfer<Success>) => readonly string[];
   };
 }
+
+/** Record that the service may not have. */
+export interface NotFound<Input> {
+  /** Type of the record, such as `Feed`. */
+  resource: string;
+  id: (input: Input) => string;
+  /** Whether the service may report it with 400 and a message. @default false */
+  byMessage?: boolean;
+}
+
+/** Input as resolvers get it, in which the subject is known. */
+export type ResolvedInput<Fields extends InputFieldMap, Subject extends string> = InputShapeFromFields<Fields> & {
+  readonly [Name in Subject]: string;
+};
 
 /** Declaration of a mutation that applies another one to each item of a list. */
 export interface BulkMutationOptions {
@@ -130,10 +150,13 @@ export interface Mutations {
    * Declares a mutation with its types, whose names are derived from its own: `CreateFeedInput`, `CreateFeedSuccess` and `CreateFeedResult` for
    * `createFeed`.
    */
-  mutation<Args extends CallArgs, Body, Success extends object, Fields extends InputFieldMap = Record<never, never>>(
-    name: string,
-    options: MutationOptions<Args, Body, Fields, Success>,
-  ): DeclaredMutation;
+  mutation<
+    Args extends CallArgs,
+    Body,
+    Success extends object,
+    Fields extends InputFieldMap = Record<never, never>,
+    Subject extends string = never,
+  >(name: string, options: MutationOptions<Args, Body, Fields, Success, Subject>): DeclaredMutation;
   /**
    * Declares a mutation that applies another one to each item of a list. Each has its own result, so one failure doesn't affect the others.
    *
@@ -142,19 +165,23 @@ export interface Mutations {
   bulkMutation(name: string, single: DeclaredMutation, options: BulkMutationOptions): void;
 }
 
-type AnyMutation = MutationOptions<CallArgs, unknown, InputFieldMap, object>;
+type AnyMutation = Omit<MutationOptions<CallArgs, unknown, InputFieldMap, object, never>, 'subject'> & {
+  subject?: string;
+};
 
 /** Creates the functions that declare the mutations of one schema. */
 export function createMutations(builder: Builder, errors: MutationErrors): Mutations {
   const { ConflictError, InvalidInputError, NotFoundError, UpstreamFailure } = errors;
 
   function declareMutation(name: string, options: AnyMutation): DeclaredMutation {
-    const { endpoint, scope, failures = {}, success } = options;
+    const { endpoint, scope, subject, failures = {}, success } = options;
     const extensions = { ...options.extensions, isExplained: true }; // Its first write ends its resolver, so explanations can run it.
     const input: AnyMutation['input'] =
-      options.input ?? (endpoint.idempotent ? { description: KEY_INPUT, fields: () => ({}) } : undefined);
+      options.input ??
+      (subject || endpoint.idempotent ? { description: subject ? SUBJECT : KEY_INPUT, fields: () => ({}) } : undefined);
     const { notFound, conflict = endpoint.idempotent } = failures;
     const typeName = toTypeName(name);
+    const inputName = `input of the mutation ${name}`;
     if (Object.is(endpoint.method, 'GET')) {
       throw new TypeError(`the mutation ${name} sends GET ${endpoint.route}, which is a read`); // From JavaScript.
     }
@@ -164,7 +191,8 @@ export function createMutations(builder: Builder, errors: MutationErrors): Mutat
       builder.inputType(`${typeName}Input`, {
         description: input.description,
         fields: (t) => ({
-          ...withoutOwn('idempotencyKey', input.fields(t), `input of the mutation ${name}`),
+          ...(subject && { [subject]: t.id({ description: SUBJECT }) }),
+          ...withoutOwn('idempotencyKey', withoutOwn(subject ?? '', input.fields(t), inputName), inputName),
           ...(endpoint.idempotent && { idempotencyKey: t.string({ description: IDEMPOTENCY_KEY }) }),
         }),
       });
@@ -278,11 +306,12 @@ function declareItemCalls({ endpoint, extensions }: DeclaredMutation, items: str
 
 function createAccept(
   typeName: string,
-  { endpoint, input: declared, failures: { notFound } = {}, inputPath, resolve, success }: AnyMutation,
+  { endpoint, input: declared, subject, failures: { notFound } = {}, inputPath, resolve, success }: AnyMutation,
   canConflict: boolean,
 ): DeclaredMutation['accept'] {
   return (fields, ctx, info, item) => {
-    const { idempotencyKey: sent, ...input } = fields;
+    const { idempotencyKey: sent, ...given } = fields;
+    const input = subject ? { ...given, [subject]: subjectOf(ctx, given[subject], subject) } : given;
     const inputKey = typeof sent === 'string' ? sent : undefined;
     const deriveKey = (write: number) =>
       endpoint.idempotent ? deriveIdempotencyKey(ctx, info, inputKey, item?.index, write) : undefined;

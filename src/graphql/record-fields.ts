@@ -35,6 +35,19 @@ export const optional = (description: string) => ({ nullable: true, description 
 /** Options of a field with a time, or null. */
 export const time = (description: string) => ({ type: 'DateTime', nullable: true, description }) as const;
 
+/** Creates the field with an object that the service sent, or null. Browsers don't see credentials in it. */
+export const jsonField = <Body>(
+  t: Fields<Body>,
+  description: string,
+  partOf: (record: Body) => Record<string, unknown> | null | undefined,
+): FieldRef<GraphTypes> =>
+  t.field({
+    type: 'JSONObject',
+    nullable: true,
+    description: `${description} ${MASKED}`,
+    resolve: (record, _args, { identity }) => visibleJson(partOf(record), identity),
+  });
+
 /**
  * Creates the fields of a content, which is a text or a list of blocks.
  *

@@ -1,4 +1,4 @@
-// The interface of modules, as `notigraph/modules`. The shipped modules are `notigraph/modules/events`, `/messages`, `/subscribers`, `/topics` and `/workflows`.
+// The interface of modules, as `notigraph/modules`. The shipped modules are `notigraph/modules/events`, `/inbox`, `/messages`, `/subscribers`, `/topics` and `/workflows`.
 
 export type { GraphTypes } from '../graphql/builder.ts';
 export type { Loader } from '../graphql/loaders.ts';

@@ -45,7 +45,7 @@ const clientKind = {
   ),
   rateLimit: setting(
     rateLimit().exactOptional(),
-    'Rate limit of each API key, or of each `sub` of a tenant. Counts upstream calls.',
+    'Rate limit of each API key, or of each subject of a tenant. Counts upstream calls.',
   ),
 };
 
@@ -101,6 +101,10 @@ const issuer = group({
     listOf(text(), 'must be a list of tenants').nonempty('must name at least one tenant').exactOptional(),
     'Tenants that the claim may name.',
     { defaultText: 'all' },
+  ),
+  subjectClaim: setting(
+    text().default('sub'),
+    'Claim that names the user, to whom [the rate limit](frontend.md#5-cors-and-rate-limit) applies and [the inbox](frontend.md#whose-records) belongs: its exact name, or else a path. Users must not be able to change it.',
   ),
   scopeClaim: setting(
     text().default('scope'),

@@ -48,7 +48,7 @@ export interface GatewaySettingOptions {
       corsOrigins?: readonly string[];
       /** Handling of documents in no manifest: `off` serves them, `log` serves and logs them, `enforce` rejects them. See trusted documents. @default 'off' */
       trustedDocuments?: 'off' | 'log' | 'enforce';
-      /** Rate limit of each API key, or of each `sub` of a tenant. Counts upstream calls. @default none */
+      /** Rate limit of each API key, or of each subject of a tenant. Counts upstream calls. @default none */
       rateLimit?: {
         /** Upstream calls per `perSeconds`, and as many at once after a pause. */
         calls: number;
@@ -86,6 +86,8 @@ export interface GatewaySettingOptions {
         tenant?: string;
         /** Tenants that the claim may name. @default all */
         tenants?: readonly string[];
+        /** Claim that names the user, to whom the rate limit applies and the inbox belongs: its exact name, or else a path. Users must not be able to change it. @default 'sub' */
+        subjectClaim?: string;
         /** Claim that lists scopes: a string with spaces between them, or a list. Its exact name, or else a path, such as `realm_access.roles`. @default 'scope' */
         scopeClaim?: string;
       })[];
@@ -115,7 +117,7 @@ export interface GatewaySettingOptions {
       corsOrigins?: readonly string[];
       /** Handling of documents in no manifest: `off` serves them, `log` serves and logs them, `enforce` rejects them. See trusted documents. @default 'off' */
       trustedDocuments?: 'off' | 'log' | 'enforce';
-      /** Rate limit of each API key, or of each `sub` of a tenant. Counts upstream calls. @default none */
+      /** Rate limit of each API key, or of each subject of a tenant. Counts upstream calls. @default none */
       rateLimit?: {
         /** Upstream calls per `perSeconds`, and as many at once after a pause. */
         calls: number;

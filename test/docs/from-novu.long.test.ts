@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
+import { type GraphQLObjectType, isObjectType } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { readCommandLine } from '../../packages/cli/src/command-line.ts';
 import { COMMANDS } from '../../packages/cli/src/commands/index.ts';
@@ -19,15 +20,29 @@ const COVERED = rows(PAGE, /^\| REST call \| GraphQL/m);
 const MISSING = rows(PAGE, /^\| you need \| REST calls/m);
 const PYTHON = findPrograms('python3');
 
-/** The queries and mutations of the built-in and shipped modules, with the REST calls in their descriptions. */
-const FIELDS = [shippedSchema.getQueryType(), shippedSchema.getMutationType()].flatMap((type) =>
-  Object.values(type?.getFields() ?? {}).map(({ name, description }) => ({
-    name,
-    calls: names(description ?? '')
-      .filter((text) => /^[A-Z]+ \//.test(text))
-      .map((call) => call.replace(/\?.*/, '')),
-  })),
-);
+/** The fields of types that make calls, with the REST calls in their descriptions. */
+const fieldsOf = (types: readonly (GraphQLObjectType | null | undefined)[], prefixOf = (_type: string) => '') =>
+  types.flatMap((type) =>
+    Object.values(type?.getFields() ?? {}).map(({ name, description }) => ({
+      name: `${prefixOf(type?.name ?? '')}${name}`,
+      calls: names(description ?? '')
+        .filter((text) => /^[A-Z]+ \//.test(text))
+        .map((call) => call.replace(/\?.*/, '')),
+    })),
+  );
+
+/** The queries and mutations of the built-in and shipped modules, and the fields of records that make calls which none of them makes. */
+const ROOT_TYPES = [shippedSchema.getQueryType(), shippedSchema.getMutationType()];
+const ROOT_FIELDS = fieldsOf(ROOT_TYPES);
+const FIELDS = [
+  ...ROOT_FIELDS,
+  ...fieldsOf(
+    Object.values(shippedSchema.getTypeMap())
+      .filter(isObjectType)
+      .filter((type) => !ROOT_TYPES.includes(type)),
+    (type) => `${type}.`,
+  ).filter(({ calls }) => calls.some((call) => ROOT_FIELDS.every((field) => !field.calls.includes(call)))),
+];
 
 const rowsOfCall = (call: string) => COVERED.filter(([cell]) => names(cell).includes(call));
 
@@ -51,7 +66,7 @@ it('every field is in the row of each of its REST calls, with its module', () =>
 describe('what is not covered', () => {
   it('is in no field', () => {
     const missing = MISSING.flatMap(([, calls]) => names(calls));
-    expect(missing.length).toBeGreaterThan(20);
+    expect(missing.length).toBeGreaterThan(12);
     expect(missing.filter((call) => FIELDS.some(({ calls }) => calls.includes(call)))).toEqual([]);
   });
 

@@ -8,6 +8,7 @@ it.each([
   ['docs/testing.md', 'examples/testing/docs.vitest.test.ts'],
   ['docs/testing-msw.md', 'examples/testing/mocks.vitest.test.ts'],
   ['docs/another-service.md', 'examples/testing/plans.ts'],
+  ['docs/own-records.md', 'examples/testing/notes.ts'],
 ])('%s shows an example that Vitest runs', (page, file) => {
   expect(blocks(read(page), 'ts').join('\n')).toBe(read(file));
 });

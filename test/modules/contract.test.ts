@@ -6,6 +6,7 @@ import { loadOperations } from '../../src/graphql/documents/shipped-operations.t
 import { ModuleError, type Toolkit } from '../../src/graphql/module.ts';
 import { createSchema, printSdl } from '../../src/graphql/schema.ts';
 import events from '../../src/modules/events.ts';
+import inbox from '../../src/modules/inbox.ts';
 import { defineModule, type GatewayModule } from '../../src/modules/index.ts';
 import messages from '../../src/modules/messages.ts';
 import subscribers from '../../src/modules/subscribers.ts';
@@ -326,7 +327,7 @@ describe('an item of a bulk write of a module', () => {
 });
 
 describe('the explanation of an operation', () => {
-  const modules = [events, messages, subscribers, topics, workflowPages, layouts];
+  const modules = [events, inbox, messages, subscribers, topics, workflowPages, layouts];
   const schema = createSchema({ federation: true, introspection: true }, modules);
   const shipped = loadOperations(schema).map(({ query, variables = '{}' }) => [query, JSON.parse(variables)] as const);
   const others = [

@@ -9,6 +9,7 @@ import { scopesOf } from '../../src/graphql/scopes.ts';
 import { subscribers } from '../../src/graphql/types/subscriber.ts';
 import { workflows } from '../../src/graphql/types/workflow.ts';
 import events from '../../src/modules/events.ts';
+import inbox from '../../src/modules/inbox.ts';
 import { defineModule, type GatewayModule, type Toolkit } from '../../src/modules/index.ts';
 import messages from '../../src/modules/messages.ts';
 import subscriberProfiles from '../../src/modules/subscribers.ts';
@@ -149,7 +150,15 @@ describe('a token with only groups:read gets nothing of another scope', () => {
 });
 
 describe('the modules that are shipped, and one of a user', () => {
-  const modules: readonly GatewayModule[] = [events, messages, subscriberProfiles, topics, workflowPages, layouts];
+  const modules: readonly GatewayModule[] = [
+    events,
+    inbox,
+    messages,
+    subscriberProfiles,
+    topics,
+    workflowPages,
+    layouts,
+  ];
 
   it('have no root field that a token without its scopes can use', async () => {
     const schema = createSchema(undefined, modules);

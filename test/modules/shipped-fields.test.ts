@@ -1,18 +1,73 @@
 import { expect, it } from 'vitest';
 import { createSchema, endpointsOf } from '../../src/graphql/schema.ts';
 import events from '../../src/modules/events.ts';
+import inbox from '../../src/modules/inbox.ts';
 import messages from '../../src/modules/messages.ts';
 import subscribers from '../../src/modules/subscribers.ts';
 import topics from '../../src/modules/topics.ts';
 import workflowPages from '../../src/modules/workflows.ts';
 import { CONTRACT } from '../../src/upstream/endpoints.ts';
 import { describeContract, type Field } from '../support/field-contract.ts';
+import { INBOX_WRITES, inboxMessage, PREFERENCE } from '../support/inbox.ts';
 import { feed, subscriber } from '../support/records.ts';
 
 const TRIGGERED = { status: 'processed', transactionId: 't1' };
 const EVENT = '{ workflow: "w", subscriberIds: ["s1"] }';
 const TOPIC = { data: { _id: 't1', key: 'k', name: 'Topic', subscribers: [] } };
 const PAGE = { page: 0, hasMore: false, totalCount: 0, data: [] };
+
+const INBOX = '/v1/subscribers/{subscriberId}';
+
+/** Reads of the inbox, which its fields make. */
+const INBOX_READS = [
+  {
+    endpoint: `GET ${INBOX}/notifications/feed`,
+    text: 'inbox(subscriberId: $id) { messages { page } }',
+    path: `${INBOX}/notifications/feed?page=0&limit=10`,
+    body: { ...PAGE, data: [inboxMessage()] },
+    caller: 'Inbox.messages',
+    absent: { messages: { page: 0 } },
+  },
+  {
+    endpoint: `GET ${INBOX}/notifications/unseen`,
+    text: 'inbox(subscriberId: $id) { unseen { count } }',
+    path: `${INBOX}/notifications/unseen?seen=false&limit=100`,
+    body: { data: { count: 1 } },
+    caller: 'Inbox.unseen',
+    absent: { unseen: { count: 0 } },
+  },
+  {
+    endpoint: `GET ${INBOX}/preferences`,
+    text: 'inbox(subscriberId: $id) { preferences { name } }',
+    body: { data: [PREFERENCE] },
+    caller: 'Inbox.preferences',
+    absent: { preferences: [] },
+  },
+  {
+    endpoint: `GET ${INBOX}/preferences/global`,
+    text: 'inbox(subscriberId: $id) { globalPreferences { enabled } }',
+    body: { data: [PREFERENCE] },
+    caller: 'Inbox.globalPreferences',
+    absent: { globalPreferences: null },
+  },
+] satisfies Field[];
+
+/** Changes of the inbox. */
+const INBOX_CHANGES = {
+  markMessages: { endpoint: `POST ${INBOX}/messages/mark-as`, body: { data: [] } },
+  markAllMessages: { endpoint: `POST ${INBOX}/messages/mark-all`, body: { data: 1 } },
+  completeMessageAction: {
+    endpoint: `POST ${INBOX}/messages/{messageId}/actions/{type}`,
+    path: `${INBOX}/messages/65f0000000000000000000aa/actions/primary`,
+    body: { data: {} },
+  },
+  updateWorkflowPreference: {
+    endpoint: `PATCH ${INBOX}/preferences/{workflowId}`,
+    path: `${INBOX}/preferences/w1`,
+    body: { data: PREFERENCE },
+  },
+  updateGlobalPreferences: { endpoint: `PATCH ${INBOX}/preferences`, body: { data: PREFERENCE } },
+} as const;
 
 /** A field for each endpoint of the shipped modules. */
 const SHIPPED: readonly Field[] = [
@@ -36,6 +91,15 @@ const SHIPPED: readonly Field[] = [
     body: { data: true },
     returns: ['NotFoundError'],
   },
+  ...INBOX_READS,
+  ...(Object.entries(INBOX_CHANGES) as [keyof typeof INBOX_CHANGES, Partial<Field> & Pick<Field, 'endpoint'>][]).map(
+    ([name, field]): Field => ({
+      text: `${name}(input: { subscriberId: $id, ${INBOX_WRITES[name]} })`,
+      isIdempotent: true,
+      returns: ['NotFoundError', 'ConflictError'],
+      ...field,
+    }),
+  ),
   {
     endpoint: 'GET /v1/messages',
     text: 'messages { __typename }',
@@ -115,7 +179,7 @@ const SHIPPED: readonly Field[] = [
   },
 ];
 
-const MODULES = [events, messages, subscribers, topics, workflowPages];
+const MODULES = [events, inbox, messages, subscribers, topics, workflowPages];
 
 it('every endpoint of the shipped modules has a field that is tested', () => {
   const endpoints = endpointsOf(createSchema(undefined, MODULES)).slice(CONTRACT.length);

@@ -7,6 +7,7 @@ import type { GatewayOptions } from '../../src/gateway.ts';
 import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
 import { createSchema } from '../../src/graphql/schema.ts';
 import events from '../../src/modules/events.ts';
+import inbox from '../../src/modules/inbox.ts';
 import { defineModule, type GatewayModule } from '../../src/modules/index.ts';
 import messages from '../../src/modules/messages.ts';
 import subscribers from '../../src/modules/subscribers.ts';
@@ -189,7 +190,7 @@ it('an event’s unknown status is among its problems, in the word of the servic
 });
 
 it('the operations of modules are valid, work on the sandbox, and make the calls that they name', async () => {
-  const modules = [events, messages, subscribers, topics, workflowPages];
+  const modules = [events, inbox, messages, subscribers, topics, workflowPages];
   await using gateway = await start(...modules);
   const builtIn = new Set(loadOperations().map(({ name }) => name));
   for (const { name, query, variables = '{}', calls } of shippedOperations.filter(({ name }) => !builtIn.has(name))) {

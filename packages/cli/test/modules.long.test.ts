@@ -81,7 +81,7 @@ it('modules in TypeScript are served by workers, and applied when they or a file
 });
 
 /** Names of the shipped modules, as the banner shows them, and what it says about them. */
-const SHIPPED_ROW = `  Modules    notigraph/modules/events, /messages, /subscribers, /topics, /workflows
+const SHIPPED_ROW = `  Modules    notigraph/modules/events, /inbox, /messages, /subscribers, /topics, /workflows
              only with the sandbox; for a real service, set --modules notigraph/modules/events,…
 `;
 

@@ -23,7 +23,7 @@ export type KnownErrorCode =
   | 'UNAUTHENTICATED'
   /** The issuer's signing keys are unavailable, so tokens cannot be verified. Wait `retryAfterSeconds`. */
   | 'SIGN_IN_UNAVAILABLE'
-  /** The credential does not permit this. The message names the missing scope, the setting or the key. Use a credential that permits it, or ask the operator to permit it. */
+  /** The credential does not permit this. The message names the missing scope, the setting, the key or the subject. Use a credential that permits it, or ask the operator to permit it. */
   | 'FORBIDDEN'
   /** A GET request could have been sent by a page of another site. Send `Authorization` or `GraphQL-Require-Preflight: true`. */
   | 'CSRF_REFUSED'

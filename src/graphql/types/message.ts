@@ -4,7 +4,7 @@ import type { FieldMap } from '@pothos/core';
 import { deleteMessagesByTransaction, type MessageBody } from '../../upstream/endpoints.ts';
 import { MASKED, visibleJson } from '../masking.ts';
 import { defineModule } from '../module.ts';
-import { contentFields, type Fields, idField, optional, time } from '../record-fields.ts';
+import { contentFields, type Fields, idField, jsonField, optional, time } from '../record-fields.ts';
 import { workflows } from './workflow.ts';
 
 export const messages = defineModule('messages', ({ builder, mutation }) => {
@@ -92,12 +92,7 @@ export const sentMessages = defineModule('sentMessages', ({ declareCalls, loadBy
           sent == null ? null : loadBySentId(sent, (id) => loaders.load(workflow, id)),
       }),
       feedId: t.exposeID('_feedId', optional('The id of the feed that shows it in the app. Null if none.')),
-      payload: t.field({
-        type: 'JSONObject',
-        nullable: true,
-        description: `The variables with which the workflow was triggered. ${MASKED}`,
-        resolve: ({ payload }, _args, { identity }) => visibleJson(payload, identity),
-      }),
+      payload: jsonField(t, 'The variables with which the workflow was triggered.', ({ payload }) => payload),
     };
   };
 

@@ -12,9 +12,8 @@ import {
 } from '../../errors/field-errors.ts';
 import { getWorkflow, type TriggerBody, updateWorkflowStatus, type WorkflowBody } from '../../upstream/endpoints.ts';
 import type { LoadByKey } from '../federation.ts';
-import { visibleJson } from '../masking.ts';
 import { defineModule } from '../module.ts';
-import { extraField, type Fields, idField, listField, optional, shows, time } from '../record-fields.ts';
+import { extraField, type Fields, idField, jsonField, listField, optional, shows, time } from '../record-fields.ts';
 import { notificationGroups } from './notification-group.ts';
 import { workflowSteps } from './workflow-step.ts';
 
@@ -37,14 +36,13 @@ export const workflows = defineModule('workflows', (toolkit) => {
     };
 
   const PreferenceSettings = builder.objectRef<WorkflowBody['preferenceSettings']>('PreferenceSettings').implement({
-    description:
-      'The channels on which a workflow sends unless a subscriber chose otherwise. Null for a channel without a default.',
+    description: 'Whether messages may be sent on each channel. Null for a channel without a setting.',
     fields: (t) => ({
-      email: t.exposeBoolean('email', optional('Whether emails are sent by default.')),
-      sms: t.exposeBoolean('sms', optional('Whether text messages are sent by default.')),
-      inApp: t.exposeBoolean('in_app', optional('Whether in-app messages are sent by default.')),
-      chat: t.exposeBoolean('chat', optional('Whether chat messages are sent by default.')),
-      push: t.exposeBoolean('push', optional('Whether push notifications are sent by default.')),
+      email: t.exposeBoolean('email', optional('Whether emails are sent.')),
+      sms: t.exposeBoolean('sms', optional('Whether text messages are sent.')),
+      inApp: t.exposeBoolean('in_app', optional('Whether in-app messages are sent.')),
+      chat: t.exposeBoolean('chat', optional('Whether chat messages are sent.')),
+      push: t.exposeBoolean('push', optional('Whether push notifications are sent.')),
     }),
   });
 
@@ -77,7 +75,7 @@ export const workflows = defineModule('workflows', (toolkit) => {
     }),
     preferenceSettings: t.expose('preferenceSettings', {
       type: PreferenceSettings,
-      description: 'The channels on which the workflow sends by default.',
+      description: 'The channels on which the workflow sends unless a subscriber chose otherwise.',
     }),
     triggers: listField(t, 'triggers', WorkflowTrigger, 'The triggers with which apps start the workflow.'),
     notificationGroupId: t.id({
@@ -109,12 +107,11 @@ export const workflows = defineModule('workflows', (toolkit) => {
       nullable: true,
       description: 'Your own key/value pairs. Null if there are none.',
     }),
-    workflowIntegrationStatus: t.field({
-      type: 'JSONObject',
-      nullable: true,
-      description: 'The channels that have an active provider, as sent by the service. Null if it sent none.',
-      resolve: ({ workflowIntegrationStatus }, _args, { identity }) => visibleJson(workflowIntegrationStatus, identity),
-    }),
+    workflowIntegrationStatus: jsonField(
+      t,
+      'The channels that have an active provider, as sent by the service. Null if it sent none.',
+      (workflow) => workflow.workflowIntegrationStatus,
+    ),
     creatorId: t.exposeID('_creatorId', { description: 'The id of the user who created the workflow.' }),
     organizationId: t.exposeID('_organizationId', {
       description: 'The id of the organization that owns the workflow.',
@@ -266,7 +263,7 @@ export const workflows = defineModule('workflows', (toolkit) => {
     },
   });
 
-  return { Workflow, workflow, workflowFields };
+  return { PreferenceSettings, Workflow, workflow, workflowFields };
 });
 
 export const idOf = ({ _id, id }: WorkflowBody): string | undefined => _id ?? id;

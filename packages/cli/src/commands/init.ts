@@ -14,7 +14,8 @@ export const init: Command = {
     {
       name: 'modules',
       value: 'NAME,…',
-      description: 'Modules: events, subscribers, topics, workflows, files, or none. Default: events,subscribers.',
+      description:
+        'Modules: events, inbox, subscribers, topics, workflows, files, or none. Default: events,subscribers.',
     },
     {
       name: 'tenant',

@@ -27,6 +27,7 @@ interface ModuleFile {
 
 const SHIPPED: Readonly<Record<string, () => Promise<{ default: GatewayModule }>>> = {
   'notigraph/modules/events': () => import('../../../../src/modules/events.ts'),
+  'notigraph/modules/inbox': () => import('../../../../src/modules/inbox.ts'),
   'notigraph/modules/messages': () => import('../../../../src/modules/messages.ts'),
   'notigraph/modules/subscribers': () => import('../../../../src/modules/subscribers.ts'),
   'notigraph/modules/topics': () => import('../../../../src/modules/topics.ts'),

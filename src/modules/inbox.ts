@@ -1,0 +1,377 @@
+// Adds the inbox of a subscriber: in-app messages, their states and number, and preferences. A token reaches only that of its subject.
+
+import type { FieldMap, InputFieldMap } from '@pothos/core';
+import type { GraphTypes } from '../graphql/builder.ts';
+import { defineShipped } from '../graphql/module.ts';
+import type { NotFound, ResolvedInput, Send } from '../graphql/mutations.ts';
+import { assertPage, definePage, type PageBody, pageArg, sizeArg } from '../graphql/pages.ts';
+import { extraField, type Fields, jsonField, optional, time } from '../graphql/record-fields.ts';
+import { messages, sentMessages } from '../graphql/types/message.ts';
+import { workflows } from '../graphql/types/workflow.ts';
+import type { CallArgs, DeclaredEndpoint, WriteEndpoint } from '../upstream/endpoint.ts';
+import type { MessageBody } from '../upstream/endpoints.ts';
+import type { components } from '../upstream/openapi.gen.ts';
+
+/** Maximum messages of a page and in one mutation, and feeds in one filter. The service counts up to this number too. */
+const MAX = 100;
+
+/** Members of a message that are for the service and its providers, or a record of their own: no field shows them. */
+const HIDDEN = ['overrides', 'deviceTokens', 'directWebhookUrl', 'subscriber', 'template'];
+
+type Schemas = components['schemas'];
+type CtaBody = { [Name in 'type' | 'url' | 'status']?: string | undefined } & { buttons?: ButtonBody[] };
+type ButtonBody = { type?: string; content?: string };
+type ChoiceBody = Schemas['ChannelChoice'];
+type PreferencesBody = Schemas['GlobalPreference'];
+type PreferenceBody = Schemas['WorkflowPreference'];
+type MarkBody = { markAs: Schemas['MarkAs'] };
+type Feeds = { feedIdentifier?: readonly string[] };
+type InboxBody = { subscriberId: string };
+
+/** Mutation of an inbox: what those of it don't have in common. */
+type Change<Args extends CallArgs, Body, Own extends InputFieldMap, Result> = {
+  description: string;
+  endpoint: WriteEndpoint<Args, Body>;
+  fields: (t: PothosSchemaTypes.InputFieldBuilder<GraphTypes, 'InputObject'>) => Own;
+  /** The record that the service may not have. @default the subscriber */
+  notFound?: NotFound<ResolvedInput<Own, 'subscriberId'>>;
+  resolve: (input: ResolvedInput<Own, 'subscriberId'>, send: Send<Args, Body>) => Promise<Result>;
+  success: (t: Fields<Awaited<Result> & { inbox: InboxBody }>) => FieldMap;
+};
+
+export default defineShipped('notigraph/modules/inbox', (toolkit) => {
+  const { assertRange, builder, declareCalls, endpoint, mutation, nullIfAbsent } = toolkit;
+  const { requireScopes, SUBJECT, subjectOf, use } = toolkit;
+  const { Channel } = use(messages);
+  const { messageFields } = use(sentMessages);
+  const { PreferenceSettings } = use(workflows);
+
+  const list = { expect: 'list' } as const;
+  const write = { idempotent: true } as const;
+  const writeToValue = { ...write, expect: 'value' } as const;
+  const writeToNothing = { ...write, expect: 'nothing' } as const;
+
+  const listMessages = endpoint('GET /v1/subscribers/{subscriberId}/notifications/feed', { expect: 'page' })
+    .takes<{ query: { page: number; limit: number; seen?: boolean; read?: boolean } & Feeds }>()
+    .returns<PageBody<MessageBody>>();
+  const count = endpoint('GET /v1/subscribers/{subscriberId}/notifications/unseen', { identifiedBy: ['count'] })
+    .takes<{ query: { seen: boolean; limit: number; feedId?: readonly string[] } & Feeds }>()
+    .returns<Schemas['MessageCount']>();
+  // The service answers with every message that has one of the ids, whoever's it is, so nothing of the response is used.
+  const mark = endpoint('POST /v1/subscribers/{subscriberId}/messages/mark-as', writeToNothing).takes<{
+    body: MarkBody & { messageId: readonly string[] };
+  }>();
+  const markAll = endpoint('POST /v1/subscribers/{subscriberId}/messages/mark-all', writeToValue)
+    .takes<{ body: MarkBody & Feeds }>()
+    .returns<number>();
+  const complete = endpoint(
+    'POST /v1/subscribers/{subscriberId}/messages/{messageId}/actions/{type}',
+    writeToNothing,
+  ).takes<{ body: { status: 'done'; payload?: object } }>();
+  const preferences = endpoint('GET /v1/subscribers/{subscriberId}/preferences', list).returns<PreferenceBody[]>();
+  const globals = endpoint('GET /v1/subscribers/{subscriberId}/preferences/global', list).returns<PreferencesBody[]>();
+  const updateOne = endpoint('PATCH /v1/subscribers/{subscriberId}/preferences/{workflowId}', write)
+    .takes<{ body: { enabled?: boolean; channel?: ChoiceBody } }>()
+    .returns<PreferenceBody>();
+  const updateAll = endpoint('PATCH /v1/subscribers/{subscriberId}/preferences', write)
+    .takes<{ body: { enabled?: boolean; preferences?: readonly ChoiceBody[] } }>()
+    .returns<PreferencesBody>();
+
+  const readable = { extensions: requireScopes('inbox:read') };
+  const subscriber = (id: string) => ({ resource: 'Subscriber', id });
+  const feedArgs = { description: 'Only messages in feeds with these identifiers. Default: all.' };
+
+  /** Returns feeds as they are sent. None would mean all of them to the service. */
+  const feedsOf = (feeds: readonly string[] | null | undefined) => {
+    assertRange('the number of feeds', feeds?.length ?? 1, 1, MAX);
+    return feeds ?? undefined;
+  };
+
+  const MarkAs = builder.enumType('MarkAs', {
+    description: 'A state of in-app messages.',
+    values: {
+      SEEN: { value: 'seen', description: 'The message was shown to the person.' },
+      UNSEEN: { value: 'unseen', description: 'The message was not shown to the person.' },
+      READ: { value: 'read', description: 'The person read the message. It is also seen.' },
+      UNREAD: { value: 'unread', description: 'The person did not read the message. It is seen.' },
+    } as const,
+  });
+
+  const InboxButton = builder.objectRef<ButtonBody>('InboxButton').implement({
+    description: 'A button of an in-app message.',
+    fields: (t) => ({
+      type: t.exposeString('type', optional('The kind, such as `primary`, for `completeMessageAction`.')),
+      content: t.exposeString('content', optional('The text on the button.')),
+    }),
+  });
+
+  const InboxCta = builder.objectRef<CtaBody>('InboxCta').implement({
+    description: 'A link and buttons of an in-app message.',
+    ...readable,
+    fields: (t) => ({
+      type: t.exposeString('type', optional('The kind, such as `redirect`.')),
+      url: t.exposeString('url', optional('The address to open. Check it before you use it as a link.')),
+      buttons: t.expose('buttons', { type: [InboxButton], nullable: true, description: 'The buttons. Null if none.' }),
+      status: t.exposeString('status', optional('The status of the buttons: `pending`, or `done` after one was used.')),
+    }),
+  });
+
+  const InboxMessage = builder.objectRef<MessageBody>('InboxMessage').implement({
+    description: 'An in-app message.',
+    ...readable,
+    fields: (t) => ({
+      ...messageFields(t, (value) => value),
+      lastSeenAt: t.expose('lastSeenDate', time('The time when it was last marked as seen. Null if never.')),
+      lastReadAt: t.expose('lastReadDate', time('The time when it was last marked as read. Null if never.')),
+      actor: jsonField(
+        t,
+        'The person or system that caused it, with a picture, as sent by the service.',
+        ({ actor }) => actor,
+      ),
+      cta: t.field({
+        type: InboxCta,
+        nullable: true,
+        description: 'The link and the buttons. Null if there are none.',
+        resolve: ({ cta }) => cta && { ...cta.action, type: cta.type, url: cta.data?.url },
+      }),
+      extra: extraField(t, 'inbox', undefined, HIDDEN),
+    }),
+  });
+
+  const InboxPage = definePage(builder, 'InboxPage', 'messages', InboxMessage, 'hasMore');
+
+  const InboxCount = builder.objectRef<Schemas['MessageCount']>('InboxCount').implement({
+    description: 'A number of messages.',
+    ...readable,
+    fields: (t) => ({
+      count: t.exposeInt('count', { description: `The number. The service counts up to ${MAX}.` }),
+      isMore: t.boolean({
+        description: 'Whether there may be more: show `99+`.',
+        resolve: (sent) => sent.count >= MAX,
+      }),
+    }),
+  });
+
+  const preferenceFields = <Body extends PreferencesBody>(t: Fields<Body>) => ({
+    enabled: t.boolean({
+      ...optional('Whether any messages may be sent. Versions of the service since 2025 always send true.'),
+      resolve: ({ preference }) => preference?.enabled,
+    }),
+    channels: t.field({
+      type: PreferenceSettings,
+      ...optional('By channel.'),
+      resolve: (of) => of.preference?.channels,
+    }),
+  });
+
+  const ChannelPreferences = builder.objectRef<PreferencesBody>('ChannelPreferences').implement({
+    description: 'The messages that a person wants to receive at all.',
+    ...readable,
+    fields: preferenceFields,
+  });
+
+  const WorkflowPreference = builder.objectRef<PreferenceBody>('WorkflowPreference').implement({
+    description: 'The messages of a workflow that a person wants to receive.',
+    ...readable,
+    fields: (t) => ({
+      workflowId: t.id({ ...optional("The workflow's id."), resolve: ({ template }) => template?._id }),
+      name: t.string({ ...optional('The name that people see.'), resolve: ({ template }) => template?.name }),
+      critical: t.boolean({
+        description: 'Whether its messages are always sent.',
+        resolve: ({ template }) => template?.critical ?? false,
+      }),
+      ...preferenceFields(t),
+    }),
+  });
+
+  const ChannelPreferenceInput = builder.inputType('ChannelPreferenceInput', {
+    description: 'Whether a person wants messages over a channel.',
+    fields: (t) => ({
+      channel: t.field({ type: Channel, required: true, description: 'The channel.' }),
+      enabled: t.boolean({ required: true, description: 'Whether messages may be sent.' }),
+    }),
+  });
+
+  const readBy = (read: DeclaredEndpoint, description: string) => ({
+    nullable: true as const,
+    extensions: declareCalls('1', { endpoint: read, reason: 'One per inbox.' }),
+    description: `${description}\n\nREST: \`GET ${read.route}\`.`,
+  });
+
+  const Inbox = builder.objectRef<InboxBody>('Inbox').implement({
+    description: 'The in-app messages and preferences of a subscriber. Empty as long as the service does not know it.',
+    ...readable,
+    fields: (t) => ({
+      subscriberId: t.id({
+        description: 'The id of the subscriber in your system.',
+        resolve: ({ subscriberId: id }, _args, ctx) => ctx.tryKey()?.then(() => id) ?? id, // Only the service knows its keys.
+      }),
+      messages: t.field({
+        type: InboxPage,
+        ...readBy(listMessages, 'Returns one page of the messages, with the newest first.'),
+        args: {
+          page: pageArg(t.arg),
+          limit: sizeArg(t.arg, 'messages', MAX),
+          seen: t.arg.boolean({ description: 'Only seen messages, or only unseen ones. Default: all.' }),
+          read: t.arg.boolean({ description: 'Only read messages, or only unread ones. Default: all.' }),
+          feeds: t.arg.stringList(feedArgs),
+        },
+        async resolve({ subscriberId: id }, { page, limit, feeds, ...filter }, ctx) {
+          assertPage({ page, limit }, MAX);
+          const query = { page, limit, ...filter, feedIdentifier: feedsOf(feeds) };
+          const read = ctx.upstream.read(listMessages, { subscriberId: id, query });
+          const sent = (await nullIfAbsent(read, subscriber(id))) ?? { hasMore: false, totalCount: 0, data: [] };
+          return { ...sent, page, hasMore: sent.hasMore ?? sent.data.length >= limit };
+        },
+      }),
+      unseen: t.field({
+        type: InboxCount,
+        ...readBy(count, 'Returns the number of messages that the person has not seen.'),
+        args: { feeds: t.arg.stringList(feedArgs) },
+        async resolve({ subscriberId: id }, args, ctx) {
+          const feeds = feedsOf(args.feeds);
+          const query = { seen: false, limit: MAX, feedIdentifier: feeds, feedId: feeds }; // Its name before 2025, and since.
+          const read = ctx.upstream.read(count, { subscriberId: id, query });
+          return (await nullIfAbsent(read, subscriber(id))) ?? { count: 0 };
+        },
+      }),
+      preferences: t.field({
+        type: [WorkflowPreference],
+        ...readBy(preferences, 'Returns the preference for each active workflow; some versions omit critical ones.'),
+        nullable: { list: true, items: true },
+        resolve: async ({ subscriberId: id }, _args, ctx) =>
+          (await nullIfAbsent(ctx.upstream.read(preferences, { subscriberId: id }), subscriber(id))) ?? [],
+      }),
+      globalPreferences: t.field({
+        type: ChannelPreferences,
+        ...readBy(globals, 'Returns the preferences for all workflows. Null until the service knows the subscriber.'),
+        resolve: async ({ subscriberId: id }, _args, ctx) =>
+          (await nullIfAbsent(ctx.upstream.read(globals, { subscriberId: id }), subscriber(id)))?.[0],
+      }),
+    }),
+  });
+
+  builder.queryField('inbox', (t) =>
+    t.field({
+      type: Inbox,
+      nullable: true,
+      extensions: declareCalls('1 per field of the inbox'),
+      description: 'Returns the inbox of a subscriber. A token has only that of its subject.',
+      args: { subscriberId: t.arg.id({ description: SUBJECT }) },
+      resolve: (_root, { subscriberId: id }, ctx) => ({ subscriberId: subjectOf(ctx, id, 'subscriberId') }),
+    }),
+  );
+
+  /** Declares a mutation of an inbox, whose success has the inbox too. */
+  const change = <Args extends CallArgs, Body, Own extends InputFieldMap, Result extends object>(
+    name: string,
+    { description, endpoint, fields, notFound, resolve, success }: Change<Args, Body, Own, Result>,
+  ) =>
+    mutation(name, {
+      description,
+      scope: 'inbox:write',
+      subject: 'subscriberId',
+      endpoint,
+      input: { description: `The input of \`${name}\`.`, argument: 'The change.', fields },
+      failures: { notFound: notFound ?? { resource: 'Subscriber', id: ({ subscriberId }) => subscriberId } },
+      resolve: async (input, send) => ({
+        ...(await resolve(input, send)),
+        inbox: { subscriberId: input.subscriberId },
+      }),
+      success: {
+        description: 'The change was made.',
+        fields: (t) => ({
+          ...success(t),
+          inbox: t.field({
+            type: Inbox,
+            description: 'The inbox, read after the change.',
+            resolve: ({ inbox }) => inbox,
+          }),
+        }),
+      },
+    });
+
+  change('markMessages', {
+    description: `Marks 1 to ${MAX} messages. Ids of messages that are not in the inbox have no effect.`,
+    endpoint: mark,
+    fields: (t) => ({
+      messageIds: t.idList({ required: true, description: 'The ids of the messages.' }),
+      as: t.field({ type: MarkAs, required: true, description: 'The new state.' }),
+    }),
+    async resolve({ subscriberId, messageIds, as }, send) {
+      assertRange('the number of messageIds', messageIds.length, 1, MAX);
+      await send({ subscriberId, body: { messageId: messageIds, markAs: as } });
+      return { messageIds };
+    },
+    success: (t) => ({
+      messageIds: t.idList({ description: 'The ids that you sent.', resolve: ({ messageIds }) => messageIds }),
+    }),
+  });
+
+  change('markAllMessages', {
+    description: 'Marks all messages of the inbox, or those in some feeds.',
+    endpoint: markAll,
+    fields: (t) => ({
+      as: t.field({ type: MarkAs, required: true, description: 'The new state.' }),
+      feeds: t.stringList(feedArgs),
+    }),
+    resolve: async ({ subscriberId, as, feeds }, send) => ({
+      changed: await send({ subscriberId, body: { markAs: as, feedIdentifier: feedsOf(feeds) } }),
+    }),
+    success: (t) => ({
+      changed: t.exposeInt('changed', { description: 'The number of messages that were in another state.' }),
+    }),
+  });
+
+  change('completeMessageAction', {
+    description: 'Stores that the person pressed a button of a message.',
+    endpoint: complete,
+    fields: (t) => ({
+      messageId: t.id({ required: true, description: 'The id of the message.' }),
+      button: t.id({ required: true, description: 'The kind of the button: `primary` or `secondary`.' }),
+      payload: t.field({ type: 'JSONObject', description: 'Data to store with it. Default: none.' }),
+    }),
+    notFound: { resource: 'Message', id: ({ messageId }) => messageId, byMessage: true },
+    async resolve({ subscriberId, messageId, button, payload }, send) {
+      await send({ subscriberId, messageId, type: button, body: { status: 'done', payload: payload ?? undefined } });
+      return { messageId };
+    },
+    success: (t) => ({ messageId: t.exposeID('messageId', { description: 'The id of the message.' }) }),
+  });
+
+  change('updateWorkflowPreference', {
+    description: 'Changes whether the person wants messages of a workflow. A critical one sends them all the same.',
+    endpoint: updateOne,
+    fields: (t) => ({
+      workflowId: t.id({ required: true, description: "The workflow's id." }),
+      channel: t.field({ type: Channel, description: 'The channel. Default: all, before versions of 2025.' }),
+      enabled: t.boolean({ required: true, description: 'Whether messages may be sent.' }),
+    }),
+    notFound: { resource: 'Workflow', id: ({ workflowId }) => workflowId },
+    async resolve({ subscriberId, workflowId, channel, enabled }, send) {
+      const body = channel == null ? { enabled } : { channel: { type: channel, enabled } };
+      return { preference: await send({ subscriberId, workflowId, body }) };
+    },
+    success: (t) => ({
+      preference: t.expose('preference', { type: WorkflowPreference, description: 'The changed preference.' }),
+    }),
+  });
+
+  change('updateGlobalPreferences', {
+    description: 'Changes the messages that the person wants to receive at all. What is omitted stays.',
+    endpoint: updateAll,
+    fields: (t) => ({
+      enabled: t.boolean({ description: 'Whether any messages may be sent. Versions since 2025 ignore it.' }),
+      channels: t.field({ type: [ChannelPreferenceInput], description: 'The channels to change.' }),
+    }),
+    async resolve({ subscriberId, enabled, channels }, send) {
+      const preferences = channels?.map((each) => ({ type: each.channel, enabled: each.enabled }));
+      return { preferences: await send({ subscriberId, body: { enabled: enabled ?? undefined, preferences } }) };
+    },
+    success: (t) => ({
+      preferences: t.expose('preferences', { type: ChannelPreferences, description: 'The changed preferences.' }),
+    }),
+  });
+
+  return { Inbox, InboxMessage };
+});
