@@ -121,6 +121,8 @@ export default defineShipped('notigraph/modules/inbox', (toolkit) => {
     ...readable,
     fields: (t) => ({
       ...messageFields(t, (value) => value),
+      seen: t.boolean({ description: 'Whether it was shown to the person.', resolve: ({ seen }) => seen ?? false }),
+      read: t.boolean({ description: 'Whether the person read it.', resolve: ({ read }) => read ?? false }),
       lastSeenAt: t.expose('lastSeenDate', time('The time when it was last marked as seen. Null if never.')),
       lastReadAt: t.expose('lastReadDate', time('The time when it was last marked as read. Null if never.')),
       actor: jsonField(
@@ -221,7 +223,8 @@ export default defineShipped('notigraph/modules/inbox', (toolkit) => {
           const query = { page, limit, ...filter, feedIdentifier: feedsOf(feeds) };
           const read = ctx.upstream.read(listMessages, { subscriberId: id, query });
           const sent = (await nullIfAbsent(read, subscriber(id))) ?? { hasMore: false, totalCount: 0, data: [] };
-          return { ...sent, page, hasMore: sent.hasMore ?? sent.data.length >= limit };
+          const { data } = sent;
+          return { ...sent, page, hasMore: sent.hasMore ?? data.length >= limit };
         },
       }),
       unseen: t.field({

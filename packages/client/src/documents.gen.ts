@@ -610,7 +610,7 @@ export type InboxVariables = Exact<{
 }>;
 
 
-export type InboxResult = { inbox: { __typename: 'Inbox', messages: { __typename: 'InboxPage', page: number, hasMore: boolean, messages: Array<{ __typename: 'InboxMessage', id: string | null, content: string | null, subject: string | null, seen: boolean | null, read: boolean | null, createdAt: string | null, workflowId: string | null, feedId: string | null, actor: Record<string, unknown> | null, cta: { __typename: 'InboxCta', type: string | null, url: string | null, status: string | null, buttons: Array<{ __typename: 'InboxButton', type: string | null, content: string | null }> | null } | null } | null> } | null, unseen: { __typename: 'InboxCount', count: number, isMore: boolean } | null } | null };
+export type InboxResult = { inbox: { __typename: 'Inbox', messages: { __typename: 'InboxPage', page: number, hasMore: boolean, messages: Array<{ __typename: 'InboxMessage', id: string | null, content: string | null, subject: string | null, seen: boolean, read: boolean, createdAt: string | null, workflowId: string | null, feedId: string | null, actor: Record<string, unknown> | null, cta: { __typename: 'InboxCta', type: string | null, url: string | null, status: string | null, buttons: Array<{ __typename: 'InboxButton', type: string | null, content: string | null }> | null } | null } | null> } | null, unseen: { __typename: 'InboxCount', count: number, isMore: boolean } | null } | null };
 
 export type InboxPreferencesVariables = Exact<{
   subscriberId?: string | number | null | undefined;
