@@ -19,9 +19,11 @@ export const definePage = <Row>(
   records: string,
   type: PothosSchemaTypes.ObjectRef<GraphTypes, Row>,
   extent: 'hasMore' | 'totalCount',
+  extensions = {},
 ) =>
   builder.objectRef<PageBody<Row>>(name).implement({
     description: `A page of the list of ${records}.`,
+    extensions,
     fields: (t) => ({
       [records]: t.expose('data', {
         type: [type],

@@ -140,7 +140,7 @@ export default defineShipped('notigraph/modules/inbox', (toolkit) => {
     }),
   });
 
-  const InboxPage = definePage(builder, 'InboxPage', 'messages', InboxMessage, 'hasMore');
+  const InboxPage = definePage(builder, 'InboxPage', 'messages', InboxMessage, 'hasMore', readable.extensions);
 
   const InboxCount = builder.objectRef<Schemas['MessageCount']>('InboxCount').implement({
     description: 'A number of messages.',

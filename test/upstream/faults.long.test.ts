@@ -22,7 +22,7 @@ import { MISBEHAVIORS, type Misbehavior } from '../support/misbehaviors.ts';
 import { workflow } from '../support/records.ts';
 import { formatResponse, type Script, startService } from '../support/service.ts';
 
-guards('src/upstream/errors.ts', 'RULES.brokenConnection.outcome');
+guards('src/upstream/failures.ts', 'FAILURES.brokenConnection.outcome');
 guards('src/upstream/policies/retry.ts', 'Retry.delayOf');
 guards('src/upstream/transport/attempt.ts', 'Attempt.onResponseStart');
 guards('src/upstream/transport/to-error.ts', 'isProtocolError');

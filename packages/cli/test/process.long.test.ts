@@ -134,7 +134,7 @@ describe('the printed banner', () => {
       GraphQL: notigraph.url,
       GraphiQL: `${notigraph.url} in a browser`,
       Upstream: 'built-in sandbox, data is kept in memory',
-      Modules: 'notigraph/modules/events, /inbox, /subscribers, /topics, /workflows',
+      Modules: 'notigraph/modules/events, /inbox, /messages, /subscribers, /topics, /workflows',
       Config: 'gateway.yaml',
       Workers: '2 processes',
       Clients: 'browsers with a token',
