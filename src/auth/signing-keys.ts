@@ -8,8 +8,8 @@ import { caught } from '../lib/caught.ts';
 import { SecretError, type SecretFiles, type SecretProblem } from '../lib/files/secret-files.ts';
 import { USER_AGENT } from '../lib/installation.ts';
 import { memoizeBySource } from '../lib/memoize.ts';
+import { isTimeoutError } from '../lib/signal.ts';
 import { describeCause } from '../upstream/errors.ts';
-import { isTimeoutError } from '../upstream/signal.ts';
 import { type Connect, createClient } from '../upstream/transport/connector.ts';
 import { AuthenticationError } from './identity.ts';
 

@@ -3,6 +3,7 @@
 import type { YogaInitialContext } from 'graphql-yoga';
 import type { Logger } from 'pino';
 import type { Identity } from '../auth/identity.ts';
+import type { Deadline, Signal } from '../lib/signal.ts';
 import type { AuditLog } from '../telemetry/audit-log.ts';
 import type { GatewayMetrics } from '../telemetry/gateway-metrics.ts';
 import type { OperationTrace } from '../telemetry/tracing/operation-trace.ts';
@@ -10,7 +11,6 @@ import { type NoteEpisode, Usage } from '../telemetry/usage.ts';
 import type { CallBudget, OperationWrites, UpstreamClient } from '../upstream/client.ts';
 import { readToTryKey } from '../upstream/endpoints.ts';
 import { errorOf } from '../upstream/errors.ts';
-import type { Deadline, Signal } from '../upstream/signal.ts';
 import type { Upstreams } from '../upstream/upstreams.ts';
 import { Explainer } from './explain/explainer.ts';
 import { FieldCallCounts } from './field-calls.ts';

@@ -17,9 +17,9 @@ import { type Operation, type PreparedDocument, PreparedDocuments } from '../gra
 import { limitExceeded, useDocumentLimits } from '../graphql/documents/validate.ts';
 import { createExecutor, type ExecuteInputs, type ExecuteResult } from '../graphql/executor/execute.ts';
 import { earlyEnd, FIXED_LIMITS } from '../graphql/executor/result-limits.ts';
+import { Deadline } from '../lib/signal.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
 import type { DeprecatedCounts } from '../telemetry/gateway-metrics.ts';
-import { Deadline } from '../upstream/signal.ts';
 
 interface PreparedOperation {
   readonly operation: Operation;

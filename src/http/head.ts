@@ -4,9 +4,9 @@ import { randomUUID } from 'node:crypto';
 import { isIP } from 'node:net';
 import { refuse } from '../errors/codes.ts';
 import { memoize } from '../lib/memoize.ts';
+import type { Signal } from '../lib/signal.ts';
 import { parseIpRange } from '../lib/urls.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
-import type { Signal } from '../upstream/signal.ts';
 
 /** Request from `node:http` or the Fetch API, in the form that the pipeline reads. */
 export interface IncomingRequest {

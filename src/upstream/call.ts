@@ -2,6 +2,7 @@
 
 import { removeItem } from '../lib/lists.ts';
 import { isPromise } from '../lib/promises.ts';
+import { type Deadline, isTimeoutError, type Waiting } from '../lib/signal.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
 import type { CallEvents, Outcome } from './call-events.ts';
 import type { DriftCheck } from './contract/drift.ts';
@@ -18,7 +19,6 @@ import type { CircuitBreaker } from './policies/circuit-breaker.ts';
 import type { Retry, RetryingCall } from './policies/retry.ts';
 import type { UpstreamThrottle } from './policies/throttle.ts';
 import type { UpstreamRequest } from './request.ts';
-import { type Deadline, isTimeoutError, type Waiting } from './signal.ts';
 import { Attempt, type AttemptOwner, type BodyPlan, type Headers, type UpstreamResponse } from './transport/attempt.ts';
 import { planBody } from './transport/body.ts';
 import { isReplay, readRateLimit, readResult, toDispatchOptions } from './transport/exchange.ts';

@@ -2,6 +2,7 @@
 
 import { isRecord } from '../lib/is-record.ts';
 import { ignoreRejection } from '../lib/promises.ts';
+import { Deadline, type Signal } from '../lib/signal.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
 import { Reader } from './call.ts';
 import type { CallEvents, Outcome } from './call-events.ts';
@@ -18,7 +19,6 @@ import { errorOf, isUpstreamError } from './errors.ts';
 import { assertArgs, bodyOf, headersOf } from './input-rules.ts';
 import type { UpstreamRequest, WriteResult } from './request.ts';
 import type { CallTarget } from './service.ts';
-import { Deadline, type Signal } from './signal.ts';
 import { buildPath, pathPrefixOf } from './transport/path.ts';
 
 /** Credential, deadline and cancellation of the operation that makes the calls. */

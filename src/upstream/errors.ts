@@ -1,6 +1,7 @@
 // Defines the errors of upstream calls, and creates those that are known by more than a status. `transport/to-error.ts` creates the others.
 
 import { errorCodeOf } from '../lib/caught.ts';
+import { isTimeoutError } from '../lib/signal.ts';
 import {
   type FailureKind,
   isOutageStatus,
@@ -9,7 +10,6 @@ import {
   type UpstreamErrorCode,
   type WriteOutcome,
 } from './failures.ts';
-import { isTimeoutError } from './signal.ts';
 
 export type ConflictReason = 'ALREADY_EXISTS' | 'IDEMPOTENCY_IN_PROGRESS' | 'IDEMPOTENCY_KEY_REUSED' | 'OTHER';
 

@@ -2,6 +2,7 @@
 
 import type { Logger } from 'pino';
 import { createSharedResources, type SharedResource } from '../lib/shared-resources.ts';
+import { Abort } from '../lib/signal.ts';
 import { readSecret } from '../settings/kinds.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
 import type { CacheSettings } from '../settings/stores.ts';
@@ -16,7 +17,6 @@ import { CONTRACT } from './endpoints.ts';
 import type { ReportCircuitChange } from './policies/circuit-breaker.ts';
 import { createRecorder, type Recorder } from './recorder.ts';
 import { type CallTarget, Service, type ServiceDeps } from './service.ts';
-import { Abort } from './signal.ts';
 import type { Connect } from './transport/connector.ts';
 import { serviceAddressOf } from './transport/path.ts';
 import { probeUpstream } from './transport/probe.ts';

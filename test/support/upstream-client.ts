@@ -1,3 +1,4 @@
+import type { Signal } from '../../src/lib/signal.ts';
 import type { GatewaySettings } from '../../src/settings/settings.ts';
 import { Usage } from '../../src/telemetry/usage.ts';
 import type { CallEvents, Outcome } from '../../src/upstream/call-events.ts';
@@ -6,7 +7,6 @@ import { createFeed, getNotificationStats, getWorkflow, updateWorkflowStatus } f
 import { isUpstreamError, type UpstreamError } from '../../src/upstream/errors.ts';
 import type { UpstreamRequest } from '../../src/upstream/request.ts';
 import { Service, type ServiceDeps } from '../../src/upstream/service.ts';
-import type { Signal } from '../../src/upstream/signal.ts';
 import { SocketPool } from '../../src/upstream/transport/socket-pool.ts';
 import { workflow } from './records.ts';
 import { type Connection, type Script, type ServiceRequest, startService } from './service.ts';

@@ -8,8 +8,8 @@ import { bodyTooLarge, ERROR_CODES, type ErrorCodeEntry, isErrorCode, refuse } f
 import type { Tool } from '../../graphql/tools/tool.ts';
 import { VERSION } from '../../lib/installation.ts';
 import { isRecord } from '../../lib/is-record.ts';
+import type { Signal } from '../../lib/signal.ts';
 import { withoutMarkdown } from '../../lib/text.ts';
-import type { Signal } from '../../upstream/signal.ts';
 import { type HandleRequest, type IncomingRequest, REQUEST_ID } from '../head.ts';
 import type { RunningRequests } from '../pipeline.ts';
 import { findJsonProblem } from './messages.ts';

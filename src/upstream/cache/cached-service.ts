@@ -1,6 +1,7 @@
 // Answers reads from the cache where possible, and empties it when writes change the data.
 
 import { memoizeByObject } from '../../lib/memoize.ts';
+import { Deadline, type Signal, type Waiting } from '../../lib/signal.ts';
 import { afterwards, type CallOptions, Reader } from '../call.ts';
 import type { CacheHit, CallEvents, Outcome } from '../call-events.ts';
 import { type CachedRead, type DeclaredEndpoint, kindOf } from '../endpoint.ts';
@@ -8,7 +9,6 @@ import { endedEarly, isUpstreamError, type UpstreamError } from '../errors.ts';
 import type { UpstreamErrorCode } from '../failures.ts';
 import type { UpstreamRequest } from '../request.ts';
 import { type CallTarget, readKeyOf, type Service } from '../service.ts';
-import { Deadline, type Signal, type Waiting } from '../signal.ts';
 import type { CachedKind, EntryAddress, FoundEntry, Lookup, Owner, ServiceCache, WriteInProgress } from './store.ts';
 import { type CacheWindows, windowsOf } from './store.ts';
 

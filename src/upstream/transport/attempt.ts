@@ -1,8 +1,8 @@
 // Sends one request on a socket, and collects its response within a time limit.
 
 import { type Dispatcher, errors } from 'undici';
+import { timeoutError } from '../../lib/signal.ts';
 import { isOutageStatus } from '../failures.ts';
-import { timeoutError } from '../signal.ts';
 import type { PoolRequest, SocketPool, WaitingHandler } from './socket-pool.ts';
 
 /** Response headers as undici passes them. */

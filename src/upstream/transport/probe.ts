@@ -3,8 +3,8 @@
 import { errorCodeOf, orUndefined } from '../../lib/caught.ts';
 import { USER_AGENT } from '../../lib/installation.ts';
 import { isRecord } from '../../lib/is-record.ts';
+import { isTimeoutError } from '../../lib/signal.ts';
 import { createCredentialFilter } from '../credential-filter.ts';
-import { isTimeoutError } from '../signal.ts';
 import { receive, type UpstreamResponse } from './attempt.ts';
 import { headerOf } from './body.ts';
 import { ProxyError } from './connector.ts';

@@ -2,6 +2,7 @@
 
 import { errorCodeOf } from '../../lib/caught.ts';
 import { isRecord } from '../../lib/is-record.ts';
+import { isTimeoutError } from '../../lib/signal.ts';
 import { createCredentialFilter, type Secrets } from '../credential-filter.ts';
 import type { CallArgs, DeclaredEndpoint } from '../endpoint.ts';
 import {
@@ -15,7 +16,6 @@ import {
 } from '../errors.ts';
 import { kindOfStatus, meaningOf } from '../failures.ts';
 import type { UpstreamRequest } from '../request.ts';
-import { isTimeoutError } from '../signal.ts';
 import { BufferLimitError, type Progress } from './attempt.ts';
 import { BodyError, BodySizeError, type ErrorBody } from './body.ts';
 import { ProxyError } from './connector.ts';

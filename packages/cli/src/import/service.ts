@@ -3,11 +3,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { watchFiles } from '../../../../src/lib/files/file-watcher.ts';
+import { Abort } from '../../../../src/lib/signal.ts';
 import { Usage } from '../../../../src/telemetry/usage.ts';
 import type { UpstreamClient } from '../../../../src/upstream/client.ts';
 import { listNotificationGroups, type NotificationGroupBody } from '../../../../src/upstream/endpoints.ts';
 import { isUpstreamError, type UpstreamError } from '../../../../src/upstream/errors.ts';
-import { Abort } from '../../../../src/upstream/signal.ts';
 import { createCacheStores, createUpstreams } from '../../../../src/upstream/upstreams.ts';
 import type { ServiceSettings } from '../find-service.ts';
 import { ImportError } from './results.ts';

@@ -1,6 +1,6 @@
 // Ends work early: when a client disconnects, or at the deadline of an operation.
 
-import { removeItem } from '../lib/lists.ts';
+import { removeItem } from './lists.ts';
 
 /** Subset of `AbortSignal` that the policies use. Every `AbortSignal` is a `Signal`. */
 export interface Signal {
