@@ -52,7 +52,7 @@ export function createAuthenticate(
         ? {
             clientKind: 'server',
             credential: authorization,
-            upstream: browser?.tenantKeys.upstreamOfKey(authorization),
+            upstreamName: browser?.tenantKeys.upstreamOfKey(authorization),
             scopes: 'all',
             documents: undefined,
             callerId: authorization,
@@ -111,11 +111,11 @@ export function createAuthenticate(
 /** Returns undefined if the gateway has no API key of the tenant, or the tenant has moved to another upstream than the token's. */
 function identityOf(token: VerifiedToken, tenantKeys: TenantKeys): Identity | undefined {
   const credential = tenantKeys.credentialOf(token.tenant);
-  const upstream = tenantKeys.upstreamOf(token.tenant);
-  if (credential === undefined || (token.upstream !== undefined && token.upstream !== (upstream ?? ''))) {
+  const upstreamName = tenantKeys.upstreamOf(token.tenant);
+  if (credential === undefined || (token.upstreamName !== undefined && token.upstreamName !== (upstreamName ?? ''))) {
     return undefined;
   }
-  return { ...token, clientKind: 'browser', credential, upstream };
+  return { ...token, clientKind: 'browser', credential, upstreamName };
 }
 
 const CREDENTIALS = { ApiKey: '<your key>', Bearer: '<your token>' } as const satisfies Record<Scheme, string>;

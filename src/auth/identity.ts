@@ -17,7 +17,7 @@ export interface Identity {
   /** API key for calls of the service; undefined if it cannot be called. */
   readonly credential: Credential | undefined;
   /** Name of the only upstream that the credential may be sent to; undefined if there is only one, or it is not selected yet. */
-  readonly upstream?: string | undefined;
+  readonly upstreamName?: string | undefined;
   readonly scopes: ReadonlySet<Scope> | 'all';
   /** Scopes that its token names, but the configuration doesn't permit. @default none */
   readonly withheldScopes?: ReadonlySet<Scope>;

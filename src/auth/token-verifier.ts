@@ -45,7 +45,7 @@ export interface VerifiedToken {
   /** SHA-256 of the only documents it permits; undefined if it is not restricted. */
   documents: ReadonlySet<string> | undefined;
   /** Name of the only upstream that it is for, empty for one without a name; undefined if only the tenant determines it. */
-  upstream: string | undefined;
+  upstreamName: string | undefined;
   /** Id of the person, or of the tenant if the token has no subject. */
   callerId: string;
   /** Expiry in milliseconds since 1970, including the clock difference. */
@@ -89,7 +89,7 @@ export function createTokenVerifier(
       scopes: new Set(scopes.filter((scope) => ceiling.has(scope))),
       withheldScopes: new Set(scopes.filter((scope) => !ceiling.has(scope))),
       documents: documents && new Set(documents),
-      upstream: issuer.isGateway ? (readText(claims, 'upstream') ?? '') : undefined,
+      upstreamName: issuer.isGateway ? (readText(claims, 'upstream') ?? '') : undefined,
       callerId: ['browser', tenant, issuer.issuer, subject ?? ''].join('\n'),
       expiresAt: ((claims.exp ?? 0) + clockSkewOf(issuer)) * 1000,
     };

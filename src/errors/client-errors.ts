@@ -55,7 +55,7 @@ interface ErrorContext {
   /** Whether the client has disconnected, which cancels its upstream calls. */
   isDisconnected: boolean;
   /** Identity of the client, if it was authenticated. */
-  identity: { clientKind: string; credential: string | undefined; upstream?: string | undefined } | undefined;
+  identity: { clientKind: string; credential: string | undefined; upstreamName?: string | undefined } | undefined;
 }
 
 export type ToClientError = (error: GraphQLError) => ClientError;
@@ -88,7 +88,13 @@ export function createClientErrors(logger: Logger, nameTenant: (credential: stri
       }
       logged.add(failure);
       const tenant = identity?.credential && nameTenant(identity.credential);
-      const both = { upstream: identity?.upstream, ...(isRejectedKey && { tenant }), code, httpStatus, ...endpoint };
+      const both = {
+        upstream: identity?.upstreamName,
+        ...(isRejectedKey && { tenant }),
+        code,
+        httpStatus,
+        ...endpoint,
+      };
       noteFailure(Object.values(both).join(' '), () => {
         const first = { requestId, ...traceIds, tenant, errorId, cause: describeCause(error.cause) };
         return { both, first, message };
@@ -110,7 +116,7 @@ export function createClientErrors(logger: Logger, nameTenant: (credential: stri
       const [node] = error.nodes ?? [];
       const field = node?.kind === Kind.FIELD ? node.name.value : undefined;
       // Once per text, because all items of a list can fail with the same.
-      isShowable ??= memoize(createCredentialFilter({ authorization: identity?.credential ?? '' }), 100);
+      isShowable ??= memoize(createCredentialFilter({ credential: identity?.credential ?? '' }), 100);
       const err = toLoggedError(original, isShowable);
       logger.error({ requestId, ...traceIds, errorId, field, path: error.path, err }, 'unexpected error');
       const outcome = outcomeOf(error, original instanceof InvalidCall ? 'NOT_APPLIED' : 'UNKNOWN');

@@ -90,22 +90,22 @@ export function createContextFactory(options: {
   const { upstreams, noteEpisode, logsCalls, logger, now } = options;
   return (operation, { params, request }) => {
     const { identity, requestId, trace, address } = operation;
-    const { credential: authorization, upstream: name } = identity;
+    const { credential, upstreamName } = identity;
     const usage = new Usage({
       metrics: options.metrics,
       usesTenantKey: identity.clientKind === 'browser',
       noteEpisode,
-      upstream: name,
+      upstreamName,
       trace,
       audit: options.audit && { log: options.audit, identity, address },
       logsCalls,
     });
     const writes: OperationWrites = { ofField: undefined };
     const explainer = operation.isExplained
-      ? new Explainer(upstreams.record(name, { authorization, requestId, writes }))
+      ? new Explainer(upstreams.record(upstreamName, { credential, requestId, writes }))
       : undefined;
-    const client = upstreams.bind(name, {
-      authorization,
+    const client = upstreams.bind(upstreamName, {
+      credential,
       signal: operation.signal,
       deadlineAt: performance.now() + options.operationTimeoutMs,
       requestId,
@@ -116,7 +116,7 @@ export function createContextFactory(options: {
     const upstream = explainer?.client ?? client;
     const fieldCalls = operation.reportsCalls ? new FieldCallCounts(client, client.budget) : undefined;
     const tryKey = () => {
-      if (identity.clientKind !== 'server' || upstreams.hasAccepted(name, identity.credential)) {
+      if (identity.clientKind !== 'server' || upstreams.hasAccepted(upstreamName, identity.credential)) {
         return undefined;
       }
       return explainer === undefined

@@ -93,12 +93,12 @@ const MAX_KEYS = 100;
 
 /** Creates each loader on first use, because most operations need only one of them. */
 export class OperationLoaders implements Loaders {
-  readonly #upstream: UpstreamClient;
+  readonly #client: UpstreamClient;
   readonly #reports: LoaderReports | undefined;
   readonly #records = new Map<object, unknown>();
 
-  constructor(upstream: UpstreamClient, reports?: LoaderReports) {
-    this.#upstream = upstream;
+  constructor(client: UpstreamClient, reports?: LoaderReports) {
+    this.#client = client;
     this.#reports = reports;
   }
 
@@ -119,7 +119,7 @@ export class OperationLoaders implements Loaders {
   #recordsOf<Row>(loader: Loader<Row>): LoadedRecords<Row> {
     let records = this.#records.get(loader);
     if (records === undefined) {
-      records = new LoadedRecords(loader, this.#upstream, this.#reports);
+      records = new LoadedRecords(loader, this.#client, this.#reports);
       this.#records.set(loader, records);
     }
     return records as LoadedRecords<Row>; // Only this function sets them.
@@ -128,7 +128,7 @@ export class OperationLoaders implements Loaders {
 
 class LoadedRecords<Row> {
   readonly #loader: Loader<Row>;
-  readonly #upstream: UpstreamClient;
+  readonly #client: UpstreamClient;
   readonly #reports: LoaderReports | undefined;
   readonly #loadAll = createBoundedMap<string, Row | null | Error>(CONCURRENCY);
   readonly #batches: DataLoader<string, Row | null>;
@@ -140,9 +140,9 @@ class LoadedRecords<Row> {
    */
   #recent: Map<string, Promise<Row | null>> | undefined;
 
-  constructor(loader: Loader<Row>, upstream: UpstreamClient, reports: LoaderReports | undefined) {
+  constructor(loader: Loader<Row>, client: UpstreamClient, reports: LoaderReports | undefined) {
     this.#loader = loader;
-    this.#upstream = upstream;
+    this.#client = client;
     this.#reports = reports;
     // Also without a call for several records: records of one tick then resolve together, so that what they refer to is loaded in one batch.
     this.#batches = new DataLoader((keys) => this.#loadBatch(keys), { name: loader.name });
@@ -249,7 +249,7 @@ class LoadedRecords<Row> {
   }
 
   #clientOf(name: string): UpstreamClient {
-    return this.#reports?.clientOf(name) ?? this.#upstream;
+    return this.#reports?.clientOf(name) ?? this.#client;
   }
 }
 

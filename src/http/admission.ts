@@ -10,7 +10,7 @@ import type { Allowance, RateLimiter } from '../rate-limits/rate-limiter.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
 import type { TenantNames } from '../telemetry/access-log.ts';
 import type { Usage } from '../telemetry/usage.ts';
-import type { UpstreamRateLimit } from '../upstream/errors.ts';
+import type { RateLimitState } from '../upstream/errors.ts';
 
 /** State of a rate limit, with the time in which one call is refilled. */
 export type AdmissionAllowance = Allowance & { secondsPerCall: number };
@@ -66,7 +66,7 @@ export const rateLimitHeaders = ({
   limit,
   remaining,
   resetSeconds,
-}: Partial<UpstreamRateLimit>): Readonly<Record<string, string>> => ({
+}: Partial<RateLimitState>): Readonly<Record<string, string>> => ({
   ...(limit !== undefined && { 'ratelimit-limit': String(limit) }),
   ...(remaining !== undefined && { 'ratelimit-remaining': String(remaining) }),
   ...(resetSeconds !== undefined && { 'ratelimit-reset': String(resetSeconds) }),
@@ -106,14 +106,14 @@ export function createInFlightRequests(
   const byUpstream = new Map<string | undefined, Count>(); // As many as are configured.
 
   /** Returns the count of the upstream; undefined without a credential, because no upstream is called then. */
-  function upstreamOf({ credential, upstream: name }: Identity): Count | undefined {
+  function upstreamOf({ credential, upstreamName }: Identity): Count | undefined {
     if (credential === undefined) {
       return undefined;
     }
-    let count = byUpstream.get(name);
+    let count = byUpstream.get(upstreamName);
     if (count === undefined) {
       count = { running: 0 };
-      byUpstream.set(name, count);
+      byUpstream.set(upstreamName, count);
     }
     return count;
   }
@@ -122,11 +122,11 @@ export function createInFlightRequests(
   function refuseFor(
     limitOf: 'total' | 'caller' | 'upstream',
     limit: number,
-    { callerId, credential, upstream }: Identity,
+    { callerId, credential, upstreamName }: Identity,
   ): Refusal {
     callers.leave(callerId);
-    noteRefused(`${limitOf} ${upstream}`, () => ({
-      both: { limitOf, upstream },
+    noteRefused(`${limitOf} ${upstreamName}`, () => ({
+      both: { limitOf, upstream: upstreamName },
       first: { limit, ...(limitOf === 'caller' && credential && { tenant: nameTenant(credential) }) },
     }));
     const details = { retryAfterSeconds: RETRY_AFTER_SECONDS };

@@ -157,8 +157,8 @@ export function createPipeline(
 
   /** Adds the upstream that the caller's tenant, or the host and path, select. */
   function selectUpstream(request: IncomingRequest, identity: Identity): Identity {
-    const { clientKind, upstream } = identity;
-    return withUpstream(identity, upstreamSelector.select(request, clientKind, upstream));
+    const { clientKind, upstreamName } = identity;
+    return withUpstream(identity, upstreamSelector.select(request, clientKind, upstreamName));
   }
 
   function createContext(

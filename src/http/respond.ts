@@ -9,7 +9,7 @@ import type { Operation } from '../graphql/documents/prepared-documents.ts';
 import { isRecord } from '../lib/is-record.ts';
 import { type AccessLogEntry, CLIENT_CLOSED } from '../telemetry/access-log.ts';
 import type { Usage } from '../telemetry/usage.ts';
-import type { UpstreamRateLimit } from '../upstream/errors.ts';
+import type { RateLimitState } from '../upstream/errors.ts';
 import { type AdmissionAllowance, rateLimitHeaders } from './admission.ts';
 import { InvalidDocument } from './engine.ts';
 import { readClientName } from './head.ts';
@@ -277,7 +277,7 @@ function limitHeaders(
 function afterCharge(
   { limit, remaining: before, resetSeconds: until, secondsPerCall }: AdmissionAllowance,
   cost: number,
-): UpstreamRateLimit {
+): RateLimitState {
   const remaining = Math.min(limit, Math.max(0, Math.floor(before + 1 - cost + ROUNDING_ERROR)));
   const resetSeconds = remaining === limit ? 0 : Math.max(1, Math.ceil(until + (cost - 1) * secondsPerCall));
   return { limit, remaining, resetSeconds };
@@ -285,9 +285,9 @@ function afterCharge(
 
 /** Returns the limit with fewer remaining calls. */
 function lowerOf(
-  gatewayLimit: UpstreamRateLimit | undefined,
-  upstream: UpstreamRateLimit | undefined,
-): UpstreamRateLimit | undefined {
+  gatewayLimit: RateLimitState | undefined,
+  upstream: RateLimitState | undefined,
+): RateLimitState | undefined {
   const isUpstream =
     (upstream?.remaining ?? Number.POSITIVE_INFINITY) < (gatewayLimit?.remaining ?? Number.POSITIVE_INFINITY);
   return isUpstream ? upstream : (gatewayLimit ?? upstream);

@@ -82,10 +82,10 @@ export function createKnownHosts({
 }
 
 /** Adds the upstream of a request to the identity of its caller. The same key at two upstreams is two callers. */
-export function withUpstream(identity: Identity, upstream: string | undefined): Identity {
-  return upstream === undefined
+export function withUpstream(identity: Identity, upstreamName: string | undefined): Identity {
+  return upstreamName === undefined
     ? identity
-    : { ...identity, upstream, callerId: ['upstream', upstream, identity.callerId].join('\n') };
+    : { ...identity, upstreamName, callerId: ['upstream', upstreamName, identity.callerId].join('\n') };
 }
 
 /** Returns the host in the form of `settings.upstreams`: without port, in lower case, and an absolute name without its last dot. */

@@ -135,7 +135,7 @@ export function createAccessLog(
         staleSeconds: entry.staleSeconds,
         clientKind: identity?.clientKind,
         tenant: identity?.credential && nameTenant(identity.credential),
-        upstream: identity?.upstream,
+        upstream: identity?.upstreamName,
         address: entry.address,
         client: entry.client,
         clientVersion: entry.clientVersion,

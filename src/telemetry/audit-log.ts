@@ -19,7 +19,7 @@ import type { TenantNames, TraceIds } from './access-log.ts';
 import type { Counters } from './metrics.ts';
 
 interface WriteAuthor {
-  identity: Pick<Identity, 'clientKind' | 'tenant' | 'subject' | 'upstream'>;
+  identity: Pick<Identity, 'clientKind' | 'tenant' | 'subject' | 'upstreamName'>;
   /** IP address of the client; undefined if it is not logged. */
   address: string | undefined;
   /** Ids of the operation's span; undefined if there is none. */
@@ -72,8 +72,8 @@ export function createAuditLog(
   }
 
   function begin({ identity, address, traceIds, field }: WriteAuthor, request: UpstreamRequest) {
-    const { endpoint, requestId, authorization } = request;
-    const { clientKind, tenant = nameTenant(authorization), subject, upstream } = identity;
+    const { endpoint, requestId, credential } = request;
+    const { clientKind, tenant = nameTenant(credential), subject, upstreamName } = identity;
     const id = randomUUID();
     let attempts = 0;
 
@@ -91,7 +91,7 @@ export function createAuditLog(
         subject: subject?.slice(0, MAX_SUBJECT),
         address,
         field,
-        upstream,
+        upstream: upstreamName,
         method: endpoint.method,
         route: endpoint.route,
         ids: idsOf(request, body),
@@ -246,9 +246,9 @@ const MAX_ID = 256;
  * Returns the ids of the records that a write is about: those in its path, the one that the caller chose, and that of a new record. Those of several events
  * are separated by spaces.
  */
-export function idsOf({ authorization, endpoint, args }: UpstreamRequest, body?: unknown): Record<string, string> {
+export function idsOf({ credential, endpoint, args }: UpstreamRequest, body?: unknown): Record<string, string> {
   const ids: Record<string, string> = {};
-  const isShowable = createCredentialFilter({ authorization });
+  const isShowable = createCredentialFilter({ credential });
   const params = endpoint.params.map((name) => [name, idOf(args, name)] as const);
   for (const [name, id] of [...idsIn(body), ...idsIn(args.body), ...params]) {
     ids[name] = isShowable(id) ? id : '[key]';

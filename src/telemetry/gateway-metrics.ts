@@ -79,25 +79,25 @@ export function createGatewayMetrics(counters = new Counters()) {
      * @param usesTenantKey whether it has the configured key of a tenant, and not one of the caller
      */
     requestEnded(
-      upstream: string | undefined,
+      upstreamName: string | undefined,
       { method, route }: Endpoint,
       outcome: Outcome,
       milliseconds: number,
       usesTenantKey: boolean,
     ): void {
-      requests(upstream, method, route, resultOf(outcome, usesTenantKey)).value += 1;
-      requestDurations(upstream, method, route).add(milliseconds);
+      requests(upstreamName, method, route, resultOf(outcome, usesTenantKey)).value += 1;
+      requestDurations(upstreamName, method, route).add(milliseconds);
     },
     /** Counts a read that can be cached, with the age of the stored response that answered it. */
-    cachedRead(upstream: string | undefined, resource: string, result: CachedReadResult, ageMs = 0): void {
-      reads(upstream, resource, result).value += 1;
+    cachedRead(upstreamName: string | undefined, resource: string, result: CachedReadResult, ageMs = 0): void {
+      reads(upstreamName, resource, result).value += 1;
       if (result === 'stale') {
-        staleSeconds(upstream, resource).value += ageMs / 1_000;
+        staleSeconds(upstreamName, resource).value += ageMs / 1_000;
       }
     },
     /** Counts that stored responses are no longer used. */
-    invalidated(upstream: string | undefined, reason: InvalidationReason): void {
-      invalidations(upstream, reason).value += 1;
+    invalidated(upstreamName: string | undefined, reason: InvalidationReason): void {
+      invalidations(upstreamName, reason).value += 1;
     },
   };
 }
@@ -124,19 +124,20 @@ function resultOf(outcome: Outcome, usesTenantKey: boolean): string {
   return isForeign || status < 400 ? code : status >= 500 ? '5xx' : '4xx';
 }
 
-const labelsOf = (upstream: string | undefined): Labels => (upstream === undefined ? {} : { upstream });
+const labelsOf = (upstreamName: string | undefined): Labels =>
+  upstreamName === undefined ? {} : { upstream: upstreamName };
 
 /** Returns the samples of the services, by the names of their upstreams. */
-export const serviceSamples = (states: readonly (readonly [upstream: string | undefined, ServiceState])[]) => [
+export const serviceSamples = (states: readonly (readonly [upstreamName: string | undefined, ServiceState])[]) => [
   gauge(
     'notigraph_upstream_calls_waiting',
     'Calls waiting for other calls with the same API key.',
-    states.map(([upstream, { waiting }]) => [labelsOf(upstream), waiting]),
+    states.map(([upstreamName, { waiting }]) => [labelsOf(upstreamName), waiting]),
   ),
   gauge(
     'notigraph_circuit_breaker_state',
     'State of the circuit breaker. 0: closed, 1: half-open, one call is or will be sent as a probe, 2: open.',
-    states.map(([upstream, { circuit }]) => [labelsOf(upstream), CIRCUIT_STATE_VALUES[circuit]]),
+    states.map(([upstreamName, { circuit }]) => [labelsOf(upstreamName), CIRCUIT_STATE_VALUES[circuit]]),
     'max',
   ),
 ];
@@ -303,17 +304,20 @@ const OTHER_PATHS = '(other)';
  * Creates a function that returns the reporter of an upstream, which counts deviations from the contract, and logs each one that is the first of its kind
  * at its place. With a name, the metric of the upstream has the label `upstream`.
  */
-function createDeviationReports(logger: Logger, counters: Counters): (upstream: string | undefined) => ReportDeviation {
+function createDeviationReports(
+  logger: Logger,
+  counters: Counters,
+): (upstreamName: string | undefined) => ReportDeviation {
   const help = 'Inspected responses of the service that deviate from the contract, by place and kind.';
   const labels = ['upstream', 'method', 'route', 'path', 'kind'];
   const countOf = counters.addCounter('notigraph_upstream_deviations_total', help, labels);
   const hasOwnCount = createFirst(MAX_PLACES);
 
-  return (upstream) => (endpoint, deviation) => {
+  return (upstreamName) => (endpoint, deviation) => {
     const { method, route } = endpoint;
     const { kind, path } = deviation;
-    const isOwn = hasOwnCount([upstream, method, route, kind, path].join(' '));
-    const count = countOf(upstream, method, route, isOwn ? path : OTHER_PATHS, kind);
+    const isOwn = hasOwnCount([upstreamName, method, route, kind, path].join(' '));
+    const count = countOf(upstreamName, method, route, isOwn ? path : OTHER_PATHS, kind);
     if (count.value === 0) {
       logger.warn(
         count.labels,

@@ -19,18 +19,18 @@ const CLOSED = 'The circuit breaker closed. The service responds again.';
 export function createCircuitLog(logger: Logger, nameTenant: TenantNames, now: () => Date) {
   const timeBefore = (milliseconds: number) => new Date(now().getTime() - milliseconds).toISOString();
 
-  return (upstream: string | undefined): ReportCircuitChange =>
+  return (upstreamName: string | undefined): ReportCircuitChange =>
     (change) => {
       if (change.kind === 'closed') {
         const { openMs } = change;
-        logger.warn({ upstream, since: timeBefore(openMs), ms: Math.round(openMs) }, CLOSED);
+        logger.warn({ upstream: upstreamName, since: timeBefore(openMs), ms: Math.round(openMs) }, CLOSED);
         return;
       }
       const { failure, failingMs, credential } = change;
       const { code, status, cause } = failure;
       const tenant = credential && nameTenant(credential);
       logger.warn(
-        { upstream, tenant, code, status, cause: describeCause(cause), since: timeBefore(failingMs) },
+        { upstream: upstreamName, tenant, code, status, cause: describeCause(cause), since: timeBefore(failingMs) },
         tenant === undefined ? OPENED : OPENED_FOR_ONE,
       );
     };
@@ -52,6 +52,9 @@ const EPISODES = {
 /** Creates the log of responses that come from something else than an upstream, or keep what was to be cleared: one line when they begin, one when they have ended. */
 export function createEpisodeLog(logger: Logger): NoteEpisode {
   const notes = { foreign: logEpisodes(logger, EPISODES.foreign), uncleared: logEpisodes(logger, EPISODES.uncleared) };
-  return (kind, upstream, { method, route }) =>
-    notes[kind]([upstream, method, route].join(' '), () => ({ both: { upstream, method, route }, first: {} }));
+  return (kind, upstreamName, { method, route }) =>
+    notes[kind]([upstreamName, method, route].join(' '), () => ({
+      both: { upstream: upstreamName, method, route },
+      first: {},
+    }));
 }

@@ -2,7 +2,7 @@
 
 import type { Identity } from '../auth/identity.ts';
 import type { CacheHit, CallEvents, InvalidationReason, Outcome } from '../upstream/call-events.ts';
-import { type Endpoint, isUpstreamError, type UpstreamError, type UpstreamRateLimit } from '../upstream/errors.ts';
+import { type Endpoint, isUpstreamError, type RateLimitState, type UpstreamError } from '../upstream/errors.ts';
 import type { TraceHeaders, UpstreamRequest } from '../upstream/request.ts';
 import type { CallEntry, FailedResult } from './access-log.ts';
 import type { AuditLog, WriteRecord } from './audit-log.ts';
@@ -10,7 +10,7 @@ import type { GatewayMetrics } from './gateway-metrics.ts';
 import type { OperationTrace } from './tracing/operation-trace.ts';
 
 /** Notes a response that comes from something else than an upstream, or that keeps what was to be cleared. */
-export type NoteEpisode = (kind: 'foreign' | 'uncleared', upstream: string | undefined, endpoint: Endpoint) => void;
+export type NoteEpisode = (kind: 'foreign' | 'uncleared', upstreamName: string | undefined, endpoint: Endpoint) => void;
 
 /** Receivers of what happens to the calls of one operation. */
 interface UsageReceivers {
@@ -21,7 +21,7 @@ interface UsageReceivers {
   /** Called for each such response. @default nothing */
   noteEpisode?: NoteEpisode | undefined;
   /** Name of the upstream. @default the only one, which has none */
-  upstream?: string | undefined;
+  upstreamName?: string | undefined;
   /** Trace of the operation. @default none */
   trace?: OperationTrace | undefined;
   /** Log of writes, with their author. @default none */
@@ -45,7 +45,7 @@ export class Usage implements CallEvents {
   /** Age of the oldest stored response that was used because the service failed, in milliseconds. */
   staleMs: number | undefined;
   /** The service's own rate limit, from the response with the fewest calls remaining. */
-  rateLimit: UpstreamRateLimit | undefined;
+  rateLimit: RateLimitState | undefined;
   /** Failures that mutations returned as data; undefined if there are none. */
   results: FailedResult[] | undefined;
   /** Field of the mutation that is running, for the audit log. They run one after another. */
@@ -108,22 +108,22 @@ export class Usage implements CallEvents {
     return this.#writes?.get(request)?.refusal();
   }
 
-  sent(request: UpstreamRequest, resends: number, upstream: URL): TraceHeaders | undefined {
+  sent(request: UpstreamRequest, resends: number, upstreamUrl: URL): TraceHeaders | undefined {
     this.requests += 1;
     if (resends > 0) {
       this.retries += 1;
     }
     this.#openEntry(request, { attempt: resends + 1 });
-    return this.#receivers.trace?.startRequest(request, resends, upstream);
+    return this.#receivers.trace?.startRequest(request, resends, upstreamUrl);
   }
 
   attemptEnded(request: UpstreamRequest, outcome: Outcome, milliseconds: number): void {
-    const { metrics, trace, noteEpisode, upstream, usesTenantKey = false } = this.#receivers;
+    const { metrics, trace, noteEpisode, upstreamName, usesTenantKey = false } = this.#receivers;
     this.#closeEntry(request, outcome);
-    metrics?.requestEnded(upstream, request.endpoint, outcome, milliseconds, usesTenantKey);
+    metrics?.requestEnded(upstreamName, request.endpoint, outcome, milliseconds, usesTenantKey);
     trace?.endRequest(request, outcome);
     if (isUpstreamError(outcome) ? outcome.isForeign : outcome.uncleared?.length) {
-      noteEpisode?.(isUpstreamError(outcome) ? 'foreign' : 'uncleared', upstream, request.endpoint);
+      noteEpisode?.(isUpstreamError(outcome) ? 'foreign' : 'uncleared', upstreamName, request.endpoint);
     }
   }
 
@@ -151,7 +151,7 @@ export class Usage implements CallEvents {
   }
 
   answeredFromCache(request: UpstreamRequest, { resource, answer, ageMs, result }: CacheHit, waited: boolean): void {
-    const { metrics, trace, upstream } = this.#receivers;
+    const { metrics, trace, upstreamName } = this.#receivers;
     const { method, route } = request.endpoint;
     this.cached += 1;
     if (waited) {
@@ -161,18 +161,18 @@ export class Usage implements CallEvents {
       this.staleMs = Math.max(this.staleMs ?? 0, ageMs);
     }
     this.calls?.push({ method, route, ageMs: Math.round(ageMs) });
-    metrics?.cachedRead(upstream, resource, answer, ageMs);
+    metrics?.cachedRead(upstreamName, resource, answer, ageMs);
     trace?.share(request.endpoint, result);
   }
 
   cacheMissed(resource: string, reason: 'miss' | 'bypass' | 'unavailable'): void {
-    const { metrics, upstream } = this.#receivers;
-    metrics?.cachedRead(upstream, resource, reason);
+    const { metrics, upstreamName } = this.#receivers;
+    metrics?.cachedRead(upstreamName, resource, reason);
   }
 
   invalidated(reason: InvalidationReason): void {
-    const { metrics, upstream } = this.#receivers;
-    metrics?.invalidated(upstream, reason);
+    const { metrics, upstreamName } = this.#receivers;
+    metrics?.invalidated(upstreamName, reason);
   }
 
   inBackground(): Usage {

@@ -44,7 +44,7 @@ export interface CallEvents {
    * @param upstream address of the service
    * @returns headers that continue the operation's trace; undefined if there are none
    */
-  sent(request: UpstreamRequest, resends: number, upstream: URL): TraceHeaders | undefined;
+  sent(request: UpstreamRequest, resends: number, upstreamUrl: URL): TraceHeaders | undefined;
   attemptEnded(request: UpstreamRequest, outcome: Outcome, milliseconds: number): void;
   /** The call pauses before it is sent again. */
   retryDelayed(request: UpstreamRequest, delayMs: number): void;

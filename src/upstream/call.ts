@@ -25,7 +25,7 @@ import { isReplay, readRateLimit, readResult, toDispatchOptions } from './transp
 import type { SocketPool } from './transport/socket-pool.ts';
 import { errorFromAttempt } from './transport/to-error.ts';
 
-export type CallSettings = { upstream: URL } & Pick<
+export type CallSettings = { upstreamUrl: URL } & Pick<
   GatewaySettings,
   'attemptTimeoutMs' | 'maxConcurrentCallsPerKey' | 'maxUpstreamResponseBytes' | 'upstreamIdempotency'
 >;
@@ -283,23 +283,23 @@ export class Call implements AttemptOwner, RetryingCall {
 
   #send(): void {
     const { settings, pool, throttle, breaker } = this.#policies;
-    const { endpoint, authorization } = this.request;
+    const { endpoint, credential } = this.request;
     this.#state = 'sending';
     this.#attempt = undefined;
     const refusal =
-      throttle.refusal(this, authorization, endpoint) ??
-      breaker.refusal(this, authorization, endpoint) ??
+      throttle.refusal(this, credential, endpoint) ??
+      breaker.refusal(this, credential, endpoint) ??
       this.#events.refusal(this.request);
     if (refusal !== undefined) {
       this.#attemptEnded(refusal);
       return;
     }
-    const traceHeaders = this.#events.sent(this.request, this.#retries, settings.upstream);
+    const traceHeaders = this.#events.sent(this.request, this.#retries, settings.upstreamUrl);
     const hasFailed = this.#failure !== undefined && this.#failure.code !== 'RATE_LIMITED'; // Which says nothing about the connection.
     const attempt = new Attempt(pool, this, endpoint.timeoutMs ?? settings.attemptTimeoutMs, hasFailed);
     this.#attempt = attempt;
     try {
-      attempt.send(authorization, toDispatchOptions(settings.upstream.origin, this.request, traceHeaders));
+      attempt.send(credential, toDispatchOptions(settings.upstreamUrl.origin, this.request, traceHeaders));
     } catch (failure) {
       attempt.abort(failure); // For example a body that is not JSON. The call would keep its slot.
     }
@@ -315,7 +315,7 @@ export class Call implements AttemptOwner, RetryingCall {
     const isReplayed = isReplay(request, response);
     const rateLimit = isReplayed ? undefined : readRateLimit(response.status, response.headers);
     if (rateLimit !== undefined) {
-      throttle.note(request.authorization, request.endpoint, rateLimit);
+      throttle.note(request.credential, request.endpoint, rateLimit);
     }
     let result: Outcome;
     try {
@@ -341,7 +341,7 @@ export class Call implements AttemptOwner, RetryingCall {
   #attemptEnded(outcome: Outcome): void {
     const { throttle, breaker, retry } = this.#policies;
     const attempt = this.#attempt;
-    breaker.ended(this, this.request.authorization, outcome, attempt !== undefined);
+    breaker.ended(this, this.request.credential, outcome, attempt !== undefined);
     throttle.ended(this, outcome);
     if (attempt !== undefined) {
       attempt.isOutage = isUpstreamError(outcome) && outcome.isOutage; // A stored failure says nothing about the connection.

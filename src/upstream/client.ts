@@ -24,7 +24,7 @@ import { buildPath, pathPrefixOf } from './transport/path.ts';
 /** Credential, deadline and cancellation of the operation that makes the calls. */
 export interface Caller {
   /** `Authorization` header, forwarded unchanged. If undefined, every call fails before it is sent. */
-  authorization: string | undefined;
+  credential: string | undefined;
   /** Aborts every call when the client disconnects. */
   signal: Signal;
   /** Deadline of the operation, on the clock of `performance.now()`. Queueing and retries count too. */
@@ -64,7 +64,7 @@ export class WriteCount {
 export const misplacedWrite = ({ method, route }: DeclaredEndpoint): Error =>
   new Error(`${method} ${route} was not sent. Only the resolver of a field of Mutation can write, until it has ended.`);
 
-export type OperationSettings = { upstream: URL } & Pick<GatewaySettings, 'maxUpstreamCalls'>;
+export type OperationSettings = { upstreamUrl: URL } & Pick<GatewaySettings, 'maxUpstreamCalls'>;
 
 /** Maximum items of bulk mutations per operation. They don't count as calls: whoever sends a list knows its length. It takes ten rounds of ten calls. */
 export const MAX_BULK_ITEMS = 100;
@@ -84,7 +84,7 @@ export interface UpstreamClient {
 }
 
 /** Part of a caller that decides which calls may be sent. */
-export type CallAuthor = Pick<Caller, 'authorization' | 'requestId' | 'writes'>;
+export type CallAuthor = Pick<Caller, 'credential' | 'requestId' | 'writes'>;
 
 /** Creates the requests of one operation, within its limits. */
 export class CallBudget {
@@ -104,8 +104,8 @@ export class CallBudget {
    * @throws {Error} if it must not be sent
    */
   createRequest(kind: 'read' | 'write', endpoint: DeclaredEndpoint, args: UpstreamRequest['args']): UpstreamRequest {
-    const { authorization, requestId, writes } = this.#caller;
-    const { upstream, maxUpstreamCalls } = this.#settings;
+    const { credential, requestId, writes } = this.#caller;
+    const { upstreamUrl, maxUpstreamCalls } = this.#settings;
     const expected = endpoint.method === 'GET' ? 'read' : 'write';
     if (kind !== expected) {
       throw invalidCall(endpoint, `it is a ${expected}; use ctx.upstream.${expected}`);
@@ -113,13 +113,13 @@ export class CallBudget {
     if (endpoint.method !== 'GET' && writes !== undefined && writes.ofField === undefined) {
       throw misplacedWrite(endpoint);
     }
-    if (authorization === undefined) {
+    if (credential === undefined) {
       throw errorOf('missingCredential', endpoint);
     }
     if (endpoint.module !== undefined) {
       assertArgs(endpoint, args);
     }
-    const path = pathPrefixOf(upstream) + buildPath(endpoint, args);
+    const path = pathPrefixOf(upstreamUrl) + buildPath(endpoint, args);
     const headers = endpoint.headers && headersOf(endpoint, endpoint.headers, args);
     const body = args.body && bodyOf(endpoint, args.body);
     const [counter, limit] = args.isBulkItem
@@ -130,7 +130,7 @@ export class CallBudget {
       throw errorOf('budgetExceeded', endpoint, { message });
     }
     this[counter] += 1;
-    return { endpoint, authorization, path, requestId, args, headers, body };
+    return { endpoint, credential, path, requestId, args, headers, body };
   }
 }
 

@@ -10,7 +10,7 @@ const MIN_LENGTH = 4;
 
 export interface Secrets {
   /** `Authorization` header: `ApiKey` and the key. */
-  authorization: string;
+  credential: string;
   /** Headers that every request has, by name. Values of up to 3 characters are no secrets. @default none */
   upstreamHeaders?: ReadonlyMap<string, string>;
 }
@@ -30,9 +30,9 @@ const NOISE = [NOT_ASCII, /[^a-z\d\s]+/g];
  *
  * @param readRequest returns the other text of the request
  */
-export function createCredentialFilter({ authorization, upstreamHeaders }: Secrets, readRequest = () => '') {
-  const key = authorization.slice(authorization.indexOf(' ') + 1);
-  const secrets = key.length < MIN_LENGTH ? [authorization] : escapeForms(key);
+export function createCredentialFilter({ credential, upstreamHeaders }: Secrets, readRequest = () => '') {
+  const key = credential.slice(credential.indexOf(' ') + 1);
+  const secrets = key.length < MIN_LENGTH ? [credential] : escapeForms(key);
   secrets.push(...[...(upstreamHeaders?.values() ?? [])].flatMap(escapeForms));
   const comparisons = NOISE.map((noise) => {
     const strip = (text: string) => text.toLowerCase().replace(noise, '');

@@ -44,7 +44,7 @@ export class UpstreamError extends Error {
   /** Reason for a conflict. @default 'OTHER' */
   readonly conflict: ConflictReason;
   /** The service's rate limit, as reported with the response. */
-  readonly rateLimit: UpstreamRateLimit | undefined;
+  readonly rateLimit: RateLimitState | undefined;
   /** Whether the gateway may retry the call. @default 'never' */
   readonly retry: RetryRule;
   /** Whether the failure shows that the service is down, and doesn't concern only this call. @default false */
@@ -196,8 +196,8 @@ export const invalidInput = (endpoint: Endpoint, issues: InputIssue[]): Upstream
   return errorOf('invalidInput', endpoint, { message, issues });
 };
 
-/** The service's own rate limit for a credential. */
-export interface UpstreamRateLimit {
+/** State of a rate limit: the service's for a credential, or the gateway's for a caller. */
+export interface RateLimitState {
   /** Calls allowed per window. */
   limit?: number | undefined;
   /** Calls left in the current window. */

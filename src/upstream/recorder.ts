@@ -53,10 +53,10 @@ export function createRecorder(settings: OperationSettings, cache: ServiceCache 
      *
      * Returns undefined if the key is also in another part of the request, because then the command can't be shown.
      */
-    curlOf({ endpoint, authorization, path, args, body, headers: declared = {} }: UpstreamRequest): string | undefined {
-      const url = settings.upstream.origin + path;
+    curlOf({ endpoint, credential, path, args, body, headers: declared = {} }: UpstreamRequest): string | undefined {
+      const url = settings.upstreamUrl.origin + path;
       const own = Object.entries(declared).map(([name, value]) => (value === '' ? `${name};` : `${name}: ${value}`)); // As curl sends empty ones.
-      const key = authorization.slice(authorization.indexOf(' ') + 1);
+      const key = credential.slice(credential.indexOf(' ') + 1);
       const forms = [
         key,
         encodeURIComponent(key),
@@ -67,7 +67,7 @@ export function createRecorder(settings: OperationSettings, cache: ServiceCache 
         return undefined;
       }
       const headers = [
-        `Authorization: ${authorization.slice(0, authorization.indexOf(' '))} ***`,
+        `Authorization: ${credential.slice(0, credential.indexOf(' '))} ***`,
         ...(body === undefined ? [] : [`Content-Type: ${contentTypeOf(endpoint)}`]),
         ...(args.idempotencyKey === undefined ? [] : [`Idempotency-Key: ${args.idempotencyKey}`]),
         ...own,
@@ -90,7 +90,7 @@ export function createRecorder(settings: OperationSettings, cache: ServiceCache 
       if (request === undefined) {
         return { state: 'unknown', freshSeconds };
       }
-      const owner = { upstream: cache.address, credential: request.authorization };
+      const owner = { address: cache.address, credential: request.credential };
       const { entry } = await cache.store.find({ owner, kind: kindOf(cached), read: readKeyOf(request) });
       const ageMs = entry?.ageMs;
       const isUsable = ageMs !== undefined && ageMs <= windows.lifetimeMs;

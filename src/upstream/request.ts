@@ -1,12 +1,12 @@
 // Defines the request and the result of a call.
 
 import type { CallArgs, DeclaredEndpoint, WriteOptions } from './endpoint.ts';
-import type { UpstreamRateLimit } from './errors.ts';
+import type { RateLimitState } from './errors.ts';
 
 /** Call that is ready to be sent, with the caller's credential. */
 export interface UpstreamRequest {
   endpoint: DeclaredEndpoint;
-  authorization: string;
+  credential: string;
   /** Path with encoded ids and query. */
   path: string;
   requestId: string;
@@ -32,7 +32,7 @@ export interface WriteResult<T> {
 
 export interface UpstreamResult extends WriteResult<unknown> {
   status: number;
-  rateLimit: UpstreamRateLimit | undefined;
+  rateLimit: RateLimitState | undefined;
   /** `ETag` of a read. Absent if there is none, or it is invalid. */
   etag?: string;
   /** Size of the received body, in bytes. */

@@ -56,11 +56,11 @@ export class Service implements CallTarget {
 
   /** Makes the call of a read, or joins an identical one in flight. */
   read(request: UpstreamRequest, reader: Reader, options: CallOptions = { key: readKeyOf(request) }): void {
-    const lane = this.#lanes.enter(request.authorization);
+    const lane = this.#lanes.enter(request.credential);
     const shared = options.key === undefined ? undefined : lane.find(options.key);
     if (shared !== undefined && reader.deadline.endReason() === undefined) {
       reader.wait(shared, request, true);
-      this.#lanes.leave(request.authorization); // The shared call uses it too.
+      this.#lanes.leave(request.credential); // The shared call uses it too.
     } else {
       this.#call(lane, request, reader, options);
     }
@@ -68,7 +68,7 @@ export class Service implements CallTarget {
 
   /** Sends a write. Reads that start from now on don't join earlier ones, nor do those that start after its end. */
   write(request: UpstreamRequest, reader: Reader, options: CallOptions = {}): void {
-    const lane = this.#lanes.enter(request.authorization);
+    const lane = this.#lanes.enter(request.credential);
     lane.separateReads();
     this.#call(lane, request, reader, options);
   }
@@ -91,7 +91,7 @@ export class Service implements CallTarget {
 
   /** Makes a call, which uses the lane until nothing can join it any more. */
   #call(lane: Lane, request: UpstreamRequest, reader: Reader, options: CallOptions): void {
-    const leave = () => void this.#lanes.leave(request.authorization);
+    const leave = () => void this.#lanes.leave(request.credential);
     const reason = reader.deadline.endReason();
     if (reason !== undefined) {
       leave();

@@ -26,7 +26,7 @@ import { createTlsFiles, nameProblems, type TlsFiles } from './transport/tls-fil
 /** Services that calls can be sent to. Each has its own connections, policies and limits. */
 export type Upstreams = ReturnType<typeof createUpstreams>;
 
-type SettingsOfUpstream = Omit<GatewaySettings, 'upstream'> & { upstream: URL };
+type SettingsOfUpstream = Omit<GatewaySettings, 'upstream'> & { upstreamUrl: URL };
 
 /**
  * Creates the clients of all upstreams.
@@ -65,7 +65,7 @@ export function createUpstreams(
   const kinds = [...new Set(endpoints.flatMap(({ cached: read }) => (read === undefined ? [] : kindOf(read))))];
   const opened = listUpstreams(settings).map(([name, own]) => {
     const tls = readTls(name, own);
-    const pool = new SocketPool(own.upstream.origin, own, {
+    const pool = new SocketPool(own.upstreamUrl.origin, own, {
       buffer,
       tls,
       onTunnel: logProxyProblems(logger, name),
@@ -133,7 +133,9 @@ export function createUpstreams(
     },
     /** Sends one read without a key to each. Returns a sentence for each one that has a problem; undefined if there is none. */
     async check(): Promise<string | undefined> {
-      const problems = await Promise.all(opened.map(({ name, own, pool }) => probeUpstream(own.upstream, pool, name)));
+      const problems = await Promise.all(
+        opened.map(({ name, own, pool }) => probeUpstream(own.upstreamUrl, pool, name)),
+      );
       return problems.filter((problem) => problem !== undefined).join(' ') || undefined;
     },
     /** Returns the state of each upstream, by its name. */
@@ -154,8 +156,8 @@ export function createUpstreams(
 }
 
 /** Returns the address that cached reads belong to: headers can lead to other data at the same address. */
-const cacheAddressOf = ({ upstream, upstreamHeaders }: SettingsOfUpstream): string =>
-  serviceAddressOf(upstream) + (upstreamHeaders === undefined ? '' : ` ${JSON.stringify(upstreamHeaders)}`);
+const cacheAddressOf = ({ upstreamUrl, upstreamHeaders }: SettingsOfUpstream): string =>
+  serviceAddressOf(upstreamUrl) + (upstreamHeaders === undefined ? '' : ` ${JSON.stringify(upstreamHeaders)}`);
 
 /** Returns the settings of each upstream by name. The only upstream of `upstream` has no name. */
 function listUpstreams(settings: GatewaySettings): (readonly [string | undefined, SettingsOfUpstream])[] {
@@ -163,14 +165,14 @@ function listUpstreams(settings: GatewaySettings): (readonly [string | undefined
   if (upstreams !== undefined) {
     return Object.entries(upstreams).map(([name, { url, ...own }]) => [
       name,
-      { ...settings, ...own, upstream: new URL(url) },
+      { ...settings, ...own, upstreamUrl: new URL(url) },
     ]);
   }
-  return upstream === undefined ? [] : [[undefined, { ...settings, upstream: new URL(upstream) }]];
+  return upstream === undefined ? [] : [[undefined, { ...settings, upstreamUrl: new URL(upstream) }]];
 }
 
 /** Returns a function that logs a problem of the proxy once, and when it is over. */
-function logProxyProblems(logger: Logger, upstream: string | undefined): (problem: string | undefined) => void {
+function logProxyProblems(logger: Logger, upstreamName: string | undefined): (problem: string | undefined) => void {
   let logged: string | undefined;
   return (problem) => {
     if (problem === logged) {
@@ -178,9 +180,9 @@ function logProxyProblems(logger: Logger, upstream: string | undefined): (proble
     }
     logged = problem;
     if (problem === undefined) {
-      logger.info({ upstream }, 'The proxy to the upstream works again.');
+      logger.info({ upstream: upstreamName }, 'The proxy to the upstream works again.');
     } else {
-      logger.warn({ upstream, reason: problem }, 'The proxy to the upstream fails.');
+      logger.warn({ upstream: upstreamName, reason: problem }, 'The proxy to the upstream fails.');
     }
   };
 }

@@ -106,7 +106,7 @@ it('a failed response costs little, also if it and the request repeat parts of t
         errorFromResponse(
           {
             endpoint: { method: 'POST', route: '/v1/feeds' },
-            authorization: `ApiKey ${secret}`,
+            credential: `ApiKey ${secret}`,
             path: '/v1/feeds',
             args: { body },
           },

@@ -18,7 +18,7 @@ export interface History extends AsyncDisposable {
 /** Minimum hits, without which a history says nothing. */
 const MIN_HITS = 50;
 
-const OWNERS: readonly Owner[] = [1, 2].map((n) => ({ upstream: 'http://127.0.0.1:1', credential: `ApiKey ${n}` }));
+const OWNERS: readonly Owner[] = [1, 2].map((n) => ({ address: 'http://127.0.0.1:1', credential: `ApiKey ${n}` }));
 const KINDS: readonly CachedKind[] = ['workflows', 'statistics'];
 const PATHS = ['/a', '/b'];
 

@@ -28,7 +28,7 @@ let owners = 0;
 /** Returns an owner that no other test uses. */
 export const newOwner = (): Owner => {
   owners += 1;
-  return { upstream: 'http://127.0.0.1:1', credential: `ApiKey credential-${owners}` };
+  return { address: 'http://127.0.0.1:1', credential: `ApiKey credential-${owners}` };
 };
 
 /** Returns a result of a read. */
@@ -118,8 +118,8 @@ export function testCacheStore(start: () => Promise<StoreSetup>, startHistory: (
     await mine.load('/v1/groups');
     const others = [
       { ...mine.owner, credential: `${mine.owner.credential}0` },
-      { ...mine.owner, upstream: 'http://127.0.0.1:2' },
-      { upstream: mine.owner.upstream + mine.owner.credential, credential: '' },
+      { ...mine.owner, address: 'http://127.0.0.1:2' },
+      { address: mine.owner.address + mine.owner.credential, credential: '' },
     ].map(use);
     for (const other of others) {
       expect(await other.body('/v1/groups')).toBeUndefined();

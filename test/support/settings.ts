@@ -5,9 +5,9 @@ import type { GatewaySettings } from '../../src/settings/settings.ts';
 export const settingsOf = (
   upstream: string,
   changes: Partial<Omit<GatewaySettings, 'upstream'>> = {},
-): Omit<GatewaySettings, 'upstream'> & { upstream: URL } => ({
+): Omit<GatewaySettings, 'upstream'> & { upstreamUrl: URL } => ({
   ...parseOptions({ upstream }),
-  upstream: new URL(upstream),
+  upstreamUrl: new URL(upstream),
   ...changes,
 });
 

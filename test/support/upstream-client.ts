@@ -38,7 +38,7 @@ export async function startClient(
   ) => {
     const deadlineAt = performance.now() + withinMs;
     return new OperationClient(settings, service, {
-      authorization: `ApiKey ${key}`,
+      credential: `ApiKey ${key}`,
       signal,
       deadlineAt,
       requestId: 'r',

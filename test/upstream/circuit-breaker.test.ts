@@ -21,7 +21,7 @@ describe('the circuit breaker', () => {
   const outage = errorOf('unavailable', GET, { status: 503 });
 
   const responseError = (status: number): UpstreamError => {
-    const request = { endpoint: GET, authorization: 'ApiKey a', path: '/v1/workflows/w1', args: {} };
+    const request = { endpoint: GET, credential: 'ApiKey a', path: '/v1/workflows/w1', args: {} };
     return errorFromResponse(request, { status, body: { form: 'json', json: {} }, retryAfter: undefined });
   };
 

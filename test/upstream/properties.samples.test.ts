@@ -179,7 +179,7 @@ describe('the body of a failure', () => {
     errorFromResponse(
       {
         endpoint,
-        authorization: `ApiKey ${SECRET}`,
+        credential: `ApiKey ${SECRET}`,
         path: '/v1/feeds',
         args: { body: { name: '', constructor: '' }, idempotencyKey },
       },

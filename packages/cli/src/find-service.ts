@@ -71,7 +71,7 @@ const MAX_BYTES = 64 * 1024;
  * @returns the `Authorization` header; undefined if there is no key
  * @throws {ConfigError} if the key can't be read or sent
  */
-export async function readAuthorization(
+export async function readCredential(
   file: string | undefined,
   variable: string | undefined,
   host: Process,
@@ -81,11 +81,11 @@ export async function readAuthorization(
   if (!key) {
     return undefined;
   }
-  const authorization = `ApiKey ${key.replace(/^ApiKey\s+/i, '')}`;
-  if (!isCredential(authorization)) {
+  const credential = `ApiKey ${key.replace(/^ApiKey\s+/i, '')}`;
+  if (!isCredential(credential)) {
     throw new ConfigError(['The API key is too long, or contains a space or another invalid character.']);
   }
-  return authorization;
+  return credential;
 }
 
 const readKey = async (file: string, { stdin }: Process): Promise<string> =>

@@ -7,7 +7,7 @@ import { type Environment, readEnvironment } from './config/environment.ts';
 import { type Config, loadConfig } from './config/load-config.ts';
 import { loadCheckedModules } from './config/load-modules.ts';
 import { ConfigError } from './config/problem.ts';
-import { readAuthorization, selectUpstream } from './find-service.ts';
+import { readCredential, selectUpstream } from './find-service.ts';
 import { createLogger, logUndeclaredCalls } from './logger.ts';
 import { openSandbox, sandboxAuthorization, withSandbox } from './serve/open-sandbox.ts';
 import { catchStopSignals } from './signals.ts';
@@ -64,7 +64,7 @@ async function findAuthorization(
   if (file === '-') {
     throw new ConfigError(['--key-file must be a file, because standard input belongs to the protocol here.']);
   }
-  const key = await readAuthorization(file, values[KEY_VARIABLE], host);
+  const key = await readCredential(file, values[KEY_VARIABLE], host);
   const authorization = key ?? sandboxAuthorization(config);
   if (authorization === undefined) {
     throw new ConfigError([`There is no API key. Set ${KEY_VARIABLE} or --key-file.`]);

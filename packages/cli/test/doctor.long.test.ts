@@ -14,7 +14,7 @@ import { createTemporaryFolder } from '../../../test/support/sandbox-files.ts';
 import { forwardTo, type ServiceResponse, startService } from '../../../test/support/service.ts';
 import { SANDBOX_KEYS, startSandbox } from '../../sandbox/src/sandbox.ts';
 import { type ExamineOptions, examine } from '../src/doctor/run-doctor.ts';
-import { findService, readAuthorization } from '../src/find-service.ts';
+import { findService, readCredential } from '../src/find-service.ts';
 
 /** Looks like the name of a field. */
 const KEY = 'canaryKeyOfTheDoctor';
@@ -23,7 +23,7 @@ const settings = loadFrom({ env: { NOTIGRAPH_UPSTREAM: 'http://127.0.0.1' } });
 
 /** Examines a service, and returns its findings as lines. */
 async function examineAt(url: string, options: Partial<ExamineOptions> = {}): Promise<string[]> {
-  const all = { url: new URL(url), settings, authorization: `ApiKey ${KEY}`, workflow: undefined, ...options };
+  const all = { url: new URL(url), settings, credential: `ApiKey ${KEY}`, workflow: undefined, ...options };
   const lines: string[] = [];
   await examine(all, ({ level, sentence, remedy }) => {
     lines.push([`${level}: ${sentence}`, ...(remedy === undefined ? [] : [remedy])].join(' → '));
@@ -185,7 +185,7 @@ it.each<[string, Responses, string]>([
 
 it('checks only the connection without a key', async () => {
   const service = await startContractService();
-  const lines = await examineAt(service.url, { authorization: undefined });
+  const lines = await examineAt(service.url, { credential: undefined });
   expect(lines.at(-1)).toMatch(/^note: No API key was given/);
   expect(service.requests.filter(({ headers }) => headers.authorization !== undefined)).toEqual([]);
 });
@@ -221,7 +221,7 @@ it('survives a body without an end', async () => {
 it('asks for a service and a usable key', async () => {
   await using folder = await createTemporaryFolder();
   await writeFile(folder.path('key'), `${KEY} with spaces`);
-  const read = readAuthorization(folder.path('key'), undefined, process);
+  const read = readCredential(folder.path('key'), undefined, process);
   await expect(read).rejects.toThrow(/^The API key is too long, or contains a space or another invalid character\.$/);
   expect(() => findService(loadFrom({}), undefined, 'to examine')).toThrow(/^There is no service to examine\./);
   const files = {

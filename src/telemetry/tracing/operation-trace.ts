@@ -121,9 +121,9 @@ export class OperationTrace {
   }
 
   /** Starts the span of a request. Returns the headers that continue it; undefined if there are none. */
-  startRequest(request: UpstreamRequest, resends: number, upstream: URL): TraceHeaders | undefined {
+  startRequest(request: UpstreamRequest, resends: number, upstreamUrl: URL): TraceHeaders | undefined {
     const { passedHeaders } = this.#parts;
-    return passedHeaders ?? this.#parts.guard(() => this.#startSpan(request, resends, upstream));
+    return passedHeaders ?? this.#parts.guard(() => this.#startSpan(request, resends, upstreamUrl));
   }
 
   endRequest(request: UpstreamRequest, outcome: Outcome): void {
@@ -151,18 +151,18 @@ export class OperationTrace {
     }
   }
 
-  #startSpan(request: UpstreamRequest, resends: number, upstream: URL): TraceHeaders | undefined {
+  #startSpan(request: UpstreamRequest, resends: number, upstreamUrl: URL): TraceHeaders | undefined {
     const { tracer, context } = this.#parts;
     const { method, route } = request.endpoint;
     const options: SpanOptions = { kind: SpanKind.CLIENT, startTime: this.#now() };
     if (this.#records) {
-      options.attributes = describeRequest(request.endpoint, resends, upstream);
+      options.attributes = describeRequest(request.endpoint, resends, upstreamUrl);
     }
     const span = tracer.startSpan(`${method} ${route}`, options, context);
     const spanContext = span.spanContext();
     if (span.isRecording()) {
       if (!this.#records) {
-        span.setAttributes(describeRequest(request.endpoint, resends, upstream)); // Rare. Checking attributes takes as long as starting a span.
+        span.setAttributes(describeRequest(request.endpoint, resends, upstreamUrl)); // Rare. Checking attributes takes as long as starting a span.
       }
       this.#requests.set(request, { span, spanContext });
     }
@@ -204,7 +204,7 @@ function describeOperation(summary: OperationSummary): Attributes {
     'notigraph.upstream_calls': upstreamCalls,
     'notigraph.cached_reads': cached,
     'notigraph.client_kind': identity?.clientKind,
-    'notigraph.upstream': identity?.upstream,
+    'notigraph.upstream': identity?.upstreamName,
     'graphql.operation.type': type,
     'graphql.operation.name': operation === undefined || operation === 'anonymous' ? undefined : shortenName(operation),
     'error.type': code === undefined || isErrorCode(code) ? code : '_OTHER', // Plugins can choose codes.
@@ -217,10 +217,10 @@ const describeEndpoint = ({ method, route }: Endpoint): Attributes => ({
   'url.template': route,
 });
 
-function describeRequest(endpoint: Endpoint, resends: number, upstream: URL): Attributes {
+function describeRequest(endpoint: Endpoint, resends: number, upstreamUrl: URL): Attributes {
   const attributes = describeEndpoint(endpoint);
-  attributes['server.address'] = upstream.hostname;
-  attributes['server.port'] = portOf(upstream);
+  attributes['server.address'] = upstreamUrl.hostname;
+  attributes['server.port'] = portOf(upstreamUrl);
   if (resends > 0) {
     attributes['http.request.resend_count'] = resends;
   }

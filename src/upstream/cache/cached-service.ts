@@ -204,8 +204,8 @@ export class CachedService implements CallTarget {
     };
   }
 
-  #ownerOf({ authorization }: UpstreamRequest): Owner {
-    return { upstream: this.#deps.address, credential: authorization };
+  #ownerOf({ credential }: UpstreamRequest): Owner {
+    return { address: this.#deps.address, credential };
   }
 }
 

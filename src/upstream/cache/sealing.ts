@@ -39,7 +39,7 @@ export function createOwnerKeys(secret: string) {
       digestOf: (path: string) => createHmac('sha256', naming).update(path).digest('base64url'),
     };
   }, MAX_KEPT);
-  return ({ upstream, credential }: Owner) => derive(`${upstream}\n${credential}`); // A URL has no line break.
+  return ({ address, credential }: Owner) => derive(`${address}\n${credential}`); // A URL has no line break.
 }
 
 const MAX_JSON_BYTES = 8 * 1024 * 1024;

@@ -7,7 +7,7 @@ import type { UpstreamResult } from '../request.ts';
 /** Credential of an upstream, which owns its entries. No option shares entries across owners. Stores keep only a keyed digest of it. */
 export interface Owner {
   /** Address of the service, with what else distinguishes its data. */
-  readonly upstream: string;
+  readonly address: string;
   /** `Authorization` header. */
   readonly credential: string;
 }

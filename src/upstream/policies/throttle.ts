@@ -2,7 +2,7 @@
 
 import { LRUCache } from 'lru-cache';
 import type { Outcome } from '../call-events.ts';
-import { type Endpoint, errorOf, isUpstreamError, type UpstreamError, type UpstreamRateLimit } from '../errors.ts';
+import { type Endpoint, errorOf, isUpstreamError, type RateLimitState, type UpstreamError } from '../errors.ts';
 
 /** Rate limits that reset within this time, in seconds, don't pause calls: retries wait for most of them. */
 const MIN_SECONDS = 3;
@@ -87,7 +87,7 @@ export function createThrottle(now: () => number = () => performance.now()) {
   }
 
   /** Called for every response that reports a rate limit. */
-  function note(credential: string, endpoint: Endpoint, rateLimit: UpstreamRateLimit): void {
+  function note(credential: string, endpoint: Endpoint, rateLimit: RateLimitState): void {
     const { limit, remaining, resetSeconds = 0, category } = rateLimit;
     categories.set(endpoint, category);
     if (remaining > 0 || resetSeconds <= MIN_SECONDS) {

@@ -4,7 +4,7 @@ import { USER_AGENT } from '../../lib/installation.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import type { DriftCheck } from '../contract/drift.ts';
 import type { DeclaredEndpoint } from '../endpoint.ts';
-import type { UpstreamRateLimit } from '../errors.ts';
+import type { RateLimitState } from '../errors.ts';
 import type { TraceHeaders, UpstreamRequest, UpstreamResult } from '../request.ts';
 import type { Headers, UpstreamResponse } from './attempt.ts';
 import { headerOf, readErrorBody, readSuccess } from './body.ts';
@@ -14,11 +14,11 @@ import { errorFromResponse, parseRetryAfter } from './to-error.ts';
 /** Returns a request in undici's form. Headers of the client's request are not forwarded. */
 export function toDispatchOptions(
   origin: string,
-  { endpoint, authorization, path, requestId, args, headers: declared, body, known }: UpstreamRequest,
+  { endpoint, credential, path, requestId, args, headers: declared, body, known }: UpstreamRequest,
   traceHeaders: TraceHeaders | undefined,
 ): PoolRequest {
   const headers: Record<string, string> = {
-    authorization,
+    authorization: credential,
     accept: endpoint.expect === 'text' ? '*/*' : 'application/json',
     'user-agent': USER_AGENT,
     'x-request-id': requestId,
@@ -61,7 +61,7 @@ export const isReplay = ({ args }: UpstreamRequest, { headers }: UpstreamRespons
 export function readResult(
   request: UpstreamRequest,
   response: UpstreamResponse,
-  rateLimit: UpstreamRateLimit | undefined,
+  rateLimit: RateLimitState | undefined,
   checkDrift: DriftCheck | undefined,
   upstreamHeaders: ReadonlyMap<string, string>,
 ): UpstreamResult {
@@ -140,7 +140,7 @@ const EPOCH_MILLISECONDS = 1e11;
  *
  * @returns undefined if the response doesn't say how many calls remain
  */
-export function readRateLimit(status: number, headers: Headers, now?: number): UpstreamRateLimit | undefined {
+export function readRateLimit(status: number, headers: Headers, now?: number): RateLimitState | undefined {
   const remainingHeader = headerOf(headers, 'ratelimit-remaining') ?? headerOf(headers, 'x-ratelimit-remaining');
   if (remainingHeader === undefined && status !== 429) {
     return undefined;

@@ -111,7 +111,7 @@ export function fillPath(endpoint: DeclaredEndpoint, args: CallArgs): string {
 export const pathPrefixOf = ({ pathname }: URL): string => pathname.replace(/(?<!\/)\/+$/, '');
 
 /** Returns the address of the service, the same for all ways to write it. */
-export const serviceAddressOf = (upstream: URL): string => upstream.origin + pathPrefixOf(upstream);
+export const serviceAddressOf = (upstreamUrl: URL): string => upstreamUrl.origin + pathPrefixOf(upstreamUrl);
 
 /** Returns a body as it is sent. @throws {TypeError} if it can't be written in its format */
 export function encodeBody(endpoint: DeclaredEndpoint, body: object): string {

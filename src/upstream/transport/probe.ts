@@ -67,7 +67,7 @@ function findProblem(
   }
   if (status >= 300 && status <= 399) {
     const target = URL.parse(headerOf(headers, 'location') ?? '', baseUrl)?.origin ?? baseUrl.origin;
-    const isShowable = createCredentialFilter({ authorization: '', upstreamHeaders: own.secrets() });
+    const isShowable = createCredentialFilter({ credential: '', upstreamHeaders: own.secrets() });
     const place = target !== baseUrl.origin && isShowable(target) ? `to ${target}` : 'to another page';
     return `The ${subject} redirects ${place}, and redirects are not followed. ${REMEDY}`;
   }

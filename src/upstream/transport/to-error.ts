@@ -11,8 +11,8 @@ import {
   endedEarly,
   errorOf,
   isUpstreamError,
+  type RateLimitState,
   type UpstreamError,
-  type UpstreamRateLimit,
 } from '../errors.ts';
 import { kindOfStatus, meaningOf } from '../failures.ts';
 import type { UpstreamRequest } from '../request.ts';
@@ -27,7 +27,7 @@ interface FailedResponse {
   body: ErrorBody;
   /** `Retry-After` header. */
   retryAfter: string | undefined;
-  rateLimit?: UpstreamRateLimit | undefined;
+  rateLimit?: RateLimitState | undefined;
 }
 
 /** Parts of the request that are needed to interpret its response. Messages that quote a part of a secret are dropped. */

@@ -11,7 +11,7 @@ guards('src/upstream/cache/store.ts', 'OpenWrites.begin');
 const MIB = 1024 * 1024;
 
 const addressOf = (owner: number, i: number): EntryAddress => ({
-  owner: { upstream: 'http://127.0.0.1:1', credential: `ApiKey ${owner}` },
+  owner: { address: 'http://127.0.0.1:1', credential: `ApiKey ${owner}` },
   kind: 'workflows',
   read: `/v1/workflows/${String(i).padStart(24, '0')}`,
 });

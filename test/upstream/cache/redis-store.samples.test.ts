@@ -104,7 +104,7 @@ describe.runIf(hasRedis)(`a cache store in Redis${redisOnly}`, () => {
 
   it('has no credential, address, id or name in plain text, and nothing without end but the epoch', async () => {
     const setup = startOwner();
-    const owner = { upstream: 'https://canary-upstream.test', credential: 'ApiKey canary-key' };
+    const owner = { address: 'https://canary-upstream.test', credential: 'ApiKey canary-key' };
     const { load, write, begin } = cacheOf(setup.store, owner);
     await load('/v1/stats', 'canary-count', 'statistics');
     await write(['statistics'], true);

@@ -10,7 +10,7 @@ import { type Environment, readEnvironment } from '../config/environment.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { loadCheckedModules } from '../config/load-modules.ts';
 import { ConfigError } from '../config/problem.ts';
-import { findService, readAuthorization, type ServiceSettings } from '../find-service.ts';
+import { findService, readCredential, type ServiceSettings } from '../find-service.ts';
 import { examineConnection } from './connection.ts';
 import { examineEndpoints, examineReads } from './endpoints.ts';
 import {
@@ -37,12 +37,12 @@ export async function runDoctor(commandLine: CommandLine, host: Process, isJson:
   const { config, reads } = await loadUsableConfig(commandLine, environment, host);
   const { 'key-file': file, workflow, name } = commandLine.options;
   const { url, settings } = findService(config, name, 'to examine');
-  const authorization = await readAuthorization(file, environment.values[KEY_VARIABLE], host, QUESTION);
+  const credential = await readCredential(file, environment.values[KEY_VARIABLE], host, QUESTION);
   const findings: TitledFinding[] = [];
   if (!isJson) {
     host.stdout.write(`${url.href}\n`);
   }
-  await examine({ url, settings, authorization, workflow, reads }, (finding) => {
+  await examine({ url, settings, credential, workflow, reads }, (finding) => {
     if (!isJson) {
       host.stdout.write(formatFinding(finding, findings.at(-1)?.section !== finding.section, host.stdout));
     }
@@ -81,7 +81,7 @@ export interface ExamineOptions {
   /** Time limits and sizes are those of the gateway. */
   settings: ServiceSettings;
   /** `Authorization` header; undefined if there is no key. */
-  authorization: string | undefined;
+  credential: string | undefined;
   /** Id or identifier of a workflow to read. @default one of the statistics */
   workflow: string | undefined;
   /** Reads of modules. @default none */
@@ -90,20 +90,20 @@ export interface ExamineOptions {
 
 /** Examines a service without changing anything in it. The checks are in the order in which they depend on each other. */
 export async function examine(options: ExamineOptions, onFinding: (finding: TitledFinding) => void): Promise<void> {
-  const { url, settings, authorization, workflow, reads = [] } = options;
-  const isShowable = authorization === undefined ? () => true : createCredentialFilter({ authorization });
+  const { url, settings, credential, workflow, reads = [] } = options;
+  const isShowable = credential === undefined ? () => true : createCredentialFilter({ credential });
   let section = 'Connection';
   const report: Report = (finding) => {
     const sentence = 'A finding is not shown, because it repeats the API key.'; // A service could send it in a header.
     onFinding({ section, ...finding, ...(!isShowable(finding.sentence) && { sentence }) });
   };
-  await using session = openSession(url, settings, authorization ?? '');
+  await using session = openSession(url, settings, credential ?? '');
   try {
     await examineConnection(session, report);
     section = 'Service';
     await examineService(session, report);
     section = 'API key';
-    if (authorization === undefined) {
+    if (credential === undefined) {
       const remedy = 'Set NOTIGRAPH_DOCTOR_KEY, or use --key-file.';
       report(note('No API key was given, so only the connection was checked.', remedy));
       return;

@@ -42,7 +42,7 @@ export interface ReadResponse extends Pick<UpstreamResponse, 'status' | 'headers
 /** Connections to the service that is examined, with the time limits of the configuration. They are opened when they are first used. */
 export type Session = ReturnType<typeof openSession>;
 
-export function openSession(url: URL, settings: ServiceSettings, authorization: string) {
+export function openSession(url: URL, settings: ServiceSettings, credential: string) {
   const { attemptTimeoutMs, maxUpstreamResponseBytes } = settings;
   const tls = settings.tls && createTlsFiles(settings.tls);
   const pool = new SocketPool(url.origin, settings, { tls });
@@ -62,12 +62,12 @@ export function openSession(url: URL, settings: ServiceSettings, authorization: 
     const { endpoint, args = {}, headers = {}, hasKey = true } = read;
     const path = pathPrefixOf(url) + fillPath(endpoint, args);
     const declared = { ...(endpoint.headers && headersOf(endpoint, endpoint.headers, args)), ...headers };
-    const call = { endpoint, authorization, path, requestId: 'doctor', args, headers: declared, body: undefined };
+    const call = { endpoint, credential, path, requestId: 'doctor', args, headers: declared, body: undefined };
     const request = toDispatchOptions(url.origin, call, undefined);
     const { authorization: _, ...withoutKey } = request.headers ?? {};
     const startedAt = performance.now();
     const attempt = receive(pool, hasKey ? request : { ...request, headers: withoutKey }, {
-      credential: hasKey ? authorization : '',
+      credential: hasKey ? credential : '',
       timeoutMs: endpoint.timeoutMs ?? attemptTimeoutMs,
       planBody: (status, received) => planBody(status, received, maxUpstreamResponseBytes, endpoint.expect),
     });

@@ -13,7 +13,7 @@ import { readInteger } from '../command-line.ts';
 import { readEnvironment } from '../config/environment.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { ConfigError } from '../config/problem.ts';
-import { findService, readAuthorization } from '../find-service.ts';
+import { findService, readCredential } from '../find-service.ts';
 import { formatLogLine } from '../readable-log.ts';
 import { catchStopSignals } from '../signals.ts';
 import {
@@ -71,9 +71,8 @@ export async function runImport(commandLine: CommandLine, host: Process): Promis
     const service = isDryRun
       ? undefined
       : findService(loadConfig(commandLine, environment).config, name, 'to send subscribers to');
-    const authorization =
-      service && (await readAuthorization(keyFile, environment.values[KEY_VARIABLE], host, QUESTION));
-    if (service !== undefined && authorization === undefined) {
+    const credential = service && (await readCredential(keyFile, environment.values[KEY_VARIABLE], host, QUESTION));
+    if (service !== undefined && credential === undefined) {
       throw new ConfigError([`There is no API key. Set ${KEY_VARIABLE}, or use --key-file.`]);
     }
     const hint = service?.settings.isProduction ? '' : ' Press Ctrl-C again to quit now.';
@@ -88,10 +87,10 @@ export async function runImport(commandLine: CommandLine, host: Process): Promis
     using results = new Results(isDryRun ? undefined : options.results, options.restarts);
     const samples = await check(results, options, host);
     let exitCode = samples === undefined ? 2 : 0;
-    if (samples !== undefined && authorization === undefined) {
+    if (samples !== undefined && credential === undefined) {
       host.stdout.write(withoutControls(describeSamples(samples)));
-    } else if (samples !== undefined && service !== undefined && authorization !== undefined) {
-      exitCode = await send(service, authorization, results, options, host);
+    } else if (samples !== undefined && service !== undefined && credential !== undefined) {
+      exitCode = await send(service, credential, results, options, host);
     }
     if (report !== undefined) {
       writeReport(report, results);
@@ -225,7 +224,7 @@ export async function checkRows(
 /** Sends the rows that are not applied. Returns the exit code. */
 async function send(
   { url, settings }: ReturnType<typeof findService>,
-  authorization: string,
+  credential: string,
   results: Results,
   options: ImportOptions,
   host: Process,
@@ -233,7 +232,7 @@ async function send(
   const { path, results: resultsPath, stopping } = options;
   const note = (text: string) => printNote(host, text);
   const logger = createJsonLogger('warn', { write: (line) => note(formatLogLine(line, host.stderr).trimEnd()) });
-  const target = { url, settings, authorization, logger, note };
+  const target = { url, settings, credential, logger, note };
   await using service = new ImportService({ ...options, ...target, stopping: stopping.signal });
   results.begin(serviceAddressOf(url), await readEnvironmentId(service));
   const before = results.counts();

@@ -27,7 +27,7 @@ const REPORTED_MS = 5_000;
 interface ServiceOptions {
   url: URL;
   settings: ServiceSettings;
-  authorization: string;
+  credential: string;
   logger: Logger;
   note: (text: string) => void;
   /** Maximum calls per second. @default unlimited */
@@ -97,10 +97,10 @@ export class ImportService implements AsyncDisposable {
 
   /** Makes a call, which has the time limit of an operation. Pauses the next ones if those in flight use up the service's rate limit. */
   async call<T>(requestId: string, send: (client: UpstreamClient) => Promise<T>): Promise<T> {
-    const { settings, authorization, maxWaitMs } = this.#options;
+    const { settings, credential, maxWaitMs } = this.#options;
     const usage = new Usage();
     const deadlineAt = performance.now() + settings.operationTimeoutMs;
-    const context = { authorization, signal: new Abort(), deadlineAt, requestId, events: usage };
+    const context = { credential, signal: new Abort(), deadlineAt, requestId, events: usage };
     this.#inFlight += 1;
     try {
       return await send(this.#upstreams.bind(undefined, context));
