@@ -10,7 +10,7 @@ import { USER_AGENT } from '../lib/installation.ts';
 import { memoizeBySource } from '../lib/memoize.ts';
 import { isTimeoutError } from '../lib/signal.ts';
 import { describeCause } from '../upstream/errors.ts';
-import { type Connect, createClient } from '../upstream/transport/connector.ts';
+import { type Connect, openClient } from '../upstream/transport/connector.ts';
 import { AuthenticationError } from './identity.ts';
 
 /** Age after which a JWKS is fetched again, in milliseconds. After this time at the latest, a key removed by the issuer is rejected. */
@@ -27,7 +27,7 @@ const RETRY_DELAY_MS = 5_000;
 
 const TIMEOUT_MS = 5_000;
 
-const MAX_BYTES = 256 * 1024;
+const MAX_KEY_SET_BYTES = 256 * 1024;
 
 /** Connections over which the current gateway fetches the keys of an issuer, and how many tokens may wait for them. */
 type Source = readonly [connect: Connect, maxWaiting: number];
@@ -100,7 +100,7 @@ export function createRemoteKeys(logger: Logger): RemoteKeys {
 
 /** Fetches a JWKS. Redirects are not followed. */
 async function readJwks(url: URL, connect: Connect): Promise<JWTVerifyGetKey> {
-  const client = createClient(url.origin, connect, { maxResponseSize: MAX_BYTES });
+  const client = openClient(url.origin, connect, { maxResponseSize: MAX_KEY_SET_BYTES });
   try {
     const { statusCode, body } = await client.request({
       path: url.pathname + url.search,
@@ -157,7 +157,7 @@ function describe(error: unknown): string | undefined {
     return 'not a key set';
   }
   if (error instanceof undiciErrors.ResponseExceededMaxSizeError) {
-    return `more than ${MAX_BYTES} bytes`;
+    return `more than ${MAX_KEY_SET_BYTES} bytes`;
   }
   return isTimeoutError(error) ? 'TimeoutError' : describeCause(error);
 }

@@ -144,7 +144,7 @@ export const SHAREABLE = { directives: { shareable: {} } } as const;
 /** Matches the directives that `extensions.directives` can have. */
 const DIRECTIVE = /^@(?:shareable|inaccessible|(?:tag\(name|override\(from): "(?:[^"\\]|\\.)*"\))$/;
 
-type Part = Parameters<typeof entityOf>[0] & { extensions: { directives?: unknown } };
+type Declared = Parameters<typeof entityOf>[0] & { extensions: { directives?: unknown } };
 
 /** Prints the schema that a router composes: the same types, sorted, with the keys of the entities and with `extensions.directives`. */
 export function printSubgraph(schema: GraphQLSchema): string {
@@ -164,7 +164,7 @@ export function printSubgraph(schema: GraphQLSchema): string {
   return `${LINK}\n\n${print(document)}\n`;
 }
 
-function directivesOf(part: Part = { extensions: {} }): readonly ConstDirectiveNode[] {
+function directivesOf(part: Declared = { extensions: {} }): readonly ConstDirectiveNode[] {
   const keys = [...(entityOf(part) ?? [])].map(
     ([field, load]) => `@key(fields: "${field}"${load === null ? ', resolvable: false' : ''})`,
   );
@@ -172,7 +172,7 @@ function directivesOf(part: Part = { extensions: {} }): readonly ConstDirectiveN
   return definitions.flatMap((each) => (isTypeDefinitionNode(each) ? (each.directives ?? []) : []));
 }
 
-const declaredBy = ({ extensions }: Part): string[] =>
+const declaredBy = ({ extensions }: Declared): string[] =>
   Object.entries(Object(extensions.directives)).flatMap(([name, declared]) =>
     [declared].flat().map((args) => {
       const entries = Object.entries(isRecord(args) ? args : { '': args });
@@ -181,7 +181,7 @@ const declaredBy = ({ extensions }: Part): string[] =>
   );
 
 /** Returns the declared directives of a type or field that a router wouldn't know, such as a misspelled `@inaccessible`. */
-export const findUnknownDirectives = (part: Part): string[] =>
+export const findUnknownDirectives = (part: Declared): string[] =>
   declaredBy(part).filter((directive) => !DIRECTIVE.test(directive));
 
 /** Reference of another subgraph to a record: the name of its type and the value of a key. */

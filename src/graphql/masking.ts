@@ -6,7 +6,7 @@ import { memoizeByObject } from '../lib/memoize.ts';
 import { findJsonError } from './scalars.ts';
 
 /** Part of a value to mask: what is likely a credential, all but the provider of settings, or all. */
-type Part = 'likely' | 'settings' | 'all';
+type MaskedPart = 'likely' | 'settings' | 'all';
 
 const MASK = '[masked]';
 
@@ -42,16 +42,16 @@ const PRIVATE_ADDRESS = new RegExp(`//[^\\s/?#]*@|[/.][\\w-]*webhook|[/.]hooks?[
  *
  * @param record record with all members, if the value has some of them: others can name the value of a pair
  */
-export const visibleJson = <T>(value: T, { clientKind }: Identity, part: Part = 'likely', record?: object): T =>
+export const visibleJson = <T>(value: T, { clientKind }: Identity, part: MaskedPart = 'likely', record?: object): T =>
   clientKind === 'browser' ? ((value instanceof Object ? masked(value, part, record) : mask(value, part)) as T) : value;
 
 /** Cached, because one record is often selected under several names. Invalid JSON fails when it is written, and can be too large to be masked. */
-const masked = memoizeByObject((value: object, part: Part, record?: object) =>
+const masked = memoizeByObject((value: object, part: MaskedPart, record?: object) =>
   findJsonError(value) === undefined ? mask(value, part, record) : value,
 );
 
 /** Masks a value. Keeps its structure, and null and empty values. */
-function mask(value: unknown, part: Part, record?: object): unknown {
+function mask(value: unknown, part: MaskedPart, record?: object): unknown {
   if (Array.isArray(value)) {
     // A list of two can be a pair, such as a header.
     return value.map((item, i) => mask(item, i === 1 && value.length === 2 && suggests(value[0]) ? 'all' : part));

@@ -23,7 +23,7 @@ interface Content {
 
 const NO_HEADERS: Content['headers'] = {};
 
-const JSON_TYPE = 'application/json; charset=utf-8';
+const DEFAULT_TYPE = 'application/json; charset=utf-8';
 
 /**
  * Creates the function for the last step of every request. It converts errors, sets the status and headers, and charges the rate limit.
@@ -34,7 +34,7 @@ export function createRespond(
   log: (entry: AccessLogEntry) => void,
 ): Respond {
   return (state, end) => {
-    const { request, startedAt, requestId, mediaType = JSON_TYPE, identity, allowance } = state;
+    const { request, startedAt, requestId, mediaType = DEFAULT_TYPE, identity, allowance } = state;
     const { extensions, context, operation } = state;
     if (identity === undefined) {
       state.trace = startTrace(state); // Rejected before the caller was identified.
@@ -154,7 +154,7 @@ function toErrorContent(
   const graphqlErrors = toGraphQLErrors(failure);
   const errors = graphqlErrors.map(toClientError);
   // As in responses of this type (GraphQL over HTTP, section 6.4.1), if the client explicitly accepts it: otherwise, status codes are more useful.
-  const allowsStatus200 = mediaType === JSON_TYPE && /application\/json/i.test(request.header('accept') ?? '');
+  const allowsStatus200 = mediaType === DEFAULT_TYPE && /application\/json/i.test(request.header('accept') ?? '');
   const isDocument = errors.every(({ extensions }) => DOCUMENT_ERROR_CODES.has(extensions.code));
   return {
     status:

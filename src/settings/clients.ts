@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { isKeysAddress, isOrigin, parseIpRange } from '../lib/urls.ts';
-import { choice, group, integer, listOf, offByDefault, onOff, setting, text, textThat } from './define.ts';
+import { choice, group, integer, list, offByDefault, onOff, setting, text, textThat } from './define.ts';
 import { file, ofKind, ownSecret, path, pem, proxyAddress, secret, textOrFile } from './kinds.ts';
 import { SCOPE_ACTIONS, SCOPE_PROBLEM, SCOPES } from './scopes.ts';
 import { rateLimit, rateLimits } from './stores.ts';
@@ -23,7 +23,7 @@ const SIGNATURE_ALGORITHMS = [
 ] as const;
 
 /** Exact origins, as browsers and apps send them. */
-const origins = listOf(
+const origins = list(
   textThat(
     isOrigin,
     'must be an origin such as https://app.example.com, in lower case, without a path or a trailing slash',
@@ -88,7 +88,7 @@ const issuer = group({
     { defaultText: '`proxy`; by default as in the environment, unless `NO_PROXY` excludes the address' },
   ),
   algorithms: setting(
-    listOf(choice(SIGNATURE_ALGORITHMS)).nonempty('must name at least one algorithm').default(['RS256', 'ES256']),
+    list(choice(SIGNATURE_ALGORITHMS)).nonempty('must name at least one algorithm').default(['RS256', 'ES256']),
     'Accepted signature algorithms.',
   ),
   tenantClaim: setting(
@@ -98,7 +98,7 @@ const issuer = group({
   ),
   tenant: setting(text().exactOptional(), 'Tenant of all tokens of the issuer, in place of `tenantClaim`.'),
   tenants: setting(
-    listOf(text(), 'must be a list of tenants').nonempty('must name at least one tenant').exactOptional(),
+    list(text(), 'must be a list of tenants').nonempty('must name at least one tenant').exactOptional(),
     'Tenants that the claim may name.',
     { defaultText: 'all' },
   ),
@@ -140,9 +140,9 @@ const tenant = group({
 });
 
 const browser = group({
-  issuers: setting(listOf(issuer).default([]), 'Issuers of accepted tokens. May be empty if `clientTokens` is set.'),
+  issuers: setting(list(issuer).default([]), 'Issuers of accepted tokens. May be empty if `clientTokens` is set.'),
   scopes: setting(
-    listOf(z.union([z.enum(SCOPES), scopeOfModule], SCOPE_PROBLEM)).default([]),
+    list(z.union([z.enum(SCOPES), scopeOfModule], SCOPE_PROBLEM)).default([]),
     'Scopes that tokens can grant at most. See [scopes](frontend.md#3-what-a-token-permits).',
   ),
   tenants: setting(
@@ -183,7 +183,7 @@ export const clientSections = {
   trustedProxies: setting(
     group({
       addresses: setting(
-        listOf(
+        list(
           textThat((range) => parseIpRange(range) !== undefined, 'must be an IP address or a range such as 10.0.0.0/8'),
         ).default([]),
         'Addresses of the proxies in front of the gateway, such as `10.0.0.0/8`. Of others, the header is ignored.',
@@ -212,7 +212,7 @@ export const clientSections = {
   clientTokens: setting(
     group({
       secrets: setting(
-        listOf(ownSecret('clientTokenSecret')).nonempty('must contain at least one secret'),
+        list(ownSecret('clientTokenSecret')).nonempty('must contain at least one secret'),
         'Secrets of at least 32 characters, the same on all replicas. The first one signs (HS256); all of them verify.',
         { examples: [[{ env: 'CLIENT_TOKEN_SECRET' }]] },
       ),
@@ -227,7 +227,7 @@ export const clientSections = {
   trustedDocuments: setting(
     group({
       manifests: setting(
-        listOf(manifestSource, 'must be a list of paths').default([]),
+        list(manifestSource, 'must be a list of paths').default([]),
         'Manifests: files, and directories whose `.json` files are read. Each maps ids to documents, or has the format of Apollo.',
         { examples: [['manifests']] },
       ),
@@ -261,7 +261,7 @@ export const mcpSettings = {
           { defaultText: 'the shipped operations', examples: ['tools.json'] },
         ),
         mutations: setting(
-          listOf(text(), 'must be a list of names of operations').default([]),
+          list(text(), 'must be a list of names of operations').default([]),
           'Names of the mutations that are tools. Others in the manifest are not.',
           { examples: [['CreateFeed']] },
         ),

@@ -75,7 +75,7 @@ const SWITCH_PROBLEM = 'must be on or off (true or false)';
 export const choice = <const Words extends readonly [string, ...string[]]>(words: Words) =>
   z.enum(words, `must be ${listAny(words)}`);
 
-export const listOf = <Item extends z.ZodType>(item: Item, problem = 'must be a list') => z.array(item, problem);
+export const list = <Item extends z.ZodType>(item: Item, problem = 'must be a list') => z.array(item, problem);
 
 /** Matches values that a header can have (RFC 9110, section 5.5), in Latin-1. */
 export const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;

@@ -1,6 +1,6 @@
 // Permissions of tokens, by noun and action.
 
-import { listOf, recordOf } from '../lib/is-record.ts';
+import { arrayOf, recordOf } from '../lib/is-record.ts';
 import { SCOPES } from './scopes.gen.ts';
 
 export { SCOPES };
@@ -25,7 +25,7 @@ export const SCOPE_PROBLEM = 'must be a scope such as groups:read; see docs/fron
  */
 export function findUnknownScopes(clients: unknown, all: readonly string[] = SCOPES) {
   const { scopes } = recordOf(recordOf(clients).browser);
-  return listOf(scopes).flatMap((scope, i) => {
+  return arrayOf(scopes).flatMap((scope, i) => {
     if (!isScope(scope) || all.includes(scope)) {
       return [];
     }

@@ -6,7 +6,7 @@ import {
   group,
   headersByName,
   integer,
-  listOf,
+  list,
   matching,
   offByDefault,
   onOff,
@@ -74,7 +74,7 @@ const hostName = z.string(HOST_PROBLEM).transform((text, context): string => {
   return toHostname(url.hostname);
 });
 
-export const hostNames = () => listOf(hostName, 'must be a list of host names such as eu.example.com, without a port');
+export const hostNames = () => list(hostName, 'must be a list of host names such as eu.example.com, without a port');
 
 const tls = group({
   ca: setting(

@@ -149,7 +149,7 @@ export function createAccessLog(
 }
 
 /** Maximum size of the cache of names, which saves a hash per line. Limited in bytes, because an API key can have 2 KB. */
-const MAX_BYTES = 2 * 1024 * 1024;
+const MAX_NAMES_BYTES = 2 * 1024 * 1024;
 
 /** Heap used by a cached name, without its key. */
 const BYTES_PER_TENANT = 200;
@@ -171,7 +171,7 @@ export function createTenantNames(
   tenantOf: (credential: string) => string | undefined = () => undefined,
 ): TenantNames {
   const names = new LRUCache<string, string>({
-    maxSize: MAX_BYTES,
+    maxSize: MAX_NAMES_BYTES,
     sizeCalculation: (_, credential) => BYTES_PER_TENANT + credential.length,
     memoMethod: (credential) => createHmac('sha256', secret).update(credential).digest('hex').slice(0, 8),
   });

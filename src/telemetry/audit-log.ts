@@ -14,7 +14,7 @@ import { createCredentialFilter } from '../upstream/credential-filter.ts';
 import { errorOf, isUpstreamError, type UpstreamError } from '../upstream/errors.ts';
 import type { WriteOutcome } from '../upstream/failures.ts';
 import type { UpstreamRequest } from '../upstream/request.ts';
-import { idOf } from '../upstream/transport/path.ts';
+import { pathIdOf } from '../upstream/transport/path.ts';
 import type { TenantNames, TraceIds } from './access-log.ts';
 import type { Counters } from './metrics.ts';
 
@@ -249,7 +249,7 @@ const MAX_ID = 256;
 export function idsOf({ credential, endpoint, args }: UpstreamRequest, body?: unknown): Record<string, string> {
   const ids: Record<string, string> = {};
   const isShowable = createCredentialFilter({ credential });
-  const params = endpoint.params.map((name) => [name, idOf(args, name)] as const);
+  const params = endpoint.params.map((name) => [name, pathIdOf(args, name)] as const);
   for (const [name, id] of [...idsIn(body), ...idsIn(args.body), ...params]) {
     ids[name] = isShowable(id) ? id : '[key]';
   }

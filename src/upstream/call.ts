@@ -21,7 +21,7 @@ import type { UpstreamThrottle } from './policies/throttle.ts';
 import type { UpstreamRequest } from './request.ts';
 import { Attempt, type AttemptOwner, type BodyPlan, type Headers, type UpstreamResponse } from './transport/attempt.ts';
 import { planBody } from './transport/body.ts';
-import { isReplay, readRateLimit, readResult, toDispatchOptions } from './transport/exchange.ts';
+import { isReplay, readRateLimit, readResponse, toDispatchOptions } from './transport/exchange.ts';
 import type { SocketPool } from './transport/socket-pool.ts';
 import { errorFromAttempt } from './transport/to-error.ts';
 
@@ -320,7 +320,7 @@ export class Call implements AttemptOwner, RetryingCall {
     let result: Outcome;
     try {
       const upstreamHeaders = pool.headers.secrets();
-      result = readResult(request, response, rateLimit, checkDrift, upstreamHeaders);
+      result = readResponse(request, response, rateLimit, checkDrift, upstreamHeaders);
     } catch (failure) {
       this.onFailure(failure, isReplayed);
       return;

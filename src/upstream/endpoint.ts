@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { isRecord } from '../lib/is-record.ts';
-import { choice, group, HEADER_VALUE, headersByName, integer, listOf, text } from '../settings/define.ts';
+import { choice, group, HEADER_VALUE, headersByName, integer, list, text } from '../settings/define.ts';
 import type { Endpoint } from './errors.ts';
 
 /**
@@ -233,7 +233,7 @@ function returnThis<Self>(this: Self): Self {
 
 const isHeader = (value: unknown) => value === true || (typeof value === 'string' && HEADER_VALUE.test(value));
 
-const names = () => listOf(text(), 'must be a list of texts');
+const names = () => list(text(), 'must be a list of texts');
 const flag = () => z.boolean('must be true or false').default(false);
 const seconds = (min: number) => integer(min, 86_400);
 const options = <Shape extends z.ZodRawShape>(shape: Shape, problem: string) => group(shape, problem, 'option');

@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 import { type Logger, pino } from 'pino';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
-import { listOf, recordOf } from '../../src/lib/is-record.ts';
+import { arrayOf, recordOf } from '../../src/lib/is-record.ts';
 import events from '../../src/modules/events.ts';
 import topics from '../../src/modules/topics.ts';
 import { createJsonLogger, infoWriterOf } from '../../src/telemetry/json-logger.ts';
@@ -263,7 +263,7 @@ it('failures that mutations return as data are in the line of the operation, and
         case '/v1/events/trigger':
           return { status: 201, body: { data: toEvent(name) } };
         case '/v1/events/trigger/bulk':
-          return { status: 201, body: { data: listOf(sent).map((each) => toEvent(recordOf(each).name)) } };
+          return { status: 201, body: { data: arrayOf(sent).map((each) => toEvent(recordOf(each).name)) } };
         case '/v1/topics/t/subscribers':
           return { body: { data: { succeeded: ['a'], failed: { notFound: ['b', 'c'] } } } };
         default:

@@ -61,7 +61,7 @@ export function selectUpstream(
 }
 
 /** Maximum size of a file with a key, in bytes. */
-const MAX_BYTES = 64 * 1024;
+const MAX_KEY_FILE_BYTES = 64 * 1024;
 
 /**
  * Reads the API key from a file, a variable, or the terminal.
@@ -89,7 +89,7 @@ export async function readCredential(
 }
 
 const readKey = async (file: string, { stdin }: Process): Promise<string> =>
-  (file === '-' ? await text(stdin) : readNamedFile(file, MAX_BYTES, `--key-file: the file ${file}`)).trim();
+  (file === '-' ? await text(stdin) : readNamedFile(file, MAX_KEY_FILE_BYTES, `--key-file: the file ${file}`)).trim();
 
 /** Asks for the key without showing it, if there is a terminal. The question is on standard error, so that output can be piped. */
 async function ask(question: string, { stdin, stderr }: Process): Promise<string | undefined> {

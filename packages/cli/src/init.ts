@@ -13,7 +13,7 @@ import { parseSettings } from '../../../src/settings/parse.ts';
 import { SANDBOX_KEYS } from '../../sandbox/src/environments.ts';
 import type { CommandLine, Process } from './command.ts';
 import { CONFIG_FILE } from './config/config-file.ts';
-import { findConflicts } from './config/conflicts.ts';
+import { findAllConflicts } from './config/conflicts.ts';
 import { loadCheckedModules, SHIPPED_MODULES } from './config/load-modules.ts';
 import { ConfigError, rejectProblems, writeNamedFile } from './config/problem.ts';
 import { SETTINGS_TABLE } from './config/settings.ts';
@@ -173,7 +173,7 @@ function findProblem(name: Name, answers: Answers): string | undefined {
   const { problems = [] } = parseSettings(
     parse(writeConfig(answers), { stringKeys: true }) ?? {},
     SETTINGS_TABLE,
-    findConflicts,
+    findAllConflicts,
   );
   return problems.find(({ path }) => path.join('.').startsWith(PATHS[name]))?.message;
 }

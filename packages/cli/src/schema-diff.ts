@@ -61,7 +61,7 @@ interface SchemaDiff {
 }
 
 /** Maximum size of a file, in bytes. */
-const MAX_BYTES = 64 * 1024 * 1024;
+const MAX_INPUT_BYTES = 64 * 1024 * 1024;
 
 /**
  * Compares two schemas.
@@ -79,7 +79,9 @@ export async function diffSchemas(
   stdin: NodeJS.ReadableStream,
 ): Promise<SchemaDiff> {
   const read = async (path: string) =>
-    path === '-' ? parseSchema('standard input', await text(stdin)) : parseSchema(path, readNamedFile(path, MAX_BYTES));
+    path === '-'
+      ? parseSchema('standard input', await text(stdin))
+      : parseSchema(path, readNamedFile(path, MAX_INPUT_BYTES));
   const before = await read(paths.before);
   const after =
     paths.after === undefined
@@ -205,9 +207,9 @@ const DOCUMENT_OR_TEXT = new RegExp(`${TEMPLATE.source}|${TEXT.source}`, 'gs');
 /** Reads the documents of a file, at their lines; none of other files. Adds the places of those with expressions to a list. */
 function readDocuments(file: string, unread: string[]): DocumentNode[] {
   if (/\.(?:graphql|gql)$/.test(file)) {
-    return [parseDocument(file, readNamedFile(file, MAX_BYTES))];
+    return [parseDocument(file, readNamedFile(file, MAX_INPUT_BYTES))];
   }
-  const body = CODE.test(file) && !isFolder(file) ? readNamedFile(file, MAX_BYTES) : '';
+  const body = CODE.test(file) && !isFolder(file) ? readNamedFile(file, MAX_INPUT_BYTES) : '';
   return [...body.matchAll(DOCUMENT_OR_TEXT)].flatMap(({ 0: { length }, 1: content, index }) => {
     if (content === undefined) {
       return [];

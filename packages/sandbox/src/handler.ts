@@ -158,7 +158,7 @@ const matches = (ifNoneMatch: string | undefined, opaqueTag: string): boolean =>
   ifNoneMatch === '*' || (ifNoneMatch ?? '').split(',').some((tag) => tag.trim().replace(/^W\//, '') === opaqueTag);
 
 /** Maximum size of a body, and of one with events, which can have attachments. */
-const [MAX_BYTES, MAX_EVENT_BYTES] = [100 * 1024, 20 * 1024 * 1024];
+const [MAX_BODY_BYTES, MAX_EVENT_BYTES] = [100 * 1024, 20 * 1024 * 1024];
 /** An oversized body is read up to this size, so that the client receives a response instead of a connection reset. */
 const MAX_DISCARDED_BYTES = 2 * MAX_EVENT_BYTES;
 
@@ -181,7 +181,7 @@ async function readJsonBody(request: Pick<IncomingMessage, 'url' | 'headers' | '
 
 async function readBytes(request: Pick<IncomingMessage, 'url' | 'iterator'>): Promise<Buffer> {
   const chunks: Buffer[] = [];
-  const limit = request.url?.startsWith('/v1/events/') ? MAX_EVENT_BYTES : MAX_BYTES;
+  const limit = request.url?.startsWith('/v1/events/') ? MAX_EVENT_BYTES : MAX_BODY_BYTES;
   let size = 0;
   // The response needs the connection, so leaving the loop must not close it.
   for await (const chunk of request.iterator({ destroyOnReturn: false })) {

@@ -84,7 +84,7 @@ function readFormat(value: unknown): [id: string, text: string][] {
   return Object.entries(parsed.data);
 }
 
-const MAX_BYTES = 64 * 1024 * 1024;
+const MAX_MANIFEST_BYTES = 64 * 1024 * 1024;
 
 /** Manifests that can be reloaded while the process runs. */
 export interface ManifestFiles extends WatchedFiles {
@@ -158,7 +158,7 @@ function findManifests(path: string): string[] {
 
 function readManifest(file: string): Manifest {
   try {
-    const documents = readFormat(parseJson(readTextFile(file, MAX_BYTES)));
+    const documents = readFormat(parseJson(readTextFile(file, MAX_MANIFEST_BYTES)));
     assertIds(documents);
     return Object.fromEntries(documents);
   } catch (cause) {

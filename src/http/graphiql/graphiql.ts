@@ -140,7 +140,7 @@ const UNKNOWN_FILE: OutgoingResponse = {
 
 /** Creates the function that finds GraphiQL's page and its files. No file is read before the first visit. */
 function createFindPage(config: PageConfig, assets: Assets): FindPage {
-  let built: { manifest: Manifest; page: Promise<Page> } | undefined;
+  let built: { manifest: PageManifest; page: Promise<Page> } | undefined;
 
   async function respondPage(request: IncomingRequest): Promise<OutgoingResponse> {
     const manifest = await assets.readManifest();
@@ -206,7 +206,7 @@ const toPage = async (html: string) => ({
   etag: `"${createHash('sha256').update(html).digest('base64url')}"`,
 });
 
-interface Manifest {
+interface PageManifest {
   /** Names of the files that the page refers to. */
   script: string;
   style: string;
@@ -220,7 +220,7 @@ class Assets {
   readonly #contents = new Map<string, Promise<Bytes>>();
 
   /** Reads the list of files. Returns undefined if the page has not been built. */
-  readManifest(): Promise<Manifest | undefined> {
+  readManifest(): Promise<PageManifest | undefined> {
     return readFile(new URL('manifest.json', this.#folder), 'utf8').then(parseManifest, () => undefined);
   }
 
@@ -244,7 +244,7 @@ class Assets {
   }
 }
 
-function parseManifest(text: string): Manifest {
+function parseManifest(text: string): PageManifest {
   const { script, style, types }: Record<string, unknown> = JSON.parse(text);
   if (typeof script !== 'string' || typeof style !== 'string' || !isRecord(types)) {
     throw new TypeError('dist/graphiql/manifest.json is not a list of files.');

@@ -38,7 +38,7 @@ export class SecretError extends Error {
 }
 
 /** Maximum size of a file with a secret, in bytes. */
-const MAX_BYTES = 64 * 1024;
+const MAX_SECRET_BYTES = 64 * 1024;
 
 export interface SecretProblem {
   name: string;
@@ -179,7 +179,7 @@ const withLineBreaks = (text: string): string =>
 
 function readSecret(file: string): string {
   try {
-    return withLineBreaks(readTextFile(file, MAX_BYTES).replace(/\r?\n$/, ''));
+    return withLineBreaks(readTextFile(file, MAX_SECRET_BYTES).replace(/\r?\n$/, ''));
   } catch (cause) {
     throw cause instanceof FileError ? new SecretError(`the file ${file} ${cause.message}`, { cause }) : cause;
   }

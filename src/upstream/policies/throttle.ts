@@ -21,7 +21,7 @@ interface Pause {
 }
 
 /** Maximum size of all pauses in bytes. Clients can invent API keys of 2 KB. An evicted pause costs one rejected request. */
-const MAX_BYTES = 4 * 1024 * 1024;
+const MAX_KEPT_BYTES = 4 * 1024 * 1024;
 
 /** Size of a pause without its key, in bytes. */
 const BYTES_PER_PAUSE = 256;
@@ -33,7 +33,7 @@ const BYTES_PER_PAUSE = 256;
  */
 export function createThrottle(now: () => number = () => performance.now()) {
   const pauses = new LRUCache<string, Pause>({
-    maxSize: MAX_BYTES,
+    maxSize: MAX_KEPT_BYTES,
     sizeCalculation: (_, key) => BYTES_PER_PAUSE + key.length,
   });
   const probed = new Map<object, Pause>();

@@ -74,7 +74,7 @@ export function createConnector(
  * Creates a client of an origin. The dot that ends an absolute name is only for DNS: TLS and `Host` have the name without it (RFC 6066, 3), by which
  * servers find their certificate and virtual host.
  */
-export function createClient(origin: string, connect: Connect, options?: Client.Options): Client {
+export function openClient(origin: string, connect: Connect, options?: Client.Options): Client {
   const name = toHostname(origin);
   const connectTo: Connect = (to, callback) => connect({ ...to, hostname: `${to.hostname}.` }, callback);
   return new Client(name, { ...options, connect: name === origin ? connect : connectTo });
@@ -105,7 +105,7 @@ async function openTunnel(
   connect: Connect,
 ): Promise<Socket> {
   const authority = `${isIPv6(hostname) ? `[${hostname}]` : hostname}:${portOf({ port, protocol })}`;
-  const client = createClient(proxy.origin, connect, { headersTimeout: TIMEOUT_MS });
+  const client = openClient(proxy.origin, connect, { headersTimeout: TIMEOUT_MS });
   try {
     const { statusCode, socket } = await client.connect({
       path: authority,

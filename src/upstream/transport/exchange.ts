@@ -58,7 +58,7 @@ export const isReplay = ({ args }: UpstreamRequest, { headers }: UpstreamRespons
  * @param upstreamHeaders headers that every request has, by name
  * @throws {UpstreamError | BodyError} if it isn't a success
  */
-export function readResult(
+export function readResponse(
   request: UpstreamRequest,
   response: UpstreamResponse,
   rateLimit: RateLimitState | undefined,

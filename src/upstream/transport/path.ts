@@ -71,7 +71,7 @@ function fillRoute(route: string, args: CallArgs): string {
   for (let open = route.indexOf('{'); open >= 0; open = route.indexOf('{', from)) {
     const close = route.indexOf('}', open);
     const name = route.slice(open + 1, close);
-    path += route.slice(from, open) + encodeURIComponent(idOf(args, name));
+    path += route.slice(from, open) + encodeURIComponent(pathIdOf(args, name));
     from = close + 1;
   }
   return path + route.slice(from);
@@ -80,7 +80,7 @@ function fillRoute(route: string, args: CallArgs): string {
 /** Throws an `UpstreamError` (BAD_USER_INPUT) for the first id that can't be a single path segment. */
 export function assertPathIds(endpoint: DeclaredEndpoint, args: CallArgs): void {
   for (const name of endpoint.params) {
-    const problem = findIdProblem(idOf(args, name));
+    const problem = findIdProblem(pathIdOf(args, name));
     if (problem !== undefined) {
       throw invalidInput(endpoint, [{ path: [name], message: `The id ${problem}.` }]);
     }
@@ -88,7 +88,7 @@ export function assertPathIds(endpoint: DeclaredEndpoint, args: CallArgs): void 
 }
 
 /** Returns the id for a parameter of the path. A missing one is empty, which no call accepts. */
-export function idOf(args: CallArgs, name: string): string {
+export function pathIdOf(args: CallArgs, name: string): string {
   const id = args[name];
   return typeof id === 'string' ? id : typeof id === 'number' ? String(id) : '';
 }

@@ -15,7 +15,7 @@ import type { SocketPool } from './socket-pool.ts';
 const ROUTE = '/v1/notification-groups';
 
 /** Maximum size of a response that is checked, in bytes. A larger one is assumed to be valid. */
-const MAX_BYTES = 1024 * 1024;
+const MAX_PROBE_BYTES = 1024 * 1024;
 
 const TIMEOUT_MS = 3_000;
 
@@ -37,7 +37,7 @@ export async function probeUpstream(baseUrl: URL, pool: SocketPool, name?: strin
         method: 'GET',
         headers: { accept: 'application/json', 'user-agent': USER_AGENT },
       },
-      { timeoutMs: TIMEOUT_MS, planBody: (status) => ({ keep: status <= 299, maxBytes: MAX_BYTES }) },
+      { timeoutMs: TIMEOUT_MS, planBody: (status) => ({ keep: status <= 299, maxBytes: MAX_PROBE_BYTES }) },
     );
     return findProblem(await response, baseUrl, path, subject, pool);
   } catch (failure) {

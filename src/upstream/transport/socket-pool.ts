@@ -7,7 +7,7 @@ import { removeItem } from '../../lib/lists.ts';
 import { createCondition } from '../../lib/promises.ts';
 import { findHeaderProblem } from '../../settings/kinds.ts';
 import type { GatewaySettings } from '../../settings/settings.ts';
-import { type Connect, type ConnectorOptions, createClient, createConnector } from './connector.ts';
+import { type Connect, type ConnectorOptions, createConnector, openClient } from './connector.ts';
 
 export interface WaitingHandler extends Dispatcher.DispatchHandler {
   /** Whether the caller has given up. The request is then removed from the queue. */
@@ -196,7 +196,7 @@ export class SocketPool {
         });
         callback(null, socket);
       });
-    const client = createClient(this.#origin, connect, this.#clientOptions);
+    const client = openClient(this.#origin, connect, this.#clientOptions);
     const slot: Slot = {
       client,
       socket: undefined,

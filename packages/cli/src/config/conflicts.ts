@@ -1,14 +1,14 @@
 // Finds settings of the command that contradict each other, or miss another one.
 
-import { type Conflict, findConflicts as findGatewayConflicts } from '../../../../src/settings/conflicts.ts';
+import { type Conflict, findConflicts } from '../../../../src/settings/conflicts.ts';
 import { countWorkers, type Settings } from './settings.ts';
 
 /** Returns the settings that contradict each other or miss another one: those of the gateway, and of the process. */
-export function findConflicts(settings: Settings): Conflict[] {
+export function findAllConflicts(settings: Settings): Conflict[] {
   const processes = countWorkers(settings.workers);
   const message = `uses the store memory, which requires a single worker; use cache.store.redis, or set workers to 1 instead of ${processes}`;
   return [
-    ...findGatewayConflicts(settings),
+    ...findConflicts(settings),
     ...(isSameAddress(settings) ? [{ path: ['adminPort'], message: 'must differ from port' }] : []),
     ...(settings.cache && settings.cache.store === 'memory' && processes > 1 ? [{ path: ['cache'], message }] : []),
   ];

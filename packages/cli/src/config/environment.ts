@@ -4,7 +4,7 @@ import { isIP } from 'node:net';
 import { parseEnv } from 'node:util';
 import { caught } from '../../../../src/lib/caught.ts';
 import { FileError, readTextFile } from '../../../../src/lib/files/text-file.ts';
-import { isRecord, listOf, recordOf } from '../../../../src/lib/is-record.ts';
+import { arrayOf, isRecord, recordOf } from '../../../../src/lib/is-record.ts';
 import { addressOf, isLoopbackHost, parseIpRange, portOf } from '../../../../src/lib/urls.ts';
 import { proxyAddress } from '../../../../src/settings/kinds.ts';
 import { toHostname } from '../../../../src/settings/upstreams.ts';
@@ -31,11 +31,11 @@ export interface Environment {
 export type ReadFile = (path: string) => string | undefined;
 
 /** Maximum size of a configuration file, in bytes. */
-const MAX_BYTES = 1024 * 1024;
+const MAX_ENV_FILE_BYTES = 1024 * 1024;
 
 export const readConfigText: ReadFile = (path) => {
   try {
-    return readTextFile(path, MAX_BYTES);
+    return readTextFile(path, MAX_ENV_FILE_BYTES);
   } catch (error) {
     if (error instanceof FileError && error.isMissing) {
       return undefined;
@@ -111,7 +111,7 @@ export function applyProxyVariables(
     for (const entry of Object.values(recordOf(changed.upstreams))) {
       setProxy(entry, recordOf(entry).url);
     }
-    for (const issuer of listOf(recordOf(recordOf(changed.clients).browser).issuers)) {
+    for (const issuer of arrayOf(recordOf(recordOf(changed.clients).browser).issuers)) {
       // Otherwise, an issuer that NO_PROXY excludes would use the upstream's proxy.
       setProxy(issuer, recordOf(issuer).jwks, changed.proxy ? 'off' : undefined);
     }

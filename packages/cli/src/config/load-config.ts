@@ -7,7 +7,7 @@ import { parseSettings, type SettingProblem } from '../../../../src/settings/par
 import type { CommandLine } from '../command.ts';
 import { findFileProblems } from './check-files.ts';
 import { type ConfigFile, findSource, readConfigFile, SOURCE_VARIABLES } from './config-file.ts';
-import { findConflicts } from './conflicts.ts';
+import { findAllConflicts } from './conflicts.ts';
 import { applyProxyVariables, type Environment, type ReadFile, readConfigText } from './environment.ts';
 import { type ModuleSource, SHIPPED_MODULES } from './load-modules.ts';
 import { ConfigError, type Locate, type Problem, problemOf, sortProblems } from './problem.ts';
@@ -69,7 +69,7 @@ export function loadConfig(
     { graphiql: !isProduction, ...(isSandbox && { sandbox: true }), ...merged.values },
     environment,
   );
-  const { settings, problems: invalid = [] } = parseSettings(values, SETTINGS_TABLE, findConflicts);
+  const { settings, problems: invalid = [] } = parseSettings(values, SETTINGS_TABLE, findAllConflicts);
   const reportedPaths = new Set(file?.problems.map(({ path }) => path.join('.')));
   const isNew = ({ path }: SettingProblem) => !reportedPaths.has(path.join('.'));
   const isComplete = problems.length === 0 || file?.values !== undefined; // Otherwise, the upstream may be in the unreadable file.

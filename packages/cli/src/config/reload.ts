@@ -10,7 +10,7 @@ import { toSentence } from '../../../../src/settings/parse.ts';
 import { fileSamples } from '../../../../src/telemetry/gateway-metrics.ts';
 import { counter, type MetricSamples } from '../../../../src/telemetry/metrics.ts';
 import type { Process } from '../command.ts';
-import { findConflicts } from './conflicts.ts';
+import { findAllConflicts } from './conflicts.ts';
 import type { Config } from './load-config.ts';
 import { ConfigError, rejectProblems } from './problem.ts';
 import { listRestartSettings, type SettingName } from './settings.ts';
@@ -129,7 +129,7 @@ function keepRestartSettings(startup: Config, next: Config) {
   const names = listRestartSettings();
   const keepsSandbox = !hadService && startup.sandbox !== next.sandbox;
   const config = withValuesOf(startup, next, keepsSandbox ? [...names, 'upstream', 'upstreams'] : names);
-  rejectProblems(findConflicts(config).map(toSentence));
+  rejectProblems(findAllConflicts(config).map(toSentence));
   const isChanged = (name: SettingName) => !isDeepStrictEqual(startup[name], next[name]);
   return {
     config,

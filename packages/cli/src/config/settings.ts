@@ -6,7 +6,7 @@ import { clientSections, mcpSettings } from '../../../../src/settings/clients.ts
 import {
   choice,
   integer,
-  listOf,
+  list,
   matching,
   SETTING_INFO,
   type SettingGroup,
@@ -56,7 +56,7 @@ const command = {
   ),
   adminHost: setting(host(), 'Address of the separate port. In a container, use `::`.', { flag: 'HOST' }),
   modules: setting(
-    listOf(path('module')).default([]),
+    list(path('module')).default([]),
     '[Modules](modules.md) that add endpoints of your own to the schema: paths of files, `notigraph/modules/events` and the other shipped ones, or packages; or `off`.',
     { flag: 'MODULE,…', needsRestart: false, defaultText: 'none; with the sandbox, all shipped ones' },
   ),

@@ -5,7 +5,7 @@ import { type PeerCertificate, TLSSocket } from 'node:tls';
 import { errorCodeOf } from '../../../../src/lib/caught.ts';
 import { addressOf, isLoopbackHost, portOf } from '../../../../src/lib/urls.ts';
 import { ProxyError } from '../../../../src/upstream/transport/connector.ts';
-import { EndingProblem, type Finding, note, ok, type Report, warning } from './finding.ts';
+import { EndingProblem, type Finding, note, ok, type ReportFinding, warning } from './finding.ts';
 import type { Session } from './session.ts';
 
 /** Days before its end at which a certificate should have been renewed. */
@@ -30,7 +30,10 @@ const CERTIFICATE_REMEDIES: readonly [code: RegExp, remedy: string][] = [
 ];
 
 /** Connects as the gateway does, and examines the certificate. Sends nothing on the connection. @throws {EndingProblem} if the gateway couldn't connect */
-export async function examineConnection({ url, settings: { proxy }, connect }: Session, report: Report): Promise<void> {
+export async function examineConnection(
+  { url, settings: { proxy }, connect }: Session,
+  report: ReportFinding,
+): Promise<void> {
   if (proxy !== undefined && proxy !== 'off') {
     report(note(`Connections go through the proxy ${new URL(proxy).host}, which resolves the name.`));
   }

@@ -1,11 +1,11 @@
 // Checks every read endpoint of a service against the contract.
 
-import { isRecord, listOf, recordOf } from '../../../../src/lib/is-record.ts';
+import { arrayOf, isRecord, recordOf } from '../../../../src/lib/is-record.ts';
 import { type DeviationKind, findDeviations } from '../../../../src/upstream/contract/drift.ts';
 import { type DeclaredEndpoint, isEnvelope } from '../../../../src/upstream/endpoint.ts';
 import { getNotificationGroup, getNotificationStats, getWorkflow } from '../../../../src/upstream/endpoints.ts';
 import { findIdProblem } from '../../../../src/upstream/transport/path.ts';
-import { EndingProblem, type Finding, note, ok, problem, type Report, warning } from './finding.ts';
+import { EndingProblem, type Finding, note, ok, problem, type ReportFinding, warning } from './finding.ts';
 import { LIST, type Read, type ReadResponse, type Session } from './session.ts';
 
 const UNKNOWN_ID = '000000000000000000000000';
@@ -39,7 +39,7 @@ export async function examineEndpoints(
   session: Session,
   list: ReadResponse,
   workflow: string | undefined,
-  report: Report,
+  report: ReportFinding,
 ): Promise<void> {
   const { get } = session;
   if (list.bodyProblem !== undefined) {
@@ -89,7 +89,7 @@ const MAX_READS = 50;
 export async function examineReads(
   { get }: Session,
   endpoints: readonly DeclaredEndpoint[],
-  report: Report,
+  report: ReportFinding,
   bodies = new Map<string, unknown>(),
 ): Promise<void> {
   const sorted = endpoints.toSorted((a, b) => a.params.length - b.params.length);
@@ -157,11 +157,11 @@ const isId = (value: unknown): value is string => typeof value === 'string' && f
 
 /** Returns the id of a list's first record for a parameter of a path: the member with its name, such as `topicKey`, or `key`, or what most services call it. */
 function idFor(param: string, list: unknown): string | undefined {
-  const record = recordOf(listOf(isRecord(list) ? list.data : list)[0]);
+  const record = recordOf(arrayOf(isRecord(list) ? list.data : list)[0]);
   const lastWord = /[A-Z][a-z]*$/.exec(param)?.[0].toLowerCase() ?? param;
   return [param, lastWord, '_id', 'id'].map((name) => record[name]).find(isId);
 }
 
 /** Returns the ids of the workflows in statistics, each once. */
 const workflowsOf = (stats: unknown): string[] =>
-  [...new Set(listOf(stats).flatMap((day) => listOf(recordOf(day).templates)))].filter(isId);
+  [...new Set(arrayOf(stats).flatMap((day) => arrayOf(recordOf(day).templates)))].filter(isId);

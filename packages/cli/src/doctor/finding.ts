@@ -13,7 +13,7 @@ export interface Finding {
   remedy?: string | undefined;
 }
 
-export type Report = (finding: Finding) => void;
+export type ReportFinding = (finding: Finding) => void;
 
 /** Ends the examination with a problem, without which the other checks make no sense. */
 export class EndingProblem extends Error {

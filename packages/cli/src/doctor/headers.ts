@@ -2,7 +2,7 @@
 
 import { headerOf } from '../../../../src/upstream/transport/body.ts';
 import { readRateLimit } from '../../../../src/upstream/transport/exchange.ts';
-import { type Finding, note, ok, type Report, warning } from './finding.ts';
+import { type Finding, note, ok, type ReportFinding, warning } from './finding.ts';
 import { LIST, type ReadResponse, type Session } from './session.ts';
 
 /** Tolerated difference of the clocks. `Date` has whole seconds, and the response takes some time. */
@@ -16,7 +16,7 @@ export async function examineHeaders(
   session: Session,
   response: ReadResponse,
   now: Date,
-  report: Report,
+  report: ReportFinding,
 ): Promise<void> {
   report(examineClock(headerOf(response.headers, 'date'), now));
   report(examineRateLimit(response));

@@ -18,7 +18,7 @@ import {
   formatFinding,
   note,
   ok,
-  type Report,
+  type ReportFinding,
   summarizeFindings,
   type TitledFinding,
   warning,
@@ -93,7 +93,7 @@ export async function examine(options: ExamineOptions, onFinding: (finding: Titl
   const { url, settings, credential, workflow, reads = [] } = options;
   const isShowable = credential === undefined ? () => true : createCredentialFilter({ credential });
   let section = 'Connection';
-  const report: Report = (finding) => {
+  const report: ReportFinding = (finding) => {
     const sentence = 'A finding is not shown, because it repeats the API key.'; // A service could send it in a header.
     onFinding({ section, ...finding, ...(!isShowable(finding.sentence) && { sentence }) });
   };
@@ -126,7 +126,7 @@ export async function examine(options: ExamineOptions, onFinding: (finding: Titl
 }
 
 /** Checks without the API key whether this is the service. @throws {EndingProblem} if it isn't */
-async function examineService({ url, pool, get }: Session, report: Report): Promise<void> {
+async function examineService({ url, pool, get }: Session, report: ReportFinding): Promise<void> {
   const sentence = await probeUpstream(url, pool);
   if (sentence !== undefined) {
     const remedy = sentence.includes('CERTIFICATE_REQUIRED')
@@ -146,7 +146,7 @@ async function examineService({ url, pool, get }: Session, report: Report): Prom
 }
 
 /** Checks the API key with the list of notification groups. Returns the response. @throws {EndingProblem} if it is not accepted */
-async function examineKey({ get }: Session, report: Report): Promise<ReadResponse> {
+async function examineKey({ get }: Session, report: ReportFinding): Promise<ReadResponse> {
   const response = await get(LIST);
   const { status, headers } = response;
   if (status <= 299) {

@@ -3,11 +3,11 @@
 import querystring from 'node:querystring';
 import { parse } from 'yaml';
 import { caught } from '../../../../src/lib/caught.ts';
-import { isRecord, listOf, recordOf } from '../../../../src/lib/is-record.ts';
+import { arrayOf, isRecord, recordOf } from '../../../../src/lib/is-record.ts';
 import { ConfigError, readNamedFile } from '../config/problem.ts';
 
 /** Object of the document. Its members can have any form, and are checked where they are read. */
-export type Part = Readonly<Record<string, unknown>>;
+export type DocumentPart = Readonly<Record<string, unknown>>;
 
 /** Reason why a part of the document can't be written: a clause. */
 export class Unsupported extends Error {
@@ -17,7 +17,7 @@ export class Unsupported extends Error {
 /** Schema without references, compositions and null. */
 interface ResolvedSchema {
   /** The same object each time, so that it identifies a type. */
-  readonly schema: Part;
+  readonly schema: DocumentPart;
   readonly isNullable: boolean;
   /** Whether a value can have one of several forms. */
   readonly hasAlternatives: boolean;
@@ -25,17 +25,17 @@ interface ResolvedSchema {
   readonly name: string | undefined;
 }
 
-export interface Operation {
+export interface DescribedOperation {
   method: string;
   /** Path with that of the server, such as `/v1/topics/{topicKey}`. */
   route: string;
-  operation: Part;
+  operation: DocumentPart;
   /** Parameters of the path and then of the method. */
   parameters: readonly unknown[];
 }
 
 /** Maximum size of a document. The largest public ones have 14 MB. */
-const MAX_BYTES = 64 * 1024 * 1024;
+const MAX_DOCUMENT_BYTES = 64 * 1024 * 1024;
 
 /** Maximum references and compositions around one schema. */
 const MAX_STEPS = 50;
@@ -43,10 +43,10 @@ const MAX_STEPS = 50;
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
 
 export class OpenApiDocument {
-  readonly #root: Part;
+  readonly #root: DocumentPart;
   /** Each schema is resolved once: compositions of compositions would take exponential time. */
-  readonly #schemas = new Map<Part, ResolvedSchema>();
-  readonly #resolving = new Set<Part>();
+  readonly #schemas = new Map<DocumentPart, ResolvedSchema>();
+  readonly #resolving = new Set<DocumentPart>();
   /** Names of schemas, by the names of their types. */
   readonly #alike: Map<string, string[]>;
   readonly skipped: { part: string; reason: string }[] = [];
@@ -63,27 +63,27 @@ export class OpenApiDocument {
   }
 
   /** Returns all operations. Their routes begin with the path of the server, which the service's address doesn't contain. */
-  operations(): Operation[] {
+  operations(): DescribedOperation[] {
     const prefix = pathOf(this.#root.servers);
     return Object.entries(recordOf(this.#root.paths)).flatMap(([path, sent]) => {
       const route = prefix + path;
       const item = this.try(route, false, () => this.resolve(sent))[0] ?? {};
       return METHODS.filter((method) => isRecord(item[method])).map((method) => {
         const operation = recordOf(item[method]);
-        const parameters = [...listOf(item.parameters), ...listOf(operation.parameters)];
+        const parameters = [...arrayOf(item.parameters), ...arrayOf(operation.parameters)];
         return { method: method.toUpperCase(), route, operation, parameters };
       });
     });
   }
 
   /** Returns parameters without references. Of two with the same name and place, the last one counts. @throws {Unsupported} if one is in another document */
-  parametersOf({ parameters }: Operation): Part[] {
+  parametersOf({ parameters }: DescribedOperation): DocumentPart[] {
     const all = parameters.map((parameter) => this.resolve(parameter));
     return [...new Map(all.map((parameter) => [`${parameter.in} ${parameter.name}`, parameter])).values()];
   }
 
   /** Follows references to other parts. @throws {Unsupported} if one leads nowhere, or out of the document */
-  resolve(part: unknown): Part {
+  resolve(part: unknown): DocumentPart {
     return this.#follow(part).part;
   }
 
@@ -122,34 +122,34 @@ export class OpenApiDocument {
   }
 
   /** Merges `allOf`, and the only alternative to null. */
-  #compose({ allOf, oneOf, anyOf, ...own }: Part, name: string | undefined): ResolvedSchema {
-    const alternatives = [...listOf(oneOf), ...listOf(anyOf)];
+  #compose({ allOf, oneOf, anyOf, ...own }: DocumentPart, name: string | undefined): ResolvedSchema {
+    const alternatives = [...arrayOf(oneOf), ...arrayOf(anyOf)];
     const others = alternatives.filter((each) => recordOf(each).type !== 'null');
-    const inner = [...listOf(allOf), ...(others.length === 1 ? others : [])].map((each) => this.schemaOf(each));
+    const inner = [...arrayOf(allOf), ...(others.length === 1 ? others : [])].map((each) => this.schemaOf(each));
     const [first] = inner;
     const isAlone = inner.length === 1 && own.properties === undefined && own.required === undefined;
-    const types = listOf(own.type).filter((type) => type !== 'null');
+    const types = arrayOf(own.type).filter((type) => type !== 'null');
     const parts = [...inner.map(({ schema }) => schema), own];
     const merged = {
       ...Object.assign({}, ...parts),
       ...(Array.isArray(own.type) ? { type: types.length === 1 ? types[0] : undefined } : {}),
       properties: Object.fromEntries(parts.flatMap(({ properties }) => Object.entries(recordOf(properties)))),
-      required: [...new Set(parts.flatMap(({ required }) => listOf(required)))],
+      required: [...new Set(parts.flatMap(({ required }) => arrayOf(required)))],
     };
     return {
       schema: isAlone && first !== undefined ? first.schema : merged,
       isNullable:
         own.nullable === true ||
         others.length < alternatives.length ||
-        listOf(own.type).includes('null') ||
-        listOf(own.enum).includes(null) ||
+        arrayOf(own.type).includes('null') ||
+        arrayOf(own.enum).includes(null) ||
         (inner.length === 1 && first?.isNullable === true),
       hasAlternatives: others.length > 1 || inner.some((each) => each.hasAlternatives),
       name: name ?? (isAlone ? first?.name : undefined),
     };
   }
 
-  #follow(sent: unknown): { part: Part; name: string | undefined } {
+  #follow(sent: unknown): { part: DocumentPart; name: string | undefined } {
     let part: unknown = sent === true || sent === undefined ? {} : sent;
     let name: string | undefined;
     for (let steps = 0; isRecord(part) && typeof part.$ref === 'string'; steps += 1) {
@@ -177,7 +177,7 @@ const decodePointer = (name: string): string => querystring.unescape(name).repla
 
 /** Returns the path of the first server, without a slash at its end. */
 function pathOf(servers: unknown): string {
-  const [server] = listOf(servers);
+  const [server] = arrayOf(servers);
   const { url, variables } = recordOf(server);
   const filled = String(url ?? '').replace(/\{([^{}]*)\}/g, (_, name: string) =>
     String(recordOf(recordOf(variables)[name]).default ?? ''),
@@ -186,12 +186,12 @@ function pathOf(servers: unknown): string {
 }
 
 /** @throws {ConfigError} if the file is no OpenAPI document of version 3 */
-function readDocument(file: string, name: string): Part {
-  const text = readNamedFile(file, MAX_BYTES, name);
+function readDocument(file: string, name: string): DocumentPart {
+  const text = readNamedFile(file, MAX_DOCUMENT_BYTES, name);
   // Aliases of YAML can contain themselves, which JSON can't. Names are texts, whatever they look like: `null` and `1e3` can be properties.
   const toJson = () =>
     JSON.stringify(parse(text, { logLevel: 'silent', merge: true, stringKeys: true, uniqueKeys: false }));
-  let root: Part;
+  let root: DocumentPart;
   try {
     root = recordOf(JSON.parse(text.trimStart().startsWith('{') ? text : toJson())); // The parser of YAML takes seconds for large documents in JSON.
   } catch (error) {

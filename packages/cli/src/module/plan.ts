@@ -3,13 +3,13 @@
 import type { GraphQLSchema } from 'graphql';
 import { endpointsOf } from '../../../../src/graphql/schema.ts';
 import { caught } from '../../../../src/lib/caught.ts';
-import { listOf, recordOf } from '../../../../src/lib/is-record.ts';
+import { arrayOf, recordOf } from '../../../../src/lib/is-record.ts';
 import { HEADER_NAME, HEADER_VALUE } from '../../../../src/settings/define.ts';
 import { isScope } from '../../../../src/settings/scopes.ts';
 import { type DeclaredEndpoint, type Expected, endpoint, kindOf, RESERVED } from '../../../../src/upstream/endpoint.ts';
-import { type OpenApiDocument, type Operation, type Part, Unsupported } from './document.ts';
+import { type DescribedOperation, type DocumentPart, type OpenApiDocument, Unsupported } from './document.ts';
 import { fieldNameOf, INHERITED, isSecret, Names, nounOf, segmentsOf, toCamel, toPascal, toWords } from './names.ts';
-import type { EndpointPlan, FieldPlan, LoaderPlan, TypePlan, Use, Value } from './types.ts';
+import type { EndpointPlan, LoaderPlan, MemberPlan, TypePlan, Use, Value } from './types.ts';
 import { assertName, describe, isText, json, namesOf, newField, objectOf, scalar, Types } from './types.ts';
 
 export type ModulePlan = ReturnType<Planner['plan']>;
@@ -85,7 +85,7 @@ export class Planner {
   }
 
   /** Recognizes a built-in type by the response of a built-in endpoint. */
-  #findBuiltIn(operation: Operation): void {
+  #findBuiltIn(operation: DescribedOperation): void {
     const [module, name = ''] = BUILT_IN_TYPES[formOf(operation)] ?? [];
     const words = toWords(name);
     const use: Use = { words, noun: this.#nounOf(segmentsOf(operation.route)[0]), use: 'input' };
@@ -103,7 +103,7 @@ export class Planner {
     return nouns.find((noun) => isScope(`${noun}:read`)) ?? 'module';
   }
 
-  #planEndpoint(planned: Operation): void {
+  #planEndpoint(planned: DescribedOperation): void {
     const { method, route, operation } = planned;
     const reason = this.#taken.get(formOf(planned));
     if (reason !== undefined) {
@@ -141,7 +141,7 @@ export class Planner {
   }
 
   /** Plans the parameters of a path, and renames those that no endpoint can have. */
-  #planPath(plan: EndpointPlan, parameters: readonly Part[], names: Names): void {
+  #planPath(plan: EndpointPlan, parameters: readonly DocumentPart[], names: Names): void {
     const sources = new Names(RESERVED);
     plan.route = plan.route.replace(/\{([^{}]+)\}/g, (_, name: string) => {
       assertName(name);
@@ -158,7 +158,12 @@ export class Planner {
   }
 
   /** Plans a parameter of the query or a header. Those of the path are planned with it. */
-  #planParameter({ method, route, inputs, options }: EndpointPlan, parameter: Part, use: Use, names: Names): void {
+  #planParameter(
+    { method, route, inputs, options }: EndpointPlan,
+    parameter: DocumentPart,
+    use: Use,
+    names: Names,
+  ): void {
     const { in: place, name: sent, schema: part, content } = parameter;
     const name = String(sent);
     const isRequired = parameter.required === true;
@@ -169,7 +174,7 @@ export class Planner {
       const toName = (key: unknown) => (isObject && parameter.style === 'deepObject' ? `${name}[${key}]` : String(key));
       const all = isObject ? members : [[name, content === undefined ? part : {}]];
       const properties = Object.fromEntries(all.map(([key, each]) => [toName(key), each]));
-      const required = isObject ? listOf(schema.required).map(toName) : [name];
+      const required = isObject ? arrayOf(schema.required).map(toName) : [name];
       const object = { properties, required: isRequired ? required : [] };
       for (const field of this.#types.fieldsOf(object, use, `${method} ${route}, query`, names)) {
         const { type, isList } = field.value;
@@ -186,7 +191,7 @@ export class Planner {
         throw new Unsupported('no endpoint can declare this header');
       }
       assertName(name);
-      const [only, ...others] = listOf(schema.enum);
+      const [only, ...others] = arrayOf(schema.enum);
       const isFixed = isRequired && others.length === 0 && isText(only) && HEADER_VALUE.test(only);
       options.headers = { ...recordOf(options.headers), [name]: isFixed ? only : true };
       if (!isFixed) {
@@ -199,7 +204,7 @@ export class Planner {
 
   #planBody(plan: EndpointPlan, use: Use, names: Names): void {
     const { content } = this.#document.resolve(plan.operation.requestBody);
-    const found = mediaOf(content, JSON_TYPE) ?? mediaOf(content, /^application\/x-www-form-urlencoded/i);
+    const found = mediaOf(content, JSON_TYPES) ?? mediaOf(content, /^application\/x-www-form-urlencoded/i);
     if (found === undefined) {
       throw new Unsupported(`its body is ${typesOf(content)}, neither JSON nor a form`);
     }
@@ -223,7 +228,7 @@ export class Planner {
   }
 
   #planResponse(
-    { method, route, operation }: Operation,
+    { method, route, operation }: DescribedOperation,
     { words, noun }: Use,
   ): [Expected, Value?, (string | undefined)?] {
     const all = Object.entries(recordOf(operation.responses)).filter(([status]) => /^2|^default$/.test(status));
@@ -232,7 +237,7 @@ export class Planner {
       return ['nothing'];
     }
     const { content } = sent === undefined ? {} : this.#document.resolve(sent);
-    const found = mediaOf(content, JSON_TYPE);
+    const found = mediaOf(content, JSON_TYPES);
     const isEmpty = Object.keys(recordOf(content)).length === 0;
     if (found === undefined && (isEmpty || mediaOf(content, /\b(?:text|xml|yaml|x-ndjson)\b/i))) {
       return isEmpty ? ['value', json('The document describes no response.')] : ['text', scalar('String')];
@@ -309,7 +314,7 @@ export class Planner {
   }
 
   /** Returns the kinds of stored reads that a write changes: those of the existing endpoints with its noun. */
-  #emptiesOf({ method, route }: Operation): string[] | undefined {
+  #emptiesOf({ method, route }: DescribedOperation): string[] | undefined {
     const related = this.#existing.filter((each) => segmentsOf(each.route)[0] === segmentsOf(route)[0]);
     const kinds = related.flatMap(({ cached, empties = [] }) => [...empties, ...(cached ? [kindOf(cached)] : [])]);
     return method === 'GET' ? undefined : toOption([...new Set(kinds)]);
@@ -319,7 +324,7 @@ export class Planner {
 const NO_TYPE: Pick<TypePlan, 'kind' | 'noun' | 'fields'> = { kind: 'object', noun: '', fields: [] };
 
 /** Whether a field has the id of a loader's records. An id such as `_subscriberId` is not that of a loader with another key. */
-function isLink(fields: readonly FieldPlan[], field: FieldPlan, { type, key, noun }: LoaderPlan): boolean {
+function isLink(fields: readonly MemberPlan[], field: MemberPlan, { type, key, noun }: LoaderPlan): boolean {
   const isOther = field.source.startsWith('_') && key !== '_id' && type.fields.some(({ source }) => source === '_id');
   const isTaken = fields.some(({ name, link }) => name === noun || link?.noun === noun);
   return fields !== type.fields && isText(field.value.type) && !field.value.isList && !isOther && !isTaken;
@@ -335,7 +340,7 @@ const toOption = (option: string[]): string[] | undefined => (option.length > 0 
 const formOf = ({ method, route }: { method: string; route: string }): string =>
   `${method} ${route.replace(/\{[^{}]*\}/g, '{}')}`;
 
-const JSON_TYPE = /^(?:application\/(?:[\w.-]+\+)?json|\*\/\*)\s*(?:;|$)/i;
+const JSON_TYPES = /^(?:application\/(?:[\w.-]+\+)?json|\*\/\*)\s*(?:;|$)/i;
 
 /** Returns the first of the media types of a body that matches. */
 function mediaOf(content: unknown, pattern: RegExp): { type: string; schema: unknown } | undefined {

@@ -1,7 +1,7 @@
 // Plans the types of a module: each schema is a scalar, or an object or enum that is declared once.
 
-import { listOf, recordOf } from '../../../../src/lib/is-record.ts';
-import { type OpenApiDocument, type Operation, type Part, Unsupported } from './document.ts';
+import { arrayOf, recordOf } from '../../../../src/lib/is-record.ts';
+import { type DescribedOperation, type DocumentPart, type OpenApiDocument, Unsupported } from './document.ts';
 import { camelOf, INHERITED, isName, Names, toPascal, toSingular, toUpper, toWords } from './names.ts';
 
 export interface Value {
@@ -26,14 +26,14 @@ export interface TypePlan {
   /** First words of the scopes of its noun; a short reference, if it can belong to several nouns. */
   noun: string;
   description: string;
-  fields: FieldPlan[];
+  fields: MemberPlan[];
   values: { name: string; value: string }[];
   /** Built-in module that exports it as `name`. */
   module?: string;
   todos: string[];
 }
 
-export interface FieldPlan {
+export interface MemberPlan {
   name: string;
   source: string;
   value: Value;
@@ -65,11 +65,11 @@ export interface LoaderPlan {
 }
 
 /** Endpoint with the field of `Query` or `Mutation` that calls it. */
-export interface EndpointPlan extends Operation {
+export interface EndpointPlan extends DescribedOperation {
   field: string;
   /** First words of the scope. */
   noun: string;
-  inputs: FieldPlan[];
+  inputs: MemberPlan[];
   /** Whether one input is the whole body, because the document leaves its members open. */
   hasWholeBody?: boolean;
   /** Options of `endpoint`. */
@@ -142,7 +142,7 @@ export class Types {
     return plain === undefined ? json('The document states no type.') : { ...scalar(plain), todo };
   }
 
-  #objectOf(schema: Part, name: string | undefined, at: Use): Value {
+  #objectOf(schema: DocumentPart, name: string | undefined, at: Use): Value {
     const kind = at.use === 'input' ? 'input' : 'object';
     const reference = at.items === undefined ? name : undefined; // The name of the items is that of the noun.
     const { plan, isKnown } = this.#identify(kind, schema, reference, [formOf(schema), at.items], at);
@@ -153,7 +153,7 @@ export class Types {
     };
     if (!isKnown && kind === 'object') {
       const todo = 'The document does not state which fields are always sent: remove nullable from these.';
-      plan.todos.push(...(listOf(schema.required).length === 0 ? [todo] : []));
+      plan.todos.push(...(arrayOf(schema.required).length === 0 ? [todo] : []));
       this.#pending.push(fill);
     } else if (!isKnown) {
       this.#above.add(plan);
@@ -164,8 +164,8 @@ export class Types {
   }
 
   /** Returns the enum of certain texts; undefined if they can't be names. */
-  #enumOf(schema: Part, reference: string | undefined, at: Use): TypePlan | undefined {
-    const texts = listOf(schema.enum).filter(isText);
+  #enumOf(schema: DocumentPart, reference: string | undefined, at: Use): TypePlan | undefined {
+    const texts = arrayOf(schema.enum).filter(isText);
     const values = texts.map((value) => ({ name: toUpper(toWords(value)), value }));
     const isUsable = values.every((each) => /^(?!TRUE$|FALSE$|NULL$)./.test(each.name));
     if (values.length === 0 || !isUsable || new Set(values.map((each) => each.name)).size < values.length) {
@@ -176,7 +176,7 @@ export class Types {
   }
 
   /** Returns the type with an identity. A copy of a type, in place of its reference, is that type within its noun. */
-  #identify(kind: TypePlan['kind'], schema: Part, reference: string | undefined, form: unknown, at: Use) {
+  #identify(kind: TypePlan['kind'], schema: DocumentPart, reference: string | undefined, form: unknown, at: Use) {
     const byForm = JSON.stringify([kind, at.noun, form], (key, value) => (isComment(key, value) ? undefined : value));
     const identity = reference === undefined ? byForm : JSON.stringify([kind, reference]);
     const alike = this.#known.get(byForm);
@@ -197,14 +197,14 @@ export class Types {
    * @param args names of the arguments, if they are some; other inputs are sent as they are
    * @throws {Unsupported} if an argument that is required can't be written
    */
-  fieldsOf(schema: Part, use: Use, part: string, args?: Names): FieldPlan[] {
+  fieldsOf(schema: DocumentPart, use: Use, part: string, args?: Names): MemberPlan[] {
     const isInput = use.use === 'input';
     const names = args ?? new Names(INHERITED);
     const planned = Object.entries(recordOf(schema.properties)).map(([source, member]) => {
-      const isRequired = listOf(schema.required).includes(source);
-      return this.#document.try(`${part}.${source}`, args !== undefined && isRequired, (): FieldPlan[] => {
+      const isRequired = arrayOf(schema.required).includes(source);
+      return this.#document.try(`${part}.${source}`, args !== undefined && isRequired, (): MemberPlan[] => {
         const inner = this.#document.schemaOf(member).schema;
-        const { readOnly, writeOnly }: Part = { ...inner, ...recordOf(member) };
+        const { readOnly, writeOnly }: DocumentPart = { ...inner, ...recordOf(member) };
         if ((isInput ? readOnly : writeOnly) === true) {
           return [];
         }
@@ -212,7 +212,7 @@ export class Types {
         const isItems = use.items !== undefined && source === 'data';
         const words = [...use.words, ...toWords(source)];
         const value = this.valueOf(member, { ...use, words, items: undefined });
-        const resolved: Part = { ...(isText(value.type) ? inner : {}), ...recordOf(member) };
+        const resolved: DocumentPart = { ...(isText(value.type) ? inner : {}), ...recordOf(member) };
         const wanted = isItems ? use.items : isInput && args === undefined ? source : undefined;
         const states = { isRequired: isItems || isRequired, isDeprecated: resolved.deprecated === true };
         return [{ ...newField(names, source, value, resolved, wanted), ...states }];
@@ -236,16 +236,22 @@ export function namesOf({ kind, titles, words, isRecord }: TypePlan): string[] {
 }
 
 /** Returns what is the same for copies of an object, which are one type. */
-const formOf = ({ properties, required }: Part): unknown =>
+const formOf = ({ properties, required }: DocumentPart): unknown =>
   Object.entries(recordOf(properties))
-    .map(([name, part]) => [name, part, listOf(required).includes(name)])
+    .map(([name, part]) => [name, part, arrayOf(required).includes(name)])
     .toSorted(([a], [b]) => (String(a) < String(b) ? -1 : 1));
 
 /** Whether a member of a schema says nothing about its type. Properties with these names are objects. */
 const isComment = (key: string, value: unknown): boolean =>
   /^(?:description|title|summary|examples?)$/.test(key) && (isText(value) || Array.isArray(value));
 
-export function newField(names: Names, source: string, value: Value, part: Part = {}, wanted = camelOf(source)) {
+export function newField(
+  names: Names,
+  source: string,
+  value: Value,
+  part: DocumentPart = {},
+  wanted = camelOf(source),
+) {
   const name = names.take(wanted);
   value.todo ??= name === wanted ? undefined : `Find a better name: ${wanted} exists.`;
   return { name, source, value, isRequired: true, description: describe(part, `The service's \`${source}\`.`) };
@@ -269,6 +275,6 @@ export function assertName(name: string): void {
 }
 
 /** Returns the first text that describes a part. */
-export const describe = ({ description, summary, title }: Part, fallback: string): string =>
+export const describe = ({ description, summary, title }: DocumentPart, fallback: string): string =>
   [description, summary, title].map((text) => (isText(text) ? text.trim().toWellFormed() : '')).find(Boolean) ??
   fallback;

@@ -3,7 +3,7 @@
 import { isRecord, recordOf } from '../../../../src/lib/is-record.ts';
 import { camelOf, Names, nounOf, toCamel, toPascal, toWords } from './names.ts';
 import type { ModulePlan } from './plan.ts';
-import type { EndpointPlan, FieldPlan, LoaderPlan, TypePlan, Value } from './types.ts';
+import type { EndpointPlan, LoaderPlan, MemberPlan, TypePlan, Value } from './types.ts';
 import { describe, isText, json, newField, objectOf, scalar } from './types.ts';
 
 /** Parts of the toolkit that the code can use. */
@@ -46,7 +46,7 @@ ${[`const ${braces(tools)} = toolkit;`, ...statements].map(indent).join('\n\n')}
 const CODES: Partial<Record<string, string>> = { Int: 'number', Float: 'number', Boolean: 'boolean', JSON: 'unknown' };
 
 /** Whether clients may leave a field out, or get null. */
-const isNullable = ({ isRequired, value }: FieldPlan) => !isRequired || value.isNullable || value.type === 'JSON';
+const isNullable = ({ isRequired, value }: MemberPlan) => !isRequired || value.isNullable || value.type === 'JSON';
 
 const nameOf = ({ type }: Value): string => (isText(type) ? quote(type) : type.name);
 
@@ -59,7 +59,7 @@ function codeOf({ type, isList }: Value, orNull = ''): string {
 }
 
 /** Returns the type of an object. Members of a request can have any value that an input has. */
-function bodyOf(fields: readonly FieldPlan[], isRequest: boolean): string {
+function bodyOf(fields: readonly MemberPlan[], isRequest: boolean): string {
   const members = fields.map((field) => {
     const { source, value, isRequired } = field;
     const isOptional = isRequest ? isNullable(field) : !isRequired;
@@ -129,13 +129,13 @@ function writeType({ name, kind, description, fields, values, todos, noun, isRec
   return commented(todos, `${declare}${options});`);
 }
 
-function writeInput({ name, value, isRequired, description }: FieldPlan, method: 't.field' | 't.arg'): string {
+function writeInput({ name, value, isRequired, description }: MemberPlan, method: 't.field' | 't.arg'): string {
   const required = isRequired && !value.isNullable ? 'true' : undefined;
   const options = object({ type: typeOf(value), required, description: quote(description) });
   return commented([value.todo], `${name}: ${method}(${options})`);
 }
 
-function writeExposed(field: FieldPlan): string {
+function writeExposed(field: MemberPlan): string {
   const { name, source, value, secretScope } = field;
   const options = object({
     type: typeOf(value),
@@ -148,7 +148,7 @@ function writeExposed(field: FieldPlan): string {
   return commented([value.todo, todo], `${name}: t.expose(${quote(source)}, ${options})`);
 }
 
-function writeLink({ source, value, link }: FieldPlan): string[] {
+function writeLink({ source, value, link }: MemberPlan): string[] {
   const { name, noun, type, get } = link ?? {};
   const sent = `parent${memberAccess(source)}`;
   const id = value.type === 'Int' || value.type === 'Float' ? `String(${sent})` : sent;
@@ -215,7 +215,7 @@ function writeMutation(endpoint: EndpointPlan): string {
 
 /** Writes the arguments of a call from those of a field. */
 function writeArgs({ inputs, hasWholeBody }: EndpointPlan, from: 'args' | 'input'): string {
-  const at = (place: FieldPlan['place']) =>
+  const at = (place: MemberPlan['place']) =>
     inputs.flatMap((input) => (input.place === place ? `${property(input.source)}: ${from}.${input.name}` : []));
   const groups = (['query', 'headers', 'body'] as const).flatMap((place) => {
     const members = at(place);
@@ -225,7 +225,7 @@ function writeArgs({ inputs, hasWholeBody }: EndpointPlan, from: 'args' | 'input
 }
 
 /** Returns the field of a success with the response, or with the id of the record if there is none. */
-function doneOf({ method, response }: EndpointPlan, key: FieldPlan | undefined): FieldPlan {
+function doneOf({ method, response }: EndpointPlan, key: MemberPlan | undefined): MemberPlan {
   if (response !== undefined) {
     const type = objectOf(response);
     const name = type && camelOf(type.name) + (response.isList ? 'List' : '');

@@ -5,9 +5,9 @@ import cluster, { type Worker } from 'node:cluster';
 import { setImmediate as immediate } from 'node:timers/promises';
 import type { Config } from '../config/load-config.ts';
 import {
-  Channel,
   type Handlers,
   type PrimaryFunctions,
+  ProcessChannel,
   primaryFunctions,
   type WorkerFunctions,
   type WorkerState,
@@ -48,7 +48,7 @@ export class WorkerProcess {
   /** Whether it was killed. On a busy machine, its end may take longer than an interval. */
   isKilled = false;
   readonly #worker: Worker;
-  readonly #channel: Channel<WorkerFunctions, PrimaryFunctions>;
+  readonly #channel: ProcessChannel<WorkerFunctions, PrimaryFunctions>;
   /** Intervals without a sign of life. */
   #silent = 0;
   #refusal: string | undefined;
@@ -73,7 +73,12 @@ export class WorkerProcess {
         this.#refusal = problem;
       },
     };
-    this.#channel = new Channel<WorkerFunctions, PrimaryFunctions>(workerFunctions, primaryFunctions, all, child);
+    this.#channel = new ProcessChannel<WorkerFunctions, PrimaryFunctions>(
+      workerFunctions,
+      primaryFunctions,
+      all,
+      child,
+    );
     child.on('message', () => {
       this.#silent = 0;
     });

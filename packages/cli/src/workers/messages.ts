@@ -82,7 +82,7 @@ const replies = z.object({ reply: z.int(), result: z.unknown().optional() });
 const REPLY_MS = 2_000;
 
 /** One end of the connection between the primary and a worker. */
-export class Channel<Remote extends Functions, Local extends Functions> {
+export class ProcessChannel<Remote extends Functions, Local extends Functions> {
   readonly #remote: Schemas<Remote>;
   readonly #local: Schemas<Local>;
   readonly #handlers: Handlers<Local>;

@@ -3,8 +3,8 @@
 import cluster from 'node:cluster';
 import type { Process } from '../command.ts';
 import {
-  Channel,
   type PrimaryFunctions,
+  ProcessChannel,
   primaryFunctions,
   type WorkerFunctions,
   type WorkerState,
@@ -33,7 +33,12 @@ export function findWorkerRole(host: Process) {
   const { promise: stopped, resolve: stop } = Promise.withResolvers<undefined>();
   let getState = (): WorkerState => ({ connections: 0, problem: 'starting', degradations: {}, samples: [] });
   const handlers = { state: () => getState(), retire: () => retire(undefined), stop: () => stop(undefined) };
-  const primary = new Channel<PrimaryFunctions, WorkerFunctions>(primaryFunctions, workerFunctions, handlers, host);
+  const primary = new ProcessChannel<PrimaryFunctions, WorkerFunctions>(
+    primaryFunctions,
+    workerFunctions,
+    handlers,
+    host,
+  );
   const heartbeat = setInterval(() => primary.tell('alive', getState()), HEARTBEAT_MS).unref();
   host.once('disconnect', () => {
     clearInterval(heartbeat);
