@@ -14,7 +14,8 @@ import {
 import { memoize, memoizeByObject, memoizeBySource } from '../lib/memoize.ts';
 import { unknownName } from '../settings/define.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
-import { type DeclaredEndpoint, kindOf } from '../upstream/endpoint.ts';
+import type { DeclaredEndpoint } from '../upstream/endpoint.ts';
+import { kindOf } from '../upstream/endpoint-options.ts';
 import { CONTRACT } from '../upstream/endpoints.ts';
 import type { GatewayContext } from './context.ts';
 import { createSchemaAccess, findUnknownDirectives, toSubgraph } from './federation.ts';

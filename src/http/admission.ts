@@ -1,14 +1,9 @@
-// Admits requests: within the rate limits, and within the shares of callers and upstreams in the requests in flight.
+// Applies the rate limits of clients, and reports them in headers.
 
-import type { Logger } from 'pino';
 import type { Identity, RulesByClientKind } from '../auth/identity.ts';
-import { gatewayOverloaded, type Refusal, refuse } from '../errors/codes.ts';
-import { logEpisodes } from '../lib/episodes.ts';
-import { createPerCredential } from '../lib/per-credential.ts';
+import { refuse } from '../errors/codes.ts';
 import { isPromise } from '../lib/promises.ts';
 import type { Allowance, RateLimiter } from '../rate-limits/rate-limiter.ts';
-import type { GatewaySettings } from '../settings/settings.ts';
-import type { TenantNames } from '../telemetry/access-log.ts';
 import type { Usage } from '../telemetry/usage.ts';
 import type { RateLimitState } from '../upstream/errors.ts';
 
@@ -71,111 +66,3 @@ export const rateLimitHeaders = ({
   ...(remaining !== undefined && { 'ratelimit-remaining': String(remaining) }),
   ...(resetSeconds !== undefined && { 'ratelimit-reset': String(resetSeconds) }),
 });
-
-/** Share of one caller: four that send without end can't keep others out. */
-const CALLER_SHARE = 1 / 4;
-
-/** Share of one of several upstreams: one that hangs leaves half to the others. */
-const UPSTREAM_SHARE = 1 / 2;
-
-const RETRY_AFTER_SECONDS = 1;
-
-interface Count {
-  running: number;
-}
-
-export type InFlightRequests = ReturnType<typeof createInFlightRequests>;
-
-/**
- * Counts the requests in flight, so that neither a caller nor a service that hangs takes the room of all others. It counts requests and not calls,
- * because a request that joins a call waits as long as the one that started it.
- */
-export function createInFlightRequests(
-  { maxInFlightRequests: total, upstreams }: GatewaySettings,
-  logger: Logger,
-  nameTenant: TenantNames,
-) {
-  const perCaller = Math.ceil(CALLER_SHARE * total);
-  const perUpstream = upstreams === undefined ? total : Math.ceil(UPSTREAM_SHARE * total); // There is no other to leave the rest to.
-  const noteRefused = logEpisodes(logger, {
-    began: 'too many requests are in flight, and further ones are rejected',
-    ended: 'requests in flight are below the limit again',
-  });
-  const all: Count = { running: 0 };
-  const callers = createPerCredential<Count>(() => ({ running: 0 }));
-  const byUpstream = new Map<string | undefined, Count>(); // As many as are configured.
-
-  /** Returns the count of the upstream; undefined without a credential, because no upstream is called then. */
-  function upstreamOf({ credential, upstreamName }: Identity): Count | undefined {
-    if (credential === undefined) {
-      return undefined;
-    }
-    let count = byUpstream.get(upstreamName);
-    if (count === undefined) {
-      count = { running: 0 };
-      byUpstream.set(upstreamName, count);
-    }
-    return count;
-  }
-
-  /** Logs that a limit is reached, and returns the refusal. */
-  function refuseFor(
-    limitOf: 'total' | 'caller' | 'upstream',
-    limit: number,
-    { callerId, credential, upstreamName }: Identity,
-  ): Refusal {
-    callers.leave(callerId);
-    noteRefused(`${limitOf} ${upstreamName}`, () => ({
-      both: { limitOf, upstream: upstreamName },
-      first: { limit, ...(limitOf === 'caller' && credential && { tenant: nameTenant(credential) }) },
-    }));
-    const details = { retryAfterSeconds: RETRY_AFTER_SECONDS };
-    switch (limitOf) {
-      case 'caller':
-        return refuse('RATE_LIMITED', 'Too many of your requests are in flight. Send fewer at once.', details);
-      case 'upstream':
-        return refuse(
-          'OVERLOADED',
-          'Too many requests for this notification service are in flight. Send the request again in a moment.',
-          details,
-        );
-      case 'total':
-        return gatewayOverloaded();
-    }
-  }
-
-  return {
-    /**
-     * Counts a request until `leave` is called.
-     *
-     * @throws {Refusal} RATE_LIMITED for the caller's share, OVERLOADED for the others. The request is not counted
-     */
-    enter(identity: Identity): void {
-      const upstream = upstreamOf(identity);
-      const caller = callers.enter(identity.callerId);
-      if (caller.running >= perCaller) {
-        throw refuseFor('caller', perCaller, identity);
-      }
-      if (all.running >= total) {
-        throw refuseFor('total', total, identity);
-      }
-      if (upstream !== undefined && upstream.running >= perUpstream) {
-        throw refuseFor('upstream', perUpstream, identity);
-      }
-      all.running += 1;
-      caller.running += 1;
-      if (upstream !== undefined) {
-        upstream.running += 1;
-      }
-    },
-    /** Called exactly once for each counted request, when it has ended. */
-    leave(identity: Identity): void {
-      all.running -= 1;
-      callers.leave(identity.callerId).running -= 1;
-      const upstream = upstreamOf(identity);
-      if (upstream !== undefined) {
-        upstream.running -= 1;
-      }
-    },
-  };
-}

@@ -6,9 +6,11 @@ import { isCredential, normalizeScheme } from '../auth/identity.ts';
 import { Refusal, refusalErrors, refuse } from '../errors/codes.ts';
 import { toLoggedError } from '../errors/logged-error.ts';
 import type { RateLimiter } from '../rate-limits/rate-limiter.ts';
-import { type HandleRequest, type IncomingRequest, REQUEST_ID, requireJson, toRequestId } from './head.ts';
+import { requireJson } from './head.ts';
+import type { HandleRequest, IncomingRequest } from './message.ts';
 import { parseBody, readBody } from './params.ts';
 import type { HttpParts } from './pipeline.ts';
+import { REQUEST_ID, toRequestId } from './request-id.ts';
 
 const MAX_BODY_BYTES = 16 * 1024;
 

@@ -3,7 +3,8 @@
 import type { Logger } from 'pino';
 import type { ClientKind, ClientRules, RulesByClientKind } from '../auth/identity.ts';
 import { toPrintable } from '../lib/text.ts';
-import { type IncomingRequest, NOT_STORED, type OutgoingResponse, REQUEST_ID, toRequestId } from './head.ts';
+import type { IncomingRequest, OutgoingResponse } from './message.ts';
+import { NOT_STORED, REQUEST_ID, toRequestId } from './request-id.ts';
 
 /** Response headers that web pages may read. */
 const EXPOSED_HEADERS = 'x-request-id, retry-after, ratelimit-limit, ratelimit-remaining, ratelimit-reset';

@@ -1,7 +1,7 @@
 // Connects the gateway to hosts that use the Fetch API.
 
 import { bodyTooLarge } from '../errors/codes.ts';
-import { type HandleRequest, type IncomingRequest, type OutgoingResponse, schemeOf } from './head.ts';
+import { type HandleRequest, type IncomingRequest, type OutgoingResponse, schemeOf } from './message.ts';
 import { bodyAlreadyRead, decodeBody, requestAborted } from './params.ts';
 import type { RunningRequests } from './pipeline.ts';
 

@@ -5,7 +5,7 @@ import type { ClientRules } from '../auth/identity.ts';
 import { bodyTooLarge, type Refusal, refuse } from '../errors/codes.ts';
 import { withoutByteOrderMark } from '../lib/files/text-file.ts';
 import { isRecord } from '../lib/is-record.ts';
-import type { IncomingRequest } from './head.ts';
+import type { IncomingRequest } from './message.ts';
 
 /** Parameters of a GraphQL request (GraphQL over HTTP, section 5.1), and the id of a trusted document. */
 export interface Params {

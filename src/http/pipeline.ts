@@ -13,23 +13,15 @@ import { createCondition, isPromise } from '../lib/promises.ts';
 import type { Scope } from '../settings/scopes.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
 import type { OperationTrace } from '../telemetry/tracing/operation-trace.ts';
-import type { Admission, AdmissionAllowance, InFlightRequests } from './admission.ts';
+import { createNegotiateMediaType } from './accept.ts';
+import type { Admission, AdmissionAllowance } from './admission.ts';
+import { createAddressOf } from './client-address.ts';
 import type { Cors } from './cors.ts';
 import type { Prepare } from './engine.ts';
-import {
-  bypassesCache,
-  createAddressOf,
-  createNegotiateMediaType,
-  type HandleRequest,
-  type IncomingRequest,
-  lazyRequest,
-  type OutgoingResponse,
-  pathOf,
-  queryOf,
-  REQUEST_ID,
-  readHead,
-  toRequestId,
-} from './head.ts';
+import { bypassesCache, pathOf, queryOf, readHead } from './head.ts';
+import type { InFlightRequests } from './in-flight-requests.ts';
+import { lazyRequest } from './lazy-request.ts';
+import type { HandleRequest, IncomingRequest, OutgoingResponse } from './message.ts';
 import {
   type Params,
   paramsFromBody,
@@ -39,6 +31,7 @@ import {
   readBody,
   readExtensions,
 } from './params.ts';
+import { REQUEST_ID, toRequestId } from './request-id.ts';
 import { type UpstreamSelector, withUpstream } from './select-upstream.ts';
 
 export interface RequestState {

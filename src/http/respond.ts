@@ -11,8 +11,8 @@ import { type AccessLogEntry, CLIENT_CLOSED } from '../telemetry/access-log.ts';
 import type { Usage } from '../telemetry/usage.ts';
 import type { RateLimitState } from '../upstream/errors.ts';
 import { type AdmissionAllowance, rateLimitHeaders } from './admission.ts';
+import { readClientName } from './client-name.ts';
 import { InvalidDocument } from './engine.ts';
-import { readClientName } from './head.ts';
 import type { HttpParts, RequestEnd, RequestState, Respond } from './pipeline.ts';
 
 interface Content {

@@ -2,7 +2,8 @@
 
 import type { Cors } from './cors.ts';
 import type { FindPage } from './graphiql/graphiql.ts';
-import { type HandleRequest, type IncomingRequest, type OutgoingResponse, pathOf } from './head.ts';
+import { pathOf } from './head.ts';
+import type { HandleRequest, IncomingRequest, OutgoingResponse } from './message.ts';
 
 /** Exact paths, and what handles their requests. */
 interface Route {

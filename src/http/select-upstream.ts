@@ -7,7 +7,8 @@ import { memoize } from '../lib/memoize.ts';
 import { isLoopbackHost } from '../lib/urls.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
 import { toHostname } from '../settings/upstreams.ts';
-import { type IncomingRequest, pathOf } from './head.ts';
+import { pathOf } from './head.ts';
+import type { IncomingRequest } from './message.ts';
 
 /** Selects only from the configured upstreams: nothing that a client sends is a name. */
 export type UpstreamSelector = ReturnType<typeof createUpstreamSelector>;

@@ -10,7 +10,6 @@ import {
   type CallArgs,
   type DeclaredEndpoint,
   invalidCall,
-  isIdentified,
   type ReadEndpoint,
   type WriteEndpoint,
   type WriteOptions,
@@ -18,6 +17,7 @@ import {
 import { errorOf, isUpstreamError } from './errors.ts';
 import { assertArgs, bodyOf, headersOf } from './input-rules.ts';
 import type { UpstreamRequest, WriteResult } from './request.ts';
+import { isIdentified } from './response-form.ts';
 import type { CallTarget } from './service.ts';
 import { buildPath, pathPrefixOf } from './transport/path.ts';
 

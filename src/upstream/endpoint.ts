@@ -1,15 +1,15 @@
-// Declares REST endpoints: their types for the compiler, and their rules, which are validated.
+// Declares REST endpoints, and the types of their calls.
 
-import { z } from 'zod';
-import { isRecord } from '../lib/is-record.ts';
-import { choice, group, HEADER_VALUE, headersByName, integer, list, text } from '../settings/define.ts';
+import {
+  type DeclaredHeaders,
+  type EndpointOptions,
+  type OptionsOfReads,
+  type OptionsOfWrites,
+  type Rules,
+  readOptions,
+} from './endpoint-options.ts';
 import type { Endpoint } from './errors.ts';
-
-/**
- * Form of a successful response: one object, a list of objects, a page (an object with a list in `data`), any JSON value or none, a text of any media
- * type, or a body that is ignored. Those in JSON can be in an envelope, except a page.
- */
-export type Expected = 'record' | 'list' | 'page' | 'value' | 'text' | 'nothing';
+import type { Expected } from './response-form.ts';
 
 /** Value of a query parameter. Null and undefined are left out. */
 type QueryValue = string | number | boolean | null | undefined | readonly (string | number | boolean)[];
@@ -31,85 +31,8 @@ export interface WriteOptions {
   readonly isBulkItem?: boolean;
 }
 
-export interface CachedRead {
-  /** Name in metrics. The setting `cache` has windows for the built-in names; others need `windows`. */
-  readonly resource: string;
-  /** Name by which writes empty it, shared by reads of the same data. @default resource */
-  readonly kind?: string | undefined;
-  /** Times for which a response is used, in seconds. @default those of the setting `cache` */
-  readonly windows?: CacheWindowSeconds | undefined;
-}
-
-/** Times for which a response is used, in seconds. */
-interface CacheWindowSeconds {
-  /** Age up to which it is used without asking the service. */
-  readonly freshSeconds: number;
-  /** Time after `freshSeconds` in which it is still used, while it is requested again in the background. */
-  readonly staleWhileRevalidateSeconds: number;
-  /** Time after `freshSeconds` in which it is used if the service fails. */
-  readonly staleIfErrorSeconds: number;
-}
-
-export type JsonType = 'string' | 'number' | 'boolean' | 'object' | 'array' | 'null';
-
-/** Values that the contract permits at one place of a response. */
-export interface Shape {
-  /** Permitted types. @default all; the value is free-form */
-  types?: readonly JsonType[];
-  /** All permitted values. @default any value of the types */
-  values?: readonly string[];
-  /** Items of a list. @default free-form */
-  items?: Shape;
-  /** Known fields of an object. @default free-form */
-  fields?: Readonly<Record<string, Shape>>;
-  /** Fields that are always present. @default none */
-  required?: readonly string[];
-}
-
-/** Request headers of an endpoint: texts are sent with every call, and `true` stands for a value in the argument `headers` of the call. */
-export type DeclaredHeaders = Readonly<Record<string, string | true>>;
-
-interface EndpointOptions<Form extends Expected, Headers extends DeclaredHeaders> {
-  /** Form of a successful response. Any other form violates the contract. @default 'record' */
-  expect?: Form;
-  /** Request headers, except those that the gateway sets. @default none */
-  headers?: Headers;
-  /** Time limit of one attempt, in milliseconds. The operation's deadline still holds. @default the setting `attemptTimeoutMs` */
-  timeoutMs?: number;
-  /** Form of lists in `query`: `a=1&a=2` or `a=1,2`. @default 'repeated' */
-  lists?: 'repeated' | 'comma';
-  /** Shape with which responses are compared. Deviations are logged and counted. @default not compared; built-in endpoints have that of the contract */
-  response?: Shape | undefined;
-  /**
-   * Members that identify a record: at least one must be there. A response without them is rejected, and an item of a list without them fails alone.
-   *
-   * @default none: any object is a record
-   */
-  identifiedBy?: readonly string[];
-}
-
-interface OptionsOfReads {
-  /** Use of the cache, if the setting `cache` is on. @default not cached */
-  cached?: CachedRead;
-}
-
-interface OptionsOfWrites {
-  /** Whether the service accepts the header `Idempotency-Key` here. @default false */
-  idempotent?: boolean;
-  /** Whether the service can apply it twice without harm, so that it is sent again after a temporary failure. @default false */
-  repeatable?: boolean;
-  /** Whether null and empty lists in the body clear members of the record. The success then has `uncleared`, those that the response still has. @default false */
-  clears?: boolean;
-  /** Kinds of cached reads that it changes. @default those of the reads whose paths are at, above or below its own */
-  empties?: readonly string[];
-  /** Format of the body. @default 'json' */
-  bodyFormat?: 'json' | 'form';
-  /** Members of the body that can be any text, such as HTML. Other texts directly in the body must be single lines. @default none */
-  multiline?: readonly string[];
-}
-
 /** REST endpoint with its rules: its options, with defaults. */
-export interface DeclaredEndpoint extends Endpoint, Readonly<z.output<typeof OPTIONS>> {
+export interface DeclaredEndpoint extends Endpoint, Readonly<Rules> {
   /** Module that declares it; undefined if it is built in. */
   readonly module: string | undefined;
   /** Whether it is built in or of a shipped module: a record is absent only if the body of a 404 or 410 has that status too, as the service sends it. */
@@ -231,78 +154,6 @@ function returnThis<Self>(this: Self): Self {
   return this;
 }
 
-const isHeader = (value: unknown) => value === true || (typeof value === 'string' && HEADER_VALUE.test(value));
-
-const names = () => list(text(), 'must be a list of texts');
-const flag = () => z.boolean('must be true or false').default(false);
-const seconds = (min: number) => integer(min, 86_400);
-const options = <Shape extends z.ZodRawShape>(shape: Shape, problem: string) => group(shape, problem, 'option');
-
-const OPTIONS = options(
-  {
-    expect: choice(['record', 'list', 'page', 'value', 'text', 'nothing']).default('record'),
-    headers: headersByName(
-      z.custom<string | true>(isHeader, 'must be true, or a text without control characters'),
-      "which an endpoint can't declare",
-    ).optional(),
-    timeoutMs: integer(1, 600_000).optional(),
-    lists: choice(['repeated', 'comma']).default('repeated'),
-    response: z.custom<Shape>(isRecord, 'must be a shape').optional(),
-    identifiedBy: names().default([]),
-    cached: options(
-      {
-        resource: text(),
-        kind: text().optional(),
-        windows: options(
-          { freshSeconds: seconds(1), staleWhileRevalidateSeconds: seconds(0), staleIfErrorSeconds: seconds(0) },
-          'must be an object of three times in seconds',
-        ).optional(),
-      },
-      'must be an object with a resource',
-    )
-      .refine(({ resource, windows }) => windows !== undefined || FRESH_SECONDS.has(resource), 'must have windows')
-      .optional(),
-    idempotent: flag(),
-    repeatable: flag(),
-    clears: flag(),
-    empties: names().optional(),
-    bodyFormat: choice(['json', 'form']).default('json'),
-    multiline: names().default([]),
-  },
-  'has options that are not an object',
-);
-
-/**
- * Default of `freshSeconds` for each built-in resource: half a minute is a user's visit. Statistics change with every notification, but are read as trends.
- */
-export const FRESH_SECONDS: ReadonlyMap<string, number> = new Map([
-  ['workflows', 30],
-  ['notificationGroups', 30],
-  ['statistics', 60],
-]);
-
-/** Options that an endpoint can't have: of writes, of reads, and of responses with records. */
-const MISPLACED = [
-  { names: ['idempotent', 'repeatable', 'clears', 'empties', 'bodyFormat', 'multiline'], methods: ['GET'], forms: [] },
-  { names: ['cached'], methods: ['POST', 'PUT', 'PATCH', 'DELETE'], forms: ['nothing'] },
-  { names: ['identifiedBy', 'response'], methods: [], forms: ['text', 'nothing'] },
-] as const;
-
-/** Validates options and applies defaults. @throws {TypeError} that names all that are wrong */
-function readOptions(template: string, method: Endpoint['method'], given: object) {
-  const { data, error } = OPTIONS.safeParse(given);
-  const problems = (error?.issues ?? []).map(({ path, message }) => `${path.join('.') || 'it'} ${message}`);
-  for (const { names, methods, forms } of data === undefined ? [] : MISPLACED) {
-    const conflict = [method, data?.expect].find((each) => [...methods, ...forms].some((other) => other === each));
-    const misplaced = names.filter((name) => conflict !== undefined && Reflect.get(given, name) !== undefined);
-    problems.push(...misplaced.map((name) => `${name} can't be used with ${conflict}`));
-  }
-  if (data === undefined || problems.length > 0) {
-    throw new TypeError(`The endpoint ${template} is invalid: ${problems.join('; ')}.`);
-  }
-  return data;
-}
-
 /** Error of a call that a module makes in a way that its endpoint doesn't declare. Nothing was sent. */
 export class InvalidCall extends TypeError {}
 
@@ -312,28 +163,3 @@ export const invalidCall = ({ method, route, module }: DeclaredEndpoint, problem
   );
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
-
-export const kindOf = ({ resource, kind = resource }: CachedRead): string => kind;
-
-/** Whether a value of a response is a record: an object with one of the members that identify it. */
-export const isIdentified = (value: unknown, identifiedBy: readonly string[]): boolean =>
-  isRecord(value) &&
-  (identifiedBy.length === 0 ||
-    identifiedBy.some(
-      (name) =>
-        (typeof value[name] === 'string' && value[name] !== '') ||
-        typeof value[name] === 'number' ||
-        value[name] === true,
-    ));
-
-/**
- * Whether a body is in an envelope. Services may send any body with or without one.
- *
- * A workflow or subscriber without an envelope may have its own `data` field. Such records also have `_organizationId`, which
- * envelopes don't.
- */
-export const isEnvelope = (body: unknown): body is { data: unknown } =>
-  isRecord(body) && Object.hasOwn(body, 'data') && !Object.hasOwn(body, '_organizationId');
-
-/** Removes the envelope of a body, if any. */
-export const unwrap = (body: unknown): unknown => (isEnvelope(body) ? body.data : body);

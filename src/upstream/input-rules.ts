@@ -1,13 +1,8 @@
 // Validates what a call sends: arguments, headers, and texts in bodies; returns headers and body as they are sent.
 
 import { HEADER_VALUE, suggest } from '../settings/define.ts';
-import {
-  type CallArgs,
-  type DeclaredEndpoint,
-  type DeclaredHeaders,
-  invalidCall,
-  type WriteOptions,
-} from './endpoint.ts';
+import { type CallArgs, type DeclaredEndpoint, invalidCall, type WriteOptions } from './endpoint.ts';
+import type { DeclaredHeaders } from './endpoint-options.ts';
 import { type InputIssue, invalidInput } from './errors.ts';
 import { CONTROL_CHARACTER, encodeBody } from './transport/path.ts';
 

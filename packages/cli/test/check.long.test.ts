@@ -16,7 +16,7 @@ import { createReport, formatReport } from '../src/check/report.ts';
 import { readCommandLine } from '../src/command-line.ts';
 import { COMMANDS } from '../src/commands/index.ts';
 
-guards('packages/cli/src/config/conflicts.ts', 'findConflicts');
+guards('packages/cli/src/config/conflicts.ts', 'findAllConflicts');
 guards('packages/cli/src/config/conflicts.ts', 'isSameAddress');
 
 /** Checks a configuration in this process. */

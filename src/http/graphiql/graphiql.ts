@@ -11,7 +11,8 @@ import { packageUrl } from '../../lib/installation.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { withoutMarkdown } from '../../lib/text.ts';
 import type { GatewaySettings } from '../../settings/settings.ts';
-import { type IncomingRequest, type OutgoingResponse, pathOf, queryOf } from '../head.ts';
+import { pathOf, queryOf } from '../head.ts';
+import type { IncomingRequest, OutgoingResponse } from '../message.ts';
 import type { HttpParts } from '../pipeline.ts';
 import type { PageConfig, PageOperation, Scheme } from './page-config.ts';
 import {

@@ -1,7 +1,7 @@
 // Renders the HTML of GraphiQL's page and of messages to browsers.
 
 import { createHash } from 'node:crypto';
-import type { OutgoingResponse } from '../head.ts';
+import type { OutgoingResponse } from '../message.ts';
 import type { PageConfig } from './page-config.ts';
 
 /**

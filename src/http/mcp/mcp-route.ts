@@ -3,7 +3,8 @@
 import { missingCredential } from '../../auth/authenticate.ts';
 import { refuse } from '../../errors/codes.ts';
 import { isRecord } from '../../lib/is-record.ts';
-import { type IncomingRequest, type OutgoingResponse, pathOf, readHead } from '../head.ts';
+import { pathOf, readHead } from '../head.ts';
+import type { IncomingRequest, OutgoingResponse } from '../message.ts';
 import { parseBody, readBody } from '../params.ts';
 import type { HttpParts, Respond } from '../pipeline.ts';
 import { findMessageProblem, type McpStreams } from './messages.ts';

@@ -5,8 +5,8 @@ import { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Identity } from '../../auth/identity.ts';
-import { toRequestId } from '../head.ts';
 import { RunningRequests } from '../pipeline.ts';
+import { toRequestId } from '../request-id.ts';
 import type { McpStreams } from './messages.ts';
 import type { CreateToolServer } from './tool-server.ts';
 

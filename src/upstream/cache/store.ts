@@ -1,7 +1,8 @@
 // The store of a cache, as its users see it: the rules of what is stored for how long and what a write empties, and the interface of stores.
 
 import type { CacheSettings } from '../../settings/stores.ts';
-import { type CachedRead, type DeclaredEndpoint, FRESH_SECONDS, kindOf } from '../endpoint.ts';
+import type { DeclaredEndpoint } from '../endpoint.ts';
+import { type CachedRead, FRESH_SECONDS, kindOf } from '../endpoint-options.ts';
 import type { UpstreamResult } from '../request.ts';
 
 /** Credential of an upstream, which owns its entries. No option shares entries across owners. Stores keep only a keyed digest of it. */

@@ -1,8 +1,9 @@
 // Compares responses with the contract, to report services that deviate from it.
 
 import { isRecord } from '../../lib/is-record.ts';
-import { type DeclaredEndpoint, isEnvelope, type JsonType, type Shape } from '../endpoint.ts';
+import type { DeclaredEndpoint } from '../endpoint.ts';
 import type { Endpoint } from '../errors.ts';
+import { isEnvelope, type JsonType, type Shape } from '../response-form.ts';
 import { RESPONSES } from './responses.gen.ts';
 
 /** Difference between a response and the contract that doesn't fail the operation unless it uses the field. */

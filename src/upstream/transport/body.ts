@@ -3,7 +3,8 @@
 import { isUtf8 } from 'node:buffer';
 import { withoutByteOrderMark } from '../../lib/files/text-file.ts';
 import { isRecord } from '../../lib/is-record.ts';
-import { type DeclaredEndpoint, type Expected, isIdentified, unwrap } from '../endpoint.ts';
+import type { DeclaredEndpoint } from '../endpoint.ts';
+import { type Expected, isIdentified, unwrap } from '../response-form.ts';
 import type { BodyPlan, Headers, UpstreamResponse } from './attempt.ts';
 
 /** Response body that violates the contract. The message is for the log. */

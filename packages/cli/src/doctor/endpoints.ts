@@ -2,8 +2,9 @@
 
 import { arrayOf, isRecord, recordOf } from '../../../../src/lib/is-record.ts';
 import { type DeviationKind, findDeviations } from '../../../../src/upstream/contract/drift.ts';
-import { type DeclaredEndpoint, isEnvelope } from '../../../../src/upstream/endpoint.ts';
+import type { DeclaredEndpoint } from '../../../../src/upstream/endpoint.ts';
 import { getNotificationGroup, getNotificationStats, getWorkflow } from '../../../../src/upstream/endpoints.ts';
+import { isEnvelope } from '../../../../src/upstream/response-form.ts';
 import { findIdProblem } from '../../../../src/upstream/transport/path.ts';
 import { EndingProblem, type Finding, note, ok, problem, type ReportFinding, warning } from './finding.ts';
 import { LIST, type Read, type ReadResponse, type Session } from './session.ts';

@@ -1,0 +1,44 @@
+// Requests and responses as the pipeline and the other routes see them.
+
+import type { Signal } from '../lib/signal.ts';
+
+/** Request from `node:http` or the Fetch API, in the form that the pipeline reads. */
+export interface IncomingRequest {
+  readonly method: string;
+  /** Path and query, as received; undefined if the host or the request target is not valid in a URL, or there is another `problem`. */
+  readonly target: string | undefined;
+  /** Why the request is malformed, in a sentence or two. @default the host or the target is not valid, if the latter is undefined */
+  readonly problem?: string | undefined;
+  /** Scheme that the client used, as far as it is known: behind a proxy, from `X-Forwarded-Proto`. */
+  readonly scheme: 'http' | 'https';
+  /** Host and port that the client addressed; undefined if it sent none. */
+  readonly host: string | undefined;
+  /** IP address at the other end of the connection; undefined if it is unknown. */
+  readonly remoteAddress: string | undefined;
+  /** Aborted when the client disconnects. */
+  readonly signal: Signal;
+  /** Returns the value of a header. The name must be in lower case. */
+  header(name: string): string | undefined;
+  /**
+   * Reads the body as UTF-8.
+   *
+   * @throws {Refusal} PAYLOAD_TOO_LARGE if it exceeds `maxBytes`, without reading the rest; BAD_REQUEST if it is not UTF-8;
+   * CLIENT_CLOSED if the client disconnects; BODY_ALREADY_READ if the host has read it and left nothing
+   */
+  body(maxBytes: number): Promise<string>;
+  /** Returns the request without its body as a Fetch `Request`, for plugins. */
+  toFetchRequest(): Request;
+}
+
+/** Returns the scheme that the client used: `https` if the connection is encrypted, or was at the first of the proxies in front. */
+export const schemeOf = (isEncrypted: boolean, request: Pick<IncomingRequest, 'header'>): IncomingRequest['scheme'] =>
+  isEncrypted || /^\s*https\s*(?:,|$)/i.test(request.header('x-forwarded-proto') ?? '') ? 'https' : 'http';
+
+export interface OutgoingResponse {
+  status: number;
+  headers: Readonly<Record<string, string>>;
+  body: string | Uint8Array<ArrayBuffer> | undefined;
+}
+
+/** Handles one request. Never rejects. */
+export type HandleRequest = (request: IncomingRequest) => Promise<OutgoingResponse>;
