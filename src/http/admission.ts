@@ -1,7 +1,7 @@
 // Applies the rate limits of clients, and reports them in headers.
 
 import type { Identity, RulesByClientKind } from '../auth/identity.ts';
-import { refuse } from '../errors/codes.ts';
+import { type Refusal, refuse } from '../errors/codes.ts';
 import { isPromise } from '../lib/promises.ts';
 import type { Allowance, RateLimiter } from '../rate-limits/rate-limiter.ts';
 import type { Usage } from '../telemetry/usage.ts';
@@ -49,12 +49,19 @@ function requireAllowed(allowance: Allowance, secondsPerCall: number): Admission
   if (allowance.isAllowed) {
     return Object.assign(allowance, { secondsPerCall });
   }
-  const { retryAfterSeconds = 1 } = allowance;
-  throw refuse('RATE_LIMITED', 'The rate limit of this gateway is exceeded. Send the request again later.', {
-    retryAfterSeconds,
-    headers: rateLimitHeaders(allowance),
-  });
+  throw rateLimited('of this gateway', allowance, rateLimitHeaders(allowance));
 }
+
+/** Creates the refusal of a request that exceeds a rate limit: `of this gateway`, for example. */
+export const rateLimited = (
+  limit: string,
+  { retryAfterSeconds = 1 }: Allowance,
+  headers: Refusal['headers'] = {},
+): Refusal =>
+  refuse('RATE_LIMITED', `The rate limit ${limit} is exceeded. Send the request again later.`, {
+    retryAfterSeconds,
+    headers,
+  });
 
 /** Returns the headers that report a rate limit, as far as it is known. */
 export const rateLimitHeaders = ({

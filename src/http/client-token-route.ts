@@ -6,6 +6,7 @@ import { isCredential, normalizeScheme } from '../auth/identity.ts';
 import { Refusal, refusalErrors, refuse } from '../errors/codes.ts';
 import { toLoggedError } from '../errors/logged-error.ts';
 import type { RateLimiter } from '../rate-limits/rate-limiter.ts';
+import { rateLimited } from './admission.ts';
 import { requireJson } from './head.ts';
 import type { HandleRequest, IncomingRequest } from './message.ts';
 import { parseBody, readBody } from './params.ts';
@@ -18,7 +19,7 @@ const MAX_BODY_BYTES = 16 * 1024;
 export function createClientTokenRoute(
   clientTokens: ClientTokens,
   limiter: RateLimiter,
-  { upstreamSelector, logger }: HttpParts,
+  { cors, upstreamSelector, logger }: HttpParts,
 ): HandleRequest {
   const { tenantKeys, rateLimit } = clientTokens;
 
@@ -30,10 +31,7 @@ export function createClientTokenRoute(
     const tenant = isCredential(authorization) ? tenantKeys.tenantOf(authorization) : undefined;
     const allowance = await limiter.take(`client-tokens\n${tenant ?? ''}`, rateLimit, 1);
     if (!allowance.isAllowed) {
-      const { retryAfterSeconds = 1 } = allowance;
-      throw refuse('RATE_LIMITED', 'The rate limit for client tokens is exceeded. Send the request again later.', {
-        retryAfterSeconds,
-      });
+      throw rateLimited('for client tokens', allowance);
     }
     if (tenant === undefined) {
       const message = `Send the API key of one of this gateway's tenants: "Authorization: ApiKey <the tenant's key>".`;
@@ -48,11 +46,7 @@ export function createClientTokenRoute(
     const requestId = toRequestId(request.header(REQUEST_ID));
     const respond = (status: number, body: object, headers: Readonly<Record<string, string>> = {}) => ({
       status,
-      headers: {
-        'content-type': 'application/json',
-        [REQUEST_ID]: requestId,
-        ...headers,
-      },
+      headers: cors.headers(request, { 'content-type': 'application/json', ...headers }, requestId),
       body: JSON.stringify(body),
     });
     try {

@@ -4,10 +4,14 @@ import type { Logger } from 'pino';
 import type { ClientKind, ClientRules, RulesByClientKind } from '../auth/identity.ts';
 import { toPrintable } from '../lib/text.ts';
 import type { IncomingRequest, OutgoingResponse } from './message.ts';
-import { NOT_STORED, REQUEST_ID, toRequestId } from './request-id.ts';
+import { REQUEST_ID, toRequestId } from './request-id.ts';
 
 /** Response headers that web pages may read. */
 const EXPOSED_HEADERS = 'x-request-id, retry-after, ratelimit-limit, ratelimit-remaining, ratelimit-reset';
+
+const NO_HEADERS: OutgoingResponse['headers'] = {};
+
+const VARIES: OutgoingResponse['headers'] = { vary: 'Origin' };
 
 export type Cors = ReturnType<typeof createCors>;
 
@@ -34,32 +38,41 @@ export function createCors(
     return isAllowed;
   }
 
+  /** Returns the headers with which pages may read the response. Origins that are not allowed get no `Access-Control-*` header. */
+  function corsHeaders(request: IncomingRequest): OutgoingResponse['headers'] {
+    if (anonymous.origins.size === 0) {
+      return NO_HEADERS;
+    }
+    const origin = request.header('origin');
+    const rules = clientRules[guessClientKind(request.header('authorization'))];
+    if (origin !== undefined && rules.origins.has(origin)) {
+      return { ...VARIES, 'access-control-allow-origin': origin, 'access-control-expose-headers': EXPOSED_HEADERS };
+    }
+    // Its preflight was allowed. Others have warned at theirs; pages of the gateway itself have none.
+    if (origin !== undefined && anonymous.origins.has(origin)) {
+      warn(origin, rules);
+    }
+    return VARIES;
+  }
+
   return {
     /**
-     * Returns the headers that every response has, also one that refuses the request. Origins that are not allowed get no `Access-Control-*` header.
+     * Puts the head of a response together: the headers that every response has, also one that refuses the request, and its own.
      *
+     * @param own headers of the response itself. @default none
      * @param requestId id of the request. @default that of the client, or a new one
      */
-    headers(request: IncomingRequest, requestId?: string): OutgoingResponse['headers'] {
-      const common = { ...NOT_STORED, [REQUEST_ID]: requestId ?? toRequestId(request.header(REQUEST_ID)) };
-      if (anonymous.origins.size === 0) {
-        return common;
-      }
-      const origin = request.header('origin');
-      const rules = clientRules[guessClientKind(request.header('authorization'))];
-      if (origin !== undefined && rules.origins.has(origin)) {
-        return {
-          ...common,
-          vary: 'Origin',
-          'access-control-allow-origin': origin,
-          'access-control-expose-headers': EXPOSED_HEADERS,
-        };
-      }
-      // Its preflight was allowed. Others have warned at theirs; pages of the gateway itself have none.
-      if (origin !== undefined && anonymous.origins.has(origin)) {
-        warn(origin, rules);
-      }
-      return { ...common, vary: 'Origin' };
+    headers(
+      request: IncomingRequest,
+      own: OutgoingResponse['headers'] = NO_HEADERS,
+      requestId = toRequestId(request.header(REQUEST_ID)),
+    ): OutgoingResponse['headers'] {
+      const common = corsHeaders(request);
+      // Caches must not store a response: those of one path differ by credential and body.
+      const head = { 'cache-control': 'no-store', [REQUEST_ID]: requestId, ...common, ...own };
+      return own.vary === undefined || common.vary === undefined
+        ? head
+        : { ...head, vary: `${own.vary}, ${common.vary}` };
     },
     allows,
     /** Responds to a preflight. The origins of all kinds of clients are allowed, because a preflight contains no credential. */

@@ -8,9 +8,6 @@ const REQUEST_ID_FORM = /^[\w.:-]{1,128}$/;
 /** Name of the header with the request id, in requests and responses. */
 export const REQUEST_ID = 'x-request-id';
 
-/** Keeps caches from storing a response: those of one path differ by credential and body. */
-export const NOT_STORED = { 'cache-control': 'no-store' } as const;
-
 /** Returns the client's id if it is acceptable, otherwise a new one. */
 export const toRequestId = (given: string | undefined): string =>
   given !== undefined && REQUEST_ID_FORM.test(given) ? given : randomUUID();

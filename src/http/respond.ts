@@ -81,12 +81,11 @@ export function createRespond(
     log(entry);
     return {
       status,
-      headers: {
-        ...cors.headers(request, requestId), // First, because the first spread of an object costs least.
-        'content-type': mediaType,
-        ...limitHeaders(allowance, cost, usage, errors),
-        ...headers,
-      },
+      headers: cors.headers(
+        request,
+        { 'content-type': mediaType, ...limitHeaders(allowance, cost, usage, errors), ...headers },
+        requestId,
+      ),
       body: text,
     };
   };

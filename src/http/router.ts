@@ -20,16 +20,13 @@ export function createRouter(
   findPage: FindPage,
   { mcp, clientTokens, pipeline }: { mcp: Route | undefined; clientTokens: Route | undefined; pipeline: HandleRequest },
 ): HandleRequest {
-  /** Adds the common headers to a response that doesn't come from the pipeline. */
+  /** Adds the common headers to a response that has none. */
   async function withCommonHeaders(
     request: IncomingRequest,
     responding: OutgoingResponse | Promise<OutgoingResponse>,
   ): Promise<OutgoingResponse> {
     const response = await responding;
-    const common = cors.headers(request);
-    const vary = [response.headers.vary, common.vary].filter((value) => value !== undefined).join(', ');
-    const headers = { ...common, ...response.headers, ...(vary !== '' && { vary }) };
-    return { ...response, headers };
+    return { ...response, headers: cors.headers(request, response.headers) };
   }
 
   return (request) => {
@@ -41,7 +38,7 @@ export function createRouter(
       return mcp.route(request);
     }
     if (clientTokens?.paths.has(path)) {
-      return withCommonHeaders(request, clientTokens.route(request));
+      return clientTokens.route(request);
     }
     const page = findPage(request);
     return page === undefined ? pipeline(request) : withCommonHeaders(request, page());

@@ -6,7 +6,7 @@ import { type Script, startService } from '../support/service.ts';
 import { NAMES, startThreeUpstreams, TENANTS } from '../support/three-upstreams.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
-guards('src/auth/authenticate.ts', 'createAuthenticate.identifyNow.upstream');
+guards('src/auth/authenticate.ts', 'createAuthenticate.identifyNow.upstreamName');
 guards('src/auth/authenticate.ts', 'identityOf');
 guards('src/http/client-token-route.ts', 'createClientTokenRoute.issue');
 guards('src/http/node-adapter.ts', 'originForm');

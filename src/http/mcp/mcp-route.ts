@@ -76,12 +76,14 @@ export function createMcp(
         onerror: (error) => logger.debug({ requestId, problem: error.message }, 'mcp request rejected'),
       });
       const response = await handler.fetch(request.toFetchRequest(), { parsedBody });
-      const outgoing = await toOutgoing(response, cors.headers(request, requestId));
+      const { connection: _, 'cache-control': __, ...own } = Object.fromEntries(response.headers);
+      const body = new Uint8Array(await response.arrayBuffer()); // It may have the form of a stream, but ends with the last result.
       logger[hasOwnLine ? 'debug' : 'info'](
-        { requestId, method: methodOf(parsedBody), httpStatus: outgoing.status },
+        { requestId, method: methodOf(parsedBody), httpStatus: response.status },
         'mcp',
       );
-      return outgoing;
+      const headers = cors.headers(request, own, requestId);
+      return { status: response.status, headers, body: body.length === 0 ? undefined : body };
     } catch (error) {
       return respond(state, { error });
     }
@@ -108,10 +110,3 @@ const MAX_METHOD = 50;
 /** Returns the method of a message; `?` if it has none. */
 const methodOf = (message: unknown): string =>
   isRecord(message) && typeof message.method === 'string' ? message.method.slice(0, MAX_METHOD) : '?';
-
-/** Waits for the whole response. It may have the form of a stream, but ends with the last result. */
-async function toOutgoing(response: Response, common: OutgoingResponse['headers']): Promise<OutgoingResponse> {
-  const { connection: _, ...headers } = Object.fromEntries(response.headers);
-  const body = new Uint8Array(await response.arrayBuffer());
-  return { status: response.status, headers: { ...headers, ...common }, body: body.length === 0 ? undefined : body };
-}
