@@ -1,4 +1,5 @@
-// Writes the generated files, or with --check fails if one is not up to date. `generate` lists them.
+// Writes the generated files, or with --check fails if one is not up to date. `generate` lists them. With --released, that includes the schema of the
+// release, which otherwise stays as it is.
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { lexicographicSortSchema } from 'graphql';
@@ -20,7 +21,6 @@ import { loadShippedModules, writeScopes } from './codegen/schema-fields.ts';
 import { writeSchemaReference } from './codegen/schema-reference.ts';
 import { writeGatewayOptions, writeSettingTables } from './codegen/settings.ts';
 import { loadOperations, type ShippedOperation } from './src/graphql/documents/shipped-operations.ts';
-import { printSubgraph } from './src/graphql/federation.ts';
 import { createSchema, printSdl } from './src/graphql/schema.ts';
 import messages from './src/modules/messages.ts';
 import workflowPages from './src/modules/workflows.ts';
@@ -55,8 +55,7 @@ async function generate(): Promise<Record<string, string>> {
     'packages/testing/src/endpoints.gen.ts': writeEndpoints(),
     'src/settings/scopes.gen.ts': writeScopes(schema),
     'schema/schema.graphql': printSdl(schema),
-    'schema/schema-with-modules.graphql': printSdl(full),
-    'schema/subgraph.graphql': printSubgraph(schema),
+    ...(process.argv.includes('--released') && { 'schema/released.graphql': printSdl(full) }),
     'src/settings/gateway-options.gen.ts': writeGatewayOptions(),
     'schema/config.schema.json': writeConfigSchema(),
     'deploy/helm/values.schema.json': writeChartSchema(

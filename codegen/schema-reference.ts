@@ -75,7 +75,7 @@ export function writeSchemaReference(schema: GraphQLSchema): string {
   );
   return [
     '# Schema\n',
-    'Every query and mutation. [Operations](rest-calls.md) has their rules, [errors](errors.md) what can fail, and [`schema/schema.graphql`](../schema/schema.graphql) every type. A module is opt-in: [`modules: [notigraph/modules/events]`](trigger.md). [`schema/schema-with-modules.graphql`](../schema/schema-with-modules.graphql) also has the types of the modules.\n',
+    'Every query and mutation. [Operations](rest-calls.md) has their rules, [errors](errors.md) what can fail, and [`schema/schema.graphql`](../schema/schema.graphql) every type. A module is opt-in: [`modules: [notigraph/modules/events]`](trigger.md). [`schema/released.graphql`](../schema/released.graphql) also has the types of the modules.\n',
     '<!-- generated: schema -->',
     ...[...groups].flatMap(([title, fields]) => [
       `## ${title}\n`,

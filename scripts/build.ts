@@ -1,8 +1,11 @@
-// Bundles the library and the command for the package.
+// Bundles the library and the command for the package, and prints the schema of the subgraph into it.
 
+import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { build, type Rolldown, type SSROptions } from 'vite';
 import manifest from '../package.json' with { type: 'json' };
+import { printSubgraph } from '../src/graphql/federation.ts';
+import { createSchema } from '../src/graphql/schema.ts';
 
 interface Bundle {
   folder: string;
@@ -126,4 +129,7 @@ for (const [name, bundle] of Object.entries(BUNDLES)) {
   if (names.length === 0 ? name !== 'client' : names.includes(name)) {
     await buildBundle(bundle);
   }
+}
+if (names.length === 0) {
+  writeFileSync(new URL('../schema/subgraph.graphql', import.meta.url), printSubgraph(createSchema()));
 }

@@ -107,7 +107,11 @@ it('contains the program and the files it reads, but no sources', async () => {
   expect(await readdir(root)).toEqual(expect.arrayContaining(folders));
   const files = await readdir(root, { recursive: true });
   expect(files).toEqual(
-    expect.arrayContaining([join('schema', 'schema.graphql'), join('schema', 'config.schema.json')]),
+    expect.arrayContaining([
+      join('schema', 'schema.graphql'),
+      join('schema', 'subgraph.graphql'),
+      join('schema', 'config.schema.json'),
+    ]),
   );
   expect(files.filter((file) => /(^|[^d])\.ts$/.test(file) && !file.endsWith('.d.ts'))).toEqual([]);
   expect(files.filter((file) => /\.test\.|(?:^|[\\/])test[\\/]|\.db|\.env|\.tgz/.test(file))).toEqual([]);

@@ -2,6 +2,8 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { printSubgraph } from '../../../src/graphql/federation.ts';
+import { createSchema } from '../../../src/graphql/schema.ts';
 import type { ExitResult } from '../../../test/support/command.ts';
 import { runCommand } from '../../../test/support/command.ts';
 import { blocks, read, readConsole } from '../../../test/support/docs.ts';
@@ -75,7 +77,7 @@ describe('notigraph schema print', () => {
   it('prints the schema of the gateway or the subgraph, and writes nothing', async () => {
     const files = { 'notigraph.config.yaml': 'federation: true\nintrospection: false' };
     expect(await run('schema print', files)).toEqual(printed(GATEWAY));
-    expect(await run('schema print --federation')).toEqual(printed(read('schema/subgraph.graphql')));
+    expect(await run('schema print --federation')).toEqual(printed(printSubgraph(createSchema())));
     expect(await readdir(folder.path())).toEqual(Object.keys(files));
     await writeFile(folder.path('notigraph.config.yaml'), 'nonsense: true');
     expect(await run('schema print')).toEqual(rejected('notigraph.config.yaml:1:1: unknown setting "nonsense".\n'));
