@@ -1,14 +1,17 @@
+// Starts gateways on real ports, in front of the sandbox, a healthy service, or one that the test scripts.
+
 import type { IncomingMessage, RequestListener } from 'node:http';
 import type { ExecutionResult } from 'graphql';
 import { pino } from 'pino';
 import { expect } from 'vitest';
 import { processSnapshot } from '../../packages/cli/src/server/process-metrics.ts';
-import { type ServerOptions, startServer } from '../../packages/cli/src/server/server.ts';
+import { startServer as listen, type ServerOptions } from '../../packages/cli/src/server/server.ts';
 import { SANDBOX_KEYS, startSandbox } from '../../packages/sandbox/src/sandbox.ts';
 import { createGateway, createGatewayState, type GatewayDeps, type GatewayOptions } from '../../src/gateway.ts';
 import { formatMetrics } from '../../src/telemetry/metrics.ts';
 import { createContractCheck } from './contract.ts';
-import { type Exchange, forwardTo, type Script, startService } from './service.ts';
+import { healthyService } from './healthy-service.ts';
+import { type Exchange, forwardTo, type Script, type ScriptedService, startService } from './service.ts';
 
 /** Typed document from codegen, or document text. */
 export type TestDocument<Data, Variables> = { toString(): string; __apiType?: (variables: Variables) => Data };
@@ -35,7 +38,9 @@ export interface TestResponse<Data = Record<string, unknown>> {
 }
 
 /** Gateway on a real port. */
-export type TestGateway = Awaited<ReturnType<typeof startGateway>>;
+export type StartedGateway = Awaited<ReturnType<typeof startServer>>;
+
+type Log = Record<string, unknown>[];
 
 /** Entry point of a gateway that the test server uses. */
 export type Entry = 'listener' | 'fetch';
@@ -51,19 +56,37 @@ export interface TestDeps extends GatewayDeps {
   server?: Partial<ServerOptions>;
 }
 
-/** Starts a gateway in front of the given upstream. */
-export async function startGateway(
+/** Options of a gateway, and the service behind it. */
+export type ServiceOptions = Partial<GatewayOptions> & {
+  /**
+   * Service that is started with the gateway:
+   * - `sandbox`: all requests are recorded, and disposing the gateway fails if one or its response violates the contract
+   * - `healthy`: each request succeeds, also those of modules, with records and examples of the contract
+   * - a script, which returns each response
+   */
+  service: 'sandbox' | 'healthy' | Script;
+};
+
+/** Starts a gateway in front of a service of its own, or of another one that is in `upstream`. */
+export function startGateway(options: ServiceOptions, deps?: TestDeps): Promise<GatewayWithService>;
+export function startGateway(options: GatewayOptions, deps?: TestDeps): Promise<StartedGateway>;
+export function startGateway(options: ServiceOptions | GatewayOptions, deps?: TestDeps): Promise<StartedGateway> {
+  return 'service' in options ? startWithService(options, deps) : startServer(options, deps);
+}
+
+/** Starts a gateway and the server of the command. */
+async function startServer(
   options: GatewayOptions,
   { entry = 'listener', server: limits = {}, ...deps }: TestDeps = {},
 ) {
-  const log: Record<string, unknown>[] = [];
+  const log: Log = [];
   const logger = pino({ level: 'info' }, { write: (line: string) => log.push(JSON.parse(line)) });
   const state = createGatewayState(logger, deps.monotonicNow, REDIS_TIMEOUT_MS);
   const { maxInFlightRequests } = limits; // The command passes it to both. With 0, the server sheds everything.
   const shared = maxInFlightRequests ? { maxInFlightRequests } : {};
   const gateway = createGateway({ ...shared, ...options }, { logger, ...deps }, state);
   const listener = entry === 'fetch' ? fetchListener(gateway.fetch) : gateway.listener;
-  const server = await startServer({
+  const server = await listen({
     host: '127.0.0.1',
     port: 0,
     drainTimeoutMs: 100, // Idle connections of tests are closed soon.
@@ -127,20 +150,26 @@ export async function startGateway(
   };
 }
 
-/** Gateway in front of a service that the test scripts, with a clock. */
-export type ScriptedGateway = Awaited<ReturnType<typeof startScriptedGateway>>;
+/** Gateway with its service and a clock. */
+export type GatewayWithService = Awaited<ReturnType<typeof startWithService>>;
 
-/** Starts a gateway and its service. Pauses are as short as they can be. */
-export async function startScriptedGateway(script: Script, options: Partial<GatewayOptions> = {}, deps: TestDeps = {}) {
+/** Starts a service and a gateway in front of it. Pauses are as short as they can be. */
+async function startWithService({ service: kind, ...options }: ServiceOptions, deps: TestDeps = {}) {
   let time = 1_000;
-  const service = await startService(script);
-  const gateway = await startGateway(
-    { ...options, upstream: service.url },
+  const [service, closeService] = await openService(kind, deps.now);
+  const gateway = await startServer(
+    { upstream: service.url, ...options },
     { monotonicNow: () => time, random: () => 0, ...deps },
   );
   return {
     ...gateway,
+    /** Service that the test scripts, or the recorder in front of the sandbox. */
     service,
+    /** Returns the requests since the last `forget()`, optionally only those that start with a prefix such as `GET /v1/workflows/`. */
+    upstream: (endpoint = '') =>
+      service.requests.filter(({ method, path }) => `${method} ${path}`.startsWith(endpoint)),
+    /** Discards the requests so far. */
+    forget: service.forget,
     /** Lets time pass. */
     advance(seconds: number): void {
       time += seconds * 1_000;
@@ -162,54 +191,42 @@ export async function startScriptedGateway(script: Script, options: Partial<Gate
     },
     async [Symbol.asyncDispose]() {
       await gateway[Symbol.asyncDispose]();
-      await service[Symbol.asyncDispose]();
+      await closeService(gateway.log);
     },
   };
 }
 
-/** Returns the places at which the gateway found deviations from the contract. */
-export const deviationsIn = (log: TestGateway['log']): string[] =>
-  log.flatMap(({ msg, method, route, path, kind }) =>
-    String(msg).includes('deviates from the contract') ? `${method} ${route} ${path} ${kind}` : [],
-  );
-
-/** Gateway in front of a sandbox. */
-export type SandboxedGateway = Awaited<ReturnType<typeof startSandboxedGateway>>;
-
-/** Starts it. Records all upstream requests, and validates them against the contract when disposed. */
-export async function startSandboxedGateway({
-  options = {},
-  now,
-}: {
-  options?: Partial<GatewayOptions>;
-  now?: () => Date;
-} = {}) {
+/** Starts a service. @returns also the function that closes it, and rejects violations of the contract by the gateway and the sandbox */
+async function openService(
+  kind: ServiceOptions['service'],
+  now?: () => Date,
+): Promise<[service: ScriptedService, close: (log: Log) => Promise<void>]> {
+  if (kind !== 'sandbox') {
+    const service = await startService(kind === 'healthy' ? healthyService : kind);
+    return [service, () => service[Symbol.asyncDispose]()];
+  }
   const sandbox = await startSandbox({ ...(now && { now }) });
   const exchanges: Exchange[] = [];
   const recorder = await startService(forwardTo(sandbox.url, exchanges));
-  const gateway = await startGateway({ upstream: recorder.url, ...options }, { ...(now && { now }) });
   const check = await createContractCheck();
-  let recordStart = 0;
-  return {
-    ...gateway,
-    /** Returns the exchanges since the last `forget()`, optionally only those that start with a prefix such as `GET /v1/workflows/`. */
-    upstream: (endpoint = '') =>
-      exchanges.slice(recordStart).filter(({ method, path }) => `${method} ${path}`.startsWith(endpoint)),
-    /** Discards the exchanges recorded so far. */
-    forget(): void {
-      recordStart = exchanges.length;
-    },
-    async [Symbol.asyncDispose]() {
-      await gateway[Symbol.asyncDispose]();
+  return [
+    recorder,
+    async (log) => {
       await recorder[Symbol.asyncDispose]();
       await sandbox.close();
-      const problems = [...exchanges.flatMap((exchange) => check(exchange)), ...deviationsIn(gateway.log)];
+      const problems = [...exchanges.flatMap((exchange) => check(exchange)), ...deviationsIn(log)];
       if (problems.length > 0) {
         throw new Error(`Requests or responses violate the contract:\n${problems.join('\n')}`);
       }
     },
-  };
+  ];
 }
+
+/** Returns the places at which the gateway found deviations from the contract. */
+export const deviationsIn = (log: Log): string[] =>
+  log.flatMap(({ msg, method, route, path, kind }) =>
+    String(msg).includes('deviates from the contract') ? `${method} ${route} ${path} ${kind}` : [],
+  );
 
 /** Adapts a Fetch handler to `node:http`, as a framework that mounts `gateway.fetch` would. */
 const fetchListener =
@@ -247,3 +264,17 @@ function streamOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
     },
   });
 }
+
+/** Older names, until all tests use the new ones. */
+export type TestGateway = StartedGateway;
+export type ScriptedGateway = GatewayWithService;
+export type SandboxedGateway = GatewayWithService;
+export const startScriptedGateway = (service: Script, options: Partial<GatewayOptions> = {}, deps?: TestDeps) =>
+  startGateway({ service, ...options }, deps);
+export const startSandboxedGateway = ({
+  options = {},
+  now,
+}: {
+  options?: Partial<GatewayOptions>;
+  now?: () => Date;
+} = {}) => startGateway({ service: 'sandbox', ...options }, { ...(now && { now }) });

@@ -16,6 +16,9 @@ export interface ServiceRequest {
   head: string;
   /** Number of the connection that carried the request, counted from 1. */
   connection: number;
+  /** Status and body of the response, once a proxy has received them. */
+  status?: number;
+  responseBody?: string;
 }
 
 export interface ServiceResponse {
@@ -54,7 +57,7 @@ export type ScriptResult = ServiceResponse | void;
 export type Script = (request: ServiceRequest, connection: Connection) => ScriptResult | Promise<ScriptResult>;
 
 /** Service that a test scripts. */
-export type TestService = Awaited<ReturnType<typeof startService>>;
+export type ScriptedService = Awaited<ReturnType<typeof startService>>;
 
 /**
  * Starts a service that responds as scripted, on a socket, so that it can violate HTTP in any way.
@@ -204,7 +207,7 @@ export function forwardTo(target: string, exchanges: Exchange[] = []): Script {
       forwarded.end(body);
       const [response] = await once(forwarded, 'response');
       const responseBody = await buffer(response);
-      exchanges.push({ ...request, status: response.statusCode, responseBody: String(responseBody) });
+      exchanges.push(Object.assign(request, { status: response.statusCode, responseBody: String(responseBody) }));
       const { connection: _, 'transfer-encoding': __, 'content-length': ___, ...passed } = response.headers;
       return { status: response.statusCode, headers: passed, body: responseBody };
     } catch {
@@ -286,3 +289,5 @@ function readRequests(socket: Socket, onRequest: (request: Omit<ServiceRequest, 
     }
   });
 }
+
+export type TestService = ScriptedService;
