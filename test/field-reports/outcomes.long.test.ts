@@ -9,7 +9,7 @@ import { readRateLimit } from '../../src/upstream/transport/exchange.ts';
 import { probeUpstream } from '../../src/upstream/transport/probe.ts';
 import { connectAgent, MCP } from '../support/agent.ts';
 import { measureCpu } from '../support/cpu-time.ts';
-import { startGateway, startScriptedGateway } from '../support/gateway.ts';
+import { type ScriptedGateway, startGateway, startScriptedGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { type Sent, setUpImport } from '../support/import.ts';
 import { feed, group, workflow } from '../support/records.ts';
@@ -318,7 +318,7 @@ describe('R13: a failure that the service stores under the idempotency key', () 
   });
 
   it('is recognized only if a key was sent', async () => {
-    await using gateway = await startScriptedGateway((request) =>
+    await using gateway: ScriptedGateway = await startScriptedGateway((request) =>
       gateway.service.requests.length > 1
         ? succeed(request)
         : { ...fail(503), headers: { 'Idempotency-Replay': 'true' } },
