@@ -3,6 +3,37 @@ export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /**
+         * @example {
+         *       "_id": "w1",
+         *       "name": "Workflow",
+         *       "active": true,
+         *       "draft": false,
+         *       "critical": false,
+         *       "preferenceSettings": {
+         *         "email": true,
+         *         "in_app": false
+         *       },
+         *       "tags": [],
+         *       "steps": [],
+         *       "triggers": [
+         *         {
+         *           "type": "event",
+         *           "identifier": "w",
+         *           "variables": [
+         *             {
+         *               "name": "city"
+         *             }
+         *           ]
+         *         }
+         *       ],
+         *       "_creatorId": "creator",
+         *       "_notificationGroupId": "g1",
+         *       "deleted": false,
+         *       "_organizationId": "org",
+         *       "_environmentId": "env"
+         *     }
+         */
         Workflow: {
             _id?: string;
             name: string;
@@ -157,6 +188,17 @@ export interface components {
             /** @description Added to the channels of the subscriber; none is removed. */
             channels?: components["schemas"]["FreeForm"][] | null;
         };
+        /**
+         * @example {
+         *       "_id": "s1",
+         *       "subscriberId": "user-1",
+         *       "deleted": false,
+         *       "createdAt": "2026-01-01T00:00:00.000Z",
+         *       "updatedAt": "2026-01-01T00:00:00.000Z",
+         *       "_organizationId": "org",
+         *       "_environmentId": "env"
+         *     }
+         */
         Subscriber: {
             /** @description The caller's own identifier of the user; not the same as `_id`. */
             subscriberId: string;
@@ -182,6 +224,14 @@ export interface components {
             lastOnlineAt?: string;
             __v?: number;
         };
+        /**
+         * @example {
+         *       "_id": "g1",
+         *       "name": "Group",
+         *       "_organizationId": "org",
+         *       "_environmentId": "env"
+         *     }
+         */
         NotificationGroup: {
             name: string;
             _environmentId: string;
@@ -191,6 +241,15 @@ export interface components {
             id?: string;
             _parentId?: string | null;
         };
+        /**
+         * @example {
+         *       "_id": "f1",
+         *       "name": "Feed",
+         *       "identifier": "Feed",
+         *       "_organizationId": "org",
+         *       "_environmentId": "env"
+         *     }
+         */
         Feed: {
             name: string;
             identifier: string;
@@ -348,6 +407,19 @@ export interface components {
             /** @enum {string} */
             status: "deleted";
         };
+        /**
+         * @example {
+         *       "_id": "2026-01-02",
+         *       "count": 3,
+         *       "templates": [
+         *         "w1",
+         *         "w2"
+         *       ],
+         *       "channels": [
+         *         "email"
+         *       ]
+         *     }
+         */
         StatisticsEntry: {
             /** @description A UTC day, YYYY-MM-DD, on the services known so far. */
             _id: string;

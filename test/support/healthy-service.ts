@@ -1,75 +1,64 @@
-import type { NotificationGroupBody, SubscriberBody, WorkflowBody } from '../../src/upstream/endpoints.ts';
+// Responses of a service on which every request succeeds: those that the contract has as examples, with the ids of the request.
+
+import { matchRequest, sortByPrecedence } from '../../packages/testing/src/endpoints.ts';
+import type { NotificationGroupBody, WorkflowBody } from '../../src/upstream/endpoints.ts';
 import { openContract } from './contract.ts';
-import { feed, group, subscriber, workflow } from './records.ts';
 import type { Script, ServiceRequest, ServiceResponse } from './service.ts';
 
-/** Members of records that differ from the defaults. */
+/** Members of records that differ from the examples. */
 interface Records {
   workflow?: Partial<WorkflowBody>;
   group?: Partial<NotificationGroupBody>;
-  subscriber?: Partial<SubscriberBody>;
+  /** Members of a subscriber, by their names in the contract. */
+  subscriber?: object;
   /** Ids of the groups in the list. @default g1 */
   groupIds?: readonly string[];
   /** Number of notifications of a day. */
   count?: number;
 }
 
-type Target = Pick<ServiceRequest, 'method' | 'path'>;
+const contract = await openContract();
 
-function findResponse({ method, path }: Target, records: Records): ServiceResponse | undefined {
-  const [, , noun = '', segment = ''] = path.split(/[/?]/);
-  const id = decodeURIComponent(segment);
-  switch (`${method} ${noun}`) {
-    case 'GET workflows':
-    case 'PUT workflows': {
-      const triggers = [{ identifier: 'w', variables: [{ name: 'city' }] }];
-      return { body: { data: workflow({ _id: id, triggers, ...records.workflow }) } };
-    }
-    case 'GET notification-groups':
-    case 'PATCH notification-groups': {
-      const groupOf = (_id: string) => group({ _id, ...records.group });
-      return { body: { data: id === '' ? (records.groupIds ?? ['g1']).map(groupOf) : groupOf(id) } };
-    }
-    case 'POST notification-groups':
-      return { status: 201, body: { data: group(records.group) } };
-    case 'DELETE notification-groups':
-      return { body: { data: { acknowledged: true, status: 'deleted' } } };
-    case 'GET notifications': {
-      const { count = 3 } = records;
-      return { body: [{ _id: '2026-01-02', count, templates: ['w1', 'w2'], channels: ['email'] }] };
-    }
-    case 'POST subscribers':
-      return segment === '' ? { status: 201, body: { data: subscriber(records.subscriber) } } : undefined;
-    case 'POST feeds':
-      return { status: 201, body: { data: feed() } };
-    case 'DELETE feeds':
-      return { body: { data: [feed()] } };
-    case 'DELETE messages':
-      return segment === 'transaction' ? { status: 204 } : undefined;
+/** Successful responses by method and path. Those of operations of modules that the contract doesn't describe have an empty object. */
+const EXAMPLES = new Map(
+  contract.router
+    .getOperations()
+    .map(({ operationId = '', method, path }) => [
+      `${method.toUpperCase()} ${path}`,
+      contract.mockResponseForOperation(operationId),
+    ]),
+);
+
+const ENDPOINTS = sortByPrecedence([...EXAMPLES.keys()]);
+
+/** Returns the response to a request: the example of the contract, with changes. */
+export function healthyResponse(
+  { method, path }: Pick<ServiceRequest, 'method' | 'path'>,
+  { workflow, group, subscriber, groupIds = ['g1'], count }: Records = {},
+): ServiceResponse {
+  const { endpoint, params } = matchRequest(method, path, ENDPOINTS);
+  const { status, mock: body } = EXAMPLES.get(endpoint) ?? { status: 404, mock: { message: 'unknown path' } };
+  const withData = (changes: object) => ({ status, body: { ...body, data: { ...body.data, ...changes } } });
+  const [_id] = Object.values(params);
+  switch (endpoint) {
+    case 'GET /v1/workflows/{workflowIdOrIdentifier}':
+    case 'PUT /v1/workflows/{workflowId}/status':
+      return withData({ _id, ...workflow });
+    case 'GET /v1/notification-groups':
+      return { body: { data: groupIds.map((id) => ({ ...body.data[0], _id: id, ...group })) } };
+    case 'GET /v1/notification-groups/{id}':
+    case 'PATCH /v1/notification-groups/{id}':
+      return withData({ _id, ...group });
+    case 'POST /v1/notification-groups':
+      return withData({ ...group });
+    case 'POST /v1/subscribers':
+      return withData({ ...subscriber });
+    case 'GET /v1/notifications/graph/stats':
+      return { body: [{ ...body[0], ...(count !== undefined && { count }) }] };
     default:
-      return undefined;
+      return status === 204 ? { status } : { status, body };
   }
 }
-
-/** Responds to a request with success, as a healthy service; with an empty list, if only modules send such a request. */
-export const healthyResponse = (request: Target, records: Records = {}): ServiceResponse =>
-  findResponse(request, records) ?? { body: [] };
 
 /** Script of a service that responds to every request with success, also to those of modules. */
-export const healthyService: Script = (request) =>
-  findResponse(request, { groupIds: ['g1', 'g2'] }) ?? exampleOf(request);
-
-/** Read once per process. */
-let contract: ReturnType<typeof openContract> | undefined;
-
-/** Returns the example of the OpenAPI document. */
-async function exampleOf({ method, path }: Target): Promise<ServiceResponse> {
-  contract ??= openContract();
-  const api = await contract;
-  const operation = api.matchOperation({ method, path, headers: {} });
-  if (operation?.operationId === undefined || operation.responses === undefined) {
-    return { status: 404, body: { message: 'unknown path' } };
-  }
-  const { status, mock } = api.mockResponseForOperation(operation.operationId);
-  return { status, body: mock };
-}
+export const healthyService: Script = (request) => healthyResponse(request, { groupIds: ['g1', 'g2'] });
