@@ -15,8 +15,8 @@ import {
 } from '../support/deploy.ts';
 import { blocks, load, ROOT, read } from '../support/docs.ts';
 import { findResourceProblems, type Resource } from '../support/kubernetes.ts';
-import { startKubernetesApi } from '../support/kubernetes-api.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
+import { startKubernetesApi } from './kubernetes-api.ts';
 
 const VALUES = 'production/values.yaml';
 const SERVICE = 'config.upstream=https://notifications.example.com';

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createSchema } from '../../src/graphql/schema.ts';
-import { readTape } from '../support/fuzz/choices.ts';
-import { dataOf, executeBoth } from '../support/fuzz/differential.ts';
-import { DocumentGenerator, type Scalars } from '../support/fuzz/documents.ts';
-import { createFakeContext } from '../support/fuzz/fake-context.ts';
-import { SYNTHETIC_SCALARS, syntheticSchema } from '../support/fuzz/synthetic-schema.ts';
+import { readTape } from '../support/choices.ts';
 import { sampleSize } from '../support/samples.ts';
+import { dataOf, executeBoth } from './fuzz/differential.ts';
+import { DocumentGenerator, type Scalars } from './fuzz/documents.ts';
+import { createFakeContext } from './fuzz/fake-context.ts';
+import { SYNTHETIC_SCALARS, syntheticSchema } from './fuzz/synthetic-schema.ts';
 
 /** Number of operations that `npm run fuzz` generates. */
 const { NOTIGRAPH_TEST_FUZZ_RUNS } = process.env;

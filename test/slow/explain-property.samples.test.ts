@@ -4,14 +4,14 @@ import { expect, it } from 'vitest';
 import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
 import type { GatewayContext } from '../../src/graphql/context.ts';
 import { createSchema } from '../../src/graphql/schema.ts';
+import { type Choices, readTape } from '../support/choices.ts';
 import { type Explanation, sendExplain } from '../support/explain.ts';
-import { type Choices, readTape } from '../support/fuzz/choices.ts';
-import { DocumentGenerator, type GeneratedRequest, type Scalars } from '../support/fuzz/documents.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { type GeneratedBehavior, generatedService } from '../support/generated-service.ts';
 import { ofFile } from '../support/lifetime.ts';
 import { sampleSize } from '../support/samples.ts';
 import { startService } from '../support/service.ts';
+import { DocumentGenerator, type GeneratedRequest, type Scalars } from './fuzz/documents.ts';
 
 const RUNS = sampleSize(25, 1_000);
 

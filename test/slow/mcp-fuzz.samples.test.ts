@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
 import { connectAgent, postToTools } from '../support/agent.ts';
-import { type Choices, readTape } from '../support/fuzz/choices.ts';
+import { type Choices, readTape } from '../support/choices.ts';
 import { startScriptedGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { healthyService } from '../support/healthy-service.ts';

@@ -1,4 +1,4 @@
-import { type Choices, createRandom } from './fuzz/choices.ts';
+import { type Choices, createRandom } from './choices.ts';
 import { feed, group, subscriber, workflow } from './records.ts';
 import type { Script, ServiceResponse } from './service.ts';
 

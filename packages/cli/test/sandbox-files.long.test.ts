@@ -88,7 +88,7 @@ describe('a file of another application', () => {
 describe('a process that is killed', () => {
   /** Kills a process while it writes the records of a new or reset file. */
   async function killWhileWriting(file: string, ...mode: string[]): Promise<void> {
-    const script = fileURLToPath(new URL('../../../test/support/endless-creation.ts', import.meta.url));
+    const script = fileURLToPath(new URL('endless-creation.ts', import.meta.url));
     const child = spawn(process.execPath, [script, file, ...mode], { stdio: ['ignore', 'inherit', 'inherit'] });
     const exited = once(child, 'exit');
     // SQLite writes pages of the transaction to the log once they exceed its cache.

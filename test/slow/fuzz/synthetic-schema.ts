@@ -24,7 +24,7 @@ import {
   isObjectType,
   responsePathAsArray,
 } from 'graphql';
-import { type Choices, createRandom } from './choices.ts';
+import { type Choices, createRandom } from '../../support/choices.ts';
 import { type CorruptionOptions, corrupt } from './corruption.ts';
 import type { Scalars } from './documents.ts';
 

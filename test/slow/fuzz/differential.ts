@@ -1,6 +1,6 @@
 import { type ExecutionResult, execute, GraphQLError, type GraphQLSchema, parse, validate } from 'graphql';
 import { FIXED_LIMITS, type Limits } from '../../../src/graphql/executor/result-limits.ts';
-import { executorWith } from '../executor.ts';
+import { executorWith } from '../../support/executor.ts';
 import type { GeneratedRequest } from './documents.ts';
 import { VirtualTime } from './virtual-time.ts';
 

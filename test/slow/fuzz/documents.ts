@@ -14,7 +14,7 @@ import {
   isUnionType,
   OperationTypeNode,
 } from 'graphql';
-import type { Choices } from './choices.ts';
+import type { Choices } from '../../support/choices.ts';
 
 export interface GeneratedRequest {
   query: string;

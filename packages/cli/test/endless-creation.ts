@@ -1,6 +1,6 @@
 /** Creates or resets a sandbox file without ever ending, so that a test can kill the process in the middle: node endless-creation.ts FILE [reset]. */
-import { SandboxDatabase } from '../../packages/sandbox/src/database.ts';
-import { SCHEMA } from '../../packages/sandbox/src/service.ts';
+import { SandboxDatabase } from '../../sandbox/src/database.ts';
+import { SCHEMA } from '../../sandbox/src/service.ts';
 
 const [, , file = '', mode] = process.argv;
 

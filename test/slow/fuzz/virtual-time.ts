@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { createRandom } from './choices.ts';
+import { createRandom } from '../../support/choices.ts';
 
 const MAX_IDLE_TURNS = 10_000;
 

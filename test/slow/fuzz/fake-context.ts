@@ -1,9 +1,9 @@
 import { type LoaderEndpoints, readOf } from '../../../src/graphql/loaders.ts';
 import type { CallArgs, DeclaredEndpoint } from '../../../src/upstream/endpoint.ts';
 import { UpstreamError } from '../../../src/upstream/errors.ts';
-import { healthyResponse } from '../healthy-service.ts';
-import { group, subscriber, workflow } from '../records.ts';
-import { createRandom } from './choices.ts';
+import { createRandom } from '../../support/choices.ts';
+import { healthyResponse } from '../../support/healthy-service.ts';
+import { group, subscriber, workflow } from '../../support/records.ts';
 import { type CorruptionOptions, corrupt } from './corruption.ts';
 
 const condition = { field: 'total', value: '100', operator: 'LARGER', on: 'payload' };

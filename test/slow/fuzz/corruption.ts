@@ -1,5 +1,5 @@
 import { GraphQLError } from 'graphql';
-import { type Choices, createRandom } from './choices.ts';
+import { type Choices, createRandom } from '../../support/choices.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
 export interface CorruptionOptions {
