@@ -12,8 +12,8 @@ import type { CallBudget, OperationWrites, UpstreamClient } from '../upstream/cl
 import { readToTryKey } from '../upstream/endpoints.ts';
 import { errorOf } from '../upstream/errors.ts';
 import type { Upstreams } from '../upstream/upstreams.ts';
-import { Explainer } from './explain/explainer.ts';
-import { FieldCallCounts } from './field-calls.ts';
+import { Explainer } from './calls/explainer.ts';
+import { FieldCallCounts } from './calls/field-calls.ts';
 import { type Loaders, OperationLoaders } from './loaders.ts';
 
 /** Parameters of the operation and its request, for plugins. The request has no body, because it was already read. */

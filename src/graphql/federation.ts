@@ -28,8 +28,8 @@ import { memoizeByObject } from '../lib/memoize.ts';
 import { listAny } from '../settings/define.ts';
 import { readSecret } from '../settings/kinds.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
+import { DependentCalls, declaresCall, dependentCallsOf } from './calls/declared-calls.ts';
 import type { GatewayContext } from './context.ts';
-import { DependentCalls, declaresCall, dependentCallsOf } from './field-calls.ts';
 import type { FieldContext } from './loaders.ts';
 
 /** Returns the record that has this key, or null. */

@@ -11,8 +11,8 @@ import { misplacedWrite, type UpstreamClient, WriteCount } from '../upstream/cli
 import type { CallArgs, DeclaredEndpoint, WriteEndpoint } from '../upstream/endpoint.ts';
 import { type InputIssue, invalidInput, isUpstreamError } from '../upstream/errors.ts';
 import type { Builder, GraphTypes } from './builder.ts';
+import { DependentCalls, dependentCallsOf } from './calls/declared-calls.ts';
 import type { GatewayContext } from './context.ts';
-import { DependentCalls, dependentCallsOf } from './field-calls.ts';
 import { createBoundedMap } from './loaders.ts';
 import type { MutationErrors } from './mutation-errors.ts';
 import { requireScopes } from './scopes.ts';

@@ -1,8 +1,8 @@
 import type { ObjectRef } from '@pothos/core';
 import { beforeAll, expect, it, onTestFinished } from 'vitest';
 import type { GraphTypes } from '../../src/graphql/builder.ts';
+import { type DependentCallsOptions, declareCalls } from '../../src/graphql/calls/declared-calls.ts';
 import type { GatewayContext } from '../../src/graphql/context.ts';
-import { type DependentCallsOptions, declareCalls } from '../../src/graphql/field-calls.ts';
 import { createSchema } from '../../src/graphql/schema.ts';
 import { defineModule, ModuleError } from '../../src/modules/index.ts';
 import { getWorkflow } from '../../src/upstream/endpoints.ts';

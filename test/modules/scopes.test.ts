@@ -2,7 +2,7 @@ import { ObjectFieldBuilder } from '@pothos/core';
 import { getNamedType, isCompositeType, isObjectType } from 'graphql';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { GraphTypes } from '../../src/graphql/builder.ts';
-import { declareCalls } from '../../src/graphql/field-calls.ts';
+import { declareCalls } from '../../src/graphql/calls/declared-calls.ts';
 import { ModuleError } from '../../src/graphql/module.ts';
 import { createSchema, printSdl } from '../../src/graphql/schema.ts';
 import { scopesOf } from '../../src/graphql/scopes.ts';

@@ -1,4 +1,4 @@
-import type { Explanation } from '../../src/graphql/explain/explainer.ts';
+import type { Explanation } from '../../src/graphql/calls/explainer.ts';
 import type { TestGateway, TestRequest } from './gateway.ts';
 
 export type { Explanation };

@@ -3,7 +3,7 @@
 import type { Scheme } from '../../auth/authenticate.ts';
 import type { ShippedOperation } from '../../graphql/documents/shipped-operations.ts';
 
-export type { ExplainedCall, Explanation } from '../../graphql/explain/explainer.ts';
+export type { ExplainedCall, Explanation } from '../../graphql/calls/explainer.ts';
 export type { UpstreamReport } from '../respond.ts';
 export type { Scheme };
 

@@ -17,7 +17,7 @@ import type { UpstreamRequest } from '../../upstream/request.ts';
 import { variablesOf } from '../executor/graphql-js.ts';
 import { planSelection } from '../executor/plans.ts';
 import type { FieldPlan } from '../executor/selections.ts';
-import { type DependentCalls, dependentCallsOf } from '../field-calls.ts';
+import { type DependentCalls, dependentCallsOf } from './declared-calls.ts';
 
 /** Selected field. Data of other calls decides how many calls it makes. */
 export interface Dependent {

@@ -8,10 +8,10 @@ import type { DeclaredEndpoint } from '../../upstream/endpoint.ts';
 import { NotSent, type RecordedCache, type Recorder } from '../../upstream/recorder.ts';
 import type { UpstreamRequest } from '../../upstream/request.ts';
 import { readKeyOf } from '../../upstream/service.ts';
-import type { DependentCalls } from '../field-calls.ts';
-import { FieldCalls } from '../field-calls.ts';
 import { type FieldContext, type LoaderEndpoints, type Loaders, listName, readOf, recordName } from '../loaders.ts';
+import type { DependentCalls } from './declared-calls.ts';
 import { type Dependent, dependentsOfRoot, keyOf, nameOf, type RecordedCall } from './dependents.ts';
+import { FieldCalls } from './field-calls.ts';
 
 /** Plan of an operation's REST calls, in `extensions.explain` of the response. */
 export interface Explanation {
