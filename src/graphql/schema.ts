@@ -1,31 +1,18 @@
-// Builds the schema from modules, and wraps resolvers: they count calls for reports and explanations, and only fields of mutations write.
+// Builds the schema from modules, and checks that it can be served.
 
-import {
-  type GraphQLNamedType,
-  type GraphQLObjectType,
-  type GraphQLSchema,
-  isAbstractType,
-  isIntrospectionType,
-  isObjectType,
-  lexicographicSortSchema,
-  printSchema,
-  validateSchema,
-} from 'graphql';
-import { memoize, memoizeByObject, memoizeBySource } from '../lib/memoize.ts';
+import { type GraphQLSchema, lexicographicSortSchema, printSchema, validateSchema } from 'graphql';
+import { memoize, memoizeBySource } from '../lib/memoize.ts';
 import { unknownName } from '../settings/define.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
 import type { DeclaredEndpoint } from '../upstream/endpoint.ts';
 import { kindOf } from '../upstream/endpoint-options.ts';
 import { CONTRACT } from '../upstream/endpoints.ts';
-import { checkCalls } from './calls/check-calls.ts';
-import { declaresCall, dependentCallsOf } from './calls/declared-calls.ts';
-import type { GatewayContext } from './context.ts';
+import { dependentCallsOf } from './calls/declared-calls.ts';
 import { createSchemaAccess, findUnknownDirectives, toSubgraph } from './federation.ts';
-import type { FieldContext } from './loaders.ts';
 import { assertModule, clash, defineAll, defineModule, type GatewayModule, ModuleError } from './module.ts';
-import { runMutation, withOwnWrites } from './mutations.ts';
+import { wrapResolvers, wrapTypeResolvers } from './resolvers.ts';
 import { scalars } from './scalars.ts';
-import { adderOf, describeScopes, elementsOf, findScopeProblem, type ModuleOf, scopesOfField } from './scopes.ts';
+import { describeScopes, elementsOf, findScopeProblem, type ModuleOf } from './scopes.ts';
 import { feeds } from './types/feed.ts';
 import { messages } from './types/message.ts';
 import { notificationGroups } from './types/notification-group.ts';
@@ -87,15 +74,15 @@ export function createSchema(
 ): GraphQLSchema {
   return modules.length === 0 && settings.federation === false
     ? builtInSchema()
-    : buildWatched(settings, modules, report);
+    : buildWrapped(settings, modules, report);
 }
 
 const builtInSchema = memoizeBySource(
   () => BUILT_IN,
-  () => buildWatched(NO_SUBGRAPH, []),
+  () => buildWrapped(NO_SUBGRAPH, []),
 );
 
-function buildWatched(
+function buildWrapped(
   settings: SchemaSettings,
   modules: readonly GatewayModule[],
   report?: (problem: string) => void,
@@ -104,9 +91,9 @@ function buildWatched(
   schema.description = DESCRIPTION;
   describeScopes(schema);
   const served = settings.federation === false ? schema : toSubgraph(schema, createSchemaAccess(settings));
-  watchFields(served, moduleOf, modules.length > 0 && report ? memoize(report, MAX_PROBLEMS) : undefined);
+  wrapResolvers(served, moduleOf, modules.length > 0 && report ? memoize(report, MAX_PROBLEMS) : undefined);
   if (modules.length > 0) {
-    ownTypesOf(served).forEach(watchType);
+    wrapTypeResolvers(served);
   }
   return served;
 }
@@ -203,96 +190,3 @@ export const ownerOf = ({ extensions }: GraphQLSchema, path: string): string | u
   [path, path.replace(/\..*/, '')].map(extensions.moduleOf as ModuleOf).find(Boolean); // Set by `buildSchema`.
 
 export const printSdl = (schema: GraphQLSchema): string => `${printSchema(lexicographicSortSchema(schema))}\n`;
-
-/** Returns the types that may be changed: all schemas of the process share those of introspection. */
-const ownTypesOf = (schema: GraphQLSchema): GraphQLNamedType[] =>
-  Object.values(schema.getTypeMap()).filter((type) => !isIntrospectionType(type));
-
-/**
- * Lets root fields and fields with `calls` record or count their own calls, if the request asks for it. Only fields of mutations, which run one after
- * another, can write.
- *
- * @param report called for each call that explanations don't list. @default calls are not checked
- */
-function watchFields(schema: GraphQLSchema, moduleOf: ModuleOf, report?: (problem: string) => void): void {
-  const mutation = schema.getMutationType();
-  const roots = new Set([schema.getQueryType(), mutation]);
-  for (const type of ownTypesOf(schema).filter(isObjectType)) {
-    const isRoot = roots.has(type);
-    for (const field of Object.values(type.getFields())) {
-      const { extensions, resolve } = field;
-      const name = `${type.name}.${field.name}`;
-      if (resolve !== undefined && isUnscoped(schema, moduleOf, type, field.name)) {
-        const withoutCalls = denyCalls(
-          `${name} makes calls, but requires no scope of its own; declare one for it or its type.`,
-        );
-        field.resolve = (source, args, context: GatewayContext, info) =>
-          resolve(source, args, withoutCalls(context), info);
-        continue;
-      }
-      const isReported = isRoot || 'calls' in extensions;
-      const isChecked = report !== undefined && !('pothosExposedField' in extensions);
-      if (resolve === undefined || !(isReported || isChecked)) {
-        continue;
-      }
-      const declared = dependentCallsOf(extensions);
-      const isSilent = isRoot && !declaresCall(extensions) && scopesOfField(schema, type, field.name).length > 0;
-      const expected = [...declared, ...dependentCallsOf({ dependentCalls: extensions.writes })];
-      field.resolve = (source, args, context: GatewayContext, info) => {
-        const { explainer, fieldCalls, loaders } = context;
-        const resolveWith = (own?: FieldContext) => {
-          const changed = own === undefined ? context : { ...context, ...own };
-          const start = () => resolve(source, args, type === mutation ? withOwnWrites(changed) : changed, info);
-          const trial = isSilent ? context.tryKey() : undefined;
-          return trial === undefined ? start() : trial.then(start);
-        };
-        const run = () => {
-          if (explainer !== undefined && isRoot) {
-            return type === mutation && extensions.isExplained !== true
-              ? explainer.skip(info)
-              : explainer.run(info, args, loaders, resolveWith);
-          }
-          if (explainer !== undefined && declared.length > 0) {
-            return null; // Its calls are planned, so they must not be recorded too.
-          }
-          const own = isReported ? fieldCalls?.contextOf(name, loaders) : undefined;
-          return report === undefined || explainer !== undefined
-            ? resolveWith(own)
-            : resolveWith(checkCalls(own ?? context, { name, isRoot, declared: expected, args }, report));
-        };
-        return type === mutation ? runMutation(context, info.fieldName, run) : run();
-      };
-    }
-  }
-}
-
-/** Whether a module adds a field to the type of another one, without a scope: every token that reads the type reads the field. */
-const isUnscoped = (schema: GraphQLSchema, moduleOf: ModuleOf, type: GraphQLObjectType, field: string): boolean =>
-  adderOf(moduleOf, type, field) !== undefined && scopesOfField(schema, type, field).length === 0;
-
-/** Lets the functions that tell the types of values make no calls. */
-function watchType(type: GraphQLNamedType): void {
-  const noCalls = (name: string) =>
-    denyCalls(
-      `${name} of ${type.name} makes calls, which explanations don't list; make them in the resolver of the field.`,
-    );
-  if (isAbstractType(type) && type.resolveType) {
-    const { resolveType } = type;
-    const withoutCalls = noCalls('resolveType');
-    type.resolveType = (value, context: GatewayContext, ...rest) => resolveType(value, withoutCalls(context), ...rest);
-  } else if (isObjectType(type) && type.isTypeOf) {
-    const { isTypeOf } = type;
-    const withoutCalls = noCalls('isTypeOf');
-    type.isTypeOf = (value, context: GatewayContext, info) => isTypeOf(value, withoutCalls(context), info);
-  }
-}
-
-/** Returns the context for a function that may make no calls, because those that are not declared can't be found when the schema is built. */
-const denyCalls = (problem: string) =>
-  memoizeByObject((context: GatewayContext): GatewayContext => {
-    const deny = (): never => {
-      throw new Error(problem);
-    };
-    const denied = { get: deny, enumerable: false }; // Copies of the context have none.
-    return Object.defineProperties({ ...context }, { upstream: denied, loaders: denied });
-  });

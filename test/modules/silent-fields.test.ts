@@ -12,6 +12,7 @@ import { clientsOf, createSigner } from '../support/tokens.ts';
 
 guards('src/graphql/context.ts', 'createContextFactory.tryKey');
 guards('src/graphql/federation.ts', 'createResolveReference');
+guards('src/graphql/resolvers.ts', 'tryKeyFirst');
 guards('src/http/pipeline.ts', 'authorize');
 guards('src/upstream/service.ts', 'Service.hasAccepted');
 

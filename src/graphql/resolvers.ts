@@ -1,0 +1,192 @@
+// Wraps the resolvers of a schema: `WRAPPERS` is the list of what happens around each of them.
+
+import {
+  type GraphQLFieldResolver,
+  type GraphQLNamedType,
+  type GraphQLSchema,
+  isAbstractType,
+  isIntrospectionType,
+  isObjectType,
+} from 'graphql';
+import { memoizeByObject } from '../lib/memoize.ts';
+import { checkCalls } from './calls/check-calls.ts';
+import { type DependentCalls, declaresCall, dependentCallsOf } from './calls/declared-calls.ts';
+import type { GatewayContext } from './context.ts';
+import { runMutation, withOwnWrites } from './mutations.ts';
+import { adderOf, type ModuleOf, scopesOfField } from './scopes.ts';
+
+type Resolve = GraphQLFieldResolver<unknown, GatewayContext>;
+
+/** Field whose resolver is wrapped. */
+interface WrappedField {
+  /** Such as `Query.workflow`. */
+  readonly name: string;
+  readonly isRoot: boolean;
+  readonly isMutation: boolean;
+  /** Whether a module adds it to the type of another one, without a scope: every token that reads the type reads the field. */
+  readonly isUnscoped: boolean;
+  /** Whether it is a root field that may make no call, and whose data needs a scope. */
+  readonly isSilent: boolean;
+  readonly extensions: Readonly<Record<string, unknown>>;
+  readonly declared: readonly DependentCalls[];
+  /** Called for each call that explanations don't list; undefined if calls are not checked. */
+  readonly report: ((problem: string) => void) | undefined;
+}
+
+/** Returns a resolver around another one, or the same one if a field needs nothing. */
+type Wrap = (field: WrappedField, resolve: Resolve) => Resolve;
+
+/** From the outermost to the innermost: the first one runs first. */
+const WRAPPERS: readonly Wrap[] = [
+  runAsMutation,
+  explainCalls,
+  countCalls,
+  reportUndeclaredCalls,
+  tryKeyFirst,
+  limitWrites,
+  refuseCalls,
+];
+
+/**
+ * Wraps the resolvers of a schema.
+ *
+ * @param report called for each call that explanations don't list. @default calls are not checked
+ */
+export function wrapResolvers(schema: GraphQLSchema, moduleOf: ModuleOf, report?: (problem: string) => void): void {
+  const mutation = schema.getMutationType();
+  const roots = new Set([schema.getQueryType(), mutation]);
+  for (const type of ownTypesOf(schema).filter(isObjectType)) {
+    const isRoot = roots.has(type);
+    for (const field of Object.values(type.getFields())) {
+      const { extensions, resolve } = field;
+      if (resolve === undefined) {
+        continue;
+      }
+      const hasScope = () => scopesOfField(schema, type, field.name).length > 0;
+      const wrapped: WrappedField = {
+        name: `${type.name}.${field.name}`,
+        isRoot,
+        isMutation: type === mutation,
+        isUnscoped: adderOf(moduleOf, type, field.name) !== undefined && !hasScope(),
+        isSilent: isRoot && !declaresCall(extensions) && hasScope(),
+        extensions,
+        declared: dependentCallsOf(extensions),
+        report,
+      };
+      field.resolve = WRAPPERS.reduceRight<Resolve>((inner, wrap) => wrap(wrapped, inner), resolve);
+    }
+  }
+}
+
+/** Lets a field of a mutation write, until it returns. */
+function runAsMutation({ isMutation }: WrappedField, resolve: Resolve): Resolve {
+  return !isMutation
+    ? resolve
+    : (source, args, context, info) => runMutation(context, info.fieldName, () => resolve(source, args, context, info));
+}
+
+/** If the operation is only explained: records the calls of a root field, and leaves out fields whose calls are planned, or that can do anything. */
+function explainCalls({ isRoot, isMutation, extensions, declared }: WrappedField, resolve: Resolve): Resolve {
+  if (!isRoot && declared.length === 0) {
+    return resolve;
+  }
+  const isSkipped = isMutation && extensions.isExplained !== true;
+  return (source, args, context, info) => {
+    const { explainer, loaders } = context;
+    if (explainer === undefined) {
+      return resolve(source, args, context, info);
+    }
+    if (!isRoot) {
+      return null; // Its calls are planned, so they must not be recorded too.
+    }
+    return isSkipped
+      ? explainer.skip(info)
+      : explainer.run(info, args, loaders, (own) => resolve(source, args, { ...context, ...own }, info));
+  };
+}
+
+/** Counts the calls of a root field, or of one with `calls`, if the request asks for it. */
+function countCalls({ name, isRoot, extensions }: WrappedField, resolve: Resolve): Resolve {
+  return !(isRoot || 'calls' in extensions)
+    ? resolve
+    : (source, args, context, info) => {
+        const own = context.fieldCalls?.contextOf(name, context.loaders);
+        return resolve(source, args, own === undefined ? context : { ...context, ...own }, info);
+      };
+}
+
+/** Compares the calls of a field with those that it declares. Exposed members make none, and those of explained operations are recorded. */
+function reportUndeclaredCalls(field: WrappedField, resolve: Resolve): Resolve {
+  const { name, isRoot, isUnscoped, extensions, report } = field;
+  if (report === undefined || isUnscoped || 'pothosExposedField' in extensions) {
+    return resolve;
+  }
+  const declared = [...field.declared, ...dependentCallsOf({ dependentCalls: extensions.writes })];
+  return (source, args, context, info) => {
+    const checked = context.explainer
+      ? context
+      : { ...context, ...checkCalls(context, { name, isRoot, declared, args }, report) };
+    return resolve(source, args, checked, info);
+  };
+}
+
+/** Tries the caller's key before a root field that may make no call, because only the service knows its keys. */
+function tryKeyFirst({ isSilent }: WrappedField, resolve: Resolve): Resolve {
+  return !isSilent
+    ? resolve
+    : (source, args, context, info) => {
+        const trial = context.tryKey();
+        const start = () => resolve(source, args, context, info);
+        return trial === undefined ? start() : trial.then(start);
+      };
+}
+
+/** Sends the writes of a mutation's field only until it has ended. */
+function limitWrites({ isMutation }: WrappedField, resolve: Resolve): Resolve {
+  return !isMutation ? resolve : (source, args, context, info) => resolve(source, args, withOwnWrites(context), info);
+}
+
+/** Lets a field that requires no scope make no calls. */
+function refuseCalls({ name, isUnscoped }: WrappedField, resolve: Resolve): Resolve {
+  if (!isUnscoped) {
+    return resolve;
+  }
+  const withoutCalls = denyCalls(
+    `${name} makes calls, but requires no scope of its own; declare one for it or its type.`,
+  );
+  return (source, args, context, info) => resolve(source, args, withoutCalls(context), info);
+}
+
+/** Lets the functions that tell the types of values make no calls. */
+export function wrapTypeResolvers(schema: GraphQLSchema): void {
+  const withoutCallsIn = (name: string, type: GraphQLNamedType) =>
+    denyCalls(
+      `${name} of ${type.name} makes calls, which explanations don't list; make them in the resolver of the field.`,
+    );
+  for (const type of ownTypesOf(schema)) {
+    if (isAbstractType(type) && type.resolveType) {
+      const { resolveType } = type;
+      const withoutCalls = withoutCallsIn('resolveType', type);
+      type.resolveType = (value, context: GatewayContext, ...rest) =>
+        resolveType(value, withoutCalls(context), ...rest);
+    } else if (isObjectType(type) && type.isTypeOf) {
+      const { isTypeOf } = type;
+      const withoutCalls = withoutCallsIn('isTypeOf', type);
+      type.isTypeOf = (value, context: GatewayContext, info) => isTypeOf(value, withoutCalls(context), info);
+    }
+  }
+}
+
+/** Returns the types that may be changed: all schemas of the process share those of introspection. */
+const ownTypesOf = (schema: GraphQLSchema): GraphQLNamedType[] =>
+  Object.values(schema.getTypeMap()).filter((type) => !isIntrospectionType(type));
+
+/** Returns the context for a function that may make no calls, because those that are not declared can't be found when the schema is built. */
+const denyCalls = (problem: string) =>
+  memoizeByObject((context: GatewayContext): GatewayContext => {
+    const deny = (): never => {
+      throw new Error(problem);
+    };
+    const denied = { get: deny, enumerable: false }; // Copies of the context have none.
+    return Object.defineProperties({ ...context }, { upstream: denied, loaders: denied });
+  });
