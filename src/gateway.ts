@@ -10,7 +10,7 @@ import { createRemoteKeys } from './auth/signing-keys.ts';
 import { createClientErrors } from './errors/client-errors.ts';
 import { createContextFactory } from './graphql/context.ts';
 import { createManifestFiles } from './graphql/documents/manifest.ts';
-import { createTrustedDocuments } from './graphql/documents/trusted-documents.ts';
+import { TrustedDocuments } from './graphql/documents/trusted-documents.ts';
 import type { GatewayModule } from './graphql/module.ts';
 import { createSchema, endpointsOf } from './graphql/schema.ts';
 import { scopesOf } from './graphql/scopes.ts';
@@ -204,7 +204,7 @@ export function buildGateway(
   }
   const tools = settings.mcp && createToolFiles(settings.mcp, { schema, limits: settings });
   const documents = tools === undefined ? [manifests] : [manifests, tools];
-  const trustedDocuments = createTrustedDocuments(documents, settings, logger, deps.monotonicNow);
+  const trustedDocuments = new TrustedDocuments(documents, settings, logger, deps.monotonicNow);
   const browser = createBrowserAccess(settings, remoteKeys, (id) => trustedDocuments.hashOf(id), logger, now);
   const clientRules = createClientRules(settings);
   const schemes: readonly Scheme[] = [

@@ -20,33 +20,19 @@ const MAX_DOCUMENTS = 50;
 
 const DEFAULT_LIFETIME_SECONDS = 900;
 
+const DOCUMENTS_PROBLEM = '"documents" must be a list of document ids';
+
 const SCOPES_PROBLEM = '"scopes" must be a list of scopes such as "groups:read"';
 
-export function createClientTokens(
-  { maxLifetimeSeconds, rateLimit }: ClientTokenSettings,
-  {
-    keys,
-    tenantKeys,
-    ceiling,
-    documentOf,
-    now,
-  }: {
-    keys: ClientTokenKeys;
-    tenantKeys: TenantKeys;
-    ceiling: ReadonlySet<Scope>;
-    /** Returns the SHA-256 of the trusted document with this id, or undefined. */
-    documentOf: (id: string) => string | undefined;
-    now: () => Date;
-  },
-) {
+function createBodySchema(maxLifetimeSeconds: number) {
   const lifetime = `"expiresInSeconds" must be a whole number from 1 to ${maxLifetimeSeconds}`;
-  const body = z.strictObject(
+  return z.strictObject(
     {
       scopes: z
         .array(z.string().refine(isScope, SCOPES_PROBLEM), '"scopes" must be a list')
         .nonempty('"scopes" must contain at least one scope'),
       documents: z
-        .array(z.string('"documents" must be a list of document ids'), '"documents" must be a list of document ids')
+        .array(z.string(DOCUMENTS_PROBLEM), DOCUMENTS_PROBLEM)
         .nonempty('"documents" must contain at least one id; leave it out to permit all trusted documents')
         .max(MAX_DOCUMENTS, `"documents" must contain at most ${MAX_DOCUMENTS} ids`)
         .optional(),
@@ -68,6 +54,26 @@ export function createClientTokens(
           : 'the body must be a JSON object',
     },
   );
+}
+
+export function createClientTokens(
+  { maxLifetimeSeconds, rateLimit }: ClientTokenSettings,
+  {
+    keys,
+    tenantKeys,
+    ceiling,
+    documentOf,
+    now,
+  }: {
+    keys: ClientTokenKeys;
+    tenantKeys: TenantKeys;
+    ceiling: ReadonlySet<Scope>;
+    /** Returns the SHA-256 of the trusted document with this id, or undefined. */
+    documentOf: (id: string) => string | undefined;
+    now: () => Date;
+  },
+) {
+  const body = createBodySchema(maxLifetimeSeconds);
 
   return {
     tenantKeys,

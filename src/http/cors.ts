@@ -2,6 +2,7 @@
 
 import type { Logger } from 'pino';
 import type { ClientKind, ClientRules, RulesByClientKind } from '../auth/identity.ts';
+import { limitLines } from '../lib/line-limit.ts';
 import { toPrintable } from '../lib/text.ts';
 import type { IncomingRequest, OutgoingResponse } from './message.ts';
 import { REQUEST_ID, toRequestId } from './request-id.ts';
@@ -85,26 +86,15 @@ export function createCors(
   };
 }
 
-/** Interval at which an origin is logged again, in milliseconds. */
-const WARNING_INTERVAL_MS = 60_000;
-
-/** Maximum origins that are logged per interval, because anyone can invent them. */
+/** Maximum origins that are logged per minute, because anyone can invent them. */
 const MAX_WARNINGS = 10;
 
 /** Creates a function that logs that an origin is missing in a setting. */
 function createOriginWarnings(logger: Pick<Logger, 'warn'>, monotonicNow: () => number) {
-  const warnedAt = new Map<string, number>(); // In the order of their times.
+  const mayWarn = limitLines(MAX_WARNINGS, monotonicNow);
   return (origin: string, { originsSetting }: ClientRules): void => {
-    const now = monotonicNow();
-    for (const [earlier, time] of warnedAt) {
-      if (now - time < WARNING_INTERVAL_MS) {
-        break;
-      }
-      warnedAt.delete(earlier);
-    }
     const printableOrigin = toPrintable(origin);
-    if (!warnedAt.has(printableOrigin) && warnedAt.size < MAX_WARNINGS) {
-      warnedAt.set(printableOrigin, now);
+    if (mayWarn(printableOrigin)) {
       logger.warn(
         `Origin ${JSON.stringify(printableOrigin)} is not in ${originsSetting}, so browsers block its requests.`,
       );

@@ -7,8 +7,8 @@ import { readSecret } from '../settings/kinds.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
 import type { CacheSettings } from '../settings/stores.ts';
 import { CachedService } from './cache/cached-service.ts';
-import { createMemoryStore } from './cache/memory-store.ts';
-import { createRedisCacheStore } from './cache/redis-store.ts';
+import { MemoryStore } from './cache/memory-store.ts';
+import { RedisCacheStore } from './cache/redis-store.ts';
 import { type CacheStore, findEmptied } from './cache/store.ts';
 import { type CallAuthor, type Caller, OperationClient } from './client.ts';
 import type { ReportDeviation } from './contract/drift.ts';
@@ -208,18 +208,20 @@ export function createCacheStores(logger: Logger, redisTimeoutMs?: number) {
      */
     open({ store, secret: source = '', maxBytes }: CacheSettings, now?: () => number): SharedResource<CacheStore> {
       if (store === 'memory') {
-        return stores.open(JSON.stringify([store, maxBytes]), () => createMemoryStore({ maxBytes, now }));
+        return stores.open(JSON.stringify([store, maxBytes]), () => new MemoryStore({ maxBytes, now }));
       }
       const { redis } = store;
       const secret = readSecret('cacheSecret', source);
-      return stores.open(JSON.stringify([store, secret]), () =>
-        createRedisCacheStore({
-          ...redis,
-          prefix: `${redis.keyPrefix}cache:`,
-          secret,
-          logger,
-          timeoutMs: redisTimeoutMs,
-        }),
+      return stores.open(
+        JSON.stringify([store, secret]),
+        () =>
+          new RedisCacheStore({
+            ...redis,
+            prefix: `${redis.keyPrefix}cache:`,
+            secret,
+            logger,
+            timeoutMs: redisTimeoutMs,
+          }),
       );
     },
   };

@@ -11,7 +11,6 @@ import { clientsOf, createSigner } from '../support/tokens.ts';
 
 guards('src/auth/identity.ts', 'createClientRules.anonymous.hidesCalls');
 guards('src/graphql/context.ts', 'createContextFactory.upstream');
-guards('src/graphql/resolvers.ts', 'explainCalls');
 guards('src/http/params.ts', 'readExtensions');
 guards('src/upstream/recorder.ts', 'createRecorder.curlOf');
 

@@ -14,9 +14,9 @@ import { clientsOf, createSigner } from '../support/tokens.ts';
 guards('src/auth/identity.ts', 'isVerified');
 guards('src/graphql/documents/manifest.ts', 'assertIds');
 guards('src/graphql/documents/manifest.ts', 'readFormat');
-guards('src/graphql/documents/trusted-documents.ts', 'createTrustedDocuments.find');
-guards('src/graphql/documents/trusted-documents.ts', 'createTrustedDocuments.findByIdAndText');
-guards('src/graphql/documents/trusted-documents.ts', 'createTrustedDocuments.logUnlisted');
+guards('src/graphql/documents/trusted-documents.ts', 'TrustedDocuments.find');
+guards('src/graphql/documents/trusted-documents.ts', 'TrustedDocuments.#findByIdAndText');
+guards('src/graphql/documents/trusted-documents.ts', 'TrustedDocuments.logUnlisted');
 guards('src/http/pipeline.ts', 'createPipeline.noteUnlisted');
 
 const signer = createSigner();

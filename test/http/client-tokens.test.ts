@@ -14,7 +14,7 @@ import { type BrowserOptions, clientsOf, createSigner, TENANT_KEYS } from '../su
 guards('src/auth/client-tokens.ts', 'createClientTokenKeys.find');
 guards('src/auth/client-tokens.ts', 'createClientTokens.issue');
 guards('src/auth/token-verifier.ts', 'createVerifiedTokenCache.clearIfKeysChanged');
-guards('src/graphql/documents/trusted-documents.ts', 'createTrustedDocuments.find');
+guards('src/graphql/documents/trusted-documents.ts', 'TrustedDocuments.find');
 guards('src/http/client-token-route.ts', 'createClientTokenRoute.issue');
 
 const signer = createSigner();

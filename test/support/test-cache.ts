@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import type { GatewayDeps, GatewayOptions } from '../../src/gateway.ts';
-import { createRedisCacheStore, type RedisCacheStoreOptions } from '../../src/upstream/cache/redis-store.ts';
+import { RedisCacheStore, type RedisCacheStoreOptions } from '../../src/upstream/cache/redis-store.ts';
 import { UNKNOWN_MS } from './cache-store-contract.ts';
 import { hasRedis, startRedis } from './redis.ts';
 
@@ -63,7 +63,7 @@ export const SECRET = 'secret-of-the-tests-0123456789abcdef';
 export function createRedisCache(url: RedisCacheStoreOptions['url'], options: Partial<RedisCacheStoreOptions> = {}) {
   const log: { msg: string; reason?: string }[] = [];
   const logger = pino({ level: 'trace' }, { write: (line: string) => log.push(JSON.parse(line)) });
-  const store = createRedisCacheStore({
+  const store = new RedisCacheStore({
     url,
     logger,
     secret: SECRET,

@@ -4,16 +4,15 @@ import { Kind, parse } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import type { Identity } from '../../auth/identity.ts';
-import { refuse } from '../../errors/codes.ts';
+import { type Refusal, refuse } from '../../errors/codes.ts';
 import { orUndefined } from '../../lib/caught.ts';
 import { isRecord, recordOf } from '../../lib/is-record.ts';
+import { limitLines } from '../../lib/line-limit.ts';
 import { memoize, memoizeBySource } from '../../lib/memoize.ts';
 import type { TrustedDocumentsMode } from '../../settings/clients.ts';
 import type { GatewaySettings } from '../../settings/settings.ts';
 import { MAX_CHARACTERS, MAX_TOKENS } from './limits.ts';
 import { type Manifest, type ManifestFiles, sha256Of, withoutHashPrefix } from './manifest.ts';
-
-export type TrustedDocuments = ReturnType<typeof createTrustedDocuments>;
 
 interface TrustedDocument {
   text: string;
@@ -26,62 +25,105 @@ type FoundDocument = Pick<TrustedDocument, 'text'> & Partial<TrustedDocument>;
 /** Maximum lines per minute about unlisted documents. */
 const MAX_LINES = 100;
 
-const MINUTE_MS = 60_000;
-
 /** Maximum documents that are not logged again. */
 const MAX_LOGGED = 10_000;
 
 const MAX_NORMALIZED = 100;
 
-/**
- * Creates the lookup. It follows changes of the manifests.
- *
- * @param monotonicNow returns the time in milliseconds. @default performance.now
- */
-export function createTrustedDocuments(
-  sources: readonly Pick<ManifestFiles, 'manifests'>[],
-  { trustedDocuments }: Pick<GatewaySettings, 'trustedDocuments'>,
-  logger: Logger,
-  monotonicNow = () => performance.now(),
-) {
-  const indexes = sources.map((files) => memoizeBySource(() => files.manifests(), createIndex));
-  const logged = new LRUCache<string, true>({ max: MAX_LOGGED });
-  let lines = { since: Number.NEGATIVE_INFINITY, count: 0 };
-  const normalize = memoize(normalizeDocument, MAX_NORMALIZED);
-  const unknownId = refuse(
-    'PERSISTED_QUERY_NOT_FOUND',
-    'No manifest of this gateway contains a document with this id. Add the manifest of the app to the gateway.',
-  );
-  // Clients compare these messages, and send the text or no more hashes.
-  const unknownHash =
-    trustedDocuments.manifests.length > 0
-      ? refuse('PERSISTED_QUERY_NOT_FOUND', 'PersistedQueryNotFound')
-      : refuse('PERSISTED_QUERY_NOT_SUPPORTED', 'PersistedQueryNotSupported');
+/** Request for a document: its text, its id, or both. */
+interface DocumentRequest {
+  query: string | undefined;
+  documentId: string | undefined;
+  /** May contain Apollo's form of an id: `persistedQuery.sha256Hash`. */
+  extensions: Readonly<Record<string, unknown>> | undefined;
+}
 
-  const findIn = (by: 'byId' | 'byText' | 'byNormalized', key: string): TrustedDocument | undefined => {
-    for (const currentIndex of indexes) {
-      const found = currentIndex()[by].get(key);
-      if (found !== undefined) {
-        return found;
-      }
+const UNKNOWN_ID = refuse(
+  'PERSISTED_QUERY_NOT_FOUND',
+  'No manifest of this gateway contains a document with this id. Add the manifest of the app to the gateway.',
+);
+
+/** Looks up trusted documents. Follows changes of the manifests. */
+export class TrustedDocuments {
+  readonly #indexes: readonly (() => ReturnType<typeof createIndex>)[];
+  readonly #normalize = memoize(normalizeDocument, MAX_NORMALIZED);
+  readonly #unknownHash: Refusal;
+  readonly #logger: Logger;
+  readonly #logged = new LRUCache<string, true>({ max: MAX_LOGGED });
+  readonly #mayLog: (document: string) => boolean;
+
+  /** @param monotonicNow returns the time in milliseconds. @default performance.now */
+  constructor(
+    sources: readonly Pick<ManifestFiles, 'manifests'>[],
+    { trustedDocuments }: Pick<GatewaySettings, 'trustedDocuments'>,
+    logger: Logger,
+    monotonicNow = () => performance.now(),
+  ) {
+    this.#indexes = sources.map((files) => memoizeBySource(() => files.manifests(), createIndex));
+    // Clients compare these messages, and send the text or no more hashes.
+    this.#unknownHash =
+      trustedDocuments.manifests.length > 0
+        ? refuse('PERSISTED_QUERY_NOT_FOUND', 'PersistedQueryNotFound')
+        : refuse('PERSISTED_QUERY_NOT_SUPPORTED', 'PersistedQueryNotSupported');
+    this.#logger = logger;
+    this.#mayLog = limitLines(MAX_LINES, monotonicNow);
+  }
+
+  /** Logs once that a document in no manifest was served. Call it only for valid documents of verified callers: others can invent any number. */
+  logUnlisted(text: string, operation: string, clientKind: string): void {
+    const document = sha256Of(text);
+    if (!this.#logged.get(document) && this.#mayLog(document)) {
+      this.#logged.set(document, true);
+      this.#logger.warn({ clientKind, document, operation }, 'a document that is in no manifest was served');
     }
-    return undefined;
-  };
+  }
 
-  /** Returns the listed document with this text, or with one that means the same: code generators sort what they hash. */
-  const findByText = (text: string): FoundDocument =>
-    findIn('byText', text) ??
-    (text.length > MAX_CHARACTERS ? undefined : findIn('byNormalized', normalize(text))) ?? { text };
+  /** Returns the SHA-256 of the document with this id. */
+  hashOf(id: string): string | undefined {
+    return this.#findIn('byId', withoutHashPrefix(id))?.hash;
+  }
+
+  /**
+   * Finds the document to execute.
+   *
+   * @throws {Refusal} BAD_REQUEST, PERSISTED_QUERY_NOT_FOUND, PERSISTED_QUERY_NOT_SUPPORTED or DOCUMENT_NOT_TRUSTED
+   */
+  find(
+    { query, documentId, extensions }: DocumentRequest,
+    mode: TrustedDocumentsMode,
+    documents: Identity['documents'],
+  ): FoundDocument {
+    const id = documentId ?? hashIn(extensions) ?? undefined;
+    if (id === undefined && query === undefined) {
+      throw refuse('BAD_REQUEST', 'The request has no "query".');
+    }
+    const hasOnlyText = id === undefined && query !== undefined;
+    if (hasOnlyText && mode === 'off' && documents === undefined) {
+      return { text: query };
+    }
+    const found = hasOnlyText ? this.#findByText(query) : this.#findByIdAndText(id, query, documentId === undefined);
+    const { hash } = found;
+    if (documents !== undefined && (hash === undefined || !documents.has(hash))) {
+      throw refuse('DOCUMENT_NOT_TRUSTED', 'This token does not permit this document.');
+    }
+    if (hash === undefined && mode === 'enforce') {
+      throw refuse(
+        'DOCUMENT_NOT_TRUSTED',
+        'This gateway accepts only trusted documents, and this one is in no manifest.',
+      );
+    }
+    return found;
+  }
 
   /** Finds a document by its id. If the request has a text too, the id must be its SHA-256. */
-  function findByIdAndText(id: unknown, query: string | undefined, isApollo: boolean): FoundDocument {
+  #findByIdAndText(id: unknown, query: string | undefined, isApollo: boolean): FoundDocument {
     if (typeof id !== 'string') {
       throw refuse('BAD_REQUEST', 'The id of a document must be a string.');
     }
     if (query === undefined) {
-      const listed = findIn('byId', withoutHashPrefix(id));
+      const listed = this.#findIn('byId', withoutHashPrefix(id));
       if (listed === undefined) {
-        throw isApollo ? unknownHash : unknownId;
+        throw isApollo ? this.#unknownHash : UNKNOWN_ID;
       }
       return listed;
     }
@@ -91,65 +133,26 @@ export function createTrustedDocuments(
         'A request with both a document and an id must use the SHA-256 of the document as the id.',
       );
     }
-    return findByText(query);
+    return this.#findByText(query);
   }
 
-  return {
-    /** Logs once that a document in no manifest was served. Call it only for valid documents of verified callers: others can invent any number. */
-    logUnlisted(text: string, operation: string, clientKind: string): void {
-      const document = sha256Of(text);
-      if (monotonicNow() - lines.since >= MINUTE_MS) {
-        lines = { since: monotonicNow(), count: 0 };
+  /** Returns the listed document with this text, or with one that means the same: code generators sort what they hash. */
+  #findByText(text: string): FoundDocument {
+    const listed =
+      this.#findIn('byText', text) ??
+      (text.length > MAX_CHARACTERS ? undefined : this.#findIn('byNormalized', this.#normalize(text)));
+    return listed ?? { text };
+  }
+
+  #findIn(by: 'byId' | 'byText' | 'byNormalized', key: string): TrustedDocument | undefined {
+    for (const currentIndex of this.#indexes) {
+      const found = currentIndex()[by].get(key);
+      if (found !== undefined) {
+        return found;
       }
-      if (!logged.get(document) && lines.count < MAX_LINES) {
-        logged.set(document, true);
-        lines.count += 1;
-        logger.warn({ clientKind, document, operation }, 'a document that is in no manifest was served');
-      }
-    },
-    /** Returns the SHA-256 of the document with this id. */
-    hashOf: (id: string): string | undefined => findIn('byId', withoutHashPrefix(id))?.hash,
-    /**
-     * Finds the document to execute.
-     *
-     * @throws {Refusal} BAD_REQUEST, PERSISTED_QUERY_NOT_FOUND, PERSISTED_QUERY_NOT_SUPPORTED or DOCUMENT_NOT_TRUSTED
-     */
-    find(
-      {
-        query,
-        documentId,
-        extensions,
-      }: {
-        query: string | undefined;
-        documentId: string | undefined;
-        /** May contain Apollo's form of an id: `persistedQuery.sha256Hash`. */
-        extensions: Readonly<Record<string, unknown>> | undefined;
-      },
-      mode: TrustedDocumentsMode,
-      documents: Identity['documents'],
-    ): FoundDocument {
-      const id = documentId ?? hashIn(extensions) ?? undefined;
-      if (id === undefined && query === undefined) {
-        throw refuse('BAD_REQUEST', 'The request has no "query".');
-      }
-      const hasOnlyText = id === undefined && query !== undefined;
-      if (hasOnlyText && mode === 'off' && documents === undefined) {
-        return { text: query };
-      }
-      const found = hasOnlyText ? findByText(query) : findByIdAndText(id, query, documentId === undefined);
-      const { hash } = found;
-      if (documents !== undefined && (hash === undefined || !documents.has(hash))) {
-        throw refuse('DOCUMENT_NOT_TRUSTED', 'This token does not permit this document.');
-      }
-      if (hash === undefined && mode === 'enforce') {
-        throw refuse(
-          'DOCUMENT_NOT_TRUSTED',
-          'This gateway accepts only trusted documents, and this one is in no manifest.',
-        );
-      }
-      return found;
-    },
-  };
+    }
+    return undefined;
+  }
 }
 
 /** Indexes the documents by text, as it is and normalized, by id and by SHA-256. */

@@ -13,8 +13,10 @@ import {
   type Lookup,
   OpenWrites,
   type Owner,
+  type StoreStats,
   UNKNOWN_WRITE,
   UNKNOWN_WRITE_MS,
+  type WriteInProgress,
 } from './store.ts';
 
 export interface RedisCacheStoreOptions extends RedisStoreOptions {
@@ -45,8 +47,17 @@ const MAX_PENDING_BYTES = 16 * 1024 * 1024;
 /** Maximum size of the text before a sealed value. */
 const MAX_HEADER_BYTES = 256;
 
+/** Names of an owner's state of one kind. */
+interface OwnerState {
+  readonly version: string;
+  /** Hash of the writes in progress: their deadlines, on the clock of Redis. */
+  readonly writes: string;
+  /** Exists while a write with an unknown outcome counts as being in progress. */
+  readonly unknown: string;
+}
+
 /**
- * Creates a store in Redis that workers and replicas share.
+ * Store in Redis that workers and replicas share.
  *
  * Redis holds neither credentials nor ids in plain text, and values can only be read with the secret and the credential. A client that can write to
  * Redis can remove entries or put back older ones with their state, but not move an entry to another path, credential or upstream.
@@ -57,101 +68,71 @@ const MAX_HEADER_BYTES = 256;
  *
  * Commands of one turn run in their order, so no transaction is needed: a write counts as being in progress from before its version is replaced, before
  * it is sent, until after it is replaced again.
- *
- * @throws {SecretError} if the URL or the certificates are invalid
- * @throws {MissingPackageError} if the Redis client is not installed
  */
-export function createRedisCacheStore(options: RedisCacheStoreOptions): CacheStore {
-  const { secret, prefix = 'notigraph:cache:', unknownWriteMs = UNKNOWN_WRITE_MS, maxMissed = 10_000 } = options;
-  const keysOf = createOwnerKeys(secret);
+export class RedisCacheStore implements CacheStore {
+  readonly #redis: ReturnType<typeof createRedis>;
+  readonly #keysOf: ReturnType<typeof createOwnerKeys>;
+  readonly #prefix: string;
+  readonly #unknownWriteMs: number;
+  readonly #maxMissed: number;
   /** Replaced by every write of anybody. A first version is only as good as a lookup that no write has followed. */
-  const epochKey = `${prefix}epoch`;
+  readonly #epochKey: string;
   /** Versions that writes should have replaced while Redis didn't respond. */
-  const missed = new Set<string>();
-  let misses = 0;
+  readonly #missed = new Set<string>();
+  #misses = 0;
   /** Versions that this process has found, with the time from which it uses their entries. Keys that the service never accepted have none. */
-  const known = new LRUCache<string, number>({ max: MAX_KNOWN });
+  readonly #known = new LRUCache<string, number>({ max: MAX_KNOWN });
   /** Time from which this process uses the entries of other versions. It may not have noted all their writes. */
-  let othersFrom = 0;
+  #othersFrom = 0;
   /** Writes in progress that Redis doesn't know. */
-  const unmarked = new OpenWrites();
+  readonly #unmarked = new OpenWrites();
   /** Server and the history of its data: another one has no usable entries. */
-  let history = '';
-  let pendingBytes = 0;
-  const redis = createRedis(options, {
-    messages: { whileDown: 'reads are not cached', onceUp: 'Reads are cached.' },
-    async trial(send) {
-      const [server, replication] = await Promise.all([
-        send('INFO', 'server'),
-        send('INFO', 'replication'),
-        send('SET', `${prefix}trial`, '1', 'PX', '1'),
-      ]);
-      history = readHistory(server, replication);
-    },
-    onUp: () => void replaceMissed(),
-  });
+  #history = '';
+  #pendingBytes = 0;
 
-  /** Returns the names of an owner's state of one kind. */
-  const stateOf = (owner: Owner, kind: CachedKind) => {
-    const { id } = keysOf(owner);
-    const keyOf = (name: string) => `${prefix}${name}:${id}:${kind}`;
-    return {
-      version: keyOf('version'),
-      /** Hash of the writes in progress: their deadlines, on the clock of Redis. */
-      writes: keyOf('writes'),
-      /** Exists while a write with an unknown outcome counts as being in progress. */
-      unknown: keyOf('unknown'),
-    };
-  };
-  const entryKeyOf = ({ owner, kind, read }: EntryAddress) =>
-    `${prefix}entry:${keysOf(owner).digestOf(`${kind} ${read}`)}`;
-
-  /** Replaces versions that exist. Others have no entries, and there is no limit to the keys that the service never accepted. */
-  const replace = (send: SendCommand, versions: readonly string[]) => [
-    send('SET', epochKey, randomUUID()), // Before the versions: see `store`.
-    ...versions.map((version) => send('SET', version, randomUUID(), 'PX', String(STATE_MS), 'XX')),
-  ];
-
-  async function replaceMissed(): Promise<void> {
-    const versions = [...missed];
-    const before = misses;
-    const now = await redis.run(async (send) => {
-      const [time] = await Promise.all([send('TIME'), ...replace(send, versions)]);
-      return toMilliseconds(time);
+  /**
+   * @throws {SecretError} if the URL or the certificates are invalid
+   * @throws {MissingPackageError} if the Redis client is not installed
+   */
+  constructor(options: RedisCacheStoreOptions) {
+    const { secret, prefix = 'notigraph:cache:', unknownWriteMs = UNKNOWN_WRITE_MS, maxMissed = 10_000 } = options;
+    this.#keysOf = createOwnerKeys(secret);
+    this.#prefix = prefix;
+    this.#unknownWriteMs = unknownWriteMs;
+    this.#maxMissed = maxMissed;
+    this.#epochKey = `${prefix}epoch`;
+    this.#redis = createRedis(options, {
+      messages: { whileDown: 'reads are not cached', onceUp: 'Reads are cached.' },
+      trial: (send) => this.#try(send),
+      onUp: () => void this.#replaceMissed(),
     });
-    if (now !== undefined && misses > before) {
-      await replaceMissed(); // Writes have ended meanwhile.
-    } else if (now !== undefined) {
-      missed.clear();
-      othersFrom = Math.min(othersFrom, now);
-    }
   }
 
-  /** Notes that a write should have replaced versions. */
-  function miss(versions: readonly string[]): void {
-    misses += 1;
-    for (const version of versions) {
-      if (known.has(version) || missed.size < maxMissed) {
-        missed.add(version);
-      } else {
-        othersFrom = Infinity; // Until Redis is back, and tells its time.
-      }
-    }
+  connected(): Promise<void> {
+    return this.#redis.connected();
   }
 
-  async function find(address: EntryAddress): Promise<Lookup> {
-    const { version: versionKey, writes, unknown } = stateOf(address.owner, address.kind);
-    const key = entryKeyOf(address);
-    const state = await redis.run((send) => readState(send, [versionKey, epochKey, unknown, key], writes));
-    if (state === undefined || missed.has(versionKey) || unmarked.has(versionKey, performance.now())) {
+  stats(): StoreStats {
+    return { problem: describeStore(this.#redis.status()) };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#redis[Symbol.dispose]();
+  }
+
+  async find(address: EntryAddress): Promise<Lookup> {
+    const { version: versionKey, writes, unknown } = this.#stateOf(address.owner, address.kind);
+    const key = this.#entryKeyOf(address);
+    const state = await this.#redis.run((send) => readState(send, [versionKey, this.#epochKey, unknown, key], writes));
+    if (state === undefined || this.#missed.has(versionKey) || this.#unmarked.has(versionKey, performance.now())) {
       return { entry: undefined, version: undefined, at: 0 };
     }
     const { now, version, epoch, isWriting, value } = state;
-    const usableFrom = known.get(versionKey) ?? othersFrom;
+    const usableFrom = this.#known.get(versionKey) ?? this.#othersFrom;
     if (version !== undefined && usableFrom < Infinity) {
-      known.set(versionKey, usableFrom);
+      this.#known.set(versionKey, usableFrom);
     }
-    const visibleVersion = `${history} ${version ?? `none ${epoch}`}`;
+    const visibleVersion = `${this.#history} ${version ?? `none ${epoch}`}`;
     if (isWriting || version === undefined || value === undefined) {
       return { entry: undefined, version: isWriting ? `${visibleVersion} writing` : visibleVersion, at: now };
     }
@@ -161,40 +142,122 @@ export function createRedisCacheStore(options: RedisCacheStoreOptions): CacheSto
     const isOfVersion = header === `${at} ${visibleVersion}` && at <= now;
     const isCurrent = isOfVersion && at >= usableFrom;
     const result = isCurrent
-      ? await unsealResult(value.subarray(end + 1), keysOf(address.owner).encryption, `${key} ${visibleVersion}`)
+      ? await unsealResult(value.subarray(end + 1), this.#keysOf(address.owner).encryption, `${key} ${visibleVersion}`)
       : undefined;
     return { entry: result && { result, ageMs: now - at }, version: visibleVersion, at: now };
+  }
+
+  async put(address: EntryAddress, lookup: Lookup, result: UpstreamResult, lifetimeMs: number): Promise<void> {
+    const json =
+      lookup.version?.endsWith(' writing') || this.#pendingBytes >= MAX_PENDING_BYTES ? undefined : toJson(result);
+    if (json !== undefined) {
+      this.#pendingBytes += json.length;
+      await this.#store(address, lookup, json, lifetimeMs).catch(() => {}); // Without memory to compress it, it isn't stored.
+      this.#pendingBytes -= json.length;
+    }
+  }
+
+  async beginWrite(owner: Owner, kinds: readonly CachedKind[], maxMs: number): Promise<WriteInProgress> {
+    const id = randomUUID();
+    const states = kinds.map((kind) => this.#stateOf(owner, kind));
+    const versions = states.map(({ version }) => version);
+    const isMarked = await this.#redis.run(async (send) => {
+      const deadline = Math.ceil(toMilliseconds(await send('TIME')) + maxMs);
+      return Promise.all([
+        // First, so that nobody gets a version that is valid after the write without seeing the write.
+        ...states.flatMap(({ writes }) => [
+          send('HSET', writes, id, String(deadline)),
+          send('PEXPIRE', writes, String(MAX_WRITE_MS)),
+        ]),
+        ...this.#replace(send, versions),
+      ]);
+    });
+    if (!isMarked) {
+      this.#unmarked.begin(versions, id, performance.now(), maxMs);
+    }
+    return { end: (isUnknown) => this.#endWrite(states, id, isUnknown) };
+  }
+
+  async drop(owner: Owner, kinds: readonly CachedKind[]): Promise<void> {
+    const versions = kinds.map((kind) => this.#stateOf(owner, kind).version);
+    const isDropped = await this.#redis.run((send) =>
+      Promise.all([
+        send('SET', this.#epochKey, randomUUID()), // First, so that a read in flight sets no first version.
+        send('DEL', ...versions),
+      ]),
+    );
+    if (isDropped === undefined) {
+      this.#miss(versions);
+    }
+  }
+
+  async #endWrite(states: readonly OwnerState[], id: string, isUnknown: boolean): Promise<void> {
+    const versions = states.map(({ version }) => version);
+    const isEnded = await this.#redis.run((send) =>
+      Promise.all([
+        ...(isUnknown
+          ? states.map(({ unknown }) => send('SET', unknown, '1', 'PX', String(this.#unknownWriteMs)))
+          : []),
+        ...this.#replace(send, versions),
+        ...states.map(({ writes }) => send('HDEL', writes, id)),
+      ]),
+    );
+    if (!isEnded) {
+      this.#miss(versions);
+    }
+    if (!isEnded && isUnknown) {
+      this.#unmarked.begin(versions, UNKNOWN_WRITE, performance.now(), this.#unknownWriteMs);
+    }
+    this.#unmarked.end(versions, id);
+  }
+
+  #stateOf(owner: Owner, kind: CachedKind): OwnerState {
+    const { id } = this.#keysOf(owner);
+    const keyOf = (name: string) => `${this.#prefix}${name}:${id}:${kind}`;
+    return { version: keyOf('version'), writes: keyOf('writes'), unknown: keyOf('unknown') };
+  }
+
+  #entryKeyOf({ owner, kind, read }: EntryAddress): string {
+    return `${this.#prefix}entry:${this.#keysOf(owner).digestOf(`${kind} ${read}`)}`;
+  }
+
+  /** Replaces versions that exist. Others have no entries, and there is no limit to the keys that the service never accepted. */
+  #replace(send: SendCommand, versions: readonly string[]) {
+    return [
+      send('SET', this.#epochKey, randomUUID()), // Before the versions: see `#store`.
+      ...versions.map((version) => send('SET', version, randomUUID(), 'PX', String(STATE_MS), 'XX')),
+    ];
   }
 
   /**
    * Stores a response if its lookup found a version. Otherwise, sets the first one, and stores the response only if no write has replaced the epoch
    * since the lookup: that write's version may have been evicted.
    */
-  async function store(address: EntryAddress, lookup: Lookup, json: Buffer, lifetimeMs: number): Promise<void> {
-    const { version: versionKey } = stateOf(address.owner, address.kind);
-    const key = entryKeyOf(address);
+  async #store(address: EntryAddress, lookup: Lookup, json: Buffer, lifetimeMs: number): Promise<void> {
+    const { version: versionKey } = this.#stateOf(address.owner, address.kind);
+    const key = this.#entryKeyOf(address);
     let { version = '' } = lookup;
-    if (version.startsWith(`${history} none `)) {
+    if (version.startsWith(`${this.#history} none `)) {
       const [, first, epoch] =
-        (await redis.run((send) =>
+        (await this.#redis.run((send) =>
           Promise.all([
             send('SET', versionKey, randomUUID(), 'PX', String(STATE_MS), 'NX'),
             send('GET', versionKey), // Another read may have set it.
-            send('GET', epochKey), // After the version, because a write replaces them in the other order.
-            send('SET', epochKey, randomUUID(), 'NX'),
+            send('GET', this.#epochKey), // After the version, because a write replaces them in the other order.
+            send('SET', this.#epochKey, randomUUID(), 'NX'),
           ]),
         )) ?? [];
       if (textOf(first) === undefined || textOf(epoch) === undefined || !version.endsWith(` ${textOf(epoch)}`)) {
         return;
       }
-      version = `${history} ${textOf(first)}`;
+      version = `${this.#history} ${textOf(first)}`;
     }
-    const sealed = await sealResult(json, keysOf(address.owner).encryption, `${key} ${version}`);
-    if (sealed === undefined || !version.startsWith(`${history} `)) {
+    const sealed = await sealResult(json, this.#keysOf(address.owner).encryption, `${key} ${version}`);
+    if (sealed === undefined || !version.startsWith(`${this.#history} `)) {
       return;
     }
     const value = Buffer.concat([Buffer.from(`${lookup.at} ${version}\n`), sealed]);
-    await redis.run((send) =>
+    await this.#redis.run((send) =>
       Promise.all([
         send('SET', key, value, 'PXAT', String(Math.ceil(lookup.at + lifetimeMs))),
         send('PEXPIRE', versionKey, String(STATE_MS)),
@@ -202,74 +265,41 @@ export function createRedisCacheStore(options: RedisCacheStoreOptions): CacheSto
     );
   }
 
-  return {
-    find,
-    async put(address, lookup, result: UpstreamResult, lifetimeMs) {
-      const json =
-        lookup.version?.endsWith(' writing') || pendingBytes >= MAX_PENDING_BYTES ? undefined : toJson(result);
-      if (json !== undefined) {
-        pendingBytes += json.length;
-        await store(address, lookup, json, lifetimeMs).catch(() => {}); // Without memory to compress it, it isn't stored.
-        pendingBytes -= json.length;
+  async #try(send: SendCommand): Promise<void> {
+    const [server, replication] = await Promise.all([
+      send('INFO', 'server'),
+      send('INFO', 'replication'),
+      send('SET', `${this.#prefix}trial`, '1', 'PX', '1'),
+    ]);
+    this.#history = readHistory(server, replication);
+  }
+
+  async #replaceMissed(): Promise<void> {
+    const versions = [...this.#missed];
+    const before = this.#misses;
+    const now = await this.#redis.run(async (send) => {
+      const [time] = await Promise.all([send('TIME'), ...this.#replace(send, versions)]);
+      return toMilliseconds(time);
+    });
+    if (now !== undefined && this.#misses > before) {
+      await this.#replaceMissed(); // Writes have ended meanwhile.
+    } else if (now !== undefined) {
+      this.#missed.clear();
+      this.#othersFrom = Math.min(this.#othersFrom, now);
+    }
+  }
+
+  /** Notes that a write should have replaced versions. */
+  #miss(versions: readonly string[]): void {
+    this.#misses += 1;
+    for (const version of versions) {
+      if (this.#known.has(version) || this.#missed.size < this.#maxMissed) {
+        this.#missed.add(version);
+      } else {
+        this.#othersFrom = Infinity; // Until Redis is back, and tells its time.
       }
-    },
-    async beginWrite(owner, kinds, maxMs) {
-      const id = randomUUID();
-      const states = kinds.map((kind) => stateOf(owner, kind));
-      const versions = states.map(({ version }) => version);
-      const isMarked = await redis.run(async (send) => {
-        const deadline = Math.ceil(toMilliseconds(await send('TIME')) + maxMs);
-        return Promise.all([
-          // First, so that nobody gets a version that is valid after the write without seeing the write.
-          ...states.flatMap(({ writes }) => [
-            send('HSET', writes, id, String(deadline)),
-            send('PEXPIRE', writes, String(MAX_WRITE_MS)),
-          ]),
-          ...replace(send, versions),
-        ]);
-      });
-      if (!isMarked) {
-        unmarked.begin(versions, id, performance.now(), maxMs);
-      }
-      return {
-        async end(isUnknown) {
-          const isEnded = await redis.run((send) =>
-            Promise.all([
-              ...(isUnknown
-                ? states.map(({ unknown }) => send('SET', unknown, '1', 'PX', String(unknownWriteMs)))
-                : []),
-              ...replace(send, versions),
-              ...states.map(({ writes }) => send('HDEL', writes, id)),
-            ]),
-          );
-          if (!isEnded) {
-            miss(versions);
-          }
-          if (!isEnded && isUnknown) {
-            unmarked.begin(versions, UNKNOWN_WRITE, performance.now(), unknownWriteMs);
-          }
-          unmarked.end(versions, id);
-        },
-      };
-    },
-    async drop(owner, kinds) {
-      const versions = kinds.map((kind) => stateOf(owner, kind).version);
-      const isDropped = await redis.run((send) =>
-        Promise.all([
-          send('SET', epochKey, randomUUID()), // First, so that a read in flight sets no first version.
-          send('DEL', ...versions),
-        ]),
-      );
-      if (isDropped === undefined) {
-        miss(versions);
-      }
-    },
-    connected: redis.connected,
-    stats: () => ({ problem: describeStore(redis.status()) }),
-    async [Symbol.asyncDispose]() {
-      redis[Symbol.dispose]();
-    },
-  };
+    }
+  }
 }
 
 /** Reads an owner's state of one kind, and the time of Redis in milliseconds. */

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { createMemoryStore, type MemoryStore } from '../../../src/upstream/cache/memory-store.ts';
+import { MemoryStore } from '../../../src/upstream/cache/memory-store.ts';
 import type { EntryAddress } from '../../../src/upstream/cache/store.ts';
 import { cacheOf, resultOf } from '../../support/cache-store-contract.ts';
 import { guards } from '../../support/guards.ts';
 import { bytesInUse, settledBytes } from '../../support/heap.ts';
 
-guards('src/upstream/cache/memory-store.ts', 'createMemoryStore.replaceVersions');
+guards('src/upstream/cache/memory-store.ts', 'MemoryStore.#replaceVersions');
 guards('src/upstream/cache/store.ts', 'OpenWrites.begin');
 
 const MIB = 1024 * 1024;
@@ -26,7 +26,7 @@ const isStored = (memory: MemoryStore, i: number) => memory.find(addressOf(0, i)
 
 describe('a store in memory', () => {
   it('keeps the most recently used entries that fit, each counted twice', () => {
-    const memory = createMemoryStore({ maxBytes: MIB });
+    const memory = new MemoryStore({ maxBytes: MIB });
     for (let i = 0; i < 500; i += 1) {
       load(memory, i, 10_000);
       isStored(memory, 0);
@@ -41,14 +41,14 @@ describe('a store in memory', () => {
   });
 
   it('does not store an entry that would take more than an eighth of it', () => {
-    const memory = createMemoryStore({ maxBytes: MIB });
+    const memory = new MemoryStore({ maxBytes: MIB });
     load(memory, 1, MIB / 16);
     expect(memory.stats()).toEqual({ entries: 0, bytes: 0, evictions: 0 });
     expect(isStored(memory, 1)).toBe(false);
   });
 
   it('keeps nothing of credentials that loaded nothing', async () => {
-    const memory = createMemoryStore({ maxBytes: MIB });
+    const memory = new MemoryStore({ maxBytes: MIB });
     memory.find(addressOf(0, 0));
     const before = await settledBytes();
     for (let i = 1; i < 10_000; i += 1) {
@@ -59,7 +59,7 @@ describe('a store in memory', () => {
   });
 
   it('hides what is being written, although versions of many others were set since', async () => {
-    const memory = createMemoryStore({ maxBytes: MIB });
+    const memory = new MemoryStore({ maxBytes: MIB });
     const { begin, body, find, load: read, put } = cacheOf(memory);
     await read('/a');
     const before = await find('/a');
@@ -81,7 +81,7 @@ describe('a store in memory', () => {
   });
 
   it('keeps the entries of others, whatever number of keys write that never read', () => {
-    const memory = createMemoryStore({ maxBytes: MIB });
+    const memory = new MemoryStore({ maxBytes: MIB });
     load(memory, 1, 100);
     for (let i = 1; i < 21_000; i += 1) {
       memory.beginWrite(addressOf(i, 0).owner, ['workflows', 'statistics'], 15_000).end(true);
@@ -93,7 +93,7 @@ describe('a store in memory', () => {
 
   it('forgets writes once they are over, also those that nobody ends', async () => {
     let time = 0;
-    const memory = createMemoryStore({ maxBytes: MIB, now: () => time });
+    const memory = new MemoryStore({ maxBytes: MIB, now: () => time });
     const write = (i: number) => memory.beginWrite(addressOf(i, 0).owner, ['workflows', 'statistics'], 15_000);
     write(0).end(false);
     const before = await settledBytes();
@@ -127,7 +127,7 @@ describe('a store in memory', () => {
 
   it.each(Object.entries(USES))('takes no more of the heap than its bound with %s', (_, use) => {
     const maxBytes = 8 * MIB;
-    const memory = createMemoryStore({ maxBytes });
+    const memory = new MemoryStore({ maxBytes });
     const before = bytesInUse();
     for (let i = 1; i <= 50_000; i += 1) {
       use(memory, i);

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { createMemoryStore } from '../../../src/upstream/cache/memory-store.ts';
+import { MemoryStore } from '../../../src/upstream/cache/memory-store.ts';
 import { WINDOW_MS } from '../../support/cache-history.ts';
 import { cacheOf, testCacheStore, UNKNOWN_MS } from '../../support/cache-store-contract.ts';
 import { guards } from '../../support/guards.ts';
 
-guards('src/upstream/cache/memory-store.ts', 'createMemoryStore.keyOf');
-guards('src/upstream/cache/memory-store.ts', 'createMemoryStore.beginWrite.end');
-guards('src/upstream/cache/memory-store.ts', 'createMemoryStore.find');
-guards('src/upstream/cache/memory-store.ts', 'createMemoryStore.put');
+guards('src/upstream/cache/memory-store.ts', 'MemoryStore.#keyOf');
+guards('src/upstream/cache/memory-store.ts', 'MemoryStore.#endWrite');
+guards('src/upstream/cache/memory-store.ts', 'MemoryStore.find');
+guards('src/upstream/cache/memory-store.ts', 'MemoryStore.put');
 
 const MIB = 1024 * 1024;
 
@@ -15,7 +15,7 @@ describe('a cache store in memory', () => {
   testCacheStore(
     async () => {
       let time = 0;
-      const store = createMemoryStore({ maxBytes: 64 * MIB, now: () => time, unknownWriteMs: UNKNOWN_MS });
+      const store = new MemoryStore({ maxBytes: 64 * MIB, now: () => time, unknownWriteMs: UNKNOWN_MS });
       return {
         store,
         async pass(milliseconds) {
@@ -25,14 +25,14 @@ describe('a cache store in memory', () => {
       };
     },
     async () => {
-      const store = createMemoryStore({ maxBytes: 64 * MIB, unknownWriteMs: WINDOW_MS });
+      const store = new MemoryStore({ maxBytes: 64 * MIB, unknownWriteMs: WINDOW_MS });
       return { stores: [store], [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
     },
   );
 
   it('keeps an entry whose read started later than the one that ends later', async () => {
     let time = 0;
-    const { body, find, load, put } = cacheOf(createMemoryStore({ maxBytes: MIB, now: () => time }));
+    const { body, find, load, put } = cacheOf(new MemoryStore({ maxBytes: MIB, now: () => time }));
     await load('/a', 'first');
     const earlier = await find('/a');
     time = 1;

@@ -7,9 +7,9 @@ import { hasRedis, redisOnly, startRedis, type TestRedis } from '../../support/r
 import { startRedisProxy } from '../../support/redis-proxy.ts';
 import { createRedisCache, SECRET } from '../../support/test-cache.ts';
 
-guards('src/upstream/cache/redis-store.ts', 'createRedisCacheStore.find');
-guards('src/upstream/cache/redis-store.ts', 'createRedisCacheStore.miss');
-guards('src/upstream/cache/redis-store.ts', 'createRedisCacheStore.redis.trial');
+guards('src/upstream/cache/redis-store.ts', 'RedisCacheStore.find');
+guards('src/upstream/cache/redis-store.ts', 'RedisCacheStore.#miss');
+guards('src/upstream/cache/redis-store.ts', 'RedisCacheStore.#try');
 
 const UNAVAILABLE = 'Redis is unavailable. Until it is back, reads are not cached.';
 const AVAILABLE_AGAIN = 'Redis is available again. Reads are cached.';

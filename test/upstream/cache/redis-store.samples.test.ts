@@ -7,7 +7,7 @@ import { guards } from '../../support/guards.ts';
 import { hasRedis, redisOnly, startRedis, type TestRedis } from '../../support/redis.ts';
 import { createRedisCache } from '../../support/test-cache.ts';
 
-guards('src/upstream/cache/redis-store.ts', 'createRedisCacheStore.find');
+guards('src/upstream/cache/redis-store.ts', 'RedisCacheStore.find');
 guards('src/upstream/cache/redis-store.ts', 'readState');
 
 type Random = (below: number) => number;

@@ -3,7 +3,6 @@ import { expect, it } from 'vitest';
 import { SANDBOX_KEYS, startSandbox } from '../../../packages/sandbox/src/sandbox.ts';
 import { createGateway, createGatewayState } from '../../../src/gateway.ts';
 import { loadOperations } from '../../../src/graphql/documents/shipped-operations.ts';
-import type { CacheStore } from '../../../src/upstream/cache/store.ts';
 import { fetchFrom } from '../../support/cached-gateway.ts';
 
 function freeze(value: unknown): void {
@@ -20,12 +19,13 @@ it('no operation changes a stored body, which others use too', async () => {
   let stored = 0;
   const open: typeof state.cacheStores.open = (...args) => {
     const { resource: store, release } = state.cacheStores.open(...args);
-    const put: CacheStore['put'] = (address, lookup, result, lifetimeMs) => {
+    const put = store.put.bind(store);
+    store.put = (address, lookup, result, lifetimeMs) => {
       freeze(result.body);
       stored += 1;
-      return store.put(address, lookup, result, lifetimeMs);
+      return put(address, lookup, result, lifetimeMs);
     };
-    return { resource: { ...store, put }, release };
+    return { resource: store, release };
   };
   await using gateway = createGateway(
     { cache: true, upstream: sandbox.url },
