@@ -22,12 +22,12 @@ import {
   printSchema,
   visit,
 } from 'graphql';
-import { badUserInput } from '../errors/field-errors.ts';
 import { isRecord } from '../lib/is-record.ts';
 import { memoizeByObject } from '../lib/memoize.ts';
 import { listAny } from '../settings/define.ts';
 import { readSecret } from '../settings/kinds.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
+import { badUserInput } from './arguments.ts';
 import { DependentCalls, declaresCall, dependentCallsOf } from './calls/declared-calls.ts';
 import type { GatewayContext } from './context.ts';
 import type { FieldContext } from './loaders.ts';

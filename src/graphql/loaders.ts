@@ -2,11 +2,11 @@
 
 import { types } from 'node:util';
 import DataLoader from 'dataloader';
-import { badResponse, toId } from '../errors/field-errors.ts';
 import { ignoreRejection } from '../lib/promises.ts';
 import type { UpstreamClient } from '../upstream/client.ts';
 import type { CallArgs, DeclaredEndpoint, ReadEndpoint } from '../upstream/endpoint.ts';
 import { assertPathIds } from '../upstream/transport/path.ts';
+import { badResponse, toId } from './sent-values.ts';
 
 /** Endpoints with which records are read, and the name of a record, such as `workflow`, which is unique in the schema. */
 export type LoaderEndpoints = { readonly name: string } & (

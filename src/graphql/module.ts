@@ -1,10 +1,11 @@
 // Lets modules add types, fields and endpoints to the schema.
 
 import { type FieldMap, InterfaceRef, ObjectRef } from '@pothos/core';
-import { assertRange, badResponse, badUserInput, loadBySentId, nullIfAbsent } from '../errors/field-errors.ts';
+import { nullIfAbsent } from '../errors/mutation-failures.ts';
 import { isRecord } from '../lib/is-record.ts';
 import { isPromise } from '../lib/promises.ts';
 import { type DeclaredEndpoint, endpoint } from '../upstream/endpoint.ts';
+import { assertRange, badUserInput } from './arguments.ts';
 import { type Builder, createBuilder, type GraphTypes } from './builder.ts';
 import { declareCalls } from './calls/declared-calls.ts';
 import { Entity, type LoadByKey } from './federation.ts';
@@ -12,6 +13,7 @@ import type { Loader } from './loaders.ts';
 import { defineMutationErrors, type MutationErrors } from './mutation-errors.ts';
 import { ADDS_ONLY, createMutations, type Mutations } from './mutations.ts';
 import { type ModuleOf, requireScopes } from './scopes.ts';
+import { badResponse, loadBySentId } from './sent-values.ts';
 import { SUBJECT, subjectOf } from './subject.ts';
 
 /** Functions for modules that need no schema. */

@@ -3,13 +3,14 @@
 import { createHash } from 'node:crypto';
 import type { InputFieldMap, InputShapeFromFields, ObjectFieldsShape } from '@pothos/core';
 import type { GraphQLResolveInfo } from 'graphql';
-import { afterWrite, assertRange, badUserInput, findInputIssues, toFailure } from '../errors/field-errors.ts';
+import { afterWrite, toFailure } from '../errors/mutation-failures.ts';
 import { isRecord } from '../lib/is-record.ts';
 import { ignoreRejection } from '../lib/promises.ts';
 import type { Scope } from '../settings/scopes.ts';
 import { misplacedWrite, type UpstreamClient, WriteCount } from '../upstream/client.ts';
 import type { CallArgs, DeclaredEndpoint, WriteEndpoint } from '../upstream/endpoint.ts';
 import { type InputIssue, invalidInput, isUpstreamError } from '../upstream/errors.ts';
+import { assertRange, badUserInput, findInputIssues } from './arguments.ts';
 import type { Builder, GraphTypes } from './builder.ts';
 import { DependentCalls, dependentCallsOf } from './calls/declared-calls.ts';
 import type { GatewayContext } from './context.ts';

@@ -1,7 +1,7 @@
 // Declares lists that are read by pages: the type of a page, and the arguments that choose one.
 
 import type { ArgBuilder } from '@pothos/core';
-import { assertRange } from '../errors/field-errors.ts';
+import { assertRange } from './arguments.ts';
 import type { Builder, GraphTypes } from './builder.ts';
 
 /** Page as the service sends it. It has `hasMore` or `totalCount`: those that the type of the page shows are checked. */

@@ -2,12 +2,12 @@
 
 import type { FieldMap, FieldRef } from '@pothos/core';
 import { type GraphQLObjectType, getNullableType, isObjectType } from 'graphql';
-import { listOf } from '../errors/field-errors.ts';
 import { isRecord } from '../lib/is-record.ts';
 import { memoizeByObject } from '../lib/memoize.ts';
 import type { GraphTypes } from './builder.ts';
 import { MASKED, visibleJson } from './masking.ts';
 import { requireScopes } from './scopes.ts';
+import { listOf } from './sent-values.ts';
 
 export type Fields<Body> = PothosSchemaTypes.ObjectFieldBuilder<GraphTypes, Body>;
 

@@ -1,8 +1,8 @@
 // Decides whose records a caller reaches: a token only those of its subject, an API key those of the person that it names.
 
 import { GraphQLError } from 'graphql';
-import { badUserInput } from '../errors/field-errors.ts';
 import { findIdProblem } from '../upstream/transport/path.ts';
+import { badUserInput } from './arguments.ts';
 import type { GatewayContext } from './context.ts';
 
 /** Description of an argument or input field with the id of a person whose records these are. */

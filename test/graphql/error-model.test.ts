@@ -7,7 +7,7 @@ import type { Script, ServiceResponse } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
 guards('src/errors/client-errors.ts', 'createClientErrors.toUpstreamClientError');
-guards('src/errors/field-errors.ts', 'toFailure');
+guards('src/errors/mutation-failures.ts', 'toFailure');
 guards('src/upstream/transport/body.ts', 'findHeaderProblem');
 guards('src/upstream/transport/body.ts', 'readSuccess');
 guards('src/upstream/transport/body.ts', 'readText');

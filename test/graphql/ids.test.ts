@@ -5,7 +5,7 @@ import { type ScriptedGateway, startScriptedGateway } from '../support/gateway.t
 import { guards } from '../support/guards.ts';
 import { group, workflow } from '../support/records.ts';
 
-guards('src/errors/field-errors.ts', 'loadBySentId');
+guards('src/graphql/sent-values.ts', 'loadBySentId');
 guards('src/upstream/transport/path.ts', 'findIdProblem');
 
 let gateway: ScriptedGateway;

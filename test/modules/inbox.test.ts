@@ -15,7 +15,7 @@ import type { Script } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 import { registerTestTraces } from '../support/traces.ts';
 
-guards('src/errors/field-errors.ts', 'nullIfAbsent');
+guards('src/errors/mutation-failures.ts', 'nullIfAbsent');
 guards('src/graphql/record-fields.ts', 'collect');
 
 const signer = createSigner();

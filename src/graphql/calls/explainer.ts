@@ -2,12 +2,12 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type ExecutionResult, type GraphQLResolveInfo, isNonNullType, OperationTypeNode } from 'graphql';
-import { badUserInput } from '../../errors/field-errors.ts';
 import type { UpstreamClient } from '../../upstream/client.ts';
 import type { DeclaredEndpoint } from '../../upstream/endpoint.ts';
 import { NotSent, type RecordedCache, type Recorder } from '../../upstream/recorder.ts';
 import type { UpstreamRequest } from '../../upstream/request.ts';
 import { readKeyOf } from '../../upstream/service.ts';
+import { badUserInput } from '../arguments.ts';
 import { type FieldContext, type LoaderEndpoints, type Loaders, listName, readOf, recordName } from '../loaders.ts';
 import type { DependentCalls } from './declared-calls.ts';
 import { type Dependent, dependentsOfRoot, keyOf, nameOf, type RecordedCall } from './dependents.ts';

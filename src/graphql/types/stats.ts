@@ -1,9 +1,10 @@
 // Adds the statistics of sent notifications, and fills in days without any.
 
-import { assertRange, listOf, loadBySentId } from '../../errors/field-errors.ts';
 import { type ChannelName, getNotificationStats, type StatsEntryBody } from '../../upstream/endpoints.ts';
+import { assertRange } from '../arguments.ts';
 import { defineModule } from '../module.ts';
 import { isLocalDate } from '../scalars.ts';
+import { listOf, loadBySentId } from '../sent-values.ts';
 import { messages } from './message.ts';
 import { workflows } from './workflow.ts';
 

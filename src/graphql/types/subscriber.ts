@@ -1,11 +1,12 @@
 // Adds subscribers and their mutations.
 
-import { listOf, PROFILE } from '../../errors/field-errors.ts';
 import { createSubscriber, type SubscriberBody } from '../../upstream/endpoints.ts';
+import { PROFILE } from '../arguments.ts';
 import type { GraphTypes } from '../builder.ts';
 import { visibleJson } from '../masking.ts';
 import { defineModule } from '../module.ts';
 import { extraField, idField, optional, time } from '../record-fields.ts';
+import { listOf } from '../sent-values.ts';
 
 const MAX_BULK = 100;
 

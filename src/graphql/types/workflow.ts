@@ -1,19 +1,13 @@
 // Adds workflows and their triggers, their queries, and the mutation of their status.
 
 import type { FieldMap } from '@pothos/core';
-import {
-  assertRange,
-  isRejectedInput,
-  listOf,
-  loadBySentId,
-  requireId,
-  requireValue,
-  toId,
-} from '../../errors/field-errors.ts';
+import { isRejectedInput } from '../../errors/mutation-failures.ts';
 import { getWorkflow, type TriggerBody, updateWorkflowStatus, type WorkflowBody } from '../../upstream/endpoints.ts';
+import { assertRange } from '../arguments.ts';
 import type { LoadByKey } from '../federation.ts';
 import { defineModule } from '../module.ts';
 import { extraField, type Fields, idField, jsonField, listField, optional, shows, time } from '../record-fields.ts';
+import { listOf, loadBySentId, requireId, requireValue, toId } from '../sent-values.ts';
 import { notificationGroups } from './notification-group.ts';
 import { workflowSteps } from './workflow-step.ts';
 

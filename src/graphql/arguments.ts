@@ -1,0 +1,49 @@
+// Checks arguments, and creates the errors of those that the gateway rejects before any call.
+
+import { GraphQLError, type GraphQLType, getNamedType, getNullableType, isInputObjectType, isListType } from 'graphql';
+import { isRecord } from '../lib/is-record.ts';
+import type { InputIssue } from '../upstream/errors.ts';
+import { findProfileProblem, findTextProblem } from '../upstream/input-rules.ts';
+import { findIdProblem } from '../upstream/transport/path.ts';
+
+/** Creates the error of an argument that the gateway rejects before any call. */
+export const badUserInput = (message: string): GraphQLError =>
+  new GraphQLError(message, { extensions: { code: 'BAD_USER_INPUT' } });
+
+/** Throws BAD_USER_INPUT unless `min <= value <= max`. */
+export function assertRange(name: string, value: number, min: number, max: number): void {
+  if (value < min || value > max) {
+    throw badUserInput(`${name} must be between ${min} and ${max}, but is ${value}.`);
+  }
+}
+
+/** Extension of the input fields of a subscriber's profile, which null clears. */
+export const PROFILE = { isProfile: true } as const;
+
+/**
+ * Returns the problems of an input, at any depth: ids that no path can have, because what is created with one couldn't be read, and fields with `PROFILE`
+ * that can't be sent.
+ */
+export function findInputIssues(
+  value: unknown,
+  type: GraphQLType | undefined,
+  path: string[] = [],
+  isProfile = false,
+): InputIssue[] {
+  const inner = getNullableType(type);
+  if (isRecord(value) && isInputObjectType(inner)) {
+    return Object.values(inner.getFields()).flatMap(({ name, type: fieldType, extensions }) =>
+      findInputIssues(value[name], fieldType, [...path, name], extensions.isProfile === true),
+    );
+  }
+  if (Array.isArray(value) && isListType(inner)) {
+    return value.flatMap((item, i) => findInputIssues(item, inner.ofType, [...path, String(i)]));
+  }
+  const isId = getNamedType(inner)?.name === 'ID';
+  if (typeof value !== 'string' || !(isProfile || isId)) {
+    return [];
+  }
+  const name = path.slice(path.findLastIndex((part) => !/^\d+$/.test(part))).join('.');
+  const problem = isProfile ? findProfileProblem(name, value) : (findTextProblem(name, value) ?? findIdProblem(value));
+  return problem === undefined ? [] : [{ path, message: `${name} ${problem}.` }];
+}
