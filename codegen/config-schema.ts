@@ -5,7 +5,7 @@ import { SECTION_NAMES, SETTINGS } from '../packages/cli/src/config/settings.ts'
 import { isRecord } from '../src/lib/is-record.ts';
 import { withoutLinks } from '../src/lib/text.ts';
 import { SETTING_INFO } from '../src/settings/define.ts';
-import { categoryOf } from '../src/settings/kinds.ts';
+import { declaredKind } from '../src/settings/kinds.ts';
 
 /** Form of a value that is in an environment variable or a file. */
 const reference = (name: 'env' | 'file', description: string) => ({
@@ -75,7 +75,7 @@ function adapt(zodSchema: unknown, schema: Schema): void {
   if (defaultText !== undefined) {
     delete schema.default; // It depends on other things.
   }
-  const forms = zodSchema instanceof z.ZodType ? FORMS[categoryOf(zodSchema) ?? ''] : undefined;
+  const forms = zodSchema instanceof z.ZodType ? FORMS[declaredKind(zodSchema)?.category ?? ''] : undefined;
   if (forms !== undefined) {
     delete schema.type;
     delete schema.minLength;

@@ -3,14 +3,7 @@
 import { getCACertificates } from 'node:tls';
 import { errorCodeOf } from '../lib/caught.ts';
 import { findCertificateProblem } from '../lib/certificates.ts';
-import {
-  createSecretFiles,
-  findSecretProblems,
-  type Secret,
-  SecretError,
-  type SecretProblem,
-  type SourceProblem,
-} from '../lib/files/secret-files.ts';
+import { createSecretFiles, type Secret, SecretError, type SecretProblem } from '../lib/files/secret-files.ts';
 import { findRedisUrlProblem } from '../settings/stores.ts';
 
 export interface RedisServer {
@@ -33,9 +26,6 @@ export function readRedisServer(server: RedisServer): { url: string; ca?: string
     ...(ca !== undefined && { ca: [...getCACertificates('default'), ca] }),
   };
 }
-
-export const findRedisServerProblems = (server: RedisServer): readonly SourceProblem[] =>
-  findSecretProblems({ secrets: secretsOf(server) }, findProblem);
 
 const secretsOf = ({ url, ca }: RedisServer): Record<string, Secret> => ({ url, ...(ca !== undefined && { ca }) });
 

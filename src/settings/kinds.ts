@@ -2,7 +2,6 @@
 
 import { z } from 'zod';
 import { createSecretFiles, type FindProblem, type Secret, SecretError } from '../lib/files/secret-files.ts';
-import { isRecord } from '../lib/is-record.ts';
 import { isDecodable } from '../lib/urls.ts';
 import { group, HEADER_VALUE, setting, text, textThat } from './define.ts';
 
@@ -57,10 +56,10 @@ export function ofKind<Schema extends z.ZodType>(kind: Kind, schema: Schema): Sc
   return schema;
 }
 
-/** Returns the category of a schema's values; undefined if they have no kind. A schema with further checks has the kind of the one without. */
-export function categoryOf(schema: z.ZodType): (typeof KINDS)[Kind] | undefined {
+/** Returns the kind of a schema's values, and its category; undefined if they have none. A schema with further checks has the kind of the one without. */
+export function declaredKind(schema: z.ZodType): { kind: Kind; category: (typeof KINDS)[Kind] } | undefined {
   const { kind } = REGISTRY.get(schema) ?? {};
-  return kind && KINDS[kind];
+  return kind && { kind, category: KINDS[kind] };
 }
 
 export const path = (kind: KindOf<'path'>) => ofKind(kind, text());
@@ -93,11 +92,6 @@ export const findHeaderProblem: FindProblem = (values) =>
   [...values]
     .filter(([, value]) => value === '' || !HEADER_VALUE.test(value))
     .map(([name]) => ({ name, problem: `the value of ${name} is not a single line of Latin-1` }))[0];
-
-/** Returns the text or file that a part is; undefined if its form is invalid. */
-export const sourceOf = ({ value }: Part): Secret | undefined => SOURCE.safeParse(value).data;
-
-const SOURCE = textOrFile('');
 
 /** Returns the check of the length of a secret of the gateway. */
 export const requireLength =
@@ -161,84 +155,4 @@ function isProxyAddress(address: string): boolean {
     url.search + url.hash === '' &&
     isDecodable(url.username + url.password)
   );
-}
-
-/** Part of a configuration, valid or not. */
-export interface Part {
-  /** Names, and indexes of lists. */
-  path: readonly string[];
-  value: unknown;
-  /** Schemas of all forms that the value can have, whichever it has. */
-  forms: readonly z.ZodType[];
-}
-
-/** Part with a kind. */
-export interface PartOfKind extends Part {
-  kind: Kind;
-  category: (typeof KINDS)[Kind];
-}
-
-/** Returns a configuration as a part, of which the settings are the members. */
-export const partOf = (schema: z.ZodType, value: unknown): Part => ({ path: [], value, forms: formsOf(schema) });
-
-/** Returns a part with its kind; undefined if it has none. */
-export function withKind(part: Part): PartOfKind | undefined {
-  const kind = part.forms.map((form) => REGISTRY.get(form)?.kind).find((found) => found !== undefined);
-  return kind && { ...part, kind, category: KINDS[kind] };
-}
-
-/** Returns the members of a section, a list, or an object by name. */
-export const membersOf = ({ path: parent, value, forms }: Part): Part[] =>
-  Array.isArray(value) || isRecord(value)
-    ? Object.entries(value).map(([name, member]) => ({
-        path: [...parent, name],
-        value: member,
-        forms: forms.flatMap((form) => formsOf(memberSchema(form, name))),
-      }))
-    : [];
-
-/** Returns the value of a part, in which other values are in place of those for which `replace` returns one. */
-export function replaceIn(part: Part, replace: (part: Part) => unknown): unknown {
-  const replaced = replace(part);
-  if (replaced !== undefined) {
-    return replaced;
-  }
-  const members = membersOf(part).map((member) => [member.path.at(-1), replaceIn(member, replace)] as const);
-  if (Array.isArray(part.value)) {
-    return members.map(([, member]) => member);
-  }
-  return isRecord(part.value) ? Object.fromEntries(members) : part.value;
-}
-
-/** Returns the parts with a kind inside of a part, also inside of invalid settings. */
-export function findPartsOfKinds(part: Part): PartOfKind[] {
-  const found = withKind(part);
-  return [...(found === undefined ? [] : [found]), ...membersOf(part).flatMap(findPartsOfKinds)];
-}
-
-/** Returns a schema, and those inside of it that describe the same value. */
-export function formsOf(schema: unknown): z.ZodType[] {
-  return schema instanceof z.ZodType ? [schema, ...listInner(schema).flatMap(formsOf)] : [];
-}
-
-function listInner(schema: z.ZodType): readonly unknown[] {
-  if (schema instanceof z.ZodUnion) {
-    return schema.options;
-  }
-  if (schema instanceof z.ZodPipe) {
-    return [schema.in];
-  }
-  return schema instanceof z.ZodExactOptional || schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault
-    ? [schema.unwrap()]
-    : [];
-}
-
-function memberSchema(form: z.ZodType, name: string): unknown {
-  if (form instanceof z.ZodArray) {
-    return form.element;
-  }
-  if (form instanceof z.ZodObject) {
-    return Object.hasOwn(form.shape, name) ? form.shape[name] : undefined;
-  }
-  return form instanceof z.ZodRecord ? form.valueType : undefined;
 }

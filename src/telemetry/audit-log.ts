@@ -1,11 +1,10 @@
 // Records who changed what, one line per write.
 
 import { randomUUID } from 'node:crypto';
-import { accessSync, closeSync, constants, fstatSync, openSync, statSync, writeSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { closeSync, fstatSync, openSync, statSync, writeSync } from 'node:fs';
 import type { Logger } from 'pino';
 import type { Identity } from '../auth/identity.ts';
-import { caught, errorCodeOf } from '../lib/caught.ts';
+import { errorCodeOf } from '../lib/caught.ts';
 import { isRecord } from '../lib/is-record.ts';
 import { pauseSync } from '../lib/promises.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
@@ -183,19 +182,6 @@ export function openAuditFile(to: 'stdout' | { file: string }) {
   };
 }
 
-/** Returns why a file can't be opened, as a clause; undefined if it can. The file is not created. */
-export function findAuditProblem(path: string): string | undefined {
-  const error = caught(Error, () => {
-    const isThere = statSync(path, { throwIfNoEntry: false }) !== undefined;
-    if (isThere) {
-      closeSync(openSync(path, constants.O_WRONLY | constants.O_APPEND | constants.O_NONBLOCK));
-    } else {
-      accessSync(dirname(path), constants.W_OK | constants.X_OK);
-    }
-  });
-  return error && toAuditError(path, error).message;
-}
-
 function open(path: string): number {
   try {
     return openSync(path, 'a', MODE);
@@ -204,7 +190,8 @@ function open(path: string): number {
   }
 }
 
-const toAuditError = (path: string, cause: unknown): AuditError =>
+/** Describes why a file can't be opened. */
+export const toAuditError = (path: string, cause: unknown): AuditError =>
   new AuditError(`the audit log ${path} can't be opened (${errorCodeOf(cause) ?? cause})`, { cause });
 
 /** Whether a path still leads to an open file. */

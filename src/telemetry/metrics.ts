@@ -48,22 +48,6 @@ export async function formatMetrics(processes: readonly (readonly MetricSamples[
   return AggregatorRegistry.aggregate([...processes]).metrics();
 }
 
-export function addCounters(a: readonly MetricSamples[], b: readonly MetricSamples[]): MetricSamples[] {
-  const sums = new Map(a.map((metric) => [metric.name, metric]));
-  for (const metric of b) {
-    const values = new Map(sums.get(metric.name)?.values.map((value) => [keyOf(value), value]));
-    for (const value of metric.values) {
-      const key = keyOf(value);
-      values.set(key, { ...value, value: value.value + (values.get(key)?.value ?? 0) });
-    }
-    sums.set(metric.name, { ...metric, values: [...values.values()] });
-  }
-  return [...sums.values()];
-}
-
-const keyOf = ({ metricName, labels }: MetricValue): string =>
-  JSON.stringify([metricName, ...Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1))]);
-
 /** Values of labels, in their order. A label without a value is left out. */
 type LabelValues = readonly (string | undefined)[];
 

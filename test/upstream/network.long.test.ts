@@ -4,7 +4,8 @@ import type { TLSSocket } from 'node:tls';
 import { pino } from 'pino';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createGateway, type GatewayOptions } from '../../src/gateway.ts';
-import { findTlsProblems } from '../../src/upstream/transport/tls-files.ts';
+import { problemsOf } from '../../src/lib/files/secret-files.ts';
+import { createTlsFiles } from '../../src/upstream/transport/tls-files.ts';
 import {
   createAuthority,
   hasOpenssl,
@@ -308,7 +309,9 @@ describe.runIf(hasOpenssl)(`TLS to the service${opensslOnly}`, () => {
       [{ clientCertificate: cert, clientKey: locked }, 'clientKey: the private key has a passphrase; remove it'],
       [{ ca: { file: 'missing.pem' } }, "ca: the file missing.pem doesn't exist"],
     ] as const) {
-      expect(findTlsProblems(settings).map(({ name, problem }) => `${name}: ${problem}`)).toEqual([problem]);
+      expect(problemsOf(() => createTlsFiles(settings)).map(({ name, problem }) => `${name}: ${problem}`)).toEqual([
+        problem,
+      ]);
     }
   });
 });

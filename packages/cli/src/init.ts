@@ -6,7 +6,6 @@ import { parse, stringify } from 'yaml';
 import { findTenantProblem } from '../../../src/auth/tenants.ts';
 import { createSchema } from '../../../src/graphql/schema.ts';
 import { scopesOf } from '../../../src/graphql/scopes.ts';
-import { isTaken } from '../../../src/lib/files/text-file.ts';
 import { isKeysAddress } from '../../../src/lib/urls.ts';
 import { listAll } from '../../../src/settings/define.ts';
 import { parseSettings } from '../../../src/settings/parse.ts';
@@ -17,6 +16,7 @@ import { findAllConflicts } from './config/conflicts.ts';
 import { loadCheckedModules, SHIPPED_MODULES } from './config/load-modules.ts';
 import { ConfigError, rejectProblems, writeNamedFile } from './config/problem.ts';
 import { SETTINGS_TABLE } from './config/settings.ts';
+import { isTaken } from './files.ts';
 
 const ENV_EXAMPLE = '.env.example';
 

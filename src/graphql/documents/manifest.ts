@@ -3,7 +3,6 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { caught } from '../../lib/caught.ts';
 import { createWatchedFiles, type WatchedFiles } from '../../lib/files/file-watcher.ts';
 import { FileError, fingerprintOf, isFolder, readFolder, readTextFile } from '../../lib/files/text-file.ts';
 import { isRecord } from '../../lib/is-record.ts';
@@ -121,30 +120,12 @@ export function createManifestFiles(
   return { ...files, manifests: () => current ?? [] };
 }
 
-/** Returns why manifests can't be used, with the index of the source; without one if several contradict each other. */
-export function findManifestProblems(sources: readonly (string | Manifest)[]): { index?: number; problem: string }[] {
-  const problems = sources.flatMap((source, index) =>
-    typeof source === 'string' ? problemsAt(source).map((problem) => ({ index, problem })) : [],
-  );
-  return problems.length > 0
-    ? problems
-    : problemsOf(() => createManifestFiles(sources)).map((problem) => ({ problem }));
-}
-
-function problemsAt(path: string): string[] {
-  let files: string[] = [];
-  const unreadable = problemsOf(() => {
-    files = findManifests(path);
-  });
-  return [...unreadable, ...files.flatMap((file) => problemsOf(() => readManifest(file)))];
-}
-
-function problemsOf(read: () => unknown): string[] {
-  const error = caught(ManifestError, read);
-  return error === undefined ? [] : [error.message];
-}
-
-function findManifests(path: string): string[] {
+/**
+ * Returns the paths of the manifests at a path: itself, or the files in a folder.
+ *
+ * @throws {ManifestError} if it can't be read
+ */
+export function findManifests(path: string): string[] {
   try {
     if (!isFolder(path)) {
       return [path];
@@ -156,7 +137,8 @@ function findManifests(path: string): string[] {
   }
 }
 
-function readManifest(file: string): Manifest {
+/** @throws {ManifestError} if the manifest can't be used */
+export function readManifest(file: string): Manifest {
   try {
     const documents = readFormat(parseJson(readTextFile(file, MAX_MANIFEST_BYTES)));
     assertIds(documents);

@@ -1,7 +1,7 @@
 // Reads text files and folders, and explains why one can't be read.
 
-import { closeSync, constants, lstatSync, openSync, readdirSync, readSync, type Stats, statSync } from 'node:fs';
-import { caught, errorCodeOf, orUndefined } from '../caught.ts';
+import { closeSync, constants, openSync, readdirSync, readSync, type Stats, statSync } from 'node:fs';
+import { errorCodeOf } from '../caught.ts';
 
 /** Reason why a file can't be read. The message is a clause that follows the file's name. */
 export class FileError extends Error {
@@ -69,19 +69,6 @@ export function assertRegularFile(path: string, stat: (path: string) => Stats = 
   if (!stats.isFile()) {
     throw new FileError(`is ${kindOf(stats)}, not a regular file`);
   }
-}
-
-/** Whether something is at a path, also a symbolic link that leads nowhere. */
-export const isTaken = (path: string): boolean => orUndefined(() => lstatSync(path)) !== undefined;
-
-/**
- * Returns why a path can't be a file that is written, as a clause; undefined if it is one or doesn't exist yet.
- *
- * @param stat `lstatSync` rejects symbolic links
- */
-export function findFileProblem(path: string, stat?: (path: string) => Stats): string | undefined {
-  const error = caught(FileError, () => assertRegularFile(path, stat));
-  return error === undefined || error.isMissing ? undefined : `the file ${path} ${error.message}`;
 }
 
 function statOf(path: string, stat: (path: string) => Stats = statSync): Stats {

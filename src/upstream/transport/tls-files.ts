@@ -5,14 +5,7 @@ import { createSecureContext, getCACertificates, type SecureContext } from 'node
 import { caught } from '../../lib/caught.ts';
 import { findCertificateProblem, lastExpiryOf } from '../../lib/certificates.ts';
 import type { WatchedFiles } from '../../lib/files/file-watcher.ts';
-import {
-  createSecretFiles,
-  problemsOf,
-  type Secret,
-  SecretError,
-  type SecretProblem,
-  type SourceProblem,
-} from '../../lib/files/secret-files.ts';
+import { createSecretFiles, type Secret, SecretError, type SecretProblem } from '../../lib/files/secret-files.ts';
 import type { TlsSettings } from '../../settings/upstreams.ts';
 
 interface TlsContexts {
@@ -29,10 +22,6 @@ export interface TlsFiles extends WatchedFiles {
   /** Returns the current contexts: a new object after a change. */
   current(): TlsContexts;
 }
-
-export const findTlsProblems = (
-  settings: Readonly<Partial<Record<keyof TlsSettings, Secret>>>,
-): readonly SourceProblem[] => problemsOf(() => createTlsFiles(settings));
 
 /**
  * Reads the certificates of TLS connections.

@@ -6,8 +6,8 @@ import { createManifestFiles } from '../../../../src/graphql/documents/manifest.
 import { findDocumentProblem } from '../../../../src/graphql/documents/validate.ts';
 import { listSecretFiles } from '../../../../src/lib/files/secret-files.ts';
 import { isLoopbackHost } from '../../../../src/lib/urls.ts';
-import { findPartsOfKinds, type PartOfKind, partOf, sourceOf } from '../../../../src/settings/kinds.ts';
 import type { Config, LoadedConfig } from '../config/load-config.ts';
+import { findPartsOfKinds, type PartOfKind, partOf, sourceOf } from '../config/parts.ts';
 import { type Problem, problemOf } from '../config/problem.ts';
 import { SETTINGS_TABLE } from '../config/settings.ts';
 

@@ -1,13 +1,13 @@
 // Runs the sandbox without a gateway, and resets it.
 
 import { createInterface } from 'node:readline';
-import { findFileProblem } from '../../../../src/lib/files/text-file.ts';
 import { unknownName } from '../../../../src/settings/define.ts';
 import { isTrait, TRAIT_NAMES } from '../../../sandbox/src/traits.ts';
 import type { Command, CommandLine, Process } from '../command.ts';
 import { readInteger } from '../command-line.ts';
 import { rejectProblems } from '../config/problem.ts';
 import { DEFAULT_SANDBOX_FILE } from '../config/settings.ts';
+import { findFileProblem } from '../files.ts';
 import { catchStopSignals } from '../signals.ts';
 
 const DEFAULT_PORT = 4010;

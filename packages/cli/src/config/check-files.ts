@@ -1,34 +1,34 @@
 // Checks the files and packages that settings need.
 
-import { existsSync } from 'node:fs';
+import { accessSync, closeSync, constants, existsSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { findKeyProblem } from '../../../../src/auth/signing-keys.ts';
 import { createTenantUpstreams, findTenantProblem, findUpstreamProblem } from '../../../../src/auth/tenants.ts';
-import { findManifestProblems } from '../../../../src/graphql/documents/manifest.ts';
+import {
+  createManifestFiles,
+  findManifests,
+  type Manifest,
+  ManifestError,
+  readManifest,
+} from '../../../../src/graphql/documents/manifest.ts';
+import { caught } from '../../../../src/lib/caught.ts';
 import {
   type FindProblem,
   findSecretProblems,
+  problemsOf,
   type Secret,
   type SourceProblem,
 } from '../../../../src/lib/files/secret-files.ts';
-import { findFileProblem } from '../../../../src/lib/files/text-file.ts';
 import { isRecord } from '../../../../src/lib/is-record.ts';
 import { findMissingPackage } from '../../../../src/lib/optional-packages.ts';
-import { findRedisServerProblems } from '../../../../src/redis/redis-connection.ts';
-import {
-  findHeaderProblem,
-  findPartsOfKinds,
-  type Kind,
-  OWN_SECRETS,
-  type PartOfKind,
-  partOf,
-  requireLength,
-  sourceOf,
-} from '../../../../src/settings/kinds.ts';
+import { readRedisServer } from '../../../../src/redis/redis-connection.ts';
+import { findHeaderProblem, type Kind, OWN_SECRETS, requireLength } from '../../../../src/settings/kinds.ts';
 import type { SettingProblem } from '../../../../src/settings/parse.ts';
 import { findRedisUrlProblem } from '../../../../src/settings/stores.ts';
-import { findAuditProblem } from '../../../../src/telemetry/audit-log.ts';
-import { findTlsProblems } from '../../../../src/upstream/transport/tls-files.ts';
+import { toAuditError } from '../../../../src/telemetry/audit-log.ts';
+import { createTlsFiles } from '../../../../src/upstream/transport/tls-files.ts';
+import { findFileProblem } from '../files.ts';
+import { findPartsOfKinds, type PartOfKind, partOf, sourceOf } from './parts.ts';
 import { SETTINGS_TABLE, type Settings, sandboxFileOf } from './settings.ts';
 
 /**
@@ -49,7 +49,7 @@ export function findFileProblems(
   const of = (...kinds: readonly Kind[]) => parts.filter(({ kind }) => kinds.includes(kind));
   return [
     ...groupBySection(all.filter(({ kind }) => kind === 'certificate' || kind === 'clientKey')).flatMap((section) =>
-      checkTogether(withoutPair(section, missing), findTlsProblems),
+      checkTogether(withoutPair(section, missing), (sources) => problemsOf(() => createTlsFiles(sources))),
     ),
     ...groupBySection(of('redisUrl', 'redisCertificate')).flatMap((section) =>
       checkTogether(section, findRedisProblems),
@@ -110,7 +110,7 @@ const checkSecret = (part: PartOfKind, findProblem: FindProblem): SettingProblem
 const findRedisProblems = ({ url, ca }: Record<string, Secret>): readonly SourceProblem[] =>
   url === undefined || (typeof url === 'string' && findRedisUrlProblem(url) !== undefined)
     ? []
-    : findRedisServerProblems({ url, ca });
+    : problemsOf(() => readRedisServer({ url, ca }));
 
 const nameOf = ({ path }: PartOfKind): string => path.at(-1) ?? '';
 
@@ -161,11 +161,47 @@ function checkManifests(parts: readonly PartOfKind[]): SettingProblem[] {
   }));
 }
 
+/** Returns why manifests can't be used, with the index of the source; without one if several contradict each other. */
+function findManifestProblems(sources: readonly (string | Manifest)[]): { index?: number; problem: string }[] {
+  const problems = sources.flatMap((source, index) =>
+    typeof source === 'string' ? problemsAt(source).map((problem) => ({ index, problem })) : [],
+  );
+  return problems.length > 0
+    ? problems
+    : messagesOf(() => createManifestFiles(sources)).map((problem) => ({ problem }));
+}
+
+function problemsAt(path: string): string[] {
+  let files: string[] = [];
+  const unreadable = messagesOf(() => {
+    files = findManifests(path);
+  });
+  return [...unreadable, ...files.flatMap((file) => messagesOf(() => readManifest(file)))];
+}
+
+function messagesOf(read: () => unknown): string[] {
+  const error = caught(ManifestError, read);
+  return error === undefined ? [] : [error.message];
+}
+
 /** Returns why lines couldn't be appended to the audit log. The file is not created. */
 function checkAuditLog(part: PartOfKind): SettingProblem[] {
   const source = sourceOf(part);
   const message = typeof source === 'object' ? findAuditProblem(source.file) : undefined;
   return message === undefined ? [] : [{ path: part.path, message }];
+}
+
+/** Returns why a file can't be opened, as a clause; undefined if it can. The file is not created. */
+function findAuditProblem(path: string): string | undefined {
+  const error = caught(Error, () => {
+    const isThere = statSync(path, { throwIfNoEntry: false }) !== undefined;
+    if (isThere) {
+      closeSync(openSync(path, constants.O_WRONLY | constants.O_APPEND | constants.O_NONBLOCK));
+    } else {
+      accessSync(dirname(path), constants.W_OK | constants.X_OK);
+    }
+  });
+  return error && toAuditError(path, error).message;
 }
 
 function checkSandbox({ path, value }: PartOfKind): SettingProblem[] {

@@ -16,8 +16,8 @@ import { orUndefined } from '../../../../src/lib/caught.ts';
 import { FileError } from '../../../../src/lib/files/text-file.ts';
 import { isRecord } from '../../../../src/lib/is-record.ts';
 import { unknownName } from '../../../../src/settings/define.ts';
-import { membersOf, type Part, partOf, replaceIn, withKind } from '../../../../src/settings/kinds.ts';
 import type { Environment, ReadFile } from './environment.ts';
+import { membersOf, type Part, partOf, replaceIn, withKind } from './parts.ts';
 import type { Place, Problem, SettingPath } from './problem.ts';
 import { SETTINGS_TABLE } from './settings.ts';
 

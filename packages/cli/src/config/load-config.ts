@@ -2,7 +2,6 @@
 
 import { z } from 'zod';
 import { suggest } from '../../../../src/settings/define.ts';
-import { formsOf, membersOf, type Part, partOf, replaceIn, withKind } from '../../../../src/settings/kinds.ts';
 import { parseSettings, type SettingProblem } from '../../../../src/settings/parse.ts';
 import type { CommandLine } from '../command.ts';
 import { findFileProblems } from './check-files.ts';
@@ -10,6 +9,7 @@ import { type ConfigFile, findSource, readConfigFile, SOURCE_VARIABLES } from '.
 import { findAllConflicts } from './conflicts.ts';
 import { applyProxyVariables, type Environment, type ReadFile, readConfigText } from './environment.ts';
 import { type ModuleSource, SHIPPED_MODULES } from './load-modules.ts';
+import { formsOf, membersOf, type Part, partOf, replaceIn, withKind } from './parts.ts';
 import { ConfigError, type Locate, type Problem, problemOf, sortProblems } from './problem.ts';
 import {
   optionOf,

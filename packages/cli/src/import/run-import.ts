@@ -3,7 +3,6 @@
 import { lstatSync, rmSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
-import { findFileProblem } from '../../../../src/lib/files/text-file.ts';
 import { withoutControls } from '../../../../src/lib/text.ts';
 import { createJsonLogger } from '../../../../src/telemetry/json-logger.ts';
 import { isUpstreamError } from '../../../../src/upstream/errors.ts';
@@ -13,6 +12,7 @@ import { readInteger } from '../command-line.ts';
 import { readEnvironment } from '../config/environment.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { ConfigError } from '../config/problem.ts';
+import { findFileProblem } from '../files.ts';
 import { findService, readCredential } from '../find-service.ts';
 import { formatLogLine } from '../readable-log.ts';
 import { catchStopSignals } from '../signals.ts';

@@ -5,7 +5,7 @@ import { EventEmitter, once } from 'node:events';
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { addCounters, counter, formatMetrics, gauge, type MetricSamples } from '../../../../src/telemetry/metrics.ts';
+import { counter, formatMetrics, gauge, type MetricSamples } from '../../../../src/telemetry/metrics.ts';
 import type { Config } from '../config/load-config.ts';
 import { CommandError } from '../config/problem.ts';
 import type { Settings } from '../config/settings.ts';
@@ -13,6 +13,7 @@ import { turnEventLoop } from '../server/drain.ts';
 import type { Health } from '../server/health.ts';
 import { listen } from '../server/listen.ts';
 import { type ProcessUsage, usageSnapshot } from '../server/process-metrics.ts';
+import { addCounters } from './counters.ts';
 import { type Ending, WorkerProcess } from './fork-worker.ts';
 import { HEARTBEAT_MS } from './worker.ts';
 
