@@ -262,16 +262,10 @@ export function buildGateway(
   const pipeline = createPipeline(parts, {
     inFlight: createInFlightRequests(settings, logger, nameTenant),
     trustedDocuments,
-    createContext: createContextFactory({
-      upstreams,
-      logger,
-      now,
-      operationTimeoutMs: settings.operationTimeoutMs,
-      logsCalls: logger.isLevelEnabled('debug'),
-      metrics,
-      noteEpisode: createEpisodeLog(logger),
-      audit,
-    }),
+    createContext: createContextFactory(
+      { metrics, noteEpisode: createEpisodeLog(logger), audit, logsCalls: logger.isLevelEnabled('debug') },
+      { upstreams, logger, now, operationTimeoutMs: settings.operationTimeoutMs },
+    ),
     prepare: engine.prepare,
     respond,
   });

@@ -4,10 +4,8 @@ import type { YogaInitialContext } from 'graphql-yoga';
 import type { Logger } from 'pino';
 import type { Identity } from '../auth/identity.ts';
 import type { Deadline, Signal } from '../lib/signal.ts';
-import type { AuditLog } from '../telemetry/audit-log.ts';
-import type { GatewayMetrics } from '../telemetry/gateway-metrics.ts';
 import type { OperationTrace } from '../telemetry/tracing/operation-trace.ts';
-import { type NoteEpisode, Usage } from '../telemetry/usage.ts';
+import { Usage, type UsageReceivers } from '../telemetry/usage.ts';
 import type { CallBudget, OperationWrites, UpstreamClient } from '../upstream/client.ts';
 import { readToTryKey } from '../upstream/endpoints.ts';
 import { errorOf } from '../upstream/errors.ts';
@@ -53,90 +51,95 @@ export interface GatewayContext extends PluginContext {
   readonly now: () => Date;
 }
 
-export interface OperationRequest {
-  identity: Identity;
-  idempotencyKey: string | undefined;
-  requestId: string;
-  /** Trace of the operation; undefined if there is none. */
-  trace: OperationTrace | undefined;
-  /** IP address of the client; undefined if it is not logged. */
-  address: string | undefined;
-  /** Aborted when the client disconnects. */
-  signal: Signal;
-  /** Whether reads use no stored responses. */
-  bypassesCache: boolean;
-  reportsCalls: boolean;
+/** Flags in the extensions of a request. */
+export interface RequestFlags {
   /** Whether the operation is only explained: nothing is sent upstream. */
-  isExplained: boolean;
+  readonly isExplained: boolean;
+  /** Whether the response reports the calls of the operation. */
+  readonly reportsCalls: boolean;
+}
+
+/** Request of an operation, as far as its execution depends on it. */
+export interface OperationRequest {
+  readonly requestId: string;
+  readonly request: {
+    /** Aborted when the client disconnects. */
+    readonly signal: Signal;
+    header(name: string): string | undefined;
+  };
+  /** IP address of the client; undefined if it is not logged or unknown. */
+  readonly address: string | undefined;
+  /** Trace of the operation; undefined if there is none. */
+  readonly trace?: OperationTrace | undefined;
+  /** Whether reads use no stored responses. */
+  readonly bypassesCache: boolean;
+  /** @default none */
+  readonly flags?: RequestFlags;
 }
 
 const UNTRIED_KEY =
   'This field is explained only for an API key that the service has accepted within the last minute. Send an operation that calls it first.';
 
-export type CreateContext = (operation: OperationRequest, plugins: PluginContext) => GatewayContext;
+export type CreateContext = (operation: OperationRequest, identity: Identity, plugins: PluginContext) => GatewayContext;
 
-export function createContextFactory(options: {
-  upstreams: Pick<Upstreams, 'bind' | 'hasAccepted' | 'record'>;
-  logger: Logger;
-  now: () => Date;
-  /** Maximum time for one operation with all its upstream calls, in milliseconds. */
-  operationTimeoutMs: number;
-  /** Whether the log names the REST calls of each operation. */
-  logsCalls: boolean;
-  metrics: GatewayMetrics;
-  noteEpisode: NoteEpisode;
-  audit: AuditLog | undefined;
-}): CreateContext {
-  const { upstreams, noteEpisode, logsCalls, logger, now } = options;
-  return (operation, { params, request }) => {
-    const { identity, requestId, trace, address } = operation;
+/** @param receivers receive what happens to the calls of all operations */
+export function createContextFactory(
+  receivers: UsageReceivers,
+  {
+    upstreams,
+    logger,
+    now,
+    operationTimeoutMs,
+  }: {
+    upstreams: Pick<Upstreams, 'bind' | 'hasAccepted' | 'record'>;
+    logger: Logger;
+    now: () => Date;
+    /** Maximum time for one operation with all its upstream calls, in milliseconds. */
+    operationTimeoutMs: number;
+  },
+): CreateContext {
+  return (operation, identity, { params, request }) => {
+    const { requestId, bypassesCache, flags } = operation;
     const { credential, upstreamName } = identity;
-    const usage = new Usage({
-      metrics: options.metrics,
-      usesTenantKey: identity.clientKind === 'browser',
-      noteEpisode,
-      upstreamName,
-      trace,
-      audit: options.audit && { log: options.audit, identity, address },
-      logsCalls,
-    });
+    const isExplained = flags?.isExplained === true;
+    const usage = new Usage(receivers, identity, operation);
     const writes: OperationWrites = { ofField: undefined };
-    const explainer = operation.isExplained
+    const explainer = isExplained
       ? new Explainer(upstreams.record(upstreamName, { credential, requestId, writes }))
       : undefined;
-    const client = upstreams.bind(upstreamName, {
+    const sender = upstreams.bind(upstreamName, {
       credential,
-      signal: operation.signal,
-      deadlineAt: performance.now() + options.operationTimeoutMs,
+      signal: operation.request.signal,
+      deadlineAt: performance.now() + operationTimeoutMs,
       requestId,
       events: usage,
-      bypassesCache: operation.bypassesCache,
+      bypassesCache,
       writes,
     });
-    const upstream = explainer?.client ?? client;
-    const fieldCalls = operation.reportsCalls ? new FieldCallCounts(client, client.budget) : undefined;
+    const client = explainer?.client ?? sender;
+    const fieldCalls = flags?.reportsCalls === true ? new FieldCallCounts(sender, sender.budget) : undefined;
     const tryKey = () => {
-      if (identity.clientKind !== 'server' || upstreams.hasAccepted(upstreamName, identity.credential)) {
+      if (identity.clientKind !== 'server' || upstreams.hasAccepted(upstreamName, credential)) {
         return undefined;
       }
       return explainer === undefined
-        ? client.read(readToTryKey, {})
+        ? sender.read(readToTryKey, {})
         : Promise.reject(errorOf('missingCredential', readToTryKey, { message: UNTRIED_KEY }));
     };
     return {
       requestId,
       identity,
       usage,
-      budget: client.budget,
-      upstream,
+      budget: sender.budget,
+      upstream: client,
       tryKey,
       writes,
-      deadline: client.deadline,
-      loaders: new OperationLoaders(upstream, explainer ?? fieldCalls),
+      deadline: sender.deadline,
+      loaders: new OperationLoaders(client, explainer ?? fieldCalls),
       fieldCalls,
-      isExplained: operation.isExplained,
+      isExplained,
       explainer,
-      idempotencyKey: operation.idempotencyKey || undefined,
+      idempotencyKey: operation.request.header('idempotency-key') || undefined,
       logger,
       now,
       params,

@@ -3,6 +3,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { ClientRules } from '../auth/identity.ts';
 import { bodyTooLarge, type Refusal, refuse } from '../errors/codes.ts';
+import type { RequestFlags } from '../graphql/context.ts';
 import { withoutByteOrderMark } from '../lib/files/text-file.ts';
 import { isRecord } from '../lib/is-record.ts';
 import type { IncomingRequest } from './message.ts';
@@ -147,34 +148,27 @@ export const bodyAlreadyRead = (): Refusal =>
 /** Creates the error that stops a request whose client has disconnected. */
 export const requestAborted = (): Refusal => refuse('CLIENT_CLOSED', 'The client disconnected.');
 
-/** Flags in the `extensions` of a request. */
-export interface RequestExtensions {
-  /** Whether the operation is only explained: its REST calls are listed, not made. */
-  explain: boolean;
-  /** Whether the response reports the REST calls that were made. */
-  upstream: boolean;
-}
-
-const NONE: RequestExtensions = { explain: false, upstream: false };
+const NO_FLAGS: RequestFlags = { isExplained: false, reportsCalls: false };
 
 /**
  * Reads the flags. Other extensions are ignored, because clients may send their own.
  *
  * @throws {Refusal} BAD_REQUEST if a flag is no boolean, FORBIDDEN if a setting hides REST calls from this kind of client
  */
-export function readExtensions({ extensions }: Params, { hidesCalls }: ClientRules): RequestExtensions {
+export function readFlags({ extensions }: Params, { hidesCalls }: ClientRules): RequestFlags {
   if (extensions === undefined) {
-    return NONE;
+    return NO_FLAGS;
   }
-  const flags = { explain: readFlag(extensions, 'explain'), upstream: readFlag(extensions, 'upstream') };
-  if (hidesCalls && (flags.explain || flags.upstream)) {
-    const name = flags.explain ? 'explain' : 'upstream';
+  const isExplained = readFlag(extensions, 'explain');
+  const reportsCalls = readFlag(extensions, 'upstream');
+  if (hidesCalls && (isExplained || reportsCalls)) {
+    const name = isExplained ? 'explain' : 'upstream';
     throw refuse('FORBIDDEN', `"extensions.${name}" is not allowed, because clients.browser.explain is off.`);
   }
-  return flags;
+  return { isExplained, reportsCalls: reportsCalls && !isExplained };
 }
 
-function readFlag(extensions: Readonly<Record<string, unknown>>, name: keyof RequestExtensions): boolean {
+function readFlag(extensions: Readonly<Record<string, unknown>>, name: 'explain' | 'upstream'): boolean {
   const value = Object.hasOwn(extensions, name) ? extensions[name] : false;
   if (typeof value !== 'boolean') {
     throw refuse('BAD_REQUEST', `"extensions.${name}" must be true or false.`);

@@ -6,7 +6,7 @@ import type { Logger } from 'pino';
 import { type Authenticate, missingCredential, type Scheme } from '../auth/authenticate.ts';
 import { type Identity, isVerified, type RulesByClientKind } from '../auth/identity.ts';
 import { Refusal, type RefusalError } from '../errors/codes.ts';
-import type { CreateContext, GatewayContext } from '../graphql/context.ts';
+import type { CreateContext, GatewayContext, OperationRequest, RequestFlags } from '../graphql/context.ts';
 import type { Operation } from '../graphql/documents/prepared-documents.ts';
 import type { TrustedDocuments } from '../graphql/documents/trusted-documents.ts';
 import { createCondition, isPromise } from '../lib/promises.ts';
@@ -22,36 +22,26 @@ import { bypassesCache, pathOf, queryOf, readHead } from './head.ts';
 import type { InFlightRequests } from './in-flight-requests.ts';
 import { lazyRequest } from './lazy-request.ts';
 import type { HandleRequest, IncomingRequest, OutgoingResponse } from './message.ts';
-import {
-  type Params,
-  paramsFromBody,
-  paramsFromQuery,
-  parseBody,
-  type RequestExtensions,
-  readBody,
-  readExtensions,
-} from './params.ts';
+import { type Params, paramsFromBody, paramsFromQuery, parseBody, readBody, readFlags } from './params.ts';
 import { REQUEST_ID, toRequestId } from './request-id.ts';
 import { type UpstreamSelector, withUpstream } from './select-upstream.ts';
 
-export interface RequestState {
+/** Request from its head to its response. Each step adds what it finds. */
+export interface RequestState extends OperationRequest {
   readonly request: IncomingRequest;
   /** Start time, as in `performance.now()`. */
   readonly startedAt: number;
-  readonly requestId: string;
   /** Media type of the response; undefined if the client accepts none of the available types. */
   readonly mediaType: string | undefined;
-  /** IP address of the client; undefined if it is not logged or unknown. */
-  readonly address: string | undefined;
   /** Path of the endpoint; undefined before it is known to be one. Any other path is data of the client. */
   route?: string;
   identity?: Identity;
   /** State of the caller's rate limit; undefined if the caller has none, or before it is checked. */
   allowance?: AdmissionAllowance | undefined;
-  /** Trace of the operation; undefined if there is none, or before the caller is identified. */
+  /** Undefined if there is none, or before the caller is identified. */
   trace?: OperationTrace | undefined;
-  /** Flags of the request; undefined before they are read. */
-  extensions?: RequestExtensions;
+  /** Undefined before they are read. */
+  flags?: RequestFlags;
   context?: GatewayContext;
   operation?: Operation;
 }
@@ -95,6 +85,7 @@ export function createRequestStates(trustedProxies: GatewaySettings['trustedProx
     requestId: toRequestId(request.header(REQUEST_ID)),
     mediaType: negotiateMediaType(request.header('accept')),
     address: addressOf(request),
+    bypassesCache: bypassesCache(request),
   });
 }
 
@@ -135,7 +126,7 @@ export function createPipeline(
     respond: Respond;
   },
 ): HandleRequest {
-  const { inFlight, trustedDocuments, prepare, respond } = options;
+  const { inFlight, trustedDocuments, createContext, prepare, respond } = options;
   const { endpoint, maxBodyBytes } = settings;
   const paths = upstreamSelector.pathsOf(endpoint);
 
@@ -152,29 +143,6 @@ export function createPipeline(
   function selectUpstream(request: IncomingRequest, identity: Identity): Identity {
     const { clientKind, upstreamName } = identity;
     return withUpstream(identity, upstreamSelector.select(request, clientKind, upstreamName));
-  }
-
-  function createContext(
-    { request, requestId, trace, extensions, address }: RequestState,
-    identity: Identity,
-    params: Params,
-    query: string,
-  ) {
-    const isExplained = extensions?.explain === true;
-    return options.createContext(
-      {
-        identity,
-        idempotencyKey: request.header('idempotency-key'),
-        requestId,
-        trace,
-        address,
-        signal: request.signal,
-        bypassesCache: bypassesCache(request),
-        reportsCalls: extensions?.upstream === true && !isExplained,
-        isExplained,
-      },
-      { request: lazyRequest(request), params: toYogaParams(params, query) },
-    );
   }
 
   return async function handle(request: IncomingRequest): Promise<OutgoingResponse> {
@@ -195,9 +163,10 @@ export function createPipeline(
       inFlight.enter(identity); // 429 503; after the body, so that slow clients take no room.
       entered = identity;
       const params = body === undefined ? paramsFromQuery(queryOf(request)) : paramsFromBody(parseBody(body)); // 400
-      state.extensions = readExtensions(params, clientRules[identity.clientKind]); // 400 403
+      state.flags = readFlags(params, clientRules[identity.clientKind]); // 400 403
       const { text, hash } = trustedDocuments.find(params, modeOf(identity), identity.documents); // 400
-      const context = createContext(state, identity, params, text);
+      const plugins = { request: lazyRequest(request), params: toYogaParams(params, text) };
+      const context = createContext(state, identity, plugins);
       state.context = context;
       const { operation, execute } = prepare(text, context); // Yoga, once per document: parse, limits, validate; 400 405
       state.operation = operation;
@@ -208,7 +177,7 @@ export function createPipeline(
       if (hash === undefined) {
         noteUnlisted(text, operation, context, result.errors !== undefined);
       }
-      const explained = state.extensions.explain ? await explain(result, operation, context, params) : result;
+      const explained = state.flags.isExplained ? await explain(result, operation, context, params) : result;
       return respond(state, { result: explained });
     } catch (error) {
       return respond(state, { error }); // Unexpected errors are logged and masked.

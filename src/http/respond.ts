@@ -35,7 +35,7 @@ export function createRespond(
 ): Respond {
   return (state, end) => {
     const { request, startedAt, requestId, mediaType = DEFAULT_TYPE, identity, allowance } = state;
-    const { extensions, context, operation } = state;
+    const { flags, context, operation } = state;
     if (identity === undefined) {
       state.trace = startTrace(state); // Rejected before the caller was identified.
     }
@@ -45,7 +45,7 @@ export function createRespond(
     if (upstream !== undefined) {
       body.extensions = { ...body.extensions, upstream };
     }
-    const executed = extensions?.explain ? undefined : operation?.type; // No mutation of an explained operation has an unknown outcome.
+    const executed = flags?.isExplained ? undefined : operation?.type; // No mutation of an explained operation has an unknown outcome.
     const { text, errors } = limitSize(body, maxResponseBytes, requestId, executed);
     const usage = context?.usage;
     const cost = admission.costOf(usage);
@@ -68,12 +68,12 @@ export function createRespond(
       cached: usage?.cached || undefined,
       retries: usage?.retries || undefined,
       staleSeconds: staleSecondsOf(usage),
-      results: extensions?.explain ? undefined : usage?.results,
+      results: flags?.isExplained ? undefined : usage?.results,
       identity,
       address: state.address,
       ...readClientName(request),
       deprecated: operation?.deprecated,
-      explained: extensions?.explain || undefined,
+      explained: flags?.isExplained || undefined,
       calls: usage?.calls,
       ...(request.signal.aborted && CLIENT_CLOSED),
     };

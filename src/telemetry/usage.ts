@@ -1,6 +1,6 @@
 // Receives what happens to the calls of one operation, and passes it to its log lines, trace, metrics and audit log.
 
-import type { Identity } from '../auth/identity.ts';
+import { ANONYMOUS, type Identity } from '../auth/identity.ts';
 import type { CacheHit, CallEvents, InvalidationReason, Outcome } from '../upstream/call-events.ts';
 import { type Endpoint, isUpstreamError, type RateLimitState, type UpstreamError } from '../upstream/errors.ts';
 import type { TraceHeaders, UpstreamRequest } from '../upstream/request.ts';
@@ -12,23 +12,26 @@ import type { OperationTrace } from './tracing/operation-trace.ts';
 /** Notes a response that comes from something else than an upstream, or that keeps what was to be cleared. */
 export type NoteEpisode = (kind: 'foreign' | 'uncleared', upstreamName: string | undefined, endpoint: Endpoint) => void;
 
-/** Receivers of what happens to the calls of one operation. */
-interface UsageReceivers {
+/** Receivers of what happens to the calls of all operations. */
+export interface UsageReceivers {
   /** @default none */
   metrics?: GatewayMetrics | undefined;
-  /** Whether calls have the configured key of a tenant. @default false */
-  usesTenantKey?: boolean;
   /** Called for each such response. @default nothing */
   noteEpisode?: NoteEpisode | undefined;
-  /** Name of the upstream. @default the only one, which has none */
-  upstreamName?: string | undefined;
-  /** Trace of the operation. @default none */
-  trace?: OperationTrace | undefined;
   /** Log of writes, with their author. @default none */
-  audit?: { log: AuditLog; identity: Identity; address: string | undefined } | undefined;
+  audit?: AuditLog | undefined;
   /** Whether the log names the calls. @default false */
   logsCalls?: boolean;
 }
+
+/** Part of an operation's request that receivers are told. */
+interface CallsOrigin {
+  readonly trace?: OperationTrace | undefined;
+  /** IP address of the client. */
+  readonly address?: string | undefined;
+}
+
+const NONE = {};
 
 /** Upstream calls of one operation: their cost, and what log, trace, metrics and audit log say about them. */
 export class Usage implements CallEvents {
@@ -53,14 +56,23 @@ export class Usage implements CallEvents {
   /** Calls in the order in which they were sent; undefined unless the log names them. */
   readonly calls: CallEntry[] | undefined;
   readonly #receivers: UsageReceivers;
+  readonly #identity: Identity;
+  readonly #origin: CallsOrigin;
   readonly #openEntries: Map<UpstreamRequest, { entry: CallEntry; startedAt: number }> | undefined;
   readonly #writes: Map<UpstreamRequest, WriteRecord> | undefined;
   #inFlight = 0;
   #inFlightSince = 0;
   #elapsedMs = 0;
 
-  constructor(receivers: UsageReceivers = {}) {
+  /**
+   * @param receivers all of them are optional. @default none
+   * @param identity caller of the operation. @default anonymous
+   * @param origin request of the operation. @default unknown
+   */
+  constructor(receivers: UsageReceivers = NONE, identity = ANONYMOUS, origin: CallsOrigin = NONE) {
     this.#receivers = receivers;
+    this.#identity = identity;
+    this.#origin = origin;
     this.calls = receivers.logsCalls ? [] : undefined;
     this.#openEntries = receivers.logsCalls ? new Map() : undefined;
     this.#writes = receivers.audit && new Map();
@@ -88,20 +100,20 @@ export class Usage implements CallEvents {
       this.shared += 1;
       this.#openEntry(request, { shared: true });
     }
-    const { audit, trace } = this.#receivers;
+    const { audit } = this.#receivers;
     if (audit !== undefined && request.endpoint.method !== 'GET') {
-      const { identity, address } = audit;
-      const author = { identity, address, traceIds: trace?.ids, field: this.field };
-      this.#writes?.set(request, audit.log.begin(author, request));
+      const { address, trace } = this.#origin;
+      const author = { identity: this.#identity, address, traceIds: trace?.ids, field: this.field };
+      this.#writes?.set(request, audit.begin(author, request));
     }
   }
 
   queued({ endpoint }: UpstreamRequest): void {
-    this.#receivers.trace?.addEvent('queued', endpoint);
+    this.#origin.trace?.addEvent('queued', endpoint);
   }
 
   dequeued({ endpoint }: UpstreamRequest, waitedMs: number): void {
-    this.#receivers.trace?.addEvent('dequeued', endpoint, waitedMs);
+    this.#origin.trace?.addEvent('dequeued', endpoint, waitedMs);
   }
 
   refusal(request: UpstreamRequest): UpstreamError | undefined {
@@ -114,21 +126,22 @@ export class Usage implements CallEvents {
       this.retries += 1;
     }
     this.#openEntry(request, { attempt: resends + 1 });
-    return this.#receivers.trace?.startRequest(request, resends, upstreamUrl);
+    return this.#origin.trace?.startRequest(request, resends, upstreamUrl);
   }
 
   attemptEnded(request: UpstreamRequest, outcome: Outcome, milliseconds: number): void {
-    const { metrics, trace, noteEpisode, upstreamName, usesTenantKey = false } = this.#receivers;
+    const { metrics, noteEpisode } = this.#receivers;
+    const { clientKind, upstreamName } = this.#identity;
     this.#closeEntry(request, outcome);
-    metrics?.requestEnded(upstreamName, request.endpoint, outcome, milliseconds, usesTenantKey);
-    trace?.endRequest(request, outcome);
+    metrics?.requestEnded(upstreamName, request.endpoint, outcome, milliseconds, clientKind === 'browser');
+    this.#origin.trace?.endRequest(request, outcome);
     if (isUpstreamError(outcome) ? outcome.isForeign : outcome.uncleared?.length) {
       noteEpisode?.(isUpstreamError(outcome) ? 'foreign' : 'uncleared', upstreamName, request.endpoint);
     }
   }
 
   retryDelayed({ endpoint }: UpstreamRequest, delayMs: number): void {
-    this.#receivers.trace?.addEvent('retry_delayed', endpoint, delayMs);
+    this.#origin.trace?.addEvent('retry_delayed', endpoint, delayMs);
   }
 
   ended(request: UpstreamRequest, outcome: Outcome, isShared: boolean): void {
@@ -140,7 +153,7 @@ export class Usage implements CallEvents {
     if (rateLimit !== undefined && rateLimit.remaining <= (this.rateLimit?.remaining ?? rateLimit.remaining)) {
       this.rateLimit = rateLimit;
     }
-    const { trace } = this.#receivers;
+    const { trace } = this.#origin;
     if (isShared) {
       this.#closeEntry(request, outcome);
       trace?.share(request.endpoint, outcome);
@@ -151,7 +164,6 @@ export class Usage implements CallEvents {
   }
 
   answeredFromCache(request: UpstreamRequest, { resource, answer, ageMs, result }: CacheHit, waited: boolean): void {
-    const { metrics, trace, upstreamName } = this.#receivers;
     const { method, route } = request.endpoint;
     this.cached += 1;
     if (waited) {
@@ -161,22 +173,20 @@ export class Usage implements CallEvents {
       this.staleMs = Math.max(this.staleMs ?? 0, ageMs);
     }
     this.calls?.push({ method, route, ageMs: Math.round(ageMs) });
-    metrics?.cachedRead(upstreamName, resource, answer, ageMs);
-    trace?.share(request.endpoint, result);
+    this.#receivers.metrics?.cachedRead(this.#identity.upstreamName, resource, answer, ageMs);
+    this.#origin.trace?.share(request.endpoint, result);
   }
 
   cacheMissed(resource: string, reason: 'miss' | 'bypass' | 'unavailable'): void {
-    const { metrics, upstreamName } = this.#receivers;
-    metrics?.cachedRead(upstreamName, resource, reason);
+    this.#receivers.metrics?.cachedRead(this.#identity.upstreamName, resource, reason);
   }
 
   invalidated(reason: InvalidationReason): void {
-    const { metrics, upstreamName } = this.#receivers;
-    metrics?.invalidated(upstreamName, reason);
+    this.#receivers.metrics?.invalidated(this.#identity.upstreamName, reason);
   }
 
   inBackground(): Usage {
-    return new Usage({ ...this.#receivers, audit: undefined, logsCalls: false });
+    return new Usage({ ...this.#receivers, audit: undefined, logsCalls: false }, this.#identity, this.#origin);
   }
 
   #openEntry(request: UpstreamRequest, details: Pick<CallEntry, 'attempt' | 'shared'>): void {

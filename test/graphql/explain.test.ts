@@ -10,8 +10,8 @@ import { startService, type TestService } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
 guards('src/auth/identity.ts', 'createClientRules.anonymous.hidesCalls');
-guards('src/graphql/context.ts', 'createContextFactory.upstream');
-guards('src/http/params.ts', 'readExtensions');
+guards('src/graphql/context.ts', 'createContextFactory.client');
+guards('src/http/params.ts', 'readFlags');
 guards('src/upstream/recorder.ts', 'createRecorder.curlOf');
 
 const KEY = 'ApiKey key-of-a-server';

@@ -15,7 +15,7 @@ import { createTemporaryFolder } from '../../support/sandbox-files.ts';
 import { startService } from '../../support/service.ts';
 import { registerTestTraces } from '../../support/traces.ts';
 
-guards('src/http/pipeline.ts', 'createPipeline.createContext.bypassesCache');
+guards('src/http/pipeline.ts', 'createRequestStates.bypassesCache');
 guards('src/upstream/upstreams.ts', 'createUpstreams.close');
 
 const READ_BOTH = '{ workflow(idOrIdentifier: "welcome") { name } notificationGroups { name } }';
