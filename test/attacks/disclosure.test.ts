@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { repeat } from '../support/attack.ts';
 import { startScriptedGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { ofFile } from '../support/lifetime.ts';
@@ -98,14 +97,13 @@ describe('a response is limited to 4 MiB', () => {
       data: { _id: 'f', name: character.repeat(length), identifier: 'f', _organizationId: 'o', _environmentId: 'e' },
     });
     gateway.service.forget();
+    const names = Array.from({ length: 6 }, (_, i) => `a${i}`);
     const { body: response } = await gateway.send(
-      `mutation { ${repeat(6, (i) => `a${i}: createFeed(input: { name: "${i}" }) { ... on CreateFeedSuccess { feed { name } } }`)} }`,
+      `mutation { ${names.map((name) => `${name}: createFeed(input: { name: "${name}" }) { ... on CreateFeedSuccess { feed { name } } }`).join(' ')} }`,
     );
     const outcomes = (response.errors ?? []).map(({ path, extensions }) => `${path} ${extensions?.outcome}`);
     const sent = gateway.service.requests.length;
-    const reported = repeat(6, (i) => `a${i}`, ' ')
-      .split(' ')
-      .map((name) => outcomes.find((text) => text.startsWith(name)) ?? name);
+    const reported = names.map((name) => outcomes.find((text) => text.startsWith(name)) ?? name);
     expect(reported.filter((text) => text.endsWith('NOT_APPLIED'))).toHaveLength(6 - sent);
     expect(reported.some((text) => text.endsWith('UNKNOWN'))).toBe(true);
     expect(Buffer.byteLength(JSON.stringify(response))).toBeLessThanOrEqual(MAX_BYTES);

@@ -2,7 +2,6 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { DatabaseSync } from 'node:sqlite';
 import { onTestFinished } from 'vitest';
 import { runCommand } from './command.ts';
-import { spawnNotigraph } from './process.ts';
 import { group, subscriber } from './records.ts';
 import { createTestFolder } from './sandbox-files.ts';
 import { type ServiceResponse, startService } from './service.ts';
@@ -62,6 +61,7 @@ export async function setUpImport(
   const optionsOf = (...args: string[]) => optionsFor('users.csv', ...args);
   return {
     folder,
+    /** Returns the options of an import, for a command or a process of its own. */
     optionsOf,
     run: (...args: string[]) => runCommand(optionsOf(...args)),
     /** Imports another file of the folder. */
@@ -71,8 +71,6 @@ export async function setUpImport(
       environment = id;
       hasGroups = groups;
     },
-    /** Starts an import, without waiting for its end. */
-    start: (...args: string[]) => spawnNotigraph(optionsOf(...args)),
     /** Returns the rows that were sent, with their keys. */
     sent: () =>
       service.requests

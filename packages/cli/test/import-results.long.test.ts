@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
 import { guards } from '../../../test/support/guards.ts';
 import { setUpImport } from '../../../test/support/import.ts';
+import { spawnNotigraph } from '../../../test/support/process.ts';
 import { createTemporaryFolder } from '../../../test/support/sandbox-files.ts';
 import { openPrivateFile } from '../src/import/results.ts';
 
@@ -79,8 +80,8 @@ it('is readable by its owner only, also if it was not, and not used for another 
 
 it('permits one import of a file at a time', async () => {
   const firstSent = Promise.withResolvers<void>();
-  const { folder, start, run, sent } = await setUpImport(USERS, () => void firstSent.resolve());
-  const first = start('--rate', '1'); // It takes longer than the second one to start, on any machine.
+  const { folder, optionsOf, run, sent } = await setUpImport(USERS, () => void firstSent.resolve());
+  const first = spawnNotigraph(optionsOf('--rate', '1')); // It takes longer than the second one to start, on any machine.
   await firstSent.promise;
   expect(await run('--restart')).toMatchObject({
     code: 2,
@@ -94,8 +95,8 @@ it('permits one import of a file at a time', async () => {
 
 it('sends no row that was added to the file during the import', async () => {
   const firstSent = Promise.withResolvers<void>();
-  const { folder, start, sent } = await setUpImport(USERS, () => void firstSent.resolve());
-  const importing = start('--rate', '20');
+  const { folder, optionsOf, sent } = await setUpImport(USERS, () => void firstSent.resolve());
+  const importing = spawnNotigraph(optionsOf('--rate', '20'));
   await firstSent.promise;
   await appendFile(folder.path('users.csv'), '40\n41\n');
   expect(await importing.ended).toMatchObject({

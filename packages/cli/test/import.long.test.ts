@@ -39,10 +39,10 @@ it.each([
   'leaves no file and sends nothing if %s comes while the file is checked (%j)',
   async (signal, args, created) => {
     const rows = Array.from({ length: 400_000 }, (_, i) => `user-${i},\n`).join('');
-    const { folder, start, sent } = await setUpImport(`subscriberId,email\nfirst,nobody\n${rows}`);
+    const { folder, optionsOf, sent } = await setUpImport(`subscriberId,email\nfirst,nobody\n${rows}`);
     const stopped = new AbortController();
     const changes = watch(folder.path(), { signal: stopped.signal });
-    await using importing = start(...args);
+    await using importing = spawnNotigraph(optionsOf(...args));
     for await (const { filename } of changes) {
       if (filename === created) {
         break;
