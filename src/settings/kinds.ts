@@ -16,9 +16,13 @@ export const OWN_SECRETS = {
 export type OwnSecret = keyof typeof OWN_SECRETS;
 
 /**
- * Kinds of values, with their category. In a configuration file, a `secret` must be a reference, an `address` must not contain a password, and a
- * `path` is relative to that file. A `secret` or `text` can be in a file of its own; an `address` only if its setting has that form too. A `section`
- * needs something outside of the configuration. An `inline` secret may be in the file itself, because its setting shares it anyway.
+ * Kinds of values, with their category. In a configuration file,
+ * - a `secret` must be a reference, such as `{ env: ACME_KEY }` or `{ file: /run/secrets/acme }`
+ * - a `text` can be in a file of its own, as a `secret` can: a certificate is `{ file: ca.pem }`
+ * - an `address` must not contain a password, as `rediss://:password@cache:6379` does. It can be in a file only if its setting has that form too
+ * - a `path` is relative to that file
+ * - an `inline` secret may be in the file itself, because its setting shares it anyway: GraphiQL sends its key to each visitor
+ * - a `section` needs something outside of the configuration: `mcp` needs a package
  */
 const KINDS = {
   cacheSecret: 'secret',

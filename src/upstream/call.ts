@@ -228,7 +228,7 @@ export class Call implements AttemptOwner, RetryingCall {
   /** Ends the wait of a reader whose operation has ended. The last one to leave aborts the call. */
   leave(reader: Reader, reason: DOMException): void {
     if (this.#state === 'ended') {
-      return; // What it is waiting for takes 100 ms at most.
+      return; // It waits until the cache has the result, for example: a write is entered in Redis, which takes 100 ms at most.
     }
     const { endpoint } = this.request;
     if (endpoint.method !== 'GET') {
@@ -378,6 +378,7 @@ export class Call implements AttemptOwner, RetryingCall {
     this.#failure = failure;
     this.#retries += 1;
     this.#events.retryDelayed(this.request, delay);
+    // First the delay, such as 100 ms. Then the wait for the budget of retries: in an outage, others may have used it up.
     this.#pause = setTimeout(() => {
       this.#pause = setTimeout(() => {
         retry.withdraw(this);
