@@ -1,5 +1,6 @@
 import { type Choices, createRandom } from './choices.ts';
-import { feed, group, subscriber, workflow } from './records.ts';
+import { healthyResponse } from './healthy-service.ts';
+import { group, workflow } from './records.ts';
 import type { Script, ServiceResponse } from './service.ts';
 
 /** Behavior of a service that the contract permits. */
@@ -17,25 +18,20 @@ export interface GeneratedBehavior {
   rejects: boolean;
 }
 
-/** Script of a service whose responses depend only on the request and the behavior. */
+/** Script of a healthy service whose responses depend only on the request and the behavior. */
 export function generatedService(behavior: () => GeneratedBehavior): Script {
-  return ({ method, path }) => {
+  return ({ method, path: received }) => {
     const { seed, ...options } = behavior();
-    const [noun = '', id = ''] = path.replace(/^.*\/v1\//, '').split(/[/?]/);
+    const path = received.replace(/^.*(?=\/v1\/)/, '');
+    const [noun = '', id = ''] = path.slice('/v1/'.length).split(/[/?]/);
     const random = createRandom(seed, `${noun} ${decodeURIComponent(id)}`);
     if (noun === 'notifications') {
       return { body: statistics(options, random) };
     }
-    if (noun === 'notification-groups') {
-      return groupsOf(method, id, options);
-    }
     if (noun === 'workflows') {
       return workflowOf(method, decodeURIComponent(id), options, random);
     }
-    if (method === 'DELETE') {
-      return noun === 'feeds' ? { body: { data: [feed()] } } : { status: 204 };
-    }
-    return { status: 201, body: { data: noun === 'feeds' ? feed() : subscriber() } };
+    return method === 'GET' && id === '' ? { body: { data: listGroups(options) } } : healthyResponse({ method, path });
   };
 }
 
@@ -49,16 +45,8 @@ const statistics = ({ workflowsPerEntry }: Options, random: Choices) =>
     templates: Array.from({ length: workflowsPerEntry }, () => `w${random.pick(60)}`),
   }));
 
-function groupsOf(method: string, id: string, { groups, omitsIds }: Options): ServiceResponse {
-  if (method === 'DELETE') {
-    return { body: { data: { acknowledged: true, status: 'deleted' } } };
-  }
-  if (method !== 'GET' || id !== '') {
-    return { status: method === 'POST' ? 201 : 200, body: { data: group({ _id: id || 'new' }) } };
-  }
-  const all = Array.from({ length: groups }, (_, index) => group({ _id: `g${index}` }));
-  return { body: { data: omitsIds ? all.map((listed) => ({ ...listed, _id: undefined })) : all } };
-}
+const listGroups = ({ groups, omitsIds }: Options) =>
+  Array.from({ length: groups }, (_, index) => ({ ...group(), _id: omitsIds ? undefined : `g${index}` }));
 
 function workflowOf(
   method: string,
